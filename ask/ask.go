@@ -25,9 +25,9 @@ import (
 	"quadrille/tiles"
 )
 
-// Sets are the data sets of a program. A nil one counts as not published. Published makes the sets
-// of a directory, and dataset.Fixed a set of a single reader. Sets must not change after their
-// first use, and may be used concurrently.
+// Sets are the data sets of a program. A nil one counts as not published. Published makes the Sets
+// of a directory. dataset.Fixed makes one data set of a single reader. Sets must not change after
+// their first use, and may be used concurrently.
 type Sets struct {
 	Boundaries *dataset.Live[*tiles.Reader]
 	Places     *dataset.Live[*places.Finder]

@@ -46,8 +46,8 @@ type Dataset struct {
 type Of[R any] struct {
 	Dataset
 	open func(*dataset.Generation) (R, error)
-	// set is its field of Sets, and in its field of Moment. A data set without fields is stored by
-	// its name.
+	// set returns the data set's field of Sets, and in its field of Moment. A data set without such
+	// fields is stored by its name.
 	set func(*Sets) **dataset.Live[R]
 	in  func(*Moment) *Pinned[R]
 	// layer returns the data set as a layer. It is nil if the data set is no layer.

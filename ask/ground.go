@@ -15,9 +15,10 @@ import (
 	"quadrille/tiles"
 )
 
-// Ground finds what holds a position: the regions of all data sets, by their types, and the
-// features of every other public layer whose data set is a feature.Encloser, by the name of the
-// layer. Types of regions come first, and give way to a layer of the same name, as in Moment.Layer.
+// Ground finds the areas that hold a position. These are the regions of all data sets, by their
+// types, and the features of every other public layer whose data set is a feature.Encloser, by the
+// name of the layer. Types of regions come first. A layer replaces a type of the same name, as in
+// Moment.Layer.
 //
 // Positions are degrees. Errors match tiles.ErrUnknownType or quadkey.ErrCoordinate, or come from
 // the data sets. Queries may name only types that were given to Moment.Ground. It may be used

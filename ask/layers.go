@@ -195,7 +195,7 @@ func (l *layerList) at(i int) *Layer {
 func (s *Sets) SingleNames() []string { return s.singleNames(func(described) bool { return true }) }
 
 // OpenNames lists the layers of SingleNames whose properties are not known at compile time. Faces
-// show them by their names, and all others in words of their own.
+// show these layers by their names, and have their own words for all others.
 func (s *Sets) OpenNames() []string {
 	return s.singleNames(func(d described) bool { return !d.listed() })
 }

@@ -13,7 +13,7 @@ import (
 // That holds even if a data directory was recreated, counts from one again, and was built in the
 // same second. The number is 64 bits of the checksum of the manifest with which the generation was
 // published. That includes the checksums of all data: a generation pushed to another store is the
-// same one. It is odd for a generation, and 0 for nil.
+// same one. The number is odd for a generation, and 0 for nil.
 func IdentityOf(m *dataset.Manifest) uint64 {
 	if m == nil {
 		return 0

@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles"
 )
 
-// RegionSetPrefix begins the names of data sets of regions that users publish by themselves.
-// Boundaries has the layers that are published together.
+// RegionSetPrefix begins the names of data sets of regions that users publish by themselves. The
+// data set Boundaries has the layers that are published together.
 const RegionSetPrefix = "boundaries-"
 
 // RegionSet reads such a data set: layers of regions, with their names for search. It is published,
@@ -55,9 +55,9 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 
 // Regions are the regions of all data sets in a moment.
 type Regions struct {
-	// Pinned reads all of them as one. Its error means that a data set cannot be read, which may
-	// hold the answer; Having reads the others. Its manifest is that of Boundaries, if that is
-	// published.
+	// Pinned reads all data sets of regions as one. It has an error if a data set cannot be read,
+	// because that one may hold the answer; Having reads the others. The manifest is that of
+	// Boundaries, if Boundaries is published.
 	Pinned[*tiles.Reader]
 
 	main  Pinned[*tiles.Reader] // Boundaries, which is also the first part
@@ -76,12 +76,12 @@ type regionPart struct {
 	dataset string
 	Pinned[*tiles.Reader]
 	names *names.Reader // of a RegionSet that has some
-	// inService reports whether it is still in service. It is nil for a generation that was pinned
-	// by its number.
+	// inService reports whether the generation is still in service. It is nil for a generation that
+	// was pinned by its number.
 	inService func() bool
 }
 
-// errUnsure is the error while some regions are not known yet.
+// errUnsure is the error while some data sets of regions have not been looked up yet.
 var errUnsure = fmt.Errorf("%w: it has not been looked up yet what is published of all data sets of regions", ErrFailed)
 
 // join combines all parts. before is the previous result, nil if there is none: if it is equal,
@@ -190,8 +190,8 @@ func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
 }
 
 // Edition names the generations in the view, for code that judges by them later. It returns an
-// error if one cannot be read, or if the published ones are not known yet: its regions are not
-// gone.
+// error if a data set cannot be read, or if the published ones are not known yet, because the
+// regions of such a data set are not gone.
 func (r *Regions) Edition() (live.Edition, error) { return r.edition, r.undecided }
 
 // nameEdition sets what Edition returns.

@@ -81,8 +81,8 @@ func NewViews(sets Sets) *Views {
 	return v
 }
 
-// renew makes a moment of the generations in service. One new moment serves all calls that wait
-// meanwhile: many data sets come into service at once when a server starts.
+// renew makes a moment of the generations in service. One new moment serves all calls that are
+// waiting at that time: many data sets come into service at once when a server starts.
 func (v *Views) renew() {
 	call := v.asked.Add(1)
 	v.mu.Lock()
@@ -149,7 +149,7 @@ func (v *Views) moment(numbers map[string]uint64) *Moment {
 	return m
 }
 
-// hold makes the moment release something at its end.
+// hold registers h, which the moment releases when it ends.
 func (m *Moment) hold(some bool, h interface{ Release() }) {
 	if some {
 		m.held = append(m.held, h)

@@ -17,7 +17,7 @@ type Row struct {
 	Key   []byte
 	Cells []Cell
 
-	// arena holds copies of the key, qualifiers and values above.
+	// arena holds the bytes of Key and of the qualifiers and values in Cells.
 	arena []byte
 }
 
@@ -45,7 +45,7 @@ func (r *Row) AppendCell(family string, qualifier []byte, timestamp int64, value
 func (r *Row) Hold(a, b []byte) []byte {
 	used, n := len(r.arena), len(a)+len(b)
 	if n > cap(r.arena)-used {
-		// Slices of the old arena stay valid: the collector keeps it.
+		// Slices of the old arena stay valid, because the garbage collector keeps it.
 		used, r.arena = 0, make([]byte, 0, max(n, 2*cap(r.arena), 64))
 	}
 	r.arena = r.arena[:used+n]

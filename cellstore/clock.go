@@ -19,10 +19,10 @@ const DefaultClockSkew = time.Minute
 // Clock dates and expires the cells of a store. The code built on the store uses the same clock. It
 // follows the machine's clock, which may be wrong for a moment, and bounds the harm of that:
 //
-//   - It is never more than its skew ahead of the machine's clock as that is now.
-//   - It follows a step ahead of more than the skew only once the step has lasted for the
+//   - It is never more than its skew ahead of the present time of the machine's clock.
+//   - If the machine's clock steps ahead by more than the skew, it follows only once the step has lasted for the
 //     skew. Until then it goes on by a steady clock, which nobody sets.
-//   - It does not run backwards, unless the machine's clock is behind it by more than the
+//   - It does not run backwards, unless the machine's clock is behind by more than the
 //     skew: then its earlier times were wrong, and it goes back at once.
 //
 // Remove nothing for its age unless the clock is Settled.
@@ -44,19 +44,20 @@ type Clock struct {
 	doubtedSince int64      // by the steady clock
 }
 
-// ClockOptions describe a Clock. The zero value is the machine's, with the default skew.
+// ClockOptions describe a Clock. The zero value describes the machine's clock with the default
+// skew.
 type ClockOptions struct {
 	// Skew bounds the error of the machine's clock, and is also a duration: a step ahead by more is
 	// followed only once it has lasted for Skew.
 	Skew time.Duration
-	// Wall and Steady replace the machine's clocks: Wall the one that may be set, in
-	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady is
-	// followed at once.
+	// Wall and Steady replace the machine's clocks. Wall is the clock that may be set, in
+	// milliseconds since 1970. Steady is the monotonic clock. A Wall without Steady is followed at
+	// once.
 	Wall   func() int64
 	Steady func() time.Duration
-	// Stepped, unless nil, is called with steps by more than the skew. A step ahead is
-	// reported when it is noticed and, with followed, when it has lasted and is followed.
-	// A step back is reported as followed. Stepped must not ask the clock.
+	// Stepped, unless nil, is called for steps by more than the skew. A step ahead is reported when
+	// it is noticed, and again, with followed set, when it has lasted and the Clock follows it. A
+	// step back is reported once, with followed set. Stepped must not call the Clock.
 	Stepped func(by time.Duration, followed bool)
 }
 
@@ -113,7 +114,7 @@ func (c *Clock) Now() int64 {
 	}
 }
 
-// judge returns the time for Now while the wall clock is off, or was when last read.
+// judge returns the time for Now if the wall clock is wrong, or was wrong when it was last read.
 func (c *Clock) judge(wall, steady int64) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +163,8 @@ func (c *Clock) Limit() int64 {
 func (c *Clock) Skew() time.Duration { return time.Duration(c.skew) * time.Millisecond }
 
 // Settled reports whether the Clock has existed, and the machine's clock not been stepped, for at
-// least the skew. Before that, hide what has expired but do not remove it: the clock may be wrong,
-// and right again in a moment.
+// least the skew. Before that, hide expired data but do not remove it, because the clock may be
+// wrong, and right again in a moment.
 func (c *Clock) Settled() bool {
 	if c.trusts {
 		return true

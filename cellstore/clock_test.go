@@ -31,7 +31,8 @@ func (m *machine) pass(d time.Duration) {
 
 const year = 365 * 24 * time.Hour
 
-// want is the time that Now returns, since the start, after the machine's clock has been set.
+// want is the time that Now returns after the machine's clock has been set, counted from the start
+// of the test.
 func TestClock(t *testing.T) {
 	type step struct {
 		set, pass time.Duration
@@ -107,8 +108,9 @@ func TestClockTellsSteps(t *testing.T) {
 	}
 }
 
-// However the machine's clock is set, Now is at most the skew ahead of it and goes back only by
-// more than the skew. Now is right once the machine's clock has been right for as long as the skew.
+// However the machine's clock is set, Now is at most the skew ahead of it. If Now goes back, it
+// does so by more than the skew. Now is right once the machine's clock has been right for as long
+// as the skew.
 func TestClockIsBounded(t *testing.T) {
 	const skew = int64(time.Minute / time.Millisecond)
 	rapid.Check(t, func(t *rapid.T) {

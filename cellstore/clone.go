@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Copies for drivers: the arguments of a read belong to the caller, who may change them before the
-// loop over the answer runs.
+// These are copies for drivers. The arguments of a read belong to the caller, who may change them
+// before the loop over the answer runs.
 
 // Clone returns a copy that shares no memory with s, nil for nil.
 func (s *Selection) Clone() *Selection {
@@ -18,13 +18,13 @@ func (s *Selection) Clone() *Selection {
 	return &own
 }
 
-// detach gives s memory of its own.
+// detach copies the memory of s, so that s shares none with the caller.
 func (s *Selection) detach() {
 	s.Families = slices.Clone(s.Families)
 	s.detachColumns()
 }
 
-// detachColumns gives all of s except its families memory of its own.
+// detachColumns copies the memory of s, except for its families.
 func (s *Selection) detachColumns() {
 	s.Columns = slices.Clone(s.Columns)
 	for i := range s.Columns {
@@ -34,7 +34,7 @@ func (s *Selection) detachColumns() {
 	f.Prefix, f.From, f.To = bytes.Clone(f.Prefix), bytes.Clone(f.From), bytes.Clone(f.To)
 }
 
-// smallScan is memory for the copy of a usual scan: a few short ranges and families.
+// smallScan has memory for the copy of a usual scan, with a few short ranges and families.
 type smallScan struct {
 	ranges   [2]Range
 	families [4]string

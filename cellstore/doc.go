@@ -23,17 +23,16 @@
 //
 // # Versions
 //
-// A column is a map from timestamp to value. A put inserts or replaces an
-// entry, and only the MaxVersions largest timestamps stay; a delete removes
-// entries; entries older than TTL go, but for the MinVersions newest. A removed entry never comes
-// back except by a new put, and a delete never hides a put that follows it, whenever the store
-// cleans up.
+// A column is a map from timestamp to value. A put inserts or replaces an entry, and only the
+// MaxVersions largest timestamps stay; a delete removes entries; entries older than TTL are
+// removed, except the MinVersions newest. A removed entry never comes back except by a new put. A
+// delete never hides a later put, at whatever time the store cleans up.
 //
 // # Time
 //
 // The [Clock] of the store dates puts without a timestamp and expires cells by TTL. A store exposes
-// it as a [Timekeeper]. A Clock stands a machine's clock that is wrong for a moment. Use it for all
-// times that are compared with those of cells.
+// it as a [Timekeeper]. A Clock tolerates a machine's clock that is wrong for a moment. Use it for
+// all times that are compared with those of cells.
 //
 // # Writing
 //
@@ -59,8 +58,8 @@
 //	Increment, Append
 //
 // A Row is read whole, so data that is read alone belongs in a row, or a family, of its own. A step
-// past an invisible version costs as much as one to a visible one; after a few of them readers
-// seek.
+// past an invisible version costs as much as a step to a visible one. After a few such steps
+// readers seek.
 //
 // # Bytes
 //
@@ -74,20 +73,20 @@
 //
 // A [Store] and its [Table]s may be used by any number of goroutines. A read shows everything that
 // an earlier one, ended before it began, has shown. A Row, an iterator and a [BulkLoader] belong to
-// one goroutine at a time; a [Snapshot] is shared like a Table. Close waits for running calls;
-// everything after it answers [ErrClosed]. [ParallelScan] reads a table with many goroutines.
+// one goroutine at a time; a [Snapshot] is shared like a Table. Close waits for running calls; all
+// later calls return [ErrClosed]. [ParallelScan] reads a table with many goroutines.
 //
 // # What Quadrille does not use
 //
-// The contract is that of HBase's model, so that what is built on it later finds it whole and
-// any driver can be judged. Quadrille itself calls no [Table.Append], no [Store.Compact] and no
-// reverse scan, and has no [ColumnFilter]. It deletes columns and rows only, checks with
-// [Absent] and [Equal] alone, and declares neither MinVersions, InMemory nor [BloomRowCol].
+// The contract is that of HBase's data model, so that later uses find all of it, and any driver can
+// be tested against it. Quadrille itself calls no [Table.Append], no [Store.Compact] and no reverse
+// scan, and has no [ColumnFilter]. It deletes columns and rows only, checks with [Absent] and
+// [Equal] alone, and declares neither MinVersions, InMemory nor [BloomRowCol].
 //
 // # Drivers
 //
-// pebblestore is the embedded driver. Rules that a backend may lack are
-// declared by [Capabilities], never imitated; a call that needs an absent one
-// answers errors.ErrUnsupported. All drivers check inputs with a [Validator]. CONTRACT.md has every
-// rule by its number, and package storetest judges a driver by them.
+// pebblestore is the embedded driver. Rules that a backend may lack are declared by [Capabilities],
+// never imitated. A call that needs a missing capability returns errors.ErrUnsupported. All drivers
+// check inputs with a [Validator]. CONTRACT.md has every rule by its number, and package storetest
+// judges a driver by them.
 package cellstore

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Errors that callers branch on, with errors.Is. A missing capability answers
-// errors.ErrUnsupported, a cancelled call the error of its context.
+// Errors that callers branch on, with errors.Is. A call that needs a missing capability returns
+// errors.ErrUnsupported. A cancelled call returns the error of its context.
 var (
 	ErrTableNotFound  = errors.New("table does not exist")
 	ErrTableExists    = errors.New("table exists already")
@@ -43,7 +43,7 @@ var (
 	ErrNewer  = fmt.Errorf("%w: a newer program wrote it", ErrLayout)
 	ErrOlder  = fmt.Errorf("%w: an older program wrote it", ErrLayout)
 
-	// ErrNoSpace: the disk has no room for a write. Reads go on; see Recoverer.
+	// ErrNoSpace: the disk has no room for a write. Reads still work; see Recoverer.
 	ErrNoSpace = errors.New("no space left on the disk")
 
 	// ErrShortage: the process or the machine has no more open files, memory or threads
@@ -75,7 +75,7 @@ func CheckLayout(what string, found, oldest, newest int, renew string) error {
 
 // IsShortage reports whether an error is a momentary shortage: it matches ErrShortage or an error
 // of the operating system for that. It may also match other errors, except ErrLocked: EAGAIN also
-// means that another holds a lock.
+// means that another process holds a lock.
 func IsShortage(err error) bool {
 	if errors.Is(err, ErrLocked) {
 		return false
@@ -88,7 +88,7 @@ func IsShortage(err error) bool {
 	return false
 }
 
-// IsNoSpace reports whether the disk, or a quota, has no room: an error matches ErrNoSpace or an
+// IsNoSpace reports whether the disk, or a quota, has no room: the error matches ErrNoSpace or an
 // error of the operating system for that.
 func IsNoSpace(err error) bool {
 	return errors.Is(err, ErrNoSpace) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

@@ -22,7 +22,7 @@ const (
 	// Sync writes survive any crash once they have returned.
 	Sync Durability = iota
 	// Async writes may be lost for about a second. A crash loses only whole mutations, and in each
-	// row only the last ones committed.
+	// row only the last committed ones.
 	Async
 )
 
@@ -50,9 +50,9 @@ const (
 // Op is one put or delete. Make it with one of the functions below. Fields that a kind does not use
 // are ignored.
 //
-// A delete affects only cells that were committed before it, and earlier
-// operations of its own Mutation. A put after a delete shows at once, whatever
-// its timestamp. A delete without matching cells succeeds.
+// A delete affects only cells that were committed before it, and earlier operations of its own
+// Mutation. A put after a delete is visible at once, whatever its timestamp. A delete without
+// matching cells succeeds.
 type Op struct {
 	Kind      OpKind
 	Family    string
@@ -116,11 +116,10 @@ const (
 	GreaterOrEqual                  // stored ≥ Value
 )
 
-// Check is a condition on the newest visible version of one column: stored Op
-// Value, compared as unsigned bytes. A missing column fails every comparison,
-// NotEqual too. Absent and Present take no Value, comparisons need one; else
-// ErrBadCondition. Keep no empty values in columns that are checked: some
-// backends read them as absent.
+// Check is a condition on the newest visible version of one column: stored Op Value, compared as
+// unsigned bytes. A missing column fails every comparison, NotEqual too. Absent and Present take no
+// Value. Comparisons need one, or the error is ErrBadCondition. Do not store empty values in
+// columns that are checked, because some backends treat them as absent.
 type Check struct {
 	Family    string
 	Qualifier []byte
@@ -161,7 +160,7 @@ type Increment struct {
 	Durability Durability
 }
 
-// Delta is what an Increment adds to one counter. By may be negative or 0.
+// Delta is the amount that an Increment adds to one counter. By may be negative or 0.
 type Delta struct {
 	Family    string
 	Qualifier []byte

@@ -10,17 +10,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ParallelScan scans a table with up to workers goroutines; 0 means one per
-// processor. It divides the table with Splits, and each part is scanned by one
-// goroutine, in the order the scan asks for; parts are numbered from 0 to
-// workers-1 in key order. Calls of fn for different parts overlap, those for
-// one part do not, so results kept per part need no lock. The Row is valid
-// until fn returns.
+// ParallelScan scans a table with up to workers goroutines; 0 means one per processor. It divides
+// the table with Splits, and each part is scanned by one goroutine, in the order of the scan; parts
+// are numbered from 0 to workers-1 in key order. Calls of fn for different parts overlap, those for
+// one part do not, so results kept per part need no lock. The Row is valid until fn returns.
 //
-// The first error, of fn or of a scan, cancels the context that fn gets, and is returned once all
-// calls have ended. A Limit cannot hold across parts, and is refused with ErrBadRange. Each part is
-// a scan of its own, with the consistency of Scan. To see the whole table at one moment, take a
-// Snapshot and scan it by the ranges of Splits.
+// The first error, of fn or of a scan, cancels the context that fn receives, and is returned when
+// all calls have ended. A Limit cannot apply across parts, so it is refused with ErrBadRange. Each
+// part is a scan of its own, with the consistency of Scan. To see the whole table at one moment,
+// take a Snapshot and scan it by the ranges of Splits.
 func ParallelScan(ctx context.Context, t Table, workers int, scan Scan, fn func(ctx context.Context, part int, row *Row) error) error {
 	if scan.Limit != 0 {
 		return &Error{Op: "ParallelScan", Table: t.Schema().Table,
@@ -115,8 +113,8 @@ func cut(r, part Range) Range {
 	return r
 }
 
-// cutBack is cut for the range of a reverse scan, whose high end is inclusive
-// and may take in the first row of the next part.
+// cutBack does the same as cut for the range of a reverse scan. Its high end is inclusive, and may
+// include the first row of the next part.
 func cutBack(r, part Range) Range {
 	if len(part.To) > 0 && (len(r.From) == 0 || bytes.Compare(part.To, r.From) <= 0) {
 		r.From = part.To

@@ -2,9 +2,9 @@ package cellstore
 
 import "context"
 
-// Published is a store that was filled once and is now only read, with its builder's description. A
-// generation of package dataset is one. The domain packages open their readers from a Published, so
-// they need not know how data is published.
+// Published is a store that was filled once and is now only read, together with the description
+// from its builder. A generation of package dataset is one. The domain packages open their readers
+// from a Published, so they need not know how data is published.
 type Published interface {
 	// Contents returns the store and decodes its description, as JSON, into
 	// meta. It fails when the rows are of a newer layout than newest.

@@ -10,40 +10,40 @@ import (
 type Store interface {
 	// CreateTable declares a table. ErrTableExists, ErrBadSchema.
 	CreateTable(ctx context.Context, schema Schema) error
-	// AlterTable replaces the declaration of a table, also under Tables that
-	// are open. Families that schema lacks are dropped with their data. New families begin empty,
-	// also one that was dropped before. Tighter MaxVersions, MinVersions and TTL hide cells at
-	// once; looser ones may or may not bring hidden cells back. ErrTableNotFound, ErrBadSchema.
+	// AlterTable replaces the declaration of a table, also under Tables that are open. Families
+	// that schema lacks are dropped with their data. New families begin empty, even if a family of
+	// the same name was dropped before. Tighter MaxVersions, MinVersions and TTL hide cells at
+	// once. Looser values may or may not make hidden cells visible again. Errors: ErrTableNotFound,
+	// ErrBadSchema.
 	AlterTable(ctx context.Context, schema Schema) error
-	// DropTable removes a table and its data in one step. Calls on Tables that are
-	// open then answer ErrTableNotFound. After an error the table is there as
-	// before, but Tables that are open may be closed. ErrTableNotFound.
+	// DropTable removes a table and its data in one step. Calls on Tables that are open then return
+	// ErrTableNotFound. After an error the table is unchanged, but Tables that are open may be
+	// closed. Errors: ErrTableNotFound.
 	DropTable(ctx context.Context, name string) error
 	// Tables lists the tables by name, sorted.
 	Tables(ctx context.Context) ([]string, error)
 	// Table opens a table. ErrTableNotFound.
 	Table(ctx context.Context, name string) (Table, error)
 	// Compact removes hidden data from the disk: deleted, trimmed and expired cells, and dropped
-	// families. It changes no answer and may run beside any other call. ErrTableNotFound.
+	// families. It changes no answer and may run at the same time as any other call. Errors:
+	// ErrTableNotFound.
 	Compact(ctx context.Context, table string) error
-	// Checkpoint copies the store as it stands, all tables at one moment
-	// each, into a directory that does not exist yet. The copy opens on its
-	// own. Capability Checkpoint.
+	// Checkpoint copies the present store into a directory that does not exist yet. Each table is
+	// copied as of one moment. The copy can be opened independently. It needs the capability
+	// Checkpoint.
 	Checkpoint(ctx context.Context, dir string) error
 	// Capabilities and Limits describe this backend.
 	Capabilities() Capabilities
 	Limits() Limits
-	// Close waits for running calls and releases the store; snapshots and
-	// iterators still open answer ErrClosed from then on. A second Close does
-	// nothing.
+	// Close waits for running calls and releases the store; snapshots and iterators that are still
+	// open return ErrClosed from then on. A second Close does nothing.
 	Close() error
 }
 
 // Reader reads one table: as it is now, or as a Snapshot has it.
 //
-// Reads fill a Row the caller owns and report whether anything was found;
-// "not found" is never an error. A nil Selection means the newest version of
-// every column of every family.
+// Reads fill a Row that the caller owns, and report whether they have found anything; "not found"
+// is never an error. A nil Selection means the newest version of every column of every family.
 type Reader interface {
 	// Get reads the row with exactly this key.
 	Get(ctx context.Context, key []byte, sel *Selection, row *Row) (bool, error)
@@ -58,10 +58,9 @@ type Reader interface {
 	// index, which stays empty if there is no such row. It costs one seek per
 	// family, and one round of requests on a remote store.
 	NextEach(ctx context.Context, from, to []byte, families []string, rows []Row) error
-	// MultiGet reads many rows, yielded in the order asked; a key asked twice
-	// is yielded twice. A row without a selected visible cell is yielded with
-	// its Key and no cells. The Row yielded is reused for the next. Keys are
-	// checked before the first row is read.
+	// MultiGet reads many rows and yields them in the order of keys; a row whose key occurs twice
+	// is yielded twice. A row without a selected visible cell is yielded with its Key and no cells.
+	// The Row yielded is reused for the next. Keys are checked before the first row is read.
 	MultiGet(ctx context.Context, keys [][]byte, sel *Selection) iter.Seq2[*Row, error]
 	// Scan yields rows in key order, or the reverse. The Row yielded is
 	// reused for the next. Leaving the loop early releases everything; after
@@ -72,32 +71,30 @@ type Reader interface {
 // Table reads, writes and loads one table. Reads see every write that
 // returned before they began. Inputs are checked before anything is written.
 //
-// Puts and deletes with timestamps of their own may be repeated after a
-// failure. An Increment or Append may not: when its outcome was lost on the
-// way the error is ErrUnknownOutcome.
+// Puts and deletes with timestamps of their own may be repeated after a failure. An Increment or
+// Append must not be repeated: if its answer was lost on the way, the error is ErrUnknownOutcome.
 type Table interface {
 	// Schema returns the options in force, hints included.
 	Schema() Schema
 
 	Reader
 
-	// Apply commits mutations. Each mutation is atomic. Mutations of one row are
-	// committed in the given order. Nothing is promised across rows unless the
-	// backend has AtomicBatch. When mutations fail, also a single one, the error is
-	// a *BatchError with the index of each, and the others have been applied. Any
-	// other error means that nothing was applied.
+	// Apply commits mutations. Each mutation is atomic. Mutations of one row are committed in the
+	// given order. Nothing is promised across rows unless the backend has AtomicBatch. If one or
+	// more mutations fail, the error is a *BatchError with the index of each, and the others have
+	// been applied. Any other error means that nothing was applied.
 	Apply(ctx context.Context, mutations ...Mutation) error
 	// CheckAndMutate applies the mutation if the condition holds for a column
 	// of its row, as one atomic step, and reports whether it did.
 	CheckAndMutate(ctx context.Context, check Check, m Mutation) (bool, error)
-	// Increment adds to counters of one row as one atomic step and appends
-	// their new values to values, in the order of the deltas. Each is written
-	// at the clock or at its newest version's timestamp, whichever is later.
-	// When a value present is no counter nothing is changed: ErrNotCounter.
+	// Increment adds to counters of one row as one atomic step and appends their new values to
+	// values, in the order of the deltas. Each value is written at the clock's time or at the
+	// timestamp of its newest version, whichever is later. If a present value is not a counter,
+	// nothing is changed and the error is ErrNotCounter.
 	Increment(ctx context.Context, inc Increment, values []int64) ([]int64, error)
-	// Append joins value to the end of a column's newest version, or of
-	// nothing, as one atomic step and returns the whole, which the caller
-	// owns. Its timestamp is chosen as for Increment.
+	// Append appends value to a column's newest version, or to an empty value if there is none, as
+	// one atomic step. It returns the new value, which the caller owns. Its timestamp is chosen as
+	// for Increment.
 	Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d Durability) ([]byte, error)
 
 	// Bulk begins a load of cells in sorted order. Capability Bulk.
@@ -111,36 +108,36 @@ type Table interface {
 	Splits(ctx context.Context, n int) ([]Range, error)
 }
 
-// Snapshot reads a table as it was at one moment, until it is closed. Ages of
-// cells are reckoned from that moment, too. Any number of goroutines may read
-// it. After Close it answers ErrClosed; a second Close does nothing. An open
-// Snapshot keeps the disk space of what it shows. A Snapshot must not be used
-// after the declaration of its table changes: its answers are then undefined.
+// Snapshot reads a table as it was at one moment, until it is closed. The ages of cells are also
+// those of that moment. Any number of goroutines may read it. After Close its calls return
+// ErrClosed; a second Close does nothing. An open Snapshot keeps the disk space of the data that it
+// shows. A Snapshot must not be used after the declaration of its table changes: its answers are
+// then undefined.
 type Snapshot interface {
 	Reader
 	Close() error
 }
 
-// Recoverer is implemented by stores that keep their tables on a disk of their own. Once
-// the disk refuses a write, the table takes no more writes, since nobody knows what
-// became of the last ones. Until the table is recovered, it may show writes that were
-// not acknowledged. A table that is opened without enough room on the disk begins in
-// this state.
+// Recoverer is implemented by stores that keep their tables on a disk of their own. Once the disk
+// refuses a write, the table takes no more writes, because the outcome of the last ones is unknown.
+// Until the table is recovered, it may show writes that were not acknowledged. A table that is
+// opened without enough room on the disk begins in this state.
 type Recoverer interface {
 	// Trouble says why a table takes no writes, or returns nil while it does. The
 	// error matches ErrNoSpace if there was no room. It costs no access to the
 	// disk.
 	Trouble(table string) error
-	// Recover opens such a table again from the disk: with all acknowledged writes, and none that
-	// the disk lacks. A Table got before answers ErrClosed from then on; get another. If there is
-	// still no room, the new one can be read, takes no writes, and the error is that of Trouble.
-	// Recover does nothing to a table without trouble. Errors: ErrTableNotFound, ErrCorrupt.
+	// Recover opens such a table again from the disk, with all acknowledged writes and without
+	// those that the disk lacks. Calls on a Table that was opened before return ErrClosed from then
+	// on; open it again. If there is still no room, the new Table can be read but takes no writes,
+	// and the error is that of Trouble. Recover does nothing to a table without trouble. Errors:
+	// ErrTableNotFound, ErrCorrupt.
 	Recover(ctx context.Context, table string) error
 }
 
-// Selection chooses the families, columns and versions a read returns. An
-// unselected family is not read at all. Families and Columns add up; with
-// neither, every family is selected.
+// Selection chooses the families, columns and versions a read returns. An unselected family is not
+// read at all. The result is the union of Families and Columns. If both are empty, every family is
+// selected.
 type Selection struct {
 	Families []string
 	Columns  []Column
@@ -176,16 +173,14 @@ type TimeRange struct {
 	set      bool
 }
 
-// Between is the range min ≤ timestamp < max. A range with min > max is
-// refused with ErrBadRange by the read it is given to; min = max matches
-// nothing.
+// Between is the range min ≤ timestamp < max. With min > max, a read that uses the range returns
+// ErrBadRange. With min = max the range matches nothing.
 func Between(min, max int64) TimeRange { return TimeRange{min: min, max: max, set: true} }
 
-// AsOf is the range of everything up to and including timestamp t; with
-// Versions 1 it reads each column as it stood at t. Families read this way
-// need a MaxVersions that reaches back far enough.
+// AsOf is the range of all timestamps up to and including t. With Versions 1, a read returns each
+// column as it was at t. Families read this way need a MaxVersions that reaches back far enough.
 func AsOf(t int64) TimeRange {
-	// Bounded so that neither end of int64 turns the range around.
+	// The bound is clamped, so that neither end of int64 inverts the range.
 	return TimeRange{max: max(min(t, MaxTimestamp), -1) + 1, set: true}
 }
 
@@ -218,11 +213,10 @@ type Scan struct {
 	Batch int
 }
 
-// BulkLoader takes cells strictly in the package's order (row, family name,
-// qualifier, then timestamp descending) straight into sorted tables. Nothing
-// is visible before Commit, everything is after it, and Abort leaves nothing
-// behind. A cell that does not sort after the one before it is refused with
-// ErrUnsorted, and the load can then only be aborted.
+// BulkLoader takes cells strictly in the package's order (row, family name, qualifier, then
+// timestamp descending) straight into sorted tables. No cell is visible before Commit, and all
+// cells are visible after it. Abort leaves nothing behind. A cell that does not sort after the one
+// before it is refused with ErrUnsorted, and the load can then only be aborted.
 type BulkLoader interface {
 	Add(key []byte, c Cell) error
 	Commit(ctx context.Context) error
@@ -245,8 +239,8 @@ type Capabilities struct {
 	LegacyDeletes     bool // deletes mask later puts until compaction
 }
 
-// Limits are sizes in bytes, but for Operations. CellKey bounds the sum of
-// row, family, qualifier and 12 bytes.
+// Limits are sizes in bytes, except Operations. CellKey bounds the sum of row, family, qualifier
+// and 12 bytes.
 type Limits struct {
 	Row, Qualifier, CellKey, Value int
 	Operations                     int // per row mutation or increment
@@ -266,6 +260,6 @@ type IOStats struct {
 	BlockBytesCache int64 // of those, found in the block cache
 }
 
-// StatsReader is implemented by backends that count their work; tests use it
-// to show that a question costs one seek.
+// StatsReader is implemented by backends that count their work; tests use it to show that a query
+// costs one seek.
 type StatsReader interface{ Stats() IOStats }

@@ -2,10 +2,9 @@ package cellstore
 
 import "fmt"
 
-// Validator checks the inputs of the calls on a table against the contract.
-// Drivers share it, so that every backend refuses the same things with the
-// same errors, before anything is read or written. Its methods may be called
-// by any number of goroutines and allocate only their errors.
+// Validator checks the inputs of the calls on a table against the contract. Drivers share it, so
+// that every backend refuses the same inputs with the same errors, before anything is read or
+// written. Its methods may be called by any number of goroutines and allocate only their errors.
 type Validator struct {
 	Schema       Schema
 	Limits       Limits
@@ -126,8 +125,7 @@ func (v *Validator) Check(row []byte, c *Check) error {
 	return checkSize("value", len(c.Value), v.Limits.Value)
 }
 
-// Increment checks an increment. Whether the columns hold counters is known
-// only to the driver.
+// Increment checks an increment. Only the driver knows whether the columns have counters.
 func (v *Validator) Increment(inc *Increment) error {
 	if err := v.Row(inc.Row); err != nil {
 		return err
@@ -150,8 +148,8 @@ func (v *Validator) Increment(inc *Increment) error {
 	return nil
 }
 
-// Append checks an append. That the result is within Limits.Value is left to
-// the driver, which answers with Appended.
+// Append checks an append. The driver has to check with Appended that the result is within
+// Limits.Value.
 func (v *Validator) Append(row []byte, family string, qualifier, value []byte, d Durability) error {
 	if err := v.Row(row); err != nil {
 		return err
@@ -188,7 +186,7 @@ func (v *Validator) Cell(row []byte, c *Cell) error {
 	return checkSize("value", len(c.Value), v.Limits.Value)
 }
 
-// Selection checks what a read selects. Nil is everything.
+// Selection checks the selection of a read. Nil selects everything.
 func (v *Validator) Selection(sel *Selection) error {
 	if sel == nil {
 		return nil
@@ -218,8 +216,8 @@ func (v *Validator) Selection(sel *Selection) error {
 	return nil
 }
 
-// Scan checks a scan. Ends of ranges may be of any length: a range beyond
-// every key is empty, not wrong.
+// Scan checks a scan. Ends of ranges may be of any length: a range beyond every key is empty, but
+// not an error.
 func (v *Validator) Scan(s *Scan) error {
 	if s.Limit < 0 {
 		return fmt.Errorf("%w: limit %d", ErrBadRange, s.Limit)

@@ -23,21 +23,22 @@ type Part struct {
 	// Contains reports whether a position in these cells is in the area. If it is nil, all
 	// positions are.
 	Contains func(quadkey.Position) (bool, error)
-	// Border returns the outline of the area, where Contains decides. It is for features that are
-	// not points: an area without it can be queried for points only. It is valid until fn of
+	// Border returns the outline of the area in these cells. It is needed for features that are not
+	// points: an area without it can be queried for points only. The outline is valid until fn of
 	// Cover returns.
 	Border func() (*Border, error)
 }
 
-// Border is the outline of an area's ground. It is exact in the cells of its part. Its ground
-// outside these cells belongs to the area, too. Edges are straight on its map. A border much wider
-// than a tile is compared to half a step.
+// Border is the outline of an area's ground. It is exact in the cells of its part. Ground that it
+// encloses outside these cells belongs to the area, too. Edges are straight lines on their map. A
+// border much wider than a tile is compared with an error of up to half a step.
 type Border struct {
-	// Mercator is on the map of Web-Mercator, in 2²⁵ steps across the world: x to the east from 180° W,
-	// y to the south from 85.0511° N.
+	// Mercator has the rings on the map of Web Mercator, in 2²⁵ steps across the world: x to the
+	// east from 180° W, y to the south from 85.0511° N.
 	Mercator []Ring
-	// Polar is beyond the latitudes of that map, on one of degrees with the same steps: y to the south
-	// from the North Pole. A part may leave it out if an earlier part had it.
+	// Polar has the rings beyond the latitudes of that map. They are on a map of degrees with the
+	// same steps, with y to the south from the North Pole. A part may omit them if an earlier part
+	// had them.
 	Polar []Ring
 }
 
@@ -56,7 +57,7 @@ func (p *Part) Holds(at quadkey.Position) (bool, error) {
 // Box is the Area of a box, edges included.
 type Box quadkey.Box
 
-// boxRanges bounds the cover of a box. More ranges read fewer features beside it.
+// boxRanges bounds the cover of a box. With more ranges, fewer features outside the box are read.
 const boxRanges = 64
 
 // Cover implements Area. Its error matches ErrQuery if the box is not valid.

@@ -12,7 +12,7 @@ type Can struct {
 
 // Check returns the reason why a layer cannot answer a query, with any content: an error that
 // matches errors.ErrUnsupported for what the layer cannot do, and ErrQuery for what no layer can.
-// Layers begin an answer with it, and callers may ask it before.
+// Layers begin an answer with Check, and callers may call it before.
 func (in *Info) Check(q *Query) error {
 	_, box := q.In.(Box)
 	switch {

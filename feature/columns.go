@@ -22,8 +22,8 @@ func NewColumns(names []string) *Columns {
 	return c
 }
 
-// Of returns the values of the properties in the order of the names, the zero Value for one that
-// is absent. The result is valid until the next call.
+// Of returns the values of the properties in the order of the names, with the zero Value for a
+// property that is absent. The result is valid until the next call.
 func (c *Columns) Of(p Properties) []Value {
 	clear(c.values)
 	for i := range p.list {

@@ -17,8 +17,7 @@ func memberKey(name string) string {
 	return string(append(jsontext.AppendString(nil, name), ':'))
 }
 
-// Member returns the value of the member of that name, as it stands in the
-// compact object.
+// Member returns the value of the member with the given name, as the bytes in the compact object.
 func Member(object []byte, name string) (value []byte, ok bool) {
 	var buf [192]byte
 	return lookup(object, append(jsontext.AppendString(buf[:0], name), ':'))
@@ -32,8 +31,8 @@ func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 	return lookupAmong(object[1:], key)
 }
 
-// lookupAmong is lookup in the members of an object, which may be followed by its closing
-// brace.
+// lookupAmong does the same as lookup, given the members of an object, which may be followed by its
+// closing brace.
 func lookupAmong[K string | []byte](members []byte, key K) (value []byte, ok bool) {
 	for i := 0; i < len(members) && members[i] == '"'; i++ {
 		if end := i + len(key); end <= len(members) && string(members[i:end]) == string(key) {
@@ -54,7 +53,8 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// among is Members for the members of an object, which may be followed by its closing brace.
+// among does the same as Members, given the members of an object, which may be followed by its
+// closing brace.
 func among(members []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		for rest := members; len(rest) > 0 && rest[0] == '"'; rest = rest[1:] {
@@ -160,8 +160,8 @@ func IsList(value []byte) bool { return len(value) > 0 && value[0] == '[' }
 // IsBoolean reports whether a value is true or false.
 func IsBoolean(value []byte) bool { return string(value) == "true" || string(value) == "false" }
 
-// TextOf returns the text of a string of valid JSON. It is part of the string
-// where nothing in there is escaped.
+// TextOf returns the text of a string of valid JSON. If nothing in the string is escaped, the
+// result is a part of it.
 func TextOf(value []byte) []byte {
 	inner := value[1 : len(value)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {

@@ -107,8 +107,8 @@ func appendTyped(dst, value []byte, t Kind) (out []byte, reason string) {
 	return dst, noValue(value, t)
 }
 
-// textFlag is textBoolean with the other words for yes and no that are accepted if a boolean is
-// declared.
+// textFlag does the same as textBoolean, and also accepts the other words for yes and no that a
+// declared boolean may have.
 func textFlag(text []byte) (value, ok bool) {
 	switch {
 	case len(text) == 1 && (text[0] == '0' || text[0] == '1'):

@@ -24,7 +24,8 @@ func TestCursorRoundTrip(t *testing.T) {
 	})
 }
 
-// A cursor is refused by any other query. One of a layer's own order outlives the data.
+// A query refuses a cursor of any other query. A cursor in the layer's own order stays valid when
+// the data is replaced.
 func TestCursorIsOfOneQuery(t *testing.T) {
 	of := &Info{Name: "shops", Fingerprint: "a"}
 	newer := &Info{Name: "shops", Fingerprint: "b"}

@@ -11,16 +11,16 @@
 // Query.Select, which handles filters, limits and turns. Package layertest checks a layer's
 // answers.
 //
-// There are no pages. Each feature has a Mark, its position in the order of the answer, and a
-// query continues after one. Query.Cursor encodes it as text for clients.
+// There are no pages. Each feature has a Mark, its position in the order of the answer, and a query
+// continues after a mark. Query.Cursor encodes a mark as text for clients.
 //
 // # Properties
 //
 // Properties are values, or a JSON object in compact form, which AppendProperties makes: without
 // white space, each text and each number in one spelling, members in their order. Users of
 // Properties see no difference. Functions that read the compact form check no syntax. Bytes in any
-// other form give any answer, but no panic and no endless loop. Their results are part of the
-// object, and are valid as long as the object.
+// other form may give wrong answers, but no panic and no endless loop. Their results are part of
+// the object, and are valid as long as the object.
 //
 // A Schema lists properties with their kinds. A Learner derives it from values, and Schema.Convert
 // converts values to its kinds. A filter is an [Expression], a tree of [Test]s in three-valued
@@ -30,8 +30,8 @@
 //
 // # Units, concurrency and memory
 //
-// Positions are degrees WGS84, distances metres along great circles. Schemas, filters and
-// infos are never changed once they are made, so that any number of goroutines may use
-// them, and layers. A Learner belongs to one at a time. A Feature that a loop is given is valid
-// until the body ends; Feature.Clone keeps one.
+// Positions are degrees WGS84, distances metres along great circles. Schemas, filters and infos are
+// never changed once they are made, so that any number of goroutines may use them, and layers. A
+// Learner belongs to one at a time. A Feature that a loop receives is valid until the body ends;
+// Feature.Clone copies it.
 package feature

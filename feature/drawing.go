@@ -11,15 +11,17 @@ import (
 type Drawing struct {
 	// Description is that of its layer of vector tiles.
 	Description string
-	// Attributes are the properties that vector tiles have, in their order, beside the number as id. A Drawer may
-	// have some that features lack.
+	// Attributes are the properties that vector tiles have, in their order, besides the number,
+	// which is the id. A Drawer may have attributes that are not properties of features.
 	Attributes Schema
-	// Look is how styles draw it; a look that they do not know is that of a layer without a Drawing.
+	// Look is the way in which styles draw the layer. A layer with a look that the styles do not
+	// know is drawn like one without a Drawing.
 	Look Look
 	// Named says that the layer is a Namer.
 	Named bool
-	// Importance ranks features of a tile, greater for what is more important. With it a tile for maps that draw
-	// tiles twice as large has all that the four tiles in it have. It may be nil.
+	// Importance ranks the features of a tile. It is greater for a more important feature. If it is
+	// set, a tile for maps that draw tiles at twice the size has all features of its four children.
+	// It may be nil.
 	Importance func(*Feature) uint64
 }
 
@@ -52,6 +54,7 @@ type Pen interface {
 // Namer is a Layer whose features have names in languages.
 type Namer interface {
 	Layer
-	// NameIn returns the name of the feature of a number in a language, and whether there is one.
+	// NameIn returns the name, in a language, of the feature with a number, and whether there is
+	// one.
 	NameIn(ctx context.Context, number uint32, lang string) (name string, ok bool, err error)
 }

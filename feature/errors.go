@@ -16,7 +16,7 @@ var (
 	ErrQuery = errors.New("query is not valid")
 	// ErrTooMuchWork: a search that has looked at very many features; see TooMuchWork.
 	ErrTooMuchWork = errors.New("search is too wide")
-	// ErrCursor: a cursor, or a mark, that is damaged or belongs to another query.
+	// ErrCursor: a cursor or a mark is damaged or belongs to another query.
 	ErrCursor = errors.New("cursor is not valid")
 	// ErrCursorExpired: a cursor of data that has been replaced.
 	ErrCursorExpired = errors.New("cursor has expired")
@@ -41,8 +41,8 @@ func Faultf(kind error, format string, args ...any) error {
 	return &Fault{kind, fmt.Sprintf(format, args...)}
 }
 
-// DetailOf returns the detail of the Fault that an error is or wraps, if it matches a kind, and
-// else "".
+// DetailOf returns the detail of the Fault that err is or wraps, if the Fault matches kind.
+// Otherwise it returns "".
 func DetailOf(err, kind error) string {
 	if f := (*Fault)(nil); errors.As(err, &f) && errors.Is(f, kind) {
 		return f.Detail
@@ -74,7 +74,8 @@ func (e *notFound) Is(target error) bool { return target == ErrNotFound }
 // TooMuchWork is the error of a search that has looked at as many features as it may. It
 // matches ErrTooMuchWork.
 type TooMuchWork struct {
-	// After is the mark after which a query of the same kind continues; nil if none can.
+	// After is the mark after which a query of the same kind can continue. It is nil if no query
+	// can.
 	After Mark
 	// Examined is the number of examined features.
 	Examined int

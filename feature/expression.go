@@ -7,8 +7,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// Expression is a Filter whose conditions are known: a Test that must be true. Terms of lists and
-// CQL2 are read as one. A nil Expression lets every feature pass.
+// Expression is a Filter whose conditions are known: a Test that must be true. The terms of a list
+// and CQL2 text are both read into an Expression. A nil Expression lets every feature pass.
 type Expression struct {
 	root  Test
 	terms []Term // conditions of every feature that passes
@@ -22,9 +22,9 @@ type Expression struct {
 // Meets reports whether the geometry of a feature and a box have a point in common.
 type Meets func(ctx context.Context, f *Feature, b quadkey.Box) (bool, error)
 
-// Expression is the filter of features of a layer with a schema that pass the test. given is the
-// box of the search, nil for none. Every feature meets it. meets reports whether a feature meets
-// another box; nil is for points.
+// Expression returns the filter for features of a layer with schema s that pass the test. given is
+// the box of the search, or nil for none; every feature of the search meets it. meets reports
+// whether a feature meets another box; nil is for layers of points.
 func (t Test) Expression(s Schema, given *quadkey.Box, meets Meets) *Expression {
 	e := &Expression{root: t.In(s), given: given, meets: meets}
 	e.prepare()
@@ -42,7 +42,7 @@ func (t Test) Expression(s Schema, given *quadkey.Box, meets Meets) *Expression 
 	return e
 }
 
-// require adds a term for one of some values, if it can be one.
+// require adds a term for a property that must equal one of the values, if a term can express that.
 func (e *Expression) require(name string, values []operand) {
 	if len(e.terms) == MaxTerms || len(values) == 0 || len(values) > MaxTermValues {
 		return
@@ -64,8 +64,8 @@ type Equality struct {
 	Values [][]byte // in compact form
 }
 
-// Equalities returns the conditions that are an [Equality]. Only conditions on texts and
-// booleans are: a number or a time may equal a value that is written differently. The list
+// Equalities returns the conditions that are an [Equality]. Only conditions on texts and booleans
+// qualify, because a number or a time may equal a value that is written differently. The list
 // belongs to the filter.
 func (e *Expression) Equalities() []Equality {
 	if e == nil {
@@ -95,7 +95,7 @@ func (e *Expression) prepare() {
 }
 
 // equals adds the equality of a condition with some values, if these are written in one way. A list
-// with a boolean is none: an index looks for texts alone in lists.
+// with a boolean does not count: in lists, an index finds texts only.
 func (e *Expression) equals(c *condition, values []operand) {
 	one := Equality{Name: c.key[:len(c.key)-1]}
 	for i := range values {
@@ -107,11 +107,11 @@ func (e *Expression) equals(c *condition, values []operand) {
 	e.equal = append(e.equal, one)
 }
 
-// ForIndex returns the part of a filter about properties alone, which an index of features with a
-// schema can use, nil if there is none. all reports whether that is the whole filter. The terms
-// of a filter that is no Expression may be used only for properties whose values are compared as
-// stored: if a value does not have its property's kind, such a filter may pass it, while a filter
-// of terms does not.
+// ForIndex returns the part of a filter that is about properties only, which an index of features
+// with a schema can use. It is nil if there is no such part. all reports whether the part is the
+// whole filter. The terms of a filter other than an Expression may be used only for properties
+// whose values are compared as stored. For a value that does not have its property's kind, such a
+// filter and a filter of terms may differ.
 func (s Schema) ForIndex(f Filter) (e *Expression, all bool) {
 	if f == nil {
 		return nil, true
@@ -143,7 +143,8 @@ func filterOf(tests []Test) *Expression {
 	return e
 }
 
-// withoutBoxes returns the tests without boxes that must hold, and whether these are all.
+// withoutBoxes returns those tests that must hold and have no boxes, and whether these are all
+// tests.
 func (e *Expression) withoutBoxes() (*Expression, bool) {
 	if e == nil || !e.boxed {
 		return e, true
@@ -177,7 +178,7 @@ func (e *Expression) matchMembers(members []byte) bool {
 	return e.root.passes(&subject{members: members})
 }
 
-// Terms implements Filter. Of CQL2 they are the properties that must equal one of some texts.
+// Terms implements Filter. For CQL2 text they are the properties that must equal one of some texts.
 func (e *Expression) Terms() (terms []Term, all bool) {
 	if e == nil {
 		return nil, true

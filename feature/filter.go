@@ -115,8 +115,8 @@ func (s Schema) tests(t Term) (tests []Test, err error) {
 	return []Test{{condition: c}}, nil
 }
 
-// conditionOf is a condition without values. A name with dots is that of a property, or else of
-// a member within objects: address.city is the city of the address.
+// conditionOf is a condition without values. A name with dots names a property, or else a member of
+// nested objects: address.city is the city of the address.
 func conditionOf(name, op string, kind Kind) condition {
 	c := condition{key: memberKey(name), name: name, op: op, kind: kind.ordinary(), region: kind == RegionID}
 	if parts := strings.SplitN(name, ".", MaxPropertyDepth); len(parts) > 1 {
@@ -249,8 +249,8 @@ func booleanOperand(v bool) operand {
 	return operand{is: kindBoolean, text: text, plain: string(text), compact: text}
 }
 
-// holds is the one place where a condition is decided, for a present value that is not null, or
-// for none.
+// holds decides a condition, for a present value that is not null, or for none. No other code
+// decides conditions.
 func (c *condition) holds(value []byte, present bool) Truth {
 	switch c.op {
 	case OpHas:
@@ -275,7 +275,7 @@ func (c *condition) holds(value []byte, present bool) Truth {
 }
 
 // equals decides whether a value equals one of the operands, or begins with it, or matches the
-// pattern. A list does if an element does; this is never unknown.
+// pattern. For a list, one element that does so suffices. The result for a list is never unknown.
 func (c *condition) equals(value []byte) Truth {
 	if IsList(value) && (c.kind == Texts || c.kind == Any) {
 		for element := range Elements(value) {
@@ -327,7 +327,7 @@ func (c *condition) equalsOne(value []byte) Truth {
 }
 
 // ofList reports whether a list has all the operands, or, for OpOnly, has no other elements. A
-// value that is no list is a list of one.
+// value that is no list counts as a list of one element.
 func (c *condition) ofList(value []byte) Truth {
 	elements := Elements(value)
 	if !IsList(value) {
@@ -357,8 +357,8 @@ func (c *condition) ofList(value []byte) Truth {
 	return Yes
 }
 
-// order compares a value with the operand. It is not ok if they have no type in common, and of
-// booleans nothing but 0 has a meaning.
+// order compares a value with the operand. ok is false if they have no type in common. For booleans
+// only an order of 0 has a meaning.
 func (o *operand) order(value []byte, fold bool) (order int, ok bool) {
 	switch {
 	case IsText(value) && o.is&kindText != 0 && fold:

@@ -283,7 +283,7 @@ func drawTerms(t *rapid.T) []Term {
 	}), 0, 3).Draw(t, "terms")
 }
 
-// checkEqualities requires of a feature that passes the filter one of the values of each
+// checkEqualities requires that a feature that passes the filter has one of the values of each
 // equality.
 func checkEqualities(t interface {
 	Helper()
@@ -395,7 +395,7 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// A name with dots is that of a member of nested objects, unless a property has the whole name.
+// A name with dots names a member of nested objects, unless a property has the whole name.
 func TestNestedMembers(t *testing.T) {
 	s := Schema{{"at", Any}, {"at.zip", Text}, {"name", Text}}
 	object := []byte(`{"name":"x","at":{"city":"Bern","zip":"nested","geo":{"lat":46.9},"tags":["a","b"],"no":null},"at.zip":"flat"}`)
@@ -434,7 +434,8 @@ func TestNestedMembers(t *testing.T) {
 			t.Errorf("%s: an index knows nothing of members", text)
 		}
 	}
-	// An index does not cover members, even if some features have a property with the whole name.
+	// An index does not cover members, not even if some features have a property with the whole
+	// name.
 	zip := must.Get(newExpression(s, []Term{{Name: "at.zip", Values: []string{"nested"}}})).In(t)
 	if nested := []byte(`{"at":{"zip":"nested"}}`); !zip.MatchCompact(nested) || len(zip.Equalities()) > 0 {
 		t.Errorf("equalities of a member: %v", zip.Equalities())

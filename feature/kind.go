@@ -15,8 +15,8 @@ const (
 	Time  // text: a time of RFC 3339, or a date
 	Texts // a list of text
 	Any   // values of several kinds, or none of the above
-	// RegionID is text that is the id of a region; records of regions have it. One equals another,
-	// begins with it or is of a pattern as [SameID] compares them. They are ordered as texts.
+	// RegionID is text that is the id of a region, as in records of regions. Tests for equality, a
+	// prefix or a pattern compare ids as [SameID] does. Ids are ordered as texts.
 	RegionID
 )
 
@@ -54,7 +54,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ordinary is the kind that a value of k is compared and stored as.
+// ordinary returns the kind as which a value of kind k is compared and stored.
 func (k Kind) ordinary() Kind {
 	switch k {
 	case Integer:

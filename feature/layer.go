@@ -13,11 +13,12 @@ import (
 
 // Feature is a thing with a place and properties.
 type Feature struct {
-	// ID identifies the feature within its layer. Number is the same if ids are numbers, and
-	// else 0.
+	// ID identifies the feature within its layer. Number is the id as a number if ids are numbers,
+	// and else 0.
 	ID     string
 	Number uint64
-	// Position is where the feature is. If it is not a point, the position stands for it.
+	// Position is where the feature is. If the feature is not a point, the position is a point that
+	// represents it.
 	quadkey.Position
 	// Bounds is the box around a feature that is not a point. Its West is greater than its
 	// East if it crosses ±180°. For a point it is the zero Box.
@@ -28,13 +29,14 @@ type Feature struct {
 	Distance float64
 	// Mark is the place of the feature in the order of the answer.
 	Mark Mark
-	// Version rises with every write of the feature, in milliseconds since 1970. It is set
-	// by layers that can be written. Expires is when the feature removes itself; the zero
-	// time means never.
+	// Version is in milliseconds since 1970 and rises with every write of the feature. Layers that
+	// take writes set it. Expires is the instant at which the feature is removed; the zero time
+	// means never.
 	Version int64
 	Expires time.Time
 	// Members is the number of features that a cluster stands for. The cluster itself is not a
-	// feature of the layer, and its ID is that of a Clusterer. 0 means that this is no cluster.
+	// feature of the layer, and its ID is one for the method Cluster of a Clusterer. 0 means that
+	// this is no cluster.
 	Members int64
 }
 
@@ -57,7 +59,7 @@ type Info struct {
 	Attribution, Licence     string
 	// Schema has all properties that features have.
 	Schema Schema
-	// Bounds holds all features: quadkey.World where it is not known better.
+	// Bounds is a box that holds all features. It is quadkey.World if no smaller box is known.
 	Bounds quadkey.Box
 	// Count is the number of features, or -1 if it is not known.
 	Count int64
@@ -68,11 +70,11 @@ type Info struct {
 	Live, Private, History bool
 	// Can lists the layer's abilities.
 	Can Can
-	// Drawing says how maps show the layer. Nil is all properties of the features, drawn as dots and clusters.
+	// Drawing says how maps show the layer. If it is nil, maps draw the features as dots and
+	// clusters with all properties.
 	Drawing *Drawing
-	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
-	// Marks of the layer's own order always mean something: it is an order of ids or
-	// positions.
+	// Fingerprint changes when new data of the layer makes earlier marks meaningless. Marks in the
+	// layer's own order always keep their meaning, because it is an order of ids or positions.
 	Fingerprint string
 }
 
@@ -82,12 +84,12 @@ type Info struct {
 type Layer interface {
 	// Info describes the layer as it is now.
 	Info() *Info
-	// Get writes the feature with an id over f, as it was at an instant; the zero time means
-	// now. The caller owns what f refers to.
+	// Get overwrites f with the feature that has the id, as it was at an instant; the zero time
+	// means now. The caller owns the memory that f refers to.
 	Get(ctx context.Context, id string, at time.Time, f *Feature) error
-	// Features yields the answer to a query, as of one moment. A feature is valid until the
-	// loop's body ends; Clone keeps one. The body runs within a read of the store, so it must
-	// not wait for a client.
+	// Features yields the answer to a query, as of one moment. A feature is valid until the loop's
+	// body ends; Clone copies it. The body runs within a read of the store, so it must not wait for
+	// a client.
 	Features(ctx context.Context, q *Query) iter.Seq2[*Feature, error]
 }
 
@@ -119,16 +121,15 @@ func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) er
 	return "", nil
 }
 
-// Counter is a Layer that counts faster than by a list. Use Count.
+// Counter is a Layer that can count faster than by listing its features. Callers use the function
+// Count.
 type Counter interface {
 	Layer
-	// Count returns the number of features that a query asks for, whatever its Order, After and
-	// Limit.
+	// Count returns the number of features that a query selects. It ignores Order, After and Limit.
 	Count(ctx context.Context, q *Query) (int64, error)
 }
 
-// Count returns the number of features that a query asks for, whatever its Order, After and
-// Limit.
+// Count returns the number of features that a query selects. It ignores Order, After and Limit.
 func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 	if c, ok := l.(Counter); ok {
 		n, err = c.Count(ctx, q)
@@ -157,8 +158,8 @@ type Tiler interface {
 // Clusterer is a Tiler whose clusters have ids.
 type Clusterer interface {
 	Tiler
-	// Cluster returns the ground on which the features of a cluster are, and no others: each
-	// feature is in one cluster of a zoom at most. id is the ID of the cluster in a tile.
+	// Cluster returns the area that holds the features of a cluster and no others. At each zoom a
+	// feature is in at most one cluster. id is the ID of the cluster in a tile.
 	Cluster(ctx context.Context, id string) (Area, error)
 }
 
@@ -168,8 +169,8 @@ type Encloser interface {
 	// Enclosing yields the features that hold a position, those with the smallest bounds in
 	// square degrees first. They have no geometry.
 	Enclosing(ctx context.Context, at quadkey.Position) iter.Seq2[*Feature, error]
-	// Ground returns the ground of a feature as an area for queries. A position is in it if and
-	// only if Enclosing yields the feature there. The error of its Cover matches ErrNotFound if
+	// Ground returns the ground of a feature as an area for queries. A position is in the area if
+	// and only if Enclosing yields the feature there. The error of its Cover matches ErrNotFound if
 	// no feature has the id.
 	Ground(id string) Area
 }
@@ -178,7 +179,7 @@ type Encloser interface {
 type Stop struct {
 	quadkey.Position
 	Version int64 // the instant: milliseconds since 1970
-	// Gone says that it has ceased to exist.
+	// Gone says that the feature has ceased to exist.
 	Gone bool
 }
 
@@ -186,8 +187,8 @@ type Stop struct {
 type Tracker interface {
 	Layer
 	// Track returns the stops of a feature from one instant to another, both included: the oldest
-	// first, up to most of them. next is the instant to go on from, zero if all have been returned.
-	// Zero instants stand for the ends of the recorded history.
+	// first, and at most as many as most. next is the instant from which to continue. It is zero if
+	// all stops have been returned. Zero instants stand for the ends of the recorded history.
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
@@ -196,8 +197,8 @@ func ErrSeq(err error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) { yield(nil, err) }
 }
 
-// SeqOf returns an iterator over the features with which each calls fn. If fn returns an error, each
-// must end and return it.
+// SeqOf returns an iterator over the features that the function each passes to fn. If fn returns an
+// error, each must end and return it.
 func SeqOf(each func(fn func(*Feature) error) error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) {
 		err := each(func(f *Feature) error {

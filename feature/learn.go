@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Learner finds a schema from the properties of features.
+// Learner derives a schema from the properties of features.
 type Learner struct {
 	At       int64 // where the next object to be learned stands; Odd reports it
 	columns  []column
@@ -51,7 +51,7 @@ const (
 // maxTexts is the number of texts that make a column text if nothing else has come before them.
 const maxTexts = 1 << 10
 
-// maxSighting bounds the bytes that are kept of a value.
+// maxSighting bounds the stored bytes of a value.
 const maxSighting = 100
 
 // kinds is the set of the kinds of a column's values.
@@ -122,9 +122,9 @@ func (l *Learner) Learn(object []byte) {
 	}
 }
 
-// Count takes in the properties of a feature as Learn does, and counts its values: n is 1 for
-// values that appear, and -1 for values that are gone. The type of a property then follows the
-// values that are there.
+// Count learns from the properties of a feature as Learn does, and counts its values: by is 1 for
+// values that appear, and -1 for values that are gone. The type of a property then follows its
+// present values.
 func (l *Learner) Count(object []byte, by int64) {
 	l.expected = 0
 	for name, value := range Members(object) {
@@ -203,7 +203,7 @@ func (l *Learner) Others() map[string]int64 {
 	return counts
 }
 
-// kindOf returns the kind of a value of a column that has some kinds already.
+// kindOf returns the kind of a value in a column that already has the kinds in have.
 func kindOf(value []byte, have kinds) kinds {
 	switch {
 	case IsText(value):
@@ -416,8 +416,8 @@ func (l *Learner) Unseen() (names []string) {
 // because it has MaxFields others.
 func (l *Learner) Unlisted() int64 { return l.unlisted }
 
-// Changes counts new properties and new kinds of their values: while it stays the same, so
-// does Schema.
+// Changes counts new properties and new kinds of their values. While Changes stays the same, Schema
+// stays the same.
 func (l *Learner) Changes() uint64 { return l.changes }
 
 // Len returns the number of properties, declared ones included.

@@ -14,8 +14,8 @@ type decimal struct {
 	exp      int
 }
 
-// maxExponent is the greatest exponent, positive or negative. Larger ones are read as it. The range
-// of float64 ends long before.
+// maxExponent is the greatest exponent, positive or negative. A larger one is read as maxExponent.
+// The range of float64 ends long before.
 const maxExponent = 1 << 28
 
 // parseDecimal parses a number that scanNumber accepts.

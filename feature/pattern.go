@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldRune returns one rune for all runes that differ in case only. It is a lower-case
-// one, so that text in lower case is its own fold.
+// foldRune maps all runes that differ only in case to the same rune. That is a lower-case rune, so
+// that a text in lower case is its own fold.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -23,8 +23,8 @@ func foldRune(r rune) rune {
 	return unicode.ToLower(least)
 }
 
-// Fold returns a text as all that differ from it in case only have it, by the simple folding of
-// Unicode, which leaves ß as it is.
+// Fold returns a text that is the same for all texts that differ only in case. It uses the simple
+// folding of Unicode, which leaves ß as it is.
 func Fold(s string) string { return strings.Map(foldRune, s) }
 
 // compareFolded compares the fold of s with a folded text, without storing the fold
@@ -58,8 +58,8 @@ const (
 )
 
 // ParsePattern reads a pattern in which % stands for any text, _ for one character, and a backslash
-// makes the next character an ordinary one. It is not ok if the last is a backslash that does so to
-// nothing.
+// makes the next character an ordinary one. ok is false if the last character is a backslash with
+// nothing after it.
 func ParsePattern(text string) (pattern Pattern, ok bool) {
 	escaped := false
 	for _, r := range text {
@@ -82,9 +82,9 @@ func ParsePattern(text string) (pattern Pattern, ok bool) {
 	return pattern, !escaped
 }
 
-// Match reports whether the whole of s is of the pattern, or the fold of s. After a mismatch it
-// lets the last % take one rune more; those before it never need to, so the time is at most the
-// product of the lengths.
+// Match reports whether the whole of s matches the pattern or, with fold, whether the fold of s
+// does. After a mismatch it lets the last % match one rune more; earlier ones never need to match
+// more, so the time is at most the product of the lengths.
 func (p Pattern) Match(s []byte, fold bool) bool {
 	at, last, resume := 0, -1, 0
 	for i := 0; i < len(s) || at < len(p); {

@@ -4,8 +4,8 @@ import "context"
 
 type pauseInContext struct{}
 
-// WithPause returns ctx for work that holds a resource that others need, such as a processor. A
-// layer calls pause, which gives it back, before it waits for long.
+// WithPause returns ctx for work that holds a resource that other work needs, such as a processor.
+// pause gives the resource back. A layer calls it before it waits for long.
 func WithPause(ctx context.Context, pause func()) context.Context {
 	return context.WithValue(ctx, pauseInContext{}, pause)
 }

@@ -18,10 +18,10 @@ var ErrProperties = errors.New("bad properties")
 
 func badProperties(format string, args ...any) error { return Faultf(ErrProperties, format, args...) }
 
-// AppendProperties checks the properties of a GeoJSON Feature, an object or
-// null or nothing, and appends them in compact form: without white space, all spellings of
-// a text or a number in the same one, members in their order. Numbers keep all
-// their digits. Null and nothing become the empty object.
+// AppendProperties checks the properties of a GeoJSON Feature, an object or null or nothing, and
+// appends them in compact form: without white space, with one spelling for each text and number,
+// and with members in their order. Numbers keep all their digits. Null and nothing become the empty
+// object.
 //
 // Half a surrogate pair becomes U+FFFD, as in encoding/json. Bytes that are not
 // UTF-8 are an error.
@@ -71,16 +71,15 @@ func appendMember(dst []byte, start int, name, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// PatchProperties appends a compact object with changes made to it: each member of
-// changes takes the place of the object's member of that name, or follows the
-// others, and null removes it. Inner objects are replaced as a whole, and changes that are
-// null change nothing.
+// PatchProperties appends a compact object with changes applied. Each member of changes replaces
+// the object's member of the same name, or is added after the others. A null removes the member.
+// Nested objects are replaced as a whole. If changes itself is null, nothing changes.
 func PatchProperties(dst, object, changes []byte) ([]byte, error) {
 	return patchProperties(dst, object, changes, false)
 }
 
-// MergeProperties is PatchProperties with the meaning of RFC 7396: objects are merged at
-// every depth, and changes that are null remove all members.
+// MergeProperties does the same as PatchProperties, but follows RFC 7396: objects are merged at
+// every depth, and if changes itself is null, all members are removed.
 func MergeProperties(dst, object, changes []byte) ([]byte, error) {
 	if string(changes) == "null" {
 		return append(dst, "{}"...), nil

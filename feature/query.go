@@ -14,16 +14,16 @@ import (
 	"quadrille/quadkey"
 )
 
-// Query selects features of a layer. The zero Query selects all of them in the layer's own order,
-// in which any number can be listed.
+// Query selects features of a layer. The zero Query selects all of them in the layer's own order.
+// Only that order allows a list of any length.
 type Query struct {
 	// In is the area of the features, nil for anywhere. A feature that is not a point is in a box
-	// if the two have a point in common. It is in any other area if they share ground: if some of
-	// it lies inside, and not just on the border.
+	// if the two have a point in common. It is in any other area if the two share ground: some of
+	// the feature lies inside, and not just on the border.
 	In Area
 	// Near sorts the nearest first. Features at one distance come in the layer's own order.
 	Near *Near
-	// Filter is the filter that they fulfil; nil lets all pass.
+	// Filter decides which features pass; nil lets all pass.
 	Filter Filter
 	// Order is another order than the layer's own, where Near is nil.
 	Order Order
@@ -35,11 +35,11 @@ type Query struct {
 	At time.Time
 	// Detail sets the needed parts of a feature.
 	Detail Detail
-	// Examine bounds the examined features; then the answer ends with TooMuchWork. 0 means the
-	// layer's own bound.
+	// Examine bounds the number of examined features. Beyond it the answer ends with TooMuchWork. 0
+	// means the layer's own bound.
 	Examine int
-	// Step, if set, is called after every few examined features, whether they are in the answer
-	// or not, so that other work gets its turn. Its error ends the answer.
+	// Step, if set, is called after every few examined features, whether they are in the answer or
+	// not, so that other work can run. Its error ends the answer.
 	Step func(context.Context) error
 }
 
@@ -78,8 +78,8 @@ const (
 type Filter interface {
 	// Match reports whether a feature fulfils it.
 	Match(ctx context.Context, f *Feature) (bool, error)
-	// Terms returns conditions that every passing feature fulfils, for use by an index. all is set
-	// if every feature that fulfils them passes.
+	// Terms returns conditions that every passing feature fulfils, for use by an index. all is true
+	// if every feature that fulfils the conditions passes.
 	Terms() (terms []Term, all bool)
 	// String distinguishes the filter from others.
 	String() string
@@ -190,8 +190,8 @@ func (q *Query) tag(of *Info) tag {
 	return tagOf(b)
 }
 
-// data returns a checksum of the data in which marks keep their places. The layer's own order
-// is that of ids or positions, which other data keep.
+// data returns a checksum that changes when marks lose their places in the data. In the layer's own
+// order, which is that of ids or positions, marks keep their places in other data too.
 func (q *Query) data(of *Info) (t tag) {
 	if q.Near == nil && q.Order == (Order{}) {
 		return t
@@ -199,8 +199,8 @@ func (q *Query) data(of *Info) (t tag) {
 	return tagOf([]byte(of.Fingerprint))
 }
 
-// Cursor returns the text of a mark, for a query that continues after it and differs in nothing
-// but Limit, Detail, Examine and Step.
+// Cursor returns the text of a mark, for a query that continues after the mark and differs only in
+// Limit, Detail, Examine and Step.
 func (q *Query) Cursor(of *Info, m Mark) string {
 	data, query := q.data(of), q.tag(of)
 	b := append(make([]byte, 0, cursorHead+cursorCheck+len(m)), cursorVersion)
@@ -238,7 +238,7 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	return nil
 }
 
-// BadCursor returns an error that matches ErrCursor. A layer returns it for a mark that it
+// BadCursor returns an error that matches ErrCursor. A layer returns it for a mark that the layer
 // cannot have made.
 func BadCursor(why string) error {
 	return fmt.Errorf("%w: %s; ask for the first page again, without a cursor", ErrCursor, why)

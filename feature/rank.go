@@ -15,14 +15,14 @@ const MaxRanked = 200_000
 
 // Ranking is an order of features that a layer has no index for.
 type Ranking struct {
-	// Rank is the place of a feature: the least comes first. Nil has the order of the property that
-	// the query names.
+	// Rank returns a feature's place in the order: the least comes first. If it is nil, the order
+	// is that of the property that the query names.
 	Rank func(f *Feature) uint64
-	// Compare compares marks of the layer's own order, in which features of one rank come. Nil
-	// compares their bytes.
+	// Compare compares marks of the layer's own order, which orders features of equal rank. If it
+	// is nil, their bytes are compared.
 	Compare func(a, b Mark) int
-	// Geometry, if set, reads the geometry of a feature that has been found. Geometries are then not
-	// kept meanwhile.
+	// Geometry, if set, reads the geometry of a feature that has been found. Geometries are then
+	// not stored during the search.
 	Geometry func(f *Feature) error
 }
 
@@ -31,8 +31,9 @@ const rankSize = 8
 
 // Ranked yields the features of a query in an order without an index. It examines all features of
 // the area each time, and keeps as many as are wanted. That suits layers of some ten thousand
-// features. scan is like Select's, in the layer's own order, for the query passed to it. A query
-// for more work than q.Examine, or MaxRanked, ends with TooMuchWork and yields nothing.
+// features. scan is like Select's, in the layer's own order, for the query passed to it. If it
+// would have to examine more than q.Examine features, or MaxRanked, it ends with TooMuchWork and
+// yields nothing.
 func (q *Query) Ranked(
 	ctx context.Context, r Ranking, scan func(own *Query, consider func(f *Feature, in bool) error) error,
 ) iter.Seq2[*Feature, error] {

@@ -15,8 +15,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// foldAt returns the byte of the fold that begins at i, and where the next one does. The byte is
-// 0 at the end.
+// foldAt returns the byte of the fold that begins at i, and the index where the next one begins.
+// The byte is 0 at the end.
 func foldAt[T text](id T, i int) (c byte, next int) {
 	mark := func() bool { return i < len(id) && (id[i] == '.' || id[i] == '_' || id[i] == '-') }
 	if mark() {
@@ -67,7 +67,7 @@ func CompareIDs[T, U text](a T, b U) int {
 // SameID reports whether two ids are of one region.
 func SameID[T, U text](a T, b U) bool { return CompareIDs(a, b) == 0 }
 
-// hasIDPrefix reports whether an id begins with another, whose mark at the end counts.
+// hasIDPrefix reports whether an id begins with prefix. A separator at the end of prefix counts.
 func hasIDPrefix[T, U text](id T, prefix U) bool {
 	i, j := 0, 0
 	for j < len(prefix) {
@@ -82,8 +82,8 @@ func hasIDPrefix[T, U text](id T, prefix U) bool {
 	return true
 }
 
-// foldedID is the pattern of the folds of ids. Wildcards stay. A mark at its end means nothing, as
-// at the end of an id.
+// foldedID returns the pattern for folds of ids. Wildcards stay. A separator at the end of the
+// pattern means nothing, as at the end of an id.
 func (p Pattern) foldedID() Pattern {
 	folded := make(Pattern, 0, len(p))
 	for _, r := range p {
@@ -103,7 +103,7 @@ func (p Pattern) foldedID() Pattern {
 	return folded
 }
 
-// matchFoldedID reports whether the fold of an id is of a pattern of folds.
+// matchFoldedID reports whether the fold of an id matches a pattern for folds.
 func (p Pattern) matchFoldedID(id []byte) bool {
 	var room [64]byte
 	return p.Match(AppendFoldedID(room[:0], id), false)

@@ -85,8 +85,9 @@ func (s Schema) Lookup(name string) (Field, bool) {
 	return s[i], true
 }
 
-// Find returns the field of that name, or of a member within one: a name with dots, such as
-// address.city, of whose first part the values are objects. It can be of any kind.
+// Find returns the field with a name, or a field for a member of nested objects. Such a member has
+// a name with dots, such as address.city, in which the first part names a property whose values are
+// objects. The member can be of any kind.
 func (s Schema) Find(name string) (Field, bool) {
 	if f, ok := s.Lookup(name); ok {
 		return f, true

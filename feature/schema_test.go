@@ -91,7 +91,7 @@ func TestLearnText(t *testing.T) {
 		"x|5":                               Text,
 		// Codes of digits.
 		"10E2|12E4": Text, "101|10e2": Text, "10E2|1.5": Number, "10E2|-1": Number, "1E+2": Number, "+1|1": Text,
-		// All values decide, however late one comes.
+		// All values count, however late one comes.
 		strings.Repeat("1.5|", 99_999) + "998A": Text, "x" + strings.Repeat("|1.5", 99): Text, "01" + strings.Repeat("|10", 200): Text,
 		strings.Repeat("true|", 99) + "maybe":    Text,
 		strings.Repeat("2026-01-01|", 199) + "-": Text,

@@ -14,8 +14,8 @@ type Sort struct {
 	Down  bool  // greatest first
 }
 
-// ParseSort reads an order: a property, or - and a property for the greatest first.
-// Behind PropertyPrefix everything is the name of the property.
+// ParseSort reads an order: the name of a property, with - before it for the greatest first. After
+// PropertyPrefix everything is the name of the property.
 func (s Schema) ParseSort(text string) (Sort, error) {
 	name, down := strings.CutPrefix(text, "-")
 	if behind, ok := strings.CutPrefix(name, PropertyPrefix); ok {
@@ -28,9 +28,9 @@ func (s Schema) ParseSort(text string) (Sort, error) {
 	return Sort{Field: field, Down: down}, err
 }
 
-// SortKey returns a number that is in the order of a field's values, for which
-// ok is true: numbers as float64, times to 100 nanoseconds, false before true.
-// Values closer than that can have the same key.
+// SortKey returns a number that sorts as a field's values do. ok is true for these values: numbers
+// as float64, times to 100 nanoseconds, false before true. Values closer than that can have the
+// same key.
 func SortKey(object []byte, f Field) (key uint64, ok bool) {
 	value, ok := Member(object, f.Name)
 	if !ok {

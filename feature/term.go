@@ -35,9 +35,8 @@ const (
 // suffixes are the operators that a key may end with.
 var suffixes = []string{OpDiffers, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, OpPrefix}
 
-// Term is one condition on the properties of a feature. A member that is null
-// counts as absent everywhere, and an absent one fulfils nothing but "not" and
-// "lacks".
+// Term is one condition on the properties of a feature. A member that is null counts as absent
+// everywhere. An absent member fulfils only "not" and "lacks".
 type Term struct {
 	Name   string
 	Op     string
@@ -57,9 +56,9 @@ type Term struct {
 //
 //	p.price.lt=20         the property price.lt, see PropertyPrefix
 //
-// Commas separate values. A backslash before a comma or a backslash makes that
-// a part of the value. What a key without the prefix means does not depend on
-// the properties there are: one that a single feature has must not change it.
+// Commas separate values. A comma or backslash after a backslash is a part of the value. The
+// meaning of a key without the prefix does not depend on the existing properties: a property that
+// only one feature has must not change it.
 func (s Schema) ParseTerm(key, values string) (Term, error) {
 	if len(values) > MaxTermValues*(2*MaxTermBytes+1) {
 		return Term{}, badFilter("%.40s: %d bytes of values: give at most %d values of at most %d bytes", key, len(values),

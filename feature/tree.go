@@ -30,9 +30,10 @@ const (
 	testNot
 )
 
-// NewTest makes a test of OpEquals, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, which take
-// one value but the first, OpEach, OpOnly or OpLacks, which takes none. With fold, the Fold of
-// a text is compared; values should then be folded as well.
+// NewTest makes a test with one of these operators: OpLess, OpLessOrEqual, OpGreater and
+// OpGreaterOrEqual, which take one value; OpEquals, OpEach and OpOnly, which take any number; and
+// OpLacks, which takes none. With fold, the Fold of a text is compared; values should then be
+// folded as well.
 func NewTest(name, op string, fold bool, values ...Literal) Test {
 	c := conditionOf(name, op, Any)
 	c.fold = fold
@@ -42,24 +43,24 @@ func NewTest(name, op string, fold bool, values ...Literal) Test {
 	return Test{condition: c}
 }
 
-// NewLikeTest makes a test whether a text is of a pattern. With fold, the pattern has to be of folded
-// text.
+// NewLikeTest makes a test of whether a text matches a pattern. With fold, the pattern has to be of
+// folded text.
 func NewLikeTest(name string, p Pattern, fold bool) Test {
 	c := conditionOf(name, opLike, Any)
 	c.pattern, c.fold = p, fold
 	return Test{condition: c}
 }
 
-// NewBoxTest makes a test whether a feature meets a box. It is never unknown.
+// NewBoxTest makes a test of whether a feature meets a box. It is never unknown.
 func NewBoxTest(b quadkey.Box) Test { return Test{op: testBox, box: b} }
 
-// And is true if all tests are true, also without any test.
+// And is true if all tests are true. Without tests it is true.
 func And(tests ...Test) Test { return join(testAnd, tests) }
 
 // Or is true if a test is.
 func Or(tests ...Test) Test { return join(testOr, tests) }
 
-// Not is true where a test is false, and unknown where it is.
+// Not is true where a test is false, and unknown where the test is unknown.
 func Not(t Test) Test { return Test{op: testNot, kids: []Test{t}} }
 
 // join makes one test of several. It flattens nested ones with the same operator.
@@ -78,7 +79,7 @@ func join(op testOp, tests []Test) Test {
 	return t
 }
 
-// In is the test in a layer of a schema, where an id of a region is compared as one.
+// In returns the test for a layer with a schema. In it, ids of regions are compared as such.
 func (t Test) In(s Schema) Test {
 	t.kids = slices.Clone(t.kids)
 	for i := range t.kids {
@@ -92,8 +93,9 @@ func (t Test) In(s Schema) Test {
 	return t
 }
 
-// Of evaluates the test for some properties. A condition is Unknown where the property is absent,
-// except for OpLacks, and where its type differs from that of the values. Boxes are not for Of.
+// Of evaluates the test for some properties. A condition is Unknown where the property is absent
+// (except for OpLacks), and where its type differs from the type of the values. The test must not
+// have boxes.
 func (t *Test) Of(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
 
 // each calls fn with a test and all tests within.
@@ -154,9 +156,9 @@ func area(b quadkey.Box) float64 {
 	return width * (b.North - b.South)
 }
 
-// Cost bounds the comparisons of the test for one feature, in comparisons of two short texts. A
-// pattern counts each of its characters: at worst, matching takes time in proportion to the
-// length of the text times that of the pattern.
+// Cost returns an upper bound of the work of the test for one feature, in comparisons of two short
+// texts. A pattern counts each of its characters: at worst, matching takes time in proportion to
+// the length of the text times that of the pattern.
 func (t *Test) Cost() (cost int) {
 	t.each(func(t *Test) { cost += 1 + len(t.condition.values) + len(t.condition.pattern) })
 	return cost
@@ -205,7 +207,7 @@ func (s *spatial) inBox(b quadkey.Box) (meets bool) {
 	return meets
 }
 
-// passes reports whether a test is true. Unlike truth it stops where nothing can change that.
+// passes reports whether a test is true. Unlike truth it stops as soon as the result is certain.
 func (t *Test) passes(s *subject) bool {
 	switch t.op {
 	case testCondition:

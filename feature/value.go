@@ -10,8 +10,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Value is the value of a property. The zero Value is null. It keeps its source's bytes, and is
-// valid as long as they are.
+// Value is the value of a property. The zero Value is null. It points to the bytes of its source,
+// and is valid as long as they are.
 type Value struct {
 	kind Kind
 	raw  bool   // text is JSON
@@ -19,7 +19,7 @@ type Value struct {
 	text []byte // of a Text or Time that is not raw: itself
 }
 
-// TextValue returns a Text. It keeps text, which must not change while the Value is used.
+// TextValue returns a Text. It points to text, which must not change while the Value is used.
 func TextValue(text []byte) Value { return Value{kind: Text, text: text} }
 
 // NumberValue returns a Number.
@@ -115,7 +115,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	return append(dst, "null"...)
 }
 
-// decoded is the value without bytes of JSON, as far as it can be.
+// decoded returns the value without bytes of JSON, as far as possible.
 func (v Value) decoded() Value {
 	if v.raw && v.kind == Text {
 		return Value{kind: Text, text: bytes.Clone(TextOf(v.text))}
@@ -137,10 +137,10 @@ type Properties struct {
 	list    []Property
 }
 
-// Of are properties that are values. The list belongs to them.
+// Of returns Properties that are kept as values. They own the list.
 func Of(list ...Property) Properties { return Properties{list: list} }
 
-// Compact are properties that are the members of a compact object, without its braces.
+// Compact returns Properties that are kept as the members of a compact object, without its braces.
 func Compact(members []byte) Properties { return Properties{compact: members} }
 
 // Lookup returns the value of a property. ok is false if there is none.
@@ -164,7 +164,7 @@ func (p Properties) Text(name string) string {
 	return ""
 }
 
-// All are the properties in their order.
+// All yields the properties in their order.
 func (p Properties) All() iter.Seq2[string, Value] {
 	return func(yield func(name string, v Value) bool) {
 		for i := range p.list {

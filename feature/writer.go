@@ -13,7 +13,7 @@ import (
 type Writer struct {
 	// GeoJSON writes features of GeoJSON in place of plain objects.
 	GeoJSON bool
-	// Nested writes the properties as an object of their own, beside the layer's members: users'
+	// Nested writes the properties as a separate object next to the layer's members, so that users'
 	// names are never mixed with ours. Objects then have id, lat and lon. With Versions, objects
 	// and features of GeoJSON also have version and expires.
 	Nested, Versions bool
@@ -33,15 +33,14 @@ type Writer struct {
 	Position func(dst []byte, p quadkey.Position) []byte
 }
 
-// Append appends a feature. members are finished members of the caller's, each with a
-// comma behind it; they stand before the properties of nested features. Errors match
-// ErrDamaged.
+// Append appends a feature. members are encoded members from the caller, each followed by a comma;
+// they come before the properties of nested features. Errors match ErrDamaged.
 func (w *Writer) Append(dst []byte, f *Feature, members string) ([]byte, error) {
 	dst, err := w.Open(dst, f, members)
 	return append(dst, '}'), err
 }
 
-// Open is Append without the last brace, so that more members may follow.
+// Open does the same as Append, but leaves out the last brace, so that more members may follow.
 func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err error) {
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)

@@ -64,7 +64,7 @@ func (a *answer) equal(b *answer) bool {
 	return a.point == b.point && (a.cellKind == cellNone) == (b.cellKind == cellNone) && a.cellOf() == b.cellOf()
 }
 
-// cellOf returns the cell, or 0 if there is none.
+// cellOf returns the cell of the answer, or 0 if there is none.
 func (a *answer) cellOf() uint32 {
 	if a.cellKind == cellOfPoint {
 		c, _ := quadkey.CellOf(a.lon, a.lat) // the record's coordinates are checked

@@ -61,8 +61,8 @@ func (p *parts) founded(part int) int {
 	return stated
 }
 
-// geographic are the parts about the place of an address. Those of a source that places the address
-// elsewhere are not mixed with those of the others.
+// geographic are the parts about the place of an address. If a source places the address elsewhere,
+// its geographic parts are not mixed with those of the other sources.
 var geographic = [...]int{
 	partContinent, partCountry, partCity, partPoint, partRadius, partIncome, partMetro, partDensity, partZone, partPostal, partSubdivisions,
 }
@@ -274,8 +274,8 @@ func nextQuoted(s string) (quoted, rest string) {
 // comes from the first source that states it, or else from the first that derives it from the code
 // of the country or from other data sets. A source that places the addresses elsewhere than an
 // earlier one contributes no geographic parts. A source that names another city contributes no
-// parts of the place, and one that names another autonomous system no organization. Answers are
-// cached within a bound, because the same records meet again and again.
+// parts of the place. A source that names another autonomous system contributes no organization.
+// Answers are cached within a bound, because the same records meet again and again.
 type merger struct {
 	records *recordSet
 	limit   int64 // bytes of the answers kept

@@ -31,7 +31,7 @@ func mergeRecords(records []Record) Record {
 	founded := map[string]int{} // 1 stated, 2 implied, 3 derived
 	for _, r := range records {
 		here := r.Country.ISOCode == "" || r.Country.ISOCode == code
-		// takes reports whether a field comes from this source: stated values take precedence over
+		// takes reports whether a field comes from this source. Stated values take precedence over
 		// derived ones.
 		takes := func(name string, empty, has bool) bool {
 			how := 1

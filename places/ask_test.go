@@ -56,7 +56,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	return pageOf(ctx, f, ask, q.Limit, q.Cursor, dst)
 }
 
-// known returns a filter that the index can decide alone.
+// known returns a filter that the index can evaluate alone.
 func known(t testing.TB, of Filter) filter {
 	t.Helper()
 	terms := must.Get(of.Feature()).In(t)
@@ -101,7 +101,7 @@ func pageOf(ctx context.Context, f *Finder, q feature.Query, limit int, cursor s
 	return dst[:n], next, nil
 }
 
-// keeping is a filter that no index can decide alone.
+// keeping is a filter that no index can evaluate alone.
 type keeping struct {
 	of   feature.Filter // nil lets all pass
 	keep func(country, admin1 string) bool

@@ -39,7 +39,7 @@ func (a *attributes) clear() {
 	a.parents, a.names, a.shown = a.parents[:0], a.names[:0], a.shown[:0]
 }
 
-// addName takes a name and reports whether there was room for it.
+// addName adds a name, and reports whether there was room for it.
 func (a *attributes) addName(n alternate) bool {
 	if len(a.names) == maxAlternatesOf || a.bytes+len(n.name) > maxAlternateBytes {
 		return false
@@ -48,7 +48,7 @@ func (a *attributes) addName(n alternate) bool {
 	return true
 }
 
-// notNames are the kinds of alternate names that are no names in a language.
+// notNames are the kinds of alternate names that are not names in a language.
 var notNames = map[string]bool{
 	"": true, "iata": true, "icao": true, "faac": true, "unlc": true, "tcid": true,
 	"post": true, "link": true, "wkdt": true, "abbr": true, "phon": true, "piny": true,

@@ -235,7 +235,7 @@ func TestGazetteer(t *testing.T) {
 	}
 }
 
-// A country keeps its names, both as a place and if only the gazetteer has it.
+// A country keeps its names, whether it is a place or only in the gazetteer.
 func TestCountryNames(t *testing.T) {
 	src := fullSource()
 	src.Gazetteer.Countries[0].ID = 3042058

@@ -38,8 +38,8 @@ type BuildOptions struct {
 const (
 	defaultMemory = 512 << 20
 	minMemory     = 16 << 20
-	// progressEvery is the number of places between two calls of Progress, and
-	// between two looks at the context.
+	// progressEvery is the number of places between two calls of Progress, and between two checks
+	// of the context.
 	progressEvery = 8192
 )
 
@@ -58,8 +58,8 @@ type Stats struct {
 	Admin5, Admin5Dropped   int64
 }
 
-// Meta describes a built data set. It belongs into its manifest as JSON, and
-// [Open] needs it.
+// Meta describes a built data set. It belongs into the data set's manifest as JSON, and [Open]
+// needs it.
 type Meta struct {
 	// SchemaVersion is the version of the rows' layout.
 	SchemaVersion int `json:"schema_version"`
@@ -71,8 +71,8 @@ type Meta struct {
 	Bounds []float64 `json:"bounds,omitempty"`
 	// Modified is the newest modification date. It is absent if no place has one.
 	Modified time.Time `json:"modified,omitzero"`
-	// Fingerprint identifies the content: the same places have the same. Page
-	// cursors are bound to it.
+	// Fingerprint identifies the content: equal places give equal fingerprints. It is a part of
+	// page cursors.
 	Fingerprint string `json:"fingerprint"`
 	// Prefix begins the names of the tables.
 	Prefix string `json:"prefix,omitempty"`
@@ -82,10 +82,10 @@ type Meta struct {
 	Search *search.Meta `json:"search,omitempty"`
 }
 
-// Build writes the tables of the package documentation into a store that has
-// none of them. Places may come in any order. Of several with the same id, Build keeps the one with
-// the latest modification date, and the last of equal dates. An error of a sequence or an invalid
-// entry ends the build. Discard the store of a failed build.
+// Build writes the tables of the package documentation into a store that has none of them. Places
+// may come in any order. Of several places with the same id, Build keeps the one with the latest
+// modification date. If the dates are equal, it keeps the last one. An error of a sequence or an
+// invalid entry ends the build. Discard the store of a failed build.
 //
 // Memory stays within the sum of opts.Memory, the Gazetteer's size and the future Finder's
 // memory: about a byte per place.
@@ -105,7 +105,8 @@ func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOpt
 // The first sort, by id, brings together the records of one place: its rows (one is kept), its
 // alternate names and its parents. The result goes to place_info and to name search. The place's
 // row of tile_places goes to the second sort, by cell and id. That is the order of tile_places and
-// of the pass that makes place_rollup and place_index. All JSON is written once, between the two.
+// of the pass that makes place_rollup and place_index. All JSON is written once, between the two
+// sorts.
 type builder struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -125,7 +126,8 @@ type builder struct {
 }
 
 func (b *builder) build(store cellstore.Store, src *Source) (_ Meta, err error) {
-	// The first sort still holds memory while it is read into the second, so they share it.
+	// The first sort still holds memory while it is read into the second, so the two share the
+	// limit.
 	memory := b.opts.Memory
 	if memory == 0 {
 		memory = defaultMemory
@@ -203,7 +205,7 @@ func (b *builder) finish(store cellstore.Store) error {
 		b.cancel()
 	}
 	b.tilesDone.Store(true)
-	// If both fail, the second only says that it was cancelled.
+	// If both fail, the second error only says that the second part was cancelled.
 	if also := <-done; also != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		err = also
 	}
@@ -214,8 +216,8 @@ func (b *builder) finish(store cellstore.Store) error {
 	return nil
 }
 
-// searchProgress is Options.Progress for name search. It is silent while the
-// other tables report: one stage at a time, and never two calls at once.
+// searchProgress is Options.Progress for name search. It is silent while the other tables report,
+// so that only one stage is reported at a time, and never by two calls at once.
 func (b *builder) searchProgress(stage string, done, total int64) {
 	if b.opts.Progress != nil && b.tilesDone.Load() {
 		b.opts.Progress(stage, done, total)
@@ -246,8 +248,8 @@ func (b *builder) meta() Meta {
 	return meta
 }
 
-// step reports progress and notices the end of the context. It is called after
-// each place with the number of places done in a stage.
+// step reports progress and checks the context. It is called after each place with the number of
+// places done in a stage.
 func (b *builder) step(stage string, done, total int64) error {
 	if done%progressEvery != 0 {
 		return nil

@@ -70,7 +70,7 @@ func columnsOf(t *testing.T, p *Place) *columns {
 	return c
 }
 
-// Any valid place is read back unchanged, as valid JSON with nothing null or empty in it.
+// Any valid place is read back unchanged, as valid JSON without null or empty values.
 func TestPlaceRoundTrip(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\x00\x1f\"\\\u2028\x7f,ü"))))
 	rapid.Check(t, func(rt *rapid.T) {

@@ -1,12 +1,12 @@
-// Package places searches named points: the nearest ones, those on a map tile, and the record of
-// one. Its input is the columns of the GeoNames gazetteer, but any source of points with ids
-// will do.
+// Package places searches named points: it finds the nearest ones, those on a map tile, and the
+// record of one place. Its input has the columns of the GeoNames gazetteer, but any source of
+// points with ids will do.
 //
 // # Tables
 //
-// Build writes five tables, and those of name search. All numbers in keys and
-// values are big-endian. With BuildOptions.Prefix "airport_" the five are called
-// airport_tiles, airport_info, airport_rollup, airport_index and airport_codes.
+// Build writes five tables, and the tables of name search. All numbers in keys and values are
+// big-endian. With BuildOptions.Prefix "airport_" the five are called airport_tiles, airport_info,
+// airport_rollup, airport_index and airport_codes.
 //
 // tile_places holds every place once, in the order of quadkeys:
 //
@@ -25,11 +25,10 @@
 //	"id":2657896,"name":"Zürich","country":"CH",…,"lat":47.36667,"lon":8.55
 //	├──────────────────── split ────────────────┤
 //
-// place_info holds the whole record by row id (4). Family json has the members
-// of tile_places under the empty qualifier, and under "more" those that follow
-// them in the record, the first with a comma before it. Family names has the
-// name to display in each language, its qualifier, where alternate names were
-// given.
+// place_info holds the whole record by row id (4). Family json has the members of tile_places under
+// the empty qualifier. Under "more" it has the further members of the record, the first with a
+// comma before it. If alternate names were given, family names has the name to display in each
+// language, with the language as qualifier.
 //
 // place_rollup holds, for each tile of zoom 0 to 10 that has places, its content on a map: row
 // quadkey.Key of the tile, family counts (qualifier a class, value a counter of its places),
@@ -39,13 +38,13 @@
 //	id (4) │ lat (4) │ lon (4) │ population (8) │ length of code (1) │ code
 //	       │ length of name (2) │ name
 //
-// place_index holds the index that a [Finder] keeps in memory to avoid useless reads. The places
-// of a family, in the order of their cells, are cut into blocks of 128. For each block it has the
-// largest population and importance. For each feature code and country it has the blocks with
-// such places, with and without population. It has the cells of the places, in the low tier only
-// of every 16th. So a query with filters reads only blocks that have a place with the class or
-// code and country, and a place with the population, which may be another one. 13 million places
-// take about 12 MB.
+// place_index holds the index that a [Finder] keeps in memory to avoid useless reads. The places of
+// a family, in the order of their cells, are cut into blocks of 128. For each block it has the
+// largest population and importance. For each feature code and country it has the blocks with such
+// places, with and without population. It has the cells of the places, in the low tier only of
+// every 16th. So a query with filters reads only blocks that have a place with the class or code
+// and country, and a place (perhaps another one) with the population. 13 million places take about
+// 12 MB.
 //
 // gazetteer holds the meaning of codes, as JSON: rows c/ and a country's code, d/ and a
 // division's (family admin2 for the second level), f/ and a feature's.
@@ -55,16 +54,15 @@
 //
 // # Importance
 //
-// Places are ranked by tier, then by weight: population, more for seats of
-// government, less for parts and ruins of towns. Features without population
-// have a weight by their code, and Place.Weight overrules both, for the tier
-// too. Administrative areas (class A) rank below
-// everything else: on a map their seat stands for them.
+// Places are ranked by tier, then by weight: population, more for seats of government, less for
+// parts and ruins of towns. Features without population have a weight by their code. Place.Weight
+// replaces both weights, also in the choice of the tier. Administrative areas (class A) rank below
+// everything else: on a map their seat represents them.
 //
-// A tile shows the most important place of each of its 4×4 parts. Up to zoom 9 it also shows that
-// of another quarter of the part, if that is a great city. It always shows the part's two most
-// important capitals. A place that is shown at one zoom is therefore shown at every deeper one.
-// From zoom 15 on a tile shows all its places, at most 1000.
+// A tile shows the most important place of each of its 4×4 parts. Up to zoom 9 it also shows the
+// most important place of another quarter of the part, if that place is a great city. It always
+// shows the part's two most important capitals. A place that is shown at one zoom is therefore
+// shown at every deeper one. From zoom 15 on a tile shows all its places, at most 1000.
 //
 // # Concurrency and memory
 //

@@ -20,8 +20,8 @@ func populated() feature.Filter {
 	return Prepare(f)
 }
 
-// Prepare prepares a filter that is used again and again for the index. It returns the same
-// filter, and never nil.
+// Prepare prepares a filter for repeated use with the index. The result is equivalent to the filter
+// and never nil.
 func Prepare(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
 	p.filter, p.rest, p.possible = filterOf(of)
@@ -51,7 +51,8 @@ type classSet uint32
 
 func (s classSet) has(class byte) bool { return class-'A' < 26 && s>>(class-'A')&1 != 0 }
 
-// filterOf returns the part of a filter that the index can use, like near.UseTerms.
+// filterOf returns the part of a filter that the index can use, and the rest, as near.UseTerms
+// does.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	if p, ok := of.(*prepared); ok {
 		return p.filter, p.rest, p.possible
@@ -97,7 +98,7 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 	return false, true
 }
 
-// none reports whether every place passes.
+// none reports whether the filter has no conditions, so that every place passes.
 func (f *filter) none() bool {
 	return f.classes == 0 && len(f.codes) == 0 && len(f.countries) == 0 && f.minPopulation == 0
 }

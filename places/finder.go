@@ -111,12 +111,12 @@ var (
 //	id, name, country, class, code, population, admin1, admin1_name, timezone,
 //	those of Place.Extra, lat, lon (degrees)
 //
-// and then, of the place's row,
+// and then, from the place's row,
 //
 //	ascii_name, alternate_names and cc2 (lists), country_name, admin2,
 //	admin2_name, admin3, admin4, admin5, elevation_m, dem_m, modified (a date)
 //
-// and of the other sequences of Source
+// and from the other sequences of Source
 //
 //	parents     ids of the places it lies in
 //	names       an object: language → the name to display
@@ -125,7 +125,7 @@ var (
 //	alternates  all alternate names in the order given: objects with name,
 //	            lang, and preferred, short, colloquial, historic where true
 //
-// An id without a place gives ErrNotFound. The bytes are the caller's.
+// An id without a place gives ErrNotFound. The caller owns the bytes.
 func (f *Finder) Place(ctx context.Context, id uint32) ([]byte, error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
@@ -154,7 +154,7 @@ type Record struct {
 	Alternates     []AlternateName `json:"alternates,omitempty"`                        // without ids
 }
 
-// Record reads the record of a place over r. An id without a place gives
+// Record reads the record of a place into r, which it overwrites. An id without a place gives
 // ErrNotFound.
 func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 	record, err := f.Place(ctx, id)
@@ -165,9 +165,9 @@ func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 	return decode(id, record, r, &r.Hit)
 }
 
-// DivisionCodes returns the codes of the second and third-level divisions of a place, "" if it
-// has none. They are the same as in its Record, in a fraction of the time. An unknown id gives
-// ErrNotFound.
+// DivisionCodes returns the codes of the second and third-level divisions of a place, "" if it has
+// none. They are the same as in its Record, but are read in a fraction of the time. An unknown id
+// gives ErrNotFound.
 func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
@@ -198,7 +198,7 @@ func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 	return err
 }
 
-// decode decodes the stored object of a place, which h is a part of. An object
+// decode decodes the stored object of a place into into and h; h is a part of into. An object
 // without a name or a position, or of another place, is damaged.
 func decode(id uint32, object []byte, into any, h *Hit) error {
 	h.Lat, h.Lon = math.NaN(), math.NaN()
@@ -229,10 +229,10 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 	return nil
 }
 
-// NameIn returns the name of a place to display in a language, such as "de" or "zh-TW",
-// in either case. If there is none, it returns the name in the next language of
-// lang.Chain ("zh-Hant", "zh"), and for "en" the place's own name. It reports whether
-// there is one. For an id without a place it returns false, or ErrNotFound for English.
+// NameIn returns the name of a place to display in a language, such as "de" or "zh-TW", in either
+// case. If there is none, it returns the name in the next language of lang.Chain ("zh-Hant", "zh"),
+// and for "en" the place's own name. It reports whether it has found a name. For an id without a
+// place it returns false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name string, ok bool, err error) {
 	if code == "" || !validLang(code) {
 		return "", false, feature.BadQuery("language %.40q: give an ISO 639 code such as de", code)
@@ -262,9 +262,9 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name strin
 	return name, err == nil, err
 }
 
-// Counts calls fn with the number of places of each feature class in a tile,
-// in the order of classes; "" are places without one. The tile's zoom is at
-// most 10: deeper ones are not counted and give ErrQuery.
+// Counts calls fn with the number of places of each feature class in a tile, in the order of
+// classes. Places without a class are counted under "". The tile's zoom must be at most 10: deeper
+// tiles have no counts and give ErrQuery.
 func (f *Finder) Counts(ctx context.Context, t quadkey.Tile, fn func(class string, count int64)) error {
 	if err := checkTile(t); err != nil {
 		return err

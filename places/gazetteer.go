@@ -11,8 +11,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// gazetteer, rows by code, families json and, of second-level divisions,
-// admin2; the value is the JSON of a Country, Division or Feature.
+// The table gazetteer has rows by code. The family is json, and admin2 for second-level divisions.
+// The value is the JSON of a Country, Division or Feature.
 const (
 	kindCountry  = "c/"
 	kindDivision = "d/"
@@ -112,12 +112,13 @@ func readCodes(ctx context.Context, table cellstore.Table) (*codes, error) {
 
 func noCode(what, code string) error { return fmt.Errorf("%w: %s %.40q", ErrNoCode, what, code) }
 
-// Countries returns the countries of the places and of the Gazetteer they were
-// built with, by code. The list is shared and must not be changed.
+// Countries returns the countries of the places and of their Gazetteer, by code. The list is shared
+// and must not be changed.
 func (f *Finder) Countries() []Country { return f.codes.countries }
 
-// Country returns the record of a country by its ISO 3166-1 alpha-2 code, in either case. Its
-// lists are shared and must not be changed. A country without places may be unknown: ErrNoCode.
+// Country returns the record of a country by its ISO 3166-1 alpha-2 code, in either case. Its lists
+// are shared and must not be changed. A country without places may be unknown; the error is then
+// ErrNoCode.
 func (f *Finder) Country(_ context.Context, code string) (Country, error) {
 	code = strings.ToUpper(code)
 	at, found := slices.BinarySearchFunc(f.codes.countries, code, func(c Country, code string) int { return strings.Compare(c.Code, code) })
@@ -127,13 +128,13 @@ func (f *Finder) Country(_ context.Context, code string) (Country, error) {
 	return f.codes.countries[at], nil
 }
 
-// CountryNames returns the alternate names of a country by its ISO 3166-1 alpha-2 code, in
-// the order given. They are known even if the country is no place itself.
+// CountryNames returns the alternate names of a country by its ISO 3166-1 alpha-2 code, in the
+// order given. They are known even if the country is not a place of the data set.
 func (f *Finder) CountryNames(ctx context.Context, code string) ([]AlternateName, error) {
 	return f.alternates(ctx, kindCountry+strings.ToUpper(code))
 }
 
-// DivisionNames is CountryNames of a first-level division, by its code such as "US.CA".
+// DivisionNames is like CountryNames, for a first-level division, by its code such as "US.CA".
 func (f *Finder) DivisionNames(ctx context.Context, code string) ([]AlternateName, error) {
 	return f.alternates(ctx, kindDivision+code)
 }

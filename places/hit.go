@@ -25,9 +25,9 @@ type Hit struct {
 	Lat        float64 `json:"lat,omitempty" schema:"ref=Latitude"` // degrees
 	Lon        float64 `json:"lon,omitempty" schema:"ref=Longitude"`
 	DistanceM  float64 `json:"-"` // metres from the query's position, if it has one
-	// JSON is the members of the place's object, without the braces around
-	// them: "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces,
-	// alone or with members of your own before or after.
+	// JSON has the members of the place's object, without the braces around them:
+	// "id":1,"name":"…",…,"lat":47.4,"lon":8.5. Put them inside braces, alone or with members of
+	// your own before or after.
 	JSON []byte `json:"-"`
 }
 
@@ -52,8 +52,8 @@ func AppendNamed(dst, json []byte, name string) []byte {
 	return members.AppendNamed(dst, json, nameKey, name)
 }
 
-// Of makes h the place or airport of a feature. h has memory of its own, which Of reuses. The error
-// matches cellstore.ErrCorrupt for a feature without a name.
+// Of sets h to the place or airport of a feature. It copies into memory of h, which it reuses. The
+// error matches cellstore.ErrCorrupt for a feature without a name.
 func (h *Hit) Of(f *feature.Feature) error {
 	r := hitReaders.Get().(*hitReader)
 	defer hitReaders.Put(r)
@@ -135,7 +135,8 @@ func populationOf(json []byte) (n int64) {
 	return n
 }
 
-// of returns the text of a member, "" if there is none.
+// of returns the text of a member of a JSON object, with one shared copy of each text. It returns
+// "" if there is no such member.
 func (t texts) of(json []byte, key string) string {
 	quoted := members.Text(json, key)
 	if len(quoted) < 2 {

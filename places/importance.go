@@ -18,7 +18,7 @@ const (
 	mediumPopulation = 5_000
 )
 
-// weights is the weight of a place on a map: base + population × percent / 100. Codes that are
+// weights give the weight of a place on a map: base + population × percent / 100. Codes that are
 // not listed have the weight of their class, under "H." and so on. medium puts a place with few
 // people into the medium tier.
 var weights = map[string]struct {
@@ -86,8 +86,8 @@ func importance(qualifier []byte, population, weight uint64) uint64 {
 	return n | notArea
 }
 
-// Importance returns the importance of a feature of Finder.Tile; greater is more important. It does
-// not know a weight of the place's own.
+// Importance returns the importance of a feature of Finder.Tile; greater is more important. It
+// ignores Place.Weight, which features do not have.
 func Importance(f *feature.Feature) uint64 {
 	value, _ := f.Properties.Lookup("population")
 	population, _ := value.Integer()

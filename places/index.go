@@ -18,8 +18,8 @@ const (
 
 	// maxCodes bounds the different class.code of a data set; GeoNames has 681.
 	maxCodes = 4096
-	// maxPairs bounds the different groups of a tier; GeoNames has about
-	// 60,000. The places of further ones are in a group that passes every filter.
+	// maxPairs bounds the different groups of a tier; GeoNames has about 60,000. The places of any
+	// further groups are in one group that passes every filter.
 	maxPairs = 1 << 17
 )
 
@@ -27,7 +27,7 @@ const (
 // place is a sample, so that a search in an empty area reads nothing.
 var sampleEvery = [tiers]int32{high: 1, medium: 1, low: 16}
 
-// gridZoom is the zoom of the tiles whose set an index has.
+// gridZoom is the zoom of the tiles in a grid.
 const gridZoom = 6
 
 // grid is a set of tiles of zoom gridZoom, by packed quadkey, so that the
@@ -76,8 +76,7 @@ type index struct {
 // block has the bounds of some places.
 type block struct {
 	maxPopulation uint64
-	// rank is the greatest importance of the places, areaRank that of those of
-	// class A.
+	// rank is the greatest importance of the places, and areaRank that of the places of class A.
 	rank, areaRank uint64
 }
 
@@ -114,9 +113,8 @@ func (x *index) blocksOf(lo, hi int32) (first, last int32) {
 	return int32(from / blockPlaces), int32(min((to-1)/blockPlaces, int64(len(x.blocks))-1))
 }
 
-// leaf reports whether a tile with the samples lo to hi is read rather than
-// split in a search for near places. One large read is better than several if
-// hardly any place passes.
+// leaf reports whether a tile with the samples lo to hi is read rather than split in a search for
+// the nearest places. One large read is better than several small ones if hardly any place passes.
 func (x *index) leaf(m *mask, lo, hi int32) bool {
 	n := (hi - lo) * x.every
 	switch {
@@ -150,8 +148,8 @@ func (b *block) add(o *block) {
 	b.rank, b.areaRank = max(b.rank, o.rank), max(b.areaRank, o.areaRank)
 }
 
-// greatest returns a bound of the importance of the places that pass a filter in a tile with the
-// samples lo to hi.
+// greatest returns an upper bound of the importance of the places that pass a filter in a tile with
+// the samples lo to hi.
 func (x *index) greatest(m *mask, lo, hi int32) uint64 {
 	var sum block
 	first, last := x.blocksOf(lo, hi)

@@ -17,16 +17,15 @@ var isoDivisions = map[string]bool{
 	"AD": true, "GD": true, "LI": true, "SM": true, "VC": true,
 }
 
-// kingdoms are the divisions of the United Kingdom in GeoNames. ISO 3166-2 has
-// hundreds of smaller ones beside them.
+// kingdoms are the divisions of the United Kingdom in GeoNames. ISO 3166-2 also has hundreds of
+// smaller ones.
 var kingdoms = []string{"ENG", "NIR", "SCT", "WLS"}
 
 // noDivision is GeoNames' code for places in no first-level division.
 const noDivision = "00"
 
-// ISODivision returns the ISO 3166-2 code, without the country, of the
-// first-level division that GeoNames gives a code. known is false in most countries, where GeoNames
-// has codes of its own.
+// ISODivision returns the ISO 3166-2 code, without the country, of the first-level division with a
+// GeoNames code. known is false in most countries, where GeoNames has codes of its own.
 func ISODivision(country, admin1 string) (code string, known bool) {
 	switch {
 	case country == "GB":
@@ -42,11 +41,11 @@ func ISODivision(country, admin1 string) (code string, known bool) {
 	return admin1, true
 }
 
-// iso3166 has a line for each first-level division of a country with a code in ISO 3166-2, and
-// for the provinces of Trentino-South Tyrol. A line has the code, and after tabs its names: in
-// English, in its own languages, in GeoNames, and some common short forms. Lines of countries
-// have formal names that do not contain the usual one, and former ones. The facts come from CLDR
-// 48.2, iso-3166 4.4.0, pycountry 26.2.16 and GeoNames' admin1CodesASCII of two years.
+// iso3166 has a line for each first-level division of a country with a code in ISO 3166-2, and for
+// the provinces of Trentino-South Tyrol. A line has the code, and after tabs its names: in English,
+// in its own languages, in GeoNames, and some common short forms. Lines of countries have former
+// names, and those formal names that do not contain the usual one. The facts come from CLDR 48.2,
+// iso-3166 4.4.0, pycountry 26.2.16 and GeoNames' admin1CodesASCII of two years.
 //
 //go:embed iso3166.txt
 var iso3166 string
@@ -79,9 +78,9 @@ var byISO = sync.OnceValue(func() map[string]isoNames {
 func isoKey(country, name string) string { return string(search.Fold([]byte(country), name)) }
 
 // ISONames returns the ISO 3166-2 code and the names of a first-level division, given the code of
-// its country and either that code or one of the names. It joins sources that have codes of their
-// own. With a country's code alone it returns the country's further names. It returns "" for
-// unknown divisions. The names are shared and must not be changed.
+// its country and either that code or one of the names. With it, sources that have their own codes
+// can be joined. With a country's code alone it returns the country's further names. It returns ""
+// for unknown divisions. The names are shared and must not be changed.
 func ISONames(country, known string) (code string, names []string) {
 	is := byISO()[isoKey(country, known)]
 	return is.code, is.names

@@ -98,8 +98,8 @@ func (j *joiner) take(key uint64, value []byte) error {
 	return nil
 }
 
-// row adds a row of the place. It keeps the one with the latest date, and the last of equal
-// dates.
+// row adds a row of the place. It keeps the row with the latest date, and of equal dates the last
+// one.
 func (j *joiner) row(record string) error {
 	if !j.found {
 		j.found = true
@@ -115,7 +115,7 @@ func (j *joiner) row(record string) error {
 	return nil
 }
 
-// flush writes the current place, if there is one: all its records have come.
+// flush writes the current place, if there is one. All records of that place have come by then.
 func (j *joiner) flush() error {
 	j.b.names.keepNames(j.id, &j.attrs)
 	if !j.found {

@@ -137,7 +137,7 @@ func appendFeature(dst []byte, p *place) []byte {
 	return append(dst, "}}"...)
 }
 
-// beyondID are the properties of a feature, whose id is its own.
+// beyondID returns the properties after the id, because a feature has its id elsewhere.
 func (p *place) beyondID() []byte { return p.properties[bytes.IndexByte(p.properties, ',')+1:] }
 
 // nameOf takes the name out of a place's properties: `"id":1,"name":"…"`.
@@ -149,7 +149,8 @@ func nameOf(properties []byte) (string, error) {
 	return name, nil
 }
 
-// nameIn is nameOf over the memory of the properties, if nothing in there is escaped.
+// nameIn does the same as nameOf. If nothing in the name is escaped, it returns a part of
+// properties instead of a copy.
 func nameIn(properties []byte) ([]byte, error) {
 	quoted := members.Text(properties, nameKey)
 	if feature.IsText(quoted) && bytes.IndexByte(quoted, '\\') < 0 {
@@ -179,7 +180,7 @@ type point struct {
 	code, name []byte
 }
 
-// cutPoint cuts off the first of points, and reports whether it is whole.
+// cutPoint cuts off the first point, and reports whether it is complete.
 func cutPoint(points []byte) (p point, rest []byte, ok bool) {
 	const fixed = 20
 	if len(points) <= fixed {
@@ -207,7 +208,7 @@ func codeOf(qualifier []byte) []byte {
 	return code
 }
 
-// appendQualifier appends class.code; either may be empty. code is that or a kind.
+// appendQualifier appends class.code; either may be empty. code is a feature code or a kind.
 func appendQualifier(dst []byte, class, code string) []byte {
 	return append(append(append(dst, class...), '.'), code...)
 }

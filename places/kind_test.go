@@ -13,7 +13,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// ofKinds is a filter that the index answers.
+// ofKinds is a filter by kinds, which the index can evaluate.
 type ofKinds struct {
 	terms []feature.Term
 	ids   string
@@ -27,7 +27,7 @@ func (f *ofKinds) Terms() ([]feature.Term, bool) { return f.terms, true }
 
 func (f *ofKinds) String() string { return f.ids }
 
-// The index has the kinds of points. No answer shows them.
+// The index knows the kinds of points. No answer shows them.
 func TestKind(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := []Place{

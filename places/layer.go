@@ -23,8 +23,8 @@ var _ interface {
 	feature.Drawer
 } = (*Finder)(nil)
 
-// schema is the schema of a place. It lacks the members of Place.Extra: whoever gives such
-// members knows what they are.
+// schema is the schema of a place. It lacks the members of Place.Extra, because the caller that
+// adds such members knows them.
 var schema = feature.Schema{
 	{Name: "admin1", Kind: feature.Text},
 	{Name: "admin1_name", Kind: feature.Text},
@@ -52,13 +52,13 @@ func (m *Meta) info() feature.Info {
 // Info implements feature.Layer.
 func (f *Finder) Info() *feature.Info { return &f.about }
 
-// show makes a feature of a place, over the memory of that.
+// show sets f to the feature of a place. The feature points to the memory of the place.
 func (p *place) show(f *feature.Feature) {
 	f.ID = strconv.FormatUint(uint64(p.id), 10)
 	p.showAs(f)
 }
 
-// showAs is show with the id there already.
+// showAs does the same as show for a feature that already has its id.
 func (p *place) showAs(f *feature.Feature) {
 	f.Number = uint64(p.id)
 	f.Lat, f.Lon = toDegrees(p.lat), toDegrees(p.lon)
@@ -96,14 +96,13 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	return nil
 }
 
-// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a cell;
-// in it any number of places can be listed. The nearest, and the most important, are at most
-// MaxLimit + 1. The answers are exact everywhere: across ±180°, at the poles and beyond
-// ±85.0511°.
+// Features implements feature.Layer. Without an order it yields places by quadkey and then by id,
+// in any number. A search for the nearest or the most important places yields at most MaxLimit + 1.
+// The answers are exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
 //
-// An index knows class, code, country, a least population and, by a term "kind", Place.Kind. A
-// search with other filters that few places pass looks at most at MaxExamined places. A search
-// for the most important then yields those that it has found so far before its error.
+// The index can filter by class, code, country, minimum population and, with a term "kind",
+// Place.Kind. With any other filter a search examines at most MaxExamined places and then yields an
+// error. A search by importance yields the places that it has found before that error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(&f.about, q); err != nil {
 		return feature.ErrSeq(err)
@@ -177,8 +176,8 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	}
 }
 
-// answer runs a search for a query and yields the results. rest is the part of the query's
-// filter that the index does not know.
+// answer runs a search for a query and yields the results. rest is the part of the query's filter
+// that the index cannot evaluate.
 func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.Filter,
 	yield func(*feature.Feature, error) bool, run func() error) {
 	defer s.end()
@@ -222,8 +221,8 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 	}
 }
 
-// A feature.Mark is the row of the place in the layer's own order, and else its rank (8) and
-// id (4).
+// A feature.Mark is the row of the place in the layer's own order. In any other order it is the
+// rank (8) and the id (4).
 const markSize = 12
 
 func parseMark(m feature.Mark) (near.Cursor, error) {
@@ -286,7 +285,7 @@ type lister struct {
 // scanParts is the number of parts of an area that are read at once.
 const scanParts = 64
 
-// add takes in the next part of the area.
+// add adds the next part of the area.
 func (l *lister) add(ctx context.Context, p *feature.Part) error {
 	start, stop := p.Cells.Keys()
 	if string(start) < string(l.from) {
@@ -296,7 +295,8 @@ func (l *lister) add(ctx context.Context, p *feature.Part) error {
 		return nil
 	}
 	l.parts, l.ranges = append(l.parts, *p), append(l.ranges, cellstore.Range{From: start, To: stop})
-	// Data that decide what is in some areas are gone after the call, so these are read at once.
+	// The data that decide what lies in some areas are valid only during the call, so such parts
+	// are read at once.
 	if len(l.parts) < scanParts && (p.Contains == nil || l.steady) {
 		return nil
 	}
@@ -338,8 +338,8 @@ func (l *lister) read(ctx context.Context) error {
 	return nil
 }
 
-// Count implements feature.Counter. It counts all places, those of tiles whose places are
-// counted, and those everywhere that pass what the index knows.
+// Count implements feature.Counter. It counts all places, the places of a tile with stored counts,
+// and the places of the whole world that pass a filter of which the index knows all.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	t, tile := q.In.(feature.Tile)
 	switch {

@@ -20,9 +20,9 @@ type mask struct {
 	count uint64
 	exact bool
 
-	// peopled has a bit for each block with places that pass and have a
-	// population. No passing place is more important than most, and none in the other blocks is
-	// more important than least.
+	// peopled has a bit for each block with places that pass and have a population. No passing
+	// place is more important than most. No passing place in the other blocks is more important
+	// than least.
 	peopled     []uint64
 	most, least uint64
 }
@@ -42,8 +42,7 @@ func (m *mask) bound(rank uint64, first, last int32) uint64 {
 	return m.least
 }
 
-// hasPeople reports whether one of the blocks first to last has a bit in
-// peopled.
+// hasPeople reports whether the bit in peopled is set for one of the blocks first to last.
 func (m *mask) hasPeople(first, last int32) bool {
 	for b := first; b <= last; b = (b/64 + 1) * 64 {
 		w := m.peopled[b/64] >> (b % 64)

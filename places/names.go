@@ -7,10 +7,10 @@ import (
 	"quadrille/places/search"
 )
 
-// ErrNoNames: these tables were built without name search.
+// ErrNoNames: the tables were built without name search.
 var ErrNoNames = errors.New("the data set has no name search; build it again with names")
 
-// Search finds places by name; see [search.Reader.Search]. Members has the fields of a hit in a
+// Search finds places by name; see [search.Reader.Search]. Members are the fields of a hit in a
 // list.
 func (f *Finder) Search(ctx context.Context, q search.Query, dst []search.Hit) (hits []search.Hit, total int, err error) {
 	if f.names == nil {

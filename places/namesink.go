@@ -17,7 +17,7 @@ type nameSink interface {
 }
 
 // newNameSink begins the tables of name search. It reads the content of answers from place_info,
-// which is complete when answers are made.
+// which is complete by the time when answers are made.
 var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
 	var row cellstore.Row
 	var key [4]byte
@@ -44,7 +44,7 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
 
 // fillEntry makes the entry of a place, in the memory of the previous one. The names in the row's
-// own column count only if no other searchable names were given. A link, for example, is not
+// own column count only if there are no other searchable names. A link, for example, is not
 // searchable.
 func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 	*e = search.Entry{

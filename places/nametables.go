@@ -21,8 +21,8 @@ type nameTables struct {
 	key       []byte
 }
 
-// standIn is an entry with its rank, which decides between several: they may come in any order.
-// An entry of the Gazetteer has rank 0.
+// standIn is an entry with its rank. Of several entries for a code the rank decides, because they
+// may come in any order. An entry of the Gazetteer has rank 0.
 type standIn[T any] struct {
 	entry    T
 	rank     int
@@ -130,7 +130,7 @@ func (t *nameTables) note(p *Place) {
 	t.divisions[level][d.Code] = &standIn[Division]{d, 1, modified, p.ID}
 }
 
-// clone copies a name, so that it does not keep its line in memory.
+// clone copies a name, so that the name does not keep the whole input line in memory.
 func clone(s string) string { return string([]byte(s)) }
 
 // complete gives names to the countries of places that have none so far, and fills in the ids of

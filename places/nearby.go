@@ -48,8 +48,8 @@ func (s *nearby) Visit(ctx context.Context, n *near.Node) error {
 	return s.read(ctx, n, s.consider)
 }
 
-// nearestSample is a better bound for a tile whose places are all samples: the
-// distance of the nearest of their cells.
+// nearestSample returns a better bound for a tile whose places are all samples: the distance of the
+// nearest of their cells.
 func (s *nearby) nearestSample(n *near.Node) float64 {
 	nearest := math.Inf(1)
 	for _, c := range s.f.indexes[n.List].samples[n.Lo:n.Hi] {
@@ -60,8 +60,8 @@ func (s *nearby) nearestSample(n *near.Node) float64 {
 
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180
 
-// passed reports whether every place of a tile is nearer than those of earlier pages: no two of
-// its places are farther apart than its height plus its widest parallel.
+// passed reports whether every place of a tile belongs to earlier pages because it is nearer. No
+// two places of a tile are farther apart than the tile's height plus its widest parallel.
 func (s *nearby) passed(t quadkey.Tile) bool {
 	if s.After.Rank == 0 {
 		return false

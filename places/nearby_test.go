@@ -22,7 +22,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// drawFilter makes a list of mostly none, sometimes one or several elements.
+// drawFilter returns a list that is mostly empty, and sometimes has one or several elements.
 func drawFilter(rng *rand.Rand, from []string) []string {
 	n := max(0, rng.IntN(6)-2)
 	if n == 3 || n == 0 {
@@ -62,8 +62,8 @@ func queryNear(rng *rand.Rand, list []Place, shape func(*rand.Rand) (float64, fl
 	return q
 }
 
-// Every answer, and its pages joined, equals that of measuring every place: across ±180°, at the
-// poles and where points coincide.
+// Every answer, and the concatenation of its pages, equals the answer by measuring every place:
+// across ±180°, at the poles and where points coincide.
 func TestNearbyAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {

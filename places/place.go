@@ -25,7 +25,7 @@ var (
 	ErrCursor = near.ErrCursor
 	// ErrCursorExpired: a cursor of data that has been replaced.
 	ErrCursorExpired = near.ErrCursorExpired
-	// ErrTooMuchWork: a search that examined MaxExamined places without filling its page.
+	// ErrTooMuchWork: a search has examined MaxExamined places without filling its page.
 	ErrTooMuchWork = near.ErrTooMuchWork
 	// ErrNoCode: no country, division or feature has this code.
 	ErrNoCode = errors.New("no such code")
@@ -53,9 +53,9 @@ type Place struct {
 	TimeZone       string
 	Modified       time.Time
 	// Kind is the type of a point without GeoNames' class and code, which are both empty then. It
-	// is a lower-case letter, and up to 63 such letters, digits and _ - /. Filters use it in a
-	// term "kind". The output does not have it, but Extra may have the source's text for it. Weight
-	// is the importance of the point.
+	// is a lower-case letter, and up to 63 such letters, digits and _ - /. Filters use it in a term
+	// "kind". The output does not have the kind, but Extra may have the source's text for it. The
+	// point's importance is its Weight.
 	Kind string
 	// Weight, if not 0, is the importance of the place, instead of its population and feature code:
 	// see Importance in the package documentation. From 100,000 a place is in the high tier, and

@@ -115,7 +115,8 @@ func (c *columns) parse(record string) error {
 	return nil
 }
 
-// date orders rows of the same place: a later one replaces an earlier one.
+// date returns the modification date for the order of rows of the same place: a later row replaces
+// an earlier one.
 func (c *columns) date() int64 { return clampSeconds(c.modified) }
 
 func clampSeconds(s int64) int64 { return min(max(s, 0), math.MaxUint32) }
@@ -132,7 +133,7 @@ func (c *columns) countryCode() string {
 	return string(c.country[:])
 }
 
-// fields reads a record from its beginning. A missing field reads as zero and sets cut.
+// fields reads a record from its beginning. For a missing field it returns zero and sets cut.
 type fields struct {
 	rest string
 	cut  bool
@@ -217,7 +218,7 @@ func (a *alternate) parse(record string) error {
 	return nil
 }
 
-// stored is a record of the second sort: a row of tile_places but for its key.
+// stored is a record of the second sort: a row of tile_places without its key.
 //
 //	timestamp (8) │ length of qualifier (1) │ qualifier │ value
 type stored struct {

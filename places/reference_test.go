@@ -18,7 +18,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// The slow and obvious implementations for comparisons, and common helpers of the tests.
+// This file has the slow and obvious implementations for comparisons, and common helpers of the
+// tests.
 
 // source returns a Source with only places.
 func source(list []Place) Source { return Source{Places: buildtest.Each(list)} }
@@ -180,8 +181,8 @@ type candidate struct {
 	id         uint32
 }
 
-// greatBeside returns the most important place of a part that is not in the first one's quarter, if
-// it is great.
+// greatBeside returns the most important place of part that lies in another quarter than part[0],
+// or nothing if that place is not great.
 func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate {
 	for _, c := range part[1:] {
 		if quarters[c.id] != quarters[part[0].id] {

@@ -14,13 +14,14 @@ const CountedZoom = 10
 const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
 	rollupZoom = CountedZoom
-	// partZooms is the number of zooms from a tile down to its parts: a tile shows
-	// one place of each of its 4×4 parts, or two great ones, and two capitals beside
-	// them: New Delhi beside Delhi, Damascus beside Beirut.
+	// partZooms is the number of zooms from a tile down to its parts: a tile shows one place of
+	// each of its 4×4 parts, or two great ones, and in addition up to two capitals: New Delhi next
+	// to Delhi, Damascus next to Beirut.
 	partZooms = 2
 	parts     = 1 << (2 * partZooms)
-	// great is the least importance of a place that may be shown beside the best place of its part.
-	// It must also be the best of another quarter of the part: Amsterdam beside Brussels.
+	// great is the least importance at which a place may be shown in addition to the best place of
+	// its part. Such a place must also be the best one of another quarter of the part: Amsterdam
+	// next to Brussels.
 	great = notArea | (tiers-high)<<weightBits | 300_000
 )
 
@@ -100,7 +101,8 @@ func (r *rollup) add(c quadkey.Cell, p *place) error {
 	return b.show(p)
 }
 
-// capitalFor makes room in the current tile of a zoom for a capital, if it is one of the two best.
+// capitalFor makes room for a capital in the current tile of a zoom, if the capital is one of the
+// two best.
 func (r *rollup) capitalFor(z int, importance uint64, id uint32) *shown {
 	two := &r.capital[z]
 	switch {
@@ -113,7 +115,7 @@ func (r *rollup) capitalFor(z int, importance uint64, id uint32) *shown {
 	return nil
 }
 
-// show makes s a copy of a place.
+// show copies a place into s.
 func (a *shown) show(p *place) error {
 	name, err := nameOf(p.properties)
 	if err != nil {

@@ -109,7 +109,7 @@ const (
 
 type country = near.Country
 
-// place is a tile_places row without its cell, in the memory of the row.
+// place is a tile_places row without its cell. It points to the memory of the row.
 type place struct {
 	id         uint32
 	lat, lon   int32 // 1e-7 degrees
@@ -137,7 +137,7 @@ func parsePlace(row *cellstore.Row) (p place, err error) {
 	return p, nil
 }
 
-// parse decodes all but the id, and reports whether the value is whole.
+// parse decodes all but the id, and reports whether the value is complete.
 func (p *place) parse(qualifier, v []byte) bool {
 	if len(v) < atMembers || len(qualifier) == 0 {
 		return false

@@ -19,13 +19,12 @@ type Source struct {
 	Names   iter.Seq2[AlternateName, error] // in any order
 	Parents iter.Seq2[Parent, error]        // in any order
 	Admin5  iter.Seq2[Admin5, error]        // in any order
-	// Gazetteer explains the codes that places carry. Without its countries
-	// and divisions, their names are taken from the places of class A that
-	// stand for them.
+	// Gazetteer explains the codes that places carry. Without its countries and divisions, their
+	// names are taken from the places of class A that represent them.
 	Gazetteer Gazetteer
 }
 
-// AlternateName is one more name of a place, or a code it is known by.
+// AlternateName is one more name of a place, or a code of it.
 type AlternateName struct {
 	PlaceID uint32 `json:"-"`
 	// Lang is an ISO 639 code such as "de" or "zh-Hant", or "" when unknown. It may

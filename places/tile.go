@@ -20,7 +20,7 @@ const (
 	maxShown = 1000
 )
 
-// drawing is how maps show places.
+// drawing says how maps show places.
 var drawing = feature.Drawing{
 	Description: "Populated and other places, the most important first",
 	Attributes: feature.Schema{
@@ -99,8 +99,8 @@ func (f *Finder) eachShown(ctx context.Context, t quadkey.Tile, sel *cellstore.S
 	return nil
 }
 
-// eachStored is eachShown for a tile that has a row in place_rollup. The points stand beside the
-// features, in their order.
+// eachStored does the same as eachShown for a tile that has a row in place_rollup. The row has the
+// points in the same order as the features.
 func (f *Finder) eachStored(ctx context.Context, t quadkey.Tile, sel *cellstore.Selection,
 	fn func(p *point, properties []byte) error) error {
 	row := f.rows.Get().(*cellstore.Row)
@@ -156,7 +156,7 @@ func (a *pick) compare(b *pick) int {
 	return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))
 }
 
-// set makes the pick a copy of a place.
+// set copies a place into the pick.
 func (a *pick) set(p *place, importance uint64) {
 	a.keep(p)
 	a.importance = importance
@@ -191,7 +191,7 @@ func (p *picker) pick(ctx context.Context, f *Finder, t quadkey.Tile) error {
 				return err
 			}
 		}
-		// A place of the next tier could not take the part of any of these.
+		// No place of the next tier could replace one of these.
 		if t.Z < allZoom && tier < low && p.complete() {
 			break
 		}
@@ -276,7 +276,7 @@ func (p *picker) takeAll(t quadkey.Tile, x *place) error {
 	return nil
 }
 
-// grow adds a pick, with the memory one had there before, and returns where.
+// grow adds a pick, which reuses the memory of an earlier pick there, and returns its index.
 func (p *picker) grow() int {
 	at := len(p.picked)
 	p.picked = slices.Grow(p.picked, 1)[:at+1]

@@ -33,7 +33,7 @@ func tileGeoJSON(t testing.TB, f *Finder, tile quadkey.Tile) (b []byte) {
 	return b
 }
 
-// drawn is a feature.Pen that keeps what is drawn, or fails.
+// drawn is a feature.Pen that records what is drawn, or fails.
 type drawn struct {
 	places []Hit
 	err    error
@@ -65,8 +65,8 @@ func (d *drawn) Boolean(string, bool) {}
 
 func (d *drawn) End() {}
 
-// shownIDs asks both forms of a tile and checks that they agree with each
-// other and with the places.
+// shownIDs reads both forms of a tile, and checks that they agree with each other and with the
+// places.
 func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile) []uint32 {
 	t.Helper()
 	list := features(t, tileGeoJSON(t, f, tile))
@@ -114,7 +114,7 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 	return ids
 }
 
-// The importance of a feature is that of its place, unless that has a weight of its own.
+// The importance of a feature is that of its place, unless the place has a weight of its own.
 func TestImportanceOfFeatures(t *testing.T) {
 	for name, shape := range shapes {
 		list := scatter(22, 120, shape)
@@ -140,8 +140,8 @@ func TestImportanceOfFeatures(t *testing.T) {
 	}
 }
 
-// Every tile of every zoom that has places shows what the rule says; places
-// are counted and shown in one tile per zoom, and once shown stay shown.
+// Every tile of every zoom that has places shows what the rule says. A place is counted and shown
+// in one tile of each zoom, and once it is shown, all deeper zooms show it.
 func TestTilesAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -322,8 +322,8 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-// Great cities are on coarse tiles beside capitals of the same part, small ones
-// and neighbours in the same quarter are not.
+// Coarse tiles show great cities in addition to capitals of the same part. They do not show small
+// cities, or neighbours in the same quarter.
 func TestGreatCitiesOfOnePart(t *testing.T) {
 	list := []Place{
 		{ID: 1, Name: "Beijing", Lat: 39.907, Lon: 116.397, Class: "P", Code: "PPLC", Country: "CN", Population: 18_960_744},

@@ -17,7 +17,7 @@ type keptPlace struct {
 	end    int // end of its id in the digits of an answer
 }
 
-// keep makes k a copy of a place.
+// keep copies a place into k.
 func (k *keptPlace) keep(p *place) {
 	k.memory = append(append(k.memory[:0], p.qualifier...), p.members...)
 	q, n := len(p.qualifier), len(p.properties)
@@ -62,8 +62,8 @@ func (s *tileSearch) begin(f *Finder, flt filter, want int, limit uint64, after 
 // end drops the references to a query.
 func (s *tileSearch) end() { s.step, s.admit = nil, nil }
 
-// admits reports whether a wanted place passes the part of the filter that the index does not
-// know. An error ends the search.
+// admits reports whether a wanted place passes the part of the filter that the index cannot
+// evaluate. An error ends the search.
 func (s *tileSearch) admits(p *place) (pass bool) {
 	if s.admit == nil {
 		return true
@@ -96,13 +96,13 @@ func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadke
 	if s.look == nil {
 		s.look = s.lookAt
 	}
-	// A loop would allocate its body anew for each tile.
+	// The body of a loop over the rows would be allocated anew for each tile.
 	s.fn, s.failed = fn, nil
 	cellstore.Each(ctx, s.f.tiles, &s.scan, s.look)
 	return s.failed
 }
 
-// lookAt examines one row of a scan, and reports whether to go on.
+// lookAt examines one row of a scan, and reports whether to continue.
 func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
 	if err != nil {
 		s.failed = fmt.Errorf("places: %w", err)

@@ -10,8 +10,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// within guides a search for the most important places. The rank of a place is the complement of its
-// importance. Tiers follow one another by themselves: the lower ones are not
+// within guides a search for the most important places. The rank of a place is the complement of
+// its importance. This order alone ensures that the tiers follow one another: lower tiers are not
 // read before the higher ones are exhausted.
 type within struct {
 	tileSearch
@@ -32,8 +32,9 @@ func newWithin() *within {
 	return s
 }
 
-// searchArea runs the search in an area. Along the edge it weighs all places, while the area's
-// part can decide which are inside. It keeps the cells inside, and searches them by their index.
+// searchArea runs the search in an area. It weighs all places in cells along the edge at once,
+// because the area's part can decide only then which are inside. It keeps the cells that lie
+// inside, and then searches them by the index.
 func (s *within) searchArea(ctx context.Context, a feature.Area) error {
 	s.ofArea, s.cells = true, s.cells[:0]
 	defer func() { s.ofArea, s.part = false, nil }()
@@ -142,7 +143,7 @@ func (s *within) has(lon, lat float64) bool {
 	return err == nil && in == *t
 }
 
-// weigh takes a place that the filters let pass if it is important enough.
+// weigh keeps a place that passes the filters if it is important enough.
 func (s *within) weigh(p *place) {
 	if !s.filter.passes(p) {
 		return

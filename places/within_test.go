@@ -90,7 +90,7 @@ func boxNear(rng *rand.Rand, list []Place) quadkey.Box {
 	}
 }
 
-// Every answer, page by page, equals that of a look at every place.
+// Every answer, page by page, equals the answer from examining every place.
 func TestWithinAgainstBruteForce(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -233,8 +233,8 @@ func TestWithinRefuses(t *testing.T) {
 	}
 }
 
-// Keep has the same effect as a filter on all places. A search that bounds the examined places
-// returns some of the same places, in their order.
+// Keep has the same effect as a filter on all places. With Examine set, a search returns a subset
+// of these places in the same order.
 func TestWithinKeep(t *testing.T) {
 	list := scatter(31, 3000, clustered)
 	for i := range list {

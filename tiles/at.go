@@ -20,11 +20,10 @@ type Region struct {
 	Type, ID, Name string
 }
 
-// At returns the regions at a point in degrees, in the data set's order of types. Of one
-// type the smallest comes first: an enclave before what is drawn around it. At asks the
-// given types, or all of them if none is given, with one seek each. It needs no seek for a
-// type whose answer is the same all over a tile around the point, if the Reader remembers
-// that.
+// At returns the regions at a point in degrees, in the data set's order of types. Of one type the
+// smallest comes first: an enclave before what is drawn around it. At asks the given types, or all
+// of them if none is given, with one seek each. It needs no seek for a type if the Reader has
+// cached that the answer is the same all over a tile around the point.
 //
 // A tile owns its western and northern edges, so a point lies in one tile. A point on a
 // border belongs to exactly one of its two regions, and longitude 180 is −180. The answer
@@ -76,7 +75,7 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 }
 
 // asked sets s.types to the types that must be read: the requested ones, or all if none is given,
-// except those whose answer is known.
+// except those with a cached answer.
 func (s *scratch) asked(r *Reader, types []string, known *uniform) {
 	s.types = s.types[:0]
 	for _, rt := range r.order {
@@ -190,9 +189,9 @@ func finer(a, b quadkey.Tile) quadkey.Tile {
 	return b
 }
 
-// learn adds the types of the bit set learnt, which have just been read, to the cached knowledge
-// about a tile. found are their regions at one point of the tile. The result holds for the smaller
-// of the two tiles.
+// learn adds the types in the bit set learnt, which have just been read, to the cached answers for
+// a tile. found are their regions at one point of the tile. The result holds for the smaller of the
+// two tiles.
 func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
 	u := &uniform{tile: t, known: learnt}
 	if before != nil {
@@ -208,8 +207,8 @@ func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *un
 	return u
 }
 
-// merge adds the known regions of the requested types, in the data set's order. The result is the
-// caller's own.
+// merge adds the known regions of the requested types, in the data set's order. The caller owns the
+// result.
 func (r *Reader) merge(found []Region, known *uniform, types []string) []Region {
 	if known == nil || len(known.found) == 0 {
 		return found

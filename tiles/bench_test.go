@@ -18,8 +18,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// BenchmarkColdTile asks for tiles on borders, of all zooms, from a store on
-// the disk that is at least four times as large as its cache.
+// BenchmarkColdTile reads tiles on borders, of all zooms, from a store on the disk that is at least
+// four times as large as its cache.
 func BenchmarkColdTile(b *testing.B) {
 	ctx := context.Background()
 	layers := func() []build.Layer {
@@ -96,8 +96,8 @@ func benchReader(b *testing.B) (*tiles.Reader, cellstore.Store) {
 	return r, store
 }
 
-// BenchmarkRead answers points and tiles out of the cache: spread over the world, as the lookups of
-// a service are, and on land borders.
+// BenchmarkRead answers points and tiles from the cache: spread over the world, as the lookups of a
+// service are, and on land borders.
 func BenchmarkRead(b *testing.B) {
 	r, store := benchReader(b)
 	ctx := context.Background()

@@ -27,8 +27,8 @@ type Covered struct {
 	read    bool
 }
 
-// ground classifies what a region has of a tile, without the points beyond the limits of Mercator
-// that belong to the tile.
+// ground says how much of a tile a region covers. It ignores the points beyond the limits of
+// Mercator that belong to the tile.
 type ground uint8
 
 const (
@@ -49,8 +49,8 @@ const (
 // region's stored geometry and then only the rows within a tile of zoom 8 of it, 156 km at the
 // equator. That geometry is on another grid of about a metre, or a coarser one if it would take
 // more than 10 MB. A part of a region that vanishes on that grid, such as a strip less than two
-// metres wide, is missed if it is farther than such a tile from the rest of the region. Memory does
-// not grow with the cover.
+// metres wide, is missed if its distance from the rest of the region exceeds the width of such a
+// tile. Memory does not grow with the cover.
 //
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.
@@ -129,7 +129,7 @@ func (c *cover) scan(ranges []quadkey.Range) error {
 	return c.rims(math.MaxUint32 + 1)
 }
 
-// row emits the tile of a row if the region is in it.
+// row emits the tile of a row if the tile holds a part of the region.
 func (c *cover) row(row *cellstore.Row) error {
 	t, ok := layout.RowTile(row.Key)
 	if !ok {
@@ -154,8 +154,8 @@ func (c *cover) row(row *cellstore.Row) error {
 }
 
 // place emits t, after the rim tiles that come before it in the order of cells. (A rim tile stands
-// for the part of a polar cap beyond it.) A full tile at the top or bottom row is split if the
-// region does not fill the cap beyond, so that Whole is set only where both are full.
+// for the part of a polar cap beyond it.) A full tile in the top or bottom row is split if the
+// region does not fill the cap beyond it. So Whole is set only if both are full.
 func (c *cover) place(t quadkey.Tile, g ground) error {
 	first, last := t.CellRange()
 	if last < c.from {

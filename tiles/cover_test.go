@@ -31,7 +31,7 @@ type coverPoint struct {
 	regions  []tiles.Region
 }
 
-// coverPoints asks At for points, in the order of their tiles.
+// coverPoints calls At for points, and returns them in the order of their tiles.
 func coverPoints(t testing.TB, r *tiles.Reader, typ string, at [][2]float64) []coverPoint {
 	t.Helper()
 	points := make([]coverPoint, len(at))
@@ -146,10 +146,10 @@ func TestCover(t *testing.T) {
 	testCover(t, r, newStoredWorld(t, store, "land"), 500)
 }
 
-// Regions at the edges of the world, alone in a cap, and with nested holes.
+// This tests regions at the edges of the world, alone in a cap, and with nested holes.
 func TestCoverEdges(t *testing.T) {
 	const u = 1.40625 // exact everywhere
-	// A strip that is in the tiles, but too narrow for the stored geometry.
+	// This is a strip that is in the tiles, but is too narrow for the stored geometry.
 	const step, k = 360.0 / grid.WorldSize, 2 << 20
 	strip := tilestest.Square(-39.5, 90-(k+0.3)*step, -39, 90-(k-0.3)*step)
 	r, store, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{

@@ -17,8 +17,8 @@ type coverCap struct {
 	columns []bool // the columns of the rim to which points of the region may belong; nil for none
 }
 
-// The rims in the order of their cells: all tiles of the top row, then all of
-// the bottom row.
+// These are the rims in the order of their cells: all tiles of the top row, then all tiles of the
+// bottom row.
 const (
 	rimSide  = 1 << grid.MaxZoom
 	rimTiles = 2 * rimSide
@@ -31,7 +31,7 @@ func rimTile(i int) quadkey.Tile {
 	return quadkey.Tile{Z: grid.MaxZoom, X: uint32(i - rimSide), Y: rimSide - 1}
 }
 
-// readCaps reads what the region has of the caps, if its box reaches them.
+// readCaps reads the parts of the region in the polar caps, if the region's box reaches them.
 func (c *cover) readCaps(box quadkey.Box) error {
 	c.rim = rimTiles
 	d := descend(c.ctx, c.s, c.rt, 0)
@@ -83,8 +83,8 @@ func (k *coverCap) survey(polar *layout.Cap) {
 	}
 	start := 0
 	for _, end := range k.rings.ends {
-		// A ring reaches every column between its points. A point rounded to the side of a column
-		// may belong to the next one.
+		// A ring reaches every column between its points. A point that is rounded to the side of a
+		// column may belong to the next column.
 		west, east := width, int32(0)
 		for _, p := range k.rings.points[start:end] {
 			west, east = min(west, p.X-1), max(east, p.X+1)

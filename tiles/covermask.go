@@ -124,7 +124,7 @@ func (m *coverMask) edge(a, b maskPoint) {
 			continue
 		}
 		lon := a.lon + (middle-a.lat)/(b.lat-a.lat)*(b.lon-a.lon)
-		// The first tile whose middle is east of the edge.
+		// This is the first tile whose middle is east of the edge.
 		if x := int(math.Floor(layout.GridX(lon)*maskSide/grid.WorldSize + 0.5)); x < maskSide {
 			m.tiles[y*maskSide+max(x, 0)] ^= maskTurn
 		}

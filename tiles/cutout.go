@@ -18,8 +18,8 @@ import (
 )
 
 // These limits bound one cutout. A box that exceeds them gets a coarser zoom, but not one at which
-// small regions are merged, because none of those shows the region alone. So the last zoom before
-// them has lastShare times the limits.
+// small regions are merged, because at such a zoom the region is not shown alone. So for the last
+// zoom before these the limits are lastShare times as high.
 const (
 	cutoutRows  = 2048
 	cutoutEdges = 1 << 17
@@ -119,8 +119,8 @@ type cutout struct {
 	most   int         // edges and frames that may be gathered
 }
 
-// halves are the parts of a box on either side of ±180°, where GeoJSON wants geometries cut: one
-// or two.
+// halves returns the parts of a box on either side of ±180°, where GeoJSON requires geometries to
+// be cut: one or two.
 func halves(b quadkey.Box) []quadkey.Box {
 	if b.West <= b.East {
 		return []quadkey.Box{b}
@@ -291,7 +291,7 @@ func (c *cutout) gatherPolygons(f mvt.Feature, t quadkey.Tile, origin grid.Point
 	return nil
 }
 
-// add adds an edge. Edges along tile lines are kept apart until they are summed.
+// add adds an edge. Edges along tile lines are stored separately until they are summed.
 func (c *cutout) add(e grid.Edge, tileLine bool) {
 	if tileLine {
 		c.frames = append(c.frames, e)

@@ -183,7 +183,7 @@ func TestCutoutEdges(t *testing.T) {
 			t.Errorf("%s in %s: %d vertices, want about %d: %v", c.id, c.box, n, c.vertices, mp)
 		}
 	}
-	// Too much for one answer: a coarser zoom, and the whole region.
+	// This box holds too much for one answer: it gets a coarser zoom, and the whole region.
 	if mp, zoom := cutoutOf(t, r, "land", "big", quadkey.World); zoom >= grid.MaxZoom || zoom < 5 || len(mp) == 0 {
 		t.Errorf("zoom %d, %d polygons", zoom, len(mp))
 	}

@@ -62,7 +62,8 @@ const (
 	foundBelow                   // only rows below the tile
 )
 
-// probe classifies what tile t has down to the given zoom. The value is valid until the next call.
+// probe classifies the content of tile t down to the given zoom. The value is valid until the next
+// call.
 func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	first, last := t.KeyRange()
 	if err := d.seek(first); err != nil {
@@ -75,8 +76,8 @@ func (d *descent) probe(t quadkey.Tile, zoom int) (presence, []byte, error) {
 	if c := bytes.Compare(row.Key, last[:]); c < 0 && int(t.Z) < zoom {
 		return foundBelow, nil, nil
 	} else if c < 0 {
-		// The rows below a row of the asked zoom sort before it, so the asked
-		// row is the last.
+		// The rows below a row of the requested zoom sort before it, so the requested row comes
+		// last.
 		if err := d.seek(last); err != nil {
 			return foundNothing, nil, err
 		}

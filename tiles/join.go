@@ -16,7 +16,7 @@ type tables struct {
 	joined          bool       // joined with the tables of another data set
 }
 
-// add extends the extent by that of a type.
+// add extends the extent by the extent of a type.
 func (d *tables) add(t *TypeMeta) {
 	b := t.Bounds
 	if b == [4]float64{} { // not known
@@ -29,9 +29,9 @@ func (d *tables) add(t *TypeMeta) {
 	d.extent, d.some = b, true
 }
 
-// apart reports whether the tables surely have nothing in a tile. A drawn region reaches at most
-// the tile's width beyond its bounds. For a single data set the check does not pay: most of its
-// tiles have something.
+// apart reports whether the tables certainly have nothing in a tile. A drawn region reaches at most
+// the tile's width beyond its bounds. For a single data set the check is not worth its cost,
+// because most tiles have content.
 func (d *tables) apart(t quadkey.Tile) bool {
 	if !d.joined {
 		return false
@@ -41,8 +41,8 @@ func (d *tables) apart(t quadkey.Tile) bool {
 }
 
 // Join returns a reader of several data sets as one: it has the types of each in turn. If several
-// have a type of one name, the first one is read. The new reader has its own cache of tiles with
-// one answer; the given readers stay usable.
+// have a type with the same name, the first one is read. The new reader has its own cache of
+// answers; the given readers stay usable.
 func Join(readers ...*Reader) *Reader {
 	var types []*readerType
 	known := map[string]bool{}
@@ -68,8 +68,8 @@ func Join(readers ...*Reader) *Reader {
 	return newReader(types)
 }
 
-// sameTables returns the end of the run of types that begins at from and shares its tables. Types
-// of the same tables follow each other.
+// sameTables returns the end of the run of types that begins at from and has the same tables. Types
+// in the same tables follow each other.
 func sameTables(types []*readerType, from int) (to int) {
 	for to = from + 1; to < len(types) && types[to].tables == types[from].tables; to++ {
 	}
@@ -77,7 +77,7 @@ func sameTables(types []*readerType, from int) (to int) {
 }
 
 // nextEach reads, for each type, the row of its family at or after a key, with one seek each. Types
-// that surely have nothing in tile t get empty rows.
+// that certainly have nothing in tile t get empty rows.
 func nextEach(ctx context.Context, t quadkey.Tile, types []*readerType, key []byte, families []string, rows []cellstore.Row) error {
 	var to int
 	for from := 0; from < len(types); from = to {

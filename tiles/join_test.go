@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// blobs is a layer of regions around a point; some lie within others.
+// blobs returns a layer of regions around a point. Some lie within others.
 func blobs(typ string, seed uint64, lon, lat, spread float64, n int) build.Layer {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	l := build.Layer{Type: typ}
@@ -81,8 +81,8 @@ func TestJoin(t *testing.T) {
 			t.Fatal(err)
 		}
 		layers := all[rnd.IntN(2):]
-		// Above zoom 13 borders of layers that were built together are simplified together. So a
-		// tile is compared with the tiles of each data set.
+		// At zooms below 13, borders of layers that were built together are simplified together. So
+		// a tile is compared with the tiles of each data set.
 		for form, drawn := range map[string]func(*tiles.Reader, []tiles.Selector) ([]byte, error){
 			"tile": func(r *tiles.Reader, layers []tiles.Selector) ([]byte, error) {
 				return r.AppendMVT(t.Context(), nil, tile, layers)

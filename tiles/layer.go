@@ -33,24 +33,26 @@ import (
 //
 // Ground is compared exactly as tiles of zoom 13 draw it. With a feature.Border wider than such a
 // tile, the comparison is exact to half a step of the grid where oblique edges are cut. If such a
-// border is cut at ±180°, it ends there for a line. Tiles draw coinciding borders of one data set
-// as one. Each data set is drawn by itself, so a border that two data sets have may differ by a
-// metre, and the regions beside it may share that metre. An area with parts that have a Contains
-// and no Border gives errors.ErrUnsupported. Each page reads the rows of the type in the cells of
-// the area anew, and keeps the ids that it finds: at most one for each region of the type.
+// border is cut at ±180°, it counts as ending there in the comparison with a line. Tiles draw
+// coinciding borders of one data set as one. Each data set is drawn by itself, so a border that two
+// data sets have in common may differ by a metre, and the regions on its two sides may share that
+// metre. An area with parts that have a Contains and no Border gives errors.ErrUnsupported. Each
+// page reads the rows of the type in the cells of the area anew, and keeps the ids that it finds:
+// at most one for each region of the type.
 //
 // The nearest of an area, and instants of the past, are not supported. A mark stays valid for a
 // newer data set. The error matches ErrUnknownType.
 //
-// The nearest regions are those that hold a position, at 0 m, and then the others by the distance
-// to their borders, or for lines to the lines. Distances are those of Reader.Nearest, without its
-// bounds. Regions at one distance come in the order of their ids. A region too small for the finest
-// grid has no border and is near nothing. For each page the search reads the rows of the borders
-// anew, the nearest first. A long search reads only rows within the bounds of regions that it has
-// not returned yet. After 65,536 rows, or Query.Examine, it ends with feature.TooMuchWork.
+// In a search for the nearest, the regions that hold the position come first, at 0 m. Then come the
+// others by the distance to their borders, and lines by the distance to the lines. Distances are
+// those of Reader.Nearest, without its bounds. Regions at one distance come in the order of their
+// ids. A region too small for the finest grid has no border, and is never found. For each page the
+// search reads the rows of the borders anew, the nearest first. A long search reads only rows
+// within the bounds of regions that it has not returned yet. After 65,536 rows, or Query.Examine,
+// it ends with feature.TooMuchWork.
 //
-// The most important region is the one with the largest bounds, in square degrees. That order, and
-// the order of a property, look at all regions of the area; see feature.Query.Ranked.
+// The most important region is the one with the largest bounds, in square degrees. For that order,
+// and for the order of a property, all regions of the area are examined; see feature.Query.Ranked.
 //
 // The layer is a feature.Tiler, see Tile, and a feature.Encloser, see At.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
@@ -177,8 +179,9 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 
 func errNoMark() error { return feature.BadCursor("it is not one of regions") }
 
-// Count implements feature.Counter. It counts all regions, and the regions of an area, which it
-// finds without reading their records.
+// Count implements feature.Counter for two kinds of queries that need no records: all regions, and
+// the regions in an area other than a box or tile. For any other query it returns
+// feature.Unsupported.
 func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	if q.Near == nil && q.Filter == nil && q.At.IsZero() {
 		switch q.In.(type) {
@@ -291,7 +294,7 @@ func (a *answer) recorded(id string) error {
 }
 
 // screen returns the part of a query's filter that needs only properties. Reading a border takes
-// much longer than reading a record, so only the borders of regions that pass it are read.
+// much longer than reading a record, so borders are read only for regions that pass this part.
 func (l *layer) screen(q *feature.Query) feature.Filter {
 	if q.Filter == nil || q.Detail != feature.Whole {
 		return nil
@@ -383,8 +386,8 @@ func (a *answer) one(in, whole bool) (err error) {
 	return a.consider(&a.f, in)
 }
 
-// read writes the feature of a region over f, with its geometry or without. Its properties are
-// in members.
+// read sets f to the feature of a region, with its geometry or without. The memory of its
+// properties is members.
 func (l *layer) read(f *feature.Feature, id string, row *cellstore.Row, members *[]byte, whole bool) error {
 	value, _ := row.Value(layout.FamilyRecord, nil)
 	rec, err := l.rt.parseRecord(id, value)
@@ -420,7 +423,7 @@ func (l *layer) geometry(id string, row *cellstore.Row) (feature.Geometry, error
 	return feature.GeoJSON(g), nil
 }
 
-// feature writes a region without its geometry over f. Its properties are in members.
+// feature sets f to a region without its geometry. The memory of its properties is members.
 func (rec *record) feature(f *feature.Feature, members *[]byte) {
 	*members = append(append((*members)[:0], rec.before...), rec.after...)
 	*f = feature.Feature{

@@ -219,7 +219,7 @@ func TestLayerRefuses(t *testing.T) {
 	}
 }
 
-// A row with any damage gives an error; it is never skipped.
+// A row with any damage gives an error, and is never skipped.
 func TestLayerTellsOfDamage(t *testing.T) {
 	good := func(record string) string { return strings.Replace(record, "%", `"bbox":[0,0,10,20]`, 1) }
 	for name, c := range map[string]struct{ family, value string }{
@@ -267,7 +267,7 @@ func TestLayerTellsOfDamage(t *testing.T) {
 	}
 }
 
-// The layer returns an invalid geometry, and decoding it gives the error.
+// The layer returns a geometry that is not valid as it is stored. Decoding it gives the error.
 func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 	r, store, _ := buildReader(t, trickyLayer())
 	table, err := store.Table(t.Context(), layout.TableRegions)
@@ -290,7 +290,7 @@ func TestLayerTellsOfAGeometryThatIsNone(t *testing.T) {
 	}
 }
 
-// A data set of an older program has no schema, so the attributes of tiles serve as schema.
+// A data set of an older program has no schema, so the attributes of tiles are used as the schema.
 func TestLayerOfOlderData(t *testing.T) {
 	_, store, _ := buildReader(t, trickyLayer())
 	meta := tiles.Meta{SchemaVersion: tiles.SchemaVersion, Types: []tiles.TypeMeta{
@@ -316,7 +316,8 @@ func TestLayerOfOlderData(t *testing.T) {
 	}
 }
 
-// A search takes turns while it reads, and ends after it has examined enough.
+// A search calls Query.Step regularly and ends with its error. It also ends, with TooMuchWork,
+// after it has examined Query.Examine regions.
 func TestLayerTakesTurns(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	l := layerOf(t, r, "land")
@@ -384,7 +385,7 @@ func TestAreaOfLine(t *testing.T) {
 	}
 }
 
-// A region's area holds a point exactly if At finds the region there.
+// A region's area holds a point if and only if At finds the region there.
 func TestArea(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")

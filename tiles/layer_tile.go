@@ -12,10 +12,11 @@ import (
 )
 
 // Tile implements feature.Tiler: it yields the regions of a tile, each with its geometry cut to the
-// tile as in AppendGeoJSON. The regions whose part has the largest bounds come first. Bounds and
-// position describe the part: in the one tile of zoom 0 the bounds go around the world if a region
-// crosses ±180°. Properties are type, id and name. A polygon that stands for several regions has
-// their number as merged and as Members, and is no region of the layer.
+// tile as in AppendGeoJSON. The regions whose parts in the tile have the largest bounds come first.
+// Bounds and position describe the part: in the one tile of zoom 0 the bounds go around the world
+// if a region crosses ±180°. Properties are type, id and name. A polygon that represents several
+// regions is not a region of the layer. It has the number of regions in the property merged and in
+// Members.
 func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	if !t.Valid() {
 		return feature.ErrSeq(errNoTile(t))

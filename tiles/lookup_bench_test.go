@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkLookup looks up the countries of the world at 1:50 m at points, near points and in
-// boxes, out of the cache. It reports the median time besides the mean.
+// boxes, with a warm cache. It reports the median time in addition to the mean.
 func BenchmarkLookup(b *testing.B) {
 	r, store := benchReader(b)
 	ctx := context.Background()

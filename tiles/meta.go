@@ -39,7 +39,7 @@ type TypeMeta struct {
 	// search for the nearest do.
 	Lines bool `json:"lines,omitempty"`
 	// LabelOf is the attribute of labels that has the id of their region. It is empty in data sets
-	// that older programs built: there the label's own id, "id", is that of the region.
+	// that older programs built. In these the label's own id, "id", is that of the region.
 	LabelOf string `json:"label_of,omitempty"`
 	MinZoom int    `json:"min_zoom"`
 	MaxZoom int    `json:"max_zoom"`
@@ -76,7 +76,7 @@ func (t *TypeMeta) MergedBelow() int {
 }
 
 // MeanExtent is the area of the layer's bounds divided by the number of its regions, in square
-// degrees. Finer layers have a smaller one, even if they cover little of the world.
+// degrees. A finer layer has a smaller mean extent, even if it covers little of the world.
 func (t *TypeMeta) MeanExtent() float64 {
 	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))
 }

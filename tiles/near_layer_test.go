@@ -28,7 +28,7 @@ type away struct {
 	m  float64
 }
 
-// bruteNear lists all regions by distance; regions that hold the point are at 0.
+// bruteNear returns all regions by distance. Regions that hold the point are at distance 0.
 func bruteNear(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]borderLine, lon, lat float64) (list []away) {
 	t.Helper()
 	at, err := r.At(t.Context(), lat, lon, ref.typ)
@@ -118,8 +118,8 @@ func TestLayerNear(t *testing.T) {
 	}
 }
 
-// twoAndLines is a layer of lines and a layer of two regions. Points on the regions' common border
-// are equally far from both.
+// twoAndLines returns a layer of lines and a layer of two regions. Points on the regions' common
+// border are equally far from both.
 func twoAndLines() []build.Layer {
 	return []build.Layer{
 		{Type: "land", Features: []build.Feature{
@@ -214,8 +214,8 @@ func TestLayerNearBesideALongBorder(t *testing.T) {
 	}
 }
 
-// By importance the largest bounds come first; a property orders by its values. Equal regions come
-// in the order of their ids.
+// In the order of importance, the region with the largest bounds comes first. In the order of a
+// property, its values decide. Equal regions come in the order of their ids.
 func TestLayerOrders(t *testing.T) {
 	r, _, _ := buildReader(t, twoAndLines()...)
 	l := layerOf(t, r, "land")
@@ -256,7 +256,7 @@ func TestLayerOrders(t *testing.T) {
 	}
 }
 
-// A tile has the parts of the regions in it, the largest first.
+// Tile yields the parts of the regions in a tile, the largest first.
 func TestLayerTile(t *testing.T) {
 	toy := toyLayer()
 	toy.Type = "toy"

@@ -51,7 +51,7 @@ func (k MatchKind) String() string {
 	return fmt.Sprintf("MatchKind(%d)", uint8(k))
 }
 
-// Match is a region at or near a point, or the lack of one.
+// Match is a region at or near a point, or says that there is none.
 type Match struct {
 	Region // without an ID when Kind is MatchNone
 	Kind   MatchKind
@@ -159,7 +159,7 @@ type nearest struct {
 	found  map[string]*found // all regions seen so far, by their ids
 	queue  []pending
 	// reader, if set, lets a long search read the bounds of the regions that it has not returned
-	// yet into left. The search then reads only tiles where one of those may be.
+	// yet into left. The search then reads only tiles in which one of these regions may lie.
 	reader *Reader
 	left   []bounded
 	tile   tileEdges
@@ -185,7 +185,7 @@ const (
 	// regions.
 	longSearch = 256
 	// mostBounds is the largest number of regions in a type for which a long search reads their
-	// bounds. In a larger type other regions are near.
+	// bounds. In a larger type other regions are always near.
 	mostBounds = 8192
 )
 
@@ -197,7 +197,8 @@ type pending struct {
 	region *found      // nil for a tile or a cap
 }
 
-// Above orders the heap, the nearest first. A region comes out when no tile can have one as near.
+// Above orders the heap, the nearest first. A region is returned once no tile can have a nearer
+// one.
 func (p *pending) Above(o *pending) bool {
 	switch {
 	case p.metres != o.metres:
@@ -208,7 +209,7 @@ func (p *pending) Above(o *pending) bool {
 	return feature.CompareIDs(p.region.id, o.region.id) < 0
 }
 
-// slack is more than the errors of two distances together, as a chord.
+// slack exceeds the sum of the errors of two distances, as a chord.
 const slack = 2 * nearestError / quadkey.EarthRadius
 
 // newNearest begins a search. radius may be infinite.
@@ -326,7 +327,7 @@ func (n *nearest) visit(p pending) error {
 	return nil
 }
 
-// past reports whether the search has surely returned every region that may be in a tile.
+// past reports whether the search has certainly returned every region that may be in a tile.
 func (n *nearest) past(t quadkey.Tile) (bool, error) {
 	if n.left == nil {
 		if n.reader == nil || n.seeks < longSearch || n.rt.Regions > mostBounds {
@@ -443,7 +444,7 @@ func edgeWithin(a, b grid.Point, within *grid.Box) (plain, bool) {
 	return cut, true
 }
 
-// part returns the chord to the nearest point of a part of an edge, or something larger than best
+// part returns the chord to the nearest point of a part of an edge, or any value larger than best
 // if that point is farther. It measures to the straight line between the ends. Where the edge may
 // bend too far away from that line, it measures the two halves. The result does not depend on best,
 // so two neighbours are equally far from the nearest point of their border.

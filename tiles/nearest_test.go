@@ -249,7 +249,7 @@ func TestNearestAnswers(t *testing.T) {
 	if got, _ := r.Nearest(ctx, 1, 0.9, 11_100, "land"); len(got) != 1 || got[0].Kind != tiles.MatchNone {
 		t.Errorf("beyond the radius: %+v", got)
 	}
-	// A point on the border that neither region owns snaps to one at distance 0.
+	// A point on the border that neither region owns snaps to one of the regions, at distance 0.
 	if got, _ := r.Nearest(ctx, 50.5, 56.25, 0, "far"); len(got) != 1 || got[0].Kind != tiles.MatchSnapped || got[0].Distance != 0 {
 		t.Errorf("on a border: %+v", got)
 	}

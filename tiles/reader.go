@@ -122,13 +122,13 @@ func (r *Reader) Check(typ string) error {
 	return r.unknownType(typ)
 }
 
-// Selector chooses from a tile layer: all regions of a type, or one region.
+// Selector selects from the layer of a type in a tile: all regions, or one region.
 type Selector struct {
 	Type string
 	ID   string // empty for all; as feature.SameID compares them
 }
 
-// among reports whether an id is one of ids. nil stands for all.
+// among reports whether an id is one of ids. A nil list means all ids.
 func among[T ~string | ~[]byte](ids []string, id T) bool {
 	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameID(id, asked) })
 }
@@ -213,10 +213,9 @@ func splitMark(value []byte) (mark byte, rest []byte, err error) {
 	return value[0], value[1:], nil
 }
 
-// AppendGeoJSON appends the regions of a tile, cut to it, as GeoJSON Features
-// separated by commas. Geometry is exact at zoom 13 and deeper and on the
-// zoom's grid above. If nothing is appended, the tile is empty. Errors match
-// ErrUnknownType or come from the store.
+// AppendGeoJSON appends the regions of a tile, cut to it, as GeoJSON Features separated by commas.
+// Geometry is exact at zoom 13 and deeper. At lower zooms it is on the grid of the zoom. If nothing
+// is appended, the tile is empty. Errors match ErrUnknownType or come from the store.
 func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, layers []Selector) ([]byte, error) {
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
@@ -342,7 +341,7 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 	return record, nil
 }
 
-// regionRow reads the row of a region: the record and, if asked, the geometry.
+// regionRow reads the row of a region: the record and, if requested, the geometry.
 func (r *Reader) regionRow(ctx context.Context, rt *readerType, id string, geometry bool) (*cellstore.Row, error) {
 	sel, row := regionSelection(geometry), new(cellstore.Row)
 	ok, err := rt.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, row)

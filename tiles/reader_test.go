@@ -206,8 +206,8 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 	return strings.Join(s, " ")
 }
 
-// At lists the smallest of overlapping regions of a type first, also in tiles inside all of them,
-// across ±180° and at a pole.
+// Of overlapping regions of a type, At lists the smallest first. This holds in tiles inside all of
+// them, across ±180° and at a pole too.
 func TestSmallestFirst(t *testing.T) {
 	r, _, _ := buildReader(t, build.Layer{Type: "country", Features: []build.Feature{
 		{ID: "around", Geometry: tilestest.Square(5, 5, 30, 30)},

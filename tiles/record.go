@@ -13,8 +13,8 @@ type record struct {
 	id     string // as published
 	name   []byte
 	bounds [4]float64
-	// before and after are the members on either side of the bounds, each with the commas
-	// within it.
+	// before and after are the members before and after the bounds. Each includes the commas
+	// between its members.
 	before, after []byte
 }
 
@@ -28,10 +28,11 @@ func RecordID(record []byte) string {
 	return ""
 }
 
-// parseRecord reads the record of a region by the names of its members. So it never takes a member
-// inside a property of the source for one of the record. id may be any spelling of the region's id.
+// parseRecord reads the record of a region by the names of its members. So it never mistakes a
+// member inside a property of the source for a member of the record. id may be any spelling of the
+// region's id.
 func (rt *readerType) parseRecord(id string, value []byte) (rec record, err error) {
-	// Besides its name and value, every member takes a colon and a comma or closing brace.
+	// Every member consists of its name, a colon, its value, and a comma or closing brace.
 	at, bounded := 1, false
 	for name, v := range feature.Members(value) {
 		switch string(name) {

@@ -80,8 +80,8 @@ func (w *sharing) turn() error {
 // turnEdges is the number of edges to read or compare between turns.
 const turnEdges = 4096
 
-// work counts edges and takes a turn after turnEdges of them: one row can have all regions of a
-// city.
+// work counts edges, and calls Step after turnEdges of them, because one row can have all regions
+// of a city.
 func (w *sharing) work(edges int) error {
 	if w.edges += edges; w.edges < turnEdges {
 		return nil
@@ -110,7 +110,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
 		}
-		// Only one of the many tiles of a rim has the border in the cap.
+		// Only one of the many tiles of a rim has the border in the polar cap.
 		if err := w.placeInCap(polar, t); err != nil || len(w.ground) == 0 {
 			return err
 		}
@@ -122,7 +122,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 	return nil
 }
 
-// row adds the regions of a row that meet the part and are not in seen yet.
+// row adds those regions of a row that meet the part and are not yet in seen.
 func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) error {
 	_, err := w.s.eachIn(value, !w.rt.Lines, func(f mvt.Feature) error {
 		if err := w.work(1); err != nil {
@@ -200,8 +200,8 @@ func (w *sharing) setGround(edges []grid.Edge) {
 	}
 }
 
-// linesAtOnce is the number of line edges compared with a border between turns. Each can meet every
-// edge of the border.
+// linesAtOnce is the number of line edges that are compared with a border between two calls of
+// Step. Each can meet every edge of the border.
 const linesAtOnce = 256
 
 // shares reports whether a region shares ground with the part in a row. The coordinates of f are

@@ -41,8 +41,8 @@ func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 }
 
 // compareShares compares the answer for the ground of each region with the intersections of the
-// planes. Where borders of two data sets cross a tile line, each is rounded by itself: so common
-// ground of at most the given number of square units may be found or not.
+// planes. Where borders of two data sets cross a tile line, each is rounded by itself. So the
+// answer may be either if the common ground has at most the given number of square units.
 func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.Layer, p *planes, most float64) {
 	t.Helper()
 	shared, apart := 0, 0
@@ -90,7 +90,7 @@ func TestSharesGround(t *testing.T) {
 	}
 }
 
-// The areas are regions of another data set, joined to this one or not.
+// The areas are regions of another data set, which is joined to this one or not.
 func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 	for seed := range uint64(3) {
 		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))
@@ -104,7 +104,7 @@ func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 
 func seed2lat(seed uint64) float64 { return []float64{0, 34.9, -135}[seed] }
 
-// Real borders: neighbours only touch, and only an enclave lies in the region around it.
+// With real borders, neighbours only touch, and only an enclave lies in the region around it.
 func TestSharesGroundNaturalEarth(t *testing.T) {
 	r, store, _ := buildReader(t, naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
 		"ITA", "HRV", "BIH", "SVN", "AUT", "CHE", "DEU", "FRA", "MNE", "FJI", "LSO", "ZAF"))
@@ -473,7 +473,8 @@ func TestSharesRefuses(t *testing.T) {
 	}
 }
 
-// A search takes turns while it compares the many edges of a row, and skips far edges quickly.
+// A search calls Query.Step while it compares the many edges of a row, and skips distant edges
+// quickly.
 func TestSharesTakesTurns(t *testing.T) {
 	const unit, edges = 360.0 / grid.WorldSize, 4000
 	var lines build.Layer
@@ -500,7 +501,8 @@ func TestSharesTakesTurns(t *testing.T) {
 	}
 }
 
-// A line along ±180° is within a region on both sides of it, and on the border of one that ends there.
+// A line along ±180° is within a region on both sides of it, and lies on the border of a region
+// that ends there.
 func TestSharesSeam(t *testing.T) {
 	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "both", Geometry: tilestest.Square(179.99, -9.03, 180.01, -9.02)},
@@ -518,7 +520,7 @@ func TestSharesSeam(t *testing.T) {
 	}
 }
 
-// A part that ends at a rim has no border beyond it, and nothing of a cap.
+// A part that ends at a rim has no border beyond the rim, and no ground in the polar cap.
 func TestSharesRim(t *testing.T) {
 	r, _, _ := buildReader(t,
 		build.Layer{Type: "land", Features: []build.Feature{
@@ -533,7 +535,7 @@ func TestSharesRim(t *testing.T) {
 	}
 }
 
-// All other parts of a query work in areas, too: orders, pages, filters.
+// All other parts of a query work with areas, too: orders, pages and filters.
 func TestLayerInAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer(), blobs("ward", 1, 10.2, 10.2, 0.5, 12))
 	other, _, _ := buildReader(t, blobs("zone", 2, 179.9, 84, 30, 6), blobs("district", 4, 10.2, 10.2, 0.8, 4))

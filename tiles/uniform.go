@@ -10,21 +10,21 @@ import (
 // of names.
 const uniformBits = 13
 
-// maxUniformTypes is the number of types for which the bits of known suffice.
+// maxUniformTypes is the number of types that fit into the bits of known.
 const maxUniformTypes = 64
 
 // coarsestUniform is the zoom of the largest tiles that a lookup tries.
 const coarsestUniform = 4
 
-// uniform is the known answer of types that have the same answer at every point of a tile: each of
-// their regions holds the whole tile or none of it.
+// uniform is the cached answer for types that have the same answer at every point of a tile: each
+// of their regions holds the whole tile or none of it.
 type uniform struct {
 	tile  quadkey.Tile
 	known uint64 // types, by their bits
 	found []Region
 }
 
-// has reports whether the answer for a type is known.
+// has reports whether the answer for a type is cached.
 func (u *uniform) has(rt *readerType) bool { return u != nil && u.known&rt.bit() != 0 }
 
 // bit is the bit of a type in a set of types.

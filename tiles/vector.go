@@ -19,7 +19,8 @@ import (
 // attribute that the label already has is replaced.
 type LabelNames func(typ, id string) (key, name string, err error)
 
-// mostNamed bounds the labels of a layer for which LabelNames are called, the most important first.
+// mostNamed bounds the number of labels of a layer for which LabelNames are called. The most
+// important labels come first.
 const mostNamed = 1000
 
 // AppendMVT appends the vector layers of a tile. If nothing is appended, the
@@ -101,7 +102,7 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 }
 
 // seekLabels reads the labels of a tile. A label row answers only for its own tile. Types in the
-// same tables share one label row, which stands in the slot of the first of these types.
+// same tables share one label row, which is in the slot of the first of these types.
 func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) error {
 	s.families = s.families[:0]
 	for _, rt := range s.types {
@@ -238,7 +239,8 @@ func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadke
 	return s.layer.AppendTo(dst), err
 }
 
-// copyTags copies all attributes of a feature except one to the feature being written.
+// copyTags copies all attributes of a feature, except the one named but, to the feature that is
+// being written.
 func (s *scratch) copyTags(f mvt.Feature, but string) error {
 	err := s.view.EachTag(f, func(key, value []byte) bool {
 		if string(key) != but {

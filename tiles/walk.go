@@ -11,15 +11,13 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Walk calls fn with the non-empty vector tiles of one zoom, 0 to MaxZoom, in
-// the order of the Hilbert curve. The tiles are those of AppendMVT. A tile
-// above the zoom stands for all its descendants at that zoom, which are equal:
-// the inside of a country is one call, not a million. The bytes are valid until
-// fn returns.
+// Walk calls fn with the non-empty vector tiles of one zoom, 0 to MaxZoom, in the order of the
+// Hilbert curve. The tiles are those of AppendMVT. A tile of a lower zoom represents all its
+// descendants at that zoom, which are equal: the inside of a country is one call, not a million.
+// The bytes are valid until fn returns.
 //
-// Walk enters a tile only if rows are stored below it, so its cost follows the
-// rows and not the grid. Errors are those of AppendMVT, or the error of fn,
-// which ends the walk.
+// Walk enters a tile only if rows are stored below it, so its cost depends on the number of rows
+// and not on the grid. Errors are those of AppendMVT, or the error of fn, which ends the walk.
 func (r *Reader) Walk(ctx context.Context, layers []Selector, zoom int, fn func(t quadkey.Tile, mvt []byte) error) error {
 	if zoom < 0 || zoom > grid.MaxZoom {
 		return fmt.Errorf("zoom %d has no tiles of its own: ask for 0 to %d", zoom, grid.MaxZoom)
@@ -77,7 +75,7 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 		if !uniform {
 			return nil
 		}
-		// t itself is left out, because it may have a label of its own.
+		// Leave out t itself, because it may have a label of its own.
 		ask, _ = t.AtZoom(w.zoom)
 	}
 	if w.tile, err = w.r.AppendMVT(w.ctx, w.tile[:0], ask, w.layers); err != nil || len(w.tile) == 0 {

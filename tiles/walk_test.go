@@ -96,8 +96,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// A label inside a leaf makes the walk divide the leaf, so that the label's tile comes apart from
-// the tiles around it.
+// A label inside a leaf makes the walk divide the leaf, so that the label's tile comes separately
+// from the tiles around it.
 func TestWalkGoesInToLabels(t *testing.T) {
 	ctx := context.Background()
 	store, err := pebblestore.Open(filepath.Join(t.TempDir(), "store"), nil)
@@ -151,8 +151,8 @@ func TestWalkGoesInToLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Three quarters of the leaf have no label. The quarter with the label has three more without
-	// it, and then the label's tile and its three siblings.
+	// Three quarters of the leaf have no label. The quarter with the label has three quarters
+	// without it, and then the label's tile and its three siblings.
 	if len(got) != 3+3+4 || !slices.Contains(got, label) {
 		t.Errorf("%v", got)
 	}

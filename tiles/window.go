@@ -18,7 +18,7 @@ type window struct {
 	x0, y0, x1, y1 int64 // in units of 2^-tileSubBits
 	full           bool  // every longitude
 
-	// An edge is open if the box continues beyond the tiles' square there.
+	// An edge is open if the box continues beyond it, outside the tiles' square.
 	openNorth, openSouth bool
 
 	caps [2]capWindow // north, south
@@ -89,9 +89,9 @@ func boxOfTile(t quadkey.Tile) quadkey.Box {
 	return b
 }
 
-// windowOfTile is the inside of a tile. Whatever meets it shares ground with the tile, unless that
-// ground is narrower than a sub-unit. For lines it includes the west and the north edge: points
-// there belong to the tile.
+// windowOfTile is the inside of a tile. Any region that meets it shares ground with the tile,
+// unless the region is narrower there than a sub-unit. For lines it includes the west and the north
+// edge, because points on these belong to the tile.
 func windowOfTile(t quadkey.Tile, lines bool) window {
 	inset := int64(1)
 	if lines {
@@ -115,9 +115,8 @@ func windowOfTile(t quadkey.Tile, lines bool) window {
 // rect is a rectangle of sub-units, its edges included.
 type rect struct{ x0, y0, x1, y1 int64 }
 
-// within appends the parts of the window in a tile, in the tile's coordinates.
-// There are up to three where the ends of the window meet on the far side of
-// the world.
+// within appends the parts of the window in a tile, in the tile's coordinates. There are up to
+// three if the ends of the window meet on the far side of the world.
 func (w *window) within(dst []rect, t quadkey.Tile) []rect {
 	if !w.tiles {
 		return dst
@@ -178,7 +177,7 @@ func (w *window) deep(t quadkey.Tile, margin int64) bool {
 	return false
 }
 
-// tilesAt estimates from above how many tiles of a zoom meet the window.
+// tilesAt returns an upper bound on the number of tiles of a zoom that meet the window.
 func (w *window) tilesAt(z int) int64 {
 	if !w.tiles {
 		return 0

@@ -37,7 +37,7 @@ type within struct {
 	whole  bool   // read every tile of the box, not only those along its edge
 	after  string // begin after this id of the type
 	rects  []rect
-	// step, if set, is called after every tile, so that others get their turn.
+	// step, if set, is called after every tile, so that other work can run.
 	step func(context.Context) error
 }
 
@@ -207,15 +207,15 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 // the source has them, to a millionth of a degree. The grid is coarser, a hundred-thousandth.
 const boundsSlack = 1e-4
 
-// meets decides about a region that was not seen along the edge of the box. Any
-// part of it in the box lies deep inside.
+// meets decides whether a region that was not seen along the edge of the box meets the box. Any
+// part of the region in the box lies deep inside.
 func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, error) {
 	inside, apart := compareBounds(w.box, bounds, boundsSlack)
 	switch {
 	case apart:
 		return false, nil
 	case inside:
-		// A smaller region may have vanished on the grid, but no line of the record has.
+		// A smaller region may have vanished on the grid, but a line of the record cannot.
 		if rt.Lines || min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= boundsSlack {
 			return true, nil
 		}
@@ -227,9 +227,9 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 }
 
 // meetsInside looks for a vertex of the region's whole geometry deep inside the box. That geometry
-// has another projection, and for giants a coarser grid, but it is off by less than the width of
-// the seam. The border stays out of the seam, so each of its rings has either no vertex inside or
-// all of them.
+// has another projection, and for giants a coarser grid, but its error is less than the width of
+// the seam. The border does not enter the seam, so each of its rings has either no vertex inside
+// the box or all of them.
 func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	var row cellstore.Row
 	sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
@@ -244,8 +244,8 @@ func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	})
 }
 
-// shrunk is the part of the window half a seam away from its edges, in degrees
-// and within the latitudes of tiles. East may exceed 180.
+// shrunk returns the part of the window that is at least half a seam away from its edges, in
+// degrees and within the latitudes of tiles. East may exceed 180.
 func (w *window) shrunk() quadkey.Box {
 	const m = seamUnits / 2
 	unit := func(v int64) float64 { return float64(v) / float64(tileUnit) }

@@ -296,8 +296,8 @@ func TestWithinAgreesWithAt(t *testing.T) {
 	}
 }
 
-// FuzzBoxes queries any box: it is refused, or the answer has at least the regions at its corners,
-// and geometry that is valid JSON.
+// FuzzBoxes queries any box. Either the box is refused, or the answer has at least the regions at
+// the box's corners, and geometry that is valid JSON.
 func FuzzBoxes(f *testing.F) {
 	l := toyLayer()
 	l.Features = slices.DeleteFunc(l.Features, func(f build.Feature) bool { return f.ID == "big" })

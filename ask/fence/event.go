@@ -25,9 +25,9 @@ type Event struct {
 	*live.Event
 }
 
-// ID is the id of an event: the sequence of its move and, for every crossing but the last of the
-// move, the number of the crossings up to this one. So a stream that is cut off between two
-// crossings continues with the second.
+// ID is the id of an event. It has the sequence number of the move. For every crossing but the last
+// of the move it also has the number of crossings so far, so that a stream that is cut off between
+// two crossings continues with the second.
 type ID struct {
 	Seq  uint64
 	sent int // crossings of Seq up to this one; 0 means all
@@ -76,8 +76,8 @@ func (id ID) After() uint64 {
 // Reader reads the events of a collection for the fences of a set. It belongs to one goroutine.
 type Reader struct {
 	Last ID // the last event returned, with the moves after it that have no events
-	// Step is called after each move that Append reads; an error of Step ends Append. Callers that
-	// share a processor yield in it. If Step is nil, Append checks the context instead.
+	// Step is called after each move that Append reads; an error of Step ends Append. A caller that
+	// shares a processor yields in Step. If Step is nil, Append checks the context instead.
 	Step func(context.Context) error
 
 	set   *Set

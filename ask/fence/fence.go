@@ -133,11 +133,11 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
 
 // AppendCrossings appends the fences that a move crosses as events without an id, those that it
-// leaves first. A region is crossed if it holds one end of the move and not the other, each by the
-// generation of the boundaries that the move names for it. If a generation is gone, the next one
-// that exists replaces it. Other areas are judged in their present state: their changes are no
-// events, and a move that is read again may cross others. Without fences of regions no data set is
-// read. Errors are those of the data sets.
+// leaves first. A region is crossed if it holds exactly one end of the move. Each end is judged by
+// the generation of the boundaries that the move names for that end. If a generation is gone, the
+// next one that exists replaces it. Other areas are judged in their present state: a change of such
+// an area is no event, and a move that is read again may cross other areas. Without fences of
+// regions no data set is read. Errors are those of the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }
@@ -182,7 +182,8 @@ func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[
 	return dst
 }
 
-// appendNew appends the regions in in that are not in out and match a fence of list.
+// appendNew appends those regions of the slice in that are missing in the slice out and match a
+// fence of list.
 func appendNew(dst []Event, move *live.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
 		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }

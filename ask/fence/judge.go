@@ -22,8 +22,8 @@ type judge struct {
 	instead map[ask.Generation]uint64
 }
 
-// regions returns the regions of types at a longitude and latitude, by an edition. The zero edition
-// is the one in service. Other areas are always judged in their present state.
+// regions returns the regions of types at a longitude and latitude, in the boundaries of edition e.
+// The zero edition is the one in service. Other areas are always judged in their present state.
 func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, types []string) (found []tiles.Region, err error) {
 	defer recovered(&err, at)
 	v := j.views.Take(time.Time{})
@@ -85,9 +85,9 @@ func (j *judge) of(
 	}
 }
 
-// look is of for a generation that is not replaced; 0 is the one in service. It also returns the
-// number of the generation in service. A data set that is gone has no regions, as long as there are
-// others.
+// look does the same as method of for a generation that is not replaced. Number 0 is the generation
+// in service. look also returns the number of the generation in service. A data set that is gone
+// has no regions, as long as there are others.
 func (j *judge) look(
 	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
 ) (found []tiles.Region, own []string, serving uint64, err error) {

@@ -18,13 +18,13 @@ import (
 // generation of the boundaries that they were judged by cannot be read any more.
 var ErrUntold = errors.New("events of borders that were redrawn could not be written")
 
-// Redraw takes a step towards a collection whose points are judged by the boundaries in service,
-// and reports whether they are. Points that have not moved but are in other regions than before get
-// events: they leave and enter. Without boundaries in service there is nothing to do. After an
-// error that matches ErrUntold the points are judged by the boundaries in service, without events.
-// After any other error the next call repeats the step. Redraw may be called concurrently with any
-// other calls. held has regions of earlier generations that stay readable for this, even if they
-// have been removed; it may be nil.
+// Redraw takes one step to judge the points of a collection by the boundaries in service. It
+// reports whether all points are judged by them. Points that have not moved but are in other
+// regions than before get events: they leave and enter. Without boundaries in service there is
+// nothing to do. After an error that matches ErrUntold the points are judged by the boundaries in
+// service, without events. After any other error the next call repeats the step. Redraw may be
+// called concurrently with any other calls. held has regions of earlier generations that stay
+// readable for this, even after the removal of the generations. It may be nil.
 func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask.Regions) (done bool, err error) {
 	v := views.Take(time.Time{})
 	defer v.Release()

@@ -254,9 +254,9 @@ func TestRedrawByRollback(t *testing.T) {
 	r.want("there and back", "enter zone:inner a, leave zone:inner a")
 }
 
-// A follower that is behind gets events by the generations of that time. The next generation
-// replaces one that is gone, so points leave the regions that they have entered, and enter none
-// twice.
+// A follower that is behind gets events by the generations that were in service when the points
+// moved. If such a generation is gone, the next one replaces it. So a point leaves each region that
+// it has entered, and enters none twice.
 func TestFollowerBehind(t *testing.T) {
 	for keep, want := range map[int]string{
 		5: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",
@@ -403,8 +403,8 @@ func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
 const beatsName = "boundaries-beats"
 
 // Regions of a separate data set give the same events as those of boundaries: when the data set
-// appears, when it is renewed, beside moves in all of them, when it is rolled back, to a follower
-// that is behind, and when it goes.
+// appears, is renewed, is rolled back or goes, together with moves in all data sets, and for a
+// follower that is behind.
 func TestRedrawOwnRegions(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})

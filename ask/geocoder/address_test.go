@@ -171,7 +171,7 @@ func TestTagsOf(t *testing.T) {
 	}
 }
 
-// The record of a division lies within the division's own borders, which are not around it.
+// The record of a division lies inside the division's own borders. These do not count as around it.
 func TestAround(t *testing.T) {
 	state, country := names.Parent{Type: "state", Name: "S"}, names.Parent{Type: "country", Name: "C"}
 	all := []names.Parent{{Type: "county", Name: "X"}, state, country}

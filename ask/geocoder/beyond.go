@@ -10,8 +10,8 @@ import (
 	"quadrille/places/search"
 )
 
-// continents are names of ground larger than countries. Such a text means nothing smaller, even if
-// nothing so large is published: a town may have Africa among its names.
+// continents are names of areas larger than countries. A text with such a name never means
+// something smaller, even if no area so large is published: a town may have Africa among its names.
 var continents = sync.OnceValue(func() map[string]bool {
 	folded := map[string]bool{}
 	for name := range strings.SplitSeq("africa,afrika,afrique,europe,europa,asia,asien,asie,azie,"+

@@ -35,8 +35,8 @@ const (
 type reading struct {
 	name    string
 	context []string // each names a region around
-	// behind is set if the name comes after the regions. Then it must not be a word inside a name:
-	// in "Mississippi River", "River" is not Pearl River County.
+	// behind is set if the name comes after the regions. Then the text must not match a word inside
+	// a longer name: in "Mississippi River", "River" is not Pearl River County.
 	behind bool
 }
 
@@ -77,12 +77,12 @@ func (f *finding) inContext() error {
 	return nil
 }
 
-// typing handles texts whose last part is so short that more letters may follow: in "Berlin, G" it
-// begins the name of a region around the named thing. It may also begin the name of a country or
-// division in the languages of the query or, with letters beyond ASCII, in any language: "Wien, Ö".
-// A code in capitals is complete, and so is one that inContext has found a match for; then typing
-// adds nothing. Any other code begins the names of countries and first-level divisions only:
-// "Newton, ca" is not the one in Catawba County.
+// typing handles texts whose last part is so short that more letters may follow. In "Berlin, G" the
+// last part begins the name of a region around the named thing. It may also begin the name of a
+// country or division in the languages of the query or, with letters beyond ASCII, in any language:
+// "Wien, Ö". A code in capitals is complete, and so is a code for which inContext has found a
+// match. For a complete code typing adds nothing. Any other code begins the names of countries and
+// first-level divisions only: "Newton, ca" is not the one in Catawba County.
 func (f *finding) typing() error {
 	at := strings.LastIndexFunc(f.q.Text, isSeparator)
 	if at < 0 || slices.ContainsFunc(f.found, func(r Result) bool { return wholeName(&r) }) {
@@ -201,8 +201,8 @@ func (f *finding) read(r *reading) error {
 // the name of a country, which stands behind the place or alone.
 var countryWords = []string{"ประเทศ", "ປະເທດ", "ប្រទេស"}
 
-// inCountry splits off a country behind such a word: "กรุงเทพประเทศไทย" becomes "กรุงเทพ, ไทย", and
-// "ประเทศไทย" becomes "ไทย".
+// inCountry splits off a country behind one of countryWords: "กรุงเทพประเทศไทย" becomes "กรุงเทพ,
+// ไทย", and "ประเทศไทย" becomes "ไทย".
 func inCountry(text string) (rest string, ok bool) {
 	for _, word := range countryWords {
 		if before, country, found := strings.Cut(text, word); found && strings.TrimSpace(country) != "" {
@@ -270,7 +270,8 @@ func (f *finding) around(r *reading) ([]names.Feature, error) {
 	return found, nil
 }
 
-// insideAny keeps the regions of list that are inside one of others. It changes list.
+// insideAny keeps the regions of list that lie inside at least one region of the slice others. It
+// modifies list.
 func insideAny(list, others []names.Feature) []names.Feature {
 	return slices.DeleteFunc(list, func(inner names.Feature) bool {
 		return !slices.ContainsFunc(others, func(outer names.Feature) bool { return inside(&inner, &outer) })

@@ -73,18 +73,18 @@ type Result struct {
 
 const (
 	defaultLimit = 10
-	// candidates is the number of namesakes that are searched for those within a region.
+	// candidates is the number of namesakes among which a search looks for those within a region.
 	candidates = 60
-	// contextPenalty is deducted if words are read as a surrounding region: as in
-	// package search, one doubling of people.
+	// contextPenalty is deducted if words are read as a surrounding region. It equals one doubling
+	// of the population, as in package search.
 	contextPenalty = 256
 	// cityBonus is less than the bonus of package search for a whole name, so that a region with
 	// the same population comes first.
 	cityBonus = 11 * 256
 	// knownCity is the least importance of a city that gets cityBonus: that of 8,192 people.
 	knownCity = 13 * 256
-	// seatPeople bounds the population of a region with the name of its city: if it has more than
-	// this many times the city's population, the text means the region.
+	// seatPeople is a ratio of populations. If a region has more than this many times the
+	// population of the city with its name, the text means the region.
 	seatPeople = 16
 	// airportM is the greatest distance of an airport from its city, in metres.
 	airportM = 100_000

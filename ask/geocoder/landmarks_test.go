@@ -15,8 +15,9 @@ import (
 	"quadrille/places/names"
 )
 
-// leastRight is the least number of correct landmarks. For the others, the middle of the town or of
-// its neighbour is not where most would expect it: Niterói lies across a bay from Rio.
+// leastRight is the least number of correct landmarks. The others are wrong because the middle of
+// the town or of its neighbour is not where most people would expect it: Niterói lies across a bay
+// from Rio.
 const leastRight = 129
 
 // Landmarks of great cities are in those cities, and landmarks of the towns around are not. The

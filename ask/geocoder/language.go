@@ -20,7 +20,7 @@ func (s *Session) Localize(ctx context.Context, r *Result, langs []string) error
 }
 
 // localise sets the names of a result and the regions around it, each in the best of the query's
-// languages that has one. The parents must be the result's own.
+// languages that has one. It changes r.Parents in place, so no other result may share that slice.
 func (f *finding) localise(r *Result) error {
 	if r.Kind == Place {
 		if err := f.placeName(r); err != nil {

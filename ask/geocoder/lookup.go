@@ -138,7 +138,7 @@ var (
 	article = regexp.MustCompile(`^https?://([a-z][a-z-]{0,19})(?:\.m)?\.wikipedia\.org/wiki/([^?#]+)$`)
 )
 
-// alternates calls fn with everything that a source has besides the own name of a place.
+// alternates calls fn with every entry that a source has for a place, besides the place's own name.
 func (s *Session) alternates(ctx context.Context, id uint32, fn func(*places.AlternateName)) error {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.places == nil {
@@ -155,7 +155,7 @@ func (s *Session) alternates(ctx context.Context, id uint32, fn func(*places.Alt
 }
 
 // RegionNames calls fn with the names of a region by language, and returns the region's usual name.
-// For an unknown region that is the name of the result.
+// For an unknown region it returns the name in the result.
 func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name string)) (string, error) {
 	f, err := s.begin(ctx, &Query{})
 	if err != nil || f.names == nil {

@@ -9,7 +9,7 @@ import (
 // Tags are the main tag that OpenStreetMap would give to something.
 type Tags struct {
 	Key, Value string
-	// Rank is the address rank. Place is the value of the additional tag place of borders.
+	// Rank is the address rank. Place is the value of the additional tag "place" that borders have.
 	Rank  int
 	Place string
 }

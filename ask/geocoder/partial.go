@@ -141,7 +141,7 @@ var (
 	howRuled = []string{"the", "eastern", "arab", "co operative", "cooperative"}
 )
 
-// official returns the words after such a noun and "of" in the official name of a country:
+// official returns the words after a noun of ruled and "of" in the official name of a country:
 // "Democratic Socialist Republic of Sri Lanka" gives "Sri Lanka". For other texts it returns "".
 func official(text string) string {
 	words := strings.Fields(text)
@@ -184,7 +184,7 @@ func isOf(r *Result, types string) bool {
 }
 
 // generic finds the things that a text names without its generic words, if these apply to their
-// type. done reports whether there are any, and then no other reading is tried.
+// type. done reports whether there are any. If so, no other reading is tried.
 func (f *finding) generic() (done bool, err error) {
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		return false, nil
@@ -251,9 +251,9 @@ func rules(text string) bool {
 	})
 }
 
-// begins reports whether the rest of a text, which is the code of a result, is more likely the
-// beginning of another name: in small letters "united ar" may continue, and so may "republic of
-// mo", which is not Macao.
+// begins reports whether the rest of a text is more likely the beginning of another name than the
+// code of the result r. In small letters "united ar" may be an unfinished name, and so may
+// "republic of mo", which is not Macao.
 func (f *finding) begins(rest string, r *Result) bool {
 	if !r.Match.Code || rest == strings.ToUpper(rest) {
 		return false
@@ -263,9 +263,9 @@ func (f *finding) begins(rest string, r *Result) bool {
 	return !joined || !strings.HasPrefix(string(search.Fold(nil, r.Name)), string(search.Fold(nil, rest)))
 }
 
-// part finds the certain part of a text without results as a whole. Such a part follows a street or
-// stands beside a postcode, or it is a country before the name of another one that does not contain
-// it: "Hong Kong, China". The results are marked as Part.
+// part finds the certain part of a text without results as a whole. Such a part follows a street,
+// stands beside a postcode, or is a country before the name of another country that does not
+// contain it: "Hong Kong, China". The results are marked as Part.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -386,7 +386,7 @@ func (f *finding) known() error {
 	if done, err := f.take(strings.Join(left, " "), large); done || err != nil || len(left) == 1 {
 		return err
 	}
-	// For example "Godthaab / Nuuk Airport", if no name has both.
+	// An example is "Godthaab / Nuuk Airport", if no name has both words.
 	inner, err := f.alone(strings.Join(left, " "), readingSeeks)
 	f.keepPart(inner, large)
 	return err

@@ -93,9 +93,10 @@ func geoAddress(text string) (at []string, query string, ok bool) {
 // labelled matches a position with an optional name behind it, as in intents: 47.37,8.54(Home).
 var labelled = regexp.MustCompile(`^` + coordinate + `\s*,\s*` + coordinate + `\s*(?:\(.*\)?)?$`)
 
-// forms match positions as programs print them; lat is the group with the latitude. They are points
-// of WKT, where a leading system determines the order; of GeoJSON and MapLibre, with the longitude
-// first; numbers with names, with the zoom or height of a map, and those of ISO 6709.
+// forms match positions as programs print them; lat is the group with the latitude. The forms are
+// points of WKT, in which a leading reference system determines the order; points of GeoJSON and
+// MapLibre, with the longitude first; numbers with names; numbers with the zoom or height of a map;
+// and positions of ISO 6709.
 var forms = []struct {
 	text *regexp.Regexp
 	lat  int
@@ -129,9 +130,9 @@ var mapAddress = regexp.MustCompile(`^(?i:[a-z]+://|(?:[a-z0-9-]+\.)+[a-z]{2,}/|
 
 const coordinate = `([+-]?\d{1,3}(?:\.\d{0,20})?)`
 
-// inAddresses match the positions in such addresses; the position of a place comes before the
-// middle of the map. They cover Google Maps, OpenStreetMap, and the parameters that many maps
-// share.
+// inAddresses match the positions in the addresses of map pages. The position of a place comes
+// before the middle of the map. They cover Google Maps, OpenStreetMap, and the parameters that many
+// maps share.
 var inAddresses = []*regexp.Regexp{
 	regexp.MustCompile(`!3d` + coordinate + `!4d` + coordinate),
 	regexp.MustCompile(`[?&#]mlat=` + coordinate + `&mlon=` + coordinate),

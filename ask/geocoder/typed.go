@@ -99,7 +99,7 @@ func unspacedLetters(text string) []rune {
 }
 
 // unspaced finds the place in a text without separators between the place and its surrounding
-// regions: "日本東京", "上海市中国", "中国广东省深圳市". Results are inside outer, if that has any regions.
+// regions: "日本東京", "上海市中国", "中国广东省深圳市". If outer has any regions, the results lie inside them.
 func (f *finding) unspaced(text []rune, outer []names.Feature, around int) error {
 	for n := leastPart; n <= len(text)-leastPart; n++ {
 		for _, r := range [...][2][]rune{{text[:n], text[n:]}, {text[len(text)-n:], text[:len(text)-n]}} {

@@ -36,8 +36,8 @@ func (f *finding) written() (done bool, err error) {
 	return ok, nil
 }
 
-// shortPlus answers a plus code without its first digits. It is near the place named beside it, or
-// near the position of the bias.
+// shortPlus answers a plus code without its first digits. The result is the area nearest to the
+// place that the text names, or nearest to the position of the bias.
 func (f *finding) shortPlus() (r Result, ok bool, err error) {
 	code, near, ok := parseShort(f.q.Text)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"quadrille/places/search"
 )
 
-// verdict is the answer of codes and names whether a place is in a region.
+// verdict says whether a place is in a region, judged by codes and names.
 type verdict int
 
 const (

@@ -25,9 +25,9 @@ var parts = map[string][]string{
 	"US": {"AS", "GU", "MP", "PR", "UM", "VI"},
 }
 
-// Wide returns a filter by the codes of rows alone that passes every place that InCountries may
-// pass. So it also has the codes of the countries' parts, such as Hong Kong for China, and those of
-// places that the map draws in the wanted countries.
+// Wide returns the country codes of a filter that compares only the codes of rows, and passes every
+// place that InCountries may pass. So it also has the codes of the countries' parts, such as Hong
+// Kong for China, and those of places that the map draws in the wanted countries.
 func (v *View) Wide(asked []string) []string {
 	wide := asked
 	add := func(codes []string) {
@@ -69,7 +69,7 @@ func (v *View) Territories(ctx context.Context, asked []string) ([]string, error
 	return list, nil
 }
 
-// isPart reports whether a country is a part of one of others.
+// isPart reports whether a country is a part of one of the given countries.
 func isPart(code string, of []string) bool {
 	return slices.ContainsFunc(of, func(country string) bool { return slices.Contains(parts[country], code) })
 }

@@ -35,7 +35,7 @@ const (
 	millionM = 12_000
 	// mostReachM bounds the reach of any town.
 	mostReachM = 30_000
-	// leastPeople is the least population that a town counts with, so that every town keeps some
+	// leastPeople is the population that a smaller town counts with, so that every town keeps some
 	// ground.
 	leastPeople = 10_000
 )
@@ -102,7 +102,7 @@ func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error)
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180
 
 // over returns the great cities that reach a point and have a distance, divided by root, below
-// share. The least comes first.
+// share. The one with the least comes first.
 func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
 	of := func(c *greatCity) float64 { return quadkey.Distance(lon, lat, c.lon, c.lat) / root(c.people) }
 	for i := range all {

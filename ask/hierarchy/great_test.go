@@ -26,8 +26,8 @@ func settled(t *testing.T, list ...places.Place) *View {
 	return &View{Places: must.Get(places.Open(t.Context(), store, info)).In(t), Generations: Generations{Places: 1}, Layers: new(Layers)}
 }
 
-// A great city reaches over the towns around it, but not over ground of another town, of another
-// division or country, or too far away.
+// A great city reaches over the towns around it, but not over ground of another town, ground in
+// another division or country, or ground too far away.
 func TestGreatCity(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := settled(t,

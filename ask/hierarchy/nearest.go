@@ -14,9 +14,9 @@ import (
 
 // Nearest returns the places that describe a point. The first describes it best: a place of the
 // point's own municipality if there is one, or else the great city that reaches it, or else the
-// result of prefer. The others follow by distance. first is the relation of the first to the point.
-// at are the regions at the point. q is the query for places near it; found are those already
-// found, nearest first. Nearest does not change found.
+// result of prefer. The others follow by distance. The result first is the relation of the first
+// place to the point. at are the regions at the point. q is the query for places near it. found has
+// the places that are already known, nearest first. Nearest does not change found.
 func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit,
 	first Relation, err error) {
 	limit := max(q.Limit, 1)
@@ -60,11 +60,11 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	return list, first, nil
 }
 
-// prefer returns the place that describes a point with the regions at. This is the nearest place,
-// which q has found, unless another is hardly farther: one of the point's own country that is at
-// most twice as far, then one of its own state that is at most twice as far as that, then one of
-// its own county likewise. A place that another country claims gives way like one of another
-// county, because its row may be wrong about where it lies.
+// prefer returns the place that describes a point with the regions at. It begins with the nearest
+// place, which q has found. A place in the point's own country replaces it if it is at most twice
+// as far. By the same rule a place in the point's own state replaces that one, and then a place in
+// its own county. A place that another country claims is treated like one of another county,
+// because its row may be wrong about where it lies.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit,
 	is Relation, err error) {
 	best = *nearest

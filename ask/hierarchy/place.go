@@ -79,8 +79,8 @@ func (r *row) put(typ string, region *names.Parent) {
 	r.list, r.moved = list, r.moved || had
 }
 
-// country sets the country of the row, if the map draws that country: it draws some countries as a
-// part of another.
+// country sets the country of the row, if the map draws that country. The map draws some countries
+// as a part of another.
 func (r *row) country(ctx context.Context) error {
 	i := r.index(Country)
 	if i < 0 || r.ByMap || r.Country == "" || strings.EqualFold(r.list[i].ID, r.Country) {

@@ -242,9 +242,9 @@ func (d *PointDivision) rename(name string) {
 	d.ISO = cmp.Or(d.ISO, iso)
 }
 
-// LowerDivisions returns the codes of the divisions of levels 2 to 5 at the point, and the name of that of
-// level 2. It takes them from the nearest place in the county that holds the point, or in the
-// division if no counties are drawn.
+// LowerDivisions returns the codes of the divisions of levels 2 to 5 at the point, and the name of
+// the division of level 2. It takes them from the nearest place in the county that holds the point,
+// or in the division if no counties are drawn.
 func (v *View) LowerDivisions(ctx context.Context, d *PointDivision) (codes [4]string, second string, err error) {
 	var p places.Record
 	if d.place != 0 {

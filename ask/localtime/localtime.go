@@ -36,8 +36,8 @@ const (
 
 const (
 	// ZoneReach is the greatest distance, in metres, at which a place or an airport determines the
-	// time zone of a point in no known country. Within it, a place or airport also counts before an
-	// area of one offset.
+	// time zone of a point in no known country. Within this distance, a place or airport also takes
+	// precedence over an area of one offset.
 	ZoneReach = 300_000
 	// anywhere is the longest distance on Earth, in metres.
 	anywhere = quadkey.EarthRadius * math.Pi

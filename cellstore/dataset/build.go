@@ -32,10 +32,11 @@ type Build struct {
 	rehearsal  string // the directory that Rehearse made first; empty for other builds
 }
 
-// Begin starts a build: it takes the build lock of the data set (ErrBuilding when another process
-// or goroutine has it), removes the remains of killed builds, and opens an empty store in a fresh
-// directory, whose name marks it as unfinished. Readers do not see it before Publish. The caller
-// ends it with Publish or Abort; defer Abort, since it does nothing after Publish.
+// Begin starts a build. It takes the build lock of the data set, and returns ErrBuilding if another
+// process or goroutine has the lock. It removes the remains of killed builds, and opens an empty
+// store in a fresh directory with a name that marks it as unfinished. Readers do not see the build
+// before Publish. The caller ends the build with Publish or Abort; defer Abort, since it does
+// nothing after Publish.
 func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err error) {
 	if err := checkName(dataset); err != nil {
 		return nil, err
@@ -106,8 +107,9 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 const rehearsalDir = ".dry-run"
 
 // Rehearse starts a build that cannot be published, and that Abort removes completely. It has a
-// directory of its own, so it can run beside a build of the data set. A second rehearsal of the
-// data set is ErrBuilding. The next rehearsal removes the remains of a killed one.
+// directory of its own, so it can run at the same time as a build of the data set. A second
+// rehearsal of the data set gives ErrBuilding. The next rehearsal removes the remains of a killed
+// one.
 func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) {
 	r, err := Open(filepath.Join(c.dir, rehearsalDir), c.open)
 	if err != nil {
@@ -128,7 +130,7 @@ func (c *Catalog) Rehearse(ctx context.Context, dataset string) (*Build, error) 
 	return b, nil
 }
 
-// removeRehearsal removes the lock of a rehearsal, and the empty directories up to last. A
+// removeRehearsal removes the lock of a rehearsal, and the empty directories above it up to last. A
 // directory with other content, such as another rehearsal, stays.
 func removeRehearsal(dir, last string) error {
 	err := os.Remove(filepath.Join(dir, buildLockName))
@@ -217,7 +219,7 @@ func (b *Build) Publish(ctx context.Context, m Manifest) (Manifest, error) {
 }
 
 // complete writes the manifest and gives the directory the name of a generation. From then on the
-// directory is no waste. Until CURRENT lists the generation, it is found by its name.
+// directory is not waste. Until CURRENT lists the generation, it is found by its name.
 func (b *Build) complete(manifest []byte) error {
 	if _, err := replaceFile(filepath.Join(b.dir, manifestName), manifest,
 		func(at string) error { return b.c.step("manifest " + at) }); err != nil {
@@ -247,11 +249,10 @@ func (b *Build) tryOpen() error {
 	return s.Close()
 }
 
-// Abort closes the store and removes everything built. After Publish, or a second
-// time, it does nothing. One thing may stay: a complete generation that Publish
-// could not list, if the pointer is missing or cannot be read. Another program
-// may then be writing a pointer that lists it. If none does, the next publish
-// lists it.
+// Abort closes the store and removes everything built. After Publish, or a second time, it does
+// nothing. A complete generation that Publish could not list stays if the pointer is missing or
+// cannot be read, because another program may be writing a pointer that lists the generation. If no
+// program does so, the next publish lists it.
 func (b *Build) Abort() error {
 	if b.done {
 		return nil
@@ -280,9 +281,8 @@ func (b *Build) Abort() error {
 	return err
 }
 
-// seal makes every file below dir durable and lists them. It frees the space that
-// a store allocated beyond the end of a file, as Pebble does for its log: nobody
-// writes there any more.
+// seal makes every file below dir durable and lists them. It frees the space that a store allocated
+// beyond the end of a file, as Pebble does for its log: nobody writes to these files any more.
 func seal(ctx context.Context, dir string, progress func(done, total int64)) ([]File, error) {
 	var files []File
 	var dirs []string

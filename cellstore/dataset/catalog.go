@@ -88,7 +88,7 @@ func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present distinguishes a lost directory from one that lacks a file. An unmounted file system
+// present distinguishes a lost directory from a directory without a file. An unmounted file system
 // leaves an empty directory.
 func (c *Catalog) present(_ context.Context, serving *Generation) error {
 	root, err := os.Stat(c.dir)
@@ -156,8 +156,9 @@ func (c *Catalog) removePointer(ctx context.Context, dataset string, before []by
 	return syncDir(c.dir)
 }
 
-// lockPointer takes the lock for replacing CURRENT, and reports whether CURRENT still is before. If
-// not, it holds no lock. It waits for the lock, which others hold only for moments.
+// lockPointer takes the lock for replacing CURRENT, and reports whether CURRENT still has the
+// content before. If not, it returns without the lock. It waits for the lock, which others hold
+// only for moments.
 func (c *Catalog) lockPointer(ctx context.Context, dataset string, before []byte) (lock *os.File, same bool, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -268,8 +269,8 @@ func (c *Catalog) claim(ctx context.Context, dataset string) (context.Context, f
 	return ctx, func() { lock.Close() }, nil
 }
 
-// lockBuild takes the build lock of a data set, whose directory exists. purpose is the verb in the
-// message for others, built or pruned.
+// lockBuild takes the build lock of a data set, whose directory must exist. purpose is the verb in
+// the message to others: built or pruned.
 func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 	path := filepath.Join(c.dir, dataset, buildLockName)
 	f, err := filelock.Open(path)
@@ -281,7 +282,7 @@ func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// For the message above; the lock is the flock, not the content.
+	// The content is only for the message above. The lock is the flock, not the content.
 	if err = f.Truncate(0); err == nil {
 		_, err = fmt.Fprintf(f, "%s by process %d since %s\n", purpose, os.Getpid(), time.Now().UTC().Format(time.RFC3339))
 	}

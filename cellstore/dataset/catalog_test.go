@@ -90,7 +90,7 @@ func TestAbortLeavesNothing(t *testing.T) {
 	if n := stats.open.Load(); n != 0 {
 		t.Errorf("%d stores left open", n)
 	}
-	// The lock is free. The number was never published, so it is used again.
+	// The lock is free again. The number was never published, so it is reused.
 	if m := mustIngest(t, c, "ip", "two"); m.Generation != 2 {
 		t.Errorf("generation %d", m.Generation)
 	}
@@ -132,7 +132,7 @@ func TestBuildLock(t *testing.T) {
 	if !strings.Contains(err.Error(), "process ") {
 		t.Errorf("the error does not say who: %v", err)
 	}
-	// Another data set is free, and so is the pointer of this one.
+	// Another data set is not locked, and the pointer of this data set is not locked either.
 	mustIngest(t, other, "ip", "x")
 	must.Do(t, b.Store().(*fileStore).put("one"))
 	if _, err := b.Publish(t.Context(), Manifest{}); err != nil {
@@ -256,9 +256,9 @@ func TestRollback(t *testing.T) {
 	wantContent(t, c, "ip", "four")
 }
 
-// TestRollbackPastBad: after two bad deliveries a rollback publishes the good one before them,
-// which Prune keeps for that. A bad one that was later activated by number counts as published
-// again.
+// TestRollbackPastBad: after two bad deliveries a rollback publishes the good generation before
+// them, which Prune keeps for this purpose. If a bad generation was later activated by number, it
+// counts as published again.
 func TestRollbackPastBad(t *testing.T) {
 	c, _ := newCatalog(t)
 	for _, s := range []string{"older", "good", "bad"} {
@@ -405,7 +405,7 @@ func TestDamage(t *testing.T) {
 }
 
 // TestForeignFiles: a file that another program, such as a file manager, has put into a generation
-// is no damage. The error names it as the only file to remove.
+// is no damage. The error of Verify names it as the only file to remove.
 func TestForeignFiles(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "one")

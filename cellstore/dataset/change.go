@@ -16,10 +16,10 @@ import (
 // pointer.
 const maxAttempts = 50
 
-// update changes the pointer of a data set. change gets the stored pointer, nil for none, or the
-// error of decoding it. It returns the new pointer, or nil to leave the old one. update calls
-// change again if another writer was faster. visible reports whether readers may see the new
-// pointer, also after an error.
+// update changes the pointer of a data set. change receives the stored pointer, or nil if there is
+// none, or the error of decoding it. It returns the new pointer, or nil to leave the old one.
+// update calls change again if another writer was faster. visible reports whether readers may see
+// the new pointer. It may be true even after an error.
 func (g *Generations) update(ctx context.Context, dataset string,
 	change func(*pointer, error) (*pointer, error)) (visible bool, err error) {
 	for range maxAttempts {
@@ -152,8 +152,8 @@ func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, e
 			chosen = p.dropped()
 			return p, chosen, nil
 		}
-		// A retry that finds its choice published goes no further back: its first
-		// try succeeded after all, or another program rolled back too.
+		// If a retry finds that its choice is already published, it does not go further back.
+		// Either the first attempt succeeded, or another program has rolled back too.
 		if p.Current == chosen {
 			return p, chosen, nil
 		}
@@ -167,8 +167,8 @@ func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, e
 	})
 }
 
-// activate publishes the generation that choose returns. choose gets the pointer, or the error of
-// decoding it.
+// activate publishes the generation that choose returns. choose receives the pointer, or the error
+// of decoding it.
 func (g *Generations) activate(ctx context.Context, dataset string,
 	choose func(*pointer, error) (*pointer, uint64, error)) (m Manifest, err error) {
 	if err := checkName(dataset); err != nil {
@@ -193,8 +193,8 @@ func (g *Generations) activate(ctx context.Context, dataset string,
 	return m, nil
 }
 
-// rebuildPointer lists the generations that have a manifest, and publishes none. It
-// does not know which were published, but each is complete: the manifest is written last.
+// rebuildPointer lists the generations that have a manifest, and publishes none. It does not know
+// which of them were published, but each is complete, because the manifest is written last.
 func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*pointer, error) {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {
@@ -204,10 +204,10 @@ func (g *Generations) rebuildPointer(ctx context.Context, dataset string) (*poin
 	return p, nil
 }
 
-// adopt lists complete generations that the pointer (nil for none) has never listed.
-// It reports whether it has changed the pointer. It skips generations with lower numbers than
-// listed ones: these were pruned. It records generations that it cannot decode in Unread, because
-// they may be complete.
+// adopt lists complete generations that the pointer (nil for none) has never listed. It reports
+// whether it has changed the pointer. It skips generations with lower numbers than listed ones:
+// such generations were pruned. Generations that it cannot decode may be complete, so it records
+// them in Unread.
 func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, changed bool) {
 	all := new(pointer)
 	if p != nil {
@@ -236,25 +236,26 @@ type Pruned struct {
 	Removed []GenerationInfo
 	// Gone are the data sets that have nothing left.
 	Gone []string
-	// InUse would have been removed, but a process on this machine has them
-	// open, or in a Depot the grace is not over.
+	// InUse are generations that would have been removed, but a process on this machine has them
+	// open, or in a Depot the time of grace is not over.
 	InUse []GenerationInfo
 	// Leftovers of killed builds, pushes and prunes have been removed.
 	Leftovers []GenerationInfo
-	// Unread are not listed and stay, as they may hold a data set: Err says why
-	// they cannot be read, and what to do.
+	// Unread are generations that are not listed but stay, because they may hold a data set. Err
+	// says why they cannot be read, and what to do.
 	Unread []GenerationInfo
 }
 
 // Prune deletes all but the keep newest generations of the named data sets, or of all data sets if
-// none is named. It never deletes the published generation, nor one that may still be read; these
-// stay listed. If keep is 2 or more, the generation that Rollback would publish stays as well.
+// none is named. It never deletes the published generation or a generation that may still be read;
+// these stay listed. If keep is 2 or more, the generation that Rollback would publish stays as
+// well.
 //
-// In a Catalog a generation may be read while a process on this machine has it
-// open. A Depot does not know its readers, so there a generation stays until grace has passed since
-// another replaced it. Servers read the pointer every two seconds, but may be cut off from the
-// store, or at work on an answer, for longer: ten minutes is a good grace. A server that does not
-// notice the change within grace finds its tables gone.
+// In a Catalog a generation may be read while a process on this machine has it open. A Depot does
+// not know its readers, so there a generation stays until grace has passed since another replaced
+// it. Servers read the pointer every two seconds, but may be cut off from the store, or at work on
+// an answer, for longer: ten minutes is a good time of grace. A server that does not notice the
+// change within grace finds its tables gone.
 //
 // Prune deletes every generation of a dropped data set that is not being read. With the last one it
 // deletes the pointer and, in a Catalog, the directory.
@@ -286,8 +287,8 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 		}); err != nil {
 			return pruned, err
 		}
-		// A data set without a pointer belongs to a build that was killed and never
-		// published, or has lost its pointer: its files stay.
+		// A data set without a pointer belongs to a build that was killed and never published, or
+		// has lost its pointer. In both cases its files stay.
 		for _, name := range without {
 			switch err := g.unpublished(ctx, name, nil); {
 			case errors.Is(err, ErrBadPointer):
@@ -350,7 +351,8 @@ type lateClaim struct {
 	end     func()          // nil until the claim is taken
 }
 
-// take reports whether the data set is claimed from now until release.
+// take claims the data set, if it is not claimed already, and reports whether it is claimed. The
+// claim lasts until release.
 func (c *lateClaim) take() (bool, error) {
 	if c.end != nil {
 		return true, nil
@@ -400,7 +402,8 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 			back = nil
 		}
 		if p.Current == 0 {
-			// Once another prune has removed the rest, a new generation may have the same number.
+			// After another prune has removed the other generations, a new generation may have the
+			// same number.
 			if _, err := c.take(); err != nil {
 				return nil, err
 			}
@@ -508,10 +511,10 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 	return g.back.withhold(dataset, e.Generation)
 }
 
-// removeWaste removes stored generations that p does not list and that are marked as
-// unfinished, except one. The caller has claimed the data set, so nobody is adding to them.
-// Generations that look complete stay even if p lacks them: p may have been lost, or restored from
-// a backup.
+// removeWaste removes stored generations that p does not list and that are marked as unfinished,
+// except one. The caller has claimed the data set, so nobody is adding to them. Generations that
+// look complete stay even if p lacks them: the pointer may have been lost, or restored from a
+// backup.
 func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration,
 	except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {

@@ -88,8 +88,8 @@ func crasher(t *testing.T, dir, step string) *exec.Cmd {
 	return cmd
 }
 
-// intact checks that the published generation is whole and one of those that the killed process
-// began, and that it and its neighbours have the recorded bytes.
+// intact checks that the published generation is complete, and that the killed process had begun
+// it. It checks that this generation and its neighbours have the recorded bytes.
 func intact(t *testing.T, c *Catalog, begun map[string]bool) string {
 	t.Helper()
 	got, err := content(c, "ip")

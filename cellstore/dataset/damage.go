@@ -21,7 +21,7 @@ import (
 //   - If all files are whole, nothing is marked. The generation is opened again,
 //     which drops anything read wrongly. If reads meet damage again and again
 //     although the files are whole, the generation is marked all the same:
-//     something is wrong that checksums of files do not detect.
+//     there is a fault that checksums of files do not detect.
 //
 // The mark goes when another generation comes into service. Damaged files are
 // also compared again at growing intervals of up to a minute: a disk may come
@@ -30,8 +30,8 @@ import (
 // a mark.
 
 const (
-	// examineEvery is the least number of intervals between two comparisons of
-	// all files, which make a minute: each comparison reads all of the data.
+	// examineEvery is the least number of intervals between two comparisons of all files. The
+	// intervals add up to a minute, because each comparison reads all of the data.
 	examineEvery = 30
 	// mostCleared bounds the reads that meet damage although the files are whole.
 	mostCleared = 3
@@ -57,8 +57,8 @@ type suspicion struct {
 	err error
 }
 
-// renewed resets the health after a swap. another is false if the same generation was opened again.
-// The caller holds Live.mu.
+// renewed resets the state of health after a swap. another is false if the same generation was
+// opened again. The caller holds Live.mu.
 func (h *health) renewed(another bool) {
 	h.damage, h.lasting, h.attempts = nil, false, 0
 	if another {
@@ -66,7 +66,7 @@ func (h *health) renewed(another bool) {
 	}
 }
 
-// watchReads makes failing reads of a generation raise a suspicion.
+// watchReads makes each failed read of a generation raise a suspicion.
 func (l *Live[T]) watchReads(g *Generation) {
 	g.suspect = func(err error) {
 		if errors.Is(err, cellstore.ErrClosed) {
@@ -98,7 +98,7 @@ func (l *Live[T]) examine(ctx context.Context) error {
 	case s == nil:
 		return nil
 	case cur == nil || s.gen != cur.gen || h.damage != nil:
-		// The read was of an older generation, or the damage is known.
+		// The failed read was of an older generation, or the damage is already known.
 		h.suspicion.Store(nil)
 		return nil
 	case time.Now().Before(h.checkAt):
@@ -145,7 +145,7 @@ func (l *Live[T]) mark(cur *Handle[T], err error) {
 	l.report(st.Published, st.Err)
 }
 
-// mendable reports whether files of the generation in service were damaged and it is time to
+// mendable reports whether files of the generation in service were found damaged, and it is time to
 // compare them again.
 func (l *Live[T]) mendable(force bool) bool {
 	h := &l.health

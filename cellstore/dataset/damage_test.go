@@ -112,7 +112,7 @@ func TestDamageInService(t *testing.T) {
 	mustIngest(t, c, "ip", "three")
 	poll(nil)
 
-	// Files put back in place are taken, new ones of the same name too.
+	// The Live accepts files that are restored in place, and also new files with the same names.
 	for _, anew := range []bool{false, true} {
 		restore = rewrite(t, c, 3, "thr??")
 		suspectCurrent(l, errors.New("input/output error"))
@@ -130,8 +130,8 @@ func TestDamageInService(t *testing.T) {
 	}
 }
 
-// Damage that no checksum shows is marked once reads have met it often enough. The mark stays until
-// another generation is in service.
+// Damage that no checksum shows is marked after reads have met it often enough. The mark stays
+// until another generation is in service.
 func TestDamageBesideChecksums(t *testing.T) {
 	c, _ := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -169,7 +169,7 @@ func TestDamageBesideChecksums(t *testing.T) {
 	}
 }
 
-// The generation in service is checked for damage even while the newest one does not open.
+// The generation in service is checked for damage even while the newest generation does not open.
 func TestDamageOfStale(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)

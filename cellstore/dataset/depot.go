@@ -43,13 +43,13 @@ type DepotOptions struct {
 //	  row places/g0000000007/ip.idx/00000000   f:c   a file beside the store, in pieces
 //	table places.g0000000007.cells        a table of that generation
 //
-// The pointer is replaced by a check-and-put of its whole content, so a publish,
-// a rollback or a prune acts on the stored state or not at all. An unlisted generation whose row
-// notes a load or a removal remains from a killed push or prune; the next push or prune removes it.
-// A complete one stays, as in a Catalog.
+// The pointer is replaced by a check-and-put of its whole content, so a publish, a rollback or a
+// prune acts on the stored state or not at all. An unlisted generation whose row records a load or
+// a removal is left over from a killed push or prune; the next push or prune removes it. A complete
+// unlisted generation stays, as in a Catalog.
 //
-// A Depot does not know its readers, so time keeps readers and prunes apart: a generation stays for
-// a while after another replaced it; see [Generations.Prune].
+// A Depot does not know its readers. So a generation stays for some time after another has replaced
+// it; see [Generations.Prune].
 type Depot struct {
 	*Generations
 
@@ -123,8 +123,8 @@ var (
 // chunkBytes is the size of the pieces of files.
 const chunkBytes = 1 << 20
 
-// store returns the Depot's own store, opened if need be. One goroutine at a time
-// tries to open it, and the others that wait take over its result.
+// store returns the Depot's own store, and opens it if necessary. One goroutine at a time tries to
+// open it, and the waiting ones use its result.
 func (d *Depot) store(ctx context.Context) (cellstore.Store, error) {
 	if s, err := d.opened(); s != nil || err != nil {
 		return s, err
@@ -171,8 +171,8 @@ func (d *Depot) opened() (cellstore.Store, error) {
 	return d.root, nil
 }
 
-// closeRead closes the store of a generation. Its error does not matter: every write has been
-// answered by then.
+// closeRead closes the store of a generation. Its error does not matter, because every write has
+// been acknowledged by then.
 func closeRead(s cellstore.Store) { _ = s.Close() }
 
 // table returns the Depot's own table, nil when there is none yet.
@@ -207,7 +207,7 @@ func (d *Depot) forget() {
 	d.mu.Unlock()
 }
 
-// create makes the Depot's own table, if need be.
+// create makes the Depot's own table, if necessary.
 func (d *Depot) create(ctx context.Context) (cellstore.Table, error) {
 	t, err := d.table(ctx)
 	if t != nil || err != nil {
@@ -226,7 +226,7 @@ func (d *Depot) create(ctx context.Context) (cellstore.Table, error) {
 	return s.Table(ctx, depotTable)
 }
 
-// get reads one column of the Depot's table, nil where there is none.
+// get reads one column of the Depot's table. It returns nil if there is none.
 func (d *Depot) get(ctx context.Context, row, family string, column []byte) ([]byte, error) {
 	t, err := d.table(ctx)
 	if t == nil || err != nil {
@@ -245,8 +245,8 @@ func (d *Depot) get(ctx context.Context, row, family string, column []byte) ([]b
 	return v, nil
 }
 
-// generationRow is the row, and with a dot the beginning of the tables, of a
-// generation.
+// generationRow returns the row of a generation. With a dot after it, it also begins the names of
+// the generation's tables.
 func generationRow(dataset string, generation uint64) string {
 	return dataset + "/" + generationName(generation)
 }
@@ -255,14 +255,14 @@ func tablePrefix(dataset string, generation uint64) string {
 	return dataset + "." + generationName(generation) + "."
 }
 
-// retryable reports whether a call that failed with err may succeed if sent again. It is for calls
-// that may be sent twice.
+// retryable reports whether a call that failed with err may succeed if sent again. The call must be
+// one that may be sent twice.
 func retryable(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome) ||
 		errors.Is(err, context.DeadlineExceeded))
 }
 
-// patience is the time for which a push retries calls that the store does not answer. A cluster
+// patience is the time for which a push retries a call that the store does not answer. A cluster
 // takes minutes to replace a server that died.
 const patience = 5 * time.Minute
 

@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// remote stands for a remote store that several depots share. It is a Pebble store whose tables
-// have prefixes, and fails on demand.
+// remote simulates a remote store that several depots share. It is a Pebble store whose tables have
+// prefixes. It fails on demand.
 type remote struct {
 	cellstore.Store
 	down atomic.Pointer[error] // what every call answers
@@ -149,7 +149,8 @@ func (t *remoteTable) CheckAndMutate(ctx context.Context, c cellstore.Check, m c
 	return t.Table.CheckAndMutate(ctx, c, m)
 }
 
-// depotAt returns a depot as another program has it, with its own files.
+// depotAt returns another depot on the store, as a second program would have it, with its own
+// directory of files.
 func depotAt(t tester, r *remote) *Depot {
 	t.Helper()
 	d, err := OpenDepot(DepotOptions{Open: r.open, Dir: filepath.Join(tempDir(t), "cache"), Name: "test"})
@@ -176,7 +177,8 @@ func pushCurrent(ctx context.Context, d *Depot, c *Catalog, dataset string, o Pu
 	return d.Push(ctx, g, o)
 }
 
-// inDepot returns the content of a depot's published generation, after comparing its file with it.
+// inDepot returns the content of a depot's published generation. It checks that the generation's
+// file has the same content.
 func inDepot(t testing.TB, d *Depot, dataset string) string {
 	t.Helper()
 	g, err := d.OpenCurrent(t.Context(), dataset)

@@ -12,9 +12,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// leaseFor is the life of a lease after its last renewal, and so the time that others wait for a
-// killed push. The clocks of pushing machines should differ by much less. If they differ more, a
-// push may lose its lease, and then ends with an error.
+// leaseFor is the lifetime of a lease after its last renewal. Others wait as long for a killed
+// push. The clocks of pushing machines should differ by much less. If they differ more, a push may
+// lose its lease, and then ends with an error.
 const leaseFor = time.Minute
 
 // leaseRecord names the program that pushes or prunes a data set.
@@ -73,7 +73,7 @@ func (d *Depot) lease(ctx context.Context, t cellstore.Table, dataset, owner str
 }
 
 // renewed waits and reports whether a lease has changed. It is for a lease that ends too far in the
-// future: one of the two clocks is wrong, so only a renewal shows that the holder is alive.
+// future. One of the two clocks is then wrong, and only a renewal shows that the holder is alive.
 func (d *Depot) renewed(ctx context.Context, dataset string, old []byte) (bool, error) {
 	if err := pause(ctx, d.leaseFor); err != nil {
 		return false, err
@@ -105,14 +105,14 @@ func (l *lease) renew(ctx context.Context) error {
 	return fmt.Errorf("renew the lease of %s in %s: %w", l.dataset, l.d.opts.Name, cellstore.ErrUnknownOutcome)
 }
 
-// write replaces the stored lease by b. An earlier renewal of this program may be stored although
-// its answer was lost. write then takes that one as the current lease and returns false, since it
-// ends sooner than b.
+// write replaces the stored lease by b. An earlier renewal of this program may have been stored
+// although its answer was lost. In that case write makes it the current lease and returns false,
+// because it ends sooner than b.
 func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
 	done, err := checkAndPut(ctx, l.t, l.dataset, columnLease, l.content, b)
 	if errors.Is(err, cellstore.ErrUnknownOutcome) || err == nil && !done {
-		// This write or an earlier one may have succeeded after all: a lease with
-		// this token is ours.
+		// This write or an earlier one may have succeeded although the error says otherwise. A
+		// lease with this token is ours.
 		now, rerr := l.d.get(ctx, l.dataset, familyPointer, columnLease)
 		if rerr != nil {
 			return false, rerr
@@ -133,8 +133,8 @@ func (l *lease) write(ctx context.Context, b []byte) (bool, error) {
 	return true, nil
 }
 
-// keep renews the lease until it is released or lost. While the store does not
-// answer, nobody else can take the lease either.
+// keep renews the lease until it is released or lost. While the store does not answer, no other
+// program can take the lease either.
 func (l *lease) keep(ctx context.Context) {
 	tick := time.NewTicker(l.d.leaseFor / 4)
 	defer tick.Stop()

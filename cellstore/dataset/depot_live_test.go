@@ -87,8 +87,8 @@ func TestDepotSwaps(t *testing.T) {
 	}
 }
 
-// TestDepotDown: servers start although the store cannot be reached, and the generation in service
-// stays in service.
+// TestDepotDown: while the store cannot be reached, servers can start, and the generation in
+// service stays in service.
 func TestDepotDown(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -138,7 +138,7 @@ func TestDepotFiles(t *testing.T) {
 	}
 	must.Do(t, os.WriteFile(path[0], []byte("index of two"), 0o644))
 	inDepot(t, d, "ip") // which compares
-	// The files of an open generation stay, though it is not listed any more.
+	// The files of an open generation stay, even if it is not listed any more.
 	g, err := d.OpenCurrent(t.Context(), "ip")
 	must.Do(t, err)
 	d.now = func() time.Time { return time.Now().Add(-time.Hour) }
@@ -158,7 +158,7 @@ func TestDepotFiles(t *testing.T) {
 		t.Error("the file of a generation that is gone is there", err)
 	}
 
-	// Damage in the store is reported, and earlier files do not hide it.
+	// Damage in the store is reported, and files that were fetched earlier do not hide it.
 	t2, err := d.table(t.Context())
 	must.Do(t, err)
 	err = t2.Apply(t.Context(), cellstore.Mutation{Row: chunkRow("ip", 2, "extra/index", 0),

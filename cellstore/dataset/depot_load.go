@@ -18,7 +18,7 @@ import (
 const (
 	// batchBytes is the approximate size of a call. A larger row is sent in several mutations.
 	batchBytes = 1 << 20
-	// noteEvery is the number of batches between two notes of a part's progress.
+	// noteEvery is the number of batches after which a part's progress is recorded again.
 	noteEvery = 8
 )
 
@@ -73,7 +73,7 @@ func (p *push) load(ctx context.Context, store cellstore.Store, load *loadRecord
 	return p.d.step("loaded")
 }
 
-// createTable creates a table of the generation. It exists when an interrupted
+// createTable creates a table of the generation. The table may exist already, if an interrupted
 // push is resumed.
 func (p *push) createTable(ctx context.Context, store cellstore.Store, lt loadTable) error {
 	local, err := p.g.Store.Table(ctx, lt.Name)
@@ -125,7 +125,7 @@ func (p *push) parts(ctx context.Context, load *loadRecord) ([]part, error) {
 			parts = append(parts, pt)
 		}
 	}
-	// Parts of all tables in turn, so that not all workers load one region.
+	// The parts of all tables alternate, so that the workers do not all load the same region.
 	slices.SortStableFunc(parts, func(a, b part) int { return a.number - b.number })
 	return parts, nil
 }
@@ -193,10 +193,10 @@ func (c *copier) add(ctx context.Context, row *cellstore.Row) error {
 	return c.send(ctx)
 }
 
-// mutations adds the mutations that write a row to the batch, and returns their
-// size. A row is one mutation. If a mutation can have only one timestamp, the
-// row is one mutation for each timestamp, oldest first. A row that is too large becomes several
-// mutations: it has no readers before all are written.
+// mutations adds the mutations that write a row to the batch, and returns their size. A row is one
+// mutation. If a mutation can have only one timestamp, the row is one mutation for each timestamp,
+// oldest first. A row that is too large becomes several mutations: the row has no readers before
+// all of them are written.
 func (c *copier) mutations(row *cellstore.Row) (size int) {
 	times := []int64{row.Cells[0].Timestamp}
 	if c.oneTime {
@@ -259,7 +259,7 @@ func (c *copier) note(ctx context.Context) error {
 	return c.p.d.step("part noted")
 }
 
-// meter counts the work of a push and reports it now and then.
+// meter counts the work of a push and reports it from time to time.
 type meter struct {
 	mu          sync.Mutex
 	tell        func(PushProgress)

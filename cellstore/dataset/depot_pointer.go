@@ -156,8 +156,8 @@ func checkAndPut(ctx context.Context, t cellstore.Table, dataset string, column,
 // watched is empty: a remote store does not notify of changes, so the pointer is polled.
 func (d *Depot) watched(string) []string { return nil }
 
-// withhold has nothing to do: the readers are unknown. The grace of Prune keeps readers and removal
-// apart.
+// withhold does nothing, because the readers are unknown. The time of grace of Prune protects
+// readers from a removal.
 func (d *Depot) withhold(string, uint64) (release func(), err error) { return func() {}, nil }
 
 func (d *Depot) claim(ctx context.Context, dataset string) (context.Context, func(), error) {

@@ -17,10 +17,10 @@ import (
 	"quadrille/cellstore"
 )
 
-// PushOptions say how a generation is pushed. The zero value is sensible.
+// PushOptions say how a generation is pushed. The zero value has useful defaults.
 type PushOptions struct {
-	// Workers is how many parts are loaded at once, and read at once by the check;
-	// 4 by default.
+	// Workers is the number of parts that are loaded at once, and also the number that the check
+	// reads at once. The default is 4.
 	Workers int
 	// NoCheck skips reading everything back and comparing it.
 	NoCheck bool
@@ -30,15 +30,15 @@ type PushOptions struct {
 	// Progress, unless nil, is called about twice a second, one call at a time.
 	Progress func(PushProgress)
 
-	// partBytes is about how many bytes of the generation's files make a part. Tests
-	// have small ones.
+	// partBytes is the approximate number of bytes of the generation's files per part. Tests use
+	// small parts.
 	partBytes int64
 }
 
 // maxParts is the most parts that a table has.
 const maxParts = 32
 
-// PushProgress is how far a push is.
+// PushProgress is the progress of a push.
 type PushProgress struct {
 	Stage       string // "loading", "copying files", "checking"
 	Parts, Done int    // the parts of all tables, and how many are loaded
@@ -49,14 +49,14 @@ type PushProgress struct {
 // Pushed is the result of a push.
 type Pushed struct {
 	Manifest Manifest // of the published generation in the Depot
-	// Already is set if the Depot had the generation, so that nothing was loaded.
+	// Already is set if the Depot already had the generation, so that nothing was loaded.
 	Already     bool
 	Resumed     bool  // a push that had been interrupted was finished
 	Rows, Bytes int64 // loaded by this push
 	Took        time.Duration
 }
 
-// owner names this program to others that find the data set locked.
+// owner returns a name of this program for others that find the data set locked.
 func owner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -90,7 +90,7 @@ type loadRecord struct {
 
 type loadTable struct {
 	Name string `json:"name"`
-	// Starts are the first keys of its parts; that of the first is empty.
+	// Starts are the first keys of the table's parts. The first one is empty.
 	Starts [][]byte `json:"starts"`
 }
 
@@ -108,8 +108,8 @@ type push struct {
 	meter      meter
 }
 
-// Push copies a generation of a Catalog into the Depot and publishes it there. The caller keeps the
-// generation, which stays open.
+// Push copies a generation of a Catalog into the Depot and publishes it there. The generation stays
+// open, and the caller still has to close it.
 //
 // It is loaded in parts, several at a time. If a push is interrupted, even by kill -9, the next
 // push of the same generation resumes it; a push of another generation removes its remains. All
@@ -117,8 +117,8 @@ type push struct {
 // before the pointer. So readers see all of a generation or nothing of it. A generation that the
 // Depot already has is published again without loading.
 //
-// Push returns ErrBuilding when another program pushes the same data set. It retries unanswered
-// calls for minutes. A value larger than the store's limits ends it with cellstore.ErrTooLarge.
+// Push returns ErrBuilding if another program pushes the same data set. It retries a call without
+// an answer for minutes. A value larger than the store's limits ends it with cellstore.ErrTooLarge.
 func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushed, err error) {
 	p := &push{d: d, o: o.withDefaults(), g: g, dataset: g.Manifest.Dataset, begun: time.Now()}
 	if p.origin = g.entry.Manifest; p.origin == "" || g.Manifest.Origin != "" {
@@ -133,7 +133,7 @@ func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushe
 		return Pushed{}, err
 	}
 	if p.o.OnlyNew {
-		// This comes before the lease, so that the check hinders nobody.
+		// This check comes before the lease, so that it does not hinder other programs.
 		if m, ok, err := p.present(ctx); ok || err != nil {
 			return Pushed{Manifest: m, Already: true}, err
 		}
@@ -210,7 +210,7 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 		if err == nil && m.Origin == p.origin {
 			return m, true, nil
 		}
-		// A generation that cannot be used does not prevent a push of another.
+		// A generation that cannot be used does not prevent the push of another one.
 		if err != nil && !errors.Is(err, ErrNoGeneration) && !errors.Is(err, cellstore.ErrCorrupt) && !errors.Is(err, cellstore.ErrLayout) {
 			return Manifest{}, false, err
 		}
@@ -218,9 +218,9 @@ func (p *push) present(ctx context.Context) (Manifest, bool, error) {
 	return Manifest{}, false, nil
 }
 
-// prepare chooses the number of the generation and notes the plan of the load. An
-// interrupted push of the same generation is resumed under its number. It removes the remains of
-// other pushes.
+// prepare chooses the number of the generation and stores the plan of the load. It resumes an
+// interrupted push of the same generation under its number, and removes the remains of other
+// pushes.
 func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	ptr, err := p.d.pointer(ctx, p.dataset)
 	if err != nil {
@@ -416,8 +416,8 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	if err := p.d.step("manifest written"); err != nil {
 		return err
 	}
-	// If another program took over meanwhile, renewing the lease fails. Otherwise
-	// the tables are the ones that this push has loaded.
+	// If another program has taken over meanwhile, the renewal of the lease fails. If the renewal
+	// succeeds, the tables are those that this push has loaded.
 	if err := p.d.patiently(ctx, func() error { return p.lease.renew(ctx) }); err != nil {
 		return err
 	}

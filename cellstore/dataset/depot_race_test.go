@@ -41,9 +41,9 @@ func TestDepotPruneWhilePushed(t *testing.T) {
 	}
 }
 
-// TestDepotLateWrite: a push stands still between the check of its lease and the write of the
-// pointer. Meanwhile another push takes over and removes its tables. The first then publishes
-// nothing.
+// TestDepotLateWrite: a push stalls between the check of its lease and the write of the pointer.
+// Meanwhile another push takes over and removes the tables of the first. The first push then
+// publishes nothing.
 func TestDepotLateWrite(t *testing.T) {
 	base, c, r := newPebbleCatalog(t), newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, base, "ip", "base")
@@ -87,8 +87,8 @@ func TestDepotRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestDepotStrays: a push was taken for dead and went on a little. Its tables and notes are not
-// mixed with those of a later push under the same number.
+// TestDepotStrays: a push seems dead, but goes on for a little while. Its tables and records are
+// not mixed with those of a later push under the same number.
 func TestDepotStrays(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -126,8 +126,8 @@ func TestDepotStrays(t *testing.T) {
 	}
 }
 
-// TestDepotLeaseRenewed: a renewal finds an earlier one of its own, whose answer was lost. It still
-// extends the lease to the full time.
+// TestDepotLeaseRenewed: a renewal finds that an earlier renewal, whose answer was lost, has been
+// stored. It still extends the lease to the full time.
 func TestDepotLeaseRenewed(t *testing.T) {
 	d := depotAt(t, newRemote(t))
 	tab, err := d.create(t.Context())
@@ -153,8 +153,8 @@ func TestDepotLeaseRenewed(t *testing.T) {
 	}
 }
 
-// TestDepotOlderAway: a store does not answer. Not every request for an older generation waits for
-// it.
+// TestDepotOlderAway: while a store does not answer, not every request for an older generation
+// waits for it.
 func TestDepotOlderAway(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	for _, text := range []string{"one", "two"} {

@@ -17,8 +17,8 @@ import (
 )
 
 // openListed opens a generation after checking that its manifest is the published one. It checks
-// every byte of the files beside the store, of fetched and of kept ones. Tables are opened when
-// they are used.
+// every byte of the files beside the store, both of fetched files and of those that were already on
+// this machine. Tables are opened when they are used.
 func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Generation, err error) {
 	m, b, err := d.manifestBytes(ctx, dataset, e)
 	if err != nil {
@@ -50,8 +50,8 @@ func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Gen
 	return g, nil
 }
 
-// cacheDir is the directory of a generation's files on this machine. Its name
-// has the manifest's checksum: another depot may use the number for other data.
+// cacheDir is the directory of a generation's files on this machine. Its name has the manifest's
+// checksum, because another depot may use the same number for other data.
 func (d *Depot) cacheDir(dataset string, e entry) string {
 	return filepath.Join(d.opts.Dir, dataset, generationName(e.Generation)+"-"+e.Manifest[:16])
 }
@@ -90,8 +90,8 @@ func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 }
 
 const (
-	// partial begins the names of incomplete files. They lie beside the
-	// directories of generations, so those hold complete files only.
+	// partial begins the names of incomplete files. They lie next to the directories of
+	// generations, which hold complete files only.
 	partial = ".partial-"
 	// partialAge is the age from which an incomplete file counts as left by a killed program.
 	partialAge = time.Hour

@@ -8,8 +8,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// retire ensures that an unlisted generation is never listed, before its removal: a push that
-// seemed dead may be about to publish it. listed is set if the push has done so.
+// retire ensures that an unlisted generation is never listed, before its removal, because a push
+// that seemed dead may be about to publish it. listed is set if the push has published it.
 func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (listed bool, err error) {
 	_, err = d.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {
 		if p == nil || err != nil {
@@ -24,7 +24,7 @@ func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (
 	return listed, err
 }
 
-// mark notes that a generation is being removed, so that no push resumes it.
+// mark records that a generation is being removed, so that no push resumes it.
 func (d *Depot) mark(ctx context.Context, t cellstore.Table, dataset string, generation uint64) error {
 	return d.patiently(ctx, func() error {
 		return t.Apply(ctx, cellstore.Mutation{Row: []byte(generationRow(dataset, generation)),
@@ -32,8 +32,8 @@ func (d *Depot) mark(ctx context.Context, t cellstore.Table, dataset string, gen
 	})
 }
 
-// remove removes a generation: its tables, its files, and last its row. The row
-// lets a later call find an interrupted removal.
+// remove removes a generation: its tables, its files, and last its row. By the row, a later call
+// can find an interrupted removal.
 func (d *Depot) remove(ctx context.Context, dataset string, s storedGeneration) error {
 	if s.manifest != nil {
 		if listed, err := d.retire(ctx, dataset, s.number); listed || err != nil {

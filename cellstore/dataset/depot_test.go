@@ -109,7 +109,7 @@ func TestDepotPrune(t *testing.T) {
 	}
 }
 
-// TestDepotCrash stops the program of a push at every step, so that it does not renew its lease
+// TestDepotCrash stops the program of a push at each step in turn, so that its lease is not renewed
 // either. The next push finishes the work.
 func TestDepotCrash(t *testing.T) {
 	c := newPebbleCatalog(t)
@@ -186,8 +186,8 @@ func TestDepotCrash(t *testing.T) {
 	}
 }
 
-// TestDepotLeftovers: the next push of other data removes the remains of a killed push, and so does
-// a prune.
+// TestDepotLeftovers: both the next push of other data and a prune remove the remains of a killed
+// push.
 func TestDepotLeftovers(t *testing.T) {
 	for _, by := range []string{"push", "prune"} {
 		c, r := newPebbleCatalog(t), newRemote(t)

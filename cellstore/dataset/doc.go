@@ -1,5 +1,5 @@
-// Package dataset keeps data sets as numbered, immutable generations and
-// points readers at one of them.
+// Package dataset keeps data sets as numbered, immutable generations and directs readers to one of
+// them.
 //
 // A data set (boundaries, places, ip, …) is built from scratch into a fresh
 // directory beside the one being served, and becomes visible by the atomic
@@ -15,20 +15,19 @@
 //	    …                  files of the domain package, from Build.Dir
 //	  g0000000008.unfinished/   one that is being built or removed
 //
-// CURRENT alone decides. It names the published generation, lists the others
-// that may be rolled back to with the SHA-256 of each manifest, and remembers
-// the highest number ever published, so that a number never comes to mean
-// other data. The manifest in turn lists every file with size and SHA-256. So a crash
-// at any step leaves the old or the new generation published, complete, and at worst
-// some waste on the disk.
+// Only CURRENT decides which generation is published. It names that generation, and lists the
+// others to which a rollback may go, with the SHA-256 of each manifest. It also has the highest
+// number ever published, so that a number is never used again for other data. The manifest in turn
+// lists every file with size and SHA-256. So after a crash at any step either the old or the new
+// generation is published and complete. At worst there is some waste on the disk.
 //
-// Nothing that is complete is removed because CURRENT does not list it: CURRENT may
-// have been lost, or restored from a backup. A build removes only directories whose
-// name says that they are unfinished. Complete generations with numbers above the
-// highest that CURRENT knows are listed again by the next publish or prune. Unlisted ones with
-// lower numbers remain from a killed prune, and stay until the next prune.
+// A complete generation is not removed just because CURRENT does not list it, since CURRENT may
+// have been lost, or restored from a backup. A build removes only directories whose name says that
+// they are unfinished. Complete generations with numbers above the highest that CURRENT knows are
+// listed again by the next publish or prune. Unlisted generations with lower numbers are left over
+// from a killed prune, and stay until the next prune.
 //
-// Without CURRENT nothing is published; where generations are left, that is an error,
+// Without CURRENT nothing is published. If there are generations nevertheless, that is an error and
 // not an empty data set. Nothing is published after [Generations.Drop] either: CURRENT then names
 // no generation and still lists them. CURRENT ends with a checksum of itself.
 //
@@ -57,8 +56,8 @@
 //
 // # Timestamps
 //
-// The same sources must give the same bytes, whenever and wherever they are
-// built. Cells of a generation therefore carry the time of their source
-// ([Source.Modified], or a date inside the data such as the release of the
-// file), never the clock's; [Timestamp] gives the one of a list of sources.
+// The same sources must give the same bytes, whenever and wherever they are built. Cells of a
+// generation therefore carry the time of their source ([Source.Modified], or a date inside the data
+// such as the release of the file), never the time of the clock; [Timestamp] returns the timestamp
+// for a list of sources.
 package dataset

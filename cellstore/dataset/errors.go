@@ -7,9 +7,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// Callers test for these errors with errors.Is. Damaged files match
-// cellstore.ErrCorrupt, those of another version of the program cellstore.ErrLayout, and
-// use after Close matches cellstore.ErrClosed.
+// Callers test for these errors with errors.Is. Errors about damaged files match
+// cellstore.ErrCorrupt, those about files of another version of the program cellstore.ErrLayout,
+// and those about use after Close cellstore.ErrClosed.
 var (
 	// ErrNoGeneration: nothing is published, or the data set has never had the
 	// generation. A generation that is listed but missing is damage instead.
@@ -24,8 +24,8 @@ var (
 	ErrBuilding = errors.New("data set is locked")
 	// ErrBadManifest: a generation to be published cannot have this manifest.
 	ErrBadManifest = errors.New("manifest is not valid")
-	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost
-	// although complete generations are there. It is damage of a kind that can be mended.
+	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost although
+	// there are complete generations. This damage can be repaired.
 	ErrBadPointer = fmt.Errorf("%w: CURRENT is not valid", cellstore.ErrCorrupt)
 	// ErrBadName: no data set can have the name.
 	ErrBadName = errors.New("data set name is not valid")
@@ -43,7 +43,7 @@ var (
 // cause.
 type LoadError struct {
 	Dataset string
-	// Generation is the one that failed, or 0 if not even the pointer could be
+	// Generation is the number of the generation that failed, or 0 if not even the pointer could be
 	// read.
 	Generation uint64
 	// Serving is the generation that stays in service; 0 when none is.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// readFile reads a whole small file, and refuses one that is not small.
+// readFile reads a whole file, and refuses a file that is not small.
 func readFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -96,9 +96,9 @@ func diskBytes(dir string) (n int64) {
 	return n
 }
 
-// walk calls fn for every file under dir, in lexical order, with its path
-// relative to dir. Anything but directories and regular files is an error: it
-// could not be checked, copied or served safely.
+// walk calls fn for every file under dir, in lexical order, with its path relative to dir. Anything
+// but directories and regular files is an error: because it could not be checked, copied or served
+// safely.
 func walk(dir string, fn func(rel string, isDir bool) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -33,8 +33,8 @@ type Generation struct {
 
 // Suspect reports that a part of the generation could not be read, or has wrong content. A Live
 // that serves the generation then looks for damage; see [Live]. A store with a method
-// OnReadFailure(func(error)) reports its own failures through that; Suspect is for readers of the
-// files in Dir. It does not wait, and any number of goroutines may call it.
+// OnReadFailure(func(error)) reports its own failures through that method. Suspect is for readers
+// of the files in Dir. It does not wait, and any number of goroutines may call it.
 func (g *Generation) Suspect(err error) {
 	if g.suspect != nil && err != nil {
 		g.suspect(err)
@@ -62,7 +62,7 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 			lock.Close()
 		}
 	}()
-	// Only a prune needs the lock, so a file system without locks is no error.
+	// Only a prune needs the lock, so the lack of locks in a file system is not an error.
 	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%w: generation %d of %s is being pruned", ErrNoGeneration, e.Generation, dataset)
 	}
@@ -92,7 +92,7 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 // Close closes the store. A second Close does nothing.
 func (g *Generation) Close() error { return g.close() }
 
-// corrupt says what of a generation is damaged, and at last what to do.
+// corrupt returns an error that says what part of a generation is damaged, and what to do.
 func corrupt(dataset string, generation uint64, format string, args ...any) error {
 	return fmt.Errorf("generation %d of %s: %w: %w", generation, dataset, cellstore.ErrCorrupt, fmt.Errorf(format, args...))
 }
@@ -101,7 +101,7 @@ func (g *Generation) corrupt(format string, args ...any) error {
 	return corrupt(g.Manifest.Dataset, g.Manifest.Generation, format+": restore it, roll back or ingest again", args...)
 }
 
-// take makes a store that was opened that of the generation, which closes it with its lock.
+// take makes an opened store the store of the generation, which closes it together with the lock.
 func (g *Generation) take(store cellstore.Store, err error) error {
 	if err != nil {
 		return fmt.Errorf("generation %d of %s: %w", g.entry.Generation, g.Manifest.Dataset, err)
@@ -188,9 +188,9 @@ func (g *Generation) Foreign(ctx context.Context) ([]string, error) {
 	return harmless, err
 }
 
-// foreign lists the files in Dir that are not in the manifest. A file poses as one
-// of the generation if its name differs from one of the generation's names in
-// numbers only: a store finds its files by such names.
+// foreign lists the files in Dir that are not in the manifest. A file poses as a file of the
+// generation if its name differs only in numbers from the name of one of the generation's files: a
+// store finds its files by such names.
 func (g *Generation) foreign(ctx context.Context) (harmless, posing []string, err error) {
 	listed := map[string]bool{manifestName: true}
 	names := map[string]bool{}

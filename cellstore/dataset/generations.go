@@ -20,17 +20,16 @@ type Generations struct {
 	place string // the directory or the depot, for messages
 	fill  string // what adds a generation, for messages: "ingest" or "push"
 
-	// now is nil if open files show which generations are being read. Otherwise it is the clock
-	// that dates, in the pointer, when a generation was superseded.
+	// now is nil if open files show which generations are being read. Otherwise it is the clock for
+	// the times in the pointer at which generations were superseded.
 	now func() time.Time
 	// onStep is set by tests. It sees every step after which a crash may come,
 	// and may make the step fail.
 	onStep func(step string) error
 }
 
-// backing stores the pointers and the data of generations. To it the pointer is
-// just bytes, which it replaces by compare-and-set. Only Generations knows the meaning of these
-// bytes.
+// backing stores the pointers and the data of generations. For it the pointer is just bytes, which
+// it replaces by compare-and-set. Only Generations knows the meaning of these bytes.
 type backing interface {
 	// datasets lists, by name, the data sets that may have a pointer. It may also
 	// list data sets without a pointer if finding them costs nothing.
@@ -40,17 +39,17 @@ type backing interface {
 	present(ctx context.Context, serving *Generation) error
 	// readPointer returns the stored pointer, nil when there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
-	// swapPointer replaces the pointer before by after if before is still the
-	// stored one; nil stands for no pointer. An error together with swapped means
-	// that readers see the new pointer but a crash may undo the change. After
-	// cellstore.ErrUnknownOutcome the caller has to read the pointer.
+	// swapPointer replaces the pointer before by after if before is still the stored one; nil
+	// stands for no pointer. If swapped is true and there is an error, readers see the new pointer,
+	// but a crash may undo the change. After cellstore.ErrUnknownOutcome the caller has to read the
+	// pointer.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
 	// removePointer removes the pointer before, and all other remains of a data set without
 	// generations. It does nothing if another pointer is stored. The caller has claimed the data
 	// set.
 	removePointer(ctx context.Context, dataset string, before []byte) error
-	// watched names directories in which a change of the pointer causes an event. The first
-	// existing one is the best to watch.
+	// watched names directories in which a change of the pointer causes an event. The first of them
+	// that exists is the best one to watch.
 	watched(dataset string) []string
 
 	// stored returns the generations that exist, in or out of the pointer's list, ascending.
@@ -93,9 +92,9 @@ type storedGeneration struct {
 	removing       bool   // its removal has begun, or in a Catalog its build not ended
 }
 
-// waste reports whether an unlisted generation is marked as unfinished or as being
-// removed. Without a pointer, a generation with a manifest is never waste: it may
-// have been listed, and the note of its load left behind.
+// waste reports whether an unlisted generation is marked as unfinished or as being removed. Without
+// a pointer, a generation with a manifest is never waste: it may have been listed, and the record
+// of its load may have been left behind.
 func (s *storedGeneration) waste(p *pointer) bool {
 	return s.removing || s.load != nil && (p != nil || s.manifest == nil)
 }
@@ -131,8 +130,8 @@ func (g *Generations) Datasets(ctx context.Context) ([]string, error) {
 	})
 }
 
-// datasets lists the data sets for which want returns true. want gets the pointer, nil for none, or
-// the error of decoding it.
+// datasets lists the data sets for which want returns true. want receives the pointer, or nil if
+// there is none, or the error of decoding it.
 func (g *Generations) datasets(ctx context.Context, want func(dataset string, p *pointer, err error) bool) ([]string, error) {
 	all, err := g.back.datasets(ctx)
 	if err != nil {
@@ -242,11 +241,10 @@ func (g *Generations) open(ctx context.Context, dataset string, generation uint6
 	}
 }
 
-// Verify reads every byte of a generation, 0 meaning the published one, and
-// compares it with the checksums in its manifest: all files in a Catalog, the
-// rows of all tables in a Depot. It returns all differences; each matches
-// cellstore.ErrCorrupt. It changes nothing, and readers go on. progress, unless nil, is called with
-// the amount read so far.
+// Verify reads every byte of a generation, 0 meaning the published one, and compares it with the
+// checksums in its manifest: all files in a Catalog, the rows of all tables in a Depot. It returns
+// all differences; each matches cellstore.ErrCorrupt. It changes nothing, and does not disturb
+// readers. progress, unless nil, is called with the amount read so far.
 func (g *Generations) Verify(ctx context.Context, dataset string, generation uint64, progress func(PushProgress)) error {
 	e, err := g.listed(ctx, dataset, generation)
 	if err != nil {
@@ -298,7 +296,7 @@ func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointe
 	return p, b, nil
 }
 
-// requirePointer is pointer for callers that cannot do without one.
+// requirePointer does the same as pointer, but returns an error if there is no pointer.
 func (g *Generations) requirePointer(ctx context.Context, dataset string) (*pointer, error) {
 	if err := checkName(dataset); err != nil {
 		return nil, err
@@ -323,8 +321,8 @@ func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointe
 		if err != nil {
 			return err
 		}
-		// A generation whose load is still noted remains from a push that was killed before it
-		// published anything.
+		// A generation whose load is still recorded is left over from a push that was killed before
+		// it published anything.
 		found, _ := adopt(dataset, nil, slices.DeleteFunc(stored, func(s storedGeneration) bool { return s.load != nil }))
 		if n := len(found.Generations); n > 0 {
 			return fmt.Errorf("%w: the pointer to what is published of data set %s in %s is lost, but %d generations are "+
@@ -354,8 +352,8 @@ func decodePinned(dataset string, e entry, b []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// maxGeneration is the last number that fits the name of a generation; one a
-// minute lasts for 19,000 years.
+// maxGeneration is the last number that fits the name of a generation; with one generation a
+// minute, the numbers suffice for 19,000 years.
 const maxGeneration = 9_999_999_999
 
 var generationRE = regexp.MustCompile(`^g[0-9]{10}$`)

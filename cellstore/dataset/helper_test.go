@@ -96,8 +96,8 @@ type tester interface {
 	Context() context.Context
 }
 
-// tempDir is t.TempDir, in memory if the system has a directory there: these tests sync thousands
-// of files.
+// tempDir does the same as t.TempDir, but on a file system in memory if the system has one, because
+// these tests sync thousands of files.
 func tempDir(t tester) string {
 	tmp := "/dev/shm"
 	if _, err := os.Stat(tmp); err != nil {
@@ -222,8 +222,8 @@ func (x *text) check() error {
 	return err
 }
 
-// binder binds generations of fileStore. Text that starts with "refuse" fails,
-// with "panic" panics.
+// binder binds generations of fileStore. It fails for text that starts with "refuse", and panics
+// for text that starts with "panic".
 func binder(closed *atomic.Int64) func(*Generation) (*text, error) {
 	return func(g *Generation) (*text, error) {
 		s := g.Store.(*fileStore)

@@ -107,8 +107,8 @@ type Handle[T any] struct {
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of a thing that ends with the last of them. The maker of the thing is its
-// first user, by Acquire. No method waits or allocates.
+// Refs counts the users of a thing, which ends when the last user leaves. The maker of the thing
+// becomes its first user by calling Acquire. No method waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
 // dead is far below 0, so that late calls of Acquire never reach 0.
@@ -124,7 +124,8 @@ func (r *Refs) Acquire() bool {
 }
 
 // Release removes a user, and reports whether it was the last. The last user must end the thing.
-// Between 0 and dead another Acquire can still revive it.
+// After the count has reached 0, and before it is set to dead, another Acquire can still revive the
+// thing.
 func (r *Refs) Release() (last bool) {
 	n := r.n.Add(-1)
 	if n < 0 {
@@ -224,14 +225,14 @@ func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
 // Err is Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
 
-// Poll reads the pointer now. When that names another generation than the one in service, Poll
-// opens it and swaps it in. On failure the old one stays in service, and Poll returns the
-// *LoadError that Err returns too. If nothing is published any more, nothing is in service; that is
-// no failure. When reads have failed, Poll looks for damage. While the files of the generation in
-// service stay damaged, it returns the error of Status.Damage.
+// Poll reads the pointer now. If the pointer names another generation than the one in service, Poll
+// opens that generation and swaps it in. On failure the old one stays in service, and Poll returns
+// the *LoadError that Status.Err has too. If nothing is published any more, the generation goes out
+// of service, without an error. When reads have failed, Poll looks for damage. While the files of
+// the generation in service stay damaged, it returns the error of Status.Damage.
 func (l *Live[T]) Poll(ctx context.Context) error { return l.poll(ctx, true) }
 
-// poll is Poll. Without force, it leaves a generation that failed alone until
+// poll does the same as Poll. Without force, it does not try a generation that failed again before
 // retryAt.
 func (l *Live[T]) poll(ctx context.Context, force bool) error {
 	l.mu.Lock()
@@ -255,7 +256,7 @@ func (l *Live[T]) poll(ctx context.Context, force bool) error {
 		case err != nil:
 			return l.fail(entry{}, err)
 		case cur != nil && cur.gen.entry == want && l.mendable(force):
-			// It is opened again below, if all of it is as published.
+			// It is opened again below if all its files are as published.
 		case cur != nil && cur.gen.entry == want, cur == nil && want == entry{}:
 			l.failed, l.attempts = entry{}, 0
 			l.report(want.Generation, nil)
@@ -334,8 +335,8 @@ func (l *Live[T]) published(ctx context.Context) (entry, error) {
 // pointer.
 const firstPublish = 500 * time.Millisecond
 
-// lost returns an error if generations exist: their pointer is lost. If a pointer has appeared
-// meanwhile, it returns that.
+// lost returns an error if generations exist, because then their pointer is lost. If a pointer has
+// appeared meanwhile, it returns that pointer.
 func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 	for looked := false; ; looked = true {
 		if err = l.from.unpublished(ctx, l.dataset, nil); errors.Is(err, ErrNoGeneration) {
@@ -353,13 +354,13 @@ func (l *Live[T]) lost(ctx context.Context) (p *pointer, err error) {
 	}
 }
 
-// load opens a generation. With check, it first reads the whole generation and
-// compares checksums: a damaged generation must not replace a good one that is
-// in service. The first generation is loaded without check, so that starting
-// takes no time. Damage in it is an error of the read that meets it.
+// load opens a generation. With check, it first reads the whole generation and compares checksums:
+// a damaged generation must not replace a good one that is in service. The first generation is
+// loaded without check, so that starting takes no time. If it is damaged, the read that meets the
+// damage returns an error.
 func (l *Live[T]) load(ctx context.Context, e entry, check bool) (_ *Handle[T], err error) {
-	// Damage that no check has noticed may cause a panic. It must not end the process, which serves
-	// a good generation.
+	// Damage that no check has noticed may cause a panic. The panic must not end the process, which
+	// serves a good generation.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -235,9 +235,9 @@ func TestBadGeneration(t *testing.T) {
 	}
 }
 
-// TestUnpublished: a data set without pointer, or that has been dropped, goes out of
-// service like one that was never published, and comes back. The loss of the whole directory
-// changes nothing: the open generation stays in service.
+// TestUnpublished: a data set whose pointer is removed, or that is dropped, goes out of service
+// like one that was never published, and can come back. The loss of the whole directory changes
+// nothing: the open generation stays in service.
 func TestUnpublished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		take func(*Catalog) error

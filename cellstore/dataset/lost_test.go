@@ -65,8 +65,8 @@ func (p place) listed(t *testing.T) (all []uint64) {
 	return all
 }
 
-// TestLostPointerLosesNothing: the pointer is lost or replaced in several ways. No publish and no
-// prune then removes complete generations as leftovers.
+// TestLostPointerLosesNothing: the pointer is lost or replaced in several ways. After that, neither
+// a publish nor a prune removes complete generations as leftovers.
 func TestLostPointerLosesNothing(t *testing.T) {
 	for name, open := range places(t) {
 		for _, older := range []bool{false, true} {
@@ -119,9 +119,9 @@ func TestLostPointerLosesNothing(t *testing.T) {
 	}
 }
 
-// TestUnlistedStays: the pointer does not list a complete generation with a number it has passed,
-// such as one restored from a backup. The generation stays until a prune, which reports its
-// removal.
+// TestUnlistedStays: a complete generation is not listed by the pointer, and its number is lower
+// than the pointer's last one. It was restored from a backup, for example. The generation stays
+// until a prune, which reports its removal.
 func TestUnlistedStays(t *testing.T) {
 	for name, open := range places(t) {
 		t.Run(name, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestUnlistedStays(t *testing.T) {
 	}
 }
 
-// TestOlderLeftovers: directories without a manifest, which killed older programs have left, hinder
-// nothing. They stay, because the manifest may only be lost.
+// TestOlderLeftovers: directories without a manifest, which killed older programs have left, do no
+// harm. They stay, because it may be that only the manifest was lost.
 func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -173,7 +173,7 @@ func TestOlderLeftovers(t *testing.T) {
 }
 
 // TestDamagedManifestStays: a generation is not in an older pointer and cannot be read. It is
-// reported and kept. It is listed once it can be read, also after another publish.
+// reported and kept. It is listed as soon as it can be read, even after another publish.
 func TestDamagedManifestStays(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -344,7 +344,7 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	must.Do(t, l.Poll(t.Context()))
 	must.Do(t, os.Remove(c.pointerPath("ip")))
 	poll(true, ErrBadPointer)
-	// A starting server does not take it for a data set without generations, either.
+	// A server that starts does not mistake it for a data set without generations, either.
 	other := NewLive(c, "ip", binder(new(atomic.Int64)))
 	defer other.Close()
 	wantErr(t, other.Poll(t.Context()), ErrBadPointer)
@@ -362,8 +362,8 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	poll(false, nil)
 }
 
-// TestDrop: Drop is one step. Another step undoes it, until a prune has removed the files. Then
-// nothing is left.
+// TestDrop: Drop is a single step. Another single step undoes it until a prune has removed the
+// files. After that nothing is left.
 func TestDrop(t *testing.T) {
 	for name, open := range places(t) {
 		t.Run(name, func(t *testing.T) {

@@ -72,15 +72,15 @@ type Manifest struct {
 	// Tables sums up the tables of a generation in a Depot. Its Files are only
 	// those beside the store. In a Catalog, tables are files and Tables is empty.
 	Tables []TableSum `json:"tables,omitempty"`
-	// Origin is, in a Depot, the SHA-256 of the manifest in the Catalog that the
-	// generation was pushed from.
+	// Origin is set in a Depot. It is the SHA-256 of the generation's manifest in the Catalog from
+	// which the generation was pushed.
 	Origin string `json:"origin,omitempty"`
 	// Disk is the space that the generation takes on the disk it was read from, in
 	// bytes, with directories and partly filled blocks; 0 if unknown, as in a Depot.
 	Disk int64 `json:"-"`
-	// Digest is the SHA-256 of the manifest as it is stored, hexadecimal. Since that
-	// has the checksums of all data, equal digests mean the same generation. It is
-	// empty in a manifest that has not been stored.
+	// Digest is the SHA-256 of the manifest as it is stored, hexadecimal. Since the manifest has
+	// the checksums of all data, equal digests mean the same generation. It is empty in a manifest
+	// that has not been stored.
 	Digest string `json:"-"`
 }
 

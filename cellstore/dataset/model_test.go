@@ -26,8 +26,8 @@ import (
 type model struct {
 	texts         map[uint64]string // listed generations
 	current, last uint64
-	// orphans are complete generations while nothing is published. To Activate they are generations
-	// whose pointer was lost.
+	// orphans are complete generations while nothing is published. For Activate they are
+	// generations whose pointer was lost.
 	orphans map[uint64]string
 	dropped uint64 // published when the data set was dropped; 0 while one is
 	// served has the generations in the order of publishing, up to the published or dropped one. A
@@ -44,7 +44,7 @@ func (m *model) serve(n uint64) {
 	m.served = append(m.served, n)
 }
 
-// earlier returns the generations that are still listed, of all in served but the last.
+// earlier returns the generations in served that are still listed, without the last one in served.
 func (m *model) earlier() (list []uint64) {
 	for _, n := range m.served[:max(0, len(m.served)-1)] {
 		if _, ok := m.texts[n]; ok {
@@ -71,8 +71,8 @@ func (m *model) listed() []uint64 {
 	return s
 }
 
-// The first steps of Publish: after a failure or a crash there, nothing is published. After the
-// last step, the generation is.
+// These are the first and last steps of Publish. After a failure or a crash at one of the first,
+// nothing is published. After the last step, the generation is.
 var (
 	unpublishedSteps = []string{"directory made", "begun", "store closed", "files sealed", "manifest written", "manifest renamed",
 		"named", "pointer written"}
@@ -101,7 +101,7 @@ func modelledCatalog(t *rapid.T) *modelled {
 		unpublished: unpublishedSteps, published: []string{publishedStep},
 		consecutive: true,
 		leftover: func(t *rapid.T, m *model) {
-			// The remains of a build that was killed, with and without its manifest.
+			// These are the remains of a build that was killed, with and without its manifest.
 			n := m.last
 			for orphan := range m.orphans {
 				n = max(n, orphan)
@@ -122,8 +122,8 @@ func modelledCatalog(t *rapid.T) *modelled {
 	}
 }
 
-// modelledDepot pushes local again and again, as a new generation each time: the text is in the
-// manifest.
+// modelledDepot pushes local again and again, each time as a new generation, because the text is in
+// the manifest.
 func modelledDepot(t *rapid.T, local *Generation) *modelled {
 	d := depotAt(t, newRemote(t))
 	return &modelled{
@@ -378,7 +378,7 @@ func runModel(t *rapid.T, g *modelled) {
 		},
 	})
 	list, err := g.List(ctx)
-	// A first publish that failed at the pointer is listed like a lost pointer.
+	// A first publish that failed at the pointer appears in the list like a lost pointer.
 	list = slices.DeleteFunc(list, func(in GenerationInfo) bool {
 		return len(m.texts) == 0 && len(m.orphans) > 0 && errors.Is(in.Err, ErrBadPointer)
 	})
@@ -414,8 +414,8 @@ func TestStepsAreAllCovered(t *testing.T) {
 	}
 }
 
-// TestRollbackOnce: another rollback is faster. The slower one goes no further back, in both
-// backings.
+// TestRollbackOnce: another rollback is faster. The slower one does not go further back. This holds
+// for both backings.
 func TestRollbackOnce(t *testing.T) {
 	c, _ := newCatalog(t)
 	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)

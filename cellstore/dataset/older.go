@@ -18,11 +18,11 @@ const (
 	// olderIdle is the time for which an older generation stays open after its last use. Until then
 	// it cannot be pruned.
 	olderIdle = 5 * time.Minute
-	// olderBusy is the idle time after which another generation may take the place of an open one.
-	// It keeps a sequence of requests from opening a store each.
+	// olderBusy is the idle time after which another generation may replace an open one. It
+	// prevents that each of many requests opens a store.
 	olderBusy = 10 * time.Second
-	// olderLook bounds the time of reading the pointer, since other callers wait.
-	// After a failure, callers are refused for the same time without another try.
+	// olderLook bounds the time of reading the pointer, since other callers wait. After a failure,
+	// callers are refused for the same time without another attempt.
 	olderLook = 3 * time.Second
 	// olderOpen bounds the time of opening a generation, since others wait too.
 	olderOpen = 5 * time.Second
@@ -47,10 +47,10 @@ type olderGeneration[T any] struct {
 	used   time.Time
 }
 
-// AcquireGeneration returns a generation by its number: the one in service, one that
-// was in service and that somebody still holds, or another listed one, which it opens
-// if need be and keeps open for a while. Every success needs exactly one Release. The one in
-// service costs the same as Acquire.
+// AcquireGeneration returns a generation by its number: the generation in service, one that was in
+// service and that a caller still holds, or another listed one. It opens the latter if necessary,
+// and keeps it open for a while. Every success needs exactly one Release. For the generation in
+// service the cost is that of Acquire.
 //
 // It returns ErrPruned when the generation has been removed, ErrNoGeneration when
 // the number has not been used yet, ErrOlderBusy when other older generations
@@ -59,8 +59,8 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, false)
 }
 
-// AcquireKept is AcquireGeneration also for a data set that has been dropped, as long as its files
-// are there. It is for callers that report what the drop has changed.
+// AcquireKept does the same as AcquireGeneration, but also for a data set that has been dropped, as
+// long as its files exist. It is for callers that report what the drop has changed.
 func (l *Live[T]) AcquireKept(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, true)
 }
@@ -182,8 +182,8 @@ func (o *older[T]) drop(i int) {
 	h.Release()
 }
 
-// keepListed closes the generations that are no longer listed: a Depot may remove
-// them although they are open here. After Drop and Prune another may have the number.
+// keepListed closes the generations that are no longer listed. A Depot may remove them although
+// they are open here. After Drop and Prune another generation may have the number.
 func (o *older[T]) keepListed(p *pointer) {
 	// The holder of the lock may be opening a generation, which can take long. The next poll tries
 	// again within seconds.
@@ -258,7 +258,8 @@ func (l *held[T]) keepListed(p *pointer) {
 	l.keep(func(h *Handle[T]) bool { return p.lists(h.gen.entry) })
 }
 
-// keep forgets all other generations, and those that are closed. The caller holds the lock.
+// keep forgets the generations for which which returns false, and those that are closed. The caller
+// holds the lock.
 func (l *held[T]) keep(which func(*Handle[T]) bool) {
 	l.list = slices.DeleteFunc(l.list, func(h *Handle[T]) bool { return h.refs.ended() || !which(h) })
 }

@@ -43,7 +43,7 @@ func TestAcquireGeneration(t *testing.T) {
 			t.Errorf("%q, %q, %d stores", a, b, stats.open.Load())
 		}
 	}
-	// No further generation is opened, unless one of them was not used lately.
+	// No further generation is opened, unless one of the open ones has not been used lately.
 	_, err = l.AcquireGeneration(2)
 	wantErr(t, err, ErrOlderBusy)
 	l.older.busy = 0
@@ -95,7 +95,7 @@ func TestAcquireGeneration(t *testing.T) {
 	wantErr(t, err, cellstore.ErrClosed)
 }
 
-// Somebody holds a generation since it was in service. Others can acquire it without opening it
+// A caller still holds a generation that was in service. Others can acquire it without opening it
 // again.
 func TestReplacedIsHeld(t *testing.T) {
 	c, stats := newCatalog(t)
@@ -159,7 +159,7 @@ func TestOlderIdle(t *testing.T) {
 	}
 }
 
-// Not every request tries to open a generation that does not open.
+// If a generation does not open, not every request tries to open it.
 func TestOlderFails(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -178,8 +178,8 @@ func TestOlderFails(t *testing.T) {
 	}
 }
 
-// Readers of any generation, publications, rollbacks and a Close at once, over
-// the real store.
+// This runs readers of any generation, publications, rollbacks and a Close at once, over the real
+// store.
 func TestOlderConcurrent(t *testing.T) {
 	c := newPebbleCatalog(t)
 	l := NewLive(c, "ip", func(g *Generation) (uint64, error) { return g.Manifest.Generation, nil })

@@ -105,7 +105,7 @@ func TestPebble(t *testing.T) {
 		t.Error("no sorted tables were found")
 	}
 
-	// Two readers at a time, and reading leaves no trace in the directory.
+	// There may be two readers at a time, and reading leaves no trace in the directory.
 	a, err := c.OpenCurrent(t.Context(), "ip")
 	must.Do(t, err)
 	defer a.Close()
@@ -136,7 +136,8 @@ func tables(m Manifest) []File {
 	return list
 }
 
-// TestPebbleDamage flips one bit of each file of a generation in turn, and cuts each short.
+// TestPebbleDamage flips one bit of each file of a generation in turn, and then truncates each
+// file.
 func TestPebbleDamage(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -166,8 +167,8 @@ func TestPebbleDamage(t *testing.T) {
 	}
 }
 
-// TestPebbleSwapsUnderLoad is TestSwapsUnderLoad with real stores behind one cache, and with a Live
-// that polls by itself.
+// TestPebbleSwapsUnderLoad does the same as TestSwapsUnderLoad, with real stores behind one cache
+// and with a Live that polls by itself.
 func TestPebbleSwapsUnderLoad(t *testing.T) {
 	cache := pebblestore.NewCache(4 << 20)
 	defer cache.Close()

@@ -26,17 +26,17 @@ type pointer struct {
 	Current uint64 `json:"current"` // 0 while the data set is dropped
 	// Dropped is the generation that was published when the data set was dropped.
 	Dropped uint64 `json:"dropped,omitempty"`
-	// Before are the generations that rollbacks publish, in that order. Nil stands for all listed
-	// ones below the published one, as before any rollback. Older programs do not know the field
-	// and use the numbers.
+	// Before are the generations that rollbacks publish, in the order of their service. Nil means
+	// all listed generations below the published one, as before any rollback. Older programs do not
+	// know the field and use the numbers.
 	Before []uint64 `json:"before,omitzero"`
-	// Last is the highest number known. Numbers are not used again, so data cached under one stays
-	// true, until Drop and Prune have removed the pointer too.
+	// Last is the highest number known. Numbers are not used again, so that data cached under a
+	// number stays correct. This holds until Drop and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
-	// Unread are numbers up to Last whose generations were stored when Last passed
-	// them, and could not be decoded. They have never been listed, and will be once
-	// they can be read.
+	// Unread are numbers up to Last. Their generations were stored when Last passed these numbers,
+	// but could not be decoded. They have never been listed, and will be listed once they can be
+	// read.
 	Unread []uint64 `json:"unread,omitempty"`
 	// Superseded holds, in a Depot, the time when each other listed generation ceased to be the
 	// published one.
@@ -68,7 +68,7 @@ func (p *pointer) find(generation uint64) (entry, bool) {
 	return p.Generations[i], true
 }
 
-// lists reports whether this very generation is listed, not another with its number.
+// lists reports whether exactly this generation is listed, and not another one with its number.
 func (p *pointer) lists(e entry) bool {
 	have, ok := p.find(e.Generation)
 	return ok && have == e
@@ -90,8 +90,8 @@ func (p *pointer) before() []uint64 {
 	return slices.DeleteFunc(slices.Clone(p.Before), func(n uint64) bool { _, listed := p.find(n); return !listed })
 }
 
-// below returns the numbers of the listed generations below the published one, or below
-// the one that was dropped, ascending.
+// below returns, in ascending order, the numbers of the listed generations below the published one,
+// or below the one that was dropped.
 func (p *pointer) below() []uint64 {
 	numbers, last := []uint64{}, cmp.Or(p.Current, p.dropped())
 	for _, e := range p.Generations {
@@ -127,9 +127,9 @@ func (p *pointer) dropped() uint64 {
 	return p.Generations[len(p.Generations)-1].Generation
 }
 
-// supersede records now as the time when a generation, was, ceased to be the published one. It does
-// nothing if it still is the published one. A recorded time in the future comes from a clock that
-// was ahead, and is set to now.
+// supersede records now as the time when the generation was ceased to be the published one. It does
+// nothing if that generation is still published. A recorded time in the future comes from a clock
+// that was ahead, and is set to now.
 func (p *pointer) supersede(was uint64, now time.Time) {
 	since := map[uint64]time.Time{}
 	now = now.UTC().Truncate(time.Second)

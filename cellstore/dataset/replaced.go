@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Replaced is the generation whose place another took when it was published.
+// Replaced describes the generation that another one has replaced.
 type Replaced struct {
 	Generation uint64           `json:"generation"`
 	Built      time.Time        `json:"built,omitzero"`    // older programs do not write it
 	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
-	// Older names a source of an earlier edition than in the replaced generation; empty if there is
-	// none.
+	// Older names a source that is of an earlier edition than in the replaced generation. It is
+	// empty if there is none.
 	Older string `json:"older,omitempty"`
 }
 
-// Replace notes in m, which is to be published next, the generation that m replaces.
+// Replace records in m, which is to be published next, that it replaces the generation of old.
 func (m *Manifest) Replace(old *Manifest) {
 	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
 }
@@ -44,8 +44,8 @@ func (m *Manifest) Losses(most float64) (list []Loss) {
 	return list
 }
 
-// sameDay bounds the time that a source may be earlier without being an older edition: its packers'
-// clocks and time zones differ.
+// sameDay is the time by which a source may be earlier without being an older edition, because the
+// clocks and time zones of publishers differ.
 const sameDay = 24 * time.Hour
 
 // earlierEdition names a source that is of an earlier edition than in old. Sources with equal names

@@ -21,7 +21,7 @@ func TestLosses(t *testing.T) {
 }
 
 // A source of an earlier date is reported. Sources are compared by name or, if no name is in both,
-// by the newest date. The same file with another date is no other edition.
+// by the newest date. The same file with another date is not another edition.
 func TestEarlierEdition(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
 	old := &Manifest{

@@ -14,7 +14,7 @@ import (
 )
 
 // A generation that cannot be opened because too many files are open is not damaged. The one in
-// service stays, the true reason is reported, and the generation is opened once that is possible.
+// service stays, the real reason is reported, and the generation is opened once that is possible.
 func TestShortageIsNoDamage(t *testing.T) {
 	for _, serving := range []bool{false, true} {
 		short := 0

@@ -61,7 +61,8 @@ func TestSize(t *testing.T) {
 		t.Error(err)
 	}
 	check("after it was read", m)
-	// Every file in the directory counts, as in generations of programs that left more files.
+	// Every file in the directory counts, because programs of earlier versions left further files
+	// in generations.
 	must.Do(t, os.WriteFile(filepath.Join(dir, "more"), make([]byte, 4<<20), 0o600))
 	if list, err = c.List(t.Context()); err != nil {
 		t.Fatal(err)

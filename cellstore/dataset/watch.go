@@ -7,12 +7,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Run follows the pointer until ctx or the Live ends, and then returns nil. For
-// a Catalog, notifications of the file system make it react within
-// milliseconds. Not every file system has them, they are lost when queues
-// overflow, and they stop when a directory is replaced. So Run also reads the
-// pointer every two seconds; for a Depot that is all it does. It stores
-// failures in Err and tries again, at growing intervals of up to a minute.
+// Run follows the pointer until ctx or the Live ends, and then returns nil. For a Catalog,
+// notifications of the file system make it react within milliseconds. Not every file system has
+// them, they are lost when queues overflow, and they stop when a directory is replaced. So Run also
+// reads the pointer every two seconds; for a Depot, this is all it does. It stores failures in Err
+// and tries again, at growing intervals of up to a minute.
 func (l *Live[T]) Run(ctx context.Context) error {
 	if l.from == nil {
 		select {
@@ -62,8 +61,8 @@ func newWaker(dirs ...string) *waker {
 	return w
 }
 
-// watch adds the watch again. That is cheap when it exists, and the watch of a
-// directory that has been replaced has ended silently.
+// watch adds the watch again. That is cheap if the watch still exists. If the directory has been
+// replaced, its watch has ended silently.
 func (w *waker) watch() {
 	if w.watcher == nil {
 		return
@@ -75,8 +74,8 @@ func (w *waker) watch() {
 	}
 }
 
-// forward passes events on until the watcher is closed. An error, such as an
-// overflow of its queue, may stand for any event.
+// forward passes events on until the watcher is closed. An error, such as an overflow of its queue,
+// may hide any event, so it counts as one.
 func (w *waker) forward() {
 	for {
 		var ok bool

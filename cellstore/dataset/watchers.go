@@ -9,7 +9,7 @@ type watchers struct {
 }
 
 // Watch registers fn to be called after each change of Status, and by Close before it waits for
-// held handles. Acquire agrees with Status by then. fn must not wait, nor call Poll or Close.
+// held handles. By then Acquire agrees with Status. fn must not wait, nor call Poll or Close.
 // Functions are called one after another, until the end of the Live.
 func (l *Live[T]) Watch(fn func()) {
 	l.watchers.mu.Lock()

@@ -45,8 +45,8 @@ func Open(path string) (*os.File, error) {
 	}
 }
 
-// Same reports whether path still names the open file. A lock taken on a file that had been removed
-// or replaced excludes nobody.
+// Same reports whether path still names the open file. A lock on a file that has been removed or
+// replaced does not exclude anyone.
 func Same(f *os.File, path string) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {

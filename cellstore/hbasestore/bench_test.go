@@ -19,10 +19,9 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// These benchmarks compare the driver with a bare client: the same calls on
-// connections of their own, one per worker, with neither pool nor plan nor rows.
-// Rounds of the two alternate, so that other work of the machine affects both. The result is the
-// median of the rounds' ratios.
+// These benchmarks compare the driver with a bare client: it makes the same calls on connections of
+// its own, one per worker, without pool, plan or rows. Rounds of the two alternate, so that other
+// work of the machine affects both. The result is the median of the ratios of all rounds.
 
 const (
 	benchRounds = 21
@@ -32,8 +31,8 @@ const (
 // side does one operation of the driver or of the bare client, as worker w.
 type side func(ctx context.Context, w int, rnd *rand.Rand) error
 
-// race runs both sides by turns. It reports the driver's operations per second, and their ratio to
-// the bare client's.
+// race runs both sides alternately. It reports the driver's operations per second, and their ratio
+// to the bare client's.
 func race(b *testing.B, workers int, driver, bare side) {
 	b.Helper()
 	ctx := context.Background()
@@ -110,7 +109,7 @@ func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 		b.Skip("needs HBase: run make test-hbase")
 	}
 	ctx := context.Background()
-	// One gateway for both: a second, less warm one would make a difference between equal clients.
+	// Both use one gateway. With a second one that is less warm, equal clients would differ.
 	first, _, _ := strings.Cut(addr, ",")
 	s, err := Open(ctx, Options{
 		Gateways:      []string{first},
@@ -143,7 +142,7 @@ func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 	return s, conns
 }
 
-// benchTable makes a table of n rows; value makes the cells of one.
+// benchTable makes a table of n rows. value makes the cells of a row.
 func benchTable(b *testing.B, s *Store, name string, families []string, n int, row func(i int) cellstore.Mutation) *Table {
 	ctx := context.Background()
 	schema := cellstore.Schema{Table: name}
@@ -171,8 +170,8 @@ func benchTable(b *testing.B, s *Store, name string, families []string, n int, r
 
 func ipKey(i int) []byte { return fmt.Appendf(nil, "\x04%016d", i) }
 
-// ipTable is like that of package ipgeo: the upper bound of each range, and a
-// record of some 200 bytes.
+// ipTable makes a table like that of package ipgeo: the upper bound of each range, and a record of
+// some 200 bytes.
 func ipTable(b *testing.B, s *Store, rows int) *Table {
 	record := bytes.Repeat([]byte("geo "), 50)
 	return benchTable(b, s, "ip", []string{"r"}, rows, func(i int) cellstore.Mutation {

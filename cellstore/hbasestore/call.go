@@ -15,8 +15,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// callKind decides whether a call may be sent again if its outcome is unknown. Each kind may be
-// repeated less freely than the one before.
+// callKind decides whether a call may be sent again if its outcome is unknown. Each kind allows
+// less repetition than the one before.
 type callKind uint8
 
 const (
@@ -41,7 +41,7 @@ func (s *Store) callWithin(ctx context.Context, total, each time.Duration, kind 
 		defer cancel()
 	}
 	var last *gateway
-	// Pauses are random so that many clients do not come back together.
+	// The pauses are random, so that many clients do not return at the same time.
 	pauses := backoff.ExponentialBackOff{
 		InitialInterval:     20 * time.Millisecond,
 		MaxInterval:         500 * time.Millisecond,
@@ -101,7 +101,7 @@ func (s *Store) try(ctx context.Context, each time.Duration, avoid *gateway,
 	return l.g, err
 }
 
-// pause waits before another try. It returns false if time is over.
+// pause waits before another attempt. It returns false if the time of the call is over.
 func pause(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
@@ -160,11 +160,11 @@ var ErrUnavailable = fmt.Errorf("hbase: %w", cellstore.ErrUnavailable)
 // answers maps the gateway's errors to their meaning. An error is recognised by its beginning: the
 // name of a Java exception, without its package.
 //
-// Few errors certainly come before anything is applied. HBase's refusal of a repetition
-// (DoNotRetryIOException, CanRetry) is no proof: the call may have been applied before, as with
+// Only few errors certainly come before anything is applied. HBase's refusal of a repetition
+// (DoNotRetryIOException, CanRetry) proves nothing: the call may have been applied before, as with
 // OperationConflictException, or have failed in a coprocessor afterwards. NotServingRegionException
-// and RegionTooBusyException are no proof either, because the gateway repeats such calls by itself:
-// when it gives up, one of its tries may have been applied and its answer lost.
+// and RegionTooBusyException prove nothing either, because the gateway repeats such calls by
+// itself: when it gives up, one of its tries may have been applied and its answer lost.
 var answers = []struct {
 	text       string
 	sentinel   error
@@ -172,7 +172,7 @@ var answers = []struct {
 }{
 	// Families are looked up before the row is locked.
 	{"NoSuchColumnFamilyException", cellstore.ErrFamilyNotFound, true},
-	// There is no region to send the call to.
+	// There is no region to which the call can be sent.
 	{"TableNotFoundException", cellstore.ErrTableNotFound, true},
 	{"TableNotEnabledException", nil, true},
 	{"TableExistsException", cellstore.ErrTableExists, true},
@@ -185,7 +185,7 @@ var answers = []struct {
 	{"FailedSanityCheckException", nil, true},
 	{"DoNotRetryIOException: region is read only", nil, true},
 	{"Thrift Server is in Read-only mode", nil, true},
-	// No other try would help, but a coprocessor may answer this after the write.
+	// Another attempt would not help, but a coprocessor may return this error after the write.
 	{"DoNotRetryIOException", nil, false},
 	{"IllegalArgumentException", nil, false},
 	{"UnsupportedOperationException", nil, false},
@@ -195,11 +195,12 @@ var answers = []struct {
 	{"InvalidFamilyOperationException", nil, false},
 }
 
-// scannerErrors end the gateway's own scans when a server is slow or gone. HBase forbids repeating
-// the call after some of them. That concerns the same scanner; a new try opens another one.
+// scannerErrors end the gateway's own scans when a server is slow or gone. After some of them HBase
+// forbids a repetition of the call. That applies to the same scanner only, and a new attempt opens
+// another one.
 var scannerErrors = []string{"OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException", "LeaseException"}
 
-// answered returns what an error in the gateway's answer means.
+// answered returns the meaning of an error in the gateway's answer.
 func answered(io *thrift2.IOError) diagnosis {
 	message, _, _ := batchReason(io.Message)
 	// The gateway wraps a failed try at a server that has gone in exceptions of its own. Only the
@@ -246,8 +247,8 @@ func batchReason(message string) (reason string, n int, ok bool) {
 	return m[2], n, err == nil
 }
 
-// extentError is a failure that is better known than its message says: either nothing was applied,
-// or something may have been.
+// extentError is a failure with more information than its message: either nothing was applied, or
+// something may have been.
 type extentError struct {
 	error
 	notApplied bool
@@ -267,9 +268,8 @@ func partialFailure(err error, n int) error {
 	return err
 }
 
-// refusedWith reports whether the cluster refused a call with exactly this
-// message: for a table or namespace that is missing, or exists already, the
-// gateway answers with its name and nothing else.
+// refusedWith reports whether the cluster refused a call with exactly this message. If a table or
+// namespace is missing, or exists already, the message of the gateway is just its name.
 func refusedWith(err error, message string) bool {
 	var io *thrift2.IOError
 	var known *extentError
@@ -285,8 +285,8 @@ func refusedWith(err error, message string) bool {
 	return reason == message || strings.HasSuffix(reason, "Exception: "+message)
 }
 
-// tableMissing names the error of a call on a table that does not exist or is
-// disabled: nothing was applied.
+// tableMissing replaces the error of a call on a table that does not exist or is disabled. Such a
+// call has applied nothing.
 func tableMissing(err error, path string) error {
 	switch {
 	case refusedWith(err, path):
@@ -297,7 +297,7 @@ func tableMissing(err error, path string) error {
 	return err
 }
 
-// refusedError is an error of the cluster that another try would not change.
+// refusedError is an error of the cluster that another attempt would not change.
 type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return "hbase refuses the call: " + e.err.Error() }

@@ -117,8 +117,8 @@ type relay struct {
 	all    chan struct{}
 }
 
-// gather makes calls wait until there are n of them. If they were sent one after the other, none
-// would ever be answered.
+// gather makes calls wait until there are n of them. If the calls were sent one after the other,
+// none would ever be answered.
 func (r *relay) gather(n int) {
 	r.all = make(chan struct{})
 	r.sent.Store(0)
@@ -134,7 +134,8 @@ func newRelay(t *testing.T, to string) *relay {
 	return r
 }
 
-// between listens, and calls pass with each new connection and one to the gateway.
+// between listens for connections. For each one it opens a connection to the gateway, and calls
+// pass with both.
 func between(t *testing.T, to string, pass func(in, out net.Conn)) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)

@@ -85,7 +85,7 @@ func (f *fake) connections() int {
 	return f.dialled
 }
 
-// eventually waits for what other goroutines are about to do.
+// eventually waits for an effect of other goroutines.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for range 3000 {
@@ -98,8 +98,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // TestCancelWhileDialling: very many callers give up while a gateway is slow to accept a
-// connection. The gateway does not count as failing, the limit of connections holds, and those
-// begun serve other callers.
+// connection. The gateway does not count as failing, the limit of connections holds, and
+// connections that were begun serve other callers.
 func TestCancelWhileDialling(t *testing.T) {
 	for kind, path := range map[string]string{"bare": "", "http": "/"} {
 		for _, how := range []string{"cancel", "deadline"} {
@@ -136,8 +136,8 @@ func TestCancelWhileDialling(t *testing.T) {
 				if n := s.fakes[0].connections(); n > connections {
 					t.Errorf("%d connections, there may be %d", n, connections)
 				}
-				// The callers have gone; a connection that is made takes two
-				// goroutines here, three at the gateway.
+				// The callers are gone. A connection that is being made takes two goroutines here
+				// and three at the gateway.
 				eventually(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= before+5*connections+10 })
 				s.letGo()
 				for _, op := range operations {
@@ -185,8 +185,8 @@ func TestDialForOthers(t *testing.T) {
 	}
 }
 
-// TestDialTimeout: a gateway that accepts nobody within the time of a try is avoided, even if its
-// callers gave up long before.
+// TestDialTimeout: a gateway that accepts no connection within the time of an attempt is avoided,
+// even if its callers gave up long before.
 func TestDialTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, "", nil)
@@ -214,8 +214,8 @@ func TestDialTimeout(t *testing.T) {
 	})
 }
 
-// TestCloseWhileDialling: a connection that nobody waits for any more does not
-// outlive the store.
+// TestCloseWhileDialling: a connection for which no caller waits any more does not outlive the
+// store.
 func TestCloseWhileDialling(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/"} {
@@ -235,8 +235,8 @@ func TestCloseWhileDialling(t *testing.T) {
 	}
 }
 
-// TestGivingUpCostsOne: a caller that gives up costs the connection of its call and no other. The
-// gateway does not count as failing.
+// TestGivingUpCostsOne: if a caller gives up, the connection of its call is closed and no other.
+// The gateway does not count as failing.
 func TestGivingUpCostsOne(t *testing.T) {
 	t.Parallel()
 	for kind, path := range map[string]string{"bare": "", "http": "/"} {
@@ -303,7 +303,7 @@ func TestGivingUpCostsOne(t *testing.T) {
 }
 
 // TestOneRequestPerConnection: a gateway over HTTP closes each connection after an answer. Calls
-// succeed all the same, and one that finds its connection closed counts as not sent.
+// succeed nevertheless, and a call that finds its connection closed counts as not sent.
 func TestOneRequestPerConnection(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, thrift2.Config{HTTP: "/"}, newModelHBase(t, "test", nil))

@@ -75,7 +75,7 @@ func operator(op cellstore.CompareOp) thrift2.CompareOp {
 	return thrift2.Equal // for Absent, with an empty operand
 }
 
-// holds answers a check whose mutation is empty, which HBase refuses.
+// holds evaluates a check whose mutation is empty, because HBase refuses such a mutation.
 func (t *Table) holds(ctx context.Context, v *view, key []byte, check *cellstore.Check) (bool, error) {
 	r, err := t.newest(ctx, v, key, cellstore.Column{Family: check.Family, Qualifier: check.Qualifier})
 	if err != nil {

@@ -15,17 +15,17 @@
 //
 // # Calls
 //
-// A Get, Next, Prev or write is one call. NextEach is a call per family, all at
-// once. A scan is a call per batch, and keeps nothing open on a gateway between
-// them: batches grow from 64 rows to ScanRows as long as rows are small. It ends at its limit, at
-// its stop row or at an empty answer, since some gateways return fewer rows than requested. Append
-// reads first, to keep the contract's limit of sizes, and so does a delete of a version of a whole
-// family, of the newest version among other deletes, or of any version where an older one might
-// become visible (see below).
+// A Get, Next, Prev or write is one call. NextEach is a call per family, all at once. A scan is a
+// call per batch, and keeps nothing open on a gateway between them: batches grow from 64 rows to
+// ScanRows as long as rows are small. It ends at its limit, at its stop row or at an empty answer,
+// since some gateways return fewer rows than requested. Some writes read the row first. Append does
+// so to check the size limits of package cellstore. So do these deletes of a single version: one of
+// a whole family, one of the newest version together with other deletes, and any after which an
+// older version might become visible (see below).
 //
 // Connections to the gateways are pooled. A failed gateway is avoided for 100 ms, and for up to 5 s
 // if it goes on failing, unless all gateways fail. A caller that gives up does not count as a
-// failure of the gateway: a running dial goes on, for other callers, and only the connection of the
+// failure of the gateway: a running dial goes on for other callers, and only the connection of the
 // call is closed.
 //
 // Reads, and writes that set all their timestamps, are sent again until their time is over: to
@@ -34,10 +34,11 @@
 //
 // Other writes are sent again only if they cannot have arrived. If one may have arrived, its error
 // is cellstore.ErrUnknownOutcome and not ErrUnavailable, unless the cluster refused it with an
-// error that always comes before anything is applied (answers in call.go lists those). A missing or
-// invalid answer, INTERNAL_ERROR of the gateway and most exceptions of HBase prove nothing: a
-// coprocessor, or one of the gateway's own tries, may fail after another try was applied. After a
-// failed call of many puts some may have been applied, unless the answer has the failure of each.
+// error that always comes before anything is applied (the variable answers in call.go lists these
+// errors). A missing or invalid answer, INTERNAL_ERROR of the gateway and most exceptions of HBase
+// prove nothing: a coprocessor, or one of the gateway's own tries, may fail after another try was
+// applied. After a failed call of many puts, some of the puts may have been applied, unless the
+// answer lists the failure of each put.
 //
 // # What it lacks
 //
@@ -55,9 +56,9 @@
 //     puts at once instead.
 //   - Checkpoint: HBase's snapshots are taken by its shell.
 //
-// A TTL is a whole number of seconds. The limit of values is the contract's less the size of the
-// largest key, since HBase limits the two together. Keys have at most 32,000 bytes. Bloom filters
-// by row and column are made by row, as the others make region servers of 2.6.1 hang. Compact needs
+// A TTL is a whole number of seconds. The largest value is that of package cellstore minus the size
+// of the largest key, since HBase limits the two together. Keys have at most 32,000 bytes. A ROWCOL
+// Bloom filter is created as ROW, because ROWCOL makes region servers of 2.6.1 hang. Compact needs
 // Options.CompactTable, as gateways have no call for it.
 //
 // A family that is limited to several versions, or to one after it had another limit, is declared

@@ -11,8 +11,8 @@ import (
 	"quadrille/cellstore/hbasestore"
 )
 
-// A counter of visits beside the page seen last, kept on a cluster. This
-// example is compiled and not run: it needs gateways.
+// This example keeps a counter of visits and the last page on a cluster. It is compiled but not
+// run, because it needs gateways.
 func Example() {
 	ctx := context.Background()
 	store, err := hbasestore.Open(ctx, hbasestore.Options{
@@ -34,13 +34,13 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// A put with a timestamp of its own is sent again when a gateway fails.
+	// A put with a timestamp of its own is sent again if a gateway fails.
 	err = visitors.Apply(ctx, cellstore.Mutation{Row: []byte("ann"), Ops: []cellstore.Op{
 		cellstore.PutAt("last", nil, time.Now().UnixMilli(), []byte("/teapots"))}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// An increment is not: it could count twice.
+	// An increment is not sent again, because it could count twice.
 	_, err = visitors.Increment(ctx, cellstore.Increment{Row: []byte("ann"), Deltas: []cellstore.Delta{
 		{Family: "n", Qualifier: []byte("/teapots"), By: 1}}}, nil)
 	switch {
@@ -52,7 +52,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// A call per family, both at once.
+	// This is a call per family, both at once.
 	rows := make([]cellstore.Row, 2)
 	if err := visitors.NextEach(ctx, []byte("ann"), nil, []string{"n", "last"}, rows); err != nil {
 		log.Fatal(err)

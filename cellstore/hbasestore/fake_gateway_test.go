@@ -51,8 +51,8 @@ type backend interface {
 	serve(method string, args object) (object, error)
 }
 
-// applicationError is sent as a Thrift application exception: for an unknown call, or of the given
-// kind.
+// applicationError is sent as a Thrift application exception: one for an unknown call, or one of
+// the given kind.
 type applicationError struct {
 	message string
 	kind    int32

@@ -18,9 +18,9 @@ import (
 	"quadrille/internal/must"
 )
 
-// modelHBase answers the calls of a gateway from the suite's model: one
-// namespace of a cluster whose tables are one region each. Where a comment says so, it deviates
-// from the contract as HBase does; the driver makes up for that.
+// modelHBase answers the calls of a gateway from the suite's model: one namespace of a cluster
+// whose tables are one region each. Where a comment says so, it deviates from the contract as HBase
+// does. The driver compensates for that.
 type modelHBase struct {
 	namespace string
 	store     cellstore.Store

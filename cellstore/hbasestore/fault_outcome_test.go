@@ -14,7 +14,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// onRow lists writes of one row, with the content that each leaves.
+// onRow lists writes of one row, with the content of the row after each.
 var onRow = []struct {
 	name, family, value string
 	kind                callKind
@@ -145,8 +145,8 @@ func TestFaultsOutcome(t *testing.T) {
 			t.Errorf("there is %q, want %q", got, op.value)
 		}
 	})
-	// Last, certain outcomes: another client drops the family, and then the table, without this
-	// one's knowledge.
+	// The last cases have certain outcomes: another client drops the family, and then the table,
+	// without the knowledge of this client.
 	other := openFaulty(t, c.GatewayAddrs())
 	patiently := func(f func() error) {
 		t.Helper()

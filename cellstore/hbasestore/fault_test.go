@@ -17,13 +17,13 @@ import (
 	"quadrille/internal/must"
 )
 
-// The tests of this file break a cluster of their own while it is used. They judge answers, never
-// times: the longest time without an answer is only reported.
+// The tests of this file break a cluster of their own while it is used. They judge only answers,
+// and not times. The longest time without an answer is just reported.
 
 const faultNamespace = "faults"
 
-// load reads and writes all the time, and knows every right answer: a row has its number as key and
-// content.
+// load reads and writes all the time. It knows every right answer, because a row has its number as
+// key and as content.
 type load struct {
 	t     *testing.T
 	table cellstore.Table
@@ -200,8 +200,8 @@ func (l *load) scan(ctx context.Context, i int) error {
 	return nil
 }
 
-// put writes the value that is there already. Since this may be repeated, it must not fail except
-// by a timeout.
+// put writes the value that the row already has. Such a put may be repeated, so it must not fail
+// except by a timeout.
 func (l *load) put(ctx context.Context, i int) error {
 	return l.table.Apply(ctx, cellstore.Mutation{Row: rowKey(i), Ops: []cellstore.Op{cellstore.PutAt("f", []byte("v"), 1, rowValue(i))}})
 }
@@ -234,7 +234,7 @@ func (l *load) increment(ctx context.Context, i int) error {
 }
 
 // recovered waits until calls of each kind are answered again. It reports the longest time without
-// an answer since its last call.
+// an answer since the last call of recovered.
 func (l *load) recovered(t *testing.T, event string) {
 	t.Helper()
 	deadline := time.Now().Add(3 * time.Minute)
@@ -465,8 +465,8 @@ func (p *proxy) pass(from, to net.Conn) {
 	}
 }
 
-// swallow begins or ends the swallowing. At the end, connections that have lost bytes are closed,
-// as when a network recovers.
+// swallow makes the relay begin or stop to swallow bytes. When it stops, connections that have lost
+// bytes are closed, as when a network recovers.
 func (p *proxy) swallow(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

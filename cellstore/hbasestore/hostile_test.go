@@ -63,7 +63,8 @@ func hugeAnswers() map[string][]byte {
 	}
 }
 
-// TestNoGateway: a server that is no gateway soon gives an error that says so, and costs no memory.
+// TestNoGateway: with a server that is not a gateway, an error soon says so, and no memory is
+// wasted.
 func TestNoGateway(t *testing.T) {
 	t.Parallel()
 	addrs := map[string]string{
@@ -145,7 +146,7 @@ func TestOlderService(t *testing.T) {
 	}
 }
 
-// TestGarbageUnderLoad: an answer that breaks off in the middle never becomes a wrong one.
+// TestGarbageUnderLoad: an answer that breaks off in the middle never gives a wrong result.
 func TestGarbageUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, nil)

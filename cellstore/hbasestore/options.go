@@ -20,13 +20,12 @@ import (
 )
 
 // Options describe a store and the way to reach it. The zero value of every field but Gateways and
-// Namespace is a sensible default.
+// Namespace is a useful default.
 type Options struct {
 	// Gateways are the addresses, host:port, of Thrift2 gateways of one
 	// cluster. Calls are spread over those that answer.
 	Gateways []string
-	// Namespace holds the store's tables. It is created when the first table
-	// is.
+	// Namespace holds the store's tables. It is created together with the first table.
 	Namespace string
 	// Prefix begins the names of the store's tables in HBase, so that several stores can share a
 	// namespace.
@@ -38,8 +37,8 @@ type Options struct {
 	Header  http.Header // sent with every call over HTTP
 	TLS     *tls.Config // nil for none
 
-	// Timeout bounds a call, all its tries together, whose context has no
-	// deadline; 10 s by default. Changes of schema get six times as much.
+	// Timeout bounds the total time of all attempts of a call whose context has no deadline. The
+	// default is 10 s. Changes of schema get six times as much.
 	Timeout time.Duration
 	// TryTimeout bounds one try; 3 s by default.
 	TryTimeout time.Duration
@@ -58,9 +57,9 @@ type Options struct {
 	NoCompression bool
 	// ReadOnly refuses every write with ErrReadOnly.
 	ReadOnly bool
-	// CompactTable is called by Store.Compact, since the gateway has no such
-	// call. It returns when the compaction is done, and must not call the Store.
-	// Without it Compact answers errors.ErrUnsupported.
+	// CompactTable is called by Store.Compact, since the gateway has no such call. It returns when
+	// the compaction is done, and must not call the Store. Without it Compact returns
+	// errors.ErrUnsupported.
 	CompactTable func(ctx context.Context, namespace, table string) error
 }
 

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// TestDoneAndFailed: a write was done and then answered by a failure. Its error is never just a
-// refusal, and is never ErrUnavailable alone if the write may not be repeated.
+// TestDoneAndFailed: a write was done, but its answer is a failure. The error is never only a
+// refusal. If the write must not be repeated, the error is never only ErrUnavailable.
 func TestDoneAndFailed(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -37,8 +37,8 @@ func TestDoneAndFailed(t *testing.T) {
 	}
 }
 
-// TestPerhapsThenRefused: a first try without an answer may have done the write. A later refused
-// try does not make the outcome certain.
+// TestPerhapsThenRefused: a first attempt without an answer may have done the write. A refusal of a
+// later attempt does not make the outcome certain.
 func TestPerhapsThenRefused(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -102,8 +102,8 @@ func (p partial) serve(method string, args object) (object, error) {
 	return nil, ioError(true, "Failed %d actions: %s: %d times, servers with issues: host,1,2", n, noFamily, n)
 }
 
-// TestPartOfPuts: if some puts of a batch were done, none of the batch is reported as certainly not
-// done. All are if the cluster refuses them for the same reason.
+// TestPartOfPuts: if some puts of a batch were done, no put of the batch is reported as certainly
+// not done. If the cluster refuses all puts for the same reason, all are reported so.
 func TestPartOfPuts(t *testing.T) {
 	t.Parallel()
 	for _, done := range []int{0, 1, 2, 4} {

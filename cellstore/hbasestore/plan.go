@@ -10,7 +10,7 @@ import (
 )
 
 // plan is a selection in two parts: the request to the cluster, and the filter of its answer. The
-// cluster selects only where it follows the contract; the rest is selected here.
+// cluster makes a selection only where it follows the contract. All other selection is done here.
 type plan struct {
 	v   *view
 	sel *cellstore.Selection
@@ -28,8 +28,8 @@ type plan struct {
 
 var everything cellstore.Selection
 
-// newPlan makes the plan of a valid selection, which must not change while the
-// plan is used. Nil is everything.
+// newPlan makes the plan of a valid selection, which must not change while the plan is used. A nil
+// selection selects everything.
 func newPlan(v *view, sel *cellstore.Selection) *plan {
 	if sel == nil {
 		sel = &everything
@@ -116,7 +116,7 @@ func (p *plan) versionsNeeded() int32 {
 	return int32(most)
 }
 
-// ask lists the selected families, and the columns of those that are selected in
+// ask lists the selected families, and the selected columns of families that are selected only in
 // part.
 func (p *plan) ask() {
 	for _, name := range p.sel.Families {
@@ -134,8 +134,8 @@ func (p *plan) ask() {
 	}
 }
 
-// fill puts the selected cells of an answer into row, which is empty, and
-// reports whether there are any. Nothing of r is kept.
+// fill puts the selected cells of an answer into row, which is empty, and reports whether there are
+// any. It does not keep memory of r.
 func (p *plan) fill(r *thrift2.Result, row *cellstore.Row) bool {
 	if p.plain {
 		p.fillAll(r, row)
@@ -205,8 +205,8 @@ func (p *plan) inTimeRange(vs []thrift2.Value) []thrift2.Value {
 	return vs
 }
 
-// selects reports whether a column that has a visible cell is selected. A column selected by name
-// passes without the filter.
+// selects reports whether a column that has a visible cell is selected. A column that is selected
+// by name passes regardless of the filter.
 func (p *plan) selects(family string, qualifier []byte, passed *int) bool {
 	s := p.sel
 	asked := slices.ContainsFunc(s.Columns, func(c cellstore.Column) bool {

@@ -18,8 +18,8 @@ const (
 	// The time doubles with every failure.
 	minRest = 100 * time.Millisecond
 	maxRest = 5 * time.Second
-	// maxIdle bounds the idle time of a connection. Gateways by default, and many firewalls, drop
-	// one after a minute.
+	// maxIdle bounds the idle time of a connection. Gateways with default settings, and many
+	// firewalls, drop an idle connection after a minute.
 	maxIdle = 50 * time.Second
 )
 
@@ -30,9 +30,8 @@ type pool struct {
 	cancelDials func() // ends running dials
 }
 
-// gateway is one address. Each connection that is in use or being dialled holds
-// a slot of free. One is dialled only when none lies idle, so there are never
-// more connections than slots.
+// gateway is one address. Each connection that is in use or being dialled holds a slot of free. A
+// connection is dialled only if none is idle, so there are never more connections than slots.
 type gateway struct {
 	dial func() (*thrift2.Conn, error)
 	free chan struct{}
@@ -116,8 +115,9 @@ func (p *pool) choose(avoid *gateway) *gateway {
 	return best
 }
 
-// connect dials, and frees the slot if that fails. A caller that gives up meanwhile does not count
-// as a failure of the gateway: the dial goes on, keeps the slot, and its connection is for others.
+// connect dials, and frees the slot if that fails. A caller that gives up during the dial does not
+// count as a failure of the gateway. The dial goes on and keeps the slot, and other callers get its
+// connection.
 func (g *gateway) connect(ctx context.Context) (lease, error) {
 	type result struct {
 		lease
@@ -170,9 +170,9 @@ func (g *gateway) reuse() (*thrift2.Conn, error) {
 	}
 }
 
-// done returns a connection to the pool after a call that ended with err. A call that its caller
-// gave up does not count as a failure of the gateway, and costs only this connection. The same
-// holds for a call that was not sent because the connection was broken.
+// done returns a connection to the pool after a call that ended with err. If the caller gave up the
+// call, that does not count as a failure of the gateway, and only this connection is closed. The
+// same holds for a call that was not sent because the connection was broken.
 func (l lease) done(err error, gaveUp bool) {
 	var te *thrift2.TransportError
 	switch {

@@ -11,11 +11,10 @@ import (
 )
 
 // maxRow bounds the length of keys, and of the ends of scans that are sent. HBase looks up the
-// region of a row by the table's name and the row, which together must fit into a row key.
+// region of a row by the table's name and the row's key. Both together must fit into a row key.
 const maxRow = 32_000
 
-// after returns the smallest possible key greater than key, nil when there is
-// none.
+// after returns the smallest possible key greater than key, or nil if there is none.
 func after(key []byte) []byte {
 	if len(key) < maxRow {
 		return append(bytes.Clone(key), 0)
@@ -23,8 +22,8 @@ func after(key []byte) []byte {
 	return cellstore.PrefixEnd(key[:maxRow])
 }
 
-// bound changes an end of a range to one that HBase accepts: the smallest
-// possible key that is not below it. none is set if there is no such key.
+// bound changes an end of a range to one that HBase accepts: the smallest possible key that is not
+// below key. none is set if there is no such key.
 func bound(key []byte) (cut []byte, none bool) {
 	if len(key) <= maxRow {
 		return key, false

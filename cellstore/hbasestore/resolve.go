@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// Some deletes can be sent only after a look at the stored versions.
+// Some deletes can be sent only after the stored versions have been read.
 
 // depends reports whether a mutation has such deletes.
 func (t *Table) depends(ops []cellstore.Op) bool {
@@ -31,20 +31,20 @@ type versions struct {
 	column
 	of *family
 	ts []int64
-	// upTo is the timestamp up to which the cluster may still store versions
-	// that have been trimmed or have expired; -1 when it cannot.
+	// upTo is the timestamp up to which the cluster may still store versions that have been trimmed
+	// or have expired. It is -1 if there are none.
 	upTo int64
 }
 
 // resolve gives each delete of a newest version the timestamp of the newest version after the
-// deletes before it. HBase would look all of them up before it does any; a mutation of a single
-// delete leaves the look to HBase. If older versions would replace a deleted one, resolve deletes
-// them too.
+// deletes before it. HBase would look up all newest versions before it does any of the deletes. A
+// mutation of a single delete leaves the lookup to HBase. If older versions would become visible
+// after a delete, resolve deletes them too.
 //
-// Other clients may write to the same columns between this look and the deletes.
-// Their writes then count as done before or after it, and a version that becomes visible through
-// two such deletes may be deleted too. If such deletes were sent again much later, they could
-// remove more, so they are not repeated.
+// Other clients may write to the same columns between this lookup and the deletes. Their writes
+// then count as done before or after it, and a version that becomes visible through two such
+// deletes may be deleted too. If such deletes were sent again much later, they could remove more,
+// so they are not repeated.
 func (t *Table) resolve(ctx context.Context, m *cellstore.Mutation) ([]cellstore.Op, callKind, error) {
 	v := t.state.view.Load()
 	all, err := t.versionsOf(ctx, v, m)
@@ -172,8 +172,8 @@ func (t *Table) versionsOf(ctx context.Context, v *view, m *cellstore.Mutation) 
 	return all, nil
 }
 
-// hidden returns upTo. It lies below the visible versions if there are MaxVersions of them, and
-// below those that MinVersions exempts from their TTL.
+// hidden returns upTo. If there are MaxVersions visible versions, upTo is below the oldest of them.
+// It is also below the versions that MinVersions exempts from their TTL.
 func (c *versions) hidden() int64 {
 	f, lowest := c.of, c.ts[len(c.ts)-1]
 	switch {

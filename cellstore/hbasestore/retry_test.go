@@ -53,7 +53,7 @@ func (r *rig) open(t *testing.T, o Options) {
 	}
 }
 
-// decide makes each gateway react with v to its first calls of a method.
+// decide makes each gateway react with v to its next calls of a method, as many as times.
 func (r *rig) decide(method string, v verdict, times int) {
 	for _, f := range r.fakes {
 		left := times
@@ -183,7 +183,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestRefusals: a call is sent once if another try would end alike.
+// TestRefusals: a call is sent only once if another attempt would have the same result.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -266,8 +266,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestDeletesBeneath: the delete of a version also deletes the trimmed versions beneath it, in one
-// call that is not repeated.
+// TestDeletesBeneath: the delete of a version also deletes the older trimmed versions, in one call
+// that is not repeated.
 func TestDeletesBeneath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -412,8 +412,8 @@ func TestConnectionLimit(t *testing.T) {
 	}
 }
 
-// TestNoFreeConnection: if no connection comes free within a try, the error is the cluster's
-// ErrUnavailable, not that of the caller's context.
+// TestNoFreeConnection: if no connection becomes free within the time of an attempt, the error is
+// the cluster's ErrUnavailable, not that of the caller's context.
 func TestNoFreeConnection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.Tries = 1, 2 })
@@ -434,8 +434,8 @@ func TestNoFreeConnection(t *testing.T) {
 	}
 }
 
-// TestWrittenOrNot: a repeatable put without an answer has an unknown outcome. One that was never
-// sent certainly was not done.
+// TestWrittenOrNot: a repeatable put without an answer has an unknown outcome. A put that was never
+// sent was certainly not done.
 func TestWrittenOrNot(t *testing.T) {
 	t.Parallel()
 	put := operations[4]
@@ -457,7 +457,7 @@ func TestWrittenOrNot(t *testing.T) {
 }
 
 // TestScannerLost: the loss of the gateway's scanner does not end the scan, although HBase's error
-// forbids another try.
+// forbids another attempt.
 func TestScannerLost(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{

@@ -120,7 +120,7 @@ func (w *walk) forward(r cellstore.Range) {
 func (w *walk) backward(r cellstore.Range) {
 	*w = walk{t: w.t, p: w.p, batch: w.batch, more: w.more, last: w.last, rowBytes: w.rowBytes,
 		reverse: true, low: r.To, lowInclusive: r.ToInclusive}
-	// A high end that is too long for a key stands for the greatest key before it.
+	// A high end that is too long for a key is replaced by the greatest key before it.
 	w.from = r.From[:min(len(r.From), maxRow)]
 	w.stop = r.To[:min(len(r.To), maxRow)]
 	if w.lowInclusive && len(w.stop) > 0 {
@@ -132,8 +132,8 @@ func (w *walk) backward(r cellstore.Range) {
 	}
 }
 
-// before returns a key below key with few keys between the two: only those that
-// extend it by more than pad bytes. With maxRow there are none between.
+// before returns a key below key with few keys between the two: only those that extend the result
+// by more than pad bytes. With maxRow there are none.
 func before(key []byte, pad int) []byte {
 	last := len(key) - 1
 	if key[last] == 0 {
@@ -179,8 +179,8 @@ func (w *walk) next(ctx context.Context, row *cellstore.Row) (bool, error) {
 	}
 }
 
-// inside reports whether a row is within the low end of a reverse walk. The end sent to the cluster
-// may be a little lower.
+// inside reports whether a row is within the low end of a reverse walk. The end that is sent to the
+// cluster may be a little lower.
 func (w *walk) inside(key []byte) bool {
 	if !w.reverse || len(w.low) == 0 {
 		return true
@@ -211,8 +211,8 @@ func (w *walk) fetch(ctx context.Context) error {
 	if !w.ordered(rs) {
 		return fmt.Errorf("%w: the gateway answers a scan with rows out of order", ErrUnavailable)
 	}
-	// Fewer rows than requested need not be the last: some gateways bound an answer's size. An
-	// empty answer is the end.
+	// If there are fewer rows than requested, they need not be the last ones, because some gateways
+	// bound the size of an answer. Only an empty answer marks the end.
 	w.done = len(rs) == 0
 	short := len(rs) < n
 	w.measure(rs)
@@ -277,9 +277,9 @@ func (w *walk) measure(rs []thrift2.Result) {
 	w.last, w.rowBytes = len(rs), total/len(rs)
 }
 
-// advance sets where the batch after the row last begins. A reverse walk begins
-// with that row again, which is short to send. It does not after a short answer: if the next answer
-// had only that row, the rows before it would stay unknown.
+// advance sets where the batch after the row last begins. A reverse walk begins with that row
+// again, because its key is short to send. After a short answer it does not: if the next answer had
+// only that row, the rows before it would stay unknown.
 func (w *walk) advance(last []byte, short bool) {
 	switch {
 	case !w.reverse:
@@ -290,8 +290,8 @@ func (w *walk) advance(last []byte, short bool) {
 		if len(last) > 0 {
 			w.from = before(last, maxRow)
 		}
-		// Nothing lies before the empty key, which as a start would be the end of
-		// the table.
+		// There are no rows before the empty key. As the start of a reverse scan it would mean the
+		// end of the table.
 		w.done = len(w.from) == 0 || !w.inside(w.from)
 	default:
 		w.from, w.skip = last, last

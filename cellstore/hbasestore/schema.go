@@ -34,8 +34,8 @@ const (
 )
 
 // ownAttributes are attributes with fields of their own in a description. They are not copied from
-// the old description: they would be set first and contradict the new value of a field for a
-// moment.
+// the old description, because they would be set first and for a moment contradict the new value of
+// a field.
 var ownAttributes = []string{"VERSIONS", "MIN_VERSIONS", "TTL", "BLOCKSIZE", "BLOOMFILTER", "COMPRESSION", "IN_MEMORY", maxVersions}
 
 // state is shared by all Tables of one name.
@@ -48,7 +48,8 @@ type state struct {
 // view is the declaration of a table as it was read.
 type view struct {
 	cellstore.Validator
-	// families by name as bytes of an answer, so that cells share strings.
+	// families are the families by name. The name is looked up as bytes of an answer, so that cells
+	// share strings.
 	families map[string]*family
 }
 
@@ -58,8 +59,8 @@ type family struct {
 	// trims is set if versions can be hidden by their number or age. A time range must then not be
 	// left to the server, which skips the files of the newer versions.
 	trims bool
-	// most is the number of versions of a column that are read, 0 for all. The
-	// cluster may store more: spare ones, or those of an earlier limit.
+	// most is the number of versions of a column that are read, 0 for all. The cluster may store
+	// more: spare versions, or versions that an earlier limit allowed.
 	most int
 	// spare is set if the limit in HBase is higher.
 	spare bool
@@ -70,8 +71,8 @@ type family struct {
 	min            int
 }
 
-// revealsOlder reports whether deleting one version of a column may make versions
-// visible that were trimmed or have expired.
+// revealsOlder reports whether the delete of one version of a column may make trimmed or expired
+// versions visible.
 func (f *family) revealsOlder() bool { return f != nil && (f.spare || f.minVersionsTTL > 0) }
 
 // describe converts a schema for HBase. It keeps the other attributes of the present table now; now
@@ -160,8 +161,8 @@ func (s *Store) read(ctx context.Context, name string) (*view, error) {
 				"shell of HBase, or make the table with this program",
 				f.Name, d.Name.Name, newVersionBehavior)
 		}
-		// When such a filter reports that a file lacks a column, region servers of 2.6 loop for
-		// ever between two columns of a read.
+		// A ROWCOL Bloom filter makes region servers of 2.6 loop for ever between two columns of a
+		// read, once it reports that a file lacks a column.
 		if f.Bloom == thrift2.BloomRowCol {
 			return nil, fmt.Errorf("family %s of table %s has BLOOMFILTER ROWCOL, which with %s makes region servers hang: "+
 				"alter it to ROW in the shell of HBase and run major_compact, as its files have the filter too, or make the table with this program",

@@ -17,8 +17,8 @@ import (
 // documentation explains the missing ones.
 var Capabilities = cellstore.Capabilities{}
 
-// limits are the contract's, lowered to HBase's: by default it takes a cell of 10
-// MiB, key and value together.
+// limits are those of the contract, lowered to those of HBase. By default HBase accepts a cell of
+// 10 MiB, key and value together.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
 	l.Row = maxRow
@@ -27,7 +27,7 @@ var limits = func() cellstore.Limits {
 }()
 
 // maxTablePath bounds "namespace:prefixtable". The name of a region has the table's name, a row, a
-// time and a hash. maxTablePath is the rest of HBase's limit of that name after the others.
+// time and a hash. maxTablePath is HBase's limit for that name minus the other parts.
 const maxTablePath = 32_767 - maxRow - 64
 
 // schemaTimeFactor is the ratio of the time limits of a schema change and a read.
@@ -47,8 +47,8 @@ type Store struct {
 	opened map[string]*state // by the contract's name
 }
 
-// Open returns the store at a namespace. It requests the type of one gateway, so an address without
-// a listener is an error here, ErrUnavailable, and not later.
+// Open returns the store at a namespace. It requests the type of one gateway, so if nobody listens
+// at the address, Open fails with ErrUnavailable, and not a later call.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -73,7 +73,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Calls returns the number of calls sent to gateways since Open, repeated tries included.
+// Calls returns the number of calls sent to gateways since Open, including repeated attempts.
 func (s *Store) Calls() int64 { return s.calls.Load() }
 
 // Capabilities implements cellstore.Store.
@@ -183,8 +183,8 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 	return nil
 }
 
-// describes refuses changes of tables through a gateway with framed transport. As
-// of HBase 2.6 such a gateway reads the whole frame as each attribute.
+// describes returns an error for changes of tables through a gateway with framed transport. In
+// HBase 2.6 such a gateway reads the whole frame as the value of each attribute.
 func (s *Store) describes() error {
 	if s.opts.Framed {
 		return fmt.Errorf("%w: a gateway with framed transport garbles the attributes of tables; make and alter them "+

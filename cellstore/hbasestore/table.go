@@ -19,7 +19,7 @@ type Table struct {
 }
 
 // Schema implements cellstore.Table: it returns the schema at the time when this Store opened or
-// last altered the table. Another client's changes show when the Store is opened again.
+// last altered the table. Changes by another client become visible when the Store is opened again.
 func (t *Table) Schema() cellstore.Schema {
 	s := t.state.view.Load().Schema
 	s.Families = slices.Clone(s.Families)
@@ -73,7 +73,8 @@ func (t *Table) Get(ctx context.Context, key []byte, sel *cellstore.Selection, r
 	return found, nil
 }
 
-// read is Get without begin and without checks, which the caller has done.
+// read does the same as Get, without begin and without the checks, which the caller has already
+// made.
 func (t *Table) read(ctx context.Context, v *view, key []byte, sel *cellstore.Selection, row *cellstore.Row) (bool, error) {
 	p := newPlan(v, sel)
 	get := p.get(key)
@@ -102,8 +103,8 @@ func (t *Table) Snapshot(context.Context) (cellstore.Snapshot, error) {
 	return nil, t.fail("Snapshot", nil, fmt.Errorf("%w: the gateway has no views of one moment", errors.ErrUnsupported))
 }
 
-// Splits implements cellstore.Table: the table's regions, neighbours joined
-// until there are no more than n.
+// Splits implements cellstore.Table: it returns the table's regions, with neighbours joined until
+// there are no more than n.
 func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	_, end, err := t.begin(ctx)
 	if err != nil {
@@ -124,7 +125,7 @@ func (t *Table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	if err != nil {
 		return nil, t.fail("Splits", nil, err)
 	}
-	// A replica of a region has the same start, so starts are compacted.
+	// A replica of a region has the same start as the region, so equal starts are merged.
 	var starts [][]byte
 	for i := range regions {
 		if len(regions[i].Start) > 0 {
@@ -155,7 +156,7 @@ const (
 	cellBytes = 100
 )
 
-// callSized sends a write of many bytes and gives it more time for them.
+// callSized sends a write of many bytes, and gives it more time because of its size.
 func (t *Table) callSized(ctx context.Context, kind callKind, size int, f func(context.Context, *thrift2.Conn) error) error {
 	more := time.Duration(size) * time.Second / minBytesPerSecond
 	return t.s.callWithin(ctx, t.s.opts.Timeout+2*more, t.s.opts.TryTimeout+more, kind, t.found(f))

@@ -30,9 +30,8 @@ func (t *Table) durability(d cellstore.Durability) thrift2.Durability {
 	return thrift2.SyncWAL
 }
 
-// stamp is a timestamp as HBase reads it. Now is the region server's clock. All
-// is the greatest timestamp of a cell, because HBase reads the next one as the
-// clock.
+// stamp converts a timestamp for HBase. Now becomes the value for the region server's clock. All
+// becomes the greatest timestamp that a cell can have, because the next value means the clock.
 func stamp(ts int64) int64 {
 	switch ts {
 	case cellstore.Now:
@@ -76,8 +75,8 @@ type failure struct {
 	err   error
 }
 
-// applyAll sends the mutations of the given indexes in rounds, one after the
-// other, so that the mutations of one row keep their order.
+// applyAll sends the mutations with the given indexes in rounds, one round after the other, so that
+// the mutations of one row keep their order.
 func (t *Table) applyAll(ctx context.Context, ms []cellstore.Mutation, which []int) (failed []failure) {
 	if len(which) == 1 { // the common case
 		if err := t.applyOne(ctx, &ms[which[0]]); err != nil {
@@ -171,7 +170,7 @@ func (t *Table) applyRound(ctx context.Context, ms []cellstore.Mutation, which [
 	return failed
 }
 
-// putSize returns opsSize of a mutation that puts, and -1 for one that deletes.
+// putSize returns the opsSize of a mutation that has puts, and -1 for one that has deletes.
 func putSize(m *cellstore.Mutation) int {
 	if m.Ops[0].Kind != cellstore.OpPut {
 		return -1
@@ -218,8 +217,8 @@ func repeatable(m *cellstore.Mutation) callKind {
 	return idempotentCall
 }
 
-// put converts a mutation that has only puts. Of several puts of one version it
-// keeps the last: HBase would treat them as simultaneous.
+// put converts a mutation that has only puts. Of several puts of one version it keeps the last: For
+// HBase all of them would be simultaneous.
 func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 	v := t.state.view.Load()
 	p := thrift2.Put{Row: m.Row, Durability: t.durability(m.Durability), Values: make([]thrift2.Value, 0, len(m.Ops))}
@@ -364,11 +363,11 @@ func deletesSize(ms []thrift2.Mutation) (n int) {
 	return n
 }
 
-// versionAt lists the columns of a family that have the version that op deletes.
-// HBase has a delete of one version of a family, with a fault under NEW_VERSION_BEHAVIOR: after the
-// family is deleted up to a lower timestamp, the removed version counts again and hides older ones.
-// Deletes of single columns do not have the fault. A put between this look and the deletes is
-// removed only in columns that had the version before.
+// versionAt lists the columns of a family that have the version that op deletes. HBase has a delete
+// of one version of a family, with a fault under NEW_VERSION_BEHAVIOR: after the family is deleted
+// up to a lower timestamp, the removed version counts again and hides older ones. Deletes of single
+// columns do not have the fault. A put between this lookup and the deletes is removed only in
+// columns that had the version before.
 func (t *Table) versionAt(ctx context.Context, key []byte, op *cellstore.Op) ([]thrift2.Column, error) {
 	sel := &cellstore.Selection{Families: []string{op.Family}, Time: cellstore.Between(op.Timestamp, op.Timestamp+1)}
 	var row cellstore.Row

@@ -80,8 +80,8 @@ func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
 	return next, nil
 }
 
-// lastFamily is the first byte that no family has. It leaves room for the end of
-// the range of the family before it.
+// lastFamily is the first byte that no family has. The end of the range of the family before it
+// needs this byte.
 const lastFamily = 254
 
 // clearDropped deletes the cells of dropped families, also those of families dropped before a
@@ -144,8 +144,8 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 	return nil
 }
 
-// putAway renames a table to a name that Open removes, even after a crash. After an error, callers'
-// Tables are closed, and callers can get them again.
+// putAway renames a table to a name that Open removes, even after a crash. After an error, the
+// Tables of callers are closed, and callers can open them again.
 func (s *Store) putAway(name string) (gone string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,14 +20,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Each benchmark does the same physical work through the store and directly
-// on its Pebble database, with one iterator kept open, in turns of a few
-// hundred operations, and reports the median of their ratios as "x-raw". The
-// turns make the ratio hold on a busy machine. Only ns/raw and ns/store are
-// times of one operation; ns/op is that of a turn.
+// Each benchmark does the same physical work through the store and directly on its Pebble database,
+// with one iterator kept open, in turns of a few hundred operations, and reports the median of the
+// ratios of their times as "x-raw". Because the two alternate, the ratio is valid even on a busy
+// machine. Only ns/raw and ns/store are times of one operation; ns/op is that of a turn.
 
-// benchSizes are the rows of the tables. The largest takes twelve gigabytes
-// of memory and a minute to load, so QUADRILLE_FULL must ask for it.
+// benchSizes are the rows of the tables. The largest takes twelve gigabytes of memory and a minute
+// to load, so it needs QUADRILLE_FULL.
 var benchSizes = func() []int {
 	sizes := []int{1_000, 10_000, 100_000, 1_000_000}
 	if os.Getenv("QUADRILLE_FULL") != "" {
@@ -149,8 +148,8 @@ func paired(b *testing.B, turn int, store, raw func(i int)) {
 	b.ReportMetric(float64(rawTime.Nanoseconds())/float64(n), "ns/raw")
 }
 
-// order is a fixed random sequence of rows. Both sides need their own: the
-// second would find the rows of the first in the processor's cache.
+// order is a fixed random sequence of rows. Both sides need their own: otherwise the second side
+// would find the rows of the first in the processor's cache.
 func order(n int, seed uint64) func(i int) int {
 	r := rand.New(rand.NewPCG(seed, 4))
 	out := make([]int, 1<<16)
@@ -240,8 +239,8 @@ func BenchmarkGetMiss(b *testing.B) {
 		ctx := context.Background()
 		var row cellstore.Row
 		var key []byte
-		// Here the raw side is a hit through the store, and x-raw the cost of a miss relative to
-		// it.
+		// Here the raw side is a hit through the store, and x-raw is the cost of a miss relative to
+		// a hit.
 		paired(b, 16, func(i int) {
 			key = gapKey(key[:0], ask(i))
 			if found, err := t.table.Get(ctx, key, one, &row); found || err != nil {

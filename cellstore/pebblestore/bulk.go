@@ -48,8 +48,8 @@ type stream struct {
 	row   []byte // put last
 }
 
-// loadID numbers the directories of loads within the process. Those of
-// earlier processes are gone when a store is open.
+// loadID numbers the directories of loads within the process. Directories of earlier processes are
+// removed when a store is opened.
 var loadID atomic.Uint64
 
 // Bulk implements cellstore.Table. Any number of loads may be open at once.
@@ -148,8 +148,8 @@ func (b *bulk) inOrder(key []byte, f int, c *cellstore.Cell) error {
 		b.lay.fams[last.family].name, last.qualifier, last.timestamp, last.row)
 }
 
-// write puts the cell into its family's file, in a new one if the old one is
-// full and the row is new to it.
+// write puts the cell into the file of its family. It begins a new file if the present one is full
+// and has no cells of the row.
 func (b *bulk) write(key []byte, f int, c *cellstore.Cell) error {
 	s := b.streams[f]
 	if s != nil && s.bytes >= b.t.store.opts.FileBytes && !bytes.Equal(s.row, key) {
@@ -254,7 +254,8 @@ func (b *bulk) ingest(ctx context.Context) error {
 			return fmt.Errorf("%w: %q was dropped during the load", cellstore.ErrFamilyNotFound, b.lay.fams[f].name)
 		}
 	}
-	// Earlier commits become durable first: a crash may take only the last commits of a row.
+	// Earlier commits become durable first, because a crash may only undo the last commits of a
+	// row.
 	if err := t.syncLog(); err != nil {
 		return err
 	}

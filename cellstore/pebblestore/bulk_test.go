@@ -142,8 +142,8 @@ func (f crashFile) Sync() error                 { f.c.change(); return f.File.Sy
 func (f crashFile) SyncData() error             { f.c.change(); return f.File.SyncData() }
 
 // TestCrash cuts the power before each change that creating and loading a table makes to the disk.
-// The store then opens. The table, and each load, is there whole or not at all, and whole if its
-// call had returned.
+// The store then opens. The table, and each load, then exists as a whole or not at all. If its call
+// had returned, it exists.
 func TestCrash(t *testing.T) {
 	step := 1
 	if testrace.Enabled {

@@ -43,7 +43,7 @@ func (t *table) checkAndMutate(ctx context.Context, check *cellstore.Check, m *c
 	}
 	if err != nil || !applied {
 		t.rows.unlock(&row)
-		// The rows that decided the condition may not be on the disk yet.
+		// The commits that decided the condition are perhaps not on the disk yet.
 		return false, cmp.Or(err, t.disk.failure())
 	}
 	return true, w.commit(m.Durability, func() { t.rows.unlock(&row) })

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Compact implements cellstore.Store. Close does not wait for it, but ends it with ErrClosed.
+// Compact implements cellstore.Store. Close does not wait for Compact, but ends it with ErrClosed.
 func (s *Store) Compact(ctx context.Context, name string) error {
 	err := s.compact(ctx, name)
 	if err != nil {

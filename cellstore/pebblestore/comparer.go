@@ -66,9 +66,9 @@ func separator(dst, a, b []byte) []byte {
 	if i == len(ap) || i == len(bp) || ap[i] >= bp[i] {
 		return append(dst, a...)
 	}
-	// ap[:i]+(ap[i]+1) is above every key with prefix ap. It is below bp if
-	// that leaves room for it, the end mark included; else one of the bytes
-	// after i is raised, which stays below bp at i.
+	// ap[:i]+(ap[i]+1) is above every key with prefix ap. It is below bp if bp leaves room for it,
+	// including the end mark. Otherwise one of the bytes after i is raised, and the result is still
+	// below bp at i.
 	if c := ap[i] + 1; c < bp[i] || bytes.Compare(bp[i+1:], zero) > 0 {
 		if i+2 < len(a) {
 			return append(append(append(dst, ap[:i]...), c), 0)

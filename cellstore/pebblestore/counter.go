@@ -55,7 +55,7 @@ func (w *writer) increment(inc *cellstore.Increment, values []int64) ([]int64, e
 		n := d.By
 		ts := w.now
 		if last := before.find(i); last >= 0 {
-			// An earlier delta of this increment has written a cell at that time.
+			// An earlier delta of this increment has written a cell with that timestamp.
 			n += values[first+last]
 			ts = before.times[last]
 		} else {
@@ -83,8 +83,8 @@ func (w *writer) increment(inc *cellstore.Increment, values []int64) ([]int64, e
 	return values, nil
 }
 
-// follow returns the timestamp of a version that replaces the one at current: now, or current if
-// that is later.
+// follow returns the timestamp for a version that replaces the version at current: now, or current
+// if that is later.
 func (w *writer) follow(f int, current int64) int64 {
 	if current >= w.now {
 		return current

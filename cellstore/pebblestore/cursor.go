@@ -19,8 +19,8 @@ type cursor struct {
 
 	exact bool // placed by SeekPrefixGE: sees the cells of one row only
 
-	// The position of the iterator: its key, and the length of the key's prefix. The length is 0 if
-	// the iterator has no position.
+	// This is the position of the iterator: its key, and the length of the key's prefix. The length
+	// is 0 if the iterator has no position.
 	at []byte
 	n  int
 
@@ -45,7 +45,7 @@ func (c *cursor) moved(ok bool) error {
 	return c.checked()
 }
 
-// checked returns an error for a key that no cell can have: it is damage.
+// checked returns an error for a key that no cell can have, because such a key is damage.
 func (c *cursor) checked() error {
 	if c.n < 2 {
 		return fmt.Errorf("%w: key %x is not a cell's", cellstore.ErrCorrupt, c.at)
@@ -58,7 +58,7 @@ func (c *cursor) ok() bool { return c.n > 0 }
 // rowKey returns the row at the iterator.
 func (c *cursor) rowKey() []byte { return c.at[1 : c.n-1] }
 
-// inRow reports whether the iterator stands in the row being read.
+// inRow reports whether the iterator is in the row that is being read.
 func (c *cursor) inRow() bool {
 	return c.n > 0 && (c.exact || bytes.Equal(c.rowKey(), c.row))
 }
@@ -102,8 +102,8 @@ func (c *cursor) get(key []byte, row *cellstore.Row) error {
 	return c.read(row)
 }
 
-// readColumn is read for the newest version of one column. If the column exists, the seek has led
-// to it.
+// readColumn does the same as read, for the newest version of one column. If the column exists, the
+// seek has led to it.
 func (c *cursor) readColumn(row *cellstore.Row) error {
 	q, inverted := splitSuffix(c.at[c.n:])
 	if !bytes.Equal(q, c.sel.cols[0]) {
@@ -120,8 +120,8 @@ func (c *cursor) readColumn(row *cellstore.Row) error {
 	return nil
 }
 
-// next reads the first row before to that has a selected visible cell, from
-// where the cursor stands on.
+// next reads the first row before to that has a selected visible cell, from the position of the
+// cursor on.
 func (c *cursor) next(ctx context.Context, to []byte, row *cellstore.Row) error {
 	for c.n > 0 && before(c.rowKey(), to) {
 		if err := c.read(row); err != nil || len(row.Cells) > 0 {
@@ -135,9 +135,9 @@ func (c *cursor) next(ctx context.Context, to []byte, row *cellstore.Row) error 
 	return nil
 }
 
-// read appends the selected visible cells of the row the iterator stands in
-// and moves past the row, or anywhere within it when the cursor is exact. It
-// gives the row its key whether or not there are such cells.
+// read appends the selected visible cells of the row at the iterator. It moves the iterator past
+// the row, or to any place within the row if the cursor is exact. It sets the key of row even if
+// there are no such cells.
 func (c *cursor) read(row *cellstore.Row) error {
 	s := c.sel
 	if s.plain && c.view.newest {
@@ -178,7 +178,7 @@ func (c *cursor) read(row *cellstore.Row) error {
 		var err error
 		switch {
 		case seen > c.fam.maxVersions, ts < expired && seen > c.fam.minVersions, ts < c.view.min:
-			// Nothing older of this column is visible or in the range.
+			// No older version of this column is visible or in the range.
 			in, err = c.skipColumn()
 		case ts >= c.view.max:
 			in, err = c.skipNewer(seen)
@@ -205,8 +205,8 @@ func (c *cursor) read(row *cellstore.Row) error {
 	}
 }
 
-// readNewest is read for the newest version of every column, none hidden by
-// time. The row may have its key from another family already.
+// readNewest does the same as read, for the newest version of every column, if time hides none of
+// them. The row may already have its key from another family.
 func (c *cursor) readNewest(row *cellstore.Row) error {
 	it, family, rowKey := c.it, c.fam.name, row.Key
 	k, n := c.at, c.n
@@ -273,7 +273,7 @@ func (c *cursor) skipColumn() (in bool, err error) {
 	return c.pastColumn()
 }
 
-// pastColumn is skipColumn when c.col stays valid.
+// pastColumn does the same as skipColumn, if c.col stays valid.
 func (c *cursor) pastColumn() (in bool, err error) {
 	for range nearby {
 		if in, err := c.step(); !in || !bytes.Equal(c.qualifier(), c.col) {
@@ -318,8 +318,8 @@ func (c *cursor) leaveRow() error {
 	return c.moved(c.it.NextPrefix())
 }
 
-// readBack reads the row whose last cell the iterator stands on and moves to
-// the last cell of the row before.
+// readBack reads the row whose last cell is at the iterator, and moves to the last cell of the row
+// before.
 func (c *cursor) readBack(row *cellstore.Row) error {
 	c.key = append(c.key[:0], c.at[:c.n]...)
 	if err := c.seekKey(); err != nil {

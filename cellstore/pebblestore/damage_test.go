@@ -30,8 +30,8 @@ func damaged(t testing.TB, mem *vfs.MemFS, file string, offset int) *vfs.MemFS {
 	return out
 }
 
-// TestFlippedByte damages a store in every place: reads return the right answer or ErrCorrupt,
-// never a wrong answer or a panic.
+// TestFlippedByte damages a store in every place. Reads return the right answer or ErrCorrupt, but
+// no wrong answer, and they do not panic.
 func TestFlippedByte(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	mem := vfs.NewMem()
@@ -65,7 +65,7 @@ func TestFlippedByte(t *testing.T) {
 	}
 }
 
-// currentManifest returns the path of the current list of files of the table t.
+// currentManifest returns the path of the current list of files (Pebble's MANIFEST) of the table t.
 func currentManifest(fsys vfs.FS) string {
 	return must(pebble.Peek("s/tables/t/db", fsys)).ManifestFilename
 }
@@ -193,7 +193,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 	}
 }
 
-// A directory with other files is no empty store. Hidden files and lost+found, which a new disk
+// A directory with other files is not an empty store. Hidden files and lost+found, which a new disk
 // has, do not count.
 func TestForeignDirectory(t *testing.T) {
 	for name, taken := range map[string]bool{"lost+found": true, ".snapshot": true, "boundaries": false, "tables2": false, "LOCK.old": false} {
@@ -246,8 +246,8 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
-// TestReplacedFile: a sorted file replaces another, and each is whole in itself. In an open table
-// this is damage, not a lack of rows.
+// TestReplacedFile: a sorted file replaces another one, and each is intact by itself. In an open
+// table that is damage, and not a lack of rows.
 func TestReplacedFile(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem}))
@@ -279,7 +279,7 @@ func TestReplacedFile(t *testing.T) {
 		}
 		swap()
 		for i, tab := range tables {
-			// The engine may have opened the file before, to count its entries.
+			// The engine may have opened the file before in order to count its entries.
 			if rows, err := all(tab, cellstore.Scan{}); !errors.Is(err, cellstore.ErrCorrupt) &&
 				(readOnly || err != nil || strings.Count(rows, "[") != 100*(i+1)) {
 				t.Errorf("read only %v: %d rows, %v", readOnly, strings.Count(rows, "["), err)
@@ -287,7 +287,7 @@ func TestReplacedFile(t *testing.T) {
 		}
 		swap()
 		for _, tab := range tables {
-			// A writable table may still have the replaced file open and answer from it.
+			// A writable table may still have the replaced file open, and read from it.
 			if rows, err := all(tab, cellstore.Scan{}); readOnly && (err != nil || strings.Count(rows, "[") < 100) {
 				t.Errorf("read only %v, put back: %d rows, %v", readOnly, strings.Count(rows, "["), err)
 			}
@@ -297,8 +297,8 @@ func TestReplacedFile(t *testing.T) {
 }
 
 // TestReplacedLedger: another file, such as that of a backup, replaces the ledger of an open table.
-// Closing the table writes its own ledger again. A log that is cut afterwards is therefore damaged,
-// not the result of a crash.
+// Closing the table writes its own ledger again. A log that is truncated afterwards is therefore
+// reported as damaged, and not as the result of a crash.
 func TestReplacedLedger(t *testing.T) {
 	for _, what := range []string{"older", "removed"} {
 		mem := vfs.NewMem()

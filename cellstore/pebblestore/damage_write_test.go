@@ -22,8 +22,8 @@ import (
 
 func imageOf(fsys vfs.FS) damagetest.Image { return must(damagetest.Of(fsys, "s")) }
 
-// images returns a store with acknowledged rows in sorted files and in its log: once closed, and
-// once as after a kill.
+// images returns a store with acknowledged rows in sorted files and in its log, once after a close
+// and once as after a kill.
 func images(t *testing.T) map[string]damagetest.Image {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -39,7 +39,7 @@ func images(t *testing.T) map[string]damagetest.Image {
 	put(20, 40)
 	killed := imageOf(mem)
 	must(0, s.Close())
-	// A table whose rows are all in its first log.
+	// This is a table whose rows are all in its first log.
 	first := vfs.NewMem()
 	s = must(Open("s", &Options{FS: first}))
 	must(0, s.CreateTable(ctx, cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "a"}, {Name: "b"}}}))
@@ -47,7 +47,8 @@ func images(t *testing.T) map[string]damagetest.Image {
 	put(0, 20)
 	begun := imageOf(first)
 	must(0, s.Close())
-	// A table that had no room for a new log when it was opened, after the old one was removed.
+	// This is a table that had no room for a new log when it was opened, after the old log was
+	// removed.
 	logs := &noLogs{FS: must(killed.Mount(killed))}
 	logs.full.Store(true)
 	s = must(Open("s", &Options{FS: logs}))
@@ -96,9 +97,9 @@ func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 	return rows, true, err
 }
 
-// TestDamageOpenedForWriting changes every byte of a store in turn, cuts every file at every
-// length, removes each and puts each in the place of every other. Opened for writing, the store has
-// all rows, or is reported as damaged and left as it is.
+// TestDamageOpenedForWriting changes every byte of a store in turn, truncates every file to every
+// length, removes each file, and replaces each file by every other one. When the store is then
+// opened for writing, it has all rows, or it is reported as damaged and left as it is.
 func TestDamageOpenedForWriting(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)

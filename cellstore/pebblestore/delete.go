@@ -15,8 +15,8 @@ import (
 // visible. A delete of single versions could make them visible again, so it
 // removes them as well.
 
-// wide is the number of cells that a delete of everything removes one by one. It removes the rest
-// of the range at once.
+// wide is the number of cells that a delete of everything removes one by one. The rest of the range
+// is removed at once.
 const wide = 1000
 
 // remove deletes the cell the walk stands on.
@@ -49,8 +49,8 @@ func (w *writer) deleteVersion(fam *family, row, qualifier []byte, ts int64) err
 	return w.deleteFrom(fam, &c, qualifier, ts)
 }
 
-// deleteFrom removes version ts of the column whose first cell is at the walk. If that version was
-// visible, it also removes all hidden ones.
+// deleteFrom removes version ts of the column whose first cell is at the position of the walk. If
+// that version was visible, it also removes all hidden ones.
 func (w *writer) deleteFrom(fam *family, c *walk, qualifier []byte, ts int64) error {
 	expiry := fam.expiry(w.now)
 	found := false

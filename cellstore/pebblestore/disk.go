@@ -15,11 +15,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// disk is the file system of a table's database. The engine ends the process when it
-// cannot write its log or its list of files, and tries other writes for ever. So a disk hides
-// failures from the engine: after the first one, no operation of the engine reaches the files any
-// more. They stay as after a crash at that moment. Later writes of the engine go to memory, and are
-// lost with it. A commit is acknowledged only after a check of failure.
+// disk is the file system of a table's database. The engine (Pebble) ends the process if it cannot
+// write its log or its list of files (the MANIFEST), and retries other writes for ever. So a disk
+// hides failures from the engine. After the first failure, no operation of the engine reaches the
+// files any more, and the files stay as after a crash at that moment. Later writes of the engine go
+// to memory, and are lost with it. A commit is acknowledged only after a check of the method
+// failure.
 type disk struct {
 	vfs.FS
 	dir    string      // of the database
@@ -37,7 +38,7 @@ func newDisk(fsys vfs.FS, dir string) (*disk, error) {
 	return d, d.after.MkdirAll(dir, 0o755)
 }
 
-// errRefused is matched by the errors of writes after the disk has refused one.
+// errRefused is matched by the errors of writes after the disk has refused a write.
 var errRefused = errors.New("the disk has refused a write: this table takes no writes until it is recovered")
 
 func (d *disk) failure() error {
@@ -69,10 +70,10 @@ func sorted(name string) bool {
 	return strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, ".blob")
 }
 
-// see notes the size of a sorted file, and returns an error if the size was another
-// before. The engine compares sizes when it opens a database, and opens files when it needs them. A
-// file that has replaced another meanwhile is whole in itself: its rows would be taken for those of
-// the database.
+// see records the size of a sorted file, and returns an error if the file had another size before.
+// The engine compares sizes when it opens a database, but opens the files only when it needs them.
+// A file that has replaced another one meanwhile may be intact by itself. Without this check its
+// rows would count as rows of the database.
 func (d *disk) see(name string, info vfs.FileInfo) error {
 	if was, seen := d.sizes.LoadOrStore(name, info.Size()); seen && was != info.Size() {
 		return fmt.Errorf("%w: %s has %d bytes, and had %d when the table was opened", cellstore.ErrCorrupt, name, info.Size(), was)
@@ -89,7 +90,8 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if d.failure() == nil {
 		var err error
 		if strings.HasPrefix(d.FS.PathBase(name), "marker.") {
-			// This file names the current list of files. That list must be on the disk before it.
+			// This file names the current list of files. That list must be on the disk before this
+			// file.
 			err = syncDir(d, d.dir)
 		}
 		var f vfs.File
@@ -101,7 +103,8 @@ func (d *disk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 		}
 		d.fail(err)
 	}
-	// A compaction would fill the memory. It is tried again at once, for ever.
+	// A compaction into memory would fill it, because the engine retries a compaction at once and
+	// for ever.
 	if c == "pebble-compaction" || c == "pebble-blob-file-rewrite" {
 		time.Sleep(100 * time.Millisecond)
 		return nil, d.failure()
@@ -124,7 +127,8 @@ func (d *disk) wrap(name string, f vfs.File) vfs.File {
 	return w
 }
 
-// ReuseForWrite implements vfs.FS. A log takes only the room of its content, so no log is reused.
+// ReuseForWrite implements vfs.FS. A log takes only as much space as its content, so no log is
+// reused.
 func (d *disk) ReuseForWrite(oldName, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := d.Remove(oldName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -174,7 +178,7 @@ func (d *disk) Rename(oldName, name string) error {
 
 // errNoLinks makes the engine copy a file instead of linking it. It must not match
 // fs.ErrPermission, the error of file systems without links: after that error the engine does not
-// copy.
+// copy the file.
 var errNoLinks = errors.New("the file system makes no links")
 
 // Link implements vfs.FS.
@@ -189,9 +193,10 @@ func (d *disk) Link(oldName, name string) error {
 	return errNoLinks
 }
 
-// List implements vfs.FS. During opening, the engine already works in the background. If it then
-// failed to list its files, it would close itself during that work, which ends the process. Instead
-// the disk takes no more writes, and List returns no files, so that none is removed.
+// List implements vfs.FS. While the database is being opened, the engine already works in the
+// background. If the list of its files failed at that time, the engine would close itself during
+// that work, and that ends the process. Instead the disk takes no more writes, and List returns no
+// files, so that none is removed.
 func (d *disk) List(dir string) ([]string, error) {
 	names, err := d.FS.List(dir)
 	if err == nil || dir != d.dir || !d.begun.Load() {
@@ -314,8 +319,8 @@ func (f *diskFile) SyncTo(length int64) (fullSync bool, err error) {
 	return fullSync, err
 }
 
-// Preallocate does nothing. The engine would reserve the space of a full log for each
-// table, and a file system need not be able to.
+// Preallocate does nothing. The engine would reserve the space of a full log for each table, and
+// some file systems cannot reserve space.
 func (f *diskFile) Preallocate(int64, int64) error { return nil }
 
 // Close closes the file in any case.

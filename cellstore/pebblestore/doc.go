@@ -6,20 +6,19 @@
 //	dir/tables/NAME/                a table; it exists as long as this directory does
 //	dir/tables/NAME/schema.json     declares it
 //	dir/tables/NAME/db/             its own Pebble database
-//	dir/tables/NAME/ledger          up to where its logs and lists of files are on the disk
+//	dir/tables/NAME/ledger          how much of its logs and lists of files is on the disk
 //	dir/tables/NAME/bulk/           sorted files of loads not committed yet
 //	dir/tables/.new-NAME/           a table that is being created
 //	dir/tables/.dropped-NAME/       one that is being removed
 //
-// Nothing is removed because something else is missing: only directories named as above may be
-// removed. The store has no list of its tables: a table whose whole directory is gone does not
-// exist.
+// No data is removed because other data is missing: only directories with one of the last three
+// names may be removed. The store has no list of its tables, so a table whose whole directory is
+// gone does not exist.
 //
-// Bloom filters, compression and block size belong to a whole Pebble
-// database, so each table has its own and all share one block cache. Families
-// of one table that ask for different values get the union: a filter if any
-// asks for one, the strongest compression, the largest block. Table.Schema
-// reports the options in force.
+// Bloom filters, compression and block size belong to a whole Pebble database, so each table has
+// its own and all share one block cache. If families of one table ask for different values, the
+// table has a filter if any family asks for one, the strongest compression and the largest block.
+// Table.Schema reports the options in force.
 //
 // # Key of a cell
 //
@@ -52,20 +51,20 @@
 //
 // When the disk refuses a write, for example because it is full, the files of the table stay as
 // they are at that moment, and everything that the engine writes from then on goes to memory. The
-// writes of that moment answer an error that matches ErrUnknownOutcome, and later ones say why the
-// table takes none. Reads go on until Recover opens the table again from the disk. Nothing that was
-// acknowledged is lost. See [cellstore.Recoverer].
+// writes of that moment return an error that matches ErrUnknownOutcome. The errors of later writes
+// say why the table takes none. Reads go on until Recover opens the table again from the disk.
+// Nothing that was acknowledged is lost. See [cellstore.Recoverer].
 //
 // # Damage
 //
 // After a crash, the engine reads a log to its end. It cannot distinguish a log that the crash cut
-// short from a damaged one, nor an empty database from one whose files are gone. The ledger can: it
-// has the length and the checksum of each log and list of files, written after each
-// synchronisation. A table opens, for reading or writing, if all these bytes are there. Otherwise
-// the error matches cellstore.ErrCorrupt, and the table is left as it is. Bytes beyond the recorded
-// length come from writes without an acknowledgement. They are read as far as they are whole, and a
-// warning in Options.Logger says how much was not. Sorted files have checksums of their own, which
-// are compared when they are read.
+// short from a damaged one, nor an empty database from one whose files are gone. With the ledger
+// both are possible. It has the length and the checksum of each log and list of files (Pebble's WAL
+// and MANIFEST), and is written after each synchronisation. A table opens, for reading or writing,
+// if all these bytes are there. Otherwise the error matches cellstore.ErrCorrupt, and the table is
+// left as it is. Bytes beyond the recorded length come from writes without an acknowledgement. They
+// are read as far as they are intact, and a warning in Options.Logger says how many were not read.
+// Sorted files have checksums of their own, which are compared when they are read.
 //
 // # Read-only stores
 //

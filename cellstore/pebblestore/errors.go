@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// fail gives an error its context. The row is copied: it may be the caller's.
+// fail adds the context to an error. It copies the row, because the row may belong to the caller.
 func fail(op, table string, row []byte, err error) error {
 	e := &cellstore.Error{Op: op, Table: table, Err: classify(err)}
 	if len(row) > 0 {
@@ -36,8 +36,8 @@ func classify(err error) error {
 	return err
 }
 
-// shortage marks a momentary error as ErrShortage. It is no damage, even if the engine reports it
-// so.
+// shortage marks a momentary error as ErrShortage. Such an error is not damage, even if the engine
+// reports it as damage.
 func shortage(err error) error {
 	if errors.Is(err, cellstore.ErrShortage) {
 		return err
@@ -50,8 +50,8 @@ func newerEngine(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unknown format major version") // as the engine calls it
 }
 
-// damage classifies an error from opening an existing table. Every error of the engine is damage
-// then, unless the operating system has refused something.
+// damage classifies an error from opening an existing table. Every error of the engine then counts
+// as damage, unless it comes from a refusal by the operating system.
 func damage(err error) error {
 	var errno syscall.Errno
 	if cellstore.IsShortage(err) {

@@ -10,8 +10,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// A table of address blocks keyed by their upper bound: the block of an
-// address is the next row, if its lower bound is not above the address.
+// This example is a table of address blocks keyed by their upper bound. The block of an address is
+// the next row, if the row's lower bound is not above the address.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "pebblestore")

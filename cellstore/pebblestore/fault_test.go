@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// TestFullDisk lets the disk fill up beside writers, at different moments.
-// Every writer gets an error in the end, nothing ends the process, and all writes acknowledged as
-// durable are there when there is space again.
+// TestFullDisk lets the disk fill up while writers run, at different moments. In the end every
+// writer gets an error, and the process goes on. All writes that were acknowledged as durable exist
+// when there is space again.
 func TestFullDisk(t *testing.T) {
 	for _, d := range []cellstore.Durability{cellstore.Sync, cellstore.Async} {
 		for _, space := range []int64{0, 1, 5, 20, 100, 300} { // writes that still succeed

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// A suffix of up to maxShort bytes has a length field of one byte, a
-	// longer one has two bytes and the mark longMark.
+	// The length field of a suffix has one byte if the suffix has up to maxShort bytes. For a
+	// longer suffix it has two bytes and the mark longMark.
 	maxShort = 254
 	longMark = 255
 
@@ -44,9 +44,8 @@ func appendTail(dst []byte, n int, inverted uint64) []byte {
 	return append(dst, byte(n>>8), byte(n), longMark)
 }
 
-// splitKey returns the length of the prefix of a key. A key whose length
-// field makes no sense, which only a damaged file can hold, counts as a bare
-// prefix.
+// splitKey returns the length of the prefix of a key. A key with an impossible length field counts
+// as a bare prefix. Only a damaged file can have such a key.
 func splitKey(k []byte) int {
 	if len(k) == 0 {
 		return 0
@@ -64,8 +63,8 @@ func splitKey(k []byte) int {
 	return len(k) - n
 }
 
-// splitSuffix returns the qualifier and the inverted timestamp of a suffix. A
-// suffix too short to hold a timestamp reads as all qualifier.
+// splitSuffix returns the qualifier and the inverted timestamp of a suffix. A suffix that is too
+// short for a timestamp is treated as a qualifier only.
 func splitSuffix(s []byte) (qualifier []byte, inverted uint64) {
 	tail := shortTail
 	if len(s) > 0 && s[len(s)-1] == longMark {

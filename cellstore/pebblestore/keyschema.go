@@ -60,9 +60,8 @@ func newKeySchema(blocks *atomic.Int64) *pebble.KeySchema {
 	}
 }
 
-// seekerIn returns the seeker in the space that the engine reserves for it
-// beside every block in the cache. The seeker holds pointers into that block
-// only, and both live equally long.
+// seekerIn returns the seeker in the space that the engine reserves for it beside every block in
+// the cache. The seeker has pointers only into that block, and lives as long as the block.
 func seekerIn(m *colblk.KeySeekerMetadata) *keySeeker { return (*keySeeker)(unsafe.Pointer(m)) }
 
 // The seeker must fit into that space.
@@ -108,7 +107,7 @@ func (w *keyWriter) MaterializeKey(dst []byte, row int) []byte {
 	return appendStored(dst, w.qualifiers.UnsafeGet(row), w.versions.Get(row))
 }
 
-// appendStored appends the suffix kept as a qualifier and a version.
+// appendStored appends the suffix that is stored as a qualifier and a version.
 func appendStored(dst, qualifier []byte, version uint64) []byte {
 	if version == newestFirst {
 		return dst
@@ -195,7 +194,7 @@ func (s *keySeeker) SeekGE(key []byte, _ int, _ int8) (row int, equalPrefix bool
 	if s.compare(row, q, inverted) >= 0 {
 		return row, true
 	}
-	// Search the other rows of the prefix for the first that is not before the suffix.
+	// Search the other rows of the prefix for the first one that is not before the suffix.
 	low, high := row+1, s.changed.SeekSetBitGE(row+1)
 	for low < high {
 		if mid := int(uint(low+high) >> 1); s.compare(mid, q, inverted) >= 0 {

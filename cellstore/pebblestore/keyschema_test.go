@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEngineFindsKeys puts random keys, bare prefixes too, into a database
-// with this package's comparer and key layout, and compares every walk and
-// seek with a sorted list: in memory, in one file, in several.
+// TestEngineFindsKeys puts random keys, bare prefixes too, into a database with this package's
+// comparer and key layout. It compares every walk and seek with a sorted list, while the keys are
+// in memory, in one file and in several files.
 func TestEngineFindsKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var blocks atomic.Int64
@@ -139,7 +139,7 @@ func TestKeyColumns(t *testing.T) {
 		}
 		data = aligned(data)
 		// The seeker's space holds pointers that the garbage collector does not see. In the engine
-		// the cached block keeps their targets alive, and here this does.
+		// the cached block keeps their targets alive, and here this call does.
 		defer runtime.KeepAlive(data)
 		var dec colblk.DataBlockDecoder
 		dec.Init(schema, data)

@@ -17,25 +17,26 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ledger is a file beside a table's database. It has the names of the logs and lists of files, the
-// number of their bytes on the disk, and the checksum of these bytes. To the engine, the first
-// unreadable record is the place where a crash stopped it, an unknown file is garbage, and a
-// missing file never existed. The ledger distinguishes damage from a crash: all acknowledged writes
-// lie before the byte that it names.
+// ledger is a file beside a table's database. It has the names of the logs and lists of files
+// (Pebble's WAL and MANIFEST), the number of their bytes on the disk, and the checksum of these
+// bytes. The engine assumes that it was stopped by a crash at the first unreadable record, that an
+// unknown file is garbage, and that a missing file never existed. The ledger distinguishes damage
+// from a crash: all acknowledged writes lie before the byte that it names.
 //
-// The file has two slots, written in turns, so that one of them is always whole. A slot
-// is one sector as long as it can be:
+// The file has two slots, which are written alternately, so that one of them is always intact. A
+// slot is one sector, as long as its content fits:
 //
 //	checksum 4 | length 2 | sequence 8 | flags 1 | count 1 | count × entry
 //	entry: length of the name 1 | name | bytes 8 | their checksum 4
 //
 // Checksums are CRC-32C, and integers big-endian. The checksum of a slot covers the length bytes
-// after it. A slot is written after each synchronisation of a log and not synchronised itself: it
-// is a lower bound. But before a file is removed, both slots without it are on the disk.
+// after it. A slot is written after each synchronisation of a log, but is not synchronised itself.
+// So it is a lower bound. But before a file is removed, both slots are on the disk without its
+// name.
 //
-// The ledger also names the files of options that the engine has made, with no bytes: it makes
-// one whenever it opens a database for writing. If the last of them is not named, a program
-// without ledgers has written since.
+// The ledger also names the files of options that the engine has made, without a number of bytes.
+// The engine makes such a file whenever it opens a database for writing. If the last of them is not
+// named, a program without ledgers has written since.
 type ledger struct {
 	fs   vfs.FS
 	path string
@@ -56,8 +57,8 @@ type entry struct {
 	found      bool   // it was there when the store was opened
 }
 
-// named reports whether a file is in the ledger. A file is in it once the disk has some of its
-// bytes.
+// named reports whether a file is in the ledger. A file is in the ledger as soon as the disk has
+// some of its bytes.
 func (e *entry) named() bool { return e.listed && e.whole.bytes > 0 }
 
 // extent is the beginning of a file.
@@ -146,7 +147,7 @@ func (l *ledger) writeBoth() error {
 }
 
 // keep writes the ledger anew if another file, such as one of a backup, has replaced it since it
-// was opened: nobody would read the open file any more.
+// was opened: otherwise the writes would go to an open file that nobody can read any more.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)
 	if cellstore.IsShortage(err) {
@@ -231,9 +232,10 @@ func (l *ledger) remove(name string) error {
 	return l.writeBoth()
 }
 
-// opened removes earlier files from the ledger that are no longer needed: once the database is
-// open, all of its logs are in sorted files. The list of files stays unless there is a new one,
-// which the engine makes only if it has something to write.
+// opened removes files of earlier runs from the ledger. The logs among them are no longer needed,
+// because opening the database has flushed them to sorted files. The earlier list of files
+// (Pebble's MANIFEST) stays until Pebble has created a new one, which it does only if it has
+// something to write.
 func (l *ledger) opened() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -282,7 +284,7 @@ func (e *entry) synced(whole extent) error {
 	return e.of.write()
 }
 
-// unlisted returns the files whose names are not known to be on the disk.
+// unlisted returns the files whose names are perhaps not on the disk yet.
 func (l *ledger) unlisted() (list []*entry) {
 	if l == nil {
 		return nil
@@ -310,8 +312,8 @@ func (l *ledger) list(files []*entry) error {
 	return l.write()
 }
 
-// close closes the ledger. With seal, it first records that each file ends exactly where the ledger
-// says.
+// close closes the ledger. With seal, it first records that each file ends exactly at its length in
+// the ledger.
 func (l *ledger) close(seal bool) error {
 	if l == nil {
 		return nil
@@ -367,7 +369,7 @@ func openLedger(fsys vfs.FS, path string, entries map[string]extent, sequence ui
 	return l, nil
 }
 
-// makeLedger writes the ledger of a database that nobody has open, from its files as they are.
+// makeLedger writes the ledger of a database that no program has open, from the present files.
 func makeLedger(fsys vfs.FS, path, db string) error {
 	names, err := fsys.List(db)
 	if err != nil {
@@ -394,7 +396,8 @@ func makeLedger(fsys vfs.FS, path, db string) error {
 	return writeFile(fsys, path, both)
 }
 
-// extentOf sums up the first bytes of a file, all of it if bytes is negative.
+// extentOf returns the length and the checksum of the first bytes of a file, or of the whole file
+// if bytes is negative.
 func extentOf(fsys vfs.FS, path string, bytes int64) (extent, error) {
 	f, err := fsys.Open(path, vfs.SequentialReadsOption)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // locked has the lock files that this process holds. The operating system's locks exclude other
-// processes, but not other parts of this one. A store may have several names, by links to its
+// processes, but not other parts of this process. A store may have several names, by links to its
 // directory and mounts.
 var locked struct {
 	sync.Mutex

@@ -83,8 +83,8 @@ func (t *table) apply(ctx context.Context, mutations []cellstore.Mutation) error
 	return nil
 }
 
-// grow adds the bytes of a mutation's puts to those of a batch, unless that
-// makes it too large.
+// grow adds the bytes of a mutation's puts to the size of a batch. It returns an error if that
+// makes the batch too large.
 func grow(size int, m *cellstore.Mutation) (int, error) {
 	n := size
 	for i := range m.Ops {

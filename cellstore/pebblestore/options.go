@@ -18,7 +18,7 @@ const (
 	defaultFileBytes  = 128 << 20
 	openFiles         = 192 // per Cache; tileserver keeps 256 back for these and others
 	// memTableBytes bounds the memory that a table gathers before it writes sorted files. It begins
-	// with much less.
+	// with much less memory.
 	memTableBytes = 16 << 20
 )
 
@@ -27,8 +27,8 @@ type Options struct {
 	// ReadOnly opens a store that nobody writes any more. It takes no lock, changes nothing in the
 	// directory, and refuses writes with ErrReadOnly.
 	ReadOnly bool
-	// Cache is shared with other stores and outlives this one. Nil gives the
-	// store its own of CacheBytes.
+	// Cache is shared with other stores and outlives this one. If it is nil, the store has its own
+	// cache of CacheBytes.
 	Cache *Cache
 	// CacheBytes is the size of the store's own block cache; 0 means 64 MiB.
 	CacheBytes int64
@@ -37,7 +37,7 @@ type Options struct {
 	FileBytes int64
 	// FS is the file system; nil means the operating system's.
 	FS vfs.FS
-	// Clock dates and expires cells; nil means the machine's with the default skew.
+	// Clock dates and expires cells; nil means the machine's clock with the default skew.
 	Clock *cellstore.Clock
 	// Logger receives the storage engine's reports about its background work; nil discards them.
 	Logger *slog.Logger
@@ -91,8 +91,8 @@ func (c *Cache) ref() *Cache {
 	return c
 }
 
-// engineLog forwards the engine's log. Fatalf must not return: the engine calls it when memory and
-// disk disagree, since going on would lose data.
+// engineLog forwards the engine's log. Fatalf must not return. The engine calls it if memory and
+// disk disagree, and to continue then would lose data.
 type engineLog struct{ log *slog.Logger }
 
 func (l engineLog) Infof(format string, args ...any) {
@@ -124,8 +124,8 @@ const (
 	maxSaid  = 1000
 )
 
-// lately reports whether a message has been logged within the last minute. If not, it notes that it
-// is logged now.
+// lately reports whether a message has been logged within the last minute. If not, it records that
+// the message is logged now.
 func (s *said) lately(what string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

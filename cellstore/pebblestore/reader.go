@@ -17,7 +17,7 @@ import (
 // readers keep their iterators open, because opening one costs more than a seek.
 //
 // The call that uses the reader holds mu. Close, Stats and the release of stale iterators lock mu
-// to come between calls.
+// in order to run between calls.
 type reader struct {
 	t  *source
 	mu sync.Mutex
@@ -35,8 +35,8 @@ type reader struct {
 	key  []byte
 }
 
-// maxReaders is the number of idle readers that a table keeps. More are made while more calls run
-// at once, and discarded as the calls end.
+// maxReaders is the number of idle readers that a table keeps. If more calls run at once, more
+// readers are made, and are discarded when the calls end.
 var maxReaders = int64(max(16, 4*runtime.GOMAXPROCS(0)))
 
 // acquire returns a reader, locked.
@@ -238,8 +238,9 @@ func (r *reader) seek(from []byte) error {
 	return nil
 }
 
-// next reads the first row from the cursors' position on and before to that has a selected visible
-// cell. It moves the cursors past the row. If there is none, it leaves the row without cells.
+// next reads the first row that has a selected visible cell, from the position of the cursors up to
+// but not including to. It moves the cursors past the row. If there is none, it leaves the row
+// without cells.
 func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error {
 	if len(r.cur) == 1 {
 		return r.cur[0].next(ctx, to, row)
@@ -269,7 +270,8 @@ func (r *reader) next(ctx context.Context, to []byte, row *cellstore.Row) error 
 	}
 }
 
-// first returns the cursor on the smallest row, the first of several, or -1.
+// first returns the index of the cursor at the smallest row, or -1. Of several such cursors it
+// returns the first.
 func (r *reader) first() int {
 	best := -1
 	for i := range r.cur {
@@ -304,8 +306,8 @@ func (r *reader) seekBack(from []byte) error {
 	return nil
 }
 
-// prev is next towards the start of the table, down to the row downTo, which is left out unless
-// inclusive.
+// prev does the same as next in the direction of the start of the table, down to the row downTo.
+// That row is left out unless inclusive is set.
 func (r *reader) prev(ctx context.Context, downTo []byte, inclusive bool, row *cellstore.Row) error {
 	for {
 		last := -1

@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Readers are kept for the next call, up to a limit, after a break of a scan, a panic in its loop,
-// or many scans at once. A reader that was in use during a commit shows the commit when it is used
-// again.
+// Up to a limit, readers are kept for the next call: after a break of a scan, after a panic in its
+// loop, and after many scans at once. A reader that was in use during a commit shows the commit
+// when it is used again.
 func TestReadersAreKept(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	func() {
@@ -38,8 +38,8 @@ func TestReadersAreKept(t *testing.T) {
 	}
 }
 
-// nested reads row r by n readers at once, each within the scan of the one before, so that no
-// reader is used twice.
+// nested reads row r with n readers at once. Each reads within the scan of the previous one, so
+// that no reader is used twice.
 func nested(t *testing.T, tab *table, n int) (values []string) {
 	t.Helper()
 	for row, err := range tab.Scan(ctx, cellstore.Scan{Limit: 1}) {

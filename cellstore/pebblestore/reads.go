@@ -8,8 +8,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// begin is the start of every read: an idle reader with the selection
-// compiled into it.
+// begin starts a read: it returns an idle reader with the selection compiled into it.
 func (t *source) begin(ctx context.Context, sel *cellstore.Selection) (*reader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -25,7 +24,7 @@ func (t *source) begin(ctx context.Context, sel *cellstore.Selection) (*reader, 
 	return r, nil
 }
 
-// settle returns the reader and settles the outcome of a call that fills a row.
+// settle gives the reader back, and returns the result of a call that fills a row.
 func (t *source) settle(r *reader, op string, key []byte, row *cellstore.Row, err error) (bool, error) {
 	if err != nil {
 		r.broken(err)
@@ -125,6 +124,6 @@ func (t *source) nextEach(ctx context.Context, from, to []byte, families []strin
 	return nil
 }
 
-// before reports whether a row lies before an end of range, where empty means
-// the end of the table.
+// before reports whether a row lies before the end of a range. An empty end means the end of the
+// table.
 func before(row, end []byte) bool { return len(end) == 0 || bytes.Compare(row, end) < 0 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// leastRoom is the free space that a table needs to be opened for writing, besides twice the bytes
-// of its logs, which opening writes into sorted files.
+// leastRoom is the free space that a table needs to be opened for writing, in addition to twice the
+// bytes of its logs, because opening writes the logs into sorted files.
 const leastRoom = 1 << 20
 
 // Trouble implements cellstore.Recoverer.
@@ -101,8 +101,9 @@ func (s *Store) room(dir string) error {
 // probeName is the file that probe writes in the directory of a table.
 const probeName = "probe.tmp"
 
-// probe writes a little to see whether there is room: a quota may refuse room that the disk
-// reports. It does not try all the room that opening needs, since opening falls back to reading.
+// probe writes a few bytes to find out whether there is room, because a quota may refuse room that
+// the disk reports. It does not try as much room as opening needs, since opening falls back to
+// reading.
 func (s *Store) probe(dir string) (err error) {
 	if err := s.room(dir); err != nil {
 		return err

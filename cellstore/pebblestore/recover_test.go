@@ -72,7 +72,8 @@ func (f smallFile) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// values returns the number of a writer's values in a table. They must be the first ones.
+// values returns the number of a writer's values in a table. These must be the first values of the
+// writer.
 func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 	t.Helper()
 	var row cellstore.Row
@@ -85,9 +86,9 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 	return int64(len(row.Cells))
 }
 
-// TestRecover fills a disk beside writers, at any moment of the engine's work. The process goes on,
-// writers get errors, and reads go on. Recover opens the table for reading while the disk is full,
-// and for writing when it has room.
+// TestRecover lets the disk become full while writers run, at a random moment of the engine's work.
+// The process goes on, writers get errors, and reads go on. Recover opens the table for reading
+// while the disk is full, and for writing when it has room.
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -221,7 +222,7 @@ func TestStoreByAnotherName(t *testing.T) {
 	must(0, must(Open(dir, nil)).Close())
 }
 
-// A log takes no more room than its content.
+// A log takes no more space than its content.
 func TestLogTakesWhatItHolds(t *testing.T) {
 	dir := t.TempDir()
 	s := must(Open(dir, nil))
@@ -324,7 +325,7 @@ func TestOddFileSystems(t *testing.T) {
 	}
 }
 
-// TestFilesOfEachFamily loads wide rows whose first family has little.
+// TestFilesOfEachFamily loads wide rows whose first family has little data.
 func TestFilesOfEachFamily(t *testing.T) {
 	mem := vfs.NewMem()
 	s := must(Open("s", &Options{FS: mem, FileBytes: 10_000}))
@@ -351,8 +352,7 @@ func TestFilesOfEachFamily(t *testing.T) {
 	}
 }
 
-// TestLeftScan breaks off a scan while files are replaced beside it. The old files are then
-// removed.
+// TestLeftScan breaks off a scan while files are being replaced. The old files are then removed.
 func TestLeftScan(t *testing.T) {
 	mem := vfs.NewMem()
 	s, tab := fixture(t, "s", &Options{FS: mem})
@@ -408,7 +408,7 @@ func TestGoneBackFrom(t *testing.T) {
 		if file.Format != 1 {
 			t.Fatalf("the table is of format %d, which the first release does not read", file.Format)
 		}
-		// The database is opened as by a program without ledgers.
+		// The database is opened as an earlier program without ledgers opens it.
 		earlier := must(newTable(s, "s/tables/t", must(readSchema(mem, "s/tables/t/schema.json", "t"))))
 		o := earlier.engineOptions(earlier.opened, false)
 		o.FS, o.Cache, o.FileCache = mem, nil, nil
@@ -455,8 +455,8 @@ func keyIn(db *pebble.DB) ([]byte, error) {
 }
 
 // TestOlderTable opens a table without a ledger, and one whose old ledger an earlier release did
-// not update. Neither is damaged. Nor is one whose alteration failed because its ledger could not
-// be written.
+// not update. A third table's alteration failed because its ledger could not be written. None of
+// them is reported as damaged.
 func TestOlderTable(t *testing.T) {
 	d := &smallDisk{FS: vfs.NewMem(), tell: true}
 	d.room.Store(1 << 30)
@@ -518,7 +518,7 @@ func TestDropBesideLoads(t *testing.T) {
 	}
 }
 
-// TestSalvageOnFullDisk salvages a table on a disk without the room that Salvage needs.
+// TestSalvageOnFullDisk salvages a table on a disk with less room than Salvage needs.
 func TestSalvageOnFullDisk(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	d := &smallDisk{FS: vfs.NewMem()}

@@ -21,22 +21,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// mostLost bounds what Salvage says of damage.
+// mostLost bounds the number of sentences about damage that Salvage returns.
 const mostLost = 100
 
-// Salvage reads the undamaged part of a damaged table of the store in dir, which nobody may have
-// open. It calls fn with the rows in their order, each with all its versions, also those that
+// Salvage reads the undamaged part of a damaged table of the store in dir. No program may have the
+// store open. It calls fn with the rows in their order, each with all its versions, also those that
 // MaxVersions and TTL hide. It writes only to a directory of its own beside the tables, and removes
-// it at the end. It opens the store, which removes what Open removes. schema is the declaration
-// that the table is made with. It stands in for a damaged one, and may be a name alone. The row is
-// valid until fn returns; an error of fn ends Salvage. opts are as for Open, but not read-only.
+// it at the end. It opens the store, which removes what Open removes. schema is the declaration of
+// the table. It is used if the stored one is damaged, and may be just a name. The row is valid
+// until fn returns; an error of fn ends Salvage. opts are as for Open, but not read-only.
 //
-// lost describes what could not be read, a sentence for each place of damage. After
-// the first hundred, one says how many more there are. Nobody knows what has been lost
-// there: if it was deletions, cells have come back.
+// lost describes the unreadable parts, with a sentence for each place of damage. After the first
+// hundred, one sentence says how many more there are. The lost content is unknown: if it was
+// deletions, deleted cells have come back.
 //
-// It reads the sorted files on its own, around blocks that are damaged, and the logs
-// behind what is damaged of them, and keeps the newest of what it finds of each cell.
+// It reads the sorted files without the engine, and leaves out damaged blocks. It also reads the
+// undamaged parts of the logs. Of each cell it keeps the newest version of the entry that it finds.
 func Salvage(ctx context.Context, dir string, schema cellstore.Schema, opts *Options,
 	fn func(*cellstore.Row) error) (lost []string, err error) {
 	v := salvage{ctx: ctx, fn: fn}
@@ -175,7 +175,7 @@ func (v *salvage) gather() error {
 	return nil
 }
 
-// numberOf returns the number in the name of a file of the engine's, 0 if there is none.
+// numberOf returns the number in the name of a file of the engine, or 0 if there is none.
 func numberOf(name string) (n uint64) {
 	name = strings.TrimPrefix(name, "MANIFEST-")
 	_, _ = fmt.Sscanf(name, "%d", &n) // 0
@@ -196,8 +196,8 @@ func (v *salvage) listed() (live map[string]bool, oldestLog uint64) {
 	}
 	if err == nil {
 		lists := map[string]extent{}
-		// Numbers only rise. So without a synchronised log, the valid logs have numbers above that
-		// of the list of files.
+		// Numbers only rise. So if there is no synchronised log, the valid logs have numbers above
+		// that of the list of files.
 		for name, x := range entries {
 			if isList(name) {
 				lists[name], oldestLog = x, max(oldestLog, numberOf(name))
@@ -282,8 +282,8 @@ func (v *salvage) readSorted(path string) error {
 	}
 }
 
-// readFrom keeps the entries of a file from a key on. With an error it returns a key at or
-// after the last that was read.
+// readFrom stores the entries of a file from a key on. If there is an error, it returns a key at or
+// after the last key that was read.
 func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
 	if err != nil {
@@ -304,8 +304,8 @@ func (v *salvage) readFrom(r *sstable.Reader, from []byte) ([]byte, error) {
 	return last, it.Error()
 }
 
-// beyond returns a key after the given one from which a file can be read again, or nil if there is
-// none. It finds the first such key by bisection.
+// beyond returns a key after the given one, from which the file can be read again, or nil if there
+// is none. It finds the first such key by bisection.
 func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 	reads := func(key []byte) bool {
 		it, err := r.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
@@ -342,7 +342,7 @@ func (v *salvage) beyond(r *sstable.Reader, after []byte) []byte {
 	return high
 }
 
-// removes reports whether an entry of a kind removes its cell.
+// removes reports whether an entry of the given kind removes its cell.
 func removes(kind uint8) bool {
 	return kind == uint8(pebble.InternalKeyKindDelete) || kind == uint8(pebble.InternalKeyKindSingleDelete) ||
 		kind == uint8(pebble.InternalKeyKindDeleteSized)
@@ -408,7 +408,7 @@ func brokenRecord(err error) bool {
 	return errors.Is(err, record.ErrInvalidChunk) || errors.Is(err, record.ErrZeroedChunk) || errors.Is(err, record.ErrUnexpectedEOF)
 }
 
-// numbered calls a function whose second parameter is of a type that cannot be named here.
+// numbered calls a function whose second parameter has a type that cannot be named here.
 func numbered[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, n uint64) *record.Reader {
 	return open(r, N(n))
 }

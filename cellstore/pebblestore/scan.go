@@ -18,7 +18,7 @@ func (t *source) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cells
 	return func(yield func(*cellstore.Row, error) bool) { t.Each(ctx, &scan, yield) }
 }
 
-// Each implements cellstore.Each without copying the scan.
+// Each implements cellstore.Each without a copy of the scan.
 func (t *source) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cellstore.Row, error) bool) {
 	row := rows.Get().(*cellstore.Row)
 	defer rows.Put(row)
@@ -28,7 +28,7 @@ func (t *source) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cel
 	}
 }
 
-// rows has reused memory for the rows of scans, which are valid only within the loop.
+// rows is a pool of rows for scans. A row of a scan is valid only within the loop.
 var rows = sync.Pool{New: func() any { return new(cellstore.Row) }}
 
 func (t *source) scan(ctx context.Context, scan *cellstore.Scan, row *cellstore.Row, yield func(*cellstore.Row, error) bool) error {

@@ -19,9 +19,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Layouts of a table: of schema.json, the cell key and the Pebble database. schemaFormat is the
-// written one: every earlier program can read it. newestFormat is the newest readable one. In it
-// the table always has a ledger.
+// These are layouts of a table: of schema.json, the cell key and the Pebble database. schemaFormat
+// is the layout that is written, and every earlier program can read it. newestFormat is the newest
+// layout that can be read. With newestFormat the table always has a ledger.
 const (
 	schemaFormat = 1
 	newestFormat = 2
@@ -229,8 +229,8 @@ func (t storedTable) families() []family {
 // setLevels applies the hints to every level of the database.
 func (t storedTable) setLevels(o *pebble.Options) {
 	wantBloom, compression, block := t.hints()
-	// MinLZ is Snappy's successor: it takes the same time and leaves 5 to 8 %
-	// less. Every block says how it is compressed, so older files stay readable.
+	// MinLZ is Snappy's successor: it takes the same time and leaves 5 to 8 % less. Every block has
+	// the method of its compression, so older files stay readable.
 	profile := map[cellstore.Compression]*sstable.CompressionProfile{
 		cellstore.CompressionNone:   sstable.NoCompression,
 		cellstore.CompressionSnappy: sstable.MinLZCompression,

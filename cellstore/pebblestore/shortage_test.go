@@ -39,8 +39,9 @@ func TestShortageIsNoDamage(t *testing.T) {
 	}
 }
 
-// The directory cannot be listed after the opening of a table has begun to write. Neither the
-// process nor the table fails: the table can be read, and takes writes after Recover.
+// The directory cannot be listed at a moment when the opening of a table has already begun to
+// write. Neither the process nor the table fails: the table can be read, and takes writes after
+// Recover.
 func TestShortageAtTheEndOfOpening(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	var wrote atomic.Bool

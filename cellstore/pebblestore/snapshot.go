@@ -29,7 +29,7 @@ func (t *table) snapshot(ctx context.Context) (*snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// The gate makes the state and the declaration of the table agree.
+	// The gate ensures that the state and the declaration of the table agree.
 	t.gate.RLock()
 	defer t.gate.RUnlock()
 	t.mu.Lock()

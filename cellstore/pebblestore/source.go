@@ -49,11 +49,11 @@ type source struct {
 	// failed is called with the engine's error of a read.
 	failed func(error)
 
-	// begun and done count the commits to the database. A commit becomes visible
-	// between the two counts. Once a read has shown it, every later read must. So
-	// an iterator may be used again only if no commit can have become visible since
-	// it was made, that is, if begun still equals the value that done had before.
-	// In a read-only store or a snapshot neither changes, and iterators stay usable.
+	// begun and done count the commits to the database. A commit becomes visible between the two
+	// counts. Once a read has shown it, every later read must show it. So an iterator may be used
+	// again only if no commit can have become visible since the iterator was made: begun must still
+	// equal the value of done before that. In a read-only store or a snapshot neither changes, and
+	// iterators stay usable.
 	begun, done atomic.Uint64
 
 	idle sync.Pool // of *reader; may lose some, readers has them all
@@ -66,8 +66,8 @@ type source struct {
 	retired retiredStats
 }
 
-// change runs a commit to the database. Everything that changes the results of
-// reads goes through it.
+// change runs a commit to the database. All changes to the results of reads go through this
+// function.
 func (t *source) change(commit func() error) error {
 	t.begun.Add(1)
 	defer t.done.Add(1)

@@ -21,8 +21,7 @@ func (t *table) Splits(ctx context.Context, n int) ([]cellstore.Range, error) {
 	return parts, nil
 }
 
-// splitBlocks is the least number of blocks in a part. Sizes are known only to
-// whole blocks.
+// splitBlocks is the least number of blocks in a part. Sizes are known only in whole blocks.
 const splitBlocks = 4
 
 func (t *table) splits(ctx context.Context, n int) ([]cellstore.Range, error) {
@@ -113,8 +112,7 @@ func (s *splitter) close() {
 	}
 }
 
-// before returns the bytes on disk of all rows before one, nil meaning the
-// end.
+// before returns the bytes on disk of all rows before a row. A nil row means the end of the table.
 func (s *splitter) before(row []byte) (uint64, error) {
 	var sum uint64
 	for f := range s.lay.fams {
@@ -133,7 +131,7 @@ func (s *splitter) before(row []byte) (uint64, error) {
 	return sum, nil
 }
 
-// at returns the first row of the table at or after key, nil when none is.
+// at returns the first row of the table at or after key, or nil if there is none.
 func (s *splitter) at(key []byte) ([]byte, error) {
 	var first []byte
 	for f, it := range s.its {

@@ -29,8 +29,8 @@ func addStats(a, b cellstore.IOStats) cellstore.IOStats {
 	return a
 }
 
-// iteratorStats returns the work of an iterator. It does not know the number of blocks;
-// table.blocks does.
+// iteratorStats returns the work of an iterator. It does not include the number of blocks, which is
+// in table.blocks.
 func iteratorStats(it *pebble.Iterator) cellstore.IOStats {
 	s := it.Stats()
 	return cellstore.IOStats{
@@ -40,9 +40,9 @@ func iteratorStats(it *pebble.Iterator) cellstore.IOStats {
 	}
 }
 
-// Stats implements cellstore.StatsReader. BlocksRead counts data blocks; the
-// bytes include index and filter blocks, as they are in the file. Stats waits
-// for running calls. Counting costs reads nothing.
+// Stats implements cellstore.StatsReader. BlocksRead counts data blocks. The bytes include index
+// and filter blocks, in their size in the file. Stats waits for running calls. The counting does
+// not slow reads.
 func (t *table) Stats() cellstore.IOStats {
 	sum := t.stats()
 	for _, snap := range t.openSnapshots() {

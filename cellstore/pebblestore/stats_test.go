@@ -63,8 +63,8 @@ func TestOneSeek(t *testing.T) {
 	}
 }
 
-// A Bloom filter answers for absent rows without a read of a data block, and families that are not
-// selected are never read.
+// With a Bloom filter, a Get of an absent row reads no data block. Families that are not selected
+// are never read.
 func TestBlocksRead(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	var row cellstore.Row

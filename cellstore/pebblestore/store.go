@@ -42,11 +42,11 @@ var (
 	_ cellstore.Recoverer   = (*Store)(nil)
 )
 
-// Open opens the store in dir, creating it unless it is read-only. A second writable
-// opener, in this process or another, gets cellstore.ErrLocked. Open removes the remains of
-// interrupted loads, creations and removals of tables, which it recognises by name. A table whose
-// files are damaged or missing is left as it is, and answers cellstore.ErrCorrupt. The other tables
-// are not affected.
+// Open opens the store in dir, creating it unless it is read-only. A second writable opener, in
+// this process or another, gets cellstore.ErrLocked. Open removes the remains of interrupted loads,
+// creations and removals of tables, which it recognises by name. A table whose files are damaged or
+// missing is left as it is, and its calls return cellstore.ErrCorrupt. The other tables are not
+// affected.
 func Open(dir string, opts *Options) (*Store, error) {
 	o := opts.withDefaults()
 	s := &Store{dir: dir, opts: o, fs: o.FS, tables: map[string]*table{}}
@@ -112,7 +112,8 @@ func (s *Store) foreign() (found string, err error) {
 	return found, nil
 }
 
-// Prefixes of removable directories in tables; no name of a table begins with them.
+// These are prefixes of removable directories in the directory tables. No name of a table begins
+// with one of them.
 const (
 	newPrefix     = ".new-"     // not created yet
 	droppedPrefix = ".dropped-" // no table any more
@@ -142,8 +143,8 @@ func (s *Store) path(elem ...string) string {
 	return s.fs.PathJoin(append([]string{s.dir}, elem...)...)
 }
 
-// exists reports whether a table exists. It does as long as its directory is there, even with
-// missing files.
+// exists reports whether a table exists. A table exists as long as its directory does, even if
+// files are missing.
 func (s *Store) exists(table string) (bool, error) {
 	// The name becomes a path, so it must be a valid one.
 	probe := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: "f"}}}
@@ -246,7 +247,7 @@ func (s *Store) fillTable(dir string, stored storedTable) error {
 	if err := makeDir(s.fs, db); err != nil {
 		return err
 	}
-	// The engine begins a database in its oldest format, and with it the first log.
+	// The engine begins a database, including the first log, in its oldest format.
 	t, err := newTable(s, dir, stored)
 	if err != nil {
 		return err
@@ -381,10 +382,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// OnReadFailure sets the function that is called for every read that fails because of the files: by
-// damage, which matches cellstore.ErrCorrupt, or by an error of the disk. It is not called for
-// invalid arguments and cancelled reads. f runs within the read, in any number of goroutines at
-// once: it must not wait, nor call the store. It replaces the function set before; nil removes it.
+// OnReadFailure sets the function that is called for every read that fails because of the files:
+// because of damage, with an error that matches cellstore.ErrCorrupt, or because of an error of the
+// disk. It is not called for invalid arguments and cancelled reads. f runs within the read, in any
+// number of goroutines at once: it must not wait, nor call the store. It replaces the function set
+// before; nil removes it.
 func (s *Store) OnReadFailure(f func(error)) {
 	if f == nil {
 		s.onFailure.Store(nil)

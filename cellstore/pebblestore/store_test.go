@@ -140,7 +140,7 @@ func TestLocked(t *testing.T) {
 	must(0, must(Open(dir, nil)).Close())
 }
 
-// A lock file that cannot be made is not a store in use.
+// A lock file that cannot be made does not mean that another program has the store open.
 func TestOpenFailure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(0, os.WriteFile(file, nil, 0o644))

@@ -26,12 +26,12 @@ func TestSuiteForRaces(t *testing.T) {
 	storetest.RunForRaces(t, openBackend, capabilities)
 }
 
-// FuzzOperations looks for operations that this driver and the suite's model
-// answer differently.
+// FuzzOperations searches for operations with different results in this driver and in the suite's
+// model.
 func FuzzOperations(f *testing.F) { storetest.Fuzz(f, openBackend, capabilities) }
 
-// openBackend is a store in memory that can lose power, run out of disk and
-// rot.
+// openBackend returns a store in memory. Tests can cut its power, fill its disk and damage its
+// files.
 func openBackend(testing.TB) storetest.Backend {
 	disk := vfs.NewCrashableMem()
 	var full atomic.Pointer[error]

@@ -12,9 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A sweep removes the cells that MaxVersions and TTL hide. It looks for rows that
-// have such cells without any lock. Then it reads those rows again under their locks, and removes
-// the cells that are hidden by then.
+// A sweep removes the cells that MaxVersions and TTL hide. Without any lock it searches for rows
+// that have such cells. Then it reads those rows again under their locks, and removes the cells
+// that are hidden by then.
 
 const (
 	sweepCells = 8192 // looked at in one step
@@ -59,8 +59,8 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// sweepStep looks through cells of a family from a key on, cleans the rows
-// that need it and returns where to go on, nil at the end.
+// sweepStep looks through cells of a family from a key on, cleans the rows that need it, and
+// returns the key from which to continue, or nil at the end.
 func (t *table) sweepStep(ctx context.Context, lay *layout, fam *family, from []byte) ([]byte, error) {
 	// The gate is held for reading until the end: an alteration in between could make the removed
 	// cells visible.
@@ -152,8 +152,8 @@ func (t *table) clean(lay *layout, fam *family, rows [][]byte) (err error) {
 	return w.flush()
 }
 
-// flush commits the batch and begins another. The iterator stays valid, because
-// under the locks nothing else changes its rows.
+// flush commits the batch and begins another. The iterator stays valid, because no other writer
+// changes its rows while they are locked.
 func (w *writer) flush() error {
 	if w.b.Empty() {
 		return nil
@@ -197,8 +197,8 @@ func (w *writer) cleanRow(fam *family, row []byte) error {
 	return err
 }
 
-// removeRest removes the current cell of the walk and all older cells of its
-// column, which is w.col. It returns a walk that goes on with the next column.
+// removeRest removes the current cell of the walk and all older cells of its column, which is
+// w.col. It returns a walk that continues with the next column.
 func (w *writer) removeRest(fam *family, row []byte, c *walk) (walk, error) {
 	w.key = append(w.key[:0], c.key...)
 	w.seek = append(append(appendPrefix(w.seek[:0], fam.byte, row), w.col...), 0)

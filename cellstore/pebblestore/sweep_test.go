@@ -41,7 +41,7 @@ func async(row string, ops ...cellstore.Op) cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte(row), Ops: ops, Durability: cellstore.Async}
 }
 
-// A sweep leaves just the visible cells of each column.
+// A sweep leaves only the visible cells of each column.
 func TestSweep(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)
@@ -57,7 +57,8 @@ func TestSweep(t *testing.T) {
 				cellstore.PutAt("two", []byte("x"), ts, nil), cellstore.PutAt("min", nil, ts, nil))))
 		}
 	}
-	// One column with too many versions to be deleted cell by cell, before another column.
+	// This column has too many versions to be deleted cell by cell, and comes before another
+	// column.
 	for v := range 3 * wide {
 		must(0, tab.Apply(ctx, async("wide", cellstore.PutAt("two", []byte("a"), int64(v), nil),
 			cellstore.PutAt("two", []byte("a\x00"), int64(v%4), nil))))
@@ -88,7 +89,7 @@ func TestSweeperWakes(t *testing.T) {
 	}
 }
 
-// Writers put and delete versions beside a sweeper that never rests. Each step shows the expected
+// Writers put and delete versions while a sweeper runs without pause. Each step shows the expected
 // versions.
 func TestSweepBesideWriters(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "f", MaxVersions: 2})

@@ -31,8 +31,8 @@ type table struct {
 	// blocks counts the data blocks opened, from the files or the cache.
 	blocks atomic.Int64
 
-	// Every write holds gate for reading. An alteration and Close hold it for writing, to come
-	// between writes.
+	// Every write holds gate for reading. An alteration and Close hold it for writing, so that they
+	// run between writes.
 	gate sync.RWMutex
 	// altering is held while the stored declaration must not change. It is
 	// taken before gate.
@@ -118,7 +118,8 @@ func (t *table) engineOptions(stored storedTable, readOnly bool) *pebble.Options
 		},
 	}
 	stored.setLevels(o)
-	// Writers wait in beginWrite. In the engine they would wait for ever on a full disk.
+	// Writers wait in beginWrite instead. In the engine they would wait for ever if the disk is
+	// full.
 	o.L0StopWritesThreshold = 1 << 20
 	o.Experimental.ReadSamplingMultiplier = -1 // reads start no compactions
 	// The engine stores the values of all but the first key of a prefix in other blocks, on the
@@ -169,17 +170,17 @@ func openTable(s *Store, stored storedTable, again bool) (*table, error) {
 	return t, nil
 }
 
-// refused reports whether an error is one of writing.
+// refused reports whether an error is one from writing.
 func refused(err error) bool {
 	return errors.Is(err, errRefused) || errors.Is(noSpace(err), cellstore.ErrNoSpace)
 }
 
 // check compares the files of the table with its ledger. At the first opening it logs the bytes
-// that a crash has left beyond the ledger's.
+// that a crash has left beyond the recorded ones.
 func (t *table) check(stored storedTable, again bool) error {
 	fsys, path := t.store.fs, t.ledgerPath()
-	// The table of a newer engine is left as it is: openForWriting would take the seal from its
-	// ledger.
+	// The table of a newer engine is left as it is, because openForWriting would remove the seal
+	// from its ledger.
 	if _, err := pebble.Peek(t.dbDir(), fsys); newerEngine(err) {
 		return err
 	}
@@ -239,7 +240,7 @@ func (t *table) openForWriting(stored storedTable) error {
 		return err
 	}
 	if !counts {
-		// An existing ledger is older than the last writes of an earlier program.
+		// If there is a ledger, it is older than the last writes, which an earlier program made.
 		if err := makeLedger(fsys, t.ledgerPath(), t.dbDir()); err != nil {
 			return err
 		}
@@ -309,10 +310,11 @@ func (t *table) tellUnfinished(entries map[string]extent) {
 		"table", t.name, "log", name, "bytes", info.Size(), "acknowledged", entries[name].bytes, "dropped", dropped)
 }
 
-// checkManifest reads the engine's list of files to its end, for a table without a ledger.
-// The engine takes a damaged record for one that a crash cut short, and stops there.
-// Files, and the rows in them, would then disappear without an error. A store that its writer has
-// closed has no such record. strict is set if the writer is known to have closed it.
+// checkManifest reads the engine's list of files (its MANIFEST) to the end, for a table without a
+// ledger. The engine takes a damaged record for one that a crash cut short, and stops there. Files,
+// and the rows in them, would then disappear without an error. A store that was closed by its
+// writer has no record that a crash cut short. strict is set if the writer is known to have closed
+// the store.
 func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 	desc, err := pebble.Peek(dir, fsys)
 	if err != nil {
@@ -343,7 +345,7 @@ func checkManifest(fsys vfs.FS, dir string, strict bool) error {
 }
 
 // close waits for running calls, ends open loads, snapshots and readers, and closes the database.
-// From then on calls return why.
+// From then on calls return the error why.
 func (t *table) close(why error) error {
 	if !t.end(why) {
 		return nil

@@ -34,7 +34,7 @@ func (v *view) blockFilters(f *family) []pebble.BlockPropertyFilter {
 	if f.uncounted() {
 		upper = uint64(v.max)
 	}
-	// One more than needed, for the engine's own filter, which it appends.
+	// The capacity is one more than needed, because the engine appends its own filter.
 	filters := make([]pebble.BlockPropertyFilter, 1, 2)
 	filters[0] = sstable.NewBlockIntervalFilter(timeProperty, lower, upper, nil)
 	return filters

@@ -17,7 +17,7 @@ const (
 	syncEvery = 400 * time.Millisecond
 
 	// A sweep is due when at least this many cells, and a good part of all cells of the table, may
-	// be hidden, so that the cost of sweeping is in proportion.
+	// be hidden, so that the cost of sweeping is in proportion to its use.
 	leastGarbage    = 32 << 10
 	bytesPerGarbage = 256
 
@@ -61,8 +61,9 @@ func (t *table) awaitMerges(ctx context.Context) error {
 }
 
 // flushed records the outcome of every flush of memory to disk. While flushes fail, writes are
-// refused: they would otherwise go on until memory is full and then wait for ever. A refusing disk
-// does not make flushes fail, see disk; damage read while cells are merged does.
+// refused: otherwise they would go on until memory is full, and then wait for ever. A disk that
+// refuses writes does not make flushes fail, see disk. Damage that is found while cells are merged
+// does.
 func (u *upkeep) flushed(info pebble.FlushInfo) {
 	if info.Err == nil || info.Err.Error() == emptyFlush {
 		u.unflushed.Store(nil)
@@ -113,7 +114,7 @@ func (u *upkeep) wake() {
 	}
 }
 
-// replaced is called when the engine has replaced files, whose old ones idle readers would keep.
+// replaced is called when the engine has replaced files. Idle readers would keep the old files.
 func (t *table) replaced() {
 	_ = t.change(func() error { return nil }) // the same state, in other files
 	t.upkeep.filed.Store(true)

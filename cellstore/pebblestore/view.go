@@ -12,8 +12,8 @@ import (
 // allVersions stands for Unlimited.
 const allVersions = math.MaxInt
 
-// view is a Selection in the form reads use. It refers to the caller's slices
-// until forget.
+// view is a Selection in the form for reads. It refers to the caller's slices until forget is
+// called.
 type view struct {
 	fams     []selected // in the order of names
 	filter   cellstore.ColumnFilter
@@ -40,8 +40,8 @@ type selected struct {
 	passes   bool // the current column passes the filter
 }
 
-// compile checks a selection and fills the view from it, without allocating
-// once its slices have grown.
+// compile checks a selection and fills the view from it. It does not allocate once the slices of
+// the view are large enough.
 func (v *view) compile(t *layout, clock func() int64, sel *cellstore.Selection) error {
 	v.min, v.max, v.versions, v.now = 0, math.MaxInt64, 1, noTTL
 	v.filter = cellstore.ColumnFilter{}
@@ -103,7 +103,7 @@ func (s *selected) set(index int, whole, plain bool) {
 }
 
 // some selects the named families and columns. It first places them at the index of their family,
-// the order of names, and then closes the gaps.
+// which is the order of names, and then closes the gaps.
 func (v *view) some(t *layout, sel *cellstore.Selection) error {
 	if len(sel.Families) == 1 && len(sel.Columns) == 0 {
 		f, err := t.family(sel.Families[0])
@@ -206,8 +206,8 @@ func (s *selected) start(v *view, f *family) (qualifier []byte, inverted uint64)
 // begin starts a row.
 func (s *selected) begin() { s.next, s.admitted, s.named, s.passes = 0, 0, false, false }
 
-// want decides whether a new column is wanted. If not, target is the smallest qualifier that may be
-// wanted; more is false if there is none.
+// want decides whether a new column is wanted. If it is not, target is the smallest qualifier that
+// may be wanted, and more is false if there is none.
 func (s *selected) want(v *view, q []byte) (want bool, target []byte, more bool) {
 	for s.next < len(s.cols) && bytes.Compare(s.cols[s.next], q) < 0 {
 		s.next++
@@ -240,7 +240,8 @@ func (v *view) full(admitted int) bool {
 	return v.filter.Limit > 0 && admitted-v.filter.Offset >= v.filter.Limit
 }
 
-// admit counts the current column, which has a cell to show, and reports whether it is shown.
+// admit counts the current column, which has a visible cell, and reports whether the read shows the
+// column.
 func (s *selected) admit(v *view) bool {
 	if s.passes {
 		s.admitted++

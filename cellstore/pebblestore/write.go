@@ -15,8 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// maxBatch bounds the bytes committed in one step. The engine's own bound is 4 GiB, and it ends the
-// process when that is passed.
+// maxBatch bounds the bytes committed in one step. The engine's own bound is 4 GiB, and the engine
+// ends the process if a batch exceeds it.
 const maxBatch = 1 << 30
 
 // rowLocks make read-modify-write serial for each row. Rows share locks by
@@ -29,7 +29,8 @@ const lockCount = 256
 
 var lockSeed = maphash.MakeSeed()
 
-// lockSet is a set of row locks. They are taken in order, so that no two calls wait for each other.
+// lockSet is a set of row locks. The locks are taken in order, so that no two calls wait for each
+// other.
 type lockSet [lockCount / 64]uint64
 
 func (s *lockSet) add(row []byte) {
@@ -138,8 +139,8 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	if w.b.Empty() {
 		unlock()
 		if d == cellstore.Sync {
-			// This call changes nothing. Earlier commits on the same rows must still be
-			// made durable.
+			// This call changes nothing. Earlier commits to the same rows must still be made
+			// durable.
 			return unknown(t.syncLog())
 		}
 		return t.disk.failure()
@@ -158,7 +159,8 @@ func (w *writer) commit(d cellstore.Durability, unlock func()) error {
 	return unknown(cmp.Or(t.disk.failure(), err))
 }
 
-// unknown marks the error of a commit. The log may hold it or not.
+// unknown marks the error of a commit as ErrUnknownOutcome, because the log may have the commit or
+// not.
 func unknown(err error) error {
 	if err == nil {
 		return nil
@@ -223,7 +225,7 @@ func (w *writer) placeKey(key []byte) (walk, error) {
 
 var readOptions = pebble.IterOptions{UseL6Filters: true}
 
-// walk steps over the stored cells of one family's row, hidden ones included.
+// walk goes through the stored cells of one family's row, including hidden ones.
 type walk struct {
 	it  *pebble.Iterator
 	key []byte // nil at the end

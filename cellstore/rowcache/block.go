@@ -10,10 +10,10 @@ import (
 )
 
 // block is an interval of keys, from ≤ key < upto, with all rows in it that the view's selection
-// shows. Only its place in the cache ever changes.
+// shows. Only its place in the cache changes.
 //
 // Its rows lie in three slices without pointers, so that the garbage collector does not scan them:
-// a cache of millions of rows is a few objects per block.
+// a cache of millions of rows has only a few objects per block.
 type block struct {
 	from []byte
 	upto []byte // empty is the end of the table
@@ -51,8 +51,7 @@ func (b *block) key(i int) []byte {
 	return b.mem[r.mem : r.mem+r.key]
 }
 
-// seek returns the index of the first row at or after key, and whether it is
-// that key's.
+// seek returns the index of the first row at or after key, and whether that row has the key.
 func (b *block) seek(key []byte) (int, bool) {
 	low, high := 0, b.len()
 	for low < high {
@@ -135,7 +134,7 @@ func (w *builder) add(row *cellstore.Row) bool {
 // block returns the added rows as a block of an interval, and empties the builder. The block keeps
 // from and upto.
 func (w *builder) block(from, upto []byte) *block {
-	// Copy the slices: those of w may be twice as large as needed.
+	// Copy the slices, because those of w may be twice as large as needed.
 	b := &block{from: from, upto: upto, view: w.view, cell: slices.Clone(w.cell), mem: slices.Clone(w.mem)}
 	b.rows = slices.Clone(append(w.rows, rowAt{mem: uint32(len(w.mem)), cell: uint32(len(w.cell))}))
 	b.place = sieve.Entry[*block]{

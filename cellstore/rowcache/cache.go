@@ -47,7 +47,7 @@ func NewCache(bytes int64) *Cache {
 	return c
 }
 
-// Stats are counts since the cache was made, and its size now.
+// Stats are counts since the cache was made, and its present size.
 type Stats struct {
 	Hits    int64 // reads of a row, or of its absence, answered from memory
 	Misses  int64 // calls of the store

@@ -108,7 +108,7 @@ func TestAgainstStore(t *testing.T) {
 	})
 }
 
-// noSnapshots is a store whose scans show no single moment.
+// noSnapshots is a store whose scans do not show a single moment.
 type noSnapshots struct{ cellstore.Store }
 
 func (s noSnapshots) Capabilities() cellstore.Capabilities {
@@ -151,8 +151,8 @@ func sameAll(t *rapid.T, call string, a, b iter.Seq2[*cellstore.Row, error], tak
 	}
 }
 
-// TestConcurrent reads with many goroutines through a cache that is too small. Beside them run a
-// writer of another table and one of a row that readers only look at.
+// TestConcurrent reads with many goroutines through a cache that is too small. At the same time
+// there is a writer of another table, and a writer of a row that readers only look at.
 func TestConcurrent(t *testing.T) {
 	const rows = 500
 	r := newRemote(t, rows, 100)

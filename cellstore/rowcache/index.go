@@ -11,8 +11,8 @@ import (
 const chunkBlocks = 128
 
 // index is a set of disjoint blocks in order. Readers take no lock: they may see an earlier state
-// of the set, whose blocks are still correct. Writers hold the view's lock and change a copy of the
-// chunk.
+// of the set, but its blocks are still correct. Writers hold the view's lock and change a copy of
+// the chunk.
 type index struct{ top atomic.Pointer[[]*chunk] }
 
 // chunk holds the blocks that begin at or after low and before the low of the next chunk.
@@ -61,7 +61,7 @@ func (x *index) floor(key []byte) *block {
 	return nil
 }
 
-// at returns the block whose interval key is in.
+// at returns the block whose interval contains key.
 func (x *index) at(key []byte) *block {
 	if b := x.floor(key); b != nil && b.holds(key) {
 		return b
@@ -97,7 +97,7 @@ func (x *index) insert(b *block) {
 		top[i].blocks.Store(&blocks)
 		return
 	}
-	// Keys often come in order; the half that grows need not be copied again.
+	// Keys often come in order, so the half that grows is not copied again.
 	m := len(blocks) / 2
 	halves := []*chunk{newChunk(top[i].low, slices.Clone(blocks[:m])), newChunk(blocks[m].from, slices.Clone(blocks[m:]))}
 	top = slices.Replace(slices.Clone(top), i, i+1, halves...)

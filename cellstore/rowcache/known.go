@@ -16,8 +16,8 @@ const (
 	maxSelection = 4 << 10
 )
 
-// known is the cached part of one state of a table: a view for each selection. A change of the
-// table ends it.
+// known is the cached part of one state of a table: a view for each selection. It ends with a
+// change of the table.
 type known struct {
 	bypass bool // nothing is cached: reads go to the store
 
@@ -31,7 +31,7 @@ type known struct {
 	dead bool
 }
 
-// bypassing stands for a table that is being changed, or has a TTL.
+// bypassing is the state of a table that is being changed, or that has a TTL.
 var bypassing = &known{bypass: true}
 
 func newKnown(c *Cache, v cellstore.Validator) *known {

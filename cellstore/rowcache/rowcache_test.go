@@ -109,7 +109,7 @@ func TestCalls(t *testing.T) {
 	costs(t, r, 1, "a multi-get", many)
 }
 
-// TestBlobs: large rows are read one by one, in every kind of read.
+// TestBlobs: every kind of read reads large rows one by one.
 func TestBlobs(t *testing.T) {
 	r := newRemote(t, 50, 100<<10)
 	tab, c := open(t, r, 64<<20)
@@ -147,7 +147,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestViewsBounded: arbitrary selections of callers do not accumulate.
+// TestViewsBounded: callers that pass a different Selection each time do not make the cache grow
+// without bound.
 func TestViewsBounded(t *testing.T) {
 	r := newRemote(t, 10, 10)
 	tab, c := open(t, r, 1<<20)
@@ -189,8 +190,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestJoined: many callers of the same read cost one call, and one that gives up does not fail the
-// others.
+// TestJoined: many callers of the same read cost one call, and a caller that gives up does not
+// affect the others.
 func TestJoined(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -270,7 +271,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// TestWriteDuringRead: a read that began before a write leaves nothing behind.
+// TestWriteDuringRead: a read that began before a write leaves nothing in the cache.
 func TestWriteDuringRead(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, c := open(t, r, 1<<20)

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// maxPieces bounds the blocks that one scan is answered from. A call of the
-	// store adds little to a longer scan.
+	// maxPieces bounds the number of blocks from which one scan is answered. For a longer scan a
+	// call of the store costs little in comparison.
 	maxPieces = 1024
-	// maxScanBytes and maxScanRows bound what a scan leaves in the cache. A scan
-	// that reads more leaves nothing.
+	// maxScanBytes and maxScanRows bound the rows that a scan leaves in the cache. A scan that
+	// reads more leaves nothing.
 	maxScanBytes = 512 << 10
 	maxScanRows  = 2048
-	// scanBlockBytes is the size of the blocks that it leaves.
+	// scanBlockBytes is the size of the blocks that a scan leaves in the cache.
 	scanBlockBytes = 32 << 10
 )
 
@@ -26,7 +26,7 @@ func (t *table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellst
 	return func(yield func(*cellstore.Row, error) bool) { t.Each(ctx, &scan, yield) }
 }
 
-// Each is Scan as cellstore.Each asks for it.
+// Each implements cellstore.Each.
 func (t *table) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cellstore.Row, error) bool) {
 	v := t.view(ctx, &scan.Selection)
 	if v == nil || scan.Limit < 0 || scan.Reverse {
@@ -59,8 +59,8 @@ type scanning struct {
 	row   cellstore.Row
 }
 
-// run yields the rows of some ranges, all from memory or all from the store. It
-// is false when the scan is over.
+// run yields the rows of some ranges, all from memory or all from the store. It returns false when
+// the scan is over.
 func (w *scanning) run(ranges []cellstore.Range) bool {
 	var buf [16]piece
 	if pieces, ok := w.find(buf[:0], ranges); ok {
@@ -179,7 +179,7 @@ func (w *scanning) findIn(out []piece, n int, r cellstore.Range) ([]piece, int, 
 	return out, n, false
 }
 
-// recorder keeps what a scan of one range reads, if it is not too much.
+// recorder collects the rows that a scan of one range reads, if they are not too many.
 type recorder struct {
 	v    *view
 	off  bool

@@ -10,17 +10,16 @@ import (
 
 // Options say how a store is cached.
 type Options struct {
-	// Cache keeps the rows. Give several stores the same one to have them
-	// share its memory. Nil is 64 MiB of the store's own.
+	// Cache is the memory for the rows. Several stores with the same Cache share its memory. If it
+	// is nil, the store has its own cache of 64 MiB.
 	Cache *Cache
 }
 
 // defaultBytes is the size of the cache of a store that was given none.
 const defaultBytes = 64 << 20
 
-// New returns a store that answers from memory what it has read before; see the
-// package documentation. Closing it closes the store behind and frees what the
-// cache has of it. Capabilities and limits are those of the store behind.
+// New returns a store that answers repeated reads of s from memory; see the package documentation.
+// Close also closes s, and frees its rows in the cache. Capabilities and limits are those of s.
 func New(s cellstore.Store, o Options) cellstore.Store {
 	if o.Cache == nil {
 		o.Cache = NewCache(defaultBytes)
@@ -38,7 +37,7 @@ type store struct {
 	tables map[string]*shared
 }
 
-// shared is what the handles of a table have in common.
+// shared is the common state of all handles of a table.
 type shared struct {
 	known atomic.Pointer[known]
 	fresh func() *known
@@ -85,7 +84,7 @@ func (s *store) Table(ctx context.Context, name string) (cellstore.Table, error)
 	return &table{Table: inner, s: s, name: name, shared: sh}, nil
 }
 
-// change is shared.change for a table that may not have been opened.
+// change does the same as shared.change, for a table that has perhaps not been opened.
 func (s *store) change(name string) (sh *shared, done func()) {
 	s.mu.Lock()
 	sh = s.tables[name]

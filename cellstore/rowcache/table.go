@@ -16,8 +16,8 @@ type table struct {
 	shared *shared
 }
 
-// look returns the cached part of the table, or nil if every read must go to the store. The store
-// then also returns the errors of calls that cannot succeed.
+// look returns the cached part of the table, or nil if every read must go to the store. In that
+// case the store also returns the errors of calls that cannot succeed.
 func (t *table) look(ctx context.Context) *known {
 	if t.s.closed.Load() || ctx.Err() != nil {
 		return nil
@@ -85,7 +85,7 @@ func (t *table) Next(ctx context.Context, from, to []byte, sel *cellstore.Select
 	return ok, nil
 }
 
-// fetchNext reads from the store what memory lacks.
+// fetchNext reads the row from the store if the cache does not have it.
 func (t *table) fetchNext(ctx context.Context, v *view, at, to []byte, row *cellstore.Row) (bool, error) {
 	row.Reset()
 	b, err := v.ask(ctx, askNext, at, to, v.readNext(t.Table))
@@ -132,7 +132,7 @@ func (t *table) NextEach(ctx context.Context, from, to []byte, families []string
 	return nil
 }
 
-// fetchEach reads the missing families from the store. It is a function of its own because its
+// fetchEach reads the missing families from the store. It is a separate function because its
 // closure would allocate in NextEach.
 func (t *table) fetchEach(ctx context.Context, k *known, from, to []byte, families []string, rows []cellstore.Row, missing []int) error {
 	return cellstore.Concurrently(ctx, len(missing), func(ctx context.Context, i int) error {

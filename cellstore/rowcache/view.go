@@ -115,7 +115,7 @@ func (v *view) put(b *block) (kept *block, covered []*block) {
 	return b, covered
 }
 
-// endsBy reports whether one end of an interval is not beyond another.
+// endsBy reports whether the end upto of an interval is not beyond the end other.
 func endsBy(upto, other []byte) bool {
 	return len(other) == 0 || len(upto) > 0 && bytes.Compare(upto, other) <= 0
 }
@@ -136,15 +136,16 @@ type flight struct {
 	err   error
 }
 
-// ask reads from the store, once for all concurrent callers of the same question. read runs on
-// another goroutine, which may outlive the caller, so it must not use the caller's memory.
+// ask reads from the store, once for all concurrent callers of the same read. read runs on another
+// goroutine, which may outlive the caller, so it must not use the caller's memory.
 func (v *view) ask(ctx context.Context, kind byte, from, to []byte, read func(context.Context, *question) (*block, error)) (*block, error) {
 	v.mu.Lock()
 	f := v.flights[question{kind, string(from), string(to)}]
 	if f == nil {
 		q := question{kind, string(from), string(to)}
 		f = &flight{done: make(chan struct{})}
-		// Without the caller's cancellation and deadline: others may join.
+		// This context is without the caller's cancellation and deadline, because other callers may
+		// join.
 		var own context.Context
 		own, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		v.flights[q] = f
@@ -197,9 +198,9 @@ type rowSize struct {
 	mean, peak atomic.Int64
 }
 
-// rows returns the number of rows to read for a read of one: one until the size of rows is known,
-// and few if any rows are large. A tile of half a megabyte must not be read only because it lies
-// beside another.
+// rows returns the number of rows to read when one row is requested. It is one until the size of
+// rows is known, and low if any rows are large. A tile of half a megabyte must not be read just
+// because it comes after another tile.
 func (s *rowSize) rows() int {
 	mean := s.mean.Load()
 	if s.alone || mean == 0 {

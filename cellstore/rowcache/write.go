@@ -7,7 +7,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// Writes go to the store. They empty the cache of the table.
+// Writes go to the store. They also empty the cache of the table.
 
 // write runs a write. If its outcome is unknown, it may be applied later, after the old rows have
 // been read again. After such a write, nothing of the table is cached any more.

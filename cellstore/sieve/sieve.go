@@ -1,6 +1,6 @@
-// Package sieve decides which entry of a cache makes room for another: the oldest that was not used
-// since the hand last passed it. A use only sets a flag, so concurrent hits need no exclusive lock.
-// Entries that were read once are evicted before those in use.
+// Package sieve decides which entry of a cache makes room for another: the oldest entry that was
+// not used since the hand last passed it. A use only sets a flag, so concurrent hits need no
+// exclusive lock. Entries that were read once are evicted before those in use.
 //
 // The policy is SIEVE, of Zhang and others, "SIEVE is Simpler than LRU" (NSDI 2024).
 package sieve
@@ -17,7 +17,7 @@ type Entry[T any] struct {
 	newer, older *Entry[T]
 }
 
-// Use notes that the entry was used. Any number of goroutines may call it at any time.
+// Use records that the entry was used. Any number of goroutines may call it at any time.
 func (e *Entry[T]) Use() {
 	if !e.used.Load() { // usually it is set, and a read does not disturb other processors
 		e.used.Store(true)
@@ -79,9 +79,9 @@ func (l *List[T]) Remove(e *Entry[T]) {
 	l.count--
 }
 
-// Evict removes and returns the entry that is to make room, or nil if the list is empty. The hand
-// goes from the oldest entry towards the newest. It spares entries used since it last passed, and
-// clears their mark of use.
+// Evict removes and returns the entry that makes room, or nil if the list is empty. The hand goes
+// from the oldest entry towards the newest. It skips entries that were used since it last passed
+// them, and clears their flag of use.
 func (l *List[T]) Evict() *Entry[T] {
 	if l.oldest == nil {
 		return nil

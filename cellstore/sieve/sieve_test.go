@@ -47,8 +47,8 @@ func TestListAgainstSlice(t *testing.T) {
 			case op < 2:
 				entries[id] = &Entry[int]{Value: id, Size: int64(id % 7)}
 				l.Add(entries[id])
-				// A hand that has passed the newest begins again at the oldest, even if entries are
-				// added.
+				// A hand that has passed the newest entry begins again at the oldest, even if
+				// entries are added.
 				if want.hand == len(want.ids) {
 					want.hand = 0
 				}

@@ -36,8 +36,8 @@ var atomicRules = []rule{
 	{id: "A7", name: "readers see all of a mutation or nothing", run: testAtomicRows},
 }
 
-// testMixed: a backend without the capabilities refuses such mutations rather
-// than apply them in parts.
+// testMixed: a backend without the capabilities refuses such mutations instead of applying them in
+// parts.
 func testMixed(e *env) {
 	e.must("create t f")
 	mixed := mutate("r", cellstore.PutAt("f", []byte("a"), 1, []byte("x")), cellstore.DeleteColumn("f", []byte("b"), 1))
@@ -121,8 +121,8 @@ func testConcurrentAppends(e *env) {
 	}
 }
 
-// testAtomicRows: writers set two columns of two families to the same value,
-// or delete both; no reader finds them different.
+// testAtomicRows: writers set two columns of two families to the same value, or delete both; no
+// reader finds a difference between them.
 func testAtomicRows(e *env) {
 	e.must("create t f{versions=3} g{versions=3}")
 	t := e.table("t")

@@ -55,7 +55,7 @@ func testBatchErrors(e *env) {
 	e.prints("get t c", "none", "after a cancelled mutation")
 }
 
-// testAtomicBatch writes two rows together; no scan finds them different.
+// testAtomicBatch writes two rows together. No scan finds a difference between them.
 func testAtomicBatch(e *env) {
 	e.must("create t f g")
 	t := e.table("t")

@@ -7,8 +7,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// checkRules test A8. The columns that are checked hold no empty values: HBase
-// reads those as absent, and callers avoid them.
+// checkRules test A8. The columns that are checked hold no empty values: HBase treats empty values
+// as absent, and callers avoid them.
 var checkRules = []rule{
 	{id: "A8", name: "an unknown operator", run: func(e *env) {
 		e.must("create t f")
@@ -49,8 +49,8 @@ func testLock(e *env) {
 	}
 }
 
-// testCompareAndSet counts by optimistic updates, beside real increments of
-// another column of the row.
+// testCompareAndSet counts by optimistic updates, while another column of the row is really
+// incremented.
 func testCompareAndSet(e *env) {
 	e.must("create t f{versions=2}")
 	e.must("put t r f:n@0=0")

@@ -17,8 +17,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// A defect is a store that breaks a rule, as drivers have done or nearly done,
-// with the test that must notice. It changes what it is given.
+// A defect is a store that breaks a rule, as drivers have done or nearly done, with the test that
+// must notice that. The function changes the store that it receives.
 type defect struct {
 	name  string
 	test  string // "/"-separated expressions, as for go test -run
@@ -26,7 +26,7 @@ type defect struct {
 	table func(*badTable)
 }
 
-// badStore and badTable are the model but for the functions that are set.
+// badStore and badTable are the model, except for the functions that are set.
 type badStore struct {
 	*Model
 	create  func(cellstore.Schema) cellstore.Schema
@@ -208,7 +208,7 @@ var defects = []defect{
 			return schema
 		}
 	}},
-	// Only the random scripts ask for this much at once.
+	// Only the random scripts combine so many options.
 	{name: "an offset is forgotten beside a time range", test: "K2", table: func(t *badTable) {
 		t.sel = func(s cellstore.Selection) cellstore.Selection {
 			if _, _, timed := s.Time.Bounds(); timed {
@@ -319,11 +319,12 @@ func (t *badTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cel
 	return t.scan(ctx, scan)
 }
 
-// defectVariable names the defect to a process that is to find it.
+// defectVariable is the environment variable with the name of the defect for the process that has
+// to find it.
 const defectVariable = "STORETEST_DEFECT"
 
-// TestDefects: the suite fails stores that are wrong. Each runs in a process of
-// its own, where failing is what is wanted.
+// TestDefects: the suite fails for stores with defects. Each runs in a process of its own, in which
+// the tests have to fail.
 func TestDefects(t *testing.T) {
 	if name := os.Getenv(defectVariable); name != "" {
 		i := slices.IndexFunc(defects, func(d defect) bool { return d.name == name })

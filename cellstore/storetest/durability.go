@@ -38,8 +38,8 @@ scan t notime
 	}},
 }
 
-// testAsyncSuffix writes numbers to a few rows, then crashes: each row holds
-// 1 to k for some k, in both families.
+// testAsyncSuffix writes numbers to a few rows, and then crashes. Each row has the numbers 1 to k
+// for some k, in both families.
 func testAsyncSuffix(e *env) {
 	e.must("create t f{versions=all} g{versions=all}")
 	t := e.table("t")
@@ -72,8 +72,8 @@ func testAsyncSuffix(e *env) {
 	}
 }
 
-// testCrashBesideWriters crashes under load. What was acknowledged before is
-// there, and counters that are incremented together agree.
+// testCrashBesideWriters crashes under load. Writes that were acknowledged before are there, and
+// counters that are incremented together agree.
 func testCrashBesideWriters(e *env) {
 	e.must("create t f g")
 	for range 3 {
@@ -146,9 +146,9 @@ func testFullDisk(e *env) {
 	}
 }
 
-// testRefusedWrite: a write that the disk refuses has no effect, or is a batch of
-// unknown outcomes. A store that recovers tables does so without being opened again,
-// and then always shows the same.
+// testRefusedWrite: a write that the disk refuses has no effect, or is a batch with unknown
+// outcomes. A store that can recover tables does so without being opened again, and then always
+// shows the same data.
 func testRefusedWrite(e *env) {
 	e.must("create t f g")
 	e.must("put t r f:q@1=before g:q@1=before")
@@ -280,7 +280,7 @@ func testBulkCrash(e *env) {
 	e.ok(err)
 	e.ok(open.Add([]byte("c"), cellstore.Cell{Family: "f", Timestamp: 2}))
 	e.ok(e.crash())
-	// The commit of the load came after the async put of its row: B1.
+	// The load was committed after the async put of its row (rule B1).
 	e.script(`
 scan t
   a f:p@2=2 f:q@1=1

@@ -28,7 +28,7 @@ func (e *env) ask(line string) string {
 	return got
 }
 
-// prints runs a line of a script that has to print something. when may say after what.
+// prints runs a line of a script and compares the output. when may say after which event.
 func (e *env) prints(line, want string, when ...string) {
 	e.Helper()
 	if got := e.ask(line); got != want {
@@ -36,7 +36,7 @@ func (e *env) prints(line, want string, when ...string) {
 	}
 }
 
-// together runs a function in so many goroutines, and returns when all have.
+// together runs a function in n goroutines, and returns when all of them have returned.
 func together(n int, run func(w int)) {
 	var wg sync.WaitGroup
 	for w := range n {
@@ -63,7 +63,8 @@ func (e *env) ok(err error) {
 	}
 }
 
-// wantErr checks the error of a call, and that it says what was called where that is promised.
+// wantErr checks the error of a call. If the backend promises it, it also checks that the error
+// names the call.
 func (e *env) wantErr(call string, got, want error) {
 	e.Helper()
 	var where *cellstore.Error
@@ -125,7 +126,7 @@ func mutate(row string, ops ...cellstore.Op) cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte(row), Ops: ops}
 }
 
-// scribble overwrites bytes, to see that nobody kept them.
+// scribble overwrites bytes, to show that no call has kept them.
 func scribble(all ...[]byte) {
 	for _, b := range all {
 		for i := range b {

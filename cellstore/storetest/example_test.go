@@ -8,21 +8,16 @@ import (
 	"quadrille/cellstore/storetest"
 )
 
-// How the author of a driver has it judged; pebblestore stands for the driver.
-// The two functions at the end belong into its tests, declared as
-//
-//	func TestConformance(t *testing.T) { storetest.Run(t, open, capabilities) }
-//	func FuzzOperations(f *testing.F)  { storetest.Fuzz(f, open, capabilities) }
-//
-// This example is compiled and not run: only go test makes a *testing.T.
+// This example shows how the author of a driver has it tested; pebblestore is the driver here. The
+// two functions at the end belong into its tests, declared as
 func Example() {
-	// What the driver promises. Rules that need more are skipped.
+	// These are the promises of the driver. Rules that need more are skipped.
 	capabilities := cellstore.Capabilities{
 		SnapshotScan: true, MixedMutation: true, CellTimestamps: true, CounterTimestamps: true,
 		AtomicBatch: true, Bulk: true, Snapshot: true, Checkpoint: true,
 	}
-	// A place for one store, which the suite opens, closes and opens again. It
-	// asks for many places, so each must be empty and clean up by itself.
+	// This returns a place for one store, which the suite opens, closes and opens again. The suite
+	// calls it many times, so each place must be empty, and must be cleaned up by itself.
 	open := func(t testing.TB) storetest.Backend {
 		dir, copies := t.TempDir(), t.TempDir()
 		return storetest.Backend{
@@ -35,8 +30,8 @@ func Example() {
 			OpenCheckpoint: func(dir string, o storetest.OpenOptions) (cellstore.Store, error) {
 				return pebblestore.Open(dir, &pebblestore.Options{Clock: cellstore.ClockOf(o.Clock)})
 			},
-			// Without Crash, FailWrites and Corrupt the tests that need them
-			// are skipped, and Run lists them.
+			// Without Crash, FailWrites and Corrupt, the tests that need these hooks are skipped,
+			// and Run lists the skipped tests.
 		}
 	}
 	_ = []testing.InternalTest{{Name: "TestConformance", F: func(t *testing.T) {

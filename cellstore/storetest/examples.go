@@ -6,15 +6,15 @@ import (
 	"quadrille/cellstore"
 )
 
-// exampleRules are what the scripts of worked examples cannot show.
+// exampleRules are the tests of worked examples that scripts cannot express.
 var exampleRules = []rule{
 	{id: "W10", name: "racing creators", run: testRacingCreators},
 	{id: "W14", name: "a miss reads no data block", needs: []need{counters}, run: testMissReadsNothing},
 }
 
-// testRacingCreators: many create the id of one name at once. Each takes a
-// number of its own, writes the way back first, and then one of them wins; a
-// crash at any moment leaves only waste (A10).
+// testRacingCreators: many goroutines create the id of the same name at once. Each takes a number
+// of its own and first writes the row from the number to the name. Then one of them wins; a crash
+// at any moment leaves only waste (A10).
 func testRacingCreators(e *env) {
 	e.must("create uid id name")
 	t := e.table("uid")
@@ -63,8 +63,7 @@ func testRacingCreators(e *env) {
 	}
 }
 
-// testMissReadsNothing asks for prefixes that do not exist but lie between
-// existing ones.
+// testMissReadsNothing reads prefixes that do not exist but lie between existing ones.
 func testMissReadsNothing(e *env) {
 	e.must("create title_autocomp j{bloom=row,block=4096}")
 	const rows, asked = 2000, 1000

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// generator makes up lines of scripts. Of the store it knows only the tables
-// and the time, which it needs to make most lines meaningful.
+// generator makes random lines of scripts. It knows only the tables and the time of the store,
+// which it needs in order to make most lines meaningful.
 type generator struct {
 	// pick chooses one of n: from a seeded source or the bytes of a fuzzer.
 	pick     func(n int) int
@@ -50,8 +50,8 @@ func newGenerator(pick func(int) int, caps cellstore.Capabilities, b *Backend) *
 	return g
 }
 
-// someBytes are few letters from both ends of the alphabet, so that keys are
-// often equal and often prefixes of each other.
+// someBytes returns a few letters from both ends of the alphabet, so that keys are often equal, or
+// prefixes of each other.
 func (g *generator) someBytes(min, max int) []byte {
 	b := make([]byte, min+g.pick(max-min+1))
 	for i := range b {
@@ -81,7 +81,7 @@ func (g *generator) end() string {
 	return g.oneOf(g.rows)
 }
 
-// to returns the end of a search for one row, seldom other than "".
+// to returns the end of a search for one row. It is mostly "".
 func (g *generator) to() string {
 	if g.chance(3) {
 		return " to=" + g.end()
@@ -173,8 +173,8 @@ func (t *genTable) spec() string {
 	return spec
 }
 
-// alter adds or drops a family or makes its options tighter. It never makes them
-// looser: what that brings back is left open (S5).
+// alter adds or drops a family or makes its options tighter. It never makes them looser, because it
+// is undefined which cells that brings back (S5).
 func (g *generator) alter(t *genTable) string {
 	g.snaps = nil // snapshots do not outlive the change
 	f := &t.families[g.pick(len(t.families))]
@@ -245,8 +245,8 @@ func (g *generator) op(t *genTable) string {
 	return fmt.Sprintf("%s:%s%s=%s", f, q, at, v)
 }
 
-// check guards by a column that only check writes to: a backend may read a column
-// with an empty value as absent.
+// check returns a condition on a column that only check writes. A backend may treat a column with
+// an empty value as absent.
 func (g *generator) check(t *genTable) string {
 	f := g.family(t)
 	operator := []string{"absent", "present", "= b", "!= b", "< b", "<= b", "> b", ">= b"}[g.pick(8)]
@@ -291,7 +291,7 @@ func unquote(word string) string {
 	return string(p.bytes())
 }
 
-// selection makes up the options of a read.
+// selection returns random options of a read.
 func (g *generator) selection(t *genTable) string {
 	if g.chance(3) {
 		return ""
@@ -392,7 +392,7 @@ func (g *generator) read(t *genTable) string {
 	return line
 }
 
-// line makes up the next line.
+// line returns the next random line.
 func (g *generator) line() string {
 	t := g.table()
 	switch n := g.pick(100); {

@@ -57,8 +57,7 @@ func (e *env) wantLimit(call string, err error, what string, got, most int) {
 	}
 }
 
-// tryAll calls everything that takes a row and a column, and passes the
-// errors on.
+// tryAll calls every method that takes a row and a column, and passes the errors to report.
 func (e *env) tryAll(row, qualifier []byte, report func(call string, err error)) {
 	e.Helper()
 	t := e.table("t")
@@ -101,7 +100,7 @@ func testRowLimit(e *env) {
 	e.tryAll([]byte{}, nil, func(call string, err error) { e.wantErr(call, err, cellstore.ErrEmptyRow) })
 	e.prints("scan t", "none", "after refused calls")
 
-	// The longest row, with the longest qualifier, beside its neighbours.
+	// This is the longest row, with the longest qualifier, and its neighbours.
 	t := e.table("t")
 	row, q := long[:limits.Row], bytes.Repeat([]byte{0xFF}, limits.Qualifier)
 	e.ok(t.Apply(e.ctx, mutate(string(row), cellstore.PutAt("f", q, 5, []byte("x")), cellstore.PutAt("g", nil, 5, []byte("y"))),
@@ -146,7 +145,7 @@ func testValueLimit(e *env) {
 		l, err := t.Bulk(e.ctx)
 		e.ok(err)
 		e.wantLimit("Add", l.Add([]byte("r"), cellstore.Cell{Family: "f", Value: long}), "value", most+1, most)
-		// What is refused for itself does not end the load.
+		// A cell that is refused because of its content does not end the load.
 		e.must("create loaded f")
 		e.ok(l.Abort())
 		l, err = e.table("loaded").Bulk(e.ctx)
@@ -265,7 +264,7 @@ func testReadsKeepNothing(e *env) {
 	if string(from)+string(to)+string(key)+string(q)+string(p) != "000300060004qq" {
 		e.Errorf("reads changed their input: %q %q %q %q %q", from, to, key, q, p)
 	}
-	// The iterators were asked before, and read afterwards.
+	// The iterators were created before the inputs are overwritten, and are read afterwards.
 	scribble(from, to, key, q, p)
 	sel.Families[0], sel.Columns[0].Family, ranges[0], keys[0] = "x", "x", cellstore.Range{}, nil
 	if got := fmt.Sprint(e.keys(scan), e.keys(multi)); got != "[0003 0004 0005] [0004]" {
@@ -304,7 +303,7 @@ func testReturnedBytes(e *env) {
 		e.prints("scan t", want, "after writes into returned rows")
 		e.must("compact t")
 	}
-	// A Row holds what one read found until it is used for another.
+	// A Row keeps the result of one read until it is used for another.
 	var first, second cellstore.Row
 	_, err := t.Get(e.ctx, []byte("0001"), nil, &first)
 	e.ok(err)

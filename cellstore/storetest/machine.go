@@ -52,7 +52,7 @@ func (m *machine) open(o OpenOptions) error {
 	return nil
 }
 
-// close ends what is open, also after a failure.
+// close closes everything that is open, even after a failure.
 func (m *machine) close() error {
 	var errs []error
 	for _, s := range m.snaps {
@@ -72,7 +72,7 @@ func (m *machine) reopenAs(o OpenOptions) error {
 	return m.open(o)
 }
 
-// crash ends the store as a loss of power would and opens what survived.
+// crash ends the store as a loss of power would, and opens the surviving data.
 func (m *machine) crash() error {
 	if err := m.b.Crash(m.store); err != nil {
 		return err
@@ -93,9 +93,8 @@ func (m *machine) table(ctx context.Context, name string) (cellstore.Table, erro
 	return t, nil
 }
 
-// exec executes a line and returns what it prints: what a read finds, "ok" after
-// other commands, or the name of the store's error. Its own error says that the
-// line makes no sense.
+// exec executes a line and returns its output: the result of a read, "ok" after other commands, or
+// the name of the store's error. Its own error says that the line makes no sense.
 func (m *machine) exec(line string) (out string, err error) {
 	p := &parser{s: line, clock: m.clock}
 	defer func() {
@@ -125,7 +124,7 @@ func (m *machine) exec(line string) (out string, err error) {
 	return out, nil
 }
 
-// command is a verb of scripts. One that neither reads nor writes rows counts as a write.
+// command is a verb of scripts. A command that neither reads nor writes rows counts as a write.
 type command struct {
 	run   execution
 	reads reading
@@ -133,7 +132,7 @@ type command struct {
 
 type execution = func(m *machine, ctx context.Context, p *parser) (string, error)
 
-// reading says whether a command reads rows, so that what was written before matters.
+// reading says whether a command reads rows, so that its output depends on earlier writes.
 type reading int
 
 const (
@@ -218,8 +217,8 @@ var commands = map[string]command{
 	}},
 }
 
-// onTable is a command on the table that comes next. Without it the rest of the line is
-// passed over.
+// onTable is a command on the table that the next word names. If the table does not exist, the rest
+// of the line is skipped.
 func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (string, error)) execution {
 	return func(m *machine, ctx context.Context, p *parser) (string, error) {
 		t, err := m.table(ctx, p.name())
@@ -231,7 +230,7 @@ func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (stri
 	}
 }
 
-// onReader is a command on the table that comes next, or on the snapshot @name.
+// onReader is a command on the table that the next word names, or on the snapshot @name.
 func onReader(run func(*machine, context.Context, cellstore.Reader, *parser) (string, error)) execution {
 	return func(m *machine, ctx context.Context, p *parser) (string, error) {
 		if p.more() && p.accept("@") {
@@ -276,7 +275,7 @@ func (m *machine) whole(mutation cellstore.Mutation) []cellstore.Mutation {
 	return split
 }
 
-// batch applies ROW OP … ; ROW OP …, and a put is one of a single row.
+// batch applies ROW OP … ; ROW OP …. A put is a batch of a single row.
 func (m *machine) batch(ctx context.Context, t cellstore.Table, p *parser) (string, error) {
 	mutations := m.whole(p.mutation(p.row()))
 	for p.accept(";") {
@@ -369,7 +368,7 @@ var errorNames = []struct {
 	{errors.ErrUnsupported, "ErrUnsupported"}, {context.Canceled, "Canceled"},
 }
 
-// errorName is how an error is printed: for a batch, index by index.
+// errorName returns the printed form of an error: for a batch, index by index.
 func errorName(err error) string {
 	var batch *cellstore.BatchError
 	if errors.As(err, &batch) {

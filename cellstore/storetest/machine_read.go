@@ -31,7 +31,7 @@ func (m *machine) prev(ctx context.Context, r cellstore.Reader, p *parser) (stri
 	return m.answer(found, err, &o)
 }
 
-// selection returns nil for a read without options, so that nil is tried as well.
+// selection returns nil for a read without options, so that nil is tested as well.
 func selection(o *readOptions) *cellstore.Selection {
 	s := &o.scan.Selection
 	_, _, timed := s.Time.Bounds()

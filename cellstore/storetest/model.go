@@ -14,9 +14,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// Model is a cellstore.Store in memory. Tests compare other stores with it. It
-// follows every rule in the plainest way and is not fast: one lock guards
-// everything, and reads copy what they return.
+// Model is a cellstore.Store in memory. Tests compare other stores with it. It follows every rule
+// in the simplest way and is not fast: one lock guards everything, and reads copy what they return.
 //
 // It has every capability and passes the suite itself. Programs may use it as a
 // small store for examples and tests.
@@ -69,8 +68,8 @@ type modelTable struct {
 	dropped bool
 	cellstore.Validator
 	rows map[string]modelRow
-	// undo holds, for rows with commits that are not durable yet, the states
-	// a crash may bring back: the row before each of them, oldest first.
+	// undo has, for each row with commits that are not durable yet, the states that a crash may
+	// restore: the row before each of these commits, oldest first.
 	undo map[string][]undoEntry
 }
 

@@ -93,7 +93,7 @@ func selects(sel *cellstore.Selection, col column, count map[string]int) bool {
 	return named || n > f.Offset && (f.Limit == 0 || n <= f.Offset+f.Limit)
 }
 
-// within keeps the rows of a range.
+// within returns those of rows that are in a range.
 func within(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(row *cellstore.Row) bool {
 		d := bytes.Compare(row.Key, r.To)
@@ -101,7 +101,7 @@ func within(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	})
 }
 
-// downFrom keeps the rows of the range of a reverse scan, from its high end.
+// downFrom returns those of rows that are in the range of a reverse scan, from its high end.
 func downFrom(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	kept := slices.DeleteFunc(slices.Clone(rows), func(row *cellstore.Row) bool {
 		d := bytes.Compare(row.Key, r.To)
@@ -123,7 +123,7 @@ func first(rows []*cellstore.Row, row *cellstore.Row) bool {
 	return true
 }
 
-// find fills a row with the first that rows returns.
+// find fills a row with the first row that rows returns.
 func (r *modelReader) find(ctx context.Context, op string, key []byte, row *cellstore.Row,
 	rows func(*modelTable) ([]*cellstore.Row, error),
 ) (found bool, err error) {

@@ -16,21 +16,22 @@ import (
 )
 
 const (
-	// randomRuns is how many random scripts Run plays, of how many lines each.
+	// randomRuns is the number of random scripts that Run plays, and the constant after it the
+	// number of lines of each.
 	randomRuns  = 40
 	randomLines = 120
 	// shrinkRuns and shrinkTime bound the search for a shorter script that
 	// fails.
 	shrinkRuns = 600
 	shrinkTime = 20 * time.Second
-	// fullVariable in the environment asks for long tests.
+	// fullVariable is the environment variable that enables long tests.
 	fullVariable = "QUADRILLE_FULL"
 	// seedVariable names the environment's way to play one script again.
 	seedVariable = "STORETEST_SEED"
 )
 
-// runRandom is K2: a new choice of scripts in every run, unless the seeds of all tests
-// are fixed.
+// runRandom is the test of rule K2. It chooses new scripts in every run, unless the seeds of all
+// tests are fixed.
 func (s *suite) runRandom(t *testing.T) {
 	if one := os.Getenv(seedVariable); one != "" {
 		seed, err := strconv.ParseUint(one, 10, 64)
@@ -54,11 +55,10 @@ func (s *suite) runRandom(t *testing.T) {
 	}
 }
 
-// Random plays a random script of so many lines, chosen by the seed, on the
-// backend and on the Model: all reads of every form, all writes, bulk loads,
-// snapshots, changes of schema, compaction, reopening, and crashes where the
-// backend has them. Every answer must be the same. A script that fails is made
-// shorter and printed, ready to become an example.
+// Random plays a random script of the given number of lines, chosen by the seed, on the backend and
+// on the Model: all reads of every form, all writes, bulk loads, snapshots, changes of schema,
+// compaction, reopening, and crashes where the backend has them. Every answer must be the same. A
+// script that fails is made shorter and printed, ready to become an example.
 //
 // Operations that depend on the time are left out for a backend with RealTime.
 func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64, lines int) {
@@ -69,9 +69,8 @@ func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64,
 	}
 }
 
-// Fuzz lets the fuzzer choose the scripts of Random. Run it with
-// -fuzzminimizetime=0: scripts that fail are made shorter here, and those that
-// are merely interesting are not worth the minutes.
+// Fuzz lets the fuzzer choose the scripts of Random. Run it with -fuzzminimizetime=0: failing
+// scripts are made shorter here, and for other scripts the minimization would waste minutes.
 func Fuzz(f *testing.F, open Opener, caps cellstore.Capabilities) {
 	for seed := range uint64(8) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -120,14 +119,14 @@ func play(t *testing.T, open Opener, caps cellstore.Capabilities, pick func(int)
 	return true
 }
 
-// difference is the first answer that is not the model's.
+// difference is the first answer that differs from the model's.
 type difference struct {
 	at        int
 	got, want string
 }
 
-// replay plays a script on a new store and a new model. It passes over lines that
-// make no sense since shrink has left others out.
+// replay plays a script on a new store and a new model. It skips lines that have become invalid
+// because shrink has left out other lines.
 func replay(t *testing.T, open Opener, caps cellstore.Capabilities, script []string) *difference {
 	t.Helper()
 	b := open(t)
@@ -169,8 +168,8 @@ func replay(t *testing.T, open Opener, caps cellstore.Capabilities, script []str
 	return nil
 }
 
-// crashBoth crashes the subject, and makes the oracle lose the same commits: how
-// many of its last commits a row loses is the subject's choice.
+// crashBoth crashes the subject, and makes the oracle lose the same commits. The subject decides
+// how many of its last commits a row loses.
 func crashBoth(subject, oracle *machine) *difference {
 	if err := subject.crash(); err != nil {
 		return &difference{got: err.Error(), want: "a store that opens after a crash"}
@@ -250,7 +249,7 @@ func shrink(script []string, fails func([]string) bool) []string {
 	return drop(script, try)
 }
 
-// drop leaves out runs of elements, shorter ones with each round.
+// drop leaves out runs of elements. The runs become shorter with each round.
 func drop(all []string, fails func([]string) bool) []string {
 	for size := len(all) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(all); {

@@ -47,7 +47,7 @@ var readRules = []rule{
 	{id: "N15", name: "a time range skips blocks", needs: []need{counters}, run: testTimeSkips},
 }
 
-// testFamiliesApart reads a small family beside a large one, cold.
+// testFamiliesApart reads a small family of a table that also has a large one, with cold caches.
 func testFamiliesApart(e *env) {
 	e.must("create t small{block=4096} large{block=4096,compression=none}")
 	const rows, size = 500, 2000
@@ -116,8 +116,8 @@ func testTimeSkips(e *env) {
 	}
 }
 
-// testEveryTimeRange reads columns of twenty versions in every time range, as the model
-// does: a range never brings back what the number of versions or their age hides.
+// testEveryTimeRange reads columns of twenty versions in every time range, as the model does: a
+// range never makes a version visible that MaxVersions or TTL hides.
 func testEveryTimeRange(e *env) {
 	oracle, err := newMachine(ModelBackend(e.T), e.caps)
 	e.ok(err)

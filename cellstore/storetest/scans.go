@@ -40,7 +40,7 @@ func testBatchHint(e *env) {
 	}
 }
 
-// fill puts n rows of one cell, whose keys are numbers of four digits.
+// fill puts n rows of one cell. Their keys are numbers of four digits.
 func (e *env) fill(table, family string, n int) {
 	e.Helper()
 	var batch []cellstore.Mutation
@@ -116,8 +116,8 @@ func testAfterError(e *env) {
 	}
 }
 
-// testScanBesideWrites: the rows that are there all the time are seen once
-// each, in order and whole, while others come, change and go.
+// testScanBesideWrites: the rows that exist all the time are seen once each, in order and complete,
+// while other rows are created, changed and deleted.
 func testScanBesideWrites(e *env) {
 	e.must("create t f g")
 	e.fill("t", "f", 100)
@@ -216,9 +216,8 @@ func testReadYourWrites(e *env) {
 	}
 }
 
-// testReadsNeverGoBack checks that reads never go back in time. What one read
-// has shown was committed, so every later read shows it too, from any goroutine
-// and by any method.
+// testReadsNeverGoBack checks that reads never go back in time. Data that a read has shown was
+// committed, so every later read shows it too, from any goroutine and by any method.
 func testReadsNeverGoBack(e *env) {
 	e.must("create t f")
 	t := e.table("t")
@@ -254,7 +253,7 @@ func testReadsNeverGoBack(e *env) {
 	for w := range workers / 2 {
 		readers.Go(func() {
 			var row cellstore.Row
-			// Each is read once more when all is written.
+			// Each is read once more after all writes.
 			for i, left := w, len(reads); left > 0 && !e.Failed(); i++ {
 				if stop.Load() {
 					left--
@@ -280,7 +279,8 @@ func testReadsNeverGoBack(e *env) {
 	readers.Wait()
 }
 
-// waysToRead are all reads that can return a row, which has cells in one family alone.
+// waysToRead returns all kinds of reads that can return a row. The row has cells in only one
+// family.
 func waysToRead(ctx context.Context, t cellstore.Table, key []byte, family string) []func(*cellstore.Row) (bool, error) {
 	end := append(slices.Clone(key), 0)
 	return []func(*cellstore.Row) (bool, error){

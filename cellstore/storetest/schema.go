@@ -44,7 +44,7 @@ func testNames(e *env) {
 		e.wantErr(fmt.Sprintf("%d families", len(fams)),
 			e.store.CreateTable(e.ctx, cellstore.Schema{Table: "bad", Families: fams}), cellstore.ErrBadSchema)
 	}
-	// Each family holds data of its own.
+	// Each family has data of its own.
 	e.must("put many r f0:q@1=first f63:q@1=last f9:q@1=nine")
 	e.script(`
 get many r

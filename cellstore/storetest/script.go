@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// scripts are the worked examples of the contract, and in rules those of its other rules.
+// scripts are the scripts of the worked examples of the contract and, in the folder rules, those of
+// its other rules.
 //
 //go:embed testdata/*.txt testdata/rules/*.txt
 var scripts embed.FS
@@ -55,7 +56,7 @@ func (s *suite) runExamples(t *testing.T) {
 	}
 }
 
-// needNames are what a script may ask for by a line "needs NAME …".
+// needNames are the names that a line "needs NAME …" of a script may have.
 var needNames = map[string]need{
 	"clock": clock, "bulk": bulk, "snapshot": snapshot, "eager": eager, "mixed": mixedMutation,
 	"timestamps": cellTimestamps, "countertimes": counterTimes, "crash": crash, "readonly": readOnly,

@@ -9,7 +9,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// TestQuote: what is printed can be read.
+// TestQuote: the printed form of bytes can be parsed again.
 func TestQuote(t *testing.T) {
 	words := []string{"", " ", "a b", "\x00", "\xff\xfe", `"`, `\`, "#5", "-1", "é", "a;b", "\n", "a\u2028b", strings.Repeat("x", 300)}
 	for i := range 500 {
@@ -31,8 +31,8 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// TestSyntaxErrors: a line that makes no sense is an error of the script, not
-// of the store, and never a panic.
+// TestSyntaxErrors: an invalid line is an error of the script and not of the store. It never causes
+// a panic.
 func TestSyntaxErrors(t *testing.T) {
 	m, err := newMachine(ModelBackend(t), NewModel().Capabilities())
 	if err != nil {
@@ -103,8 +103,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestShrink: the shortest script is found when failing depends on two lines
-// and two words.
+// TestShrink: the shortest script is found if the failure depends on two lines and two words.
 func TestShrink(t *testing.T) {
 	var script []string
 	for i := range 50 {

@@ -11,8 +11,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// stateRules are B4, L3 and L4: what the state of a store, of its context and
-// of its disk does to calls.
+// stateRules test B4, L3 and L4: the effects of the state of a store, of its context and of its
+// disk on calls.
 var stateRules = []rule{
 	{id: "B4", name: "a second opener", needs: []need{exclusive}, run: func(e *env) {
 		e.must("create t f")
@@ -31,7 +31,7 @@ var stateRules = []rule{
 	{id: "L4", name: "close waits for running calls", run: testCloseWaits},
 }
 
-// everyCall is each call on a store and a table with valid arguments.
+// everyCall makes each call on a store and a table with valid arguments.
 func (e *env) everyCall(s cellstore.Store, t cellstore.Table, report func(ctx context.Context, call string, err error),
 	ctxs ...context.Context) {
 	var row cellstore.Row
@@ -147,8 +147,8 @@ func testClosedIterators(e *env) {
 	e.wantErr("the scan that had not begun", e.yieldErr(unused), cellstore.ErrClosed)
 }
 
-// testCloseWaits closes beside calls of all kinds: each succeeds or answers
-// ErrClosed, and what succeeded is there afterwards.
+// testCloseWaits closes a store while calls of all kinds run. Each call succeeds or returns
+// ErrClosed, and successful writes are there afterwards.
 func testCloseWaits(e *env) {
 	e.must("create t f{versions=3} g")
 	e.fill("t", "f", 50)
@@ -239,8 +239,8 @@ func testLost(lose func(e *env) error) func(e *env) {
 	}
 }
 
-// readDamaged opens a store and reads the rows that fill made. It reports whether all of
-// them are there. Otherwise something must say that the data is corrupt.
+// readDamaged opens a store and reads the rows that fill made. It reports whether all of them are
+// there. Otherwise some call must say that the data is corrupt.
 func (e *env) readDamaged(o OpenOptions, rows int) bool {
 	if err := e.open(o); err != nil {
 		e.wantErr("Open", err, cellstore.ErrCorrupt)

@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// TestModel: the judge passes the suite.
+// TestModel: the Model, with which the suite compares stores, passes the suite itself.
 func TestModel(t *testing.T) {
 	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
@@ -30,8 +30,8 @@ func TestModelForRaces(t *testing.T) {
 	RunForRaces(t, ModelBackend, NewModel().Capabilities())
 }
 
-// TestModelWithoutHooks: what a remote store runs. It waits where it cannot
-// set the clock, and says what it skips.
+// TestModelWithoutHooks runs the suite as for a remote store. The suite waits where it cannot set
+// the clock, and lists the skipped tests.
 func TestModelWithoutHooks(t *testing.T) {
 	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
@@ -169,6 +169,6 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// FuzzModel looks for scripts that the model does not answer twice alike, and
-// for those that break the suite.
+// FuzzModel searches for scripts to which the model gives different answers in two runs, and for
+// scripts that break the suite.
 func FuzzModel(f *testing.F) { Fuzz(f, ModelBackend, NewModel().Capabilities()) }

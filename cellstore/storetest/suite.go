@@ -11,16 +11,16 @@ import (
 	"quadrille/cellstore"
 )
 
-// Opener returns an empty place for one store, and the ways to handle it. The
-// suite calls it once or more for every test. Clean up with t.Cleanup.
+// Opener returns an empty place for one store, and the functions to handle the store. The suite
+// calls it once or more for every test. Clean up with t.Cleanup.
 type Opener func(t testing.TB) Backend
 
 // Backend handles the store at one place: a directory, a file system in
 // memory, a namespace of a server. Hooks that a backend cannot offer stay nil.
 // Tests that need them are skipped and say so.
 type Backend struct {
-	// Open opens the store, creating it when there is none. The suite closes
-	// or crashes it before it opens it again, except to see ErrLocked.
+	// Open opens the store, and creates it if there is none. The suite closes or crashes the store
+	// before it opens it again, except in the test of ErrLocked.
 	Open func(o OpenOptions) (cellstore.Store, error)
 	// ReadOnly says that Open can open a store for reading only.
 	ReadOnly bool
@@ -29,35 +29,34 @@ type Backend struct {
 	// RealTime says that Open cannot take a clock. Tests that wait for some seconds
 	// then really wait, and tests that count milliseconds are skipped.
 	RealTime bool
-	// NamesCalls says that errors are, or hold, a *cellstore.Error that tells the call.
+	// NamesCalls says that errors are, or wrap, a *cellstore.Error that names the call.
 	NamesCalls bool
 
-	// Crash ends an open store as a loss of power would: what is not durable
-	// is lost. Open opens what survived.
+	// Crash ends an open store as a loss of power would: data that is not durable is lost. Open
+	// then opens the surviving data.
 	Crash func(s cellstore.Store) error
-	// CheckpointDir is where Checkpoint may write. It does not exist yet.
+	// CheckpointDir is the directory for Checkpoint. It does not exist yet.
 	CheckpointDir string
 	// OpenCheckpoint opens the copy in a directory.
 	OpenCheckpoint func(dir string, o OpenOptions) (cellstore.Store, error)
-	// FailWrites makes whatever the store writes to its disk fail with err,
-	// until it is called with nil.
+	// FailWrites makes all writes of the store to its disk fail with err, until it is called with
+	// nil.
 	FailWrites func(err error)
-	// Corrupt damages stored cells while the store is closed, RemovePart removes something
-	// without which cells are not found, and DamageLog changes what was written last.
+	// Corrupt damages stored cells while the store is closed, RemovePart removes a part without
+	// which cells cannot be found, and DamageLog changes the data that was written last.
 	Corrupt, RemovePart, DamageLog func() error
 }
 
-// OpenOptions say how a Backend opens its store. A nil Clock means the
-// system's; it tells ms since 1970 and may be called by any goroutine.
+// OpenOptions say how a Backend opens its store. Clock returns milliseconds since 1970, and may be
+// called by any goroutine. A nil Clock means the clock of the system.
 type OpenOptions struct {
 	ReadOnly bool
 	Clock    func() int64
 }
 
-// Run runs the whole suite: a subtest per rule of the contract, the worked
-// examples (W), and random operations against the Model (K2). caps is what the
-// backend promises. Rules that it lacks a capability or a hook for are skipped
-// and listed at the end.
+// Run runs the whole suite: a subtest per rule of the contract, the worked examples (W), and random
+// operations against the Model (K2). caps are the promises of the backend. Rules for which it lacks
+// a capability or a hook are skipped and listed at the end.
 func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	s := &suite{open: open, caps: caps}
 	defer s.report(t)
@@ -66,8 +65,8 @@ func Run(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	t.Run("K2", s.runRandom)
 }
 
-// RunForRaces runs what of the suite the race detector can judge: the rules that are no
-// scripts, which one goroutine plays line by line.
+// RunForRaces runs the part of the suite that is useful with the race detector: the rules that are
+// not scripts. A script is played line by line by one goroutine.
 func RunForRaces(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	s := &suite{open: open, caps: caps}
 	s.run(t, goRules())
@@ -87,8 +86,7 @@ func (s *suite) run(t *testing.T, rules []rule) {
 	}
 }
 
-// rule is a test of one rule. It has either a script, which says itself what it needs, or a
-// function.
+// rule is a test of one rule. It has either a script, which lists its needs itself, or a function.
 type rule struct {
 	id, name string
 	script   string
@@ -96,7 +94,7 @@ type rule struct {
 	run      func(*env)
 }
 
-// allRules are scripts where lines of them can say it, and Go where they cannot.
+// allRules returns all rules: those that are scripts, and those in Go that a script cannot express.
 func allRules() []rule { return append(scriptRules(), goRules()...) }
 
 func goRules() []rule {
@@ -104,7 +102,7 @@ func goRules() []rule {
 		batchRules, durabilityRules, viewRules, limitRules, stateRules, exampleRules)
 }
 
-// ids are the numbers of rules, each once.
+// ids returns the numbers of rules, each once.
 func ids(rules []rule) []string {
 	var out []string
 	for _, r := range rules {
@@ -121,7 +119,7 @@ type need struct {
 	met  func(*probe) bool
 }
 
-// probe is what the suite has found out about a backend.
+// probe has the facts that the suite has found out about a backend.
 type probe struct {
 	Backend
 	cellstore.Capabilities
@@ -164,7 +162,7 @@ type suite struct {
 	skipped []string
 }
 
-// report lists the skipped tests, so that a reader sees what a pass means.
+// report lists the skipped tests, so that a reader sees what a passed run means.
 func (s *suite) report(t *testing.T) {
 	if len(s.skipped) == 0 {
 		t.Log("storetest: no rule was skipped")
@@ -173,8 +171,8 @@ func (s *suite) report(t *testing.T) {
 	t.Logf("storetest: %d skipped:\n\t%s", len(s.skipped), strings.Join(s.skipped, "\n\t"))
 }
 
-// look finds out what the backend has, and leaves out the modes of scripts that
-// it cannot run.
+// look finds out which hooks and capabilities the backend has, and leaves out the modes of scripts
+// that the backend cannot run.
 func (s *suite) look(t *testing.T) {
 	chosen := false
 	t.Run("K1", func(t *testing.T) {
@@ -206,7 +204,7 @@ func (s *suite) skip(t *testing.T, why string) {
 	t.Skipf("needs %s", why)
 }
 
-// env is what one test works with.
+// env is the environment of one test.
 type env struct {
 	*testing.T
 	*machine

@@ -24,7 +24,7 @@ func (p *parser) fail(format string, args ...any) {
 	panic(syntaxError(fmt.Sprintf(format, args...) + fmt.Sprintf(" at %q", p.s)))
 }
 
-// more skips blanks and reports whether the clause goes on.
+// more skips blanks and reports whether the clause continues.
 func (p *parser) more() bool {
 	p.s = strings.TrimLeft(p.s, " ")
 	return p.s != "" && p.s[0] != ';'
@@ -71,7 +71,7 @@ func (p *parser) word() string {
 	return w
 }
 
-// name reads the next word of the clause, which must be there.
+// name reads the next word of the clause. There must be one.
 func (p *parser) name() string {
 	if !p.more() {
 		p.fail("want a word")
@@ -105,7 +105,7 @@ func (p *parser) int() int64 {
 	return n
 }
 
-// count reads a number of versions and the like.
+// count reads a number, for example of versions.
 func (p *parser) count() int {
 	if p.accept("all") {
 		return cellstore.Unlimited
@@ -185,7 +185,7 @@ func (p *parser) familyOption(f *cellstore.Family) {
 	}
 }
 
-// mutation reads OP … [async] of a row, up to the end of the clause.
+// mutation reads the mutation OP … [async] of a row, up to the end of the clause.
 func (p *parser) mutation(row []byte) cellstore.Mutation {
 	m := cellstore.Mutation{Row: row}
 	for p.more() && !p.async(&m.Durability) {
@@ -365,7 +365,7 @@ func (p *parser) option(o *readOptions, key string) {
 	}
 }
 
-// quote writes bytes in the form that word reads. A quoted string holds no blank.
+// quote writes bytes in the form that word reads. A quoted string has no blank.
 func quote(b []byte) string {
 	for _, c := range b {
 		if !bare(c) {
@@ -378,7 +378,7 @@ func quote(b []byte) string {
 	return string(b)
 }
 
-// quoteValue writes what looks like a counter as #N.
+// quoteValue writes a value that looks like a counter as #N.
 func quoteValue(b []byte) string {
 	if len(b) == 8 && (b[0] == 0 || b[0] == 0xFF) {
 		return "#" + strconv.FormatInt(int64(binary.BigEndian.Uint64(b)), 10)
@@ -399,7 +399,7 @@ func formatRow(row *cellstore.Row, noTime bool) string {
 	return b.String()
 }
 
-// formatFamily writes a family without the brace that ends its options.
+// formatFamily writes a family without the closing brace of its options.
 func formatFamily(f *cellstore.Family) string {
 	versions := fmt.Sprint(f.MaxVersions)
 	if f.MaxVersions == cellstore.Unlimited {

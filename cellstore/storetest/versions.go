@@ -13,7 +13,7 @@ var versionRules = []rule{
 	{id: "P1", name: "the clock went back between two runs", needs: []need{clock}, run: testClockBackBetweenRuns},
 }
 
-// testOneTime tests what can be said about a clock that is only read.
+// testOneTime makes the tests that are possible with a clock that can only be read.
 func testOneTime(e *env) {
 	e.must("create t f{versions=all} g")
 	last := int64(0)
@@ -44,7 +44,7 @@ func testClockBack(e *env) {
 	e.must("put t r f:q=last")
 	latest := int64(startOfTime + 10_000)
 	e.prints("get t r versions=all", fmt.Sprintf("r f:q@%d=last f:q@%d=before", latest, startOfTime), "after the clock was set back")
-	// Ages are reckoned by the same clock, and so are bounds of deletes.
+	// The same clock determines ages and the bounds of deletes.
 	e.now.Add(-5000)
 	e.prints("get t r g:", "none", "after the clock was set back")
 	e.must("put t r -f:q<=now")
@@ -57,8 +57,9 @@ func testClockBack(e *env) {
 	e.prints("get t r", fmt.Sprintf("r f:n@%d=#%d", latest, values[0]), "after an increment")
 }
 
-// testClockAhead: what a clock far ahead has dated stays. What is written once the
-// clock is right is dated, and expires, as if it had always been right.
+// testClockAhead: cells with timestamps from a clock that was far ahead stay. Cells that are
+// written after the clock is right get timestamps, and expire, as if the clock had always been
+// right.
 func testClockAhead(e *env) {
 	const ahead = 48 * 60 * 60 * 1000
 	e.must("create t f{versions=all} g{ttl=1h}")

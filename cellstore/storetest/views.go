@@ -73,7 +73,7 @@ func testSnapshotBesideWriters(e *env) {
 	e.ok(s.Close())
 	e.wantErr("Scan", e.yieldErr(s.Scan(e.ctx, cellstore.Scan{})), cellstore.ErrClosed)
 
-	// One that is open when the store closes answers ErrClosed too.
+	// A snapshot that is open when the store closes returns ErrClosed too.
 	s, err = t.Snapshot(e.ctx)
 	e.ok(err)
 	e.ok(e.store.Close())
@@ -102,7 +102,7 @@ func testCheckpoint(e *env) {
 	e.must("put u r h:q@2=later")
 	e.must("drop u")
 
-	// Both stores are open, and neither knows the other.
+	// Both stores are open, and they are independent of each other.
 	s, err := e.b.OpenCheckpoint(e.b.CheckpointDir, OpenOptions{Clock: e.clock})
 	e.ok(err)
 	duplicate := &env{T: e.T, machine: &machine{b: e.b, caps: e.caps, store: s, tables: map[string]cellstore.Table{}}, ctx: e.ctx}
@@ -171,8 +171,8 @@ func testSplits(e *env) {
 	}
 }
 
-// testSplitSizes fills a table with rows of one size, whose keys are far from
-// evenly spread, and compares the parts.
+// testSplitSizes fills a table with rows of equal size and very uneven keys, and compares the
+// parts.
 func testSplitSizes(e *env) {
 	e.must("create t f{block=4096,compression=none}")
 	const rows = 4000

@@ -83,7 +83,7 @@ func (c *timezonesCmd) left(s *session) string {
 }
 
 func (c *timezonesCmd) Run(s *session) error {
-	// The offsets need no file, so a broken file does not hold them up.
+	// The offsets need no file, so a broken file must not prevent them.
 	_, err := timezones.Ingest(s.ctx, s.catalog, c.options(s))
 	if c.File == "" {
 		return err
@@ -96,8 +96,8 @@ func (c *timezonesCmd) Run(s *session) error {
 	return errors.Join(err, addZones(s, job.Input{Path: c.File, Credit: credit}, c.options(s)))
 }
 
-// addZones publishes the polygons. The other layers stay as the last refresh made them, so the
-// next refresh need not rebuild them.
+// addZones publishes the polygons. The other layers stay as the last refresh made them, so the next
+// refresh does not rebuild them.
 func addZones(s *session, in job.Input, o job.Options) error {
 	before, err := s.catalog.Current(s.ctx, ask.Boundaries.Name)
 	if err != nil && !errors.Is(err, dataset.ErrNoGeneration) {

@@ -10,7 +10,7 @@ import (
 // credit.Of.
 type attribution string
 
-// UnmarshalText refuses text that would not be shown as its author means it.
+// UnmarshalText refuses text that would be shown differently from what its author intends.
 func (a *attribution) UnmarshalText(text []byte) error {
 	if err := credit.Check(string(text)); err != nil {
 		return fmt.Errorf("%q has %w", text, err)

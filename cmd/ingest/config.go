@@ -17,8 +17,8 @@ import (
 	"quadrille/cmd/internal/version"
 )
 
-// onlyFlags have no place in a configuration file. A dry run that stays there would keep
-// every refresh from publishing.
+// onlyFlags have no place in a configuration file. A dry run that stays there would prevent every
+// refresh from publishing.
 var onlyFlags = []string{"config", "version", "dry-run"}
 
 // BeforeResolve is the parser's hook after it has read the command line and the environment.
@@ -72,8 +72,8 @@ func configured(path, command string) (*cli, *kong.Context, error) {
 	return c, ctx, nil
 }
 
-// complete takes the files to read from the configuration file, where the
-// command line names none: the parser looks there for flags only.
+// complete takes the input files from the configuration file if the command line names none. The
+// parser itself takes only flags from that file.
 func (c *cli) complete(ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil {
@@ -95,8 +95,8 @@ func (c *cli) complete(ctx *kong.Context) error {
 	return c.checked(ctx)
 }
 
-// checked refuses values of flags in quotes, with blanks at their ends or with a comment behind
-// them, both of the program's flags and of the command's.
+// checked refuses values of flags that are in quotes, have blanks at their ends, or have a comment
+// after them. It checks the flags of the program and of the command.
 func (c *cli) checked(ctx *kong.Context) error {
 	return errors.Join(configfile.CheckValues(configfile.Settings(ctx, c.file, onlyFlags...)),
 		configfile.CheckValues(configfile.CommandFlags(ctx, c.file, onlyFlags...)))

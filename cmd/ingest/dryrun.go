@@ -13,8 +13,8 @@ type publishing struct {
 	MaxChange *share `placeholder:"SHARE" help:"Publish nothing when more than this share is other than what is published, such as 10%: of the records of a kind, or of all rows; of ip of the addresses, by their answers. The exit code is then 3."`
 }
 
-// options returns the options of a job. A refresh sets these flags for all its commands; a
-// command's own share wins.
+// options returns the options of a job. A refresh sets these flags for all its commands, but a
+// share that a command sets itself takes precedence.
 func (f publishing) options(s *session) job.Options {
 	o := s.options
 	o.DryRun = o.DryRun || f.DryRun

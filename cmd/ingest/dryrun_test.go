@@ -175,8 +175,8 @@ func TestDryRefresh(t *testing.T) {
 	}
 }
 
-// --empty= leaves no word that stands for an empty cell. An empty variable in the environment
-// counts as not set.
+// With --empty= no word means an empty cell. An empty variable in the environment counts as not
+// set.
 func TestNoEmptyWords(t *testing.T) {
 	file := testfile.Temp(t, "a.csv", "id,lat,lon,note\na,1,1,NULL\nb,2,2,x\n")
 	t.Setenv("QUADRILLE_POINTS_EMPTY", "")
@@ -193,7 +193,7 @@ func TestNoEmptyWords(t *testing.T) {
 	}
 }
 
-// The advice of a refused command can be typed as it stands, though the value begins with a hyphen.
+// The advice of a refused command can be typed literally, even if the value begins with a hyphen.
 func TestAdviceCanBeTyped(t *testing.T) {
 	for text, advised := range map[string]string{
 		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":                       `--columns=\S+`,

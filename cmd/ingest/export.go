@@ -81,8 +81,7 @@ func (c *exportTilesCmd) Run(s *session) (err error) {
 }
 
 // openRegions opens the published layers of regions as one: the layers of boundaries and of the
-// data sets beside it. If generation is not 0, it opens the layers of that generation of
-// boundaries.
+// separate data sets. If generation is not 0, it opens the layers of that generation of boundaries.
 func openRegions(s *session, generation uint64) (r *tiles.Reader, from exported, closeAll func() error, err error) {
 	var opened []*dataset.Generation
 	closeAll = func() (err error) {
@@ -133,8 +132,8 @@ type exportedFrom struct {
 	about  *dataset.Manifest
 }
 
-// of returns one manifest for the data sets that layers are read from. It lists the sources of
-// all of them.
+// of returns one manifest for the data sets from which layers are read. It lists the sources of all
+// of them.
 func (e exported) of(layers []tiles.Selector) *dataset.Manifest {
 	var m dataset.Manifest
 	read := map[string]bool{}

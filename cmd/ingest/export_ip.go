@@ -34,7 +34,7 @@ each is written as the fewest networks.
 func (c *exportIPCmd) Run(s *session) (err error) {
 	options := export.AddressOptions{
 		Fields: c.Fields, DatabaseType: c.DatabaseType, RecordSize: c.RecordSize,
-		// A quarter is left for memory that does not belong to the export, as everywhere.
+		// A quarter is left for memory that does not belong to the export, as in other commands.
 		Memory: int64(s.cli.Memory) / 4 * 3,
 		Progress: func(done, total int64) {
 			s.reporter.Progress(job.Progress{Stage: "exporting ip", Done: done, Total: total})

@@ -39,7 +39,7 @@ type told struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// tell prints an event as JSON with --json, else a line unless --quiet.
+// tell prints an event as JSON with --json. Otherwise it prints a line, unless --quiet is set.
 func (s *session) tell(event any, format string, args ...any) {
 	switch {
 	case s.json:

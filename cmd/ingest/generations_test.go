@@ -39,7 +39,7 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestDrop: one step, shown by list, undone by rollback until prune has removed the
+// TestDrop: a drop is one step, list shows it, and rollback undoes it until prune has removed the
 // files.
 func TestDrop(t *testing.T) {
 	data := t.TempDir()

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ingest": main})
 }
 
-// The scripts run the program itself on small files made by hand.
+// The scripts run the program itself on small hand-made files.
 func TestScripts(t *testing.T) {
 	testrace.Plain(t, "each run builds by itself, as the script of TestExportScript does under the detector")
 	all, err := filepath.Glob("testdata/*.txtar")
@@ -114,7 +114,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A stopped command reports the data sets that are unchanged and how to go on.
+// A stopped command reports the data sets that are unchanged, and how to continue.
 func TestInterrupted(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(),
@@ -286,8 +286,8 @@ func TestLicenseFlag(t *testing.T) {
 	}
 }
 
-// Every command has its flags beneath a heading of their own, and stands itself beneath a heading
-// that names its purpose.
+// In the help, the flags of every command are below a heading of their own, and the command itself
+// is below a heading that names its purpose.
 func TestHelpIsInOrder(t *testing.T) {
 	app := commandLine(t)
 	for _, f := range app.Flags {
@@ -330,7 +330,7 @@ func TestHelpIsInOrder(t *testing.T) {
 	}
 }
 
-// The help of rollback names every data set there is.
+// The help of rollback names every data set.
 func TestRollbackHelp(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"rollback", "--help"}, &out, io.Discard); err != nil {

@@ -29,7 +29,7 @@ func (e *interruptedError) Error() string {
 
 func (e *interruptedError) Unwrap() error { return context.Canceled }
 
-// interrupted adds to the error of a stopped command the names of the data sets that are unchanged.
+// interrupted adds the names of the unchanged data sets to the error of a stopped command.
 func (s *session) interrupted(command *kong.Context, err error) error {
 	var usage *usageError
 	if err == nil || s.ctx.Err() == nil || errors.As(err, &usage) {
@@ -76,7 +76,7 @@ func (s *session) unpublished(names ...string) string {
 	return text
 }
 
-// unpushed lists the data sets that are published in --data and not in --store.
+// unpushed lists the data sets that are published in --data but not in --store.
 func (s *session) unpushed() string {
 	names := slices.DeleteFunc(slices.Clone(s.toPush), func(name string) bool { return slices.Contains(s.pushed, name) })
 	if len(names) == 0 {

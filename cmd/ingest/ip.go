@@ -118,7 +118,7 @@ func (r *reporter) compared(c ip.Change) {
 	}
 }
 
-// difference shows two answers, shortened to where they part.
+// difference shows two answers, shortened to the part where they differ.
 func difference(before, after []byte) string {
 	const most, context = 120, 40
 	same := 0

@@ -22,7 +22,7 @@ import (
 	"quadrille/cmd/internal/variables"
 )
 
-// minMemory is the memory of a build that holds hardly anything at once.
+// minMemory is the memory of a build that has hardly any data in memory at once.
 const minMemory = 256 << 20
 
 // fitMemory lowers --memory to the process's own limit, unless it was set, and reports that. An
@@ -47,9 +47,9 @@ func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (sa
 	return said
 }
 
-// limitMemory checks --memory and makes the garbage collector work harder near it. Without a limit,
-// the heap grows to twice the live data. A quarter is left for memory outside the heap. GOMEMLIMIT
-// in the environment wins.
+// limitMemory checks --memory, and makes the garbage collector work harder near that limit. Without
+// a limit, the heap grows to twice the live data. A quarter is left for memory outside the heap.
+// GOMEMLIMIT in the environment wins.
 func (c *cli) limitMemory() error {
 	if c.Memory < minMemory {
 		return fmt.Errorf("--memory %d: too little for any command; give at least 256MiB", c.Memory)
@@ -63,7 +63,7 @@ func (c *cli) limitMemory() error {
 func main() {
 	configfile.Environment(variables.Prefix)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal stops the job cleanly; a second one, after this, kills.
+	// The first signal stops the job cleanly; a second one, after this point, kills the process.
 	told := make(chan struct{})
 	ignore := context.AfterFunc(ctx, func() {
 		defer close(told)
@@ -86,7 +86,8 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode returns 0 done, 1 failed, 2 wrong usage, 3 refused by --max-change, 130 interrupted.
+// exitCode returns the exit code for an error: 0 done, 1 failed, 2 wrong usage, 3 refused by
+// --max-change, 130 interrupted.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {
@@ -178,7 +179,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 			s.commands = append(s.commands, node.Name)
 		}
 	}
-	// Data sets published before a failure have their names indexed, and are pushed, like the rest.
+	// For data sets that were published before a failure, the names are indexed and the data is
+	// pushed nevertheless.
 	if err = command.Run(s); s.ctx.Err() == nil {
 		err = errors.Join(err, s.indexNames())
 	}

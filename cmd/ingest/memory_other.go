@@ -2,5 +2,5 @@
 
 package main
 
-// peakMemory returns 0, because this system has no common way to read it.
+// peakMemory returns 0, because there is no common way to read it on this system.
 func peakMemory() int64 { return 0 }

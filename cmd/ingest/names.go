@@ -53,8 +53,9 @@ func (s *session) indexNames() error {
 	return s.ctx.Err()
 }
 
-// republished notes that a command has published another generation of a data set, or none. The
-// names for search follow. Those in --store are made from --data, which has not changed.
+// republished records that a command has published another generation of a data set, or has dropped
+// it. The names for search are then published anew. Those in --store are made from --data, which
+// has not changed.
 func (s *session) republished(name string) {
 	if s.depot == nil {
 		s.changed = append(s.changed, name)
@@ -67,7 +68,7 @@ func (s *session) republished(name string) {
 	}
 }
 
-// searched reports whether a published collection is searched, or was.
+// searched reports whether a published collection is or was included in searches.
 func (s *session) searched() bool {
 	for _, name := range s.changed {
 		if !strings.HasPrefix(name, ask.CollectionPrefix) {

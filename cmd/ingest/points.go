@@ -22,8 +22,8 @@ import (
 	"quadrille/places/live"
 )
 
-// pointFiles are the files of a command that publishes points, and how they are read. Every such command has the flags
-// and their environment variables.
+// pointFiles has the files of a command that publishes points, and the flags for reading them.
+// Every such command has these flags and their environment variables.
 type pointFiles struct {
 	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
 	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
@@ -41,7 +41,7 @@ type pointFiles struct {
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 }
 
-// reads leaves out standard input, which refreshes refuse.
+// reads returns the files without standard input, which refreshes refuse.
 func (c *pointFiles) reads() []string {
 	var files []string
 	for _, name := range c.Files {

@@ -87,9 +87,9 @@ func (p *published) Published(m dataset.Manifest) {
 }
 
 // pushPublished pushes what a command has published. After world and refresh it also pushes
-// published data sets that were never pushed: these commands skip data sets that have not
-// changed, and an earlier push of one may have failed. It leaves alone a data set that was rolled
-// back in the store.
+// published data sets that were never pushed: these commands skip data sets that have not changed,
+// but an earlier push of such a data set may have failed. It leaves alone a data set that was
+// rolled back in the store.
 func (s *session) pushPublished(command *kong.Context) error {
 	if s.depot == nil {
 		return nil
@@ -134,7 +134,7 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 	defer func() { _ = g.Close() }() // opened for reading only
 	o.Progress = func(p dataset.PushProgress) {
 		stage := fmt.Sprintf("pushing %s: %s", name, p.Stage)
-		// The sizes of parts not yet loaded are unknown. All parts are of about one size.
+		// The sizes of parts not yet loaded are unknown. All parts have about the same size.
 		var total int64
 		if p.Stage == "loading" && p.Done > 0 {
 			total = max(p.Bytes, p.Bytes/int64(p.Done)*int64(p.Parts))
@@ -179,8 +179,8 @@ func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
 	}
 }
 
-// generations returns the generations that the commands act on: those in
-// --data, or with --store those in the store.
+// generations returns the generations that the commands act on: those in --data or, with --store,
+// those in the store.
 func (s *session) generations() *dataset.Generations {
 	if s.depot != nil {
 		return s.depot.Generations

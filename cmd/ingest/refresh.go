@@ -116,8 +116,8 @@ func (st *step) publishes() string {
 	return st.dataset()
 }
 
-// own returns 1 for layers in a data set of their own, which come after the data sets that they
-// use, and 0 for everything else.
+// own returns the sort key of a step: 1 for layers in a separate data set, which come after the
+// data sets that they use, and 0 for all others.
 func (st *step) own() int {
 	if st.name == ask.BoundariesName && st.cli.Boundaries.Set != "" {
 		return 1
@@ -150,7 +150,7 @@ func refreshes(s *session) ([]step, error) {
 		steps = append(steps, step{name, c, ctx})
 		publishes[steps[len(steps)-1].publishes()] = true
 	}
-	// Layers in a data set of their own use what the others publish.
+	// Layers in a separate data set use the data sets that the other steps publish.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.own(), b.own()) })
 	if publishes["world"] {
 		for _, st := range steps {

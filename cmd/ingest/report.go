@@ -19,8 +19,8 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-// reporter shows the user a job's progress: bars on a terminal, otherwise a line now and then,
-// JSON lines on request, nothing when quiet. It is safe for concurrent use.
+// reporter shows the user a job's progress: bars on a terminal, otherwise a line from time to time,
+// JSON lines on request, and nothing with --quiet. It is safe for concurrent use.
 type reporter struct {
 	out, err io.Writer
 	json     bool
@@ -150,7 +150,7 @@ func (r *reporter) Published(m dataset.Manifest) {
 	}
 }
 
-// warn ends a run with warnings about the published data, where they are noticed.
+// warn prints warnings about the published data at the end of a run, where users notice them.
 func (r *reporter) warn() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,8 +170,7 @@ func (r *reporter) publishedBefore() []dataset.Manifest {
 	return slices.Clone(r.published)
 }
 
-// abandon forgets the stages of a job that failed, so that they do not count
-// for the next.
+// abandon forgets the stages of a job that failed, so that they do not count for the next job.
 func (r *reporter) abandon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,7 +178,7 @@ func (r *reporter) abandon() {
 	r.phases, r.job = nil, time.Now()
 }
 
-// failed gives programs the message that people get on standard error.
+// failed reports, in JSON, the message that users get on standard error.
 func (r *reporter) failed(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,7 +218,7 @@ func grouped(n int64) string {
 	return s
 }
 
-// byteCount returns a size in the unit that suits it; units are powers of a thousand.
+// byteCount formats a size in a suitable unit. Units are powers of a thousand.
 func byteCount(n int64) string {
 	f, unit := float64(n), 0
 	for f >= 1000 && unit < 4 {

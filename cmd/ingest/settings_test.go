@@ -81,8 +81,8 @@ func TestPrintedSettings(t *testing.T) {
 	}
 }
 
-// A value with quotes that a shell would have removed is refused. Text for people may be in
-// quotes.
+// A value with quotes that a shell would have removed is refused. A text that is only displayed may
+// be in quotes.
 func TestWrappedValues(t *testing.T) {
 	for _, tc := range []struct {
 		variable, value string

@@ -11,9 +11,8 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 )
 
-// How often progress is reported: on a terminal, and otherwise. A stage that
-// reports no progress itself is reported as often, so that nothing stays silent
-// longer.
+// These are the intervals of progress reports: on a terminal, and otherwise. A stage that reports
+// no progress itself is reported as often, so that the program is never silent for longer.
 const (
 	barEvery  = 100 * time.Millisecond
 	tellEvery = 2 * time.Second
@@ -73,7 +72,8 @@ func (r *reporter) beginStage() {
 	}
 }
 
-// tell reports the progress of the stage, unless it did so just now. The lock is held.
+// tell reports the progress of the stage, unless it has done so just before. The caller holds the
+// lock.
 func (r *reporter) tell(now time.Time) {
 	s := r.stage
 	if now.Sub(s.printed) < tellEvery {
@@ -100,7 +100,7 @@ func (r *reporter) endStage() {
 	r.stage = nil
 }
 
-// clearBar removes a drawn bar to make room for a line. It is called with the lock held.
+// clearBar removes a drawn bar to make room for a line. The caller holds the lock.
 func (r *reporter) clearBar() {
 	if r.stage != nil && r.stage.bar != nil {
 		_ = r.stage.bar.Clear()
@@ -156,8 +156,8 @@ func (s *stage) event(now time.Time) any {
 	}{"progress", p.Stage, p.Done, p.Total, p.Unit, now.Sub(s.began).Seconds(), rate, left.Seconds()}
 }
 
-// pace returns the work done per second, and the time that the rest takes at
-// that pace; 0 where they are not known.
+// pace returns the work done per second, and the time that the rest takes at that pace. They are 0
+// if they are not known.
 func pace(p job.Progress, took time.Duration) (rate float64, left time.Duration) {
 	if took <= 0 || p.Done <= 0 {
 		return 0, 0
@@ -192,8 +192,8 @@ func newBar(w io.Writer, p job.Progress) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(total, options...)
 }
 
-// progressLine is progress in words: "61%, 3.2 MB/s, 12s left". If the amount
-// is not known, it is the time that has passed.
+// progressLine returns progress as text: "61%, 3.2 MB/s, 12s left". If the amount is not known, it
+// returns the elapsed time.
 func progressLine(p job.Progress, took time.Duration) string {
 	rate, left := pace(p, took)
 	var parts []string
@@ -223,7 +223,8 @@ func amount(n int64, unit string) string {
 }
 
 // phaseLine sums up the phases of a job: "reading ip 3s, writing ranges 9.1s; peak memory 812 MB".
-// Stages that took no time are left out. Stages that came several times are added up.
+// Stages that took no time are left out. The times of stages that occurred several times are added
+// up.
 func phaseLine(phases []phase, peak int64) string {
 	var names []string
 	seconds := map[string]float64{}

@@ -19,8 +19,8 @@ func isRegions(name string) bool {
 	return name == ask.BoundariesName || strings.HasPrefix(name, ask.RegionSetPrefix)
 }
 
-// verifyTiles checks the tiles of a generation of layers of regions and prints the
-// findings. The error says that there were findings.
+// verifyTiles checks the tiles of a generation of layers of regions and prints the findings. If
+// there are findings, it returns an error.
 func verifyTiles(s *session, name string, generation uint64) (err error) {
 	gen, meta, err := openBoundaries(s, name, generation)
 	if err != nil {
@@ -139,7 +139,7 @@ func printReport(out io.Writer, r verify.Report) error {
 	return nil
 }
 
-// exampleText formats an example: "7/66/45 fr: the fault there".
+// exampleText formats an example, such as "7/66/45 fr: the fault there".
 func exampleText(e verify.Example) string {
 	text := e.Detail
 	if e.Region != "" {

@@ -51,7 +51,7 @@ GeoLite2 needs MaxMind's account number and licence key in the environment varia
 MAXMIND_LICENSE_KEY, and its terms accepted.`
 }
 
-// contact checks the contact that is sent to publishers: it must be one plain address.
+// contact checks the contact that is sent to publishers: it must be a single plain address.
 func (c *worldCmd) contact() (string, error) {
 	if c.Contact == "" {
 		return "", nil
@@ -63,7 +63,7 @@ func (c *worldCmd) contact() (string, error) {
 	return " (+" + c.Contact + ")", nil
 }
 
-// publishes are the data sets it makes.
+// publishes returns the data sets that the command publishes.
 func (c *worldCmd) publishes() []string {
 	all := c.Only
 	if len(all) == 0 {
@@ -114,7 +114,7 @@ func (c *worldCmd) Run(s *session) error {
 	return world.Run(s.ctx, s.catalog, plan)
 }
 
-// listSources is the answer to --dry-run.
+// listSources prints the output of --dry-run.
 func (s *session) listSources(sources []world.Source) error {
 	if s.json {
 		for _, src := range sources {

@@ -14,8 +14,8 @@ import (
 	"quadrille/cmd/tileserver/internal/ops"
 )
 
-// adminHandler returns the handler of the listener of --admin-listen: metrics, profiles, backups
-// and, beneath base, the states that main serves too, here with private collections.
+// adminHandler returns the handler of the listener of --admin-listen: metrics, profiles and
+// backups, and below base the states that main also serves, here with private collections.
 func adminHandler(main http.Handler, base string, metrics, top, backup http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -42,8 +42,9 @@ func adminHandler(main http.Handler, base string, metrics, top, backup http.Hand
 	return mux
 }
 
-// localOnly keeps web pages from reaching a listener on this machine by a host name of theirs that
-// resolves to it: a request must name the machine itself.
+// localOnly protects a listener on this machine from web pages that use a host name of their own
+// which resolves to this machine (DNS rebinding). A request must name the machine itself as the
+// host.
 func localOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host

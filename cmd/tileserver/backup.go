@@ -19,8 +19,8 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// unfinished begins the name of a copy that is not a backup yet. removing begins the name of a
-// backup which is being removed.
+// unfinished is the prefix of the name of a copy that is not a backup yet. removing is the prefix
+// of the name of a backup that is being removed.
 const (
 	unfinished = ".unfinished-"
 	removing   = ".unfinished." // no copy has it
@@ -35,8 +35,8 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// placeOf returns the path of a backup without symbolic links. Its parent must exist. It
-// refuses a path inside a store: the next start would give a meaning to it.
+// placeOf returns the path of a backup without symbolic links. Its parent must exist. It refuses a
+// path inside a store, because the next start would take the backup for a part of the store.
 func placeOf(to string) (string, error) {
 	to, err := filepath.Abs(to)
 	if err != nil {
@@ -71,7 +71,7 @@ func checkBackupDir(dir string) error {
 	return nil
 }
 
-// checkFree refuses a backup that would have the name of something else.
+// checkFree returns an error if the path of a backup already exists.
 func checkFree(to string) error {
 	_, err := os.Lstat(to)
 	switch {
@@ -105,7 +105,7 @@ func removeUnfinished(copied string) error {
 	return os.RemoveAll(copied)
 }
 
-// removeAllUnfinished removes the leftovers of backups from a directory that is for backups alone.
+// removeAllUnfinished removes unfinished copies from a directory that has only backups.
 func removeAllUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -116,10 +116,10 @@ func removeAllUnfinished(dir string) error {
 	return err
 }
 
-// backup copies the live collections of a store into a directory that does not exist yet,
-// each as it is at one moment, and reads the copy to its end. The directory appears once
-// that is done, complete. Errors match fs.ErrExist if the directory exists, and
-// cellstore.ErrNoSpace.
+// backup copies the live collections of a store into a directory that does not exist yet. The copy
+// of a collection is its state at one moment. backup reads each copy completely to verify it. Only
+// then does the directory appear under its name. Errors match fs.ErrExist if the directory exists,
+// and cellstore.ErrNoSpace.
 func backup(ctx context.Context, store cellstore.Store, to string, report io.Writer) (err error) {
 	if to, err = placeOf(to); err != nil {
 		return err
@@ -167,7 +167,7 @@ func verifyBackup(ctx context.Context, dir string, report io.Writer) (err error)
 	return err
 }
 
-// backupPath is the path of the admin listener at which a backup is asked for.
+// backupPath is the path of the admin listener for requests for a backup.
 const backupPath = "/live/backup"
 
 // madeBackup is the answer to a request for a backup.
@@ -193,8 +193,8 @@ func isBackupName(name string) bool {
 	return name != "" && name[0] != '.' && len(name) <= 200 && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// backupHandler answers POST /live/backup: {"to":"NAME"} makes a backup of that name in a
-// directory that the operator has allowed. It is for the admin listener alone.
+// backupHandler answers POST /live/backup: {"to":"NAME"} makes a backup of that name in a directory
+// that the operator has allowed. Only the admin listener has it.
 func backupHandler(store cellstore.Store, live, dir string) http.Handler {
 	var one sync.Mutex
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -286,10 +286,10 @@ func (c *backupCommand) run(ctx context.Context, admin string, stdout io.Writer)
 	return err
 }
 
-// adminClient asks a server of ours, which is behind no proxy.
+// adminClient sends requests to our own server, which is not behind a proxy.
 var adminClient = &http.Client{Transport: &http.Transport{}}
 
-// askBackup asks for a backup, and returns the server's answer.
+// askBackup requests a backup from a server, and returns the server's answer.
 func askBackup(ctx context.Context, admin, name string, stdout io.Writer) (made madeBackup, err error) {
 	if admin == "" {
 		return made, &usageError{errors.New("a server has the directory open: name its admin listener by --admin-listen " +

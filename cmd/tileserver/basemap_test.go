@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
 )
 
-// A running server takes a base map into service whose file is replaced, and keeps the one
-// before when the new one is damaged.
+// A running server serves a new base map when its file is replaced. If the new file is damaged, it
+// continues to serve the previous one.
 func TestBaseMapReload(t *testing.T) {
 	world := func(name string) []byte {
 		p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}

@@ -17,8 +17,8 @@ import (
 
 const certificateFlags = "--tls-cert, --tls-key"
 
-// tlsConfig serves the certificate of the configured files, and a renewed one as soon as it is
-// there. Its expiry is a metric.
+// tlsConfig returns a configuration that serves the certificate of the configured files, and
+// follows renewals of the files. A metric reports the time of expiry.
 func (c *config) tlsConfig(log *slog.Logger, metrics prometheus.Registerer) (*tls.Config, error) {
 	if c.TLSCert == "" {
 		return nil, nil
@@ -96,7 +96,7 @@ func (c *config) readCertificate() (*certificate, error) {
 	return pair, nil
 }
 
-// usable returns an error if clients would refuse the server's own certificate at a time.
+// usable returns an error if clients would refuse the server's own certificate at the time now.
 func (p *certificate) usable(now time.Time) error {
 	switch own := p.chain[0]; {
 	case now.After(own.NotAfter):
@@ -109,7 +109,8 @@ func (p *certificate) usable(now time.Time) error {
 }
 
 // doubtful returns an error if another certificate of the chain has expired or is not valid yet.
-// Clients may find another way to a root that they trust, as from a certificate signed by two.
+// Clients may still find another path to a trusted root, for example if two authorities have signed
+// a certificate.
 func (p *certificate) doubtful(now time.Time) error {
 	for _, one := range p.chain[1:] {
 		if now.After(one.NotAfter) || now.Before(one.NotBefore) {
@@ -120,8 +121,8 @@ func (p *certificate) doubtful(now time.Time) error {
 	return nil
 }
 
-// encrypted reports whether a file of keys has one that needs a password, by PKCS #8 or in
-// the old form of OpenSSL.
+// encrypted reports whether a file of keys has a key that needs a password, in PKCS #8 or in the
+// old format of OpenSSL.
 func encrypted(key []byte) bool {
 	for {
 		block, rest := pem.Decode(key)

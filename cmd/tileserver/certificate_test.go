@@ -22,7 +22,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// dated makes a certificate that is valid between two times from now, and its key.
+// dated makes a certificate and its key. from and until are its validity relative to now.
 func dated(t *testing.T, from, until time.Duration) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -46,8 +46,8 @@ func dated(t *testing.T, from, until time.Duration) (cert, key string) {
 	return cert, key
 }
 
-// A certificate that clients will refuse, and a key that cannot be read, are named by config check.
-// A server starts with the former, and logs why clients refuse it.
+// config check reports a certificate that clients will refuse, and a key that cannot be read. A
+// server starts despite such a certificate, and logs why clients refuse it.
 func TestCertificateDates(t *testing.T) {
 	check := func(args ...string) error {
 		return run(t.Context(), append([]string{"config", "check", "--data", t.TempDir()}, args...), io.Discard, io.Discard)
@@ -76,7 +76,7 @@ func TestCertificateDates(t *testing.T) {
 			t.Errorf("an encrypted key %s: %v", kind, err)
 		}
 	}
-	// A fault in the rest of the chain is no reason not to serve, but it is named.
+	// An error in the rest of the chain does not prevent serving, but it is reported.
 	expired, _ := dated(t, -2*time.Hour, -time.Hour)
 	rest, err := os.ReadFile(expired)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestCertificateDates(t *testing.T) {
 	}
 }
 
-// With --log-format json each line is JSON, on both streams, and errors of the start too.
+// With --log-format json each line on both streams is JSON, including errors at the start.
 func TestJSONLines(t *testing.T) {
 	var out bytes.Buffer
 	c := &config{LogFormat: "json"}
@@ -149,7 +149,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// A text that is no address and port is refused in words, in every setting.
+// Every setting refuses a text that is not an address with a port, with a clear message.
 func TestAddresses(t *testing.T) {
 	for _, flag := range []string{"--listen", "--admin-listen"} {
 		for address, want := range map[string]string{

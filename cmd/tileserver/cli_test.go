@@ -94,8 +94,8 @@ func TestUnknownVariable(t *testing.T) {
 	}
 }
 
-// Every flag stands beneath a heading, every command is listed, and the help of
-// keys has no flags of the server.
+// Every flag is below a heading, every command is listed, and the help of keys has no flags of the
+// server.
 func TestHelpIsInOrder(t *testing.T) {
 	for _, f := range commandLine(t).Flags {
 		if f.Group == nil && !slices.Contains([]string{"help", "config", "version"}, f.Name) {

@@ -15,7 +15,7 @@ import (
 	"quadrille/places/points"
 )
 
-// eventually waits until an answer has a text in it.
+// eventually waits until the answer of url contains text.
 func eventually(t *testing.T, url, text string) {
 	t.Helper()
 	for hopeless := time.After(2 * time.Minute); ; {
@@ -31,7 +31,8 @@ func eventually(t *testing.T, url, text string) {
 	}
 }
 
-// A collection that is published while the server runs is served, and listed like other data sets.
+// The server serves a collection that is published while it runs, and lists it like other data
+// sets.
 func TestPublishedCollections(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
@@ -52,7 +53,8 @@ func TestPublishedCollections(t *testing.T) {
 	eventually(t, url+"/metrics", `dataset="points-shops"`)
 	answers(t, url+"/readyz", http.StatusOK)
 	stop()
-	// It is there from the start the next time. A name that is no collection's is left alone.
+	// The next server serves it from the start. The server ignores a directory whose name is not
+	// that of a collection.
 	if err := os.MkdirAll(filepath.Join(dir, "points-"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +63,8 @@ func TestPublishedCollections(t *testing.T) {
 	stop()
 }
 
-// A collection that is dropped while the server runs, or whose directory is removed, is
-// like one that has never been, and nothing else suffers.
+// If a collection is dropped, or its directory removed, while the server runs, the server behaves
+// as if it had never existed. Other collections are not affected.
 func TestDroppedCollections(t *testing.T) {
 	dir := t.TempDir()
 	c := catalogIn(t, dir)

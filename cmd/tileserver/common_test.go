@@ -40,7 +40,7 @@ func catalogIn(t *testing.T, dir string) *dataset.Catalog {
 	return c
 }
 
-// answers checks the status of an answer, and that it has the texts in it.
+// answers checks the status of an answer, and that the answer contains the texts.
 func answers(t *testing.T, url string, status int, texts ...string) {
 	t.Helper()
 	code, got := fetch(t, url)
@@ -54,7 +54,7 @@ func answers(t *testing.T, url string, status int, texts ...string) {
 	}
 }
 
-// refused runs the program, which must end with an error that says why.
+// refused runs the program, which must end with an error that contains why.
 func refused(t *testing.T, why string, args ...string) {
 	t.Helper()
 	if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), why) {
@@ -70,7 +70,7 @@ func command(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// prints runs the program, which must print the texts and not fail. It returns all it prints.
+// prints runs the program, which must print the texts and succeed. It returns the whole output.
 func prints(t *testing.T, args []string, texts ...string) string {
 	t.Helper()
 	got, err := command(t, args...)
@@ -78,7 +78,7 @@ func prints(t *testing.T, args []string, texts ...string) string {
 	return got
 }
 
-// fails is prints of a program that must fail. The texts may be in its error.
+// fails does the same as prints, but the program must fail. The texts may be in its error.
 func fails(t *testing.T, args []string, texts ...string) string {
 	t.Helper()
 	got, err := command(t, args...)
@@ -101,8 +101,7 @@ func wantText(t *testing.T, got string, err error, fails bool, texts ...string) 
 	}
 }
 
-// run is the program. It returns when ctx ends, after draining, or when it
-// cannot go on.
+// run runs the program. It returns after draining when ctx ends, or when it cannot continue.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	cfg, err := parse(args, stdout, stderr)
 	if errors.Is(err, errDone) {

@@ -138,11 +138,10 @@ var flagGroups = []kong.Group{
 	{Key: "clients", Title: "Keys and limits of clients:"},
 }
 
-// maxHeader bounds the header of a request in bytes, its first line included.
+// maxHeader bounds the header of a request in bytes, including the first line.
 const maxHeader = 16 << 10
 
-// errDone means that the command line asked for something, such as its own
-// help, that has been done.
+// errDone means that the request of the command line, such as --help, has been done.
 var errDone = errors.New("done")
 
 // maxClockSkew is the largest --clock-skew.
@@ -150,7 +149,7 @@ const maxClockSkew = 24 * time.Hour
 
 type exit int
 
-// newParser makes a parser of the command line into c.
+// newParser makes a parser that stores the command line in c.
 func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
 	c.faces = httpapi.NewSettings()
 	for _, f := range c.faces {
@@ -170,8 +169,8 @@ func newParser(c *config, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// parse reads the command line and the environment. cfg says how to log also if there is an
-// error.
+// parse reads the command line and the environment. cfg has the settings of logging even if there
+// is an error.
 func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	cfg = &config{}
 	parser, err := newParser(cfg, stdout, stderr)
@@ -200,8 +199,8 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	return cfg, nil
 }
 
-// wantedLogFormat returns --log-format of a command line that cannot be parsed: the error is
-// written in that format, too.
+// wantedLogFormat returns --log-format of a command line that cannot be parsed, because the error
+// is written in the same format.
 func (c *config) wantedLogFormat(args []string) string {
 	if format := given(args, "log-format"); format != "" {
 		return format
@@ -228,10 +227,10 @@ func given(args []string, name string) string {
 	return value
 }
 
-// serverFlags are the server's flags that commands with arguments of their own take too.
+// serverFlags lists the server's flags that also apply to commands with arguments.
 var serverFlags = map[string][]string{"keys": {"help", "config", "keys"}, "live": {"help", "config", "admin-listen", "collection", "out"}}
 
-// printHelp leaves the other flags of the server out of the help of keys and live.
+// printHelp omits the other flags of the server from the help of keys and live.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	for node := ctx.Selected(); node != nil; node = node.Parent {
 		shown, some := serverFlags[node.Name]
@@ -338,7 +337,7 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// responseBytes is the share of the cache for finished tiles and faces. storeBytes is the share
+// responseBytes returns the share of the cache for finished answers. storeBytes returns the share
 // for blocks of the store.
 func (c *config) responseBytes() int64 { return int64(c.Cache) / 2 }
 func (c *config) storeBytes() int64    { return int64(c.Cache) - c.responseBytes() }

@@ -37,12 +37,12 @@ import (
 	"quadrille/ipgeo"
 )
 
-// known is the state of a server's files: an image of its directories, and the writes acknowledged
-// by then.
+// known is a state of a server's files: an image of its directories, and the writes acknowledged
+// until then.
 type known struct {
 	files damagetest.Image
 	live  map[string]*damagetest.Judge // by collection
-	// Requests that the counts must have, and may have.
+	// These are the least and the greatest number of requests that the counts may report.
 	least, most int
 }
 
@@ -55,7 +55,7 @@ func (k *known) clone() *known {
 	return &c
 }
 
-// damaged is a server whose directories are damaged, before it runs and while it does.
+// damaged is a server whose directories are damaged before and while it runs.
 type damaged struct {
 	*known
 	root string
@@ -69,7 +69,7 @@ type damaged struct {
 	told map[string]bool // those owners that the server calls damaged
 	cut  map[string]bool // the owners of logs whose end the server cannot read, as it says
 	// mapped is set if the index of addresses was changed in place while it is mapped into memory.
-	// Only the next start finds that out.
+	// Only the next start detects this.
 	mapped bool
 
 	process    bool // the server runs in a process of its own
@@ -81,7 +81,7 @@ type damaged struct {
 	value      int
 }
 
-// damagedQuestion is a question and its right answer.
+// damagedQuestion is a request and its correct answer.
 type damagedQuestion struct{ owner, path, body, want string }
 
 var cutRE = regexp.MustCompile(`level=WARN msg="the table was not closed: .* table=(\w+) .* dropped=[1-9]`)
@@ -139,8 +139,8 @@ func (d *damaged) errorf(format string, args ...any) {
 	d.t.Errorf("%s: %s\n%.3000s", d.what, fmt.Sprintf(format, args...), d.log.String())
 }
 
-// start starts the server, and reports whether it runs. If it does not, it must end with an error
-// of one line that names the file.
+// start starts the server, and reports whether it runs. If not, it must end with an error of one
+// line that names the damaged file.
 func (d *damaged) start() bool {
 	d.t.Helper()
 	d.kill, d.sent, d.mapped = nil, 0, false
@@ -165,8 +165,8 @@ func (d *damaged) start() bool {
 		d.admin = admin
 		return found
 	})
-	// A damaged ledger also hides damage of a log that it lists: the server then logs only the cut
-	// end that a crash leaves.
+	// If the ledger is damaged, damage of a log that it lists may also be hidden. The server then
+	// logs only a truncated end, like after a crash.
 	for _, table := range cutRE.FindAllStringSubmatch(log, -1) {
 		owner := strings.Replace(table[1], "points_", "live/", 1)
 		d.cut[owner] = d.cut[owner] || d.hit[owner]
@@ -174,7 +174,7 @@ func (d *damaged) start() bool {
 	return true
 }
 
-// startProcess is start of the program as it is, which can be killed.
+// startProcess does the same as start, with the program in a separate process, which can be killed.
 func (d *damaged) startProcess() {
 	d.t.Helper()
 	cmd := rerun(d.t, append([]string{"--listen", "127.0.0.1:0"}, d.args...)...)
@@ -202,7 +202,7 @@ func (d *damaged) startProcess() {
 	_, d.url, _ = strings.Cut(strings.TrimSpace(line), "Quadrille serves ")
 }
 
-// do sends a request of the key. The status of an answer that is cut off is 0.
+// do sends a request with the key. The status of a truncated answer is 0.
 func (d *damaged) do(method, path, body string) (int, string) {
 	d.t.Helper()
 	req, err := http.NewRequest(method, d.url+path, strings.NewReader(strings.ReplaceAll(body, " ", "\n")))
@@ -230,8 +230,8 @@ func (d *damaged) do(method, path, body string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// refused reports whether an answer is an error which says that data of an owner is damaged or not
-// available, and the owner has damaged files.
+// refused reports whether an answer is an error about damaged or unavailable data of an owner, and
+// the owner really has damaged files.
 func (d *damaged) refused(owner string, code int, body string) bool {
 	ok := d.hit[owner] && (code == 0 || code == http.StatusInternalServerError && strings.Contains(body, `"data-corrupt"`) ||
 		code == http.StatusServiceUnavailable)
@@ -320,7 +320,7 @@ func (d *damaged) write(name string, j *damagetest.Judge) {
 	}
 }
 
-// askUsage compares the counts. The server reports counts that are too low.
+// askUsage checks the counts. If they are too low, the server must have reported damage.
 func (d *damaged) askUsage() {
 	d.t.Helper()
 	code, body := d.do(http.MethodGet, "/usage", "")
@@ -352,7 +352,7 @@ func (d *damaged) askUsage() {
 	}
 }
 
-// end ends the server, as a signal does or as if it was killed.
+// end ends the server, either by a signal or by killing it.
 func (d *damaged) end(kill bool) {
 	d.t.Helper()
 	var left damagetest.Image
@@ -387,7 +387,7 @@ func (d *damaged) read() damagetest.Image {
 	return all
 }
 
-// put makes the directories equal to an image.
+// put sets the directories to the state of an image.
 func (d *damaged) put(image damagetest.Image) {
 	d.t.Helper()
 	if err := image.Write(true, d.read().Differ(image)...); err != nil {
@@ -395,8 +395,8 @@ func (d *damaged) put(image damagetest.Image) {
 	}
 }
 
-// damage changes some of the files that a directory has at one depth. Without that choice it would
-// seldom hit the few files that describe the others.
+// damage changes some of the files that a directory has at one random depth. Among all files, it
+// would seldom choose the few files that describe the others.
 func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) {
 	d.t.Helper()
 	whole := d.read().Only(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
@@ -423,8 +423,8 @@ func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) 
 	return differ
 }
 
-// between damages the files of a stopped server, and starts it again. Where the server has reported
-// damage, the files are then restored, and all must be right again.
+// between damages the files of a stopped server, and starts it again. If the server has reported
+// damage, the files are then restored, and all answers must be correct again.
 func (d *damaged) between(r *rand.Rand, dir string, damages int) {
 	d.t.Helper()
 	before := d.read()
@@ -462,7 +462,7 @@ func (d *damaged) between(r *rand.Rand, dir string, damages int) {
 	}
 }
 
-// running damages files that a running server has open, and later starts it again on the damaged
+// running damages files that a running server has open. Later it restarts the server on the damaged
 // files.
 func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	d.t.Helper()
@@ -476,10 +476,9 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	for range damages {
 		anew := r.IntN(2) == 0
 		d.what += map[bool]string{false: "; in place", true: "; anew"}[anew]
-		// The server goes on to write the ledger that it has open, and looks whether it is still in
-		// its place when it removes a log and when it ends. If the file was replaced, the ledger in
-		// its place is of an earlier moment. The records missing since then look like the end that
-		// a crash leaves.
+		// The server continues to write its open ledger. When it removes a log, and when it ends,
+		// it checks whether the file still exists at its path. If the file was replaced, the ledger
+		// there is an older one. Its missing records look like the truncated end after a crash.
 		for _, name := range d.damage(r, dir, anew) {
 			d.cut[d.owner(name)] = d.cut[d.owner(name)] || kill && anew && filepath.Base(name) == "ledger"
 		}
@@ -493,8 +492,8 @@ func (d *damaged) running(r *rand.Rand, dir string, damages int) {
 	}
 }
 
-// newDamaged makes the directories. It returns the states of a server that was stopped, and of one
-// that was killed.
+// newDamaged makes the directories. It returns the states after a server was stopped, and after a
+// server was killed.
 func newDamaged(t *testing.T) (d *damaged, states []*known) {
 	t.Helper()
 	root := t.TempDir()
@@ -567,8 +566,8 @@ func newDamaged(t *testing.T) (d *damaged, states []*known) {
 }
 
 // TestDamagedServer damages the directories of a server, between two of its runs and while it runs.
-// The server goes on: each answer is the right one, or says that data with damage cannot be read.
-// The server removes nothing: where damage is undone, all is right again.
+// The server continues to run. Each answer is either correct or reports that damaged data cannot be
+// read. The server removes nothing: when the damage is undone, all answers are correct again.
 func TestDamagedServer(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	rounds := 200
@@ -603,8 +602,8 @@ func TestDamagedServer(t *testing.T) {
 	}
 }
 
-// asEdited reads a file of keys as if somebody had edited it: a changed letter looks like an edit.
-// unended is set if the file ends within an incomplete line.
+// asEdited reads a file of keys as if it had been edited, because a changed letter looks like an
+// edit. unended is set if the last line is incomplete.
 func asEdited(text []byte) (keys map[quota.Hash]quota.Key, unended, ok bool) {
 	keys = map[quota.Hash]quota.Key{}
 	lines := strings.SplitAfter(string(text), "\n")
@@ -654,8 +653,9 @@ var (
 	scopeRE = regexp.MustCompile(`^(read|write):(\*|[a-z0-9_-]{1,64})$`)
 )
 
-// TestDamagedKeys damages a file of keys before a start and while it is in use. It is
-// read exactly, or refused by its name: then those before stay in use, and the log says so.
+// TestDamagedKeys damages a file of keys before a start and while it is in use. The file is either
+// read exactly or refused with its name in the error. In the latter case the previous keys stay in
+// use, and the log reports it.
 func TestDamagedKeys(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	rounds := 400
@@ -695,7 +695,7 @@ func TestDamagedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock := time.Now()
-	// put replaces an image by another. Files get times of their own, as if they were written a
+	// put replaces an image by another. Files get new modification times, as if they were written a
 	// moment later.
 	put := func(was, now damagetest.Image, anew bool) {
 		t.Helper()

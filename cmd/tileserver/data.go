@@ -35,8 +35,8 @@ type source struct {
 	close    func() error
 }
 
-// blockCacheBytes is the rest of --cache, for blocks of local stores. With
-// --store that rest is for rows of the remote store.
+// blockCacheBytes returns the rest of --cache, for blocks of local stores. With --store, the rest
+// is for rows of the remote store.
 func (c *config) blockCacheBytes() int64 {
 	if c.Store != "" {
 		return 1 << 20
@@ -44,7 +44,7 @@ func (c *config) blockCacheBytes() int64 {
 	return c.storeBytes()
 }
 
-// generations opens the directory or the store that is to be served from.
+// generations opens the directory or the store with the data that is served.
 func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *slog.Logger) (source, error) {
 	if c.Store != "" {
 		return c.depot(observed)
@@ -62,9 +62,8 @@ func (c *config) generations(cache *pebblestore.Cache, observed *observer, log *
 	return source{from: catalog.Generations, kind: "local", name: catalog.Dir(), patience: time.Hour, close: func() error { return nil }}, nil
 }
 
-// remotePatience bounds how long the start waits for a store that does not
-// answer. After that the server listens all the same, and is ready once the
-// store answers.
+// remotePatience bounds how long the start waits for a store that does not answer. Afterwards the
+// server listens anyway, and becomes ready once the store answers.
 const remotePatience = 5 * time.Second
 
 func (c *config) depot(observed *observer) (source, error) {
@@ -129,10 +128,10 @@ func (s *followed) notify(st dataset.Status) {
 	}
 }
 
-// follow takes the published generations of all data sets into service, all at
-// once, and then every one that is published while ctx lasts. It returns how many
-// data sets are served at first. A missing or broken data set does not keep the
-// others back: patience bounds the time until follow returns.
+// follow takes the published generations of all data sets into service concurrently. Until ctx
+// ends, it also takes each newly published generation into service. It returns the initial number
+// of served data sets. A missing or broken data set does not delay the others: patience bounds the
+// time until follow returns.
 func (s *followed) follow(ctx context.Context) int {
 	first, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
@@ -156,11 +155,11 @@ func (s *followed) follow(ctx context.Context) int {
 	return int(serving.Load())
 }
 
-// lookInterval is the time between two looks for data sets that users name, the same as between
-// two looks for new generations.
+// lookInterval is the interval of checks for new data sets that users name. It equals the interval
+// of checks for new generations.
 const lookInterval = 2 * time.Second
 
-// lookAgain takes data sets that users name into service when they are published while ctx lasts.
+// lookAgain takes newly published data sets that users name into service until ctx ends.
 func (s *followed) lookAgain(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -176,19 +175,19 @@ func (s *followed) lookAgain(ctx context.Context) {
 	}
 }
 
-// look calls begin with each published data set of a family that is not followed yet, and
-// forgets collections that are not published any more.
+// look calls begin with each published data set of a family that is not followed yet, and removes
+// collections that are no longer published.
 func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
-		// The store does not answer. The data sets that are followed report that.
+		// The store does not answer. The data sets that are already followed report this.
 		s.log.Debug("data sets that users name cannot be listed", "error", err)
 		return
 	}
 	s.forget(names)
 	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
-	// Dropped layers stay followed: their followers get events by the generation that was in
-	// service.
+	// Dropped layers are still followed: clients that follow them get events from the generation
+	// that was in service.
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
 }
 
@@ -244,7 +243,7 @@ func (s *followed) stop() error {
 	return errors.Join(append(errs, s.close())...)
 }
 
-// newClock returns the clock that live collections and counts go by.
+// newClock returns the clock that live collections and counts use.
 func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 	return cellstore.NewClock(cellstore.ClockOptions{Skew: c.ClockSkew, Stepped: func(by time.Duration, followed bool) {
 		switch {
@@ -258,11 +257,10 @@ func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 	}})
 }
 
-// writesClient is the client for which commits take processors. No key has such a name.
+// writesClient is the name under which commits occupy processors. No API key has such a name.
 const writesClient = "\x00writes"
 
-// openLive opens the live collections of --live. stop closes them after the writes
-// that have begun.
+// openLive opens the live collections of --live. stop waits for the running writes and closes them.
 func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer,
 	log *slog.Logger) (collections *live.Store, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }

@@ -14,7 +14,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// /status, ingest list and du agree on the size of every data set, and /status lists every one.
+// /status, ingest list and du report the same size for every data set, and /status lists all data
+// sets.
 func TestSizes(t *testing.T) {
 	testrace.Plain(t, "one server is started and asked, again and again")
 	if _, err := exec.LookPath("du"); err != nil {

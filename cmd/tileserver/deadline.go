@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// lazyListener hands out connections whose deadlines are kept lazily.
+// lazyListener accepts connections that set the timers of their deadlines lazily.
 //
 // net/http moves a connection's deadlines half a dozen times per request, and each move costs a
-// timer operation: together some 5 % of a small answer. But a deadline nearly always moves later,
-// and then the timer that is already running will do. When it fires before the wanted time, it is
-// started again for the rest. The timeouts are the same.
+// timer operation: together about 5 % of the time of a small answer. But a deadline nearly always
+// moves to a later time, and then the running timer is enough. If it fires before the wanted time,
+// it is started again for the rest. The timeouts stay the same.
 //
-// After every request net/http also moves the read deadline into the past and back, to end a read
-// of its own that waits for the client to leave. After a quick answer, that read has seldom begun:
-// it then ends as soon as it begins, and the timer is left alone.
+// After every request net/http also moves the read deadline into the past and back, to interrupt
+// its background read, which detects that the client has disconnected. After a quick answer this
+// read has seldom begun. It then ends as soon as it begins, and the timer does not change.
 type lazyListener struct{ net.Listener }
 
 func (l lazyListener) Accept() (net.Conn, error) {
@@ -31,8 +31,8 @@ func (l lazyListener) Accept() (net.Conn, error) {
 	return lc, nil
 }
 
-// lazyConn is a connection with lazy deadlines. Its methods may be called
-// concurrently, as net.Conn demands.
+// lazyConn is a connection with lazy deadlines. Its methods may be called concurrently, as net.Conn
+// requires.
 type lazyConn struct {
 	net.Conn
 	read, write lazyDeadline
@@ -82,7 +82,7 @@ type lazyDeadline struct {
 	running int       // calls that may wait in the connection
 }
 
-// enter begins a call that may wait, unless its time is up already.
+// enter begins a call that may wait, unless its deadline has already passed.
 func (d *lazyDeadline) enter() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,10 +100,9 @@ func (d *lazyDeadline) leave() {
 	d.mu.Unlock()
 }
 
-// stride is the longest time for which a timer is set. A deadline may move
-// nearer by less than that, as it does between the wait for a request and its
-// header. The timer then still fires early enough, and an idle connection wakes
-// up no more often than this.
+// stride is the longest time for which a timer is set. A deadline may move to an earlier time by
+// less than stride, as it does between the wait for a request and its header. The timer still fires
+// early enough, and an idle connection wakes up at most once per stride.
 const stride = 10 * time.Second
 
 // want changes the deadline.
@@ -137,15 +136,15 @@ func (d *lazyDeadline) start() error {
 	return d.set(d.timer)
 }
 
-// distantPast is later than all times that mean "at once", and earlier than all
-// others.
+// distantPast separates two kinds of deadlines: earlier deadlines mean "at once"; all other
+// deadlines are later.
 var distantPast = time.Unix(1_000_000, 0)
 
-// atOnce reports whether a deadline ends calls at once.
+// atOnce reports whether a deadline interrupts calls immediately.
 func atOnce(t time.Time) bool { return !t.IsZero() && t.Before(distantPast) }
 
-// early reports whether err is a timeout before the wanted time. If so, it has
-// started the timer again.
+// early reports whether err is a timeout before the wanted time. If it is, early restarts the
+// timer.
 func (d *lazyDeadline) early(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false

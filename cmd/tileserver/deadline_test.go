@@ -22,10 +22,9 @@ type clockConn struct {
 
 func (c *clockConn) SetReadDeadline(t time.Time) error { c.deadline = t; c.sets++; return nil }
 
-// The timer is never later than the wanted deadline, so no timeout is late;
-// and a timeout reaches the reader only once the wanted time has come. A deadline
-// that ends calls at once may be without a timer only while no call is running,
-// and then none begins.
+// The timer is never later than the wanted deadline, so no timeout is late; and the reader gets a
+// timeout only after the wanted time. A deadline in the distant past may lack a timer only while no
+// call is running, and then no call may begin.
 func TestLazyDeadlineProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &clockConn{}
@@ -64,8 +63,7 @@ func TestLazyDeadlineProperty(t *testing.T) {
 	})
 }
 
-// A connection that is kept busy moves its deadlines often and its timer
-// seldom.
+// A busy connection moves its deadlines often but its timer seldom.
 func TestLazyDeadlineSaves(t *testing.T) {
 	c := &clockConn{}
 	var d lazyDeadline
@@ -129,8 +127,8 @@ func TestLazyConn(t *testing.T) {
 	if _, err := server.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("%v, want a timeout", err)
 	}
-	// A running Read is ended at once, as net/http ends its own, and the
-	// connection can be used again.
+	// A running Read can be interrupted, as net/http interrupts its background read, and the
+	// connection stays usable.
 	if err := server.SetReadDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +153,8 @@ func TestLazyConn(t *testing.T) {
 		t.Fatalf("%d bytes, %v", n, err)
 	}
 
-	// So is one that begins only then, even if there is something to read, until the deadline is
-	// moved.
+	// A Read that begins later also ends immediately, even if data is available, until the deadline
+	// moves.
 	if _, err := client.Write(b); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +173,7 @@ func TestLazyConn(t *testing.T) {
 		t.Fatalf("%d bytes, %v", n, err)
 	}
 
-	// A Write that is interrupted in vain goes on where it was.
+	// A Write that an early timeout interrupts continues at the same byte.
 	big := make([]byte, 8<<20)
 	for i := range big {
 		big[i] = byte(i * 7 >> 3)
@@ -200,7 +198,7 @@ func TestLazyConn(t *testing.T) {
 	if err != nil || string(got) != string(big) {
 		t.Fatalf("%d bytes, %v; want the %d written", len(got), err, len(big))
 	}
-	// One that nobody reads ends in time.
+	// A Write that the peer does not read ends at its deadline.
 	client2, server2 := pair(t)
 	_ = client2
 	if err := server2.SetDeadline(time.Now().Add(20 * time.Millisecond)); err != nil {

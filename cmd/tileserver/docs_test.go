@@ -25,8 +25,7 @@ var (
 	asked      = regexp.MustCompile(`by \(([a-z_, ]+)\)|[{,]([a-z_]+)=~?\\*"`)
 )
 
-// The server has everything that alerts and the dashboard use: the metrics, their labels, the
-// routes.
+// The server has all metrics, labels and routes that the alerts and the dashboard use.
 func TestWatched(t *testing.T) {
 	data, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	publish(t, data)
@@ -76,8 +75,8 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// Grafana takes the dashboard: its panels have numbers of their own and do not overlap, and
-// each asks the data source that the reader chose.
+// The dashboard is valid for Grafana: its panels have unique numbers and do not overlap, and each
+// queries the data source that the reader chose.
 func TestDashboard(t *testing.T) {
 	var board struct {
 		Panels []struct {

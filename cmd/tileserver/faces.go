@@ -8,8 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// openFaces opens the files that the flags of faces name, for the server of a configuration.
-// Call begin once the server's data is there. Call closing in any case.
+// openFaces opens the files that flags of groups of endpoints name, and sets them in the server's
+// configuration. Call begin once the server's data is open. Always call closing.
 func (c *config) openFaces(ctx context.Context, api *httpapi.Config, log *slog.Logger) (begin func(), closing func() error, err error) {
 	in := &httpapi.Process{Config: api, Log: log, Cache: int64(c.Cache), Grace: c.DrainTimeout}
 	in.Reloaded = func(flag string, load func() (any, error), files ...string) (func() any, error) {

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// spareFiles is the number of files kept free while the server serves, besides
-	// connections and files that are open already: for the store's cache, new
-	// generations, and logs of tables.
+	// spareFiles is the number of files kept free while the server serves, in addition to
+	// connections and files that are already open. They are for the store's cache, new generations,
+	// and logs of tables.
 	spareFiles = 256
 	// fewConnections is the least number that is worth serving.
 	fewConnections = 32
-	// collectionFiles is the number of files that a live collection has open: its directory
-	// five times, a lock, a log, a list of files and a ledger, and now and then the successor
-	// of one of these.
+	// collectionFiles is the number of files that a live collection has open: its directory five
+	// times, a lock, a log, a MANIFEST and a ledger, and sometimes the successor of one of these.
 	collectionFiles = 10
 )
 
@@ -39,8 +38,8 @@ func tooFewFiles(limit, open, need int64, what string) error {
 		"-n or LimitNOFILE=", limit, open, need, what)
 }
 
-// checkFiles refuses live collections that need more files than can be opened. Otherwise
-// some could not be opened, and which ones are served would depend on chance.
+// checkFiles refuses live collections that need more files than can be opened. Otherwise some of
+// them could not be opened, and chance would decide which.
 func checkFiles(limit, open, collections int64) error {
 	if need := open + collections*collectionFiles + spareFiles + fewConnections; need > limit {
 		return tooFewFiles(limit, open, need, fmt.Sprintf(" at least, %d of them for each of %d live collections", collectionFiles, collections))
@@ -48,9 +47,9 @@ func checkFiles(limit, open, collections int64) error {
 	return nil
 }
 
-// fitFiles lowers --max-connections and --max-collections to the rest of the system's limit of open
-// files, and refuses if that is next to nothing. A connection or a collection that took the last
-// file would make reads fail.
+// fitFiles lowers --max-connections and --max-collections to the number of files that the system's
+// limit leaves. It returns an error if too few are left. Without this, a connection or a collection
+// could take the last file, and reads would fail.
 func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	collections := int64(0)
 	if live != nil {
@@ -72,8 +71,8 @@ func (c *config) fitFiles(live *live.Store, log *slog.Logger) error {
 	return nil
 }
 
-// fitWithin is fitFiles for a process that may have limit files open and has open, including the
-// files of its live collections. live is set if more collections can be made.
+// fitWithin does the same as fitFiles. The process may open limit files, and has open files open,
+// including those of its live collections. live is set if more collections can be made.
 func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.Logger) error {
 	left := limit - open - spareFiles
 	few := int64(fewConnections)
@@ -85,7 +84,8 @@ func (c *config) fitWithin(limit, open, collections int64, live bool, log *slog.
 	}
 	const raise = ": raise the limit of open files, such as by ulimit -n or LimitNOFILE="
 	if live {
-		// Connections get a half, or all that they may be; collections get the rest.
+		// Connections get half of the files, or as many as the maximum needs; collections get the
+		// rest.
 		files := (left - fewConnections) / 2
 		if most := int64(c.MaxConnections); most > 0 {
 			files = max(files, left-most)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Connections and live collections leave files for the stores, and a limit that leaves
-// nothing is refused.
+// Connections and live collections leave files for the stores. A limit that is too low for this is
+// refused.
 func TestFilesFit(t *testing.T) {
 	const none = -1
 	for _, tt := range []struct {
@@ -48,7 +48,7 @@ func TestFilesFit(t *testing.T) {
 	}
 }
 
-// Live collections that cannot all be opened are refused with the number of files they need.
+// If the limit is too low for all live collections, the error gives the number of files they need.
 func TestFilesForLive(t *testing.T) {
 	for _, tt := range []struct {
 		limit, open, collections int64

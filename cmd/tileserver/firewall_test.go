@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// TestFirewalls loads the lists of /ip/ranges into nftables and ipset, in a network namespace of
-// its own, and reads the sets back.
+// TestFirewalls loads the lists of /ip/ranges into nftables and ipset, in a separate network
+// namespace, and reads the sets back.
 func TestFirewalls(t *testing.T) {
 	data := t.TempDir()
 	c := catalogIn(t, data)

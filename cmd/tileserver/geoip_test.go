@@ -14,8 +14,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// geoIPServer runs the program over made-up addresses, with HTTPS and the key
-// "secret" of account 42.
+// geoIPServer runs the program with invented address ranges, HTTPS, and the key "secret" of account
+// 42.
 func geoIPServer(t *testing.T) (hostPort, authority string) {
 	t.Helper()
 	data := t.TempDir()
@@ -56,9 +56,8 @@ func geoIPServer(t *testing.T) (hostPort, authority string) {
 	return "localhost:" + port, a.file
 }
 
-// TestGeoIP2Node has unmodified clients judge the GeoIP2 endpoints.
-// QUADRILLE_GEOIP2_NODE lists directories, as PATH does, in which one is
-// installed:
+// TestGeoIP2Node tests the GeoIP2 endpoints with unmodified Node.js clients. QUADRILLE_GEOIP2_NODE
+// is a list of directories, like PATH. Each directory has one client installed:
 //
 //	npm install --prefix DIR @maxmind/geoip2-node@7.1.0
 func TestGeoIP2Node(t *testing.T) {
@@ -99,7 +98,7 @@ func TestGeoIP2Node(t *testing.T) {
 // TestGeoIP2Python does the same with Python's client, as Debian's
 // python3-geoip2 has it.
 func TestGeoIP2Python(t *testing.T) {
-	// The system's own python3 is the one that finds the system's packages.
+	// Only the system's own python3 finds the system's packages.
 	python := ""
 	for _, p := range []string{"python3", "/usr/bin/python3"} {
 		if exec.CommandContext(t.Context(), p, "-c", "import geoip2.webservice").Run() == nil {

@@ -16,7 +16,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// guardConfig are the flags about who may ask, and how often.
+// guardConfig has the flags for API keys, rate limits and usage counts.
 type guardConfig struct {
 	Keys         string  `placeholder:"FILE" help:"Ask for a key. Lines of NAME:SHA256 and limits, as tileserver keys new NAME makes them. Changes are taken into use within seconds."`
 	Anonymous    bool    `help:"With --keys: let requests without a key pass too, within --address-limit."`
@@ -71,8 +71,8 @@ func (c *guardConfig) Validate() error {
 
 func (c *guardConfig) on() bool { return c.Keys != "" || len(c.AddressLimit) > 0 }
 
-// guard makes what the flags ask for, nil for nothing. stop writes what has
-// been counted.
+// guard makes the guard that the flags configure. It is nil if none of them is set. stop writes the
+// counts.
 func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard, stop func() error, err error) {
 	stop = func() error { return nil }
 	if !c.on() {
@@ -105,7 +105,7 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 			return nil, nil, err
 		}
 	}
-	// It writes until stop is called, which is after the last request.
+	// It writes until stop is called after the last request.
 	running, end := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
 	go func() { done <- g.Meter.Run(running) }()
@@ -121,7 +121,8 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 	return newReloaded(log, "--keys", func() (*quota.Keys, error) {
 		keys, err := c.readKeys()
 		if first && errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0 {
-			// Later, the keys of the file before stay in use. At the start there are none yet.
+			// When a changed file is read, the previous keys would stay in use. At the start there
+			// are no previous keys.
 			log.Warn("the last key is not used, the others are", "flag", "--keys", "error", err)
 			err = nil
 		}
@@ -134,8 +135,8 @@ func (c *guardConfig) openKeys(log *slog.Logger) (*reloaded[*quota.Keys], error)
 	}, c.Keys)
 }
 
-// openUsage opens the store of --usage and goes on counting from it. If the store is
-// damaged, meter is nil: nobody may overwrite what is left of the counts.
+// openUsage opens the store of --usage and continues its counts. If the store is damaged, meter is
+// nil, so that the rest of the counts is not overwritten.
 func (c *guardConfig) openUsage(ctx context.Context, log *slog.Logger, opts quota.Options) (meter *quota.Meter,
 	closeStore func() error, err error) {
 	u := &usage{log: log.With("flag", "--usage"), openStore: func() (*pebblestore.Store, error) {

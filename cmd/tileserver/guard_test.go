@@ -69,8 +69,8 @@ func TestGuardFlags(t *testing.T) {
 	}
 }
 
-// The whole of it: metrics, profiles, keys that change while it runs, counts
-// that outlive a restart.
+// TestGuarded tests metrics, profiles, keys that change while the server runs, and counts that
+// survive a restart.
 func TestGuarded(t *testing.T) {
 	dir, file, usage := t.TempDir(), filepath.Join(t.TempDir(), "keys"), t.TempDir()
 	publish(t, dir)
@@ -117,7 +117,7 @@ func TestGuarded(t *testing.T) {
 	stop()
 }
 
-// The admin listener has no base path: it is a host of its own.
+// The admin listener has no base path, because it is a separate host.
 func TestAdminBasePath(t *testing.T) {
 	_, log, stop := start(t, "--data="+t.TempDir(), "--base-path=/maps", "--admin-listen=127.0.0.1:0")
 	admin := adminOf(t, log)
@@ -147,7 +147,7 @@ func TestLocalOnly(t *testing.T) {
 	}
 }
 
-// The next look at files does not depend on the time of day.
+// The time of the next check of files does not depend on the time of day.
 func TestReloadInterval(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := (&newKeyCommand{Name: "one"}).addKey(t.Context(), file, "first", io.Discard); err != nil {
@@ -172,7 +172,7 @@ func TestReloadInterval(t *testing.T) {
 	}
 }
 
-// Changed keys are taken into use. If the file is broken, the keys before it stay in use.
+// Changed keys take effect. If the file is broken, the previous keys stay in use.
 func TestKeysReload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	if err := (&newKeyCommand{Name: "one"}).addKey(t.Context(), file, "first", io.Discard); err != nil {
@@ -201,8 +201,8 @@ func TestKeysReload(t *testing.T) {
 	}
 }
 
-// Without room to make the counts, counting goes on in memory, and they are made once there
-// is room.
+// Without disk space for the store of counts, the server counts in memory. It makes the store once
+// there is space.
 func TestUsageWithoutRoom(t *testing.T) {
 	var log syncBuffer
 	full, opens := true, 0

@@ -26,7 +26,7 @@ func (c *config) inspect(stdout io.Writer) error {
 	return err
 }
 
-// check reads the files that the settings name, as a server does when it starts.
+// check reads the files that the settings name, like a starting server.
 func (c *config) check() error {
 	terr := c.checkCertificate()
 	derr := error(nil)

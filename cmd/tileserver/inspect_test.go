@@ -28,7 +28,8 @@ func TestConfigFile(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 
-	// The environment names the file as well, and the printed settings, read again, are the same.
+	// The environment can also name the file. The printed settings must be the same when they are
+	// read again.
 	t.Setenv("QUADRILLE_CONFIG", path)
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"config", "print"}, &out, io.Discard); err != nil {

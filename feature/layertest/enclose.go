@@ -12,7 +12,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// encloses asks which features hold positions. By their geometries, grounds and bounds the same ones do.
+// encloses compares the features that Enclosing yields at positions with those that hold the
+// positions by their geometries, grounds and bounds.
 func (j *judge) encloses() {
 	e, is := j.l.(feature.Encloser)
 	if !is {
@@ -85,7 +86,7 @@ func width(b quadkey.Box) float64 {
 	return b.East - b.West
 }
 
-// compareAbout compares sizes. Those that differ by their rounding are equal.
+// compareAbout compares two sizes. Sizes that differ only by rounding are equal.
 func compareAbout(a, b float64) int {
 	switch {
 	case math.Abs(a-b) <= 1e-9*max(a, b):
@@ -106,8 +107,8 @@ func (j *judge) inside() quadkey.Position {
 // slack is the distance in degrees within which a border may be rounded, or bent by the map's projection.
 const slack = 0.02
 
-// drawn reports whether the geometry of a feature holds a position, in degrees as if these were plane, and whether a
-// border is too near to decide. Lines hold nothing.
+// drawn reports whether the geometry of a feature holds a position, in degrees as if these were
+// plane, and whether a border is too near for a certain answer. Lines hold nothing.
 func drawn(f *feature.Feature, at quadkey.Position) (in, near bool) {
 	g, err := f.Orb()
 	if err != nil || g == nil {

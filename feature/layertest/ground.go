@@ -86,8 +86,8 @@ func holds(shape orb.Geometry, p quadkey.Position) bool {
 	return false
 }
 
-// verdict reports whether an area surely shares ground with a feature, and whether it surely does
-// not.
+// verdict says whether an area certainly shares ground with a feature, and whether it certainly
+// does not.
 type verdict struct{ shares, apart bool }
 
 // verdicts compares an area with all features.

@@ -240,8 +240,8 @@ func (j *judge) ends() {
 	}
 }
 
-// marks asks with marks that no answer can have had. They must be refused, or mean a place
-// in the order.
+// marks queries with marks that no answer can have had. The layer must refuse a mark, or take it as
+// a place in the order.
 func (j *judge) marks() {
 	strange := []string{
 		"x",
@@ -379,8 +379,8 @@ func (j *judge) sort() feature.Sort {
 	return feature.Sort{Field: can[j.r.IntN(len(can))], Down: j.r.IntN(2) == 0}
 }
 
-// filter returns nil, or a filter that lets some pass: by their ids, about which no index
-// knows, or by terms.
+// filter returns nil, or a filter that lets some features pass: by their ids, which no index knows,
+// or by terms.
 func (j *judge) filter() feature.Filter {
 	if j.r.IntN(4) == 0 {
 		return nil
@@ -437,7 +437,7 @@ func (o odd) String() string { return fmt.Sprint("odd ", o.salt, o.also) }
 // maxRanked bounds the features that orders other than the layer's own give.
 const maxRanked = 1000
 
-// query judges the answer to a query, page by page too.
+// query judges the answer to a query, as a whole and page by page.
 func (j *judge) query(q feature.Query) {
 	what := j.describe(&q)
 	ranked := q.Near != nil || q.Order != (feature.Order{})
@@ -520,8 +520,9 @@ func (j *judge) describe(q *feature.Query) string {
 	return text
 }
 
-// expect returns the answer that a query must have among all features, the nearest in the
-// order of their distance. It is exact if positions decide, or distances that the layer alone knows.
+// expect returns the answer that a query must have among all features, the nearest in the order of
+// their distance. The answer is exact if it depends on positions, or on distances that only the
+// layer knows.
 func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 	var far map[string]float64
 	if q.Near != nil && !j.about.Points {
@@ -583,8 +584,8 @@ func (j *judge) distances(from quadkey.Position) map[string]float64 {
 	return far
 }
 
-// bounded checks features with borders. They must be in the layer's order. Features wholly in a
-// box must be in the answer, and those beside it must not. In another area, features with ground
+// bounded checks features with borders. They must be in the layer's order. Features wholly in a box
+// must be in the answer, and those outside of it must not. In another area, features with ground
 // well inside must be in the answer, and those far from it must not.
 func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	i := 0

@@ -229,7 +229,7 @@ func (s stopped) Fatalf(format string, args ...any) {
 	panic(s)
 }
 
-// Pages and SameWithoutIndex report failures, and an index that finds more.
+// Pages and SameWithoutIndex report failures, and report an index that finds more features.
 func TestFaultsOfOneFilter(t *testing.T) {
 	kind := feature.Term{Name: "kind", Values: []string{"kind 1"}}
 	wrong := &faulty{Memory: shops(40), question: func(q *feature.Query) {

@@ -25,8 +25,8 @@ const (
 // withService ends the places.Place.Kind of an airport with scheduled service.
 const withService = "/scheduled"
 
-// kinds are all types, the most important first. Each has the two kinds by which package
-// places knows airports of the type: without scheduled service and with it.
+// kinds are all types, the most important first. Each has two kinds for package places: one for
+// airports of the type without scheduled service and one for those with it.
 var kinds = []struct {
 	typ    string
 	names  [2]string
@@ -177,9 +177,9 @@ func weightOf(typ string, scheduled, hasIATA bool) uint64 {
 	return w
 }
 
-// Rank orders airports by importance: 0 for large ones with scheduled service, and
-// more for less important ones. It is about the position of such an airport in a
-// list of all by importance. iata is "" for none.
+// Rank returns 0 for a large airport with scheduled service and an IATA code, and a higher number
+// for a less important one. The number is roughly the position of the airport in a list of all
+// airports ordered by importance. iata is "" if the airport has no IATA code.
 func Rank(typ string, scheduled bool, iata string) int {
 	if kindOf(typ) < 0 {
 		return math.MaxInt32
@@ -187,8 +187,8 @@ func Rank(typ string, scheduled bool, iata string) int {
 	return int(weightOf(Large, true, true)/weightOf(typ, scheduled, iata != "")) - 1
 }
 
-// shownMembers is what a search and a tile show of an airport beyond what package
-// places does.
+// shownMembers are the members of an airport that searches and tiles show in addition to those of
+// package places.
 type shownMembers struct {
 	Type         string   `json:"type"`
 	Scheduled    bool     `json:"scheduled"`
@@ -264,5 +264,5 @@ func appendCode(dst []byte, code string) ([]byte, error) {
 	return dst, nil
 }
 
-// roundUnits is a coordinate in the units that are kept.
+// roundUnits rounds a coordinate to the stored units.
 func roundUnits(degrees float64) float64 { return math.Round(degrees * unitsPerDegree) }

@@ -194,7 +194,7 @@ func TestSearches(t *testing.T) {
 	if _, _, err := f.Nearby(t.Context(), NearbyQuery{Lat: 91}, nil); !errors.Is(err, places.ErrQuery) {
 		t.Errorf("%v", err)
 	}
-	// What no airport can have is no error.
+	// A filter for a value that no airport can have is no error.
 	for _, fl := range []Filter{{Types: []string{"spaceport"}}, {Types: []string{""}}, {Countries: []string{"USA"}}} {
 		if hits, _, err := f.Nearby(t.Context(), NearbyQuery{Filter: fl}, nil); err != nil || len(hits) > 0 {
 			t.Errorf("%+v: %v, %v", fl, hits, err)
@@ -215,7 +215,7 @@ func TestHitJSON(t *testing.T) {
 	}
 }
 
-// scatter makes airports with few distinct codes, so that they dispute them.
+// scatter makes airports with few distinct codes, so that several airports claim the same code.
 func scatter(seed uint64, n int) []Airport {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
@@ -242,7 +242,7 @@ func scatter(seed uint64, n int) []Airport {
 	return list
 }
 
-// better says in words what outranks says in weights.
+// better decides by a list of conditions what outranks decides by weights.
 func better(a, b *Airport) bool {
 	if (a.Type == Closed) != (b.Type == Closed) {
 		return b.Type == Closed
@@ -369,7 +369,7 @@ func TestSearchProperty(t *testing.T) {
 	})
 }
 
-// Tiles show airports by importance, and never what is closed.
+// Tiles show airports by importance, and never show closed ones.
 func TestTiles(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	list := scatter(3, 1500)
@@ -495,7 +495,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// Whatever an airport is called, it is found and shown as it is.
+// An airport with any name is found, and shown with that name.
 func FuzzShown(f *testing.F) {
 	f.Add(`,"class":"S"`, 3)
 	f.Add("\",\"type\":\"closed\"", 1)

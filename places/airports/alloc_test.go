@@ -10,7 +10,7 @@ import (
 	"quadrille/places"
 )
 
-// The race detector makes pools forget, so this says nothing under it.
+// The race detector empties pools, so this test says nothing under it.
 func TestLookupAllocatesNothing(t *testing.T) {
 	f, _ := newFinder(t, few)
 	var r Record
@@ -23,7 +23,7 @@ func TestLookupAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A filter made once is not taken apart again for each query.
+// A filter that is made once is not analysed again for each query.
 func TestNearestAllocatesLittle(t *testing.T) {
 	f, _ := newFinder(t, scatter(4, 500))
 	filter, err := Filter{Types: []string{Large, Medium}, Scheduled: true}.Feature()

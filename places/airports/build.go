@@ -19,7 +19,7 @@ const MaxAirports = 500_000
 
 // BuildOptions are for [Build]; the zero value works.
 type BuildOptions struct {
-	// TempDir is where what does not fit in memory is sorted. Empty: the
+	// TempDir is the directory for sorting data that does not fit in memory. Empty means the
 	// system's.
 	TempDir string
 	// Modified is the date of the source, and the timestamp of all cells.
@@ -29,17 +29,16 @@ type BuildOptions struct {
 	Progress func(stage string, done, total int64)
 }
 
-// Stats says what a Build did.
+// Stats has the counts of a Build.
 type Stats struct {
 	Airports int64
-	// Codes is the number of rows of codes written. Conflicts is the number of
-	// codes that several airports have; such a code finds the most important of
-	// them.
+	// Codes is the number of rows of codes written. Conflicts is the number of codes that several
+	// airports have; such a code leads to the most important of them.
 	Codes, Conflicts int64
 }
 
-// Meta describes a built data set. It belongs into its manifest as JSON, and
-// [Open] needs it.
+// Meta describes a built data set. It belongs into the data set's manifest as JSON, and [Open]
+// needs it.
 type Meta struct {
 	SchemaVersion int   `json:"schema_version"`
 	Airports      int64 `json:"airports"`
@@ -48,10 +47,9 @@ type Meta struct {
 	Places places.Meta `json:"places"`
 }
 
-// Build writes the tables of the package documentation into a store that has
-// none of them. Airports come in any order; every id and every ident occurs
-// once. An error of the sequence and an airport that is not valid end the
-// build; a store left by a failed build is of no use.
+// Build writes the tables of the package documentation into a store that has none of them. Airports
+// may come in any order. Every id and every ident must occur once. An error of the sequence or an
+// invalid airport ends the build. Discard the store of a failed build.
 //
 // All airports are held in memory, about 1 KB each.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Airport, error], opts BuildOptions) (Meta, Stats, error) {
@@ -107,7 +105,7 @@ func collect(ctx context.Context, seq iter.Seq2[Airport, error]) (list []Airport
 	return list, ctx.Err()
 }
 
-// claim finds the airport that each code stands for.
+// claim finds the airport to which each code leads.
 func claim(list []Airport) (owners map[string]*Airport, conflicts int64) {
 	type claimant struct {
 		a        *Airport
@@ -147,8 +145,8 @@ func claim(list []Airport) (owners map[string]*Airport, conflicts int64) {
 	return owners, conflicts
 }
 
-// outranks reports whether airport a, which has a code in column aRank, is
-// found by it rather than b.
+// outranks decides between two airports with the same code: it reports whether the code leads to
+// airport a rather than to b. The code is in column aRank of a and in column bRank of b.
 func outranks(a *Airport, aRank int, b *Airport, bRank int) bool {
 	if aw, bw := a.weight(), b.weight(); aw != bw {
 		return aw > bw // closed ones weigh least

@@ -7,8 +7,7 @@ import (
 	"quadrille/places"
 )
 
-// Filter says which airports a search finds. The zero Filter finds all that
-// are not closed.
+// Filter selects the airports that a search finds. The zero Filter selects all that are not closed.
 type Filter struct {
 	Types     []string // of Types; empty: all but Closed
 	Countries []string // ISO 3166-1 alpha-2, in upper case; empty: all

@@ -1,29 +1,28 @@
-// Package airports finds airports by their codes and by where they are.
+// Package airports finds airports by their codes and by their positions.
 //
 // # Tables
 //
-// Build writes the table airports, and beside it the tables of package places
-// under the prefix "airport_", which answer what lies near a point, in a box
-// and in a tile.
+// Build writes the table airports. It also writes the tables of package places with the prefix
+// "airport_", which find the airports near a point, in a box and in a tile.
 //
 //	row     kind (1) │ code     i: IATA, o: ICAO, f: everything else
 //	family  r
 //	value   id (4) │ lat (4) │ lon (4) │ length of zone (1) │ zone │ record
 //
-// Numbers are big-endian, lat and lon int32 of 1e-7 degrees, zone the IANA name
-// of the time zone or nothing, and record a finished JSON object. Codes are in
-// capital letters. Every airport has the rows of all its codes, each with the
-// whole record: finding it by any of them is one get.
+// Numbers are big-endian, lat and lon int32 of 1e-7 degrees, zone the IANA name of the time zone or
+// nothing, and record a finished JSON object. Codes are in capital letters. An airport has one row
+// for each of its codes. Each row has the whole record, so a lookup by any code is one get.
 //
-// Row f holds idents, GPS and local codes in one name space. Of several airports
-// with one code the row holds the most important: open before closed, then by
-// importance, then the one whose ident it is before those whose GPS or local
-// code it is, then the lowest id.
+// Row f holds idents, GPS and local codes in one name space. If several airports have the same
+// code, its row holds the first one in this order: open before closed ones, then by importance,
+// then the airport that has the code as its ident before those that have it as GPS or local code,
+// then the lowest id.
 //
-// In package places an airport has as kind its type and, if it has scheduled
-// service, "/scheduled" behind it: large_airport/scheduled, heliport. What is shown
-// of it has type and scheduled. Importance is by these and by having an IATA code. Closed airports are kept but neither shown in tiles nor
-// found near a point or in a box unless that is asked for.
+// In package places the kind of an airport is its type, followed by "/scheduled" if it has
+// scheduled service: large_airport/scheduled, heliport. Answers show type and scheduled as separate
+// members. The importance depends on both, and on whether the airport has an IATA code. Closed
+// airports are stored, but tiles do not show them, and searches near a point or in a box find them
+// only on request.
 //
 // Cell timestamps are the date of the source.
 //
@@ -39,8 +38,7 @@ import (
 	"quadrille/feature"
 )
 
-// What callers branch on; use errors.Is. Searches also give the errors of
-// package places.
+// Errors that callers branch on; use errors.Is. Searches also return the errors of package places.
 var (
 	// ErrNotFound: no airport has this code.
 	ErrNotFound = feature.NotFound("no such airport")
@@ -50,7 +48,7 @@ var (
 	ErrInvalidAirport = errors.New("airport is not valid")
 )
 
-// SchemaVersion is that of the rows.
+// SchemaVersion is the version of the row layout.
 const SchemaVersion = 2
 
 const (

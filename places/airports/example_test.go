@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// withoutErrors is a list as the sequence Build takes.
+// withoutErrors returns a list as the sequence that Build takes.
 func withoutErrors(list ...airports.Airport) iter.Seq2[airports.Airport, error] {
 	return func(yield func(airports.Airport, error) bool) {
 		for a := range slices.Values(list) {

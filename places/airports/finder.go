@@ -42,7 +42,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if f.codes, err = store.Table(ctx, table); err != nil {
 		return nil, fmt.Errorf("airports: %w", err)
 	}
-	// Before places.Open, which would name the command of other places.
+	// This check comes before places.Open, whose error would name the ingest command for places.
 	if err := cellstore.CheckLayout("the places of airports", meta.Places.SchemaVersion, places.SchemaVersion,
 		places.SchemaVersion, renew); err != nil {
 		return nil, err
@@ -69,10 +69,10 @@ type Record struct {
 	// TimeZoneSource is "region", "country" or "nearest" when the time zone is
 	// derived, else empty.
 	TimeZoneSource string
-	// JSON is the record, an object with the members that are known: id,
-	// ident, iata, icao, gps, local, name, type, municipality, country, region
-	// (ISO 3166-2), scheduled, lat and lon (degrees), elevation_m, timezone,
-	// timezone_source, keywords (a list), home and wikipedia (links).
+	// JSON is the record, an object with the known members out of these: id, ident, iata, icao,
+	// gps, local, name, type, municipality, country, region (ISO 3166-2), scheduled, lat and lon
+	// (degrees), elevation_m, timezone, timezone_source, keywords (a list), home and wikipedia
+	// (links).
 	JSON []byte
 }
 
@@ -85,11 +85,10 @@ func (r *Record) Airport() (Airport, error) {
 	return a, nil
 }
 
-// Lookup finds an airport by a code in either case of letters. Three letters
-// are first taken as an IATA code, and four as an ICAO code. Any code may also
-// be an ident, a GPS code or a local code. The record overwrites r, whose
-// memory is reused. If no airport has the code the error is ErrNotFound, and if
-// it cannot be a code ErrBadCode.
+// Lookup finds an airport by a code in either case of letters. Three letters are first taken as an
+// IATA code, and four as an ICAO code. Any code may also be an ident, a GPS code or a local code.
+// The record overwrites r, whose memory is reused. If no airport has the code, the error is
+// ErrNotFound. If the text cannot be a code, the error is ErrBadCode.
 func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 	m := f.reads.Get().(*read)
 	defer f.reads.Put(m)

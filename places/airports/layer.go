@@ -49,8 +49,9 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	return err
 }
 
-// Features implements feature.Layer, as places.Finder.Features does. Closed airports are among
-// all: a term on the type leaves them out. type, scheduled and country are what an index knows.
+// Features implements feature.Layer, as places.Finder.Features does. A query for all airports
+// includes closed ones, and a term on the type leaves them out. The index can filter by type,
+// scheduled and country.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return f.geo.Features(ctx, ofPlaces(q))
 }
@@ -87,7 +88,7 @@ func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 	}
 }
 
-// drawing is how maps show airports.
+// drawing says how maps show airports.
 var drawing = feature.Drawing{
 	Description: "Airports that are not closed, the most important first; rank 0 is for large ones with scheduled service",
 	Attributes: feature.Schema{
@@ -121,7 +122,7 @@ func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) erro
 	})
 }
 
-// prepared is a filter with what coded makes of it. It is kept because the same filter is often
+// prepared is a filter with its translation by coded. It is cached because the same filter is often
 // used again.
 type prepared struct {
 	feature.Filter

@@ -8,20 +8,21 @@ import (
 )
 
 // Change is one feature before and after a decided write. Its memory is valid until the call that
-// gets it returns.
+// receives it returns.
 type Change struct {
 	ID      string
 	Version int64 // of the feature Is, or of its removal: milliseconds since 1970
-	// Was and Is are the feature before and after, with their expiry times. Was is nil if there was
-	// none, and Is if it is gone.
+	// Was and Is are the feature before and after, with their expiry times. Was is nil if the
+	// feature did not exist before, and Is is nil if it does not exist any more.
 	Was, Is *feature.Feature
 	Expired bool // the feature is gone because its time was over
-	// Seq is the rising number of the change in the log, and Before the number of the previous
-	// change. Seq is 0 for a change that the log leaves to the index: one without a move, in a log
-	// that is not whole.
+	// Seq is the number of the change in the log, which rises, and Before is the number of the
+	// previous change. Seq is 0 for a change that the log does not store: one without a move, in a
+	// log that is not whole.
 	Seq, Before uint64
-	// By is the edition of the areas that both ends are judged by. Judged is set for a feature that
-	// has stayed while areas around it changed: it is the edition that it was judged by before.
+	// By is the edition of the areas by which both ends of the move are judged. Judged is set if
+	// the feature has stayed while areas around it changed. It is the edition by which the feature
+	// was judged before.
 	By, Judged       uint64
 	More, JudgedMore string // the rest of the names of these editions
 
@@ -52,7 +53,7 @@ const (
 type Write struct {
 	Kind WriteKind
 	ID   string
-	// Lat and Lon are degrees. A Patch leaves them unless Move is set.
+	// Lat and Lon are degrees. A Patch does not change them unless Move is set.
 	Lat, Lon float64
 	Move     bool
 	// Properties is a JSON object. A Patch sets the members that it names and removes
@@ -60,8 +61,8 @@ type Write struct {
 	// of RFC 7396, or null to remove all.
 	Properties []byte
 	Merge      bool
-	// Expires is the feature's expiry time; the zero time means never. A Patch leaves it unless
-	// Expire is set.
+	// Expires is the feature's expiry time; the zero time means never. A Patch does not change it
+	// unless Expire is set.
 	Expires time.Time
 	Expire  bool
 	// IfVersions, unless it is empty, lists the acceptable versions of the feature. IfPresent
@@ -105,7 +106,7 @@ func ExpiryTime(ms int64) (t time.Time) {
 	return t
 }
 
-// over reports whether the time of a feature is over.
+// over reports whether a feature has expired.
 func over(f *feature.Feature, now int64) bool {
 	return !f.Expires.IsZero() && f.Expires.UnixMilli() <= now
 }

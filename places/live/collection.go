@@ -14,8 +14,8 @@ import (
 // Collection is a collection that takes writes. Its Index answers queries. Any number of goroutines
 // may use it.
 type Collection struct {
-	// The state that writes change. Only the goroutine that makes the writes uses it; all others
-	// use the fields of now.
+	// This is the state that writes change. Only the goroutine that makes the writes uses it. All
+	// other goroutines use the fields of now.
 	*stored
 	learned uint64 // the changes of learner that are in meta
 	behind  error  // why the index lacks a step of its log, until both are opened again
@@ -70,7 +70,7 @@ func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 
 // fail sets the error of all writes, except those that are invalid in themselves or were refused
 // before. The error also replaces results that depended on features of the failed step, for example
-// that there is no such feature.
+// the error that there is no such feature.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {
@@ -99,7 +99,7 @@ const (
 	maxUnsynced = 16   // commits not yet on the disk
 )
 
-// start opens the features of a table, and takes writes.
+// start opens the features of a table, and begins to accept writes.
 func (s *Store) start(ctx context.Context, table cellstore.Table, m *description) (*Collection, error) {
 	c := &Collection{
 		store: s, turn: s.turn(), table: s.kind.Table(m.Name),
@@ -198,7 +198,7 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 	return nil
 }
 
-// redo makes a change of the log.
+// redo applies a change of the log to the index.
 func (s *stored) redo(c Change) error {
 	was := feature.Feature{}
 	if _, err := s.index.Find(c.ID, &was); err != nil {
@@ -230,16 +230,16 @@ func (c *Collection) close() error {
 	return c.now.Load().close()
 }
 
-// Write makes writes in the given order, each by itself. It fills in the outcome of each; outcomes
-// must have the same length. Once Write returns, every successful write is on the disk, and every
-// later query sees it. After an error of the context nothing is written. After an error that
+// Write makes writes in the given order, each by itself. It sets the outcome of each; outcomes must
+// have the same length as writes. Once Write returns, every successful write is on the disk, and
+// every later query sees it. After an error of the context nothing is written. After an error that
 // matches ErrClosed the outcomes are unknown.
 //
 // Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be
-// kept, ErrNotFound if there is none to patch or delete, ErrExists or ErrChanged if a condition
-// does not hold, ErrRefused if the disk does not accept the write, and ErrTaken if another
-// program has written; others are the store's. A write with an error has changed nothing, unless
-// the error matches cellstore.ErrUnknownOutcome.
+// kept, ErrNotFound if there is no feature to patch or delete, ErrExists or ErrChanged if a
+// condition does not hold, ErrRefused if the disk does not accept the write, and ErrTaken if
+// another program has written; other errors come from the store. A write with an error has changed
+// nothing, unless the error matches cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {

@@ -17,7 +17,7 @@ type step struct {
 	c        *Collection
 	outcomes []*Outcome
 	next     *description // the description that the step writes
-	// undescribe makes the learner forget the types of next.
+	// undescribe makes the learner forget the types of the description next.
 	undescribe func()
 	rows       []cellstore.Mutation
 }
@@ -89,7 +89,7 @@ func (k *step) finish() error {
 	return err
 }
 
-// apply writes the step to the log and to the index, and updates the collection.
+// apply writes the step to the log, applies it to the index, and updates the collection.
 func (k *step) apply() error {
 	c := k.c
 	k.learn(1)
@@ -110,8 +110,8 @@ func (k *step) apply() error {
 		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
 		err := c.log.Append(context.Background(), &s)
 		if err != nil && !errors.Is(err, ErrTaken) {
-			// The step may only be missing on the disk. Then the index must have the changes,
-			// although the writers get the error.
+			// The step may be in the log, and only not on the disk yet. Then the index must have
+			// the changes, although the writers get the error.
 			if now, failed := c.log.End(context.Background()); failed == nil && now == end {
 				told, err = unknown(err), nil
 			}
@@ -135,7 +135,7 @@ func (k *step) apply() error {
 	return told
 }
 
-// make makes changes in the index, and calls write to write them.
+// make applies changes to the index, and calls write to write them.
 func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation) error) error {
 	if len(changes) > 0 && changes[0].redrawn() {
 		return write(nil) // only the areas around the features have changed
@@ -170,8 +170,8 @@ func (k *step) learn(by int64) {
 	}
 }
 
-// run makes writes until the collection is closed, also through troubles of the disk. Only
-// run changes the collection.
+// run makes writes until the collection is closed, even while the disk has trouble. Only run
+// changes the collection.
 func (c *Collection) run() {
 	defer close(c.ended)
 	e := NewExpirer(c.store.clock)
@@ -186,8 +186,8 @@ func (c *Collection) run() {
 	}
 }
 
-// session makes writes until the collection is closed, or until its table has to be
-// opened again: then it returns true.
+// session makes writes until the collection is closed, or until its table has to be opened again.
+// In that case it returns true.
 func (c *Collection) session(e *Expirer) (broken bool) {
 	c.committed = make(chan committed, maxUnsynced)
 	done := make(chan struct{})
@@ -259,16 +259,16 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 	}
 }
 
-// committed has requests whose writes are visible, but not on the disk yet.
+// committed has requests whose writes are visible, but not yet on the disk.
 type committed struct {
 	requests []*request
 	seq      uint64 // of the last event
 	behind   bool   // only the log has the last step
 }
 
-// acknowledge syncs commits, as many at once as there are, and answers their requests. Meanwhile
-// write makes others. Requests that the disk refuses, or whose changes the index lacks, are
-// answered once the collection shows the state of the log.
+// acknowledge syncs all waiting commits at once, and answers their requests. Meanwhile further
+// writes are made. Requests that the disk refuses, or whose changes the index lacks, are answered
+// once the collection shows the state of the log.
 func (c *Collection) acknowledge() {
 	var batch []committed
 	for first := range c.committed {

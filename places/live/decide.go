@@ -9,8 +9,8 @@ import (
 
 // State is the state that writes are decided by.
 type State interface {
-	// Find writes the feature with an id over f, as the last change left it, even if it has
-	// expired. Its Version is 0 if there is none. Properties are left out. last is the last
+	// Find overwrites f with the feature that has the id, as the last change left it, even if it
+	// has expired. If there is none, f.Version is 0. Properties are left out. last is the last
 	// version of the id, 0 if that is unknown.
 	Find(id string, f *feature.Feature) (last int64, err error)
 	// Properties appends the properties of a feature that Find found, as a compact object.
@@ -57,7 +57,8 @@ func (d *decision) begin() {
 	}
 	d.changes, d.used, d.bytes, d.arena = d.changes[:0], 0, 0, d.arena[:0]
 	if d.ahead(d.floor) {
-		// A clock was wrong. The floor must not date new features before that time comes.
+		// The clock was wrong. The floor must not give its time to new features before that time
+		// has come.
 		d.floor = d.now
 	}
 }
@@ -67,7 +68,8 @@ func (d *decision) trim() {
 	d.slab, d.changes, d.arena, d.known, d.used = nil, nil, nil, nil, 0
 }
 
-// ahead reports whether a time, in milliseconds, can only come from a wrong clock.
+// ahead reports whether a time, in milliseconds, is so far in the future that it can only come from
+// a wrong clock.
 func (d *decision) ahead(at int64) bool { return at > d.limit }
 
 // feature returns memory for a feature of the step.
@@ -79,7 +81,7 @@ func (d *decision) feature() *feature.Feature {
 	return d.slab[d.used-1]
 }
 
-// find returns a feature after the earlier writes of this step.
+// find returns a feature as the earlier writes of this step leave it.
 func (d *decision) find(id string) (f found, err error) {
 	if f, is := d.known[id]; is {
 		return f, nil
@@ -120,8 +122,8 @@ func (d *decision) write(w *Write, given *ready, o *Outcome) {
 		return
 	}
 	if was.Version != 0 && !there {
-		// It expired at that time. So the event is the same, whether a write of the id or the
-		// search for expired features comes first.
+		// The event has the expiry time. So it is the same whether a write of the id or the search
+		// for expired features comes first.
 		was = d.change(Change{ID: w.ID, Version: max(was.Expires.UnixMilli(), was.last+1), Expired: true}, was, found{})
 		if w.Kind == expire {
 			o.Version = was.last
@@ -211,7 +213,7 @@ func typed(declared feature.Schema, object []byte) ([]byte, error) {
 // returns the state after the change.
 func (d *decision) change(c Change, was, is found) found {
 	if was.Version != 0 {
-		// Properties that cannot be read stay counted until the collection is opened again.
+		// Properties that cannot be read remain in the counts until the collection is opened again.
 		_ = d.fill(&was)
 		c.Was, c.was = was.Feature, was.object
 	}
@@ -230,7 +232,7 @@ func (d *decision) change(c Change, was, is found) found {
 	return is
 }
 
-// number gives a change its number, and the date of its event.
+// number sets the number of a change, and the time of its event.
 func (d *decision) number(c *Change) {
 	c.Before = d.seq
 	d.seq = max(d.seq+1, uint64(max(d.now, 0))*1000)

@@ -60,7 +60,7 @@ func (w *world) gone(id string, version int64) {
 	w.last[id] = version
 }
 
-// tell makes a write at the time now, by the documented rules, and returns its outcome.
+// tell makes a write at the time now by the documented rules, and returns its expected outcome.
 func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	it, is := w.things[in.ID]
 	lies, there := is, is && (it.expires == 0 || it.expires > now)

@@ -10,14 +10,14 @@ import (
 )
 
 // Describe changes the description of a collection, in one step between two steps of its writes.
-// change is given the description, with the declared types as its Schema, and must not call the
-// collection. If change returns an error, Describe returns it and changes nothing. The name and
-// the layout stay.
+// change receives the description, with the declared types as its Schema, and must not call the
+// collection. If change returns an error, Describe returns it and changes nothing. The name and the
+// layout stay.
 //
-// Types hold for later writes, and no point is changed. others counts, by property, the values
-// that are not of the declared type; filters and orders skip those. A history that begins, or
-// becomes longer, reaches back only as far as the previous one did, see Meta.Since. When a
-// history begins, every point is written once, and other writes wait for that. Errors match
+// Types hold for later writes, and no point is changed. others has, by property, the number of
+// values that are not of the declared type. Filters and orders skip such values. A history that
+// begins, or becomes longer, reaches back only as far as the previous one did, see Meta.Since. When
+// a history begins, every point is written once, and other writes wait for that. Errors match
 // ErrInvalid or feature.ErrType if the description is not valid, or come from Write.
 func (c *Collection) Describe(ctx context.Context, change func(m *Meta) error) (others map[string]int64, err error) {
 	r := newRequest(make([]Write, 1), make([]Outcome, 1))
@@ -31,7 +31,7 @@ func (c *Collection) Describe(ctx context.Context, change func(m *Meta) error) (
 	return others, r.outcomes[0].Err
 }
 
-// describe makes the step of another description.
+// describe makes the step that changes the description.
 func (k *step) describe(change func(m *Meta) error) (others map[string]int64, err error) {
 	c := k.c
 	was := c.meta.Load()
@@ -80,7 +80,7 @@ func (m *description) succeed(was *description, l *feature.Learner, now int64) e
 	return nil
 }
 
-// ready makes the table fit either of two descriptions. Data that only the first needs is removed
+// ready makes the table fit both of two descriptions. Data that only the first one needs is removed
 // when the collection is opened again: running answers may still read it.
 func (k *step) ready(was, next *description) error {
 	c, ctx, both := k.c, context.Background(), next.Meta
@@ -104,7 +104,7 @@ func (k *step) ready(was, next *description) error {
 	if err != nil {
 		return c.refused(err)
 	}
-	// Versions may be ahead of the clock. Nothing is known about the time before them.
+	// Versions may be ahead of the clock. The state before them is unknown.
 	for _, version := range [...]int64{newest, k.floor} {
 		if !k.ahead(version) {
 			next.Since = max(next.Since, version)
@@ -114,11 +114,11 @@ func (k *step) ready(was, next *description) error {
 	return nil
 }
 
-// errNoHistory refuses a history if the index keeps none.
+// errNoHistory is the error for a history if the index cannot keep one.
 var errNoHistory = feature.Faultf(ErrInvalid, "collections of this kind keep no history: leave it out")
 
-// forget removes the remains of a collection's past if it has no history, so that a later history
-// does not find them.
+// forget removes old versions from a collection without a history, so that a later history does not
+// find them.
 func (s *Store) forget(ctx context.Context, table cellstore.Table, m *Meta) error {
 	if s.kind.Past == "" {
 		return nil

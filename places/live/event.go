@@ -16,8 +16,8 @@ import (
 )
 
 // Event is a Change as the log keeps it: a move of a feature, or a change of the areas around it.
-// From is where it was, nil if it did not exist; To is where it is, nil if it is gone. Positions
-// are longitude and latitude in degrees.
+// From is the position before, or nil if the feature did not exist. To is the position after, or
+// nil if the feature is gone. Positions are longitude and latitude in degrees.
 type Event struct {
 	Seq     uint64      `json:"-"`      // rises with every event
 	Before  uint64      `json:"before"` // the Seq of the event before, 0 for the first of all
@@ -26,9 +26,9 @@ type Event struct {
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the feature: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // the feature is gone because its time was over
-	// By is the edition of the areas that both ends are judged by, 0 if none was known. Was is set
-	// for a feature that has stayed while areas around it changed: it is the edition that the
-	// feature was judged by before. Then From is To.
+	// By is the edition of the areas by which both ends are judged, or 0 if none was known. Was is
+	// set if the feature has stayed while areas around it changed. It is the edition by which the
+	// feature was judged before. From and To are then equal.
 	By  uint64 `json:"by,omitempty"`
 	Was uint64 `json:"was,omitempty"`
 	// More and WasMore are the rest of the names of these editions.
@@ -38,7 +38,7 @@ type Event struct {
 	Is *Content `json:"is,omitempty"`
 }
 
-// Content is a feature without its position, as a whole log has it.
+// Content is a feature without its position. Only a whole log stores it.
 type Content struct {
 	Properties json.RawMessage `json:"properties"`
 	Expires    int64           `json:"expires,omitempty"`
@@ -88,7 +88,7 @@ func (c *Collection) announce() {
 	c.waiting.Unlock()
 }
 
-// ErrEventsGone is matched if requested events are no longer kept.
+// ErrEventsGone is matched if requested events are no longer stored.
 var ErrEventsGone = errors.New("events are not kept that long")
 
 // EventsGoneError names the missing events; it matches ErrEventsGone. A Follower that begins
@@ -109,10 +109,10 @@ func (e *EventsGoneError) Is(target error) bool { return target == ErrEventsGone
 // there are many followers.
 const followed = 32
 
-// Follower reads the events after a given one, in the order of the writes: after LastEvent only
-// future events, after 0 all stored ones. If each new Follower begins after the last event of the
-// previous one, every event comes exactly once, even across restarts. A Follower holds nothing
-// between two calls. It belongs to one goroutine.
+// Follower reads the events after a given one, in the order of the writes. After LastEvent it reads
+// only future events, and after 0 all stored ones. If each new Follower begins after the last event
+// of the previous one, every event comes exactly once, even across restarts. A Follower holds
+// nothing between two calls. It belongs to one goroutine.
 type Follower struct {
 	c       *Collection
 	after   uint64
@@ -132,11 +132,11 @@ func (c *Collection) Follower(after uint64) *Follower {
 	return &Follower{c: c, after: after, all: after == 0, changed: atOnce}
 }
 
-// Changed returns a channel that is closed when Next should be called again: at once if
-// there may be more. After Done of the collection there are no more events.
+// Changed returns a channel that is closed when Next should be called again. If there may be more
+// events already, it is closed at once. After Done of the collection there are no more events.
 func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
-// Behind reports whether Next may return events that are there already.
+// Behind reports whether Next may return events that exist already.
 func (f *Follower) Behind() bool { return f.changed == atOnce }
 
 // Next returns some of the next events, or none if there are none yet. The caller owns the
@@ -182,17 +182,17 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 	return events, nil
 }
 
-// still reports whether nothing has moved: a whole log also keeps such changes, but followers do
+// still reports whether nothing has moved. A whole log also stores such changes, but followers do
 // not get them.
 func (e *Event) still() bool {
 	return e.Is != nil && !e.Redrawn() && e.From != nil && e.To != nil && *e.From == *e.To
 }
 
-// follows reports whether there was no event between one and e.
+// follows reports whether there was no event between the one with number after and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
 // CheckEvents returns the error that a Follower after the given event would get at once. It matches
-// ErrEventsGone unless all events after a given one are kept.
+// ErrEventsGone unless all events after the given one are still stored.
 func (c *Collection) CheckEvents(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)
 	if err != nil || after == 0 || after == last {

@@ -18,7 +18,8 @@ func ExpiryRow(expires int64, id string) cellstore.Mutation {
 	return cellstore.Mutation{Row: endKey(expires, id), Ops: []cellstore.Op{cellstore.Put(famEnd, nil, nil)}}
 }
 
-// expiry appends the rows with the feature's expiry time, if the change changes it.
+// expiry appends the mutations for the rows of expiry times, if the change changes the feature's
+// expiry time.
 func (c *Change) expiry(rows []cellstore.Mutation) []cellstore.Mutation {
 	was, is := int64(0), int64(0)
 	if c.Was != nil {
@@ -46,8 +47,8 @@ type Expirer struct {
 // NewExpirer returns an Expirer that uses a clock.
 func NewExpirer(clock *cellstore.Clock) *Expirer { return &Expirer{clock: clock} }
 
-// Expired returns writes that remove expired features, most at once. Features that expired all at
-// once, at the start or by a step of the clock, wait until the clock is settled.
+// Expired returns writes that remove expired features, at most most of them. Features that expired
+// all at once, at the start or by a step of the clock, wait until the clock is settled.
 func (e *Expirer) Expired(table cellstore.Table, most int) (gone []Write) {
 	now := e.clock.Now()
 	switch {

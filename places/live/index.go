@@ -13,8 +13,8 @@ import (
 type Index interface {
 	feature.Layer
 	State
-	// Apply makes changes in their order. The log has them on the disk. Queries see all of them or
-	// none. After an error the index is closed and opened again.
+	// Apply makes changes in their order. The log already has them on the disk. Queries see all of
+	// them or none. After an error the index is closed and opened again.
 	Apply(changes []Change) error
 	// At returns the Seq of the last change that the index has.
 	At() uint64
@@ -29,7 +29,7 @@ type Tabled interface {
 	// Together makes changes as Apply does, and calls write once to write their rows and the log
 	// as one atomic step. If write returns an error, nothing has changed.
 	Together(changes []Change, write func(rows []cellstore.Mutation) error) error
-	// On returns an index in the same state, for a table that has been opened again.
+	// On returns an index in the same state, on a table that has been opened again.
 	On(table cellstore.Table) Index
 }
 
@@ -41,7 +41,7 @@ type Historian interface {
 	// version.
 	Remember(ctx context.Context) (newest int64, err error)
 	// Prune removes some versions from before an instant, in milliseconds, and reports whether
-	// there was much. It may run concurrently with everything else.
+	// there is much to remove. It may run concurrently with everything else.
 	Prune(ctx context.Context, before int64) (much bool, err error)
 }
 
@@ -54,9 +54,10 @@ type Sweeper interface {
 // Ordered is an Index that lists ids, as Collection.Redraw needs.
 type Ordered interface {
 	Index
-	// IDs calls fn with ids in their order, beginning at from, until fn returns false, and with
-	// the features, nil for a removed one. They have no properties, and are valid during the
-	// call. done reports whether there are no more ids; it is false after most ids.
+	// IDs calls fn with ids and their features, in the order of the ids and beginning at from,
+	// until fn returns false. The feature is nil for a removed id. Features have no properties, and
+	// are valid during the call. done reports whether there are no more ids. It is false if the
+	// call ends after most ids.
 	IDs(ctx context.Context, from string, most int, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error)
 }
 
@@ -87,7 +88,8 @@ type Kind struct {
 	Info func(m *Meta) *feature.Info
 	// Open opens the index of a collection.
 	Open func(ctx context.Context, o *Opening) (Index, error)
-	// Whole is set if the log keeps all of each change. An index that is not Tabled needs that.
+	// Whole is set if the log stores each change as a whole, with properties. An index that is not
+	// Tabled needs that.
 	Whole bool
 	// Log opens the log in a table. If it is nil, the log is a TableLog.
 	Log func(table cellstore.Table) Log

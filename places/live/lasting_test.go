@@ -9,7 +9,8 @@ import (
 	"quadrille/places/live/livetest"
 )
 
-// lasting is a toy on a disk of its own, which loses nothing in a crash and can be opened once.
+// lasting is a toy on a disk of its own. The disk loses nothing in a crash, and can be opened only
+// once at a time.
 type lasting struct {
 	*toy
 	open *bool

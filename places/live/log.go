@@ -14,14 +14,14 @@ import (
 // changes from it. One goroutine appends at a time.
 type Log interface {
 	// Append writes a step that follows End, wholly or not at all. The error matches ErrTaken if
-	// another step already follows End. After any other error, End shows whether the step is there.
-	// It need not be on the disk before Sync.
+	// another step already follows End. After any other error, End shows whether the step was
+	// written. The step need not be on the disk before Sync.
 	Append(ctx context.Context, s *Step) error
 	// Sync makes all appended steps durable.
 	Sync(ctx context.Context) error
 	// End returns the end of the log.
 	End(ctx context.Context) (End, error)
-	// Read returns up to most events with numbers above after, and not above last.
+	// Read returns at most most events, with numbers above after and up to last.
 	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
 }
 
@@ -41,7 +41,8 @@ type Step struct {
 	Rows []cellstore.Mutation
 }
 
-// ErrTaken is matched when another writer has appended to the log: a collection has one.
+// ErrTaken is matched when another writer has appended to the log. A collection may have only one
+// writer.
 var ErrTaken = errors.New("another program has written to the collection")
 
 // The families of a TableLog, and the first bytes of their rows.
@@ -88,8 +89,8 @@ type TableLog struct {
 	ends  [2][2]float64
 }
 
-// NewTableLog returns the log in a table. A whole one keeps all of each change, for an index
-// outside the table; any other keeps only the positions of features before and after.
+// NewTableLog returns the log in a table. A whole log stores all of each change, for an index
+// outside the table. Any other log stores only the positions of features before and after.
 func NewTableLog(table cellstore.Table, whole bool) *TableLog {
 	return &TableLog{table: table, whole: whole}
 }
@@ -117,8 +118,8 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 }
 
 // follow returns an error unless a step follows the last stored one. The cost of reading the row
-// grows with the writes to it since the store's memory was last flushed; a check only reads its
-// newest version.
+// grows with the writes to it since the store's memory was last flushed; a check only reads the
+// row's newest version.
 func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 	if l.last.Step+1 != step || l.last == (End{}) {
 		if l.last, err = l.End(ctx); err != nil {

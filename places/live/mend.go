@@ -26,22 +26,22 @@ type Trouble struct {
 	// private.
 	Private bool
 	// Err matches ErrDamaged, cellstore.ErrLayout or ErrUnreadable if the collection cannot be
-	// read, see DamagedError, and ErrRefused if it takes no writes. In a notice it may match
-	// ErrUnfinished, and is nil once the trouble is over.
+	// read, see DamagedError, and ErrRefused if it takes no writes. In a call of Notify it may
+	// match ErrUnfinished, and is nil once the trouble is over.
 	Err error
 }
 
 // DamagedError is the reason why a collection cannot be read. It matches one of ErrDamaged,
-// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable. Of the other errors that its cause
-// matches, it matches only cellstore.ErrShortage.
+// cellstore.ErrNewer, cellstore.ErrOlder and ErrUnreadable. Of all other errors, it matches only
+// cellstore.ErrShortage, if its cause does.
 type DamagedError struct {
 	Name    string
 	Private bool // whether the collection is known to be private
 	Cause   error
 }
 
-// unopened are the kinds of a DamagedError by the error that they match, each with advice unless
-// the cause has its own. All other errors are ErrUnreadable.
+// unopened are the kinds of a DamagedError by the error that they match, each with advice for
+// causes that have none of their own. All other errors are ErrUnreadable.
 var unopened = [...]struct {
 	cause, kind error
 	todo        string
@@ -120,7 +120,7 @@ func (n *current) close() (err error) {
 	return err
 }
 
-// show makes a state the current one, or err the reason why there is none.
+// show makes s the current state. If s is nil, err is the reason why there is none.
 func (c *Collection) show(s *stored, err error) {
 	now := &current{err: err, replaced: make(chan struct{})}
 	if s != nil {
@@ -131,8 +131,8 @@ func (c *Collection) show(s *stored, err error) {
 	}
 }
 
-// read calls fn with the current state. It calls fn again if the table was closed
-// meanwhile: to be opened again, or to be dropped, which may be refused.
+// read calls fn with the current state. It calls fn again if the table was closed meanwhile, either
+// to be opened again or to be dropped (the drop may have failed).
 func (c *Collection) read(ctx context.Context, fn func(now *current) error) error {
 	for {
 		now := c.now.Load()
@@ -156,7 +156,7 @@ func (c *Collection) read(ctx context.Context, fn func(now *current) error) erro
 	}
 }
 
-// take makes the stored state the state of the collection.
+// take makes s the state of the collection.
 func (c *Collection) take(s *stored) {
 	c.stored, c.learned, c.behind = s, s.learner.Changes(), nil
 	if found := s.learner.Schema(); !slices.Equal(found, s.meta.Schema) { // values have gone since it was written
@@ -204,8 +204,8 @@ func (c *Collection) disturbed() {
 	}
 }
 
-// mendPause is the time between two attempts to take writes again. A damaged collection is
-// tried only after damagedPauses of them, since an attempt reads all of it.
+// mendPause is the time between two attempts to take writes again. For a damaged collection the
+// time is damagedPauses times as long, because an attempt reads all of it.
 const (
 	mendPause     = time.Second
 	damagedPauses = 60
@@ -250,7 +250,7 @@ func (c *Collection) answer() {
 	c.unanswered = nil
 }
 
-// report notes the trouble of the collection, and notifies if it is a different one.
+// report records the trouble of the collection, and calls Notify if it is a different one.
 func (c *Collection) report(err error) {
 	m := c.Meta()
 	t := Trouble{Name: m.Name, Private: m.Private, Err: err}
@@ -274,8 +274,8 @@ func (c *Collection) report(err error) {
 	}
 }
 
-// reopen makes the state on the disk the collection's. The error is the reason why it takes no
-// writes.
+// reopen makes the state on the disk the state of the collection. The error is the reason why the
+// collection takes no writes.
 func (c *Collection) reopen() error {
 	select {
 	case c.store.mending <- struct{}{}:
@@ -408,7 +408,8 @@ func (c *Collection) Cluster(ctx context.Context, id string) (in feature.Area, e
 	return in, err
 }
 
-// answers is read for an answer that comes in parts. Once a part has come, it does not begin again.
+// answers does the same as read for an answer that comes in parts. After the first part it does not
+// begin again.
 func (c *Collection) answers(ctx context.Context, ask func(Index) iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var begun bool

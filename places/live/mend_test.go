@@ -6,7 +6,8 @@ import (
 	"quadrille/feature"
 )
 
-// A reader that waits for a table first pauses its turn, and continues with the new state.
+// A reader that waits for a table first gives its processor to other work, and continues with the
+// new state.
 func TestReadPauses(t *testing.T) {
 	c := &Collection{quit: make(chan struct{})}
 	c.show(&stored{}, nil)

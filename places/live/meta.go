@@ -58,8 +58,8 @@ var ErrName = errors.New("name of a collection is not valid")
 // MaxName bounds the name of a collection, in bytes.
 const MaxName = 40
 
-// CheckName returns an error that matches ErrName unless a collection can have the name:
-// a letter a to z and then letters, digits, hyphens and underscores.
+// CheckName returns an error that matches ErrName unless a collection can have the name: a name is
+// a letter a to z followed by letters, digits, hyphens and underscores.
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= MaxName && 'a' <= name[0] && name[0] <= 'z'
 	for i := 0; ok && i < len(name); i++ {
@@ -73,7 +73,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Remembers returns the earliest instant that queries can ask for at the instant now.
+// Remembers returns the earliest instant for which the history can answer queries at the instant
+// now.
 func (m *Meta) Remembers(now time.Time) time.Time {
 	first := now.Add(-time.Duration(m.History))
 	if since := time.UnixMilli(m.Since); first.Before(since) {

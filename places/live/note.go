@@ -13,9 +13,9 @@ import (
 const MaxNote = 200
 
 // SetNote stores a document of the calling program with the collection, under a name of 1 to
-// MaxNote bytes. It replaces a note of the same name; nil removes it. Notes are removed with their
-// collection, which does not use them. An Async note may be lost for about a second. Errors match
-// ErrClosed or ErrRefused, or come from the store.
+// MaxNote bytes. It replaces a note of the same name; nil removes it. The collection itself does
+// not use notes. They are removed with it. An Async note may be lost for about a second. Errors
+// match ErrClosed or ErrRefused, or come from the store.
 func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
 	if name == "" || len(name) > MaxNote {
 		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)

@@ -12,8 +12,8 @@ import (
 )
 
 // Edition is one edition of the areas that moves are judged by, such as a generation of boundaries.
-// The number and the text name it: areas may be of several data sets. The identity distinguishes
-// two editions with equal names. The zero Edition is none.
+// The number and the text name the edition: areas may be of several data sets. The identity
+// distinguishes two editions with equal names. The zero Edition means that there is none.
 type Edition struct {
 	Number   uint64 `json:"number"`
 	More     string `json:"more,omitempty"`
@@ -59,16 +59,16 @@ func (c *Collection) Editions() (now, next Edition) {
 // call the collection: writes may wait for it.
 type Differs func(ctx context.Context, lat, lon float64) (bool, error)
 
-// Redraw takes a step from one edition of the areas to another, and reports whether it was the
-// last one. Each step checks some points and writes an Event for each that differs, with Was set.
-// The step and its events are one write, so a restarted program continues after them. A move
-// between two steps is judged by the edition that its point has reached. So a point crosses each
-// border around it once, whether by a move or by the Event.
+// Redraw takes a step from one edition of the areas to another, and reports whether it was the last
+// one. Each step checks some points and writes an Event for each that differs, with Was set. The
+// step and its events are one write, so a restarted program continues after them. A move between
+// two steps is judged by the edition that its point has reached. So a point crosses each changed
+// border once, either by its move or by the Event.
 //
-// If differs is nil, all points get the edition in one step and without events, and so do those
-// of a collection without an edition. A step does nothing if points are judged by an edition
-// other than from. Until the last step, to must stay the same. Errors are those of differs or of
-// Write; the step has then changed nothing.
+// If differs is nil, or the collection has no edition yet, all points get the new edition in one
+// step and without events. A step does nothing if points are judged by an edition other than from.
+// Until the last step, to must stay the same. Errors are those of differs or of Write; the step has
+// then changed nothing.
 func (c *Collection) Redraw(ctx context.Context, from, to Edition, differs Differs) (done bool, err error) {
 	known := map[string]judged{}
 	if differs != nil && from != (Edition{}) {
@@ -85,14 +85,14 @@ func (c *Collection) Redraw(ctx context.Context, from, to Edition, differs Diffe
 	return now == to && next == (Edition{}), r.outcomes[0].Err
 }
 
-// judged is the result of differs for a feature at its position of a moment ago.
+// judged is the result of differs for a feature at the position that it had just before the step.
 type judged struct {
 	quadkey.Position
 	differs bool
 }
 
 // judge calls differs for the next features, as they are before the step. When ctx ends, the
-// results up to then also form a step.
+// results so far form a step.
 func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]judged, error) {
 	type place struct {
 		id string

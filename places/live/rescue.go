@@ -9,8 +9,8 @@ import (
 	"quadrille/feature"
 )
 
-// OpenTable opens the table of a collection while nothing writes to it, after a check of the rows
-// outside the index. The error matches cellstore.ErrCorrupt if the description is missing.
+// OpenTable opens the table of a collection while nothing writes to it, after it has checked the
+// rows outside the index. The error matches cellstore.ErrCorrupt if the description is missing.
 func (k *Kind) OpenTable(ctx context.Context, store cellstore.Store, name string) (cellstore.Table, error) {
 	table, err := store.Table(ctx, k.Table(name))
 	if err != nil {
@@ -40,7 +40,7 @@ const (
 
 // Salvage is the readable part of a damaged collection besides its index.
 type Salvage struct {
-	// Lost is set if the description is lost. The collection is private then.
+	// Lost is set if the description is lost. In that case the collection is treated as private.
 	Lost bool
 
 	kind *Kind

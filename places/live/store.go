@@ -34,11 +34,11 @@ var (
 	ErrClosed = errors.New("collection is closed")
 	// ErrDamaged is matched if the stored data of a collection is corrupt; see DamagedError.
 	ErrDamaged = errors.New("collection is damaged")
-	// ErrUnreadable is matched while a collection cannot be read for another reason, such as
-	// the disk: it is tried again until it can.
+	// ErrUnreadable is matched while a collection cannot be read for another reason, such as a disk
+	// error. Opening it is tried again until it succeeds.
 	ErrUnreadable = errors.New("collection cannot be read for the moment")
-	// ErrUnfinished is matched if the program ended before it had made a collection. Create takes
-	// over such a table, which has no rows.
+	// ErrUnfinished is matched if the program ended before the creation of a collection was
+	// complete. Create takes over such a table, which has no rows.
 	ErrUnfinished = errors.New("collection has not been made to the end")
 	// ErrRefused is matched while the disk refuses writes, together with cellstore.ErrNoSpace
 	// if the disk is full.
@@ -70,14 +70,14 @@ type Store struct {
 
 // Options configure live collections. Open uses the zero value.
 type Options struct {
-	// Notify is called with every collection that gets into trouble, into a different
-	// trouble, or out of it. It must not wait, nor call the Store. It may be nil.
+	// Notify is called whenever a collection gets into trouble, when its trouble changes, and when
+	// the trouble is over. It must not wait, nor call the Store. It may be nil.
 	Notify func(Trouble)
 	// Turn returns the Turn that shares processors between commits and other work. If it is nil,
 	// commits work at once.
 	Turn func() Turn
 
-	// Pause is the time between two attempts to take writes again: a second unless it is set.
+	// Pause is the time between two attempts to take writes again: the default is one second.
 	Pause time.Duration
 }
 
@@ -147,8 +147,8 @@ func (k *Kind) Names(ctx context.Context, store cellstore.Store) (names []string
 }
 
 // take brings a collection that has a table into service, or records why it cannot be read. The
-// error matches ErrUnfinished if nothing was ever in the table. again is set if it could not be
-// read before.
+// error matches ErrUnfinished if nothing was ever in the table. again is set for a further attempt,
+// after the collection could not be read.
 func (s *Store) take(ctx context.Context, name string, again bool) error {
 	c, m, err := s.open(ctx, name)
 	if err == nil {
@@ -196,7 +196,7 @@ func (s *Store) add(c *Collection) error {
 	return nil
 }
 
-// retry opens a collection that could not be read, once it can.
+// retry tries to open a collection that could not be read, until it succeeds.
 func (s *Store) retry(name string) {
 	for err := ErrUnreadable; errors.Is(err, ErrUnreadable); {
 		select {
@@ -214,8 +214,8 @@ func (s *Store) retry(name string) {
 	}
 }
 
-// open opens a collection, and returns its description if that could be read. The error
-// matches ErrUnfinished if the program ended before it was made.
+// open opens a collection, and returns its description if that could be read. The error matches
+// ErrUnfinished if the program ended before the collection was complete.
 func (s *Store) open(ctx context.Context, name string) (*Collection, *description, error) {
 	table, err := s.cells.Table(ctx, s.kind.Table(name))
 	if err != nil {
@@ -229,9 +229,9 @@ func (s *Store) open(ctx context.Context, name string) (*Collection, *descriptio
 	return c, m, err
 }
 
-// readDescription reads the description of a collection. Making a collection begins with this
-// row, which stays for as long as the collection: a table without it that has other rows
-// is damaged.
+// readDescription reads the description of a collection. The creation of a collection begins with
+// this row, and the row stays as long as the collection: a table without it that has other rows is
+// damaged.
 func readDescription(ctx context.Context, table cellstore.Table, kind *Kind) (*description, error) {
 	var row cellstore.Row
 	found, err := table.Get(ctx, []byte{rowDescription}, selectMeta, &row)
@@ -291,7 +291,8 @@ func (s *Store) Create(ctx context.Context, meta Meta) (*Collection, error) {
 			return c, s.add(c)
 		}
 	}
-	// Another collection with the name can be made. If the table stays, it is checked then.
+	// Another collection can now be made with the same name. If the table has remained, it is
+	// checked at that time.
 	return nil, errors.Join(err, wrap(s.cells.DropTable(context.WithoutCancel(ctx), s.kind.Table(m.Name))))
 }
 
@@ -361,9 +362,9 @@ func (s *Store) table(ctx context.Context, m *description) (cellstore.Table, err
 	return table, wrap(err)
 }
 
-// Drop removes a collection with its features, in one step: after an error it is there as
-// before. Errors match ErrNoCollection, ErrDamaged, or ErrClosed while another Drop of
-// it runs, or come from the store. No other call waits for Drop.
+// Drop removes a collection with its features, in one step: after an error the collection is
+// unchanged. Errors match ErrNoCollection, ErrDamaged, or ErrClosed while another Drop of the
+// collection runs, or come from the store. No other call waits for Drop.
 func (s *Store) Drop(ctx context.Context, name string) error {
 	c, err := s.leave(name)
 	if err != nil {
@@ -394,7 +395,7 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 	return err
 }
 
-// leave reserves the name of a collection that is about to be dropped.
+// leave returns a collection that is about to be dropped, and reserves its name.
 func (s *Store) leave(name string) (*Collection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -413,8 +414,8 @@ func (s *Store) leave(name string) (*Collection, error) {
 	return c, nil
 }
 
-// Find returns a collection. The error says why it cannot be opened, as a DamagedError, or
-// is ErrNoCollection.
+// Find returns a collection. The error is a DamagedError with the reason why the collection cannot
+// be opened, or ErrNoCollection.
 func (s *Store) Find(name string) (*Collection, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -455,8 +456,8 @@ func (s *Store) Len() int {
 
 func (s *Store) count() int { return len(s.collections) + len(s.damaged) }
 
-// SetMaxCollections bounds the number of collections up to which Create makes another
-// one. 0, the initial value, means any number. Existing collections stay.
+// SetMaxCollections sets the number of collections at which Create refuses to make another one. 0,
+// the initial value, means no limit. Existing collections stay.
 func (s *Store) SetMaxCollections(most int) {
 	s.mu.Lock()
 	s.most = most

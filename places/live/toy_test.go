@@ -16,8 +16,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// toy is the smallest Index that answers. It has no rows, so its log is whole, and all of it is read
-// when a collection is opened. Copy it to begin an index of another kind.
+// toy is the smallest Index that answers. It has no rows. So its log is whole, and the whole log is
+// read when a collection is opened. Copy it to begin an index of another kind.
 type toy struct {
 	mu    sync.RWMutex
 	meta  func() *live.Meta

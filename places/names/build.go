@@ -41,12 +41,12 @@ type Meta struct {
 	SchemaVersion int            `json:"schema_version"`
 	Features      map[Kind]int64 `json:"features"`
 	Search        search.Meta    `json:"search"`
-	// Drawn has, by the code of a country on the map, the codes that sources have for places
-	// in it. They are codes of territories without a region of their own, and of other
+	// Drawn maps the code of a country on the map to the other country codes that sources have for
+	// places in it. These are the codes of territories without a region of their own, and of other
 	// countries that claim the places.
 	Drawn map[string][]string `json:"drawn,omitempty"`
-	// Divisions has, by the id of a region of type state, the source's code of the division
-	// that the region is or is a part of: FR.76.
+	// Divisions maps the id of a region of type state to the source's code of the division, such as
+	// FR.76. The region is that division or a part of it.
 	Divisions map[string]string `json:"divisions,omitempty"`
 }
 

@@ -1,6 +1,6 @@
 // Package names finds named features that are no places of the gazetteer: regions of every layer,
-// airports, time zones, weather stations and the points that users bring. It answers beside
-// places.Finder.Search, with scores of the same scale, so that the two can be merged.
+// airports, time zones, weather stations and the points that users bring. Its scores have the same
+// scale as those of places.Finder.Search, so that the results of both can be merged.
 //
 // # Tables
 //
@@ -23,9 +23,9 @@
 //
 // # Ranking
 //
-// A region counts as an administrative area of its level does in package search, by the
-// people of the places within. So "france" is the country, "kansas" the state, and
-// "paris" the city that another source knows.
+// A region ranks like an administrative area of its level in package search, with the total
+// population of the places in it. So "france" is the country, "kansas" the state, and "paris" the
+// city that another source knows.
 //
 // # Concurrency
 //

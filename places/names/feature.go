@@ -40,7 +40,7 @@ type Feature struct {
 	// Type is the layer of a region or time zone, the type of an airport, the collection of
 	// a point.
 	Type string `json:"type,omitempty"`
-	// ID finds the feature in the data set that it is from: the id of a region, a time
+	// ID is the id of the feature in the data set that it comes from: the id of a region, a time
 	// zone's region, an airport, a station or a point.
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -63,7 +63,7 @@ type Feature struct {
 	// population. Population has a new JSON name, so that values of older tables are not read as
 	// facts.
 	People uint64 `json:"population,omitempty"`
-	// Parents are the regions around it, of each coarser layer, the smallest first.
+	// Parents are the regions of the coarser layers around the feature, the smallest first.
 	Parents []Parent `json:"parents,omitempty"`
 	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
 	Level int `json:"level,omitempty"`
@@ -90,8 +90,8 @@ func (f *Feature) check() error {
 	return nil
 }
 
-// airportPeople is the number of people of a city that counts as much as an airport of a
-// type. A closed airport comes last.
+// airportPeople gives an airport of each type the importance of a city with this number of people.
+// A closed airport comes last.
 var airportPeople = map[string]uint64{"large_airport": 300_000, "medium_airport": 20_000, "closed": 0}
 
 const (
@@ -99,8 +99,8 @@ const (
 	zonePeople    = 100
 	stationPeople = 20
 	pointPeople   = 200
-	// statePeople is the factor for the people of a drawn first-level region, compared with
-	// package search: Delaware is the state and not a town in Ohio.
+	// statePeople is a factor: the people of a drawn first-level region count this many times as
+	// much as in package search. So Delaware is the state and not a town in Ohio.
 	statePeople = 4
 )
 

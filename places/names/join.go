@@ -16,9 +16,9 @@ func Join(readers ...*Reader) *Reader {
 	return &r
 }
 
-// searchAll merges the results of the indexes. Scores do not depend on the index. As in one
-// index, typing errors are allowed only if no index has the exact name. Each index gets its share
-// of the rest of the budget.
+// searchAll merges the results of the indexes. Scores do not depend on the index. Typing errors are
+// allowed only if no index has the exact name, as in a search of one index. Each index gets its
+// share of the remaining budget.
 func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hit, error) {
 	page := q
 	q.Limit, q.Offset = cmp.Or(q.Limit, search.DefaultLimit)+q.Offset, 0

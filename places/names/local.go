@@ -85,9 +85,9 @@ func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorte
 	})
 }
 
-// NameIn returns the name of a region in a language, such as "de" or "zh-TW", in either
-// case. If there is none, it returns the name in the next language of lang.Chain
-// ("zh-Hant", "zh"). It reports whether there is one.
+// NameIn returns the name of a region in a language, such as "de" or "zh-TW", in either case. If
+// there is none, it returns the name in the next language of lang.Chain ("zh-Hant", "zh"). It
+// reports whether it has found a name.
 func (r *Reader) NameIn(ctx context.Context, typ, id, code string) (name string, ok bool, err error) {
 	var row cellstore.Row
 	last := ""

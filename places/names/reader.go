@@ -59,12 +59,12 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 // country of the map: see Meta. The list is shared and must not be changed.
 func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
 
-// Division returns the source's code of the division that a region of type state is, or is
-// a part of, "" if that is unknown: see Meta.
+// Division returns the source's code of the division to which a region of type state belongs, or ""
+// if it is unknown: see Meta.
 func (r *Reader) Division(state string) string { return r.codes[feature.FoldedID(state)] }
 
-// State returns the id of the only region of type state with a code of Division, "" if several
-// are parts of that division. known is false if none has it.
+// State returns the id of the region of type state for which Division returns the code. It returns
+// "" if there are several such regions. known is false if there is none.
 func (r *Reader) State(code string) (id string, known bool) {
 	id, known = r.states[code]
 	return id, known

@@ -114,8 +114,8 @@ func benchmarkReads(b *testing.B, n int) {
 	})
 }
 
-// benchmarkAsk calls ask at one position after the other, and reports the percentiles. The first
-// round fills caches and does not count.
+// benchmarkAsk calls ask with one position after the other, and reports percentiles of the times.
+// The first round fills caches and is not measured.
 func benchmarkAsk(b *testing.B, at [][2]float64, ask func([2]float64) error) {
 	b.Helper()
 	for _, p := range at {

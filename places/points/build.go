@@ -28,7 +28,8 @@ type BuildOptions struct {
 	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that stay
 	// text because of a few values.
 	Text bool
-	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for the rest.
+	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for data that does
+	// not fit.
 	Memory  int64
 	TempDir string
 	// Timestamp is the version of all points: the time of their source's last change, in
@@ -199,7 +200,7 @@ func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
 	return err
 }
 
-// drop leaves out a point of ids.
+// drop leaves out a point among the rows of ids.
 func (b *builder) drop(id, value []byte) error {
 	lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
 	number, line := binary.BigEndian.Uint64(value[idValue:]), int64(binary.BigEndian.Uint64(value[idValue+8:]))

@@ -132,8 +132,8 @@ func (r *clockRig) events(n int) (lats []float64) {
 	return lats
 }
 
-// The clock is far off for a moment. No event, history or expiring point is lost, and nothing is
-// dated ahead.
+// The clock is far off for a moment. No event, history or expiring point is lost, and nothing gets
+// a time in the future.
 func TestClockIsOffForAMoment(t *testing.T) {
 	for name, off := range map[string]time.Duration{"48 h ahead": twoDays, "a year ahead": oneYear, "48 h behind": -twoDays} {
 		t.Run(name, func(t *testing.T) {
@@ -185,8 +185,8 @@ func TestClockIsOffForAMoment(t *testing.T) {
 	}
 }
 
-// The clock was ahead when the collection was opened, or for long. Once it is right, new points and
-// events are as usual.
+// The clock was ahead when the collection was opened, or for a long time. Once it is right, new
+// points and events are as usual.
 func TestClockWasAhead(t *testing.T) {
 	for name, was := range map[string]func(r *clockRig){
 		"at the start": func(r *clockRig) {
@@ -224,7 +224,8 @@ func TestClockWasAhead(t *testing.T) {
 				if got, want := r.events(3), []float64{1, -1, 2}; !slices.Equal(got, want) {
 					t.Errorf("events go to %v, want %v", got, want)
 				}
-				// Events written at the right time expire by it, although their sequence is ahead.
+				// Events that were written while the clock was right expire by that time, although
+				// their sequence number is ahead.
 				r.pass(2 * clockSkew)
 				_ = r.c.Now()
 				r.pass(clockSkew)

@@ -16,8 +16,8 @@ import (
 // ErrNoCluster is matched when no tile shows a cluster of an id.
 var ErrNoCluster = errors.New("no such cluster")
 
-// The id of a cluster has the zoom and, in base 36, the square (cellZooms deeper) with the mean of
-// its head: 8-3f9k2. A square has at most one head.
+// The id of a cluster has the zoom and, in base 36, the square (cellZooms deeper) that holds the
+// mean of its head cell: 8-3f9k2. A square has at most one head.
 const clusterBase = 36
 
 // squareShift is the shift from a key to its square.
@@ -149,7 +149,8 @@ func (m *members) holds(at quadkey.Position) bool {
 }
 
 // eachRun calls fn with the runs of keys of an area, beginning at from, and with the part of the
-// area for the test of their points. A cell can have far more points than a cluster in it.
+// area, which tests their points. The runs matter because a cell can have far more points than a
+// cluster in it.
 func eachRun(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func(keys keyRange, p *feature.Part) error) error {
 	if m, is := a.(*members); is {
 		for _, keys := range m.keys {

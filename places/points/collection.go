@@ -90,8 +90,8 @@ func (c *Collection) begin(ctx context.Context, at time.Time) (reading, error) {
 	return reading{v.snapshot, v}, nil
 }
 
-// moment is begin for an answer as of now that also uses the counts of the tree: while fn runs, the
-// tree is in the same state as the rows.
+// moment does the same as begin, for an answer as of now that also uses the counts of the tree.
+// While fn runs, the tree is in the same state as the rows.
 func (c *Collection) moment(ctx context.Context, fn func()) (r reading, err error) {
 	if c.views != nil {
 		c.views.agree.RLock()
@@ -193,8 +193,8 @@ func misplaced(id string) error {
 	return fmt.Errorf("points: %w: the point %q is not where its id says", cellstore.ErrCorrupt, id)
 }
 
-// rowOf returns the first byte of the rows with points as of an instant. Rows of the past have
-// all versions; the others have only existing points.
+// rowOf returns the first byte of the rows with points as of an instant. Rows of the family past
+// have all versions; those of the family point have only existing points.
 func rowOf(at time.Time) byte {
 	if at.IsZero() {
 		return rowPoint

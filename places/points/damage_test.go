@@ -20,9 +20,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestDamagedAtRandom changes one file of a store of two collections, as it was closed or
-// as a kill leaves it. Each collection has all acknowledged points, or is reported as damaged. The
-// other is not affected, and no file is lost.
+// TestDamagedAtRandom changes one file of a store of two collections, either after a clean close or
+// after a kill. Each collection has all acknowledged points, or is reported as damaged. The other
+// is not affected, and no file is lost.
 func TestDamagedAtRandom(t *testing.T) {
 	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
 	cases := 1000

@@ -61,7 +61,8 @@ func TestCountOfPartsIsOfOneMoment(t *testing.T) {
 	}
 }
 
-// A move that leaves a point's key unchanged, as near a pole, still changes the mean position.
+// A move that does not change a point's key, for example near a pole, still changes the mean
+// position.
 func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	for _, lat := range []float64{86, 89.5, 87} {

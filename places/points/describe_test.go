@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// typesModel is a slow model of a collection: it finds types by a look at all values.
+// typesModel is a slow model of a collection: it derives types from all values.
 type typesModel struct {
 	points   map[string]map[string]any
 	declared map[string]feature.Kind
@@ -35,7 +35,7 @@ func valueOf(text string) (v any) {
 	return v
 }
 
-// typed returns the converted value for a declared type. gone is set if it is left out.
+// typed returns the converted value for a declared type. gone is set if the value is left out.
 func (m *typesModel) typed(name string, v any) (out any, gone, ok bool) {
 	t := m.declared[name]
 	list, isList := v.([]any)

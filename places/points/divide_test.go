@@ -29,8 +29,9 @@ func (p *pausing) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cell
 	return p.Reader.Scan(ctx, scan)
 }
 
-// Dividing a leaf during a query hides no point of the query's state, even if points of the leaf
-// have since changed their values, or have left and been dropped by the tree.
+// If a leaf is divided during a query, the query still finds every point of its state. That holds
+// even for points of the leaf that have since changed their values, or have left it and been
+// dropped by the tree.
 func TestDivideWhileSearched(t *testing.T) {
 	const n = leafPoints - 2
 	questions := map[string]func(s *search, found func()) error{

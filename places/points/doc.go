@@ -22,11 +22,11 @@
 // that precision. expires is in milliseconds since 1970, 0 for never. properties are
 // a compact JSON object, see [feature.AppendProperties].
 //
-// Timestamps of cells are versions: milliseconds since 1970, always rising for one point. A point
-// that moves gets a new row and its old one is deleted, together with the change of its id row,
-// in one atomic step. With history, rows of the family past keep all versions: an empty value
-// marks the instant from which the point is gone, so that a read as of an instant finds every
-// point in exactly one row.
+// Timestamps of cells are versions: milliseconds since 1970, which always rise for one point. A
+// point that moves gets a new row and its old one is deleted, together with the change of its id
+// row, in one atomic step. With history, rows of the family past keep all versions: an empty value
+// marks the instant from which the point is no longer there. So a read as of any instant finds
+// every point in exactly one row.
 //
 // # The tree
 //

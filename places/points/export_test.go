@@ -162,7 +162,7 @@ func (c *LiveCollection) index() *Index { return c.Index().(*Index) }
 // Collection returns the present collection.
 func (c *LiveCollection) Collection() *Collection { return c.index().Collection }
 
-// SetBehind makes views too old for the tree once more points than that have left.
+// SetBehind sets the number of points that may leave before older views cannot use the tree.
 func (c *LiveCollection) SetBehind(points uint64) { c.index().views.behind = points }
 
 // Follow calls fn with the events after one until the context ends or fn returns an error.

@@ -15,19 +15,21 @@ const (
 	// shift bounds the distance of a shown cluster from its head, towards the mean of its points.
 	shift = 4
 	// margin is the distance beyond a tile within which cells count. Cells of a cluster are at most
-	// apart from its head. Heads depend on squares of up to three earlier colours, and these
-	// squares on the cells around them.
+	// apart from its head. The choice of heads depends on squares of up to three earlier colours,
+	// and those squares depend on the cells around them.
 	margin = 6*apart + shift
 	// cellZooms is the difference of zoom between a tile and its cells, which are 16 pixels wide.
 	cellZooms = 5
-	// side is the number of squares along the area read for a tile, with one more at each end.
+	// side is the number of squares along one side of the area that is read for a tile, plus one at
+	// each end.
 	side = (tilePixels+2*margin)/apart + 4
 )
 
-// grouping makes the clusters of a tile, consistently with all other tiles. Cells with more
-// points than all around become heads of clusters, and so do others that are far enough from all
-// heads. Their order could depend on cells at any distance, so the map is divided into squares of
-// four colours. Squares of one colour do not touch, and come before those of the next.
+// grouping makes the clusters of a tile, consistently with all other tiles. A cell with more points
+// than all cells around it becomes the head of a cluster. Then other cells become heads if they are
+// far enough from all heads. The order in which they do so could depend on cells at any distance.
+// So the map is divided into squares of four colours. Squares of the same colour do not touch, and
+// all squares of one colour come before those of the next.
 type grouping struct {
 	tile   quadkey.Tile
 	x, y   float64 // of the corner of the tile on the map
@@ -110,7 +112,7 @@ func (g *grouping) box(t quadkey.Tile) (x, y, wide float64) {
 	return float64(t.X) * wide, float64(t.Y) * wide, wide
 }
 
-// near reports whether a tile is in the shown tile or less than a distance from it.
+// near reports whether a tile lies in the shown tile, or is less than a distance away from it.
 func (g *grouping) near(t quadkey.Tile, away float64) bool {
 	x, y, wide := g.box(t)
 	far := tilePixels + away
@@ -123,7 +125,7 @@ func (g *grouping) cellAt(key quadkey.PointKey) cell {
 	return cell{first: key &^ rest, last: key | rest}
 }
 
-// add adds a cell, after those of its square that have more points.
+// add adds a cell to its square, after the cells with more points.
 func (g *grouping) add(k cell) {
 	if k.count == 0 {
 		return
@@ -200,7 +202,7 @@ func (g *grouping) classOf(k *cell) uint8 {
 	return k.class
 }
 
-// before reports whether a cell becomes a head before another.
+// before reports whether cell k becomes a head before cell o.
 func (g *grouping) before(k, o *cell) bool {
 	a, b := g.classOf(k), g.classOf(o)
 	return a < b || a == b && k.more(o)
@@ -223,7 +225,7 @@ func (g *grouping) headOf(at int32) int32 {
 }
 
 // takeLeaves removes and returns the leaves in squares that the search for heads visited, or all
-// in a box around the tile that is nearly always needed.
+// leaves in a box around the tile that is nearly always needed.
 func (g *grouping) takeLeaves() (taken []quadkey.Tile) {
 	left := g.leaves[:0]
 	for _, t := range g.leaves {
@@ -275,7 +277,7 @@ func (g *grouping) shown() []cluster {
 	return g.heads
 }
 
-// within reports whether a cell is in the tile or less than a distance from it.
+// within reports whether a cell is in the tile, or less than a distance away from it.
 func (g *grouping) within(k *cell, away float64) bool {
 	far := tilePixels + away
 	return k.x > g.x-away && k.y > g.y-away && k.x < g.x+far && k.y < g.y+far

@@ -170,7 +170,7 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// A point that has expired is gone at once, and its rows soon after.
+// A point that has expired disappears at once, and its rows soon after.
 func TestExpiry(t *testing.T) {
 	c, now := liveAt(t, Meta{})
 	var writes []Write
@@ -181,7 +181,7 @@ func TestExpiry(t *testing.T) {
 		}
 		writes = append(writes, w)
 	}
-	// One point's expiry is cancelled, another's comes sooner.
+	// The expiry of one point is cancelled, and that of another comes sooner.
 	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{
 		Kind:    Patch,
 		ID:      "1",

@@ -353,9 +353,10 @@ var prunedFamilies = [2]string{famID, famPast}
 // prunedRows is the number of rows that one Prune examines.
 const prunedRows = 2000
 
-// Prune implements live.Historian. It removes versions that no query can ask for any more, from
-// some rows. These are the versions before the newest one at the beginning of the history, and
-// that one too if it records that the point was gone. Concurrent writes are newer.
+// Prune implements live.Historian. It removes, from some rows, the versions that no query can see
+// any more. At the beginning of the history one version of a row is the newest. Prune removes the
+// versions before it, and this version too if it records that the point was gone. Versions of
+// concurrent writes are newer, so they stay.
 func (x *Index) Prune(ctx context.Context, before int64) (much bool, err error) {
 	p := &x.pruner
 	family := prunedFamilies[p.family]

@@ -8,7 +8,7 @@ import (
 )
 
 // ParseExpires parses the expiry time of a point: a time of RFC 3339 after 1970. Errors match
-// ErrPoint: other text is a mistake, and must not mean never.
+// ErrPoint: other text is a mistake, and must not be taken for "never".
 func ParseExpires(text string) (time.Time, error) {
 	at, ok := instant.Parse(text)
 	if !ok || at.UnixMilli() <= 0 {

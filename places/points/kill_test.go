@@ -25,9 +25,9 @@ const (
 )
 
 // TestKill kills a process that moves and deletes points, at a random moment, many times over.
-// Every acknowledged write must be there, no point in two positions or in none. The events must
-// contain every move, in order: from the first one on, and for a follower that goes on from the
-// last one before the kill.
+// Afterwards every acknowledged write must be there, and every point must be at exactly one
+// position. The events must contain every move, in order, both for a follower that begins at the
+// first event and for one that continues after the last event before the kill.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv("POINTS_KILL_DIR"); dir != "" {
 		moveUntilKilled(dir)
@@ -62,7 +62,8 @@ const (
 	tellDeleting     = "deleting."
 )
 
-// killMover runs this test as a writer and kills it. acked gets the writer's report.
+// killMover runs this test as a writer in another process, and kills the process. acked receives
+// the writer's report.
 func killMover(t *testing.T, dir string, after time.Duration, acked map[string]*written) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
 	cmd.Env = append(os.Environ(), "POINTS_KILL_DIR="+dir)

@@ -39,9 +39,9 @@ func info(m *live.Meta, changes bool) *feature.Info {
 	return in
 }
 
-// Features implements feature.Layer. Its own order is by quadkey, in which any number of points can
-// be listed. At most MaxLimit + 1 points are listed by distance or in the order of a property. The
-// nearest of an area and an order by importance are not supported. The answers are exact
+// Features implements feature.Layer. Its own order is by quadkey. In this order any number of
+// points can be listed, but by distance or by a property at most MaxLimit + 1. A query with both an
+// area and a position, or with an order by importance, is not supported. The answers are exact
 // everywhere: across ±180°, at the poles and beyond ±85.0511°.
 func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.each(ctx, q, fn) })
@@ -106,7 +106,7 @@ func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *searc
 	return c.askOf(ctx, r, q, fn)
 }
 
-// askOf is ask in a state that is held.
+// askOf does the same as ask, in the state of r, which the caller holds.
 func (c *Collection) askOf(ctx context.Context, r reading, q *feature.Query, fn func(s *search) error) error {
 	s := c.finds.Get().(*search)
 	defer c.finds.Put(s)

@@ -243,7 +243,7 @@ func TestQuestionsWhilePointsMove(t *testing.T) {
 	}
 }
 
-// turns counts steps, and records whether the last step has no pause after it.
+// turns counts steps, and records whether the last step was not yet followed by a pause.
 type turns struct {
 	steps atomic.Int64
 	held  atomic.Bool

@@ -23,7 +23,7 @@ import (
 )
 
 // disk is a store whose disk fills and empties. While it is full, durable writes are refused.
-// Writes not durable by then are gone once the table is opened again.
+// Writes that are not durable by then are lost when the table is opened again.
 type disk struct {
 	t      testing.TB
 	failed error // error of the disk: matches cellstore.ErrNoSpace or not
@@ -358,8 +358,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A write made before the table broke is never reported as not done, even if the table returns any
-// error for the write that makes it durable.
+// A write may become visible before the table breaks. It is never reported as not done, whatever
+// error the table returns for the write that makes it durable.
 func TestBrokenBeforeItIsDurable(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.breaks = true })
@@ -528,9 +528,9 @@ func TestFullAtTheStart(t *testing.T) {
 	eventually(t, "writes are taken", func() bool { return writeOne(t, c, putNumber(2)) == nil })
 }
 
-// A collection cannot be read when it is opened again. Readers get ErrDamaged or ErrUnreadable,
-// without the disk's error. Writers get the disk's error unless the collection is damaged. The
-// collection is back once it can be read.
+// While a collection cannot be read after it was opened again, readers get ErrDamaged or
+// ErrUnreadable, without the disk's error. Writers get the disk's error unless the collection is
+// damaged. The collection is back once it can be read.
 func TestBrokenWhenOpenedAgain(t *testing.T) {
 	noRoom := fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC)
 	for name, tt := range map[string]struct {

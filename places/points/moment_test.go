@@ -17,8 +17,8 @@ import (
 	"quadrille/places/points"
 )
 
-// moment is a state of the points of one mover. The next state is added to the list when the writes
-// that lead to it begin.
+// moment is a state of the points of one mover. When the writes that lead to the next state begin,
+// that state is added to the list.
 type moment struct {
 	ref  reference
 	next atomic.Pointer[moment]
@@ -103,7 +103,7 @@ func (w *world) once(ask func() error, right func(ref reference) bool) error {
 	return nil
 }
 
-// questions makes random queries, and counts them down.
+// questions makes random queries, and counts the remaining ones down.
 func (w *world) questions(ctx context.Context, r *rand.Rand, at func(*rand.Rand) (float64, float64), left *atomic.Int64) error {
 	for left.Load() > 0 {
 		i := r.IntN(len(filters))

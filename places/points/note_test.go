@@ -14,7 +14,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Notes are kept with their collection, and change nothing else in it.
+// Notes are stored with their collection, and change nothing else in it.
 func TestNotes(t *testing.T) {
 	store := buildtest.Store(t)
 	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
@@ -74,7 +74,7 @@ func TestNotes(t *testing.T) {
 	want("", map[string]string{})
 }
 
-// A follower that returns at once with its last event continues after it.
+// A follower that is made anew at once, with its last event, continues after that event.
 func TestFollowAgainAtOnce(t *testing.T) {
 	_, c := openLive(t)
 	const n = 500

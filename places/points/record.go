@@ -90,8 +90,8 @@ func (r *record) appendIDValue(dst []byte) []byte {
 // appendValue appends the value of the row of a point.
 func (r *record) appendValue(dst []byte) []byte { return append(r.appendIDValue(dst), r.properties...) }
 
-// parse reads the row of a point. A row of the past has an empty value after its point has left:
-// then gone is set.
+// parse reads the row of a point. In the family past, the value is empty once the point has left.
+// gone is set for such a value.
 func (r *record) parse(row *cellstore.Row) (gone bool, err error) {
 	if len(row.Cells) == 0 || len(row.Key) <= keyHead {
 		return false, damaged(row)
@@ -116,7 +116,7 @@ func (r *record) parseHead(v []byte) bool {
 	return -90*unitsPerDegree <= r.lat && r.lat <= 90*unitsPerDegree && -180*unitsPerDegree <= r.lon && r.lon <= 180*unitsPerDegree
 }
 
-// parseID reads the row of an id, except the id and the properties.
+// parseID reads the row of an id. It sets all fields but the id and the properties.
 func (r *record) parseID(row *cellstore.Row) error {
 	if len(row.Cells) == 0 || len(row.Cells[0].Value) != idValue || !r.parseHead(row.Cells[0].Value) {
 		return damaged(row)
@@ -129,8 +129,8 @@ func damaged(row *cellstore.Row) error {
 	return fmt.Errorf("points: %w: the row %.40q does not hold a point", cellstore.ErrCorrupt, row.Key)
 }
 
-// show writes a record over f. The properties and the mark refer to the record's memory; the
-// id is f's own.
+// show sets f to the point of a record. The properties and the mark refer to the record's memory,
+// while the id is a copy.
 func (r *record) show(f *feature.Feature) {
 	if f.ID != string(r.id) {
 		f.ID = string(r.id)

@@ -140,8 +140,8 @@ func TestRedrawFails(t *testing.T) {
 	if _, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4}, fails); !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	// differs is called for a point that has just moved while writes wait, for a second at most.
-	// An error leaves nothing behind for the following write.
+	// For a point that has just moved, differs is called while writes wait, for a second at most.
+	// An error of differs does not affect the following write.
 	asked := 0
 	_, err := c.Redraw(ctx, Edition{Number: 1, Identity: 1}, Edition{Number: 4, Identity: 4},
 		func(ctx context.Context, lat, lon float64) (bool, error) {

@@ -299,7 +299,7 @@ func compare(t *testing.T, c *points.Collection, ref reference, r *rand.Rand, at
 
 // compareTiles compares the content of tiles. The tile of the world shows all points. Another tile
 // may show points near its border in a cluster of a neighbour, so every point is in its tile or in
-// one around it.
+// a tile around it.
 func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadkey.Tile) {
 	t.Helper()
 	const few = 1000 // a tile with more points may leave some out
@@ -332,7 +332,8 @@ func compareTiles(t *testing.T, c *points.Collection, ref reference, tile quadke
 	}
 }
 
-// Of points with one id, the option keeps the first or the last, in any order of storage.
+// Of several points with the same id, the option Last decides whether the first or the last is
+// kept, in any order of storage.
 func TestDuplicates(t *testing.T) {
 	for last, from := range map[bool]int{false: 0, true: 200} {
 		testDuplicates(t, last, from)

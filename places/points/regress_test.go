@@ -56,7 +56,8 @@ func TestCountWhilePointsMove(t *testing.T) {
 	}
 }
 
-// A query does not see the cursor of the previous one, whose memory it reuses.
+// A query does not see the cursor of the previous query, although it reuses the memory of that
+// query.
 func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	_, c := openLive(t)
 	const n = 100
@@ -108,7 +109,8 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 	}
 }
 
-// Nearby finds no points at positions that they have left, although the history has them there.
+// Nearby finds no points at positions that they have left, although the history has them at these
+// positions.
 func TestNearbyWherePointsWere(t *testing.T) {
 	testrace.Plain(t, "it asks one question after the other of a collection that other tests use at once")
 	l, _ := openLive(t)

@@ -36,9 +36,9 @@ func (r *LiveReport) fault(row *cellstore.Row, what string) {
 }
 
 // VerifyLive reads every row of a live collection, which must not be written meanwhile. It checks
-// that each row can be read, each point has its id and each id its point, and both agree. The error
-// is the reason why the collection cannot be read to the end; it matches cellstore.ErrCorrupt if
-// the description is missing.
+// that each row can be read, that each point has the row of its id and each id the row of its
+// point, and that the two rows agree. The error is the reason why the collection cannot be read to
+// the end. It matches cellstore.ErrCorrupt if the description is missing.
 func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
 	table, err := Live.OpenTable(ctx, store, name)
 	if err != nil {
@@ -114,8 +114,8 @@ func (r *LiveReport) point(ctx context.Context, table cellstore.Reader, row *cel
 	return nil
 }
 
-// DecodeRow sets f to the point in a row of a live collection, and reports whether the row holds
-// one. The properties belong to the row.
+// DecodeRow sets f to the point in a row of a live collection, and reports whether the row holds a
+// point. The properties are in the memory of the row.
 func DecodeRow(row *cellstore.Row, f *feature.Feature) bool {
 	var r record
 	ok := len(row.Key) > 0 && row.Key[0] == rowPoint && r.stored(row)
@@ -131,7 +131,8 @@ func isIDValue(v []byte) bool {
 	return len(v) == 0 || len(v) == idValue && new(record).parseHead(v)
 }
 
-// stored is parse for a row with any content. It reports whether the row holds a point.
+// stored does the same as parse, for a row with any content. It reports whether the row holds a
+// point.
 func (r *record) stored(row *cellstore.Row) bool {
 	gone, err := r.parse(row)
 	return err == nil && !gone && positionOf(r.lat, r.lon).key == r.key && json.Valid(r.properties)
@@ -143,8 +144,8 @@ type RescueReport struct {
 	// Earlier counts points in an earlier state, whose newest row is lost. Lost counts ids whose
 	// points are lost. Skipped counts rows without valid content.
 	Earlier, Lost, Skipped int64
-	// Description is set if the description of the collection is lost. The collection is private
-	// then.
+	// Description is set if the description of the collection is lost. In that case the collection
+	// is treated as private.
 	Description bool
 }
 
@@ -174,7 +175,7 @@ func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescu
 	return r, wrap(err)
 }
 
-// Add adds a row. The caller keeps the row's bytes.
+// Add adds a row. The caller keeps ownership of the row's bytes.
 func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 	if len(row.Key) == 0 || len(row.Cells) == 0 {
 		return nil

@@ -116,8 +116,8 @@ func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feat
 }
 
 // blind reports whether the tree cannot be used: for an earlier instant, if other programs write
-// too, or once the view is too old. Call it after reading the tree: if it returns false, the
-// results read before are right.
+// too, or once the view is too old. Call it after reading the tree. If it returns false, what was
+// read from the tree is right.
 func (s *search) blind() bool {
 	return s.past || s.c.tree == nil || s.from.view != nil && s.from.view.blind.Load()
 }
@@ -286,8 +286,8 @@ func (s *search) Visit(ctx context.Context, b *branch) (err error) {
 	return err
 }
 
-// leaf examines the points of a tile. A blind search stops after most rows if the tile can be
-// divided; full is then set.
+// leaf examines the points of a tile. If the tile can be divided, a blind search stops after most
+// rows and sets full.
 func (s *search) leaf(ctx context.Context, b *branch, most int) (full bool, err error) {
 	repeats := most > 0
 	if b.tile.Z == quadkey.MaxZoom {
@@ -366,8 +366,9 @@ func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
-// skip moves s.rest past all points at the position of the current record, if that is not wanted.
-// There may be any number of them. repeated is set if the previous record was at the same position.
+// If the position of the current record is not wanted, skip moves s.rest past all points at that
+// position. There may be any number of them. repeated is set if the previous record was at the same
+// position.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {

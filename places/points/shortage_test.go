@@ -58,7 +58,7 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 		for _, trouble := range troubles {
 			_, err := l.Find(trouble.Name)
 			for _, err := range []error{trouble.Err, err} {
-				// A collection open for reading takes no writes for the moment.
+				// A collection that is open for reading takes no writes for a moment.
 				if err != nil && (!cellstore.IsShortage(err) || errors.Is(err, ErrDamaged)) {
 					t.Fatalf("%d files more: %v", more, err)
 				}

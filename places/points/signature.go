@@ -6,12 +6,12 @@ import (
 	"quadrille/feature"
 )
 
-// Nodes of the tree keep a signature of the points below them. It is 64 bits; each
-// text and boolean of their properties sets one bit, alone or in a list. A filter for some values
-// can skip nodes that lack the bits of all these values. For properties of many values see summary.
+// Nodes of the tree keep a signature of the points below them. It has 64 bits. Each text or boolean
+// in the properties, alone or in a list, sets one bit. A filter for some values can skip nodes that
+// lack the bits of all these values. For properties with many values see summary.
 
-// maxSignedValue bounds the values that set a bit, in bytes of compact JSON. Longer ones are
-// descriptions, which are not used in filters.
+// maxSignedValue bounds the length of a value that sets a bit, in bytes of compact JSON. Longer
+// values are descriptions, which are not used in filters.
 const maxSignedValue = 42
 
 // valueHash is the hash of a value. It is kept in stores. Name and value are in

@@ -10,7 +10,7 @@ import (
 )
 
 // summary records which members have few different texts. For these, the nodes of a tree have a bit
-// for each value; other members' texts would only set all bits.
+// for each value; The texts of other members would only set all bits.
 type summary struct {
 	mu      sync.RWMutex // one goroutine writes, others read
 	members map[string]*values
@@ -24,7 +24,8 @@ type values struct {
 	many bool // for good
 }
 
-// fewValues is the number of hashes, of 256, from which a property has many values.
+// fewValues is the number of hashes, of 256 possible ones, at which a property counts as one with
+// many values.
 const fewValues = 64
 
 func newSummary() *summary { return &summary{members: map[string]*values{}} }
@@ -46,7 +47,7 @@ func (s *summary) add(object []byte) (set uint64) {
 	return set
 }
 
-// value returns the bit of a value, and none if the member has many.
+// value returns the bit of a value, or no bit if the member has many values.
 func (s *summary) value(name, value []byte) uint64 {
 	if len(value) > maxSignedValue {
 		return 0
@@ -96,7 +97,7 @@ func (s *summary) overflow() {
 	}
 }
 
-// storedSummary is the stored form of a summary. Members in neither list have no values.
+// storedSummary is the stored form of a summary. A member in neither list has no values.
 type storedSummary struct {
 	Many []string `json:"many"`
 	Few  []string `json:"few"`

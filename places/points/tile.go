@@ -10,7 +10,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// maxTile bounds the shown points of a tile if the tree does not have their number.
+// maxTile bounds the shown points of a tile if the tree cannot count them.
 const maxTile = 1000
 
 // Tile implements feature.Tiler. A tile is 512 pixels wide, and all shown items are at least 32
@@ -87,8 +87,8 @@ func (g *grouping) ids(clusters []cluster) string {
 	return string(g.text)
 }
 
-// group returns the items of a tile. Dividing leaves may show that further leaves must be
-// divided.
+// group returns the items of a tile. After some leaves are divided, it may turn out that further
+// leaves must be divided too.
 func (s *search) group(ctx context.Context, g *grouping) ([]cluster, error) {
 	for leaves := g.takeLeaves(); ; {
 		if err := s.divide(ctx, g, leaves); err != nil {

@@ -20,7 +20,7 @@ type counted struct {
 type node struct {
 	child uint32 // the first of its four children, which are neighbours; 0 for a leaf
 	count uint32 // points
-	// held counts points that have left but that running queries may still see.
+	// held counts points that have left, but are still visible to running queries.
 	held     uint32
 	lat, lon int64  // sums over the points, in units
 	bits     uint64 // of all points that have ever been in it
@@ -61,7 +61,7 @@ func (n *node) take(c *counted) {
 	n.bits |= c.bits
 }
 
-// give takes a point out of a node that held it.
+// give removes a point from the counts of a node.
 func (n *node) give(c *counted) {
 	n.count--
 	n.lat -= int64(c.lat)
@@ -83,8 +83,9 @@ func (t *tree) expect(arrived []counted) {
 	}
 }
 
-// settle counts the expected points that have arrived, and the points that have left, whose tiles
-// are searched until drop. It appends the tiles of leaves that should be divided now to full.
+// settle counts the expected points as arrived, and the points in left as held. The tiles of held
+// points are searched until drop. settle appends the tiles of leaves that should now be divided to
+// full.
 func (t *tree) settle(arrived, left []counted, full []quadkey.Tile) []quadkey.Tile {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,8 +140,8 @@ func (t *tree) shift(moved [][2]position) {
 }
 
 // drop removes points that have left and that no answer sees any more. Tiles with few points left
-// become leaves. drop returns the nodes below these, by the first of four: give them to reuse once
-// no search can know them.
+// become leaves. drop returns the nodes below such tiles, each group of four by its first node.
+// Pass them to reuse once no search can refer to them.
 func (t *tree) drop(left []counted) (unlinked []uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,9 +180,10 @@ func (t *tree) reuse(unlinked []uint32) {
 	t.mu.Unlock()
 }
 
-// divide gives children to the leaf of a tile, and to its children in turn. points are in the leaf,
-// and left have left it but are still held. If answers of earlier states see the leaf, its children
-// get all its bits: the points may have had other values then.
+// divide gives children to the leaf of a tile, and to its children in turn. points are the points
+// in the leaf, and left the points that have left it but are still held. If answers for earlier
+// states may see the leaf, its children get all its bits, because the points may have had other
+// values at that time.
 func (t *tree) divide(tile quadkey.Tile, points, left []counted, seen bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,7 +198,7 @@ func (t *tree) divide(tile quadkey.Tile, points, left []counted, seen bool) {
 	}
 }
 
-// spread gives bits to all nodes below one.
+// spread sets bits in all nodes below a node.
 func (t *tree) spread(at uint32, bits uint64) {
 	first := t.nodes[at].child
 	if first == 0 {
@@ -338,7 +340,7 @@ func (t *tree) find(tile quadkey.Tile) branch {
 	return t.branch(at, tile.Ancestor(z))
 }
 
-// appendTo appends the stored form of up to most nodes, beginning at from.
+// appendTo appends the stored form of at most most nodes, beginning with node from.
 func (t *tree) appendTo(dst []byte, from, most int) []byte {
 	for _, n := range t.nodes[from:min(from+most, len(t.nodes))] {
 		dst = binary.BigEndian.AppendUint32(dst, n.child)

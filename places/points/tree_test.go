@@ -32,7 +32,8 @@ type treeModel struct {
 	next    int // id of a point
 }
 
-// asked is a running search. It must find the points of its state that have one of its bits.
+// asked is a running search. It must find the points of its state that have at least one of its
+// bits.
 type asked struct {
 	view     *view
 	state    map[int]counted

@@ -99,7 +99,8 @@ func (v *verifier) row(ctx context.Context, row *cellstore.Row) error {
 }
 
 // point checks the row of a point. Each point has the row of an id. No two points have the same
-// one, since it has one position. So if there are as many ids as points, each id has a point.
+// row, because the row has only one position. So if there are as many ids as points, each id has a
+// point.
 func (v *verifier) point(ctx context.Context, row *cellstore.Row) error {
 	r := &v.record
 	if gone, err := r.parse(row); err != nil {

@@ -15,21 +15,21 @@ import (
 // views has the states of a live collection for running queries. It makes the tree hold points that
 // a query still sees.
 //
-// The tree counts a point in its new tile before it is written, and holds it in its old tile until
-// no view shows it there any more. So the tree covers every point that a view shows. There is one
-// exception: if more than maxBehind points have left since a view was made, its queries continue
-// without the tree, by the rows alone. That is slower, but as exact; a page may be refused for the
-// number of points that it examines.
+// The tree counts a point in its new tile before the point is written, and holds it in its old tile
+// until no view shows it there any more. So the tree covers every point that a view shows. There is
+// one exception: if more than maxBehind points have left since a view was made, its queries
+// continue without the tree, by the rows alone. That is slower but just as exact. A page may then
+// be refused because it examines too many points.
 type views struct {
 	table  cellstore.Table
 	tree   *tree
 	behind uint64 // maxBehind
 
-	// agree is held while rows and tree change. A goroutine that holds it for reading
-	// finds both in the same state.
+	// agree is held while rows and tree change. A goroutine that holds it for reading finds rows
+	// and tree in the same state.
 	agree sync.RWMutex
 
-	// Only the writer uses these, so that no reader waits for a pass over them.
+	// Only the writer uses these fields, so no reader waits for a pass over them.
 	left     [][]counted // points that the tree holds since they have left, in that order
 	first    uint64      // gone before those
 	unlinked []unlinked
@@ -60,7 +60,8 @@ const (
 	// maxBehind bounds the points that have left since a view was made. With more, the tree drops
 	// them.
 	maxBehind = 1 << 18
-	// dropPoints is the number of points that the tree drops at once. Searches wait meanwhile.
+	// dropPoints is the number of points that the tree drops at once. Searches wait during that
+	// time.
 	dropPoints = 1024
 )
 
@@ -134,7 +135,7 @@ func (v *views) committed(left []counted) {
 	v.reclaim()
 }
 
-// oldest returns the value of gone when the oldest view that still uses the tree was made.
+// oldest returns the value that gone had when the oldest view that still uses the tree was made.
 func (v *views) oldest() uint64 {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -211,8 +211,8 @@ func TestSlowReaderIsBounded(t *testing.T) {
 
 // BenchmarkSlowReader moves a million points while an answer is read slowly, and then ends the
 // answer. It reports the longest times that another answer waited to begin and to end, and the
-// number of points that the tree kept. The times are of the best round, because a busy machine adds
-// to them.
+// number of points that the tree kept. It reports the times of the best round, because a busy
+// machine makes others longer.
 func BenchmarkSlowReader(b *testing.B) {
 	const n, moves, batch = 100_000, 1_000_000, 1000
 	r := rand.New(rand.NewPCG(1, 1))

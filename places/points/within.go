@@ -83,7 +83,7 @@ func pointKeys(r quadkey.Range) (first, last quadkey.PointKey) {
 type keyRange struct{ first, last quadkey.PointKey }
 
 // run returns the first run of keys from first to last that may have points passing the filter, and
-// the key to go on from.
+// the key from which to continue.
 func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.PointKey, found bool) {
 	if !s.blind() {
 		run, rest, found = s.c.tree.run(first, last, s.masks)
@@ -94,9 +94,9 @@ func (s *search) run(first, last quadkey.PointKey) (run keyRange, rest quadkey.P
 	return run, rest, found
 }
 
-// run returns the first run of keys from first to last that is worth reading: it may
-// hold points, and no tile of it lacks all bits of a mask. rest is where the search for
-// the next run begins, 0 if there is none.
+// run returns the first run of keys from first to last that is worth reading: it may hold points,
+// and no tile of it lacks all bits of a mask. rest is the key where the search for the next run
+// begins, or 0 if there is none.
 func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, rest quadkey.PointKey, found bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -183,8 +183,8 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	if q.Filter != nil || c.tree == nil || !q.At.IsZero() || c.Meta().Expiring {
 		return n, c.ask(ctx, &all, func(s *search) error { return s.walk(ctx, q.In, 0, count) })
 	}
-	// The tree counts the tiles that lie inside as a whole. The points of other tiles are
-	// read, from the same state of the collection.
+	// The tree counts the tiles that lie inside completely. The points of other tiles are read,
+	// from the same state of the collection.
 	var whole, parts []keyRange
 	err = eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.Part) error {
 		switch end := len(whole) - 1; {

@@ -165,7 +165,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// Events are complete and in order over 20 restarts, for a follower that goes on from the last.
+// Events are complete and in order over 20 restarts, for a follower that continues after the last
+// event that it has read.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	last := uint64(0)
@@ -219,7 +220,7 @@ func TestEventsGone(t *testing.T) {
 	}
 }
 
-// A follower that has read all events has missed none, however long ago that was.
+// A follower that has read all events has missed none, however long ago it read the last one.
 func TestFollowAfterQuiet(t *testing.T) {
 	l, _ := openLive(t)
 	c := must.Get(l.Create(t.Context(), points.Meta{Name: "quiet", Events: points.Duration(time.Second)})).In(t)
@@ -239,8 +240,8 @@ func TestFollowAfterQuiet(t *testing.T) {
 	}
 }
 
-// A returning follower learns which events are missing: none while the next event is kept, and
-// all if the collection has been made anew.
+// A follower that returns learns which events are missing: none as long as the next event is still
+// stored, and all if the collection has been created again.
 func TestEventsKnowTheOneBefore(t *testing.T) {
 	l, _ := openLive(t)
 	meta := points.Meta{Name: "again", Events: points.Duration(time.Second)}

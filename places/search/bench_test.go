@@ -221,8 +221,8 @@ func BenchmarkRead(b *testing.B) {
 	run("search/rare1", beginnings(1), Query{Countries: []string{"BB"}, Classes: []string{"A"}, MinPopulation: 100_000})
 }
 
-// BenchmarkQuantiles prints the median and the 99th percentile of each kind of query, over
-// as many places as QUADRILLE_SEARCH_PLACES says: 13000000 is the size of GeoNames.
+// BenchmarkQuantiles prints the median and the 99th percentile of each kind of query.
+// QUADRILLE_SEARCH_PLACES sets the number of places: 13000000 is the size of GeoNames.
 func BenchmarkQuantiles(b *testing.B) {
 	if os.Getenv("QUADRILLE_SEARCH_PLACES") == "" {
 		b.Skip("QUADRILLE_SEARCH_PLACES names no number of places")
@@ -231,7 +231,7 @@ func BenchmarkQuantiles(b *testing.B) {
 	store, meta := buildSynthetic(b, b.TempDir(), places)
 	defer store.Close()
 	r := must.Get(Open(b.Context(), store, meta)).In(b)
-	// The first beginning of a name, so that kinds have the same names.
+	// Each text is the first beginning of its kind, so that all kinds use the same names.
 	cut := func(s string, n int) string { return string([]rune(s)[:min(n, len([]rune(s)))]) }
 	wrong := func(s string, at int) string { return s[:at] + "q" + s[at+1:] }
 	kinds := []struct {

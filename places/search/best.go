@@ -9,11 +9,10 @@ import (
 	"quadrille/internal/heap"
 )
 
-// The best matches of a prefix are found without reading all of them. A prefix
-// with many matches has its 100 best stored, and no other match scores more
-// than the last of these. If filters leave too few, the search continues with
-// the prefixes that are one character longer, the greatest bound first, until
-// enough places score above every remaining bound.
+// The best matches of a prefix are found without reading all of them. For a prefix with many
+// matches the 100 best are stored, and no other match scores more than the last of them. If filters
+// leave too few, the search continues with the prefixes that are one character longer, the greatest
+// bound first, until enough places score above every remaining bound.
 
 // openNode is a prefix with unknown matches.
 type openNode struct {
@@ -120,8 +119,8 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	return nil
 }
 
-// take considers the candidates of a list. Unless the list is complete, it
-// returns an upper bound of those that it lacks.
+// take considers the candidates of a list. Unless the list is complete, it returns an upper bound
+// of the scores that the list lacks.
 func (s *search) take(p *pattern, prefix, list []byte, rows *uint64) (bound int32, complete bool, err error) {
 	d := decoder{list, true}
 	*rows, complete = d.listHead()
@@ -134,7 +133,7 @@ func (s *search) take(p *pattern, prefix, list []byte, rows *uint64) (bound int3
 		}
 		bound = c.score()
 		if !same {
-			// The fold is a whole name, but of a longer text than the query.
+			// The fold is a whole name, but one that is longer than the query.
 			c.exact = false
 		}
 		if !s.consider(p, &c) {

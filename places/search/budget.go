@@ -7,7 +7,8 @@ package search
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
 	Names int // names that may be examined
-	// Dropped is set if a filter dropped a whole name: then the text has no wrong letter.
+	// Dropped is set if a filter dropped a place whose whole name is the text. Then the text has no
+	// wrong letter.
 	Dropped bool
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Options are the options of [NewBuilder].
 type Options struct {
-	// TempDir is the directory for sorting names that do not fit in memory,
-	// about 300 bytes per place. Empty: the system's.
+	// TempDir is the directory for sorting names that do not fit in memory. It needs about 300
+	// bytes per place. Empty means the system's.
 	TempDir string
 	// Memory bounds the bytes of memory for sorting. 0 means 256 MiB, and less
 	// than 16 MiB counts as 16 MiB. The builder needs another 12 bytes for each
@@ -197,8 +197,8 @@ func (b *Builder) writeNames(ts int64) error {
 	return b.end(stage, b.meta.Names)
 }
 
-// writePrefixes writes place_prefix. Nodes were finished children first. The
-// sort puts them into the order of rows.
+// writePrefixes writes place_prefix. The nodes were finished in another order, children first, and
+// the sort puts them into the order of rows.
 func (b *Builder) writePrefixes(ts int64) error {
 	const stage = "writing answers"
 	b.found.memory += b.opts.Memory / 2 // of the names, which are written

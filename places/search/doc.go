@@ -2,18 +2,17 @@
 // language, with or without accents, with wrong letters, and the most important
 // places first.
 //
-// It reads entries of a gazetteer by ascending id and knows nothing else of
-// places. [Reader.Complete] answers typing letter by letter with one read;
-// [Reader.Search] answers every query.
+// It reads the entries of a gazetteer by ascending id. It has no other knowledge of places.
+// [Reader.Complete] answers typing letter by letter with one read; [Reader.Search] answers every
+// query.
 //
 // # Names
 //
-// Names and texts are compared by their folds, see [Fold]. Names with several
-// spellings have a second fold: ä as ae, ö and ø as oe, ü as ue, å as aa, and
-// abbreviated words, Saint as St, Mount as Mt, Fort as Ft and back. A place
-// without a name in Latin letters has a fold in these: its own name,
-// transliterated. A name is found by its beginning and by the beginning of each
-// word in it. Codes are found only in full.
+// Names and texts are compared by their folds, see [Fold]. Names with several spellings have a
+// second fold: ä as ae, ö and ø as oe, ü as ue, å as aa, and abbreviated words, Saint as St, Mount
+// as Mt, Fort as Ft and back. A place without a name in Latin letters also has the fold of its own
+// name transliterated into Latin letters. A name is found by its beginning and by the beginning of
+// each word in it. Codes are found only in full.
 //
 // # Tables
 //
@@ -38,8 +37,8 @@
 //	              whole beginning, where more than 256 names begin so
 //	family  o     the 100 best of the others there
 //
-// With fewer names, reading them is as quick as reading candidates. Beginnings
-// that end in a space have candidates only, because no text ends in a space.
+// If fewer names begin so, reading them is as quick as reading candidates. Beginnings that end in a
+// space have candidates only, because no text ends in a space.
 //
 // place_context maps the fold of each name of a country or first-level division
 // to the divisions with that name: row the fold, family c a list of country (2)
@@ -50,9 +49,9 @@
 //
 // # Ranking
 //
-// A score is a whole number, 256 for each doubling of the people that count for
-// a place. Districts and parts of towns count fewer people than their inhabitants, capitals more,
-// and features without inhabitants some.
+// A score is a whole number with 256 points for each doubling of the population that counts for a
+// place. Districts and parts of towns count fewer people than their inhabitants, capitals more, and
+// features without inhabitants some.
 //
 // The matched name adds:
 //
@@ -74,12 +73,11 @@
 //   - 24576 for each wrong letter, so that every match with fewer of them comes
 //     first.
 //
-// Unless one place is much more important, a whole name therefore comes first,
-// then the beginning of a main name, then a word inside a name, and last the
-// beginning of a name that few know. Texts of up to three Latin letters find the
-// last kind only if they find nothing else. Equal scores are in the order of ids.
-// Of names of one place with equal scores, a known one is shown, not the beginning of a name that
-// is no main one.
+// Unless one place is much more important, a whole name therefore comes first, then the beginning
+// of a main name, then a word inside a name, and last the beginning of a name that few know. Texts
+// of up to three Latin letters find matches of the last kind only if they find nothing else. Equal
+// scores are in the order of ids. If two names of a place have equal scores, a well-known name is
+// shown rather than the beginning of a name that is not a main one.
 //
 // # Concurrency and memory
 //

@@ -30,16 +30,15 @@ type Entry struct {
 }
 
 // Name is another name of a place. Text is a code if Lang is "iata", "icao", "faac", "unlc" or
-// Code. It is also a code if Lang is empty and Text is three capital letters: GeoNames has codes
-// of airports among the names of cities. A code is found only in full and as typed, in either
-// case of its letters: it is not folded, and nothing is a misspelling of it. The kinds "link",
+// Code. It is also a code if Lang is empty and Text is three capital letters: GeoNames has codes of
+// airports among the names of cities. A code is found only in full and as typed, in either case of
+// its letters: it is not folded, and no text counts as a misspelling of it. The kinds "link",
 // "post", "wkdt", "tcid", "phon" and "piny" are not names and are left out.
 type Name struct {
 	Text string
 	Lang string // ISO 639 code, a kind as above, or ""
-	// Main marks a name that people there use, such as one in the language of the
-	// country. Like the place's own name, it is found by its beginning. Other names
-	// need more letters.
+	// Main marks a name that people at the place use, such as one in the language of the country.
+	// Like the place's own name, it is found by its beginning. Other names need more letters.
 	Main bool
 	// Preferred marks an official name. Short, Historic and Colloquial mark
 	// names of these kinds. Historic names are found but never displayed.
@@ -49,9 +48,9 @@ type Name struct {
 // Code is the Lang of a code of any other kind, such as "us-ks".
 const Code = "code"
 
-// Context is a name of a country, or of a first-level division if Admin1 is
-// set. With "illinois" → US, IL, "springfield illinois" finds one place. Codes
-// are names too and need not be given: "US", and "IL" where codes are letters.
+// Context is a name of a country, or of a first-level division if Admin1 is set. With "illinois" →
+// US, IL, "springfield illinois" finds one place. Codes such as "US" count as names and need not be
+// given. So do codes of divisions such as "IL", if they consist of letters.
 type Context struct {
 	Text            string
 	Country, Admin1 string
@@ -65,7 +64,7 @@ const (
 	// maxText bounds a name in bytes. A longer own name of a place is an error;
 	// other longer names are left out and counted.
 	maxText = 1000
-	// maxWords is the number of words of a name that find it.
+	// maxWords is the number of words at the beginning of a name by which the name is found.
 	maxWords = 12
 	// maxRows bounds the rows of one place. Further names are left out and
 	// counted. The largest real places have about 600.

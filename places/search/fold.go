@@ -51,13 +51,12 @@ const (
 // appended fold.
 type wordStart struct {
 	source, fold int
-	// elided is set for the word after the apostrophe in "L'Aquila". It is one
-	// word with the letters before it, but also found on its own.
+	// elided is set for the word after the apostrophe in "L'Aquila". It forms one word with the
+	// letters before it, but is also found on its own.
 	elided bool
 }
 
-// elidedLetters is the number of letters that must follow an apostrophe for these to begin a
-// word.
+// elidedLetters is the least number of letters after an apostrophe that begin a word of their own.
 const elidedLetters = 4
 
 // normalize returns the form of a name in which positions are counted. Its
@@ -86,8 +85,8 @@ func compose(s string) string {
 	return norm.NFC.String(s)
 }
 
-// isComposed reports whether r is one of the common letters that do not change beside any other. It
-// returns false for all other letters.
+// isComposed reports whether r is one of the common letters that stay the same next to any other
+// letter. It returns false for all other letters.
 func isComposed(r rune) bool {
 	switch {
 	case r < 0x0300,
@@ -294,8 +293,8 @@ func matchedEnd(s string, from, variant, n int) int {
 	return i
 }
 
-// accented reports whether folding loses more of a text than case. If so, the user typed accents on
-// purpose.
+// accented reports whether folding a text loses more than its case. If so, the user typed accents
+// on purpose.
 func accented(s string) bool {
 	var buf, lower [64]byte
 	for _, r := range s {

@@ -121,7 +121,7 @@ func TestWordStarts(t *testing.T) {
 		var got []string
 		for _, s := range starts {
 			got = append(got, string(fold[s.fold:]))
-			// The text from there on has the same fold by itself.
+			// The rest of the text, folded by itself, has the same fold.
 			if alone := Fold(nil, in[s.source:]); !bytes.Equal(alone, fold[s.fold:]) {
 				t.Errorf("%q from %d folds to %q, want %q", in, s.source, alone, fold[s.fold:])
 			}

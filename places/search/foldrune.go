@@ -55,8 +55,8 @@ func isInvisible(r rune) bool {
 	return r == 0x0640 || r >= utf8.RuneSelf && unicode.Is(unicode.Cf, r)
 }
 
-// isDroppedMark reports whether r is an accent, a point of Arabic or Hebrew, or
-// a mark of kana that composes with none.
+// isDroppedMark reports whether r is an accent, a point of Arabic or Hebrew, or a mark of kana that
+// composes with no letter.
 func isDroppedMark(r rune) bool {
 	return r >= 0x0300 && unicode.Is(droppedMarks, r)
 }

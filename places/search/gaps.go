@@ -6,7 +6,7 @@ import (
 )
 
 // gaps remembers ranges without keys. A search for wrong letters looks up many beginnings near each
-// other, and need not seek again in a range that an earlier seek found empty.
+// other, and with gaps it does not seek again in a range that an earlier seek found empty.
 type gaps struct {
 	text []byte // of all gaps, end to end
 	list []gap  // in the order of learning
@@ -15,11 +15,11 @@ type gaps struct {
 	order []int32
 }
 
-// gap records that text[key:end] is the first key at or after text[from:key]. If it is empty, there
-// is no key after.
+// gap records that text[key:end] is the first key at or after text[from:key]. If text[key:end] is
+// empty, there is no key after from.
 type gap struct{ from, key, end int }
 
-// maxGaps bounds the memory of gaps and the time for sorting them in.
+// maxGaps bounds the memory of gaps, and the time for inserting them in order.
 const maxGaps = 4_096
 
 func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }

@@ -23,7 +23,7 @@ type Match struct {
 	// Name is the spelling that matched, in composed form (NFC). It is empty if
 	// that is the place's own name or a historic name.
 	Name string
-	// Lang is the language of Name, if known. Of several, it is the one in the
+	// Lang is the language of Name, if known. If the name has several, Lang is the one in the
 	// query.
 	Lang string
 	// Start and End bound the part that matched, in Name or else in the place's

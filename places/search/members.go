@@ -51,8 +51,8 @@ func (m *members) compact() {
 	m.ids = slices.Compact(m.ids)
 }
 
-// gather looks up every wanted place. It calls step with the number of places
-// looked up and of all, and ends at its first error.
+// gather looks up every wanted place. It calls step with the number of places looked up so far and
+// the total. It ends with the first error.
 func (m *members) gather(lookup func(uint32, []byte) ([]byte, error), step func(done, total int64) error) (err error) {
 	m.compact()
 	m.offsets = make([]int64, 0, len(m.ids)+1)

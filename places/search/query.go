@@ -24,8 +24,8 @@ type Query struct {
 	Limit  int    // places; 0 means DefaultLimit
 	Offset int    // places left out at the beginning
 
-	// Lang is an ISO 639 code. Alternate names in that language rank like the
-	// place's own. It is no filter.
+	// Lang is an ISO 639 code. Alternate names in that language rank like the place's own. Lang is
+	// not a filter.
 	Lang string
 
 	// A place must pass every filter that is set. A list passes places with one

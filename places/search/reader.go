@@ -63,12 +63,11 @@ type answer struct {
 //
 //	{"places":[{"id":…,…,"match":{…}},…]}
 //
-// with the members that Options.Lookup gave and the match as [AppendMatch]
-// writes it. It is stored for texts of 1 to 12 characters that match more than
-// 10 places; for others, for initials, and for those whose fold differs in more than case, found is false
-// and [Reader.Search] has the answer: accents count, and codes are not folded. It costs one
-// Get and allocates nothing but
-// to grow dst.
+// with the members that Options.Lookup gave and the match as [AppendMatch] writes it. Answers are
+// stored for texts of 1 to 12 characters that match more than 10 places. For other texts, for
+// initials, and for texts whose fold differs in more than case, found is false. Use [Reader.Search]
+// for these, because accents count, and codes are not folded. It costs one Get and allocates
+// nothing but to grow dst.
 func (r *Reader) Complete(ctx context.Context, text string, dst []byte) (out []byte, found bool, err error) {
 	if err := checkText(text); err != nil {
 		return dst, false, err

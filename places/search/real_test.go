@@ -347,7 +347,7 @@ func TestRealAgainstReference(t *testing.T) {
 	t.Logf("%d texts compared", compared)
 }
 
-// Complete and Search give one answer, for the beginnings of real names.
+// Complete and Search give the same answer for the beginnings of real names.
 func TestRealAnswersAgree(t *testing.T) {
 	testrace.Plain(t, "building these takes long")
 	for name, g := range realGazetteers(t) {

@@ -140,7 +140,7 @@ func refCode(n *Name) bool {
 		n.Lang == "" && threeCapitals.MatchString(n.Text)
 }
 
-// refFolds folds a text in each way. The first but words are not expanded.
+// refFolds folds a text in each way. The first `but` words are not expanded.
 func refFolds(text string, but int) []string {
 	umlauts := strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "Ä", "ae", "Ö", "oe", "Ü", "ue", "Å",
 		"aa", "Ø", "oe")
@@ -250,8 +250,8 @@ func (r *reference) match(text string, in func(*Entry) bool, ended bool, penalty
 	return r.matchAll(text, in, ended, penalty, typed, false)
 }
 
-// matchAll is match. With others it also finds the beginnings of names that are not main names,
-// where match hides them.
+// matchAll does the same as match. With others it also finds the beginnings of names that are not
+// main names, even where match hides them.
 func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, penalty int32, typed, others bool) (coded bool) {
 	for i := range r.entries {
 		e := &r.entries[i]
@@ -313,8 +313,8 @@ var (
 	refSign     = regexp.MustCompile(`^(.*\S)(?:` + strings.ReplaceAll(string(Fold(nil, "市 县 省 都 府 区 郡 町 村 鎮 시 군 구 도")), " ", "|") + `)$`)
 )
 
-// refJoined joins single letters to the word behind them, the last one and an s to the word
-// before.
+// refJoined joins single letters to the word that follows. It joins a last single letter, and a
+// single s, to the word before.
 func refJoined(words []string) string {
 	var out []string
 	open := false
@@ -719,7 +719,7 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 				return
 			}
 		}
-		// Or the text has other blanks, and perhaps a sign or a country after the name.
+		// Otherwise the text has other blanks, and perhaps a sign or a country after the name.
 		bare := strings.ReplaceAll(text, " ", "")
 		if f := strings.ReplaceAll(string(fold), " ", ""); strings.HasPrefix(f, bare) || strings.HasPrefix(bare, f) {
 			return

@@ -199,8 +199,8 @@ type candidate struct {
 	value []byte
 }
 
-// score returns the score of a candidate whose prefix is the whole query. It
-// leaves out the deduction for the beginning of a name that is not a main one.
+// score returns the score of a candidate whose prefix is the whole query, without the deduction for
+// the beginning of a name that is not a main one.
 func (c *candidate) score() int32 {
 	score, flags := int32(c.base), c.value[0]
 	switch {
@@ -218,10 +218,9 @@ func (c *candidate) score() int32 {
 	return score
 }
 
-// begunCost returns what a text with a fold loses for the beginning of a name
-// that is not a main one. It also reports whether such names are hidden as long
-// as there are main ones. A text in letters other than Latin ones asks for the
-// languages that have them.
+// begunCost returns what a text with a fold loses for the beginning of a name that is not a main
+// one. It also reports whether such names are hidden as long as there are main ones. A text in
+// other letters than Latin ones implies the languages that use these letters.
 func begunCost(fold []byte) (cost int32, hides bool) {
 	if !isASCII(fold) {
 		return 0, false
@@ -229,8 +228,8 @@ func begunCost(fold []byte) (cost int32, hides bool) {
 	return otherPenalty, len(fold) < otherLetters
 }
 
-// better orders lists: greater scores first, then lesser ids, and of one place
-// whole names first. The rest of the order only has to be fixed.
+// better orders lists: greater scores first, then lesser ids, and of one place whole names first.
+// The rest of the order may be any fixed one.
 func (c *candidate) better(d *candidate) bool {
 	if a, b := c.score(), d.score(); a != b {
 		return a > b
@@ -270,7 +269,7 @@ func (d *decoder) candidate() (c candidate) {
 	return c
 }
 
-// The head of family c: how many rows of place_names begin with the prefix, and
+// This is the head of family c. It says how many rows of place_names begin with the prefix, and
 // whether the list holds all of them that could matter.
 func appendListHead(dst []byte, rows uint64, complete bool) []byte {
 	dst = binary.AppendUvarint(dst, rows)

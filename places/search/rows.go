@@ -33,8 +33,8 @@ type nameRow struct {
 	lang     string
 }
 
-// make calls add with key and value of every row of a place. Each fold has one
-// row, for the best-ranked name that gives it.
+// make calls add with the key and the value of every row of a place. Each fold has one row, for the
+// best-ranked name that gives it.
 func (m *rowMaker) make(e *Entry, add func(key, value []byte) error) error {
 	m.folds, m.rows, m.latin = m.folds[:0], m.rows[:0], false
 	if m.starts == nil {
@@ -196,10 +196,9 @@ func (m *rowMaker) words(at int, r nameRow) {
 	}
 }
 
-// dedupe keeps the best row of each fold. Codes and names are kept apart. A
-// whole name beats a word inside one, then a main name beats others, then the
-// greater base wins. Of equal rows dedupe keeps a name with accents, which says
-// more, or else the first.
+// dedupe keeps the best row of each fold. Codes and names are kept apart. A whole name beats a word
+// inside one, then a main name beats others, then the greater base wins. Of equal rows dedupe keeps
+// one whose name has accents, because that name says more, or else the first.
 func (m *rowMaker) dedupe() {
 	slices.SortStableFunc(m.rows, func(a, b nameRow) int {
 		if c := bytes.Compare(m.folds[a.from:a.to], m.folds[b.from:b.to]); c != 0 {

@@ -26,32 +26,28 @@ const (
 	maxReads    = 3_000  // seeks: gets, and beginnings of scans
 )
 
-// Search returns the places that match, best first, and by id where scores are
-// equal. It also returns a lower bound of their number. Complete gives the same answers. Search
-// overwrites dst with the hits.
+// Search returns the places that match, best first, and by id where scores are equal. It overwrites
+// dst with the hits. Complete gives the same answers.
 //
-// Names match by their beginning or that of a word inside, and codes as they are typed. If
-// a code matches, nothing below is tried. If at most 10 places
-// match so, the last words may instead name the country or first-level division
-// ("springfield illinois"), and the words may be in any order. If still no name
-// matches as a whole, each word of four letters and more may have one wrong
-// letter: missing, extra, replaced, or swapped with the next. If nothing at all
-// is found, words of eight letters and more may have two. Matches with fewer
-// wrong letters come first. None is allowed where a filter dropped a whole name: the wanted place
-// is elsewhere.
+// Names match by their beginning or by the beginning of a word in them, and codes as they are
+// typed. If a code matches, none of the following is tried. If at most 10 places match so, the last
+// words may instead name the country or first-level division ("springfield illinois"), and the
+// words may be in any order. If still no name matches as a whole, each word of four letters and
+// more may have one wrong letter: missing, extra, replaced, or swapped with the next. If nothing at
+// all is found, words of eight letters and more may have two. Matches with fewer wrong letters come
+// first. No wrong letter is allowed if a filter dropped a place whose whole name is the text,
+// because then the wanted place lies elsewhere.
 //
-// The text is also tried with ä for ae and so on, or the other way, and with single
-// letters joined to their neighbours: "l aquila", "U.A.E.". A text that finds nothing is
-// tried with one blank more or less, and without 市, 県 and the like at its end. One in
-// another script that finds nothing is tried in Latin letters, with wrong
-// letters too.
+// The text is also tried with ä for ae and so on, or the other way, and with single letters joined
+// to their neighbours: "l aquila", "U.A.E.". A text that finds nothing is tried with one blank more
+// or less, and without 市, 県 and the like at its end. A text in another script that finds nothing is
+// tried in Latin letters, also with wrong letters.
 //
-// Work is bounded: a search stops after 3000 seeks, after 10000 names, and when
-// the query's Budget is spent. Only searches for wrong letters need that many
-// seeks. Only rare filters on short texts, words that thousands of names share,
-// and distances need that many names. The search then answers the best it has
-// seen, which is no error, and it begins with the most important. Typed accents
-// only reorder the best.
+// Work is bounded: a search stops after 3000 seeks, after 10000 names, and when the query's Budget
+// is spent. Only searches for wrong letters need that many seeks. Only rare filters on short texts,
+// words that thousands of names share, and distances need that many names. The search then returns
+// the best places that it has seen, without an error. It examines the most important ones first.
+// Typed accents only change the order of the best places.
 func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, total int, err error) {
 	f, err := q.check()
 	if err != nil {
@@ -75,7 +71,8 @@ type search struct {
 	q      *Query
 	filter filter
 	fold   []byte
-	// the fold of a text that consists of initials only, with the blanks that s.fold lacks
+	// initials is the fold of a text that consists of initials only, with the blanks that s.fold
+	// lacks
 	initials []byte
 	accent   []byte // the text as typed, when its accents matter
 	latin    []byte // the text in Latin letters, when it is in others and finds nothing
@@ -232,8 +229,8 @@ func (s *search) inLatinWithTypo() error {
 	return s.forgive(s.latin, latinPenalty)
 }
 
-// consider takes a row or candidate whose fold begins with p.fold or, if exact,
-// equals it.
+// consider examines a row or candidate. Its fold begins with p.fold or, if exact is set, equals
+// p.fold.
 func (s *search) consider(p *pattern, c *candidate) bool {
 	s.examined++
 	r, ok := parseRecord(c.value)
@@ -286,7 +283,8 @@ func (s *search) consider(p *pattern, c *candidate) bool {
 	return true
 }
 
-// drop takes a name that a filter drops. No guess replaces it if it is the whole text.
+// drop records a name that a filter drops. If the name is the whole text, no misspelling is
+// assumed.
 func (s *search) drop(p *pattern, c *candidate) {
 	if c.exact && p.kind == "" && len(p.within) == 0 {
 		s.exact = true
@@ -296,9 +294,9 @@ func (s *search) drop(p *pattern, c *candidate) {
 	}
 }
 
-// typed reports whether a text begins with a code, whatever the case of its letters. The
-// caller has already matched the fold of the code with that of the whole text, or of its
-// words before a context.
+// typed reports whether the text begins with the code, letter by letter without regard to case. The
+// caller has already checked that the folded code equals the folded text, or the folded part of the
+// text before a context such as ", Germany".
 func (s *search) typed(code []byte) bool {
 	text := strings.TrimSpace(s.q.Text)
 	if len(s.initials) > 0 {
@@ -342,7 +340,7 @@ func (s *search) keep(c *candidate, points int32, unknown bool, n int, kind Kind
 	s.found[i] = f
 }
 
-// yields reports whether another match of the place, with equal points, is shown instead.
+// yields reports whether, of two matches of a place with equal points, the kept one gives way to c.
 // A name that people know comes first, as in finished answers.
 func (f *foundPlace) yields(c *candidate, unknown bool) bool {
 	if unknown != f.unknown {

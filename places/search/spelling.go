@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// These are the other ways in which a text spells a name. Some change letters, some put
-// blanks where the name has none: an apostrophe is typed as a blank or a hyphen, and initials
-// have dots.
+// These are the other ways in which a text spells a name. Some change letters. Others put blanks
+// where the name has none: an apostrophe is typed as a blank or a hyphen, and initials have dots.
 
 const (
 	// leastContracted is the least number of letters in a text with ä for ae.
@@ -39,8 +38,8 @@ func (s *search) otherSpelling() error {
 	return s.match(&p)
 }
 
-// withInitials tries initials apart, as names with dots are folded. Only a single letter
-// may be the last of them: "L.A." is not the beginning of "L Argentine".
+// withInitials tries initials apart, as names with dots are folded. The last initial must be a
+// single letter in the name, too: "L.A." is not the beginning of "L Argentine".
 func (s *search) withInitials() error {
 	if len(s.initials) == 0 {
 		return nil
@@ -48,7 +47,7 @@ func (s *search) withInitials() error {
 	return s.match(&pattern{fold: s.initials, whole: s.q.Whole, ended: true})
 }
 
-// areInitials reports whether a fold is two and more single letters.
+// areInitials reports whether a fold consists of two or more single letters.
 func areInitials(fold []byte) bool {
 	letters := 0
 	for len(fold) > 0 {

@@ -10,8 +10,8 @@ import (
 const (
 	// prefixCharacters is the greatest length of a prefix in place_prefix.
 	prefixCharacters = 12
-	// answerPlaces is the number of places in a finished answer. Prefixes with
-	// no more matches have none, because reading their names is as quick.
+	// answerPlaces is the number of places in a finished answer. A prefix with at most that many
+	// matches has no finished answer, because reading its names is as quick.
 	answerPlaces = 10
 )
 
@@ -38,10 +38,9 @@ const slack = 5
 // tree builds the nodes of place_prefix from the rows of place_names in their
 // order.
 //
-// The prefixes of one row form a path. A node is finished when a row comes
-// without its prefix. Its best candidates are then handed to the node above.
-// Each row is therefore handled once, at the deepest node of its path, and a
-// node with one child only takes over the child's list.
+// The prefixes of one row form a path. A node is finished when the first row without its prefix
+// comes. Its best candidates are then passed to the node above. Each row is therefore handled once,
+// at the deepest node of its path, and a node with one child only takes over the child's list.
 type tree struct {
 	sizes
 	emit  func(order uint64, n *finishedNode) error
@@ -57,7 +56,7 @@ type tree struct {
 	chunk   []byte
 }
 
-// node is a prefix whose rows are still coming.
+// node is a prefix that may get more rows.
 type node struct {
 	order       uint64
 	rows        uint64
@@ -66,7 +65,7 @@ type node struct {
 	main, other shortlist   // names that go on
 }
 
-// shortlist is the best candidates of many. The list is unsorted until cut.
+// shortlist has the best of many candidates. The list is unsorted until cut is called.
 type shortlist struct {
 	list      []candidate
 	worst     candidate // the last of list after cut: anything worse is dropped
@@ -144,8 +143,8 @@ func (t *tree) add(fold []byte, c candidate) error {
 	return nil
 }
 
-// keep copies a value. Chunks are small, because one candidate keeps a whole
-// chunk alive.
+// keep copies a value. The memory chunks are small, because one candidate keeps its whole chunk
+// alive.
 func (t *tree) keep(value []byte) []byte {
 	if len(value) > cap(t.chunk)-len(t.chunk) {
 		t.chunk = make([]byte, 0, max(8<<10, len(value)))
@@ -167,8 +166,8 @@ func (t *tree) gather(l *shortlist, c candidate) {
 	}
 }
 
-// cut sorts a shortlist and keeps the best candidate of each place, and of these
-// the best.
+// cut sorts a shortlist, keeps the best candidate of each place, and drops all but the best of
+// these.
 func (t *tree) cut(l *shortlist) {
 	slices.SortFunc(l.list, compareCandidates)
 	t.seen.reset()
@@ -226,7 +225,7 @@ func (l *shortlist) empty() {
 	*l = shortlist{list: l.list[:0]}
 }
 
-// handUp adds a finished node to the one above, which has nothing exact.
+// handUp passes the candidates of a finished node to the node above. None of them is exact there.
 func (t *tree) handUp(n, up *node) {
 	up.rows += n.rows
 	t.handOver(&n.main, &up.main)
@@ -280,8 +279,8 @@ func (t *tree) store(n *node, prefix []byte) error {
 	return t.emit(n.order, &t.out)
 }
 
-// best gathers the first places of the answer to a prefix, and one more if there
-// are more, as a search finds them.
+// best gathers the first places of the answer to a prefix, in the order in which a search finds
+// them. If there are more places, it gathers one more.
 func (t *tree) best(prefix []byte, main, other []candidate) {
 	cost, hides := begunCost(prefix)
 	if hides && slices.ContainsFunc(main, func(c candidate) bool { return answers(&c, prefix) }) {
@@ -330,7 +329,7 @@ func answers(c *candidate, prefix []byte) bool {
 	return ok && bytes.EqualFold(r.name, prefix)
 }
 
-// A node on its way through the sort:
+// This is the form of a node in the sort:
 //
 //	length, prefix │ length, value of family c │ length, value of family o │
 //	candidates of the answer

@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// The least numbers of letters of a word that may have one wrong letter, or two.
+	// These are the least numbers of letters of a word that may have one wrong letter, or two.
 	oneTypoLetters, twoTypoLetters = 4, 8
 	// maxTypos bounds the wrong letters of a text.
 	maxTypos = 4
 	// typoReads bounds the seeks for one spelling of the text.
 	typoReads = 1_200
-	// ideograms is the first of the scripts whose characters are words. A
-	// different character there is a different word.
+	// ideograms is the first character of the scripts in which a character is a word. A different
+	// character there is a different word.
 	ideograms = 0x2e80
 	// Characters of one alphabet mostly agree in the bits above blockBits.
 	blockBits = 8
 )
 
-// speller looks for names that begin with a text except for some letters. Names
-// are ordered, so at each position it tries only letters that some name has
-// there, and no position after the first where no name agrees with the text.
+// speller looks for names that begin with a text except for some letters. Names are ordered, so at
+// each position it tries only letters that some name has there, and it tries no position after the
+// first one at which no name agrees with the text.
 type speller struct {
 	*search
 	pattern pattern
@@ -65,9 +65,9 @@ func (s *search) forgive(fold []byte, penalty int32) error {
 
 func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
 
-// forgivable returns the number of the word of each character, and how many
-// letters of each word may be wrong. Digits are no letters: another number is
-// another thing. If a letter is a word, none may be wrong.
+// forgivable returns the number of the word of each character, and how many letters of each word
+// may be wrong. Digits do not count as letters, because another number means another thing. In
+// scripts in which a letter is a word, no letter may be wrong.
 func forgivable(text []rune) (word, allowed []int) {
 	letters := 0
 	end := func() {
@@ -95,10 +95,9 @@ func forgivable(text []rune) (word, allowed []int) {
 	return word, allowed
 }
 
-// walk tries the text from position at on, with a number of wrong letters,
-// after right, which begins some name. It tries the last letters first: fewer
-// names agree with the text there, so they take few seeks, and users usually
-// know how a name begins.
+// walk tries the text from position at on, with a number of wrong letters. The beginning right of
+// the result is already known to begin some name. It tries the last letters first: fewer names
+// agree with the text there, so they take few seeks, and users usually know how a name begins.
 func (sp *speller) walk(right []byte, at, typos int) error {
 	if typos == 0 {
 		return sp.try(right, at)
@@ -130,8 +129,8 @@ func (sp *speller) walk(right []byte, at, typos int) error {
 	return nil
 }
 
-// wrongAt tries other letters in place of the one at i, after right. typos of
-// the letters after it are wrong too.
+// wrongAt tries other letters instead of the one at i, after the beginning right. In addition,
+// typos of the letters after it are wrong.
 func (sp *speller) wrongAt(right []byte, i, typos int) error {
 	r := sp.text[i]
 	// Try the text without r.
@@ -206,8 +205,8 @@ func (s *search) nextKey(from []byte) ([]byte, error) {
 	return key, nil
 }
 
-// eachLetter calls fn with every letter after right in some name, of the
-// alphabets in the text, and with the space.
+// eachLetter calls fn with every letter that follows right in some name, if it is of an alphabet in
+// the text, and with the space.
 func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 	end := cellstore.PrefixEnd(right)
 	from := append(bytes.Clone(right), ' ')

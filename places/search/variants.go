@@ -36,8 +36,8 @@ var han = sync.OnceValue(func() *[lastHan - firstHan + 1]uint16 {
 	return &t
 })
 
-// The vowels and finals of Hangul syllables by the keys that type them, in the
-// letters that begin syllables and the vowels of one key.
+// These are the vowels and finals of Hangul syllables, by the keys that type them. They are written
+// in the letters that begin syllables and the vowels of one key.
 var (
 	hangulVowels = [21]string{"ᅡ", "ᅢ", "ᅣ", "ᅤ", "ᅥ", "ᅦ", "ᅧ", "ᅨ", "ᅩ", "ᅩᅡ", "ᅩᅢ", "ᅩᅵ", "ᅭ", "ᅮ", "ᅮᅥ", "ᅮᅦ", "ᅮᅵ", "ᅲ", "ᅳ", "ᅳᅵ", "ᅵ"}
 	hangulFinals = [28]string{"", "ᄀ", "ᄁ", "ᄀᄉ", "ᄂ", "ᄂᄌ", "ᄂᄒ", "ᄃ", "ᄅ", "ᄅᄀ", "ᄅᄆ", "ᄅᄇ", "ᄅᄉ", "ᄅᄐ", "ᄅᄑ", "ᄅᄒ",
@@ -55,9 +55,9 @@ const (
 // firstUnified is the first character that unify may change.
 const firstUnified = 0x0600
 
-// unify appends a fold with one form of each letter. Variants of Han characters
-// and of Arabic letters agree, and katakana become hiragana. Hangul becomes the
-// letters as they are typed, so that a syllable begins with its beginnings.
+// unify appends a fold with one form of each letter. Variants of Han characters and of Arabic
+// letters agree, and katakana become hiragana. Hangul becomes the letters as they are typed, so
+// that a partly typed syllable is a prefix of the whole one.
 func unify(dst, fold []byte) []byte {
 	for _, r := range string(fold) {
 		switch {
@@ -117,8 +117,8 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// contracted appends a fold with ä for ae and so on, as folds spell it: a, o,
-// u, and a for aa. After a vowel or q, "ue" is no ü: Neuenburg, Quedlinburg.
+// contracted appends a fold with ä for ae and so on, as folds spell it: a, o, u, and a for aa.
+// After a vowel or q, "ue" does not stand for ü: Neuenburg, Quedlinburg.
 func contracted(dst, fold []byte) []byte {
 	for i := 0; i < len(fold); i++ {
 		dst = append(dst, fold[i])

@@ -9,9 +9,8 @@ const (
 	octave = 256
 	// exactBonus is for a whole name: "york" means York rather than New York.
 	exactBonus = 5 * octave
-	// mainBonus is for a whole main name of a place that people may know, and for a
-	// code: "spa" means the town rather than Spain. notable is the least base of such
-	// a place.
+	// mainBonus is for a whole main name of a place that people may know, and for a code: "spa"
+	// means the town rather than Spain. notable is the least base score of such a place.
 	mainBonus = 9 * octave
 	// otherBonus is for other whole names of such a place: "cologne" is Köln.
 	otherBonus = 4 * octave
@@ -50,30 +49,29 @@ const (
 	levelAlternate
 	levelShort // or colloquial
 	levelHistoric
-	// Names in languages that are not spoken at the place, or are unknown.
+	// These are names in languages that are not spoken at the place, or are unknown.
 	levelOtherPreferred
 	levelOtherAlternate
 	levels
 )
 
-// isMain reports whether a name with these flags is one that many people there
-// know: the place's own, or one in a language that is spoken there. Data
-// written before schema 3 mark all names in languages as main.
+// isMain reports whether a name with these flags is one that many people at the place know: the
+// place's own name, or one in a language that is spoken there. Data written before schema 3 mark
+// all names in languages as main.
 func isMain(flags byte) bool { return flags&flagLevel <= levelAlternate }
 
-// foldPenalty is what a place loses in score, depending on how its name was folded.
+// foldPenalty is deducted from the score of a place, depending on how its name was folded.
 var foldPenalty = [folds]uint16{0, variantPenalty, variantPenalty, latinPenalty}
 
 var levelPenalty = [levels]uint16{0, 0, octave / 2, octave * 3 / 2, octave * 2, octave * 5 / 2, octave / 2, octave * 3 / 2}
 
-// A rule turns the population of a place into the people that count: base +
-// population × percent / 100.
+// rule converts the population of a place to the population that counts: base + population ×
+// percent / 100.
 type rule struct{ base, percent uint64 }
 
-// Rules are by class and code, and by class for codes not listed. Areas count
-// for a small part of their people, because users look for a city before the
-// district or region around it. Countries and continents come before their
-// cities.
+// Rules are by class and code, and by class for codes not listed. Areas count with a small part of
+// their population, because users look for a city before the district or region around it.
+// Countries and continents come before their cities.
 var rules = map[string]rule{
 	"P.PPLC":  {60_000, 250},
 	"P.PPLG":  {30_000, 200},

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxQueryWords is the most words of a text that is read in parts.
+	// maxQueryWords is the greatest number of words in a text that is read in parts.
 	maxQueryWords = 8
 	// maxWordRows is the most names of the rarest word that are read.
 	maxWordRows = 5_000
@@ -122,10 +122,9 @@ func wholeFold(dst, fold []byte, r *record) []byte {
 	return dst
 }
 
-// hasWords reports whether each word begins a different word of a name. words
-// are sorted, longest first. If a word begins a name's word, so does every
-// beginning of that word. The longest therefore has the least choice, and its
-// choice does not affect the others.
+// hasWords reports whether each word begins a different word of a name. words are sorted, longest
+// first. If a word begins a name's word, so does every beginning of that word. The longest word
+// therefore has the fewest choices, and its choice does not affect the others.
 func hasWords(name []byte, words [][]byte) bool {
 	var used uint32
 	for _, w := range words {

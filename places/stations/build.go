@@ -21,14 +21,14 @@ import (
 	"quadrille/quadkey"
 )
 
-// MaxStations bounds the stations of a data set. A Finder of as many takes 40
-// MB, and building them takes about 1 GB.
+// MaxStations bounds the stations of a data set. With as many, a Finder takes 40 MB of memory, and
+// a build takes about 1 GB.
 const MaxStations = 1 << 20
 
 // BuildOptions are the options of Build and BuildWeather. The zero value works.
 type BuildOptions struct {
-	// TempDir is the directory for sorting what does not fit in memory. Empty:
-	// the system's directory for temporary files.
+	// TempDir is the directory for sorting data that does not fit in memory. Empty means the
+	// system's directory for temporary files.
 	TempDir string
 	// Memory bounds the bytes of memory for sorting. 0 means 256 MiB, and less
 	// than 4 MiB counts as 4 MiB.
@@ -79,11 +79,10 @@ type Stats struct {
 	Duplicates int64 // dropped for another record of the same id
 }
 
-// Build writes the tables of stations into a store that has none of them.
-// Stations come in any order. Of several records with one id, Build keeps the
-// one that ends last, or the first of those that end on the same last day. An
-// error of the sequence, an invalid station, or more than MaxStations end the
-// build. Discard the store after a failed build.
+// Build writes the tables of stations into a store that has none of them. Stations come in any
+// order. Of several records with one id, Build keeps the one with the latest last day. Of those
+// with the same last day it keeps the first. An error of the sequence, an invalid station, or more
+// than MaxStations end the build. Discard the store after a failed build.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Station, error], opts BuildOptions) (Meta, Stats, error) {
 	b := &builder{ctx: ctx, store: store, opts: opts, sum: sha256.New()}
 	meta, err := b.build(seq)
@@ -130,7 +129,7 @@ func (b *builder) build(seq iter.Seq2[Station, error]) (_ Meta, err error) {
 	return b.meta, nil
 }
 
-// collect takes the stations and keeps one of each id.
+// collect reads the stations and keeps one of each id.
 func (b *builder) collect(seq iter.Seq2[Station, error]) error {
 	for s, err := range seq {
 		if err != nil {
@@ -197,7 +196,7 @@ func timestamp(t time.Time) int64 {
 	return min(t.Unix(), cellstore.MaxTimestamp/1000-1) * 1000
 }
 
-// writeTiles writes the leaves and notes which leaves list each position.
+// writeTiles writes the leaves and records which leaves list each position.
 func (b *builder) writeTiles() error {
 	const stage = "dividing the world among stations"
 	newest := int64(0)

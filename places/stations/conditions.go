@@ -9,13 +9,14 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Filter says which stations a query is for. The zero Filter is for all.
+// Filter selects the stations of a query. The zero Filter selects all.
 type Filter struct {
 	Country string    // ISO 3166-1 alpha-2, in upper case
 	At      time.Time // only stations whose record has this day, or may have it; zero: any
 }
 
-// Feature is the filter of a query, nil for all stations. Errors match ErrQuery.
+// Feature returns the filter for a query. It is nil if it selects all stations. Errors match
+// ErrQuery.
 func (f Filter) Feature() (feature.Filter, error) {
 	var terms []feature.Term
 	if f.Country != "" {
@@ -31,8 +32,8 @@ func (f Filter) Feature() (feature.Filter, error) {
 	return &onDay{rest, dayOf(f.At.UTC(), 0)}, nil
 }
 
-// onDay is fulfilled by stations whose record has a day. A station whose first or last day
-// is not known may have it, which terms cannot say.
+// onDay is a filter for stations whose record includes a day. If the first or last day of a station
+// is not known, its record may include the day. Terms cannot express that.
 type onDay struct {
 	rest feature.Filter // nil for none
 	day  int32

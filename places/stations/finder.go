@@ -126,9 +126,9 @@ func (f *Finder) record(ctx context.Context, id, dst []byte) ([]byte, error) {
 	return append(dst, row.Cells[0].Value...), nil
 }
 
-// Tiles returns the leaves that list a station. They are the tiles in which it
-// may be the nearest, and together they cover all the ground where it is. They
-// are disjoint and in the order of their keys. An unknown id gives ErrNotFound.
+// Tiles returns the leaves that list a station. These are the tiles in which it may be the nearest
+// station. Together they cover all the ground where it is the nearest. They are disjoint and in the
+// order of their keys. An unknown id gives ErrNotFound.
 func (f *Finder) Tiles(ctx context.Context, id ID) ([]quadkey.Tile, error) {
 	var row cellstore.Row
 	found, err := f.info.Get(ctx, id[:], selectTiles, &row)

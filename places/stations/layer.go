@@ -72,13 +72,13 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	return nil
 }
 
-// MaxExamined bounds the stations among which the nearest are sought if a filter has to read
-// their records.
+// MaxExamined bounds the number of stations that a search for the nearest examines, if a filter has
+// to read their records.
 const MaxExamined = 100_000
 
-// Features implements feature.Layer. Its own order is that of quadkeys, and of ids within a cell;
-// in it any number of stations can be listed. The nearest are at most places.MaxLimit + 1. Terms
-// on country, and on begin and end as the latest or earliest day, are answered from memory.
+// Features implements feature.Layer. Without Near it yields stations by quadkey and then by id, in
+// any number. A search for the nearest yields at most places.MaxLimit + 1. Terms on country, and on
+// begin and end as the latest or earliest day, are answered from memory.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(&f.about, q); err != nil {
 		return feature.ErrSeq(err)
@@ -93,7 +93,8 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	return f.list(ctx, q, flt)
 }
 
-// filterOf returns the part of a filter that the index can use, like near.UseTerms.
+// filterOf returns the part of a filter that the index can use, and the rest, as near.UseTerms
+// does.
 func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
 	f.anyDay = true
 	if on, ok := of.(*onDay); ok {
@@ -151,8 +152,8 @@ func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memo
 	return memory, nil
 }
 
-// A feature.Mark of the nearest is the distance (8) and the id, in the layer's own order the
-// cell (4) and the id.
+// A feature.Mark in a search for the nearest is the distance (8) and the id. In the layer's own
+// order it is the cell (4) and the id.
 
 func (f *Finder) appendMark(dst feature.Mark, i int) feature.Mark {
 	return append(f.cells[i].AppendKey(dst), f.entries[i].id[:]...)
@@ -268,8 +269,8 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 	})
 }
 
-// each calls fn with the numbers of the stations in the cells of an area, starting at a
-// number, and whether each is in the area and passes a filter.
+// each calls fn with the numbers of the stations in the cells of an area, starting at a number, and
+// with whether each station is in the area and passes a filter.
 func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filter, fn func(i int, in bool) error) error {
 	if first >= len(f.entries) {
 		return nil
@@ -309,9 +310,9 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 	})
 }
 
-// leaves calls fn with runs of a tile's stations that may be in a box, beginning and ending
-// at given ones. For a page of stations, going down is quicker than covering the box with
-// cells.
+// leaves calls fn with runs of a tile's stations that may be in a box. from and to bound the
+// stations. For a page of stations, a descent through the tiles is quicker than a cover of the box
+// with cells.
 func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(from, to int) error) error {
 	switch {
 	case from >= to || !near.Overlap(box, t):

@@ -23,12 +23,11 @@ type filter struct {
 	day       int32
 	anyDay    bool
 	countries near.Countries
-	// begin and end come from a layer's query. A station whose day is not known fulfils
-	// neither.
+	// begin and end come from a layer's query. A station with an unknown day fulfils neither.
 	begin, end days
 }
 
-// days are the days from one to another, both included, or all days if they are not set.
+// days is a range of days, both ends included, or all days if they are not set.
 type days struct {
 	set      bool
 	from, to int32

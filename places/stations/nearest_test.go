@@ -56,7 +56,8 @@ func TestNearestReal(t *testing.T) {
 	f, meta := buildIn(t, store, list)
 	t.Logf("%d stations at %d positions: %d leaves listing %.2f positions each", meta.Stations, meta.Positions, meta.Leaves,
 		float64(meta.Listed)/float64(meta.Leaves))
-	// The reference measures all stations. A first pass by chords keeps the long test short enough.
+	// The reference measures all stations. A first pass that compares chords makes the long test
+	// short enough.
 	brute := newChordScan(list)
 	n := 10_000
 	if full {
@@ -155,9 +156,8 @@ func (c *chordScan) find(lat, lon float64) (id ID, d float64, at int) {
 	return id, d, at
 }
 
-// checkLeaves: the leaves tile the world, each lists between one and eight
-// positions unless dividing it is in vain, and each station's tiles are the
-// leaves that list it.
+// checkLeaves: the leaves tile the world, each lists between one and eight positions unless
+// dividing it does not help, and each station's tiles are the leaves that list it.
 func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 	t.Helper()
 	table := must.Get(store.Table(t.Context(), tableTiles)).In(t)
@@ -219,7 +219,8 @@ func TestLeavesTileTheWorld(t *testing.T) {
 	}
 }
 
-// maxDot is exact: at least the product of every point of the ground, and equal to that of one.
+// maxDot is exact: it is at least the product for every point of the ground, and equal to the
+// product for one of them.
 func TestMaxDot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		z := rapid.Uint8Range(0, 16).Draw(t, "z")

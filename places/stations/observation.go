@@ -28,8 +28,7 @@ const (
 // Trace is an amount of precipitation too small to be measured.
 const Trace = -1
 
-// quantity is a quantity's name, and bounds that no measurement on Earth has
-// passed.
+// quantity has the name of a quantity, and bounds that no measurement on Earth has passed.
 type quantity struct {
 	name     string
 	min, max int16
@@ -121,11 +120,10 @@ func (o *Observation) parseValue(v []byte) bool {
 	return true
 }
 
-// AppendJSON appends the observation as a JSON object: "time" and, where
-// reported, "temperature_c", "dew_point_c", "pressure_hpa" (at sea level),
-// "wind_direction_deg", "wind_speed_ms", "sky_code", "cloud_okta" (of sky codes
-// 0 to 8), "precipitation_1h_mm" and "precipitation_6h_mm", with
-// "precipitation_1h_trace":true beside a 0 that was a trace.
+// AppendJSON appends the observation as a JSON object: "time" and, where reported, "temperature_c",
+// "dew_point_c", "pressure_hpa" (at sea level), "wind_direction_deg", "wind_speed_ms", "sky_code",
+// "cloud_okta" (of sky codes 0 to 8), "precipitation_1h_mm" and "precipitation_6h_mm", with
+// "precipitation_1h_trace":true if a 0 was a trace.
 func (o *Observation) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"time":"`...)
 	dst = append(o.Time.UTC().AppendFormat(dst, time.RFC3339), '"')

@@ -60,8 +60,9 @@ func (id ID) Valid() bool {
 // String returns the eleven characters.
 func (id ID) String() string { return string(id[:]) }
 
-// WMO returns the five digits of the World Meteorological Organization's number, or "". They
-// begin the USAF number of a station that has one, and a zero follows.
+// WMO returns the five digits of the World Meteorological Organization's number, or "". They are
+// the first five digits of the USAF number, with a zero after them, if the station has a WMO
+// number.
 func (id ID) WMO() string {
 	number := string(id[:usafLen-1])
 	if id[usafLen-1] != '0' || number < "01" || number >= "99" || strings.Trim(number, "0123456789") != "" {
@@ -131,8 +132,8 @@ func toDegrees(units int32) float64 { return float64(units) / unitsPerDegree }
 // position is where a station is, in units of 1e-7 degrees.
 type position struct{ lat, lon int32 }
 
-// positionOf gives each point of the globe one position: 180° is −180°, and a
-// pole has longitude 0. Stations at one point then share their position.
+// positionOf returns the same position for equal points of the globe: 180° becomes −180°, and a
+// pole gets longitude 0. Stations at one point then share their position.
 func positionOf(lat, lon float64) position {
 	p := position{toUnits(lat), toUnits(lon)}
 	if p.lon == halfTurn {

@@ -272,7 +272,7 @@ func TestCursors(t *testing.T) {
 	q.Cursor = next
 	q.Box.East = 179
 	check(f, q, near.ErrCursor)
-	// Marks made by hand, for a missing station and for an impossible one.
+	// These marks are made by hand, for a missing station and for an impossible one.
 	after := func(m feature.Mark) (err error) {
 		for _, err = range f.Features(t.Context(), &feature.Query{After: m}) {
 		}

@@ -13,8 +13,8 @@ const (
 	// leafSites is the number of positions a leaf lists at most, unless its
 	// tile cannot be divided further.
 	leafSites = 8
-	// If dividing a tile twice drops none of at most leafSitesAlike positions,
-	// this arithmetic cannot distinguish them, and the tile stays a leaf.
+	// A tile may have at most leafSitesAlike positions, and dividing it twice may drop none of
+	// them. Then this arithmetic cannot distinguish them, and the tile stays a leaf.
 	leafSitesAlike = 16
 	vainDivisions  = 2
 	// Tiles of the top and bottom rows extend to the pole however narrow they
@@ -33,8 +33,9 @@ const (
 	leavesPerSite = 64
 
 	// ahead is the least difference of distance, in the cosine of the angle, by which a nearer
-	// position makes another superfluous. It is more than ten times the rounding error here, and at
-	// least 60 nanometres of distance, where quadkey.Distance errs by a few.
+	// position makes another superfluous. It is more than ten times the rounding error of this
+	// comparison. In distance it is at least 60 nanometres, while quadkey.Distance is exact to a
+	// few nanometres.
 	ahead = 1e-14
 )
 
@@ -58,7 +59,7 @@ type voronoi struct {
 	order []ranked
 }
 
-// ranked is a position with its nearness to the centre of a tile.
+// ranked is a position with a measure of its nearness to the centre of a tile.
 type ranked struct {
 	site int32
 	dot  float64
@@ -75,9 +76,8 @@ func (v *voronoi) run() error {
 	return v.divide(quadkey.Tile{}, all, 0)
 }
 
-// divide turns a tile into leaves. The nearest position to any of its points is
-// in from, the list of its parent. vain counts the previous divisions that
-// dropped none.
+// divide turns a tile into leaves. from is the list of the tile's parent, and has the nearest
+// position to every point of the tile. vain counts the previous divisions that dropped no position.
 func (v *voronoi) divide(t quadkey.Tile, from []int32, vain int) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
@@ -119,12 +119,13 @@ func (v *voronoi) isLeaf(t quadkey.Tile, list []int32, vain int) bool {
 	return vain >= vainDivisions && len(list) <= leafSitesAlike
 }
 
-// narrow drops the positions that another one of the list makes superfluous on
-// the ground, in place. A short list is then sorted by distance from the
-// ground's centre. all asks for every comparison, however long the list.
+// narrow drops the positions that another one of the list makes superfluous on the ground, in
+// place. A short list is then sorted by distance from the ground's centre. If all is set, every
+// comparison is made, however long the list is.
 func (v *voronoi) narrow(g *ground, list []int32, all bool) []int32 {
-	// No point's nearest position is farther than the position whose farthest
-	// point is nearest. One pass finds that bound.
+	// For each position there is a farthest point of the ground. The position for which that
+	// distance is least bounds the distance from every point to its nearest position. One pass
+	// finds that bound.
 	bound := -2.0
 	v.high = v.high[:0]
 	for _, i := range list {

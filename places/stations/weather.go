@@ -76,7 +76,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 		return dst, "", err
 	}
 	// A mark is the time of an observation in minutes. No two observations of a station have the
-	// same.
+	// same time.
 	of := feature.Info{Name: fmt.Sprintf("observations of %s %d-%d", q.Station[:], oldest, newest), Fingerprint: w.meta.Fingerprint}
 	pages := feature.Query{Order: newestFirst}
 	if err := pages.Continue(&of, q.Cursor); err != nil {
@@ -123,7 +123,7 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	return dst, "", nil
 }
 
-// minutes are the first and the last that a query is about.
+// minutes returns the first and the last minute of a query.
 func (q *ObservationQuery) minutes() (oldest, newest uint32, err error) {
 	newest = ^uint32(0)
 	if !q.From.IsZero() {
@@ -157,9 +157,9 @@ func timeError(name string, t time.Time) error {
 // TileWeather is the weather of a tile in an hour.
 type TileWeather struct {
 	Hour time.Time // when it begins, UTC
-	// Total is the sum of the whole tile. Parts lists the parts that have
-	// observations, from west to east and then from north to south. The tile
-	// has Side × Side parts: 4 to zoom 6, 2 at 7 and 1 at 8.
+	// Total is the sum of the whole tile. Parts lists the parts that have observations, from west
+	// to east and then from north to south. The tile has Side × Side parts. Side is 4 up to zoom 6,
+	// 2 at zoom 7 and 1 at zoom 8.
 	Total Sums
 	Side  int
 	Parts []Part
@@ -171,10 +171,9 @@ type Part struct {
 	Sums
 }
 
-// Tile returns the weather of a tile, of a zoom up to MaxWeatherZoom, in the
-// hour that contains a time. It takes one read. A tile without observations in
-// that hour is no error and has empty weather. The parts reuse the memory of
-// dst's.
+// Tile returns the weather of a tile, of a zoom up to MaxWeatherZoom, in the hour that contains a
+// time. It takes one read. A tile without observations in that hour has empty weather, without an
+// error. The parts reuse the memory of the parts of dst.
 //
 // Errors match places.ErrQuery or come from the store.
 func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *TileWeather) error {

@@ -40,15 +40,13 @@ type WeatherStats struct {
 	Spilled    int64 // bytes of temporary files written
 }
 
-// BuildWeather writes the tables of weather into a store that has none of them.
-// Observations come in any order. Of several with one station and minute, the
-// first given is kept. The Finder must know their stations, whose positions
-// decide which tiles they count for. An observation of another station, a time
-// that keys cannot hold, or an error of the sequence ends the build. Discard
-// the store after a failed build.
+// BuildWeather writes the tables of weather into a store that has none of them. Observations come
+// in any order. Of several with the same station and minute, the first one is kept. The Finder must
+// know their stations, whose positions decide which tiles they count for. An observation of another
+// station, a time that keys cannot hold, or an error of the sequence ends the build. Discard the
+// store after a failed build.
 //
-// Memory stays within opts.Memory and the ids of the stations, for any number
-// of observations.
+// Memory stays within opts.Memory plus the ids of the stations, for any number of observations.
 func BuildWeather(ctx context.Context, store cellstore.Store, stations *Finder, seq iter.Seq2[Observation, error],
 	opts BuildOptions) (WeatherMeta, WeatherStats, error) {
 	b := &weatherBuilder{ctx: ctx, store: store, opts: opts, sum: sha256.New()}
@@ -59,11 +57,10 @@ func BuildWeather(ctx context.Context, store cellstore.Store, stations *Finder, 
 	return meta, b.stats, nil
 }
 
-// weatherBuilder takes the observations through three sorts. The first is by
-// station and reversed time, which is the order of their table and brings
-// duplicates together. The second is by hour and zoom-8 tile, in which they add
-// up to the tiles of an hour in one pass. The third puts those tiles into the
-// order of their table, by key and reversed hour.
+// weatherBuilder sorts the observations three times. The first is by station and reversed time,
+// which is the order of their table and brings duplicates together. The second is by hour and
+// zoom-8 tile, in which they add up to the tiles of an hour in one pass. The third puts those tiles
+// into the order of their table, by key and reversed hour.
 type weatherBuilder struct {
 	ctx   context.Context
 	store cellstore.Store

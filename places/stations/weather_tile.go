@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// rowZoom is the deepest zoom with rows of its own. partZoom is the zoom of
-	// its parts, and the deepest with weather.
+	// rowZoom is the deepest zoom with rows of its own. partZoom is the zoom of the parts of such a
+	// row, and the deepest zoom with weather.
 	rowZoom  = 6
 	partZoom = rowZoom + partDepth
 

@@ -19,9 +19,9 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// some has zones of every kind: ordinary ones, ones of the southern hemisphere, without rules, with
-// daylight saving time below standard time, with offsets of odd minutes, ones that crossed the date
-// line, and aliases.
+// some has zones of every kind: ordinary zones, zones of the southern hemisphere, zones without
+// rules, zones with daylight saving time below standard time or with offsets of odd minutes, zones
+// that crossed the date line, and aliases.
 var some = []string{
 	"Africa/Casablanca", "Africa/El_Aaiun", "Africa/Monrovia", "America/Argentina/Buenos_Aires", "America/Caracas", "America/New_York",
 	"America/Santiago", "Antarctica/Troll", "Asia/Calcutta", "Asia/Kathmandu", "Asia/Kolkata", "Asia/Manila",
@@ -116,8 +116,8 @@ func TestOffset(t *testing.T) {
 	}
 }
 
-// TestEveryZone is TestOffset for all of the machine's zones, or for one in forty unless
-// QUADRILLE_FULL is set.
+// TestEveryZone makes the checks of TestOffset for all of the machine's zones, or for one in forty
+// unless QUADRILLE_FULL is set.
 func TestEveryZone(t *testing.T) {
 	testrace.Plain(t, "many questions")
 	names := machineZones(t)
@@ -311,7 +311,7 @@ func TestYear(t *testing.T) {
 			t.Errorf("%s %d: %d %d %d, %v", tt.zone, tt.year, jan, jul, raw, err)
 		}
 	}
-	// Compare with package time, asked for every 6 hours of the year.
+	// Compare with the results of package time for every 6 hours of the year.
 	for _, name := range some {
 		loc := location(t, name)
 		for year := 1900; year <= 2100; year += 13 {

@@ -80,9 +80,8 @@ func (s *edgeStack) take(edges []grid.Edge) []grid.Edge {
 	return edges[:len(edges):len(edges)]
 }
 
-// meeting returns the edges that meet a box. If all of them do, it returns the
-// same slice: a layer that lies within one tile must not be copied at every
-// zoom above the tile.
+// meeting returns the edges that meet a box. If all of them do, it returns the same slice: a layer
+// that lies within one tile is then not copied at every zoom above the tile.
 func (a *arena) meeting(edges []grid.Edge, b grid.Box) []grid.Edge {
 	n := 0
 	for n < len(edges) && grid.Meets(edges[n], b) {

@@ -19,8 +19,8 @@ type borderWriter struct {
 	path   []grid.Point
 }
 
-// borderSide is one region's use of a line. Along the line the region is on the
-// right; against it, on the left.
+// borderSide says on which side of a line a region lies. Along the line the region is on the right;
+// against it, on the left.
 type borderSide struct {
 	up     grid.Edge
 	region int32
@@ -72,8 +72,7 @@ func (w *borderWriter) collect(groups level, b grid.Box, shift uint) {
 		return cmp.Or(grid.CompareEdges(s.up, t.up), cmp.Compare(s.region, t.region))
 	})
 	for i := 0; i < len(w.sides); {
-		// Where regions overlap, several may lie on one side. The first stands
-		// for them all.
+		// Where regions overlap, several may lie on one side. The first represents them all.
 		e := w.sides[i].up
 		along, against := int32(none), int32(none)
 		for ; i < len(w.sides) && w.sides[i].up == e; i++ {
@@ -108,7 +107,7 @@ func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
 	for _, p := range pieces {
 		w.into[p.e.B]++
 	}
-	// follow returns the only piece that leaves a point where only one arrives.
+	// follow returns the only piece that leaves a point at which only one piece arrives.
 	follow := func(at grid.Point) int {
 		i, _ := slices.BinarySearchFunc(pieces, at, func(p piece, at grid.Point) int { return grid.ComparePoints(p.e.A, at) })
 		if w.into[at] != 1 || i == len(pieces) || pieces[i].e.A != at || i+1 < len(pieces) && pieces[i+1].e.A == at {

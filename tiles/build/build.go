@@ -36,13 +36,13 @@ type Options struct {
 	Workers int
 	// Repaired, if set, is called before anything is written. It gets the regions whose borders had
 	// to be repaired, regions too small for the grid, regions or rings that enclose nothing, and
-	// regions whose labels would stand outside of them.
+	// regions whose labels would lie outside of them.
 	Repaired func(typ, id, name, what string)
 	// Assumed, if set, is called for regions whose border has more than one reading, by
 	// LongEdgesAuto and at the poles. what names the chosen reading.
 	Assumed func(typ, id, name, what string)
 	// TileBudget is the most bytes a tile may have after gzip, in each of its forms, all layers
-	// together. Where a zoom from 0 to 12 has more to show, borders are simplified and small
+	// together. If a tile of zooms 0 to 12 would exceed it, borders are simplified and small
 	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
 	// for the store is refused.
 	TileBudget int64
@@ -148,7 +148,8 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	return meta, stats, nil
 }
 
-// sourceRegions returns the regions of the source, without the merged regions of some zooms.
+// sourceRegions returns the regions of the source. It leaves out the merged regions that some zooms
+// have.
 func (b *build) sourceRegions() []*region { return b.regions[:len(b.bySize)] }
 
 func (b *build) addLayers(layers []Layer) ([]string, error) {
@@ -250,7 +251,7 @@ func (b *build) repaired(typ, id, name, what string) {
 	}
 }
 
-// root returns the node of the whole world. It consumes the levels.
+// root returns the node of the whole world. It releases the levels as it reads them.
 func (b *build) root(ctx context.Context) (node, error) {
 	outer := grid.TileBox(0, 0, 0, true)
 	corner := outer.Corner()

@@ -133,8 +133,8 @@ func (ref *reference) at(x, y int64) []string {
 	return ids
 }
 
-// state reports what a region does in a closed box of a zoom's geometry: its border cuts the box,
-// it covers the box, or neither.
+// state reports how a region and a closed box relate in the geometry of a zoom: the region's border
+// cuts the box, the region covers the box, or neither.
 func (ref *reference) state(i, z int, b grid.Box) (cut bool, covers bool) {
 	edges := ref.levels[i][z]
 	if len(grid.AppendCopies(nil, edges, b)) > 0 {

@@ -104,9 +104,9 @@ func cleanPoints(src orb.Ring) (ring, error) {
 	return r, nil
 }
 
-// cleanRing checks one ring and unwraps it across the antimeridian by the rule.
-// turns counts how often it goes around the globe, positive to the east. A ring
-// with turns is left open at its end.
+// cleanRing checks one ring and unwraps it across the antimeridian by the rule. turns is the number
+// of times that the ring goes around the globe, positive to the east. A ring with turns is left
+// open at its end.
 func cleanRing(src orb.Ring, rule LongEdges, seen *assumed) (r ring, turns float64, err error) {
 	if r, err = cleanPoints(src); err != nil {
 		return nil, 0, err

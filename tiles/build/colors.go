@@ -16,8 +16,8 @@ import (
 // the same.
 //
 // Regions are coloured in smallest-last order: the region with the fewest neighbours is removed
-// from the graph, again and again, and the last one removed is coloured first. On a plane some
-// region always has five neighbours or fewer, so six colours suffice for any choice of the others'
+// from the graph, again and again. The last one removed is coloured first. On a plane some region
+// always has five neighbours or fewer, so six colours suffice for any choice of the others'
 // colours. Exclaves and overlaps can break that; then the shortest borders separate equal colours.
 //
 // The hash of a region's id chooses among the free colours. If a near region has that colour, the
@@ -118,8 +118,8 @@ func (c *coloring) run() {
 	for i := range c.color {
 		c.color[i] = none
 	}
-	// At first, consider shared borders only. If nearby regions counted too, removing one region
-	// would change the colours of twice as many others.
+	// At first, consider shared borders only. If nearby regions counted too, the removal of one
+	// region would change the colours of twice as many others.
 	near := c.near
 	c.near = make([][]int32, len(near))
 	for _, r := range slices.Backward(smallestFirst(c.borders)) {

@@ -20,14 +20,13 @@ import (
 // brought within the budget.
 var ErrTooDetailed = errors.New("too much detail in one tile")
 
-// DefaultTileBudget is the size of a compressed tile that maps still load
-// quickly.
+// DefaultTileBudget is the largest size of a compressed tile that maps still load quickly.
 const DefaultTileBudget = 500_000
 
-// Where the tiles of a zoom do not fit into the budget, small regions are merged
-// for the whole zoom, in the order of the merge tree. The zooms are done from
-// the deepest that does not fit to zoom 0. Each starts with the borders of the
-// next deeper zoom, so that what has merged stays merged.
+// If the tiles of a zoom do not fit into the budget, small regions are merged for the whole zoom,
+// in the order of the merge tree. This begins with the deepest zoom that does not fit and goes on
+// to zoom 0. Each zoom starts with the borders of the next deeper one, so that merged regions stay
+// merged.
 
 const (
 	// headroom is the share of the budget that generalising aims at.
@@ -36,10 +35,11 @@ const (
 	// are measured with approximate places, so the stored tile may be larger.
 	accepted = 0.99
 
-	// Where a tile has more than manyEdges edges for each polygon, the borders of its zoom are
-	// simplified before regions are merged, as if for a zoom up to fewCoarse lower. A tile with
-	// more than mostEdges edges for each polygon is a coast with islands, and merging hardly makes
-	// it smaller. Borders are then simplified by up to mostCoarse zooms, as long as that helps.
+	// If a tile has more than manyEdges edges for each polygon, the borders of its zoom are
+	// simplified before regions are merged. They are simplified as if for a zoom that is up to
+	// fewCoarse lower. A tile with more than mostEdges edges for each polygon is a coast with
+	// islands, and merging hardly makes it smaller. Borders are then simplified by up to mostCoarse
+	// zooms, as long as that helps.
 	manyEdges, mostEdges  = 24, 1000
 	fewCoarse, mostCoarse = 2, 6
 
@@ -271,8 +271,8 @@ type target struct {
 	last   map[int]layerSize
 }
 
-// worstTiles is the number of tiles that determine the merging of a layer. The next try takes the
-// others.
+// worstTiles is the number of tiles that determine the merging of a layer. Other tiles get their
+// turn in the next attempt.
 const worstTiles = 24
 
 // refine reduces the detail of a zoom, depending on the sizes of the tiles over the budget. It
@@ -329,7 +329,7 @@ func (t *target) simplifies(layer int, s *layerSize) bool {
 }
 
 // allowed returns how many bytes each layer of a tile over the budget may have. All layers have the
-// same share. Large layers divide what small ones leave of theirs.
+// same share. Large layers divide the part of the shares that small layers do not use.
 func (t *target) allowed(tile *tileSize) float64 {
 	budget := headroom * float64(t.g.b.opts.TileBudget)
 	sizes := make([]int, 0, len(tile.layers))
@@ -347,8 +347,8 @@ func (t *target) allowed(tile *tileSize) float64 {
 	return math.Inf(1)
 }
 
-// merge merges regions of a layer until a tile has few enough groups that its size should fall by
-// the ratio. It reports whether any merged.
+// merge merges regions of a layer until a tile has so few groups that its size should fall by the
+// ratio. It reports whether any regions were merged.
 func (t *target) merge(layer int, s *layerSize, ratio float64) bool {
 	// Merged polygons have longer borders than each of their parts, so the
 	// size falls more slowly than the number.
@@ -453,9 +453,9 @@ func compareShown(r, s *region) int {
 	return cmp.Or(cmp.Compare(r.key, s.key), cmp.Compare(r.number, s.number))
 }
 
-// merged returns the region that stands for several at a zoom. It has the id of the largest if that
-// one is drawn and the others are too small to see: each has less than a pixel, and together they
-// have less than an eighth of the largest.
+// merged returns the region that represents several regions at a zoom. It has the id of the largest
+// if the largest is drawn and the others are too small to see: each has less than a pixel, and
+// together they have less than an eighth of the largest.
 func (g *generaliser) merged(z int, typ string, in []*region) *region {
 	head := in[0]
 	var sum int64
@@ -540,9 +540,8 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 	}
 }
 
-// covered returns the border of everything that a periodic chain winds around,
-// and whether it winds around some of it twice. The chain's vertices lie on the
-// grid of a shift.
+// covered returns the border of all ground that a periodic chain winds around, and whether the
+// chain winds around some ground twice. The chain's vertices lie on the grid of a shift.
 func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 	// Other parts may touch the cut at the antimeridian between the cut's ends.
 	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift, Most: mostSimpler}
@@ -584,7 +583,7 @@ func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 	return grid.Merge(out, reg), nil
 }
 
-// accept makes a view the zoom's level.
+// accept makes a view the final level of its zoom.
 func (g *generaliser) accept(v *view, t *target) {
 	b := g.b
 	g.lv.lines[v.zoom] = v.lines
@@ -620,5 +619,5 @@ func (g *generaliser) accept(v *view, t *target) {
 	}
 }
 
-// named reports whether the region is shown with its id.
+// named reports whether the region is shown with its own id.
 func (r *region) named() bool { return r.id[0] != layout.MergedMark }

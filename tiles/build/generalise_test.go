@@ -157,9 +157,9 @@ func eachPolygon(t *testing.T, typ string, tile []byte, fn func(id string, merge
 
 const budgetZooms = 10 // of the tests below: deeper ones show everything
 
-// A data set with a tiny budget keeps it in every tile and form and covers the same ground at every
-// zoom. Zooming in only adds detail, and tiles agree with each other. Lookups give the same answers
-// as without a budget.
+// A data set with a tiny budget stays within it in every tile and form, and covers the same ground
+// at every zoom. Deeper zooms only add detail, and tiles agree with each other. Lookups give the
+// same answers as without a budget.
 func TestTileBudget(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -301,7 +301,7 @@ func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
 	}
 }
 
-// near returns a place on the patch or beside it.
+// near returns a position on the patch or next to it.
 func near(rnd *rand.Rand) (lat, lon float64) {
 	b := patch.Bound()
 	return b.South - 0.2 + (b.North-b.South+0.4)*rnd.Float64(), b.West - 0.2 + (b.East-b.West+0.4)*rnd.Float64()
@@ -405,8 +405,8 @@ func TestTileBudgetIslands(t *testing.T) {
 	}
 }
 
-// Very many regions on both sides of one border are tied, but not in all pairs, and each has a
-// neighbour.
+// Very many regions on both sides of one border are linked, but not in all pairs. Each has at least
+// one neighbour.
 func TestShareBorders(t *testing.T) {
 	const side = 20_000
 	reg := grid.NewRegistry()
@@ -440,7 +440,7 @@ func TestShareBorders(t *testing.T) {
 	}
 }
 
-// A merged polygon has the id of its largest region only if that one is drawn.
+// A merged polygon has the id of its largest region only if the largest region is drawn.
 func TestMergedIsDrawn(t *testing.T) {
 	reg := grid.NewRegistry()
 	line := func(region int32) grid.Line {
@@ -480,7 +480,7 @@ func TestSimplifies(t *testing.T) {
 	}
 }
 
-// While one tile is a coast, regions do not merge in other tiles of the zoom.
+// As long as one tile of a zoom is a coast, regions do not merge in the other tiles of the zoom.
 func TestRefineSimplifiesFirst(t *testing.T) {
 	tile := func(edges int, heads ...int32) tileSize {
 		return tileSize{layers: []layerSize{{bytes: 1000, edges: edges, heads: heads}}}

@@ -43,8 +43,7 @@ func TestHostileRings(t *testing.T) {
 		}
 	}
 
-	// Two sets of long stripes at a tiny angle share many cells and cross in
-	// few places.
+	// Two sets of long stripes at a tiny angle have many cells in common and cross in few places.
 	stripe := func(lat, tilt float64) orb.Polygon {
 		return orb.Polygon{{{-170, lat}, {5, lat + tilt}, {5, lat + 0.01 + tilt}, {-170, lat + 0.01}}}
 	}

@@ -15,7 +15,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// label is a region's label. It stands at the source's place for it, or else at the pole of
+// label is a region's label. It stands at the place that the source gives, or else at the pole of
 // inaccessibility of the region's largest part: the point inside that is farthest from the border.
 // The search halves squares, best first, like Mapbox's polylabel.
 type label struct {

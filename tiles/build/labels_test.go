@@ -74,8 +74,8 @@ func TestLabelsOfTheSource(t *testing.T) {
 	}
 }
 
-// Names are looked up for the first thousand labels of a layer. If none is found, the layer stays
-// as stored. A name may replace the stored one.
+// Names are looked up for the first thousand labels of a layer. If no name is found, the layer
+// stays as it is stored. A name may replace the stored one.
 func TestLabelNames(t *testing.T) {
 	store := tilestest.OpenStore(t)
 	var features []Feature

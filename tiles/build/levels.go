@@ -64,7 +64,7 @@ func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Reg
 // tiles, so they need no more memory than zoom 13, which has passed the check.
 const mostSimpler = math.MaxInt64
 
-// badArrangement explains an error of an arrangement, such as too little memory.
+// badArrangement adds an explanation to an error of an arrangement, such as too little memory.
 func (b *build) badArrangement(err error) error {
 	var long *grid.TooLongError
 	if b.opts.Memory > 0 && errors.As(err, &long) {
@@ -97,7 +97,7 @@ func (lv *levels) dropFlickering(regions int) {
 	}
 }
 
-// without returns lines without the regions in gone.
+// without removes the regions in gone from lines, and returns the remaining lines.
 func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
 	kept := map[int32]int32{}
 	n := 0

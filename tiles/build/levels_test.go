@@ -62,7 +62,7 @@ func checkLevels(t *testing.T, layers ...Layer) {
 		if l, m, ok := meetBetween(lines, grid.TileShift(z)); ok {
 			t.Errorf("zoom %d: %v and %v meet elsewhere than at vertices of both", z, l, m)
 		}
-		// Regions of one layer on the right and on the left of a line.
+		// This counts the regions of one layer on the right and on the left of a line.
 		overlaps := make([]int, len(b.layers))
 		for _, l := range lines {
 			sides := map[[2]int]int{}
@@ -104,7 +104,7 @@ func checkLevels(t *testing.T, layers ...Layer) {
 }
 
 // meetBetween finds two lines with a common point that is not an end of both. Each line lies in one
-// square of 2^shift units, its sides included; only lines in one square are compared.
+// square of 2^shift units, its sides included; only lines in the same square are compared.
 func meetBetween(lines []grid.Line, shift uint) (l, m grid.Line, found bool) {
 	squares := map[grid.Point][]grid.Line{}
 	for _, l := range lines {

@@ -76,8 +76,8 @@ func (b *build) readLine() error {
 }
 
 // lineLevels returns the lines of all layers at each zoom, by path, and the region of each path.
-// Each path has a share of its own: if two lines of a region with one share became one line, they
-// would cancel each other if they ran in opposite directions.
+// Each path has a share of its own. Otherwise two lines of a region that coincide would cancel each
+// other if they ran in opposite directions.
 func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, err error) {
 	reg := grid.NewRegistry()
 	var all []grid.Line

@@ -43,7 +43,8 @@ func onTile(l orb.LineString, t quadkey.Tile, shift float64) orb.LineString {
 	return out
 }
 
-// apart is the greatest distance of a line's points within the tile from the nearest of the others.
+// apart returns the greatest distance of a line's points within the tile from the nearest of the
+// other lines.
 func apart(l orb.LineString, others []orb.LineString) (most float64) {
 	for i := 1; i < len(l); i++ {
 		for k := range 9 {
@@ -63,7 +64,7 @@ func apart(l orb.LineString, others []orb.LineString) (most float64) {
 }
 
 // A tile has the lines of the source that lie there. From zoom 13 on they differ by the rounding of
-// the grid, above by the tolerance of simplification.
+// the grid, and at lower zooms by the tolerance of simplification.
 func TestLinesAgainstSource(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	sources := []orb.LineString{

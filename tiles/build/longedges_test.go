@@ -56,8 +56,8 @@ func cleaned(t testing.TB, rule LongEdges, poly orb.Polygon) (rings []ring, said
 	return slices.Concat(polygons...), seen.String()
 }
 
-// holds reports whether rings hold a point off their borders. It applies the even-odd rule and
-// counts the edges north of the point.
+// holds reports whether rings contain a point, which must not lie on their borders. It applies the
+// even-odd rule and counts the edges north of the point.
 func holds(rings []ring, lat, lon float64) bool {
 	n := 0
 	lat = max(-89.9999, min(89.9999, lat))
@@ -75,7 +75,7 @@ func holds(rings []ring, lat, lon float64) bool {
 	return n%2 == 1
 }
 
-// turned is a polygon with the points of its rings in the other order.
+// turned returns a polygon with the points of its rings in reverse order.
 func turned(poly orb.Polygon) orb.Polygon {
 	poly = poly.Clone()
 	for _, r := range poly {
@@ -86,7 +86,8 @@ func turned(poly orb.Polygon) orb.Polygon {
 
 func boxRing(w, s, e, n float64) orb.Ring { return tilestest.Square(w, s, e, n)[0] }
 
-// coast is an open ring once round the globe, from −180 to 180, with both ends at one latitude.
+// coast returns an open ring once round the globe, from −180 to 180, with both ends at the same
+// latitude.
 func coast(lat, swing float64) (r orb.Ring) {
 	for lon := -180.0; lon <= 180; lon += 15 {
 		r = append(r, orb.Point{lon, lat + swing*math.Sin(lon*math.Pi/60)})
@@ -99,8 +100,8 @@ func shut(r orb.Ring, more ...orb.Point) orb.Ring {
 	return append(r, r[0])
 }
 
-// dome is an arc over a base that reaches half degrees either way of Greenwich, from east to west
-// in even steps, without its ends.
+// dome returns an arc over a base that extends half degrees to each side of Greenwich. The arc goes
+// from east to west in even steps, without its ends.
 func dome(half, step float64) (line []orb.Point) {
 	for lon := half - step; lon > -half; lon -= step {
 		line = append(line, orb.Point{lon, 20 + 30*math.Cos(lon/half*math.Pi/2)})
@@ -234,7 +235,7 @@ var longEdgeCases = []struct {
 	{"coast drawn straight", LongEdgesStraight, orb.Polygon{shut(coast(-70, 1)[:24])},
 		[]spot{{-71, 0, false}, {-80, 0, false}, {-90, 0, false}, {0, 0, false}}, ""},
 	{"hanging shell of both sides", LongEdgesAuto,
-		// There are more vertices in the north, but more of the globe in the south.
+		// This ring has more vertices in the north, but more of the globe in the south.
 		orb.Polygon{shut(orb.Ring{{-170, -60}, {-130, -60}, {-90, -60}, {-50, -60}, {-5, -60}, {-4, -25}, {-4, 10}, {-3, 11},
 			{-2, 10}, {-1, 11}, {0, 10}, {1, 12}, {2, 12}, {3, 11}, {4, 10}, {4, -25}, {5, -60}, {50, -60}, {90, -60}, {130, -60}, {170, -61}})},
 		[]spot{{-80, 180, true}, {-90, 0, true}, {0, 0, true}, {90, 0, false}, {0, 30, false}},
@@ -432,7 +433,7 @@ func TestWideBoxes(t *testing.T) {
 	})
 }
 
-// Rings round a pole, stitched anywhere, compared with the latitude of their line.
+// This compares rings round a pole, stitched anywhere, with the latitude of their line.
 func TestRingsRoundAPole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(9, 60).Draw(rt, "points") // steps of at most 45°, which may be those of a crossing ring

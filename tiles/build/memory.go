@@ -15,7 +15,8 @@ const (
 	bytesPerVertex = 256
 )
 
-// mostVertices returns the most vertices that an arrangement may have, 0 if memory is not bounded.
+// mostVertices returns the greatest number of vertices that an arrangement may have. It is 0 if
+// memory is not bounded.
 func (o *Options) mostVertices() int64 {
 	if o.Memory <= 0 {
 		return 0
@@ -27,7 +28,7 @@ func (o *Options) mostVertices() int64 {
 // of vertices in all. Edges that cross very many tiles take more.
 func MemoryFor(vertices int64) int64 { return baseMemory + bytesPerVertex*vertices }
 
-// Where many regions overlap, a line may be the border of very many. A build takes bytesPerShare
+// If many regions overlap, a line may be a border of very many of them. A build takes bytesPerShare
 // for each border of a line beyond usualShares.
 const (
 	usualShares   = 8
@@ -57,8 +58,8 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 
 // MemoryError refuses layers that need more memory than Options.Memory.
 type MemoryError struct {
-	// Vertices counts the vertices of all layers. It includes the places where borders cross tiles
-	// if only these make the vertices too many.
+	// Vertices counts the vertices of all layers. It includes the vertices where borders cross tile
+	// lines only if the vertices without these are few enough.
 	Vertices int64
 	// Need is the approximate memory of the build in bytes.
 	Need int64

@@ -98,9 +98,9 @@ func (b *build) layerOf() []int {
 	return of
 }
 
-// mostSides bounds the regions on each side of a border that are tied to each other. Only
-// overlapping polygons have more on one side. The rest become neighbours only of the first region
-// on the other side.
+// mostSides bounds the regions on each side of a border that are all linked to each other. Only
+// overlapping polygons have more on one side. The rest are linked only to the first region on the
+// other side.
 const mostSides = 16
 
 // shareBorders ties the regions on the two sides of each line.

@@ -7,9 +7,9 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// group is one region's share of a level at a tile: the edges that meet the
-// tile's buffered extent, and the winding number at the reference of that
-// extent's north-west corner. A group without edges covers the extent.
+// group is the part of a level that belongs to one region at a tile: the edges that meet the tile's
+// buffered extent, and the winding number at the reference of that extent's north-west corner. A
+// group without edges covers the extent.
 type group struct {
 	region int32
 	w      int32

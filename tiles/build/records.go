@@ -25,7 +25,7 @@ type capCell struct {
 	cell cellstore.Cell
 }
 
-// encodeCaps makes the cells of the polar rows, in their order.
+// encodeCaps makes the cells of the polar rows, in the order of the rows.
 func (b *build) encodeCaps(limit int) error {
 	var clip grid.Clipper
 	var lw layout.LayerWriter
@@ -86,8 +86,9 @@ func (r *region) capPolygons(c *grid.Clipper, b grid.Box) []grid.Polygon {
 	return c.Polygons(edges, w, b, 0)
 }
 
-// geometry returns the whole region as GeoJSON, cut at ±180°. It is exact, or on a grid just coarse
-// enough for the result to fit into a value. For a region that encloses nothing it is nil.
+// geometry returns the whole region as GeoJSON, cut at ±180°. It is exact, or rounded to a grid
+// that is just coarse enough for the result to fit into a value. For a region that encloses nothing
+// it is nil.
 func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 	if len(r.lines) > 0 {
 		g, _ := r.lineGeometry(limit) // checkRecords has refused those that have none
@@ -298,7 +299,8 @@ func appendJSON(dst []byte, v any) []byte {
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		// Callers pass scalars and valid JSON. json fails only for values that it cannot express.
+		// Callers pass scalars and valid JSON. Package json fails only for values that it cannot
+		// express.
 		panic(fmt.Sprintf("build: cannot encode %T: %v", v, err))
 	}
 	return append(dst, b...)

@@ -80,8 +80,7 @@ type region struct {
 	polygons [][]ring // as the source has them
 	lines    []ring   // the same of a layer of lines: open, and cut nowhere
 	fromZoom int      // of lines
-	// witnesses are points of the source with the answer whether they lie
-	// inside.
+	// witnesses are points, each with whether it lies inside the region by the source.
 	witnesses []byte
 
 	// plate is the border in plate carrée, for the caps and the record. The
@@ -103,7 +102,7 @@ func badRegion(typ, id, name string, err error) error {
 	return fmt.Errorf("%s %s (%s): %w", typ, id, name, err)
 }
 
-// newRegions groups a layer's features by id and sorts them by it. It leaves out regions that
+// newRegions groups a layer's features by id and sorts them by id. It leaves out regions that
 // enclose nothing and reports them to repaired.
 func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, error) {
 	if !layout.TypePattern.MatchString(l.Type) {

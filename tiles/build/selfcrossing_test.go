@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// figures are shapes whose areas cancel somewhere if they are added up with their signs.
+// figures are shapes whose signed areas, added up, cancel somewhere.
 func figures() map[string]figure {
 	box, wide, hole := tilestest.Box(0, 0, 10, 10), tilestest.Box(-2, -2, 12, 12), tilestest.Box(1, 1, 9, 9)
 	back := slices.Clone(bowTie)
@@ -284,7 +284,7 @@ func TestSelfCrossingRandom(t *testing.T) {
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 
-// A bow-tie at the scale of degrees, in a box that used to lose its lobes.
+// This is a bow-tie at the scale of degrees, in a box that used to lose its lobes.
 func TestBowTieInBox(t *testing.T) {
 	r, _, _ := buildReader(t, Layer{Type: "land", Features: featuresOf(figures()["a bow-tie in a box"], "f", 0, 0, 1, true)})
 	for _, lon := range []float64{1, 3, 5, 7, 9} {

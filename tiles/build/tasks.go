@@ -14,9 +14,9 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// A subtree with fewer edges than taskWeight is one task. The limit is small
-// enough that the rows of all tasks in flight take tens of megabytes, and large
-// enough that handing over tasks costs nothing.
+// A subtree with fewer edges than taskWeight is one task. The limit is so small that the rows of
+// all tasks in flight take only tens of megabytes. It is so large that handing over tasks costs
+// almost nothing.
 const taskWeight = 2048
 
 // tasksAhead bounds, per worker, the finished or running tasks that wait for the writer. It thereby

@@ -17,11 +17,11 @@ import (
 
 // Tiles are measured before any is written. Bounds on the bytes of an edge and of a region show
 // that most cannot be too large. The few others are encoded and compressed as in a build. The
-// bounds count a region where it has a line. Where a region covers a whole tile, it takes only a
-// few bytes, and many regions cover one tile only if they overlap.
+// bounds count a region only in tiles in which it has a line. A region that covers a whole tile
+// takes only a few bytes there, and many regions cover one tile only if they overlap.
 
-// These are bounds on the compressed bytes that a region adds to a tile, in
-// either form: for each edge, and for itself with an id and a name.
+// These are bounds on the compressed bytes that a region adds to a tile, in either form: for each
+// of its edges, and for the region itself with an id and a name.
 const (
 	edgeBytes   = 12
 	regionBytes = 100
@@ -200,8 +200,8 @@ func (m *meter) findHeavy(limit int) {
 	slices.SortFunc(m.heavy, compareKeys)
 }
 
-// weights returns an upper bound on the bytes of a line, by its set of shares. It marks in present
-// the regions that have lines.
+// weights returns, by set of shares, an upper bound on the bytes of a line. It marks in present the
+// regions that have lines.
 func (m *meter) weights(byNumber []*region, present []bool) []int {
 	var weight []int
 	for _, l := range m.view.lines {

@@ -11,10 +11,11 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Witnesses are points with the source's answer whether they lie in a region. They are chosen and
-// judged in degrees and ring by ring, before the build computes borders, and stored with the
-// region's record. With them, package verify notices when a build loses area of its source, or adds
-// some. Rows that agree with each other do not show such errors.
+// A witness is a point, together with the fact whether it lies in a region by the source. Witnesses
+// are chosen and judged in degrees and ring by ring, before the build computes borders. They are
+// stored with the region's record. With them, package verify notices when a build loses area of its
+// source, or adds some. A comparison of rows with each other cannot find such an error, because all
+// rows of the build have it.
 
 const (
 	// maxWitnesses bounds the witnesses of a region. Very many regions or
@@ -24,8 +25,8 @@ const (
 	witnessEffort = 1 << 30 // vertices times witnesses of one region
 	witnessTries  = 3       // points tried for each witness
 
-	// Rounding moves a border by a few units of the grid, so points closer to a
-	// border than this prove nothing.
+	// Rounding moves a border by a few units of the grid, so points closer to a border than
+	// witnessMargin prove nothing.
 	witnessMargin = 8 * 360.0 / grid.WorldSize
 )
 
@@ -38,8 +39,8 @@ type sourceRing struct {
 }
 
 // appendWitnesses appends witnesses of one region. regions is the number of regions that share
-// allWitnesses. The same seed gives the same witnesses. Flat rings that were left out are judged
-// too: if one of them encloses something after all, its witnesses contradict the build.
+// allWitnesses. The same seed gives the same witnesses. Flat rings that were left out are used too:
+// if one of them does enclose something, its witnesses contradict the build.
 func appendWitnesses(dst []byte, polygons [][]ring, flat []flatRing, regions int, seed uint64) []byte {
 	var rings []sourceRing
 	vertices := 0
@@ -86,8 +87,9 @@ func appendWitnesses(dst []byte, polygons [][]ring, flat []flatRing, regions int
 	return dst
 }
 
-// somewhere returns a point near a ring: in a box half as large again as the ring's, or in the
-// triangle of any three of its vertices. It prefers rings with many vertices, and small ones.
+// somewhere returns a point near a ring: in a box that is one and a half times as large as the
+// ring's, or in the triangle of any three of its vertices. It prefers rings with many vertices, and
+// small ones.
 func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 	r := &rings[rnd.IntN(len(rings))]
 	if rnd.IntN(2) == 0 {
@@ -117,7 +119,7 @@ func somewhere(rings []sourceRing, vertices int, rnd *rand.Rand) orb.Point {
 
 // judge reports whether a witness lies in the polygons of these rings, each shell before its holes.
 // The witness lies inside if some shell winds around it and no hole of that shell does. Near an
-// edge the answer is not sure.
+// edge the result is not certain.
 func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 	lon, lat := w.Degrees()
 	if math.Abs(lat) > 90-witnessMargin {
@@ -148,7 +150,7 @@ func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 }
 
 // turns counts how often a ring winds around a point. near is set if the point is too near an edge
-// for a sure answer.
+// for a certain result.
 func (r ring) turns(x, y float64) (turns int, near bool) {
 	a := r[len(r)-1]
 	for _, b := range r {

@@ -37,8 +37,8 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 	return strings.Join(s, " ")
 }
 
-// The same land in the three notations of sources: cut at ±180°, stitched across it with a jump,
-// stitched with longitudes beyond 180.
+// This is the same land in the three notations of sources: cut at ±180°, stitched across it with a
+// jump, and stitched with longitudes beyond 180.
 func TestAntimeridian(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for name, g := range map[string]orb.Geometry{
@@ -114,8 +114,8 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 	return 0
 }
 
-// Land around the south pole, as a ring around it and as a ring that is cut and runs along −90°,
-// and land at the north pole.
+// This tests land around the south pole, as a ring around it and as a ring that is cut and runs
+// along −90°. It also tests land at the north pole.
 func TestPoles(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -148,7 +148,7 @@ func TestPoles(t *testing.T) {
 					t.Errorf("at lat %v lon %v: %q, want %q", c.lat, c.lon, got, c.want)
 				}
 			}
-			// Nothing of the cut shows: deep in the continent there is only land.
+			// The cut leaves no trace: deep in the continent there is only land.
 			for _, lon := range []float64{-179.99, 179.99, 0.01} {
 				tile, _ := quadkey.TileAt(lon, -84, 8)
 				if mark := markOf(t, store, tile); mark != layout.MarkLeaf {

@@ -60,7 +60,8 @@ func neighbours(n, steps int32) []byte {
 }
 
 // BenchmarkAppendTile encodes a tile of 100 regions and 9,900 vertices, where each border occurs
-// twice, and a tile of a single region. For comparison, it reads all of the first by package mvt.
+// twice, and a tile of a single region. For comparison, it also reads the first tile completely
+// with package mvt.
 func BenchmarkAppendTile(b *testing.B) {
 	for _, tt := range []struct {
 		name string
@@ -103,8 +104,8 @@ func BenchmarkAppendTile(b *testing.B) {
 }
 
 // BenchmarkSize measures the tiles of the world as MapLibre Tiles, relative to their size as Mapbox
-// Vector Tiles with gzip: with gzip too, and with gzip only where that is shorter. A tile that
-// stands for all tiles below it counts once for each zoom.
+// Vector Tiles with gzip: once with gzip, and once with gzip only where that is shorter. A tile
+// that represents all tiles below it counts once for each zoom.
 func BenchmarkSize(b *testing.B) {
 	r := world(b)
 	var e mlt.Encoder

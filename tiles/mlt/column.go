@@ -8,9 +8,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// column is an attribute of the features, with the values of the features that have
-// it. A tile may have as many columns as attributes, so the cost of each must depend
-// on its values alone.
+// column is an attribute of the features, with the values of the features that have it. A tile may
+// have as many columns as attributes, so the cost of each must depend only on its values.
 type column struct {
 	name   []byte
 	at     []uint32 // the features, ascending

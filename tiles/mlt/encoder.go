@@ -17,7 +17,7 @@ const (
 	typeMultiPolygon = 5
 )
 
-// The types of columns, numbered as on the wire. An odd one has absent values.
+// These are the types of columns, numbered as in the format. An odd type has absent values.
 const (
 	columnID       = 0
 	columnLongID   = 2
@@ -109,8 +109,8 @@ func (e *Encoder) read() error {
 	return nil
 }
 
-// column returns the column of a key. It first tries index at, because most features have a key at
-// the same place.
+// column returns the column of a key. It first tries the index at, because most features have a key
+// at the same index.
 func (e *Encoder) column(key []byte, at int) *column {
 	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
 		return &e.columns[at]

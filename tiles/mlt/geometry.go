@@ -75,7 +75,7 @@ func (g *geometry) add(f mvt.Feature) error {
 	return nil
 }
 
-// clockwise reports whether a ring is an outer one: its area is positive by the surveyor's formula
+// clockwise reports whether a ring is an outer one: its area is positive by the shoelace formula
 // with y to the south.
 func clockwise(ring []mvt.XY) bool {
 	var area int64

@@ -21,7 +21,7 @@ const (
 	streamDictLengths   = 0x36
 )
 
-// The encodings of streams, numbered as on the wire. A stream has a first and a second
+// These are the encodings of streams, numbered as in the format. A stream has a first and a second
 // logical technique, and a way to write the integers.
 const (
 	encodingBytes            = 0
@@ -69,7 +69,7 @@ func (s *ints) append(b []byte, stream byte, values []uint64, signed bool, may w
 			s.deltas = append(s.deltas, d)
 			before, all = v, all|d
 		}
-		// Decoders compute in 32 bits, or in doubles, which would lose the sign.
+		// Decoders compute in 32 bits, or in doubles, in which the sign would be lost.
 		if all > math.MaxUint32 {
 			may &^= delta | deltaRuns
 		}
@@ -114,8 +114,8 @@ func varints(values []uint64) (n int) {
 
 func varint(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// runLengths returns the number of bytes of integers as run lengths, with the longer head of such a
-// stream, and the number of runs.
+// runLengths returns the number of bytes of integers as run lengths, including the longer head of
+// such a stream, and the number of runs.
 func runLengths(values []uint64) (size, count int) {
 	for i := 0; i < len(values); {
 		n := runAt(values, i)

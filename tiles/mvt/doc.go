@@ -8,7 +8,7 @@
 // the east and y to the south. The buffer around a tile has coordinates below 0
 // and above the extent.
 //
-// Exterior rings have a positive area by the surveyor's formula in these axes
-// (clockwise on a screen), interior rings a negative one. The writer closes
-// rings and does not check them: valid rings are the caller's duty.
+// Exterior rings have a positive area by the shoelace formula in these axes (clockwise on a
+// screen), interior rings a negative one. The writer closes rings but does not check them: the
+// caller must pass valid rings.
 package mvt

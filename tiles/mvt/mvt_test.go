@@ -206,8 +206,8 @@ func TestFixtures(t *testing.T) {
 		if err != nil && !errors.Is(err, mvt.ErrMalformed) {
 			t.Errorf("%s: an error of another kind: %v", file, err)
 		}
-		// 057 declares 536,870,911 points and has one. It is valid to the letter, but a reader must
-		// not trust such a count.
+		// Fixture 057 declares 536,870,911 points and has one. By the wording of the specification
+		// it is valid, but a reader must not trust such a count.
 		if err != nil && validV2(info) && filepath.Base(filepath.Dir(file)) != "057" {
 			t.Errorf("%s is valid and refused: %v", file, err)
 		}

@@ -13,8 +13,8 @@ var ErrMalformed = errors.New("not a valid vector tile")
 
 func malformed(what string) error { return fmt.Errorf("%w: %s", ErrMalformed, what) }
 
-// View is a layer read in place: it refers to the tile's bytes, which must not
-// change while it is in use. Reusing a View for many tiles avoids allocation.
+// View is a layer that is read without a copy: it refers to the tile's bytes, which must not change
+// while it is in use. Reusing a View for many tiles avoids allocation.
 type View struct {
 	Name    []byte
 	Version uint32

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// InvalidError is a place where a tile breaks the specification. It matches ErrMalformed.
+// InvalidError says where and how a tile breaks the specification. It matches ErrMalformed.
 type InvalidError struct {
 	Layer   string // name of the layer, as far as it was read
 	Feature int    // index of the feature within it, or −1

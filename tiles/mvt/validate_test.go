@@ -12,8 +12,8 @@ import (
 )
 
 // lenient are fixtures that the set calls valid although they break a rule. 016 has the same bytes
-// as 003, which the set calls invalid. 057 declares about 500 million points and has one. So does
-// 051, which the set calls invalid.
+// as 003, which the set calls invalid. 057 declares about 500 million points and has one. The same
+// is true of 051, which the set calls invalid.
 var lenient = map[string]bool{"016": true, "057": true}
 
 // TestValidateFixtures: Validate agrees with the verdicts of the fixture set.

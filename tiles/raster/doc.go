@@ -19,8 +19,8 @@
 //     beneath. Two half-covered pixels blended one after the other would let
 //     the ground shine through along every border.
 //   - A name near an edge is drawn by both tiles, which must agree whether to
-//     draw it. It gives way to any name of higher priority that it would touch,
-//     whether that one is drawn or not. Names extend at most [Reach] pixels
+//     draw it. It is not drawn if it would touch any name of higher priority,
+//     whether that name is drawn or not. Names extend at most [Reach] pixels
 //     from their point, so only names in the tile and the eight around it count.
 //
 // # Limits

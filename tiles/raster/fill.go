@@ -49,10 +49,11 @@ func (c *canvas) fillLayer(l *layer) error {
 	return nil
 }
 
-// cover rasterises a polygon into c.mask and returns the pixels it covers, none
-// if the polygon lies outside the tile.
+// cover rasterises a polygon into c.mask and returns the covered pixels. There are none if the
+// polygon lies outside the tile.
 func (c *canvas) cover(f mvt.Feature, scale float64) (image.Rectangle, error) {
-	// Compute the bounds first, so that small shapes cost only what they cover.
+	// Compute the bounds first, so that the cost of a small shape depends only on the pixels that
+	// it covers.
 	c.points = c.points[:0]
 	c.path.Reset(f)
 	c.ends = c.ends[:0]
@@ -171,8 +172,8 @@ func (e *edges) split(ax, ay, bx, by float64, side int) {
 }
 
 // stride is the number of rows of an edge that are passed to the rasterizer at a time. The
-// rasterizer rounds an edge's place in each row from the row before. Over a whole tile the error
-// would reach half a pixel, and would differ in the next tile.
+// rasterizer computes an edge's place in each row from the rounded place in the row before. Over a
+// whole tile the error would reach half a pixel, and would differ in the next tile.
 const stride = 8
 
 // clearSums clears the sums of some pixels.
@@ -211,8 +212,8 @@ func (c *canvas) addSums(r image.Rectangle, col rgb) {
 	}
 }
 
-// nearlyFull is the sum of coverages that counts as a whole pixel, because the coverage of each
-// region in a pixel is rounded down.
+// nearlyFull is the sum of coverages from which a pixel counts as fully covered. It is less than
+// 255 because the coverage of each region in a pixel is rounded down.
 const nearlyFull = 252
 
 // blendSums blends the sums with the picture.

@@ -53,7 +53,7 @@ func sampleMap() *plane {
 	}
 }
 
-// airfields is a map with airports beside places. Names of places have priority, and airports are
+// airfields returns a map with airports and places. Names of places have priority, and airports are
 // ordered by rank.
 func airfields() *plane {
 	m := sampleMap()

@@ -41,8 +41,8 @@ const maxNames = 256
 // maxDots bounds the points of a tile that have dots. A dot costs less than a name.
 const maxDots = 4096
 
-// discOf returns the radius of the dot for a point that stands for a number of
-// points. The largest discs touch when 16 stand side by side in a tile.
+// discOf returns the radius of the dot for a point that represents a number of points. The largest
+// discs touch if 16 of them are side by side in a tile.
 func discOf(radius float64, count float64) float64 {
 	if count <= 1 {
 		return radius
@@ -100,8 +100,8 @@ func (r *Renderer) drawPoints(c *canvas, t *Tile) error {
 	return nil
 }
 
-// arrange lists the points of a tile and of the tiles around it, the most important first. It shows
-// the names that touch no name of higher priority.
+// arrange lists the points of a tile and of the tiles around it, the most important first. It marks
+// the names that touch no name of higher priority as shown.
 func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	c.names, c.upper = c.names[:0], c.upper[:0]
 	for i, tile := range t.Points {
@@ -137,8 +137,8 @@ func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	return nil
 }
 
-// around is the distance from a capital, in degrees, within which places count for it. mostAround
-// bounds it in pixels, so that all of them lie in the tiles around.
+// around is the distance from a capital, in degrees, within which places count for the capital.
+// mostAround bounds this distance in pixels, so that all these places lie in the tiles around.
 const (
 	around     = 0.25
 	mostAround = 150
@@ -173,8 +173,9 @@ func (r *Renderer) wanted(n *name, zoom int) bool {
 // equator is its length in km.
 const equator = 40075.017
 
-// keepApart drops places beside more important ones, even if those are dropped themselves. So
-// nearby tiles decide alike, unless the city that displaces a place lies beyond the tiles around.
+// keepApart drops places that are too near to more important ones, even if the more important ones
+// are dropped themselves. So nearby tiles make the same decision, unless the city that displaces a
+// place lies beyond the tiles around.
 func (c *canvas) keepApart(rule *Places, t *Tile) {
 	world := math.Exp2(float64(t.Zoom)) * float64(c.size)
 	kept := c.names[:0]
@@ -220,8 +221,8 @@ func (c *canvas) clear(i int, box image.Rectangle) bool {
 	return true
 }
 
-// within reports whether a box is within Reach of the point of a name, where nearby tiles consider
-// it.
+// within reports whether a box is within Reach of the point of a name. Only then nearby tiles
+// consider it.
 func (c *canvas) within(n *name, box image.Rectangle) bool {
 	reach := Reach * c.scale
 	at := image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))
@@ -233,8 +234,8 @@ func (c *canvas) clearOfCapitals(_ int, box image.Rectangle) bool {
 	return !slices.ContainsFunc(c.names, func(n name) bool { return n.place && n.capital && c.spot(&n).Overlaps(box) })
 }
 
-// unobstructed reports whether name i and its dot are clear of names of higher priority, and the
-// name is clear of dots of higher priority and of all markers.
+// unobstructed reports whether name i and its dot touch no name of higher priority, and the name
+// touches no dot of higher priority and no marker.
 func (c *canvas) unobstructed(i int) bool {
 	box, own := c.names[i].box, c.spot(&c.names[i])
 	for j := range c.names {
@@ -257,7 +258,7 @@ func comparePriority(a, b name) int {
 }
 
 // gather adds the points of a tile whose corner is at dx, dy in the drawn tile's pixels. The tile
-// is the drawn one or beside it.
+// is the drawn one or one of those around it.
 func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) error {
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &c.view)
@@ -320,7 +321,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 	}
 }
 
-// settle gives a place the look of its tier. A great capital gets Bonus more people.
+// settle gives a place the look of its tier. For a great capital it adds Bonus to the population.
 func (r *Renderer) settle(n *name) {
 	p := &r.style.Places
 	tier := 1
@@ -379,7 +380,7 @@ func (c *canvas) capitals(text []byte) []byte {
 }
 
 // read reads the attributes of a name. Points without a rank are ranked by population, the largest
-// first. Points that stand for many come before all others.
+// first. Points that represent several points come before all others.
 func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	err := v.EachTag(f, func(key, value []byte) bool {
@@ -416,9 +417,9 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 // pad is the padding around a name for its halo and some space, in pixels.
 func (c *canvas) pad() int { return 3 * c.scale }
 
-// place computes the pixels of name i. Its corner is on a whole pixel, the same in every tile. The
-// name of a dot takes the first side that is clear of fixed things with higher priority: right,
-// left, above, below.
+// place computes the pixels of name i. Its corner is on a whole pixel, which is the same in every
+// tile. The name of a dot takes the first side that touches no fixed item of higher priority:
+// right, left, above, below.
 func (c *canvas) place(i int) {
 	n := &c.names[i]
 	t := &n.look.Text

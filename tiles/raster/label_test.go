@@ -11,7 +11,7 @@ import (
 )
 
 // A name stands to the right of its dot. A region's name, a greater place's dot or any marker moves
-// it to another side; another place's name does not.
+// the name to another side. Another place's name does not.
 func TestSides(t *testing.T) {
 	r := newRenderer(t)
 	place := func(x, y float64, disc float64) name {
@@ -43,7 +43,7 @@ func TestSides(t *testing.T) {
 			t.Errorf("beside %s: at %v, want it left %v", tt.what, box, tt.left)
 		}
 	}
-	// If no side is clear, it stays to the right, and priority decides.
+	// If no side is clear, the name stays to the right, and priority decides.
 	c := &canvas{scale: 1, names: []name{{label: true, box: image.Rect(50, 50, 150, 150), look: r.look("country")}, place(100, 100, 2)}}
 	c.place(1)
 	if c.names[1].box.Min.X <= 100 || c.unobstructed(1) {
@@ -52,7 +52,8 @@ func TestSides(t *testing.T) {
 }
 
 // Of places close to each other the most important one is shown, and capitals always are. A capital
-// counts as much as the places around it. At low zooms a dot needs a name.
+// counts as much as the most important place around it. At low zooms a dot without a name is not
+// drawn.
 func TestPlacesApart(t *testing.T) {
 	s := someStyle()
 	s.Places.Least = []float64{9e9, 9e9, 9e9, 9e9, 9e9, 5e5}
@@ -93,7 +94,8 @@ func TestPlacesApart(t *testing.T) {
 		t.Error("a capital has no ring")
 	}
 
-	// London's surroundings at zoom 9, in the tile row of 51.5° N, where a pixel is 190 m.
+	// These are the surroundings of London at zoom 9, in the tile row of 51.5° N, where a pixel is
+	// 190 m.
 	rule := Places{Apart: 12}
 	rule.Around.People, rule.Around.Times, rule.Around.KM = 5e5, 3, 20
 	for scale := 1; scale <= 2; scale++ {
@@ -114,8 +116,8 @@ func TestPlacesApart(t *testing.T) {
 	}
 }
 
-// A region has the smallest look at the first two zooms with its name, and a larger one zoom by
-// zoom. New names at a zoom have a late turn.
+// A region has the smallest look at the first two zooms with its name, and a larger one with each
+// further zoom. Names that are new at a zoom come late in the order.
 func TestSizes(t *testing.T) {
 	s := someStyle()
 	country := s.Types["country"]
@@ -141,7 +143,8 @@ func TestSizes(t *testing.T) {
 			if err != nil || len(got) > 1 || len(got) == 1 != (want > 0) || want > 0 && got[0].Look.Size != want {
 				t.Errorf("rank %d at zoom %d: %v, %v; want size %v", tt.rank, zoom, got, err, want)
 			}
-			// The place beside the region has priority where the region's name is new.
+			// At the zoom where the region's name is new, the place next to the region has
+			// priority.
 			p.points = append(p.points, spot{"places", "1", "Town", 0, mvt.XY{X: 2100, Y: 2048}})
 			got, err = r.Names(p.window(0, 0, zoom, 1))
 			late := want > 0 && (zoom == 0 || tt.sizes[zoom-1] == 0)

@@ -22,8 +22,8 @@ const (
 
 // encoder writes images and reuses its memory.
 //
-// Rows are not filtered, which suits pictures of plain areas: they become a
-// quarter smaller than with the filters for photographs, in less time.
+// Rows are not filtered. Pictures of plain areas become a quarter smaller in this way than with the
+// filters for photographs, and take less time.
 type encoder struct {
 	rows    []byte // input of the compression
 	packed  bytes.Buffer

@@ -10,7 +10,8 @@ type Palette struct {
 	Shades             []color.NRGBA
 	ShadeStrength      float64
 	Lake, River, Urban color.NRGBA
-	// Lines: coasts, and borders by the type of the regions that they separate.
+	// These are the colours of lines: coasts, and borders by the type of the regions that they
+	// separate.
 	Coast, Country, State, County, Other color.NRGBA
 	Halo, Dot, Rim, Airport, Point       color.NRGBA
 }

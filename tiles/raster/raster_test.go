@@ -232,7 +232,7 @@ func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 	return p
 }
 
-// oneStep is the largest difference of a pixel that rounding the other way causes: one of the 16
+// oneStep is the largest difference of a pixel that different rounding can cause: one of the 16
 // steps of coverage, at the contrast of text.
 const oneStep = 20
 
@@ -290,8 +290,8 @@ func TestNeighboursMeet(t *testing.T) {
 	})
 }
 
-// TestFill: islands, holes, islands in holes. Rings outside the tile matter only for their part
-// inside.
+// TestFill draws islands, holes, and islands in holes. Of a ring that extends beyond the tile only
+// the part inside matters.
 func TestFill(t *testing.T) {
 	r := newRenderer(t)
 	square := func(x0, y0, x1, y1 int32) []mvt.XY {
@@ -537,8 +537,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%+v: %v, want malformed", tile, err)
 		}
 	}
-	// Few bytes, much work: squares over squares, lines to and fro, edges that
-	// pass a thousand rows each.
+	// These tiles have few bytes but need much work: squares over squares, lines to and fro, and
+	// edges that pass a thousand rows each.
 	many := &plane{}
 	for range 500 {
 		many.shapes = append(many.shapes, shape{
@@ -665,8 +665,8 @@ func placeTile(zoom int, code string, population int64) *Tile {
 	return tile
 }
 
-// TestPlaces: villages appear at their zoom, great capitals at once, and capitals have a ring. A
-// dot without a name appears later.
+// TestPlaces: villages appear at their zoom, and great capitals at the first one. Capitals have a
+// ring. A dot without a name appears at a later zoom.
 func TestPlaces(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)

@@ -208,7 +208,7 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 		}
 		tile = rest
 	}
-	// The sort is stable: types of equal order stay in the order of the tile.
+	// The sort is stable: types with equal Order stay in the order of the tile.
 	slices.SortStableFunc(c.layers, func(a, b layer) int { return cmp.Compare(a.Order, b.Order) })
 	return nil
 }

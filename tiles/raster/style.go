@@ -24,8 +24,9 @@ type Style struct {
 	Water color.NRGBA
 }
 
-// Places is the look of points in layers of the type places. It depends on their population, and on
-// their attribute code, which is PPLC for capitals. Zooms are those of tiles of 256 pixels.
+// Places describes the look of points in layers of the type places. The look depends on their
+// population, and on their attribute code, which is PPLC for capitals. Zooms are those of tiles of
+// 256 pixels.
 type Places struct {
 	// Tiers are the looks, from great capitals down. The last one is for all remaining points.
 	// Without tiers, points have the look of their type.
@@ -40,10 +41,10 @@ type Places struct {
 	// more important one is shown, and capitals always are.
 	Apart   float64
 	ApartTo int
-	// Around also hides points around a city, up to the same zoom: those within KM kilometres of a
-	// point that has at least People, and more than Times their population.
+	// Around also hides points around a city, up to the zoom ApartTo: those within KM kilometres of
+	// a point that has at least People, and more than Times their population.
 	Around struct{ People, Times, KM float64 }
-	// From zoom DotsFrom, a dot is drawn even if its name does not fit.
+	// DotsFrom is the first zoom at which a dot is drawn even if its name does not fit.
 	DotsFrom int
 }
 
@@ -70,14 +71,14 @@ type RegionStyle struct {
 	// Smaller are the looks of the names of smaller regions. A region has the last one at the first
 	// two zooms with its name. With each further zoom it has the one before, and in the end Text.
 	Smaller []Text
-	// LateTurn is the turn of the names that are new at a zoom, unless Turn is later.
+	// LateTurn replaces Turn for the names that are new at a zoom, unless Turn is later.
 	LateTurn int
 	Dot      Dot // marks the points of layers that are not labels of regions
-	// Lands is set if the type's fill, coast and names are drawn only in tiles whose land it is. In
-	// other tiles only its borders are drawn.
+	// Lands is set if the type's fill, coast and names are drawn only in tiles in which the type is
+	// the land. In other tiles only its borders are drawn.
 	Lands bool
-	// Parts is set if the type has no coast where another type is the tile's land. Sources that
-	// draw the shore differently would otherwise show it twice.
+	// Parts is set if the type's coast is not drawn in tiles in which another type is the land.
+	// Otherwise sources that draw the shore differently would show it twice.
 	Parts bool
 	// First is the first zoom that draws the type's borders, unless the type is the land.
 	First int
@@ -85,8 +86,8 @@ type RegionStyle struct {
 	Marker bool
 }
 
-// Fill is a set of colours. A feature's attribute map_color chooses one of them.
-// Without that attribute the feature's id does.
+// Fill is a set of colours. A feature's attribute map_color chooses one of them. Without that
+// attribute the feature's id chooses the colour.
 type Fill struct {
 	Colors  []color.NRGBA // opaque; none for a type that is not filled
 	Opacity float64       // 0, not drawn, to 1
@@ -98,8 +99,8 @@ type Line struct {
 	Color  color.NRGBA
 	Casing float64 // width on either side, 0 for none
 	Around color.NRGBA
-	// From is the zoom where the line starts to grow. Over five zooms it grows
-	// from half its width and strength to the whole.
+	// From is the zoom where the line starts to grow. Over five zooms it grows from half its width
+	// and strength to the full ones.
 	From int
 	// Dashed draws five pixels of eight.
 	Dashed bool

@@ -18,14 +18,15 @@ type regionArea struct{ area, bound float64 }
 
 var errGeometry = errors.New("not the coordinates of a Polygon or MultiPolygon")
 
-// geometryArea measures the GeoJSON geometry of a record on the world grid. limit is the most bytes
-// a geometry may have. A geometry of nearly that size may have been made coarser to fit.
+// geometryArea measures the GeoJSON geometry of a record on the world grid. limit is the greatest
+// number of bytes that a geometry may have. A geometry of nearly that size may have been made
+// coarser to fit.
 //
-// The bound follows from the distance between a border and its rounded form. The record's vertices
-// are rounded to the plate carrée grid, half a unit in x and half a unit times sec φ in y, and to
-// six decimals of a degree, a tenth of that. The tiles' vertices are off by half a unit, by half a
-// unit more for straight edges, and by one for the corners where borders meet. A border moved by δ
-// changes the area by at most its length times δ.
+// regionArea.bound follows from how far rounding moves a border. The record's vertices are rounded
+// to the plate carrée grid, which moves them by up to half a unit in x and half a unit times sec φ
+// in y. They are also rounded to six decimals of a degree, which adds a tenth of these. The tiles'
+// vertices are off by half a unit. Straight edges add half a unit, and corners where borders meet
+// add one. A border moved by δ changes the area by at most its length times δ.
 func geometryArea(g []byte, limit int) (regionArea, error) {
 	const before, multi = `"coordinates":`, `"MultiPolygon"`
 	at := bytes.Index(g, []byte(before))

@@ -139,7 +139,8 @@ func meet(e, f *checkEdge) meeting {
 }
 
 // crossings sweeps over the edges from west to east and compares each pair that may touch. It
-// compares edges of different regions within the tile only: beyond it neighbours' frames coincide.
+// compares edges of different regions only within the tile, because beyond it the frames of
+// neighbours coincide.
 func (p *checkPart) crossings(typ int, t quadkey.Tile) {
 	c := &p.tile
 	c.byStart(func(e *checkEdge) int32 { return min(e.a.X, e.b.X) })
@@ -194,8 +195,8 @@ func (c *tileCheck) byStart(start func(*checkEdge) int32) {
 
 // coverage counts how many polygons cover the places on both sides of each edge. The edge's own
 // region must cover the right side once and the left side never. All regions together must cover
-// each side at most once. The check looks from the west at the middle of each edge that is not
-// level. Every face has such an edge.
+// each side at most once. The check moves from the west to the middle of each edge that is not
+// horizontal. Every face has such an edge.
 func (p *checkPart) coverage(typ int, t quadkey.Tile) {
 	c := &p.tile
 	c.byStart(func(e *checkEdge) int32 { return min(e.a.Y, e.b.Y) })
@@ -268,7 +269,7 @@ func besideMiddle(e, f *checkEdge) int {
 	return cmp.Compare(d, 0)
 }
 
-// covered reports the regions that cover the side of an edge if there are several.
+// covered reports a fault if several regions cover the side of an edge.
 func (p *checkPart) covered(typ int, t quadkey.Tile, e *checkEdge) {
 	c := &p.tile
 	if c.covers == nil {

@@ -9,16 +9,16 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// checkSide is a region's use of an edge. along is set if the border runs along the edge, from the
-// lesser end to the greater, and not against it.
+// checkSide is a region whose border runs along an edge. along is set if the border runs from the
+// lesser end of the edge to the greater, and not in the opposite direction.
 type checkSide struct {
 	key    uint64
 	region int32
 	along  bool
 }
 
-// checkLine is an edge with the regions on its two sides, −1 for none. Where
-// regions overlap, the first stands for all.
+// checkLine is an edge with the regions on its two sides, −1 for none. If regions overlap, the
+// first represents all of them.
 type checkLine struct {
 	key         uint64
 	right, left int32
@@ -38,7 +38,7 @@ func keyEnds(key uint64) (a, b grid.Point) {
 }
 
 // borders compares the edges of the polygons within the tile with the border lines of the tile. If
-// they agree, both regions of each border have each of its edges, in opposite directions.
+// they agree, both regions of each border have all edges of the border, in opposite directions.
 func (p *checkPart) borders(typ int, t quadkey.Tile, tile []byte) {
 	c := &p.tile
 	if !p.readLines(typ, t, tile) {

@@ -41,7 +41,8 @@ type partType struct {
 	deepest  []labelAt // labels at the deepest zoom
 	overlaps map[[2]int32]*overlapCount
 
-	// These are for the leaf rule between parts: first is the first row and last the last.
+	// These are for the check of the leaf rule across parts: the first and the last row of the
+	// part.
 	first, last          quadkey.Tile
 	hasRows, firstIsLeaf bool
 }

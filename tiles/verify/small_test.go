@@ -16,7 +16,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// Anything too small or too narrow for the grid is drawn or reported, and the output has no faults.
+// Any region too small or too narrow for the grid is either drawn or reported, and the output has
+// no faults.
 func TestVerifySmallRegions(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	const unit = 360.0 / grid.WorldSize

@@ -255,8 +255,8 @@ func (p *checkPart) leaf(typ int, t quadkey.Tile, more bool) {
 	}
 }
 
-// overlap counts a row in which two regions overlap. A leaf counts for its own
-// zoom and for the deepest.
+// overlap counts a row in which two regions overlap. A leaf counts for its own zoom and for the
+// deepest zoom.
 func (p *checkPart) overlap(typ int, t quadkey.Tile, a, b int32, leaf bool) {
 	pair := [2]int32{min(a, b), max(a, b)}
 	pt := &p.types[typ]

@@ -112,7 +112,7 @@ type Options struct {
 //   - A region shown at some zoom is shown at all deeper ones, has one label at
 //     each of them, inside it, and its pieces at the deepest zoom have the area of its
 //     record's geometry, within the rounding of both.
-//   - A tile of lines has nothing else, each of a region that has a record.
+//   - A tile of lines has only lines, and each line's region has a record.
 //   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
 // Lines and labels are judged from row layout 2 on. The report lists the faults. The error is the

@@ -49,7 +49,7 @@ func checkWorlds() map[string][]build.Layer {
 				region(fmt.Sprintf("b%v%v", x, y), orb.Polygon{{a, c, d, a}}))
 		}
 	}
-	// Around the south pole, as in a source that is cut at ±180°.
+	// This region lies around the south pole, as in a source that is cut at ±180°.
 	south := orb.Ring{{180, -90}, {-180, -90}}
 	for lon := -180.0; lon <= 180; lon += 10 {
 		south = append(south, orb.Point{lon, -70.2})
@@ -254,7 +254,7 @@ func TestOlderLabels(t *testing.T) {
 	}
 }
 
-// edited replaces a value of a row by the result of fn; nil deletes it.
+// edited replaces a value of a row by the result of fn. If the result is nil, the value is deleted.
 func edited(t *testing.T, store *pebblestore.Store, tile quadkey.Tile, family, qualifier string, fn func([]byte) []byte) {
 	t.Helper()
 	ctx, table := context.Background(), boundsTable(t, store)
@@ -314,7 +314,7 @@ func reshaped(id string, fn func(rings [][]mvt.XY) [][]mvt.XY) func([]byte) []by
 	}
 }
 
-// rowsOf lists the tiles of a type with a mark that show a region.
+// rowsOf lists the tiles whose row of a type has the given mark and shows a region.
 func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []quadkey.Tile {
 	t.Helper()
 	var found []quadkey.Tile

@@ -47,8 +47,8 @@ func setWitnesses(t *testing.T, store *pebblestore.Store, typeByte uint8, id str
 }
 
 // Verify detects a build that agrees with itself but not with its source. The witnesses are those
-// of figures that the build draws without their lobes, as adding up windings once did, or with too
-// much area.
+// of figures that the build draws wrongly: without their lobes, as an earlier build that added up
+// windings did, or with too much area.
 func TestVerifyFindsLostArea(t *testing.T) {
 	box := tilestest.Box(0, 0, 10, 10)
 	for name, faulty := range map[string]tilestest.Figure{

@@ -65,7 +65,7 @@ func complete(list string) bool {
 	return list != ""
 }
 
-// resolve asks Maven for the files, first offline for those in its local repository.
+// resolve gets the files from Maven, at first offline from its local repository.
 func resolve(ctx context.Context, dir string) (string, error) {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		return "", fmt.Errorf("%w: there is no mvn, install Maven", ErrMissing)

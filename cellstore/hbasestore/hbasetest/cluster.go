@@ -17,8 +17,8 @@ import (
 type Options struct {
 	RegionServers int // 2 by default
 	Gateways      int // Thrift2 gateways with binary protocol and buffers, 2 by default
-	// Session is the time that the master waits for a region server that has died; 15 s by default,
-	// from 2 to 20 s.
+	// Session is the time that the master waits for a region server that has died; 15 s by default.
+	// It must be from 2 to 20 s.
 	Session time.Duration
 	// Call is the time after which a gateway gives up a call; 20 s by default.
 	// Tests of faults need less than the driver's time for one try.
@@ -65,9 +65,9 @@ type Cluster struct {
 	close sync.Once
 }
 
-// Start starts a cluster and waits until it serves. Its error has the last lines
-// of the log of the process that is too slow or has ended. It is ErrMissing when
-// there is no JDK, no Maven or no HBase.
+// Start starts a cluster and waits until it serves. Its error has the last lines of the log of the
+// process that is too slow or has ended. It matches ErrMissing if there is no JDK, no Maven or no
+// HBase.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, o.Patience)
@@ -277,9 +277,9 @@ func (c *Cluster) Gateways() []*Process { return c.gateways }
 // Await waits until a restarted process listens.
 func (c *Cluster) Await(ctx context.Context, p *Process) error { return c.await(ctx, p) }
 
-// Whole restarts region servers that have ended by themselves, and waits for all servers. A busy
-// machine may keep a server from ZooKeeper for longer than Session. A test that then kills the last
-// server would judge a cluster without any.
+// Whole restarts region servers that have ended by themselves, and waits for all servers. On a busy
+// machine a server may be cut off from ZooKeeper for longer than Session, and end. A test that then
+// kills the last server would test a cluster without any server.
 func (c *Cluster) Whole(ctx context.Context) error {
 	for _, p := range c.servers {
 		if !p.ended() {

@@ -65,15 +65,15 @@ func common(dir string, zk, master int, session time.Duration) []property {
 		{"hbase.master.wait.on.regionservers.mintostart", "1"},
 		{"hbase.master.wait.on.regionservers.interval", "200"},
 
-		// Hundreds of tables with a few cells each: the allocator of a family
-		// would take 2 MiB for its first cell.
+		// There are hundreds of tables with a few cells each. The allocator of a family would take
+		// 2 MiB for the first cell.
 		{"hbase.hregion.memstore.mslab.enabled", "false"},
 		{"hbase.regionserver.handler.count", "12"},
 		{"hbase.regionserver.thread.compaction.small", "2"},
 		{"hbase.regionserver.thread.compaction.large", "2"},
 		{"hbase.regionserver.executor.openregion.threads", "4"},
 		{"hbase.regionserver.executor.closeregion.threads", "4"},
-		// Nothing is moved, split or compacted unless a test says so.
+		// No region is moved, split or compacted unless a test does so.
 		{"hbase.balancer.period", "86400000"},
 		{"hbase.hregion.majorcompaction", "0"},
 
@@ -82,8 +82,8 @@ func common(dir string, zk, master int, session time.Duration) []property {
 	}
 }
 
-// ofGateway are the further settings of gateways: they soon repeat failed calls, and a call ends
-// within the given time.
+// ofGateway returns the further settings of gateways: they repeat failed calls soon, and a call
+// ends within the given time.
 func ofGateway(call time.Duration) []property {
 	return []property{
 		{"hbase.client.pause", "10"}, // also the interval of the client's checks for a created table
@@ -101,9 +101,9 @@ func ofGateway(call time.Duration) []property {
 	}
 }
 
-// freePort returns a port on which nobody listens. It lies below the ports that
-// the system gives to outgoing connections. So it is still free when a killed
-// process is started again and listens on it.
+// freePort returns a port on which no process listens. The port lies below those that the system
+// gives to outgoing connections. So it is still free when a killed process is started again and
+// listens on it.
 func freePort() (int, error) {
 	for range 200 {
 		port := 15000 + rand.IntN(17000)

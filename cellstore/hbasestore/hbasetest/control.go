@@ -27,11 +27,11 @@ import (
 //	regions TABLE         name,start,end,server of each
 //	servers
 //	move REGION [SERVER]
-//	observe TABLE CLASS   gives it a coprocessor; see [Cluster.Fail]
+//	observe TABLE CLASS   adds a coprocessor; see [Cluster.Fail]
 //	disable TABLE
 //	split REGION [KEY]
 //	merge REGION REGION
-//	balancer on|off       answers its former state
+//	balancer on|off       returns the former state
 //	balance
 func Ask(ctx context.Context, addr string, words ...string) (string, error) {
 	if _, ok := ctx.Deadline(); !ok {
@@ -71,10 +71,10 @@ func (c *Cluster) Control(ctx context.Context, words ...string) (string, error) 
 	return Ask(ctx, c.control.Addr, words...)
 }
 
-// Fail makes writes to a table, "namespace:name", fail. The beginning of a row chooses when:
-// "never" before anything is applied; "after" once all is applied; "gateway" once all is applied
-// too, but in the gateway, for increments and appends; "halt", the first time, by the death of the
-// region server once all is applied.
+// Fail makes writes to a table, "namespace:name", fail. The beginning of a row's key selects the
+// time of the failure. With "never" the write fails before anything is applied, and with "after"
+// when all is applied. With "gateway", for increments and appends, it fails in the gateway, also
+// when all is applied. With "halt", the first time, the region server dies when all is applied.
 func (c *Cluster) Fail(ctx context.Context, table string) error {
 	source := filepath.Join(c.dir, "Failing.java")
 	if err := os.WriteFile(source, failingSource, 0o644); err != nil {

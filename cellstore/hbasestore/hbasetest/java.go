@@ -84,7 +84,7 @@ func (c *Cluster) newGateway(g Gateway) (*Process, error) {
 	if g.Compact {
 		args = append(args, "-c")
 	}
-	// The kind of server is chosen where the older service leaves it open.
+	// The option for the kind of server is added only if the other options leave the kind open.
 	if !g.HTTP && !g.Framed {
 		args = append(args, "-threadpool")
 	}

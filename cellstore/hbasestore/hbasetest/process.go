@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// spawner starts processes from one thread of the system, which lives as long as the spawner: on
-// Linux a process can be made to die with the thread that started it.
+// spawner starts processes from one thread of the system. The thread lives as long as the spawner,
+// because on Linux a process can be made to die with the thread that started it.
 type spawner struct {
 	work chan func()
 	done sync.Once
@@ -55,7 +55,7 @@ type Process struct {
 	exited chan struct{} // closed once it has ended
 }
 
-// Start starts the process. It does not wait until it listens.
+// Start starts the process. It does not wait until the process listens.
 func (p *Process) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Stop halts the process, which keeps its connections but does nothing.
+// Stop halts the process. The process keeps its connections but does nothing.
 func (p *Process) Stop() error { return p.Signal(stopSignal) }
 
 // Continue lets a halted process go on.

@@ -7,8 +7,9 @@ const (
 	continueSignal = syscall.SIGCONT
 )
 
-// attributes gives a process a group of its own, so that an interrupt at the terminal does not
-// reach it before the test has ended. The process dies if the test is killed.
+// attributes returns the attributes of a process with its own process group, so that an interrupt
+// at the terminal does not reach the process before the test has ended. The process dies if the
+// test is killed.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

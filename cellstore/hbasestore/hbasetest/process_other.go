@@ -4,7 +4,7 @@ package hbasetest
 
 import "syscall"
 
-// There are no such signals to halt a process; sending these fails.
+// This system has no signals to halt a process. Sending these signals fails.
 const (
 	stopSignal     = syscall.Signal(19)
 	continueSignal = syscall.Signal(18)

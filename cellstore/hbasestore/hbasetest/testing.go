@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FaultsVariable is the environment variable that asks for tests that break a
-// cluster of their own. They take minutes.
+// FaultsVariable is the environment variable that enables tests that break a cluster of their own.
+// They take minutes.
 const FaultsVariable = "QUADRILLE_HBASE_FAULTS"
 
 // ForFaults starts a cluster for a test to break, or skips the test. A dead server

@@ -110,7 +110,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Figures are of a commit, unless somebody wants others.
+// Figures are measured on a commit, unless the user wants others.
 func TestDirty(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")

@@ -32,9 +32,8 @@ func header(command []string, cpu, commit string, now time.Time) string {
 	return fmt.Sprintf("```sh\n%s\n```\n\n%s; %s.\n\n", quote(command), strings.Join(machine, ", "), date)
 }
 
-// checkedOut is the commit that is measured, "" outside a repository. changed are
-// the files that make it another program than the commit's; file, which takes the
-// figures, is none of them.
+// checkedOut returns the commit that is measured, or "" outside a repository. changed are the files
+// that differ from the commit, except file, which takes the figures.
 func checkedOut(ctx context.Context, file string) (commit string, changed []string) {
 	rev, err := exec.CommandContext(ctx, "git", "describe", "--always").Output()
 	if err != nil {

@@ -4,19 +4,19 @@
 //	bin/bench/benchreport go -- go test -run '^$' -bench . ./...
 //	bin/bench/benchreport http -- bin/bench/httpbench
 //
-// Figures are of a commit, so that others can measure it again: where files are
-// changed, FIGURES.md itself apart, nothing is measured unless -dirty is given.
+// Figures are measured on a commit, so that others can measure it again. If files other than
+// FIGURES.md are changed, nothing is measured unless -dirty is given.
 //
-// The first argument names a section of the file, which lies between two
-// comments and is replaced as a whole; whatever else the file says stays:
+// The first argument names a section of the file, which lies between two comments and is replaced
+// as a whole; all other text of the file stays:
 //
 //	<!-- figures: http -->
 //	…
 //	<!-- end of figures: http -->
 //
-// Output in the format of Go's benchmarks becomes tables, one per package, with
-// the median of repeated runs; any other output, such as a table, is taken as
-// it is. When the command fails the file is left alone.
+// Output in the format of Go's benchmarks becomes tables, one per package, with the median of
+// repeated runs; any other output, such as a table, is taken unchanged. If the command fails, the
+// file is not changed.
 package main
 
 import (
@@ -49,8 +49,8 @@ func main() {
 
 var sectionRE = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// run is the program. What the command prints goes to progress too, from two
-// goroutines at a time.
+// run is the program. The output of the command also goes to progress, from two goroutines at a
+// time.
 func run(ctx context.Context, args []string, progress io.Writer) error {
 	flags := flag.NewFlagSet("benchreport", flag.ContinueOnError)
 	flags.SetOutput(progress)
@@ -97,8 +97,7 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	return os.WriteFile(*file, []byte(text), 0o644)
 }
 
-// replaceSection puts body between the marks of a section. A section that is
-// not there is added at the end.
+// replaceSection puts body between the marks of a section. A missing section is added at the end.
 func replaceSection(text, section, body string) (string, error) {
 	first := "<!-- figures: " + section + " -->"
 	last := "<!-- end of figures: " + section + " -->"

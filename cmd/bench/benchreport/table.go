@@ -14,9 +14,9 @@ type bench struct {
 	values map[string][]float64 // by unit
 }
 
-// format turns the output of Go benchmarks into tables and returns the processor that it names.
-// benchstat would write a table for every unit, which is 76 lines for the 13 benchmarks of quadkey,
-// and has no Markdown output; here a benchmark is a row. Output of any other kind comes back
+// format turns the output of Go benchmarks into tables and returns the processor that it names. In
+// a table a benchmark is a row. benchstat has no Markdown output, and would write a table for every
+// unit, which is 76 lines for the 13 benchmarks of quadkey. Output of any other kind is returned
 // unchanged.
 func format(out string) (figures, cpu string) {
 	var b strings.Builder
@@ -81,7 +81,7 @@ func parseLine(line string) (name string, values map[string]float64, ok bool) {
 }
 
 func writeTable(b *strings.Builder, pkg string, list []*bench) {
-	// The usual units in the usual order, then what the benchmarks report
+	// The usual units come first, in the usual order, and then the units that the benchmarks define
 	// themselves.
 	units := []string{"ns/op", "MB/s", "B/op", "allocs/op"}
 	var own []string
@@ -111,8 +111,8 @@ func writeTable(b *strings.Builder, pkg string, list []*bench) {
 	b.WriteString("\n")
 }
 
-// cell is the median of the runs, with half of their range when there are
-// several, as in "1.25 µs ± 3 %".
+// cell returns the median of the runs. If there are several, it adds half of their range, as in
+// "1.25 µs ± 3 %".
 func cell(runs []float64, unit string) string {
 	if len(runs) == 0 {
 		return ""

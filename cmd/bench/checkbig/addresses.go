@@ -94,8 +94,8 @@ type listed struct {
 	city string
 }
 
-// compareList asks the index and the table for addresses of a geofeed, and
-// measures the lookups, in a second round.
+// compareList looks up addresses of a geofeed in the index and in the table. In a second round it
+// measures the lookups.
 func compareList(ctx context.Context, c *cli, data, file string) (_ string, err error) {
 	lines, err := sampleList(file, rand.New(rand.NewPCG(c.Seed, 4)), c.Points)
 	if err != nil {

@@ -63,7 +63,7 @@ const noSpace = "no space left on device"
 var errNoRoom = errors.New("too small for anything")
 
 // fill runs a job on larger and larger disks until one has room for it. On each smaller disk the
-// job must end with the reason, and the generation published before must stay whole.
+// job must end with the reason, and the generation that was published before must stay undamaged.
 func (c *cli) fill(ctx context.Context, j diskJob, dir string) (f filled) {
 	f.name = j.name
 	defer func() { f.failed = errors.Join(f.failed, os.RemoveAll(dir)) }()
@@ -150,7 +150,7 @@ func (c *cli) onDisk(ctx context.Context, size int64, dir, dataset string, befor
 	return m.stage, true, errors.Join(err, g.Close())
 }
 
-// writeSmall writes the input of a small data set, to be published before.
+// writeSmall writes the input of a small data set, which is published before the job.
 func writeSmall(ctx context.Context, dataset, dir string) ([]string, error) {
 	switch dataset {
 	case "boundaries":

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// hostile is input that nobody publishes. It is built within its memory, or
-// refused with a reason.
+// hostile is input that no publisher would produce. ingest must build it within its memory, or
+// refuse it with a reason.
 type hostile struct {
 	name string
 	// write makes the input below dir and returns the arguments of ingest.
@@ -99,7 +99,7 @@ func hostiles() []hostile {
 	}
 }
 
-// cut returns the writer of the first half of a file of a package.
+// cut returns a function that writes the first half of a file of a package.
 func cut(command, name string) func(c *cli, dir string) ([]string, error) {
 	return func(c *cli, dir string) (_ []string, err error) {
 		files, err := c.files(name)
@@ -167,8 +167,8 @@ func writeFile(path string, fill func(io.Writer)) error {
 	return errors.Join(w.Flush(), f.Close()) // the first failed write stays
 }
 
-// endure runs ingest on input that nobody publishes, over a data set that is
-// published, which must stay when the input is refused.
+// endure runs ingest on hostile input for a data set that is already published. The published
+// generation must stay if the input is refused.
 func (c *cli) endure(ctx context.Context, h hostile, dir string) (e endured, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	input, data := filepath.Join(dir, "input"), filepath.Join(dir, "data")

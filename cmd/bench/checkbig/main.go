@@ -1,5 +1,5 @@
-// Command checkbig ingests large data sets, checks them, and compares them with a reader that is
-// not ours. `make check-big` runs it on packages that it fetches and on data that it makes.
+// Command checkbig ingests large data sets, checks them, and compares them with readers by other
+// authors. `make check-big` runs it on packages that it fetches and on data that it makes.
 //
 //	bin/bench/checkbig --packages bin/big/node_modules --ingest bin/ingest
 //
@@ -13,12 +13,12 @@
 // Time zones are compared with timezonefinder by a test of cmd/tileserver, which
 // make check-big runs too.
 //
-// A tenth of generated data is ingested first: the time of the whole divided by that of the tenth
-// is its growth. Then comes input that nobody publishes. It is built within its memory or refused,
-// and the published generation stays. Last come disks that are too small, which fill in one stage
-// after another. The results are three Markdown tables. The command fails if anything differs, or
-// if a scenario takes more memory than it was given. Times depend on the machine and are shown
-// beside their aims.
+// Of generated data a tenth is ingested first. The time of the whole divided by the time of the
+// tenth is the growth. Then comes hostile input. It is built within its memory or refused, and the
+// published generation stays. Last come disks that are too small, and fill up in one stage after
+// another. The results are three Markdown tables. The command fails if any answer differs, or if a
+// scenario takes more memory than it was given. Times depend on the machine, and are shown next to
+// their aims.
 package main
 
 import (
@@ -65,9 +65,8 @@ type scenario struct {
 	name   string
 	memory bytesize.Size // of --memory
 	aim    time.Duration // of the ingest, on two idle cores
-	// make writes the input below dir, a tenth of it if tenth is set, and
-	// returns what it is and the arguments of ingest. Errors that match
-	// errAbsent skip the scenario.
+	// make writes the input below dir, or a tenth of it if tenth is set. It returns a description
+	// of the input and the arguments of ingest. Errors that match errAbsent skip the scenario.
 	make func(ctx context.Context, c *cli, dir string, tenth bool) (what string, args []string, err error)
 	// generated scenarios have a tenth.
 	generated bool
@@ -79,7 +78,7 @@ type scenario struct {
 	both bool
 }
 
-// errAbsent is matched by errors about packages that are not there.
+// errAbsent is matched by errors about missing packages.
 var errAbsent = errors.New("skipped")
 
 // outcome is a row of the table.
@@ -187,7 +186,7 @@ func names(all []*scenario) string {
 	return strings.Join(list, ", ")
 }
 
-// play runs a scenario below dir and removes the files it left there.
+// play runs a scenario below dir and then removes its files.
 func (c *cli) play(ctx context.Context, s *scenario, dir string) (o outcome) {
 	o.scenario = s
 	defer func() { o.err = errors.Join(o.err, os.RemoveAll(dir)) }()

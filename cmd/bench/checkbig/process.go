@@ -103,8 +103,8 @@ func (c *cli) verify(ctx context.Context, data, dataset string) error {
 	return nil
 }
 
-// generate runs a generator, which stands beside this program, with its standard output in
-// a file.
+// generate runs a generator, which is in the directory of this program, and writes its standard
+// output to a file.
 func generate(ctx context.Context, file, program string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -87,9 +87,8 @@ func features(r io.Reader, fn func(*geojson.Feature)) error {
 	return nil
 }
 
-// atBorder is how near to a border, in degrees, a point is not compared: the
-// grid of tiles is about a metre wide there, and the source's own digits are
-// coarser than that.
+// atBorder is the distance from a border, in degrees, within which points are not compared. A step
+// of the tiles' grid is about a metre there, and the digits of the source are even coarser.
 const atBorder = 3e-5
 
 // regionsAt returns the regions at a point by looking at every ring. border is set if a border is
@@ -145,8 +144,8 @@ func holds(r orb.Ring, p orb.Point) (in, near bool) {
 	return in, false
 }
 
-// compareRegions asks the published layer and the source's polygons the same
-// points: one half anywhere, the other within the boxes of rings.
+// compareRegions compares the published layer with the source's polygons at the same points. One
+// half of the points is anywhere, and the other within the boxes of rings.
 func compareRegions(ctx context.Context, c *cli, data, typ, file, property string) (_ string, err error) {
 	ids, rings, err := readSource(file, property)
 	if err != nil {

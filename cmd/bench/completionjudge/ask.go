@@ -75,18 +75,20 @@ func (h *hit) is(t *target) bool {
 	}
 }
 
-// rank is where a target stands when its first n letters are typed: 1 to 5, or 0.
+// rank returns the place of a target in the results when its first n letters are typed: 1 to 5, or
+// 0.
 func (e *endpoint) rank(ctx context.Context, t *target, n int) (int, error) {
 	hits, err := e.ask(ctx, string(t.typed[:n]))
 	return 1 + slices.IndexFunc(hits, func(h hit) bool { return h.is(t) }), err
 }
 
-// typed is how a target was found as its name was typed: the letters until it stood first,
-// and until it was one of five; 0 if it never did.
+// typed says how a target was found as its name was typed: the number of letters until it was
+// first, and until it was among five. A number is 0 if that never happened.
 type typed struct{ first, five int }
 
-// typing types a name until the target is first, or to its end. It does not ask for letters that
-// end in a blank, since they ask the same as without it, nor before the first letter or digit.
+// typing types a name until the target is first, or to its end. It does not send letters that end
+// in a blank, since the blank does not change the query. It also sends nothing before the first
+// letter or digit.
 func typing(t *target, rank func(n int) (int, error)) (got typed, err error) {
 	for n := 1; n <= len(t.typed) && got.first == 0; n++ {
 		if t.typed[n-1] == ' ' || !slices.ContainsFunc(t.typed[:n], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {

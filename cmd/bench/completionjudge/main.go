@@ -3,13 +3,13 @@
 //
 //	bin/bench/completionjudge --demo data --full ../shared/data
 //
-// It types the names of the largest cities, of all countries, of states and of large
-// airports letter by letter: in lower case without marks, as people type; and of some also
-// in their own script. It counts after how many letters each stands first and among the
-// first five. The server does not know where the person is or what language the person reads.
+// It types the names of the largest cities, of all countries, of states and of large airports
+// letter by letter: in lower case without marks, as people type. Some are also typed in their own
+// script. It counts the letters until each is first, and until it is among the first five. The
+// server does not know where the person is or what language the person reads.
 //
-// The reference was written down before anything was measured. Of the names that begin with the
-// typed letters, a person expects the best known:
+// The reference was written before any measurement. Of the names that begin with the typed letters,
+// a person expects the best known:
 //
 //   - A city counts as many people as live in it, by GeoNames. Sections of cities and places
 //     of the past are no cities.
@@ -26,10 +26,10 @@
 // The reference's own numbers are in the tables, because five places are too few for all
 // that begins with "san". Names in their own script have no reference.
 //
-// Codes are asked for too: the two and three letters of each country and the letters of the
-// 51 states of the United States are to be first or second, those of large airports first.
-// The files testdata/demo.failing and testdata/full.failing record the tables, the codes
-// that fail, and the targets that need most letters more than by the reference.
+// Codes are typed too. The results of the two and three letters of each country, and of the letters
+// of the 51 states of the United States, must be first or second. Those of large airports must be
+// first. The files testdata/demo.failing and testdata/full.failing record the tables, the codes
+// that fail, and the targets that need the most letters in excess of the reference.
 package main
 
 import (
@@ -117,7 +117,8 @@ func judge(ctx context.Context, site string, r *reference, w *judged.World, exam
 	return five.String() + "\n" + first.String() + "\n" + codes + "\n" + worst.String(), err
 }
 
-// reached counts the targets by the letters they need; at 0 are those that never get there.
+// reached counts the targets by the number of letters that they need. Index 0 counts the targets
+// that never get there.
 func reached(got []typed, letters func(typed) int) (counts [most + 2]int) {
 	for _, t := range got {
 		counts[min(letters(t), most+1)]++
@@ -146,8 +147,8 @@ func write(five, first *strings.Builder, l list, by string, got []typed) {
 	row(first, alone, func(t typed) int { return t.first })
 }
 
-// tellWorst lists the targets that need the most letters beyond the reference to be among five, and
-// the five that stand there after as many letters.
+// tellWorst lists the targets that need the most letters in excess of the reference to be among
+// five. It also lists the five results after as many letters.
 func tellWorst(ctx context.Context, b *strings.Builder, e *endpoint, l list, got, expected []typed, examples int) error {
 	type late struct{ i, more int }
 	var list []late
@@ -187,7 +188,7 @@ func tellWorst(ctx context.Context, b *strings.Builder, e *endpoint, l list, got
 	return nil
 }
 
-// judgeCodes asks for codes and lists those that do not stand where they should.
+// judgeCodes queries codes, and lists those that are not in the expected place.
 func judgeCodes(ctx context.Context, e *endpoint, r *reference, w *judged.World) (string, error) {
 	type code struct {
 		list, text string

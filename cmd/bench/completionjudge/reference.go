@@ -30,7 +30,7 @@ type target struct {
 	namesake   bool // a heavier target has the same name, so this one cannot be first
 }
 
-// airportWeight is the population that a large airport counts for.
+// airportWeight is the population with which a large airport counts.
 const airportWeight = 100_000
 
 // list is a list of judged targets.
@@ -46,7 +46,7 @@ type reference struct {
 	five  map[string][]*target // the first five by letters
 }
 
-// nobodyLives are the codes of populated places that are parts of a city, or of the past.
+// nobodyLives are the codes of populated places that are parts of a city, or do not exist any more.
 var nobodyLives = map[string]bool{"PPLX": true, "PPLH": true, "PPLQ": true, "PPLW": true, "PPLCH": true}
 
 // expect makes the reference from the publishers' files.
@@ -110,7 +110,7 @@ func before(a, b *target) bool {
 	return cmp.Or(cmp.Compare(b.weight, a.weight), cmp.Compare(rank(a), rank(b)), strings.Compare(a.id, b.id)) < 0
 }
 
-// rank is where a target stands by the reference when its first n letters are typed: 1 to 5,
+// rank returns the place of a target by the reference when its first n letters are typed: 1 to 5,
 // or 0.
 func (r *reference) rank(t *target, n int) int {
 	letters := t.typed[:n]
@@ -135,8 +135,8 @@ func (r *reference) rank(t *target, n int) int {
 	return 1 + slices.Index(five, t)
 }
 
-// ownScript makes lists of cities and countries in the script of the country's first
-// language, from a file of alternate names as GeoNames has it. No file is no list.
+// ownScript makes lists of cities and countries in the script of the country's first language, from
+// a file of alternate names in the form of GeoNames. Without the file there is no list.
 func (r *reference) ownScript(w *judged.World, sample string) error {
 	rows, err := judged.Rows(filepath.Join(sample, "build", "alternateNames.txt"))
 	if err != nil {

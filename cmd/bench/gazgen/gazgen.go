@@ -1,15 +1,16 @@
 // Package gazgen makes places of the shape of the GeoNames gazetteer, as many as
 // a benchmark wants: the same number and seed give the same places everywhere.
 //
-// These are like the real set of 13 million: the shares of classes, codes and countries; a place in
-// three crowded around cities, whose sizes follow a power law, and the rest spread over their
-// countries; codes that some countries have none of; one populated place in nine with a population,
-// these too by a power law; names of one to four words, other names for some, codes of divisions,
-// time zones and dates. Ids come in ascending runs, as the countries of the real file do. All names
-// are made up, and no position means anything.
+// The places resemble the real set of 13 million. Classes, codes and countries have the same
+// shares, and some countries have no place of some codes. One place in three is near a city, and
+// the sizes of cities follow a power law. The other places are spread over their countries. One
+// populated place in nine has a population, and these also follow a power law. Names have one to
+// four words, and some places have other names. There are codes of divisions, time zones and dates.
+// Ids come in ascending runs, like the countries in the real file. All names are invented, and
+// positions have no meaning.
 //
-// Source adds the other tables: alternate names in six scripts, as many to a
-// place as the real table has, parents, and the codes of divisions.
+// Source adds the other tables: alternate names in six scripts, with as many for each place as in
+// the real table, parents, and the codes of divisions.
 package gazgen
 
 import (
@@ -36,7 +37,7 @@ func Seq(n int, seed uint64) iter.Seq2[places.Place, error] {
 }
 
 // Points returns k positions, longitude and latitude in degrees, spread like the places of the same
-// seed, as the questions of a map's users are.
+// seed, as the queries of a map's users are.
 func Points(k int, seed uint64) [][2]float64 {
 	g := newGenerator(k, seed)
 	g.rng = rand.New(rand.NewPCG(seed, 2))
@@ -142,7 +143,7 @@ func (g *generator) position(c *land) (lon, lat float64) {
 	return math.Round(lon*1e5) / 1e5, math.Round(max(-90, min(90, lat))*1e5) / 1e5
 }
 
-// id returns the id of the place that comes as number i.
+// id returns the id of place number i.
 func (g *generator) id(i int) uint32 {
 	return uint32(i/runLength*g.stride%g.runs*runLength+i%runLength) + 1
 }

@@ -79,7 +79,7 @@ func TestSeq(t *testing.T) {
 	}
 }
 
-// The other tables are valid, of the places there are, and the same each time.
+// The other tables are valid, refer to existing places, and are the same each time.
 func TestSource(t *testing.T) {
 	const n = 20_000
 	src, again := Source(n, 1), Source(n, 1)

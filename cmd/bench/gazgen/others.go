@@ -8,8 +8,7 @@ import (
 	"quadrille/places"
 )
 
-// Source returns n places with all that the other tables of GeoNames say of
-// them.
+// Source returns n places with their data in the other tables of GeoNames.
 func Source(n int, seed uint64) places.Source {
 	return places.Source{
 		Places: Seq(n, seed), Names: Names(n, seed), Parents: Parents(n, seed), Admin5: Admin5(n, seed),
@@ -26,8 +25,8 @@ var languages = []struct {
 	{"ru", 1}, {"uk", 1}, {"bg", 1}, {"zh", 2}, {"zh-Hant", 2}, {"ar", 3}, {"fa", 3}, {"ja", 4}, {"hi", 5}, {"ne", 5},
 }
 
-// The percentages of places with one, a few and many rows in the table of alternate names: 1.3 rows
-// a place.
+// These are the percentages of places with one, a few and many rows in the table of alternate
+// names. There are 1.3 rows for each place.
 const (
 	oneName  = 40
 	someName = 24

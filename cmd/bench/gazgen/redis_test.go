@@ -120,7 +120,7 @@ func report(b *testing.B, ours, theirs []time.Duration) {
 	}
 }
 
-// warm asks once at every point, so that no run pays for filling the cache.
+// warm sends one query at every point, so that no run pays for filling the cache.
 func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 	b.Helper()
 	for _, p := range points {
@@ -130,8 +130,8 @@ func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 	}
 }
 
-// BenchmarkNearbyAgainstRedis asks both for the k nearest within 25 km, at the
-// same points, by turns: here in process, there by its protocol on loopback.
+// BenchmarkNearbyAgainstRedis alternates between a Finder in this process and Redis over loopback.
+// It asks each for the k nearest places within 25 km of the same points.
 func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	n := size(b, 1_000_000)
 	server := startRedis(b)
@@ -167,7 +167,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	}
 }
 
-// BenchmarkNearbyBySize shows what ten times the places cost.
+// BenchmarkNearbyBySize shows the cost of ten times as many places.
 func BenchmarkNearbyBySize(b *testing.B) {
 	points := gazgen.Points(1000, 1)
 	for n := 100_000; n <= size(b, 1_000_000); n *= 10 {

@@ -80,10 +80,9 @@ func (s *server) nearby(lon, lat float64, k int) ([]byte, error) {
 	return body, err
 }
 
-// BenchmarkNearbyOverHTTPAgainstRedis asks a tile server over HTTP, which
-// answers with the whole records, and Redis by its own protocol, which answers
-// with numbers and distances: both processes of their own, by turns, at the
-// same points.
+// BenchmarkNearbyOverHTTPAgainstRedis alternates between a tile server over HTTP and Redis with its
+// own protocol, at the same points. Both are separate processes. The tile server answers with whole
+// records, and Redis with numbers and distances.
 func BenchmarkNearbyOverHTTPAgainstRedis(b *testing.B) {
 	n := size(b, 1_000_000)
 	theirs := startRedis(b)

@@ -84,7 +84,7 @@ func size(tb testing.TB, otherwise int) int {
 	return n
 }
 
-// rare are queries whose filter few places pass, or none near by.
+// rare are queries with a filter that few places pass, or none nearby.
 var rare = []struct {
 	name     string
 	lat, lon float64
@@ -103,8 +103,8 @@ var rare = []struct {
 	{"no such country", 48, 11, places.Filter{Countries: []string{"QQ"}}},
 }
 
-// However few places pass a filter, a search looks at few more than it finds: the index knows which
-// blocks of 128 to look in.
+// Even if very few places pass a filter, a search examines only a few more than it finds, because
+// the index knows in which blocks of 128 they are.
 func TestRareFiltersAreBounded(t *testing.T) {
 	n := 100_000
 	switch {
@@ -132,9 +132,9 @@ func TestRareFiltersAreBounded(t *testing.T) {
 	}
 }
 
-// The most important places of a code in all the world are found by reading the
-// blocks that have places of it with people, and where these are too few, the
-// blocks that have any.
+// A search for the most important places of a code in the whole world reads the blocks that have
+// such places with a population. If these are too few, it reads all blocks that have places of the
+// code.
 func TestCodesOfTheWorldAreBounded(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	n := 60_000

@@ -44,8 +44,8 @@ func makeClasses() []class {
 	return list
 }
 
-// landTable has the countries with the most places: code, share in thousandths,
-// and the rectangle they roughly lie in. Fiji's crosses ±180°.
+// landTable has the countries with the most places: code, share in thousandths, and roughly the
+// rectangle of the country. Fiji's crosses ±180°.
 var landTable = []land{
 	{"US", 172, -124, 26, -68, 48, "America/Chicago", 0, nil},
 	{"CN", 68, 80, 22, 125, 48, "Asia/Shanghai", 0, nil},

@@ -16,8 +16,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// archivesCmd measures the tiles of a base map, kept and not, against a bare handler and, if
-// it is named, go-pmtiles, with the same tiles at the same time.
+// archivesCmd measures the tiles of a base map, cached and uncached. It compares them with a bare
+// handler and, if that is named, with go-pmtiles, with the same tiles at the same time.
 type archivesCmd struct {
 	Archive     string        `required:"" type:"existingfile" placeholder:"FILE" help:"A PMTiles archive of gzipped vector tiles."`
 	PMTiles     string        `name:"pmtiles" placeholder:"FILE" help:"The program pmtiles of protomaps/go-pmtiles; without it its column is left out."`
@@ -46,7 +46,7 @@ func (a *archivesCmd) Run(ctx context.Context) (err error) {
 	if b.ours, err = startServer(ctx, nil, program, flags()...); err != nil {
 		return err
 	}
-	// The cache has room for directories, and for next to none of the tiles.
+	// The cache has room for directories, and for almost none of the tiles.
 	reading, err := startServer(ctx, nil, program, flags("--cache", "16MiB")...)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *archivesCmd) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// tiles are tiles of the archive all over it, and their answers.
+// tiles returns tiles from all over the archive, and the answers for them.
 func (a *archivesCmd) tiles(ctx context.Context, url string) ([]answer, error) {
 	doc := answer{Path: "/basemap/measured.json"}
 	if err := doc.fetch(ctx, url); err != nil {
@@ -133,8 +133,8 @@ func (a *archivesCmd) tiles(ctx context.Context, url string) ([]answer, error) {
 	return all[0].Answers, nil
 }
 
-// startPMTiles starts go-pmtiles over the directory of the archive, and asks it for the same
-// tiles.
+// startPMTiles starts go-pmtiles over the directory of the archive, and requests the same tiles
+// from it.
 func (a *archivesCmd) startPMTiles(ctx context.Context, tiles []answer) (*running, []answer, error) {
 	address, err := freeAddress()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// bareCmd is the comparator: echo with nothing but routes that write the
-// bytes they were given.
+// bareCmd is the comparator: package echo, with only routes that write the given bytes.
 type bareCmd struct{}
 
 func (*bareCmd) Run(ctx context.Context) error {
@@ -36,9 +35,9 @@ func (*bareCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// bare answers the paths of answers with their bytes, by the routes the tile
-// server has. Content-Length is set, since without it larger bodies would be
-// sent in chunks, which costs more.
+// bare answers the paths of answers with the bytes of the answers. It has the same routes as the
+// tile server. Content-Length is set, since without it larger bodies would be sent in chunks, which
+// costs more.
 func bare(answers []answer) http.Handler {
 	type blob struct {
 		contentType, encoding, length string

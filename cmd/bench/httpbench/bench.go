@@ -13,8 +13,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// bench is the tile server, the bare server and the scenarios they are compared
-// in.
+// bench has the tile server, the bare server, and the scenarios in which they are compared.
 type bench struct {
 	tmp        string // removed in the end
 	self       string
@@ -22,8 +21,8 @@ type bench struct {
 	scenarios  []scenario
 }
 
-// newBench starts both servers. data is where published data sets are, "" for a
-// made-up world; program is the tile server, "" for one built from this module.
+// newBench starts both servers. data is the directory of the published data sets, or "" for an
+// invented world. program is the tile server, or "" for one that is built from this module.
 func newBench(ctx context.Context, data, program string) (_ *bench, err error) {
 	b, err := emptyBench()
 	if err != nil {
@@ -70,13 +69,13 @@ func emptyBench() (b *bench, err error) {
 	return b, err
 }
 
-// serverFlags are the flags of the measured tile server. The load generator names callers'
-// addresses as a proxy does.
+// serverFlags are the flags of the measured tile server. The load generator sends the addresses of
+// callers in a header, as a proxy does.
 func serverFlags(data string, more ...string) []string {
 	return append([]string{"--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1"}, more...)
 }
 
-// worldIn returns the directory of the data sets, which for "" are made in tmp.
+// worldIn returns the directory of the data sets. If data is "", it makes data sets in tmp.
 func worldIn(ctx context.Context, data, tmp string) (string, error) {
 	if data != "" {
 		return data, nil
@@ -105,8 +104,8 @@ func (b *bench) against(s scenario) ([]*running, [][]answer) {
 	return []*running{b.ours, b.bare}, [][]answer{s.Answers, s.Answers}
 }
 
-// load runs a load generator, a hidden command of this program, on a core of its own. It sends to
-// the servers by turns and prints its results as JSON.
+// load runs a load generator, a hidden command of this program, on a core of its own. It alternates
+// between the servers, and prints its results as JSON.
 func (b *bench) load(ctx context.Context, command string, servers []*running, answers [][]answer, args []string, result any) error {
 	requests, err := json.Marshal(answers)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// besideCmd offers mixed requests to the tile server at fixed times, alone and beside
-// clients and readers of its log that would keep others out, by turns. Latencies count from
-// the time a request was to be sent, which is fixed beforehand.
+// besideCmd sends mixed requests to the tile server at fixed times. It alternates between a server
+// alone, and a server with troublesome clients or readers of its log, which could block others. The
+// latency of a request counts from the time at which it had to be sent, which is fixed in advance.
 type besideCmd struct {
 	Data        string        `type:"path" placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
 	Bin         string        `type:"path" placeholder:"DIR" help:"Where the program tileserver is; built from this module if not given."`
@@ -29,17 +29,17 @@ type besideCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// besideBudget is the factor by which the 99th percentile may rise beside a trouble.
+// besideBudget is the factor by which the 99th percentile may rise during a trouble.
 const besideBudget = 2
 
-// condition is a server and the kinds of trouble it has, as troubleCmd takes them; "" is
-// none but how the server was started.
+// condition is a server and the kinds of its trouble, in the form for troubleCmd. "" means no
+// trouble beyond the way in which the server was started.
 type condition struct {
 	on    *running
 	kinds string
 }
 
-// trouble is a load that requests are measured beside, and the one it is compared with.
+// trouble is a load during which requests are measured, and the load with which it is compared.
 type trouble struct {
 	name         string
 	beside, than condition
@@ -54,12 +54,12 @@ type besideResult struct {
 	AloneP99 float64 `json:"alone_p99_us"`
 	Ratio    float64 `json:"p99_ratio"`
 	Budget   float64 `json:"budget"`
-	// Share of a core that the server took, 0 where the system does not report it.
+	// CPU is the share of a core that the server took. It is 0 if the system does not report it.
 	CPU      float64 `json:"cpu_share,omitempty"`
 	AloneCPU float64 `json:"alone_cpu_share,omitempty"`
 }
 
-// besideRuns are the results of the runs of one sort, run by run.
+// besideRuns are the results of the runs of one kind, run by run.
 type besideRuns struct{ p50, p99, cpu []float64 }
 
 func (r *besideRuns) add(sum latencies, cpu float64) {
@@ -77,7 +77,8 @@ type besideBench struct {
 	files   []*os.File
 }
 
-// warmUp is how long requests are sent before the counted ones: new connections are slow.
+// warmUp is the time for which requests are sent before the measured ones, because new connections
+// are slow.
 const warmUp = 300 * time.Millisecond
 
 // moving is the live collection.
@@ -135,7 +136,7 @@ func (c *besideCmd) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// start starts the servers, and returns the troubles that requests are measured beside.
+// start starts the servers, and returns the troubles during which requests are measured.
 func (b *besideBench) start() ([]trouble, error) {
 	plain, address, err := b.points.server()
 	if err != nil {
@@ -196,7 +197,8 @@ func (b *besideBench) start() ([]trouble, error) {
 	}, nil
 }
 
-// move moves every point across the borders within some 20 km, after the event before.
+// move stores the id of the last event in b.before, and then moves every point across the borders
+// within some 20 km.
 func (b *besideBench) move(address string) error {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -262,8 +264,7 @@ func (b *besideBench) mix(url string) error {
 	return nil
 }
 
-// measure makes the rounds, and one before them that does not count. Each meets every
-// condition once.
+// measure makes the rounds, after one that does not count. Each round has every condition once.
 func (b *besideBench) measure(troubles []trouble) (results []besideResult, err error) {
 	troubles = slices.DeleteFunc(troubles, func(t trouble) bool { return !strings.Contains(t.name, b.Only) })
 	runs := map[condition]*besideRuns{}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The generator drives two servers by turns, and notices answers that are not
-// the ones expected.
+// The generator alternates between two servers, and notices answers that differ from the expected
+// ones.
 func TestLoadBare(t *testing.T) {
 	answers := []answer{
 		{Path: "/tiles/a/1/0/0.mvt", Type: "application/x", Body: bytes.Repeat([]byte("x"), 100_000)},
@@ -87,7 +87,7 @@ func TestPaced(t *testing.T) {
 	if len(took) != 50 {
 		t.Fatalf("%d requests, want 50", len(took))
 	}
-	// The second stalls, and those behind it on the one connection are late too.
+	// The second request stalls, and the later ones on the same connection are late too.
 	for i, least := range []time.Duration{0, stall, stall - 10*time.Millisecond, stall - 20*time.Millisecond} {
 		if took[i] < least {
 			t.Errorf("request %d took %v, want %v at least", i, took[i], least)
@@ -95,7 +95,8 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// The tile server answers 304 to the tag, and is its own comparator.
+// The tile server answers a request with the tag with 304. It is compared with its own full
+// answers.
 func TestNotModified(t *testing.T) {
 	tile := answer{Path: "/tiles/a/1/0/0.mvt", Status: 200, ETag: `"x"`, Body: []byte("tile")}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +157,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// Each measure of memory has its own budget beside it.
+// Each measure of memory is shown with its own budget.
 func TestMemoryTable(t *testing.T) {
 	got := memoryTable([]footprint{{When: "ready", RSS: 60 << 20, Anon: 20 << 20}})
 	want := "| memory with --cache 1MiB | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | its " +

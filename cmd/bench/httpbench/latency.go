@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// latencyCmd offers half of the greatest rate of the tile server to it and to
-// the bare handler, and compares their latencies. Latencies count from the time a request was to be
-// sent, which is fixed beforehand.
+// latencyCmd sends requests at half of the tile server's greatest rate to the tile server and to
+// the bare handler, and compares their latencies. The latency of a request counts from the time at
+// which it had to be sent, which is fixed in advance.
 type latencyCmd struct {
 	Data        string        `placeholder:"DIR" help:"Published data sets to serve; a small made-up world if not given."`
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`
@@ -97,7 +97,7 @@ func (l *latencyCmd) chosen(name string) bool {
 	return false
 }
 
-// compare finds the greatest rate of ours and offers half of it to both.
+// compare finds the greatest rate of the tile server, and sends half of it to both servers.
 func (l *latencyCmd) compare(ctx context.Context, bench *bench, s scenario) (latencyResult, error) {
 	var most []measured
 	args := []string{"--rounds", "11", "--duration", "200ms", "--connections", "8"}
@@ -130,8 +130,8 @@ func (l *latencyCmd) compare(ctx context.Context, bench *bench, s scenario) (lat
 	return res, nil
 }
 
-// pacedCmd sends requests to servers by turns at fixed times. Standard input has
-// a list of requests for each server.
+// pacedCmd sends requests at fixed times, alternating between servers. Standard input has a list of
+// requests for each server.
 type pacedCmd struct {
 	URL         []string      `required:"" help:"The servers."`
 	PID         []int         `help:"Their processes; no matter."`
@@ -153,7 +153,7 @@ func (p *pacedCmd) Run() error {
 	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
-// measure makes the rounds, and one before them that does not count.
+// measure makes the rounds, after one that does not count.
 func (p *pacedCmd) measure(answers [][]answer) ([]paced, error) {
 	if len(p.URL) == 0 || len(answers) != len(p.URL) || !(p.Rate > 0) {
 		return nil, errors.New("each server needs its address and requests, and the rate must be positive")

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// loadCmd sends requests to several servers by turns, over connections that
-// stay open, each the next request as soon as the last is answered. It knows
-// just enough of HTTP to cost little: the server has to be the bottleneck.
-// Standard input has a list of requests for each server.
+// loadCmd sends requests to several servers alternately, over connections that stay open. A
+// connection sends its next request as soon as the last one is answered. The command implements
+// only a small part of HTTP, so that it is fast and the server is the bottleneck. Standard input
+// has a list of requests for each server.
 type loadCmd struct {
 	URL         []string      `required:"" help:"The servers."`
 	PID         []int         `required:"" help:"Their processes."`
@@ -45,7 +45,7 @@ func (l *loadCmd) Run() error {
 	return json.NewEncoder(os.Stdout).Encode(got)
 }
 
-// measure makes the rounds, and one before them that does not count.
+// measure makes the rounds, after one that does not count.
 func (l *loadCmd) measure(answers [][]answer) ([]measured, error) {
 	if len(l.URL) == 0 || len(l.PID) != len(l.URL) || len(answers) != len(l.URL) {
 		return nil, errors.New("each server needs its address, process and requests")
@@ -116,8 +116,8 @@ func (c *client) close() {
 	}
 }
 
-// run keeps all connections busy for a while, and returns the number of answers and the time they
-// took.
+// run keeps all connections busy for the time d, and returns the number of answers and the time
+// that they took.
 func (c *client) run(d time.Duration) (int, time.Duration, error) {
 	counts := make([]int, len(c.conns))
 	errs := make([]error, len(c.conns))
@@ -152,8 +152,7 @@ func (c *client) drive(i int, end time.Time) (done int, err error) {
 	return done, nil
 }
 
-// expect reads an answer and compares its status and size with those there
-// should be.
+// expect reads an answer and compares its status and size with the expected ones.
 func expect(r *bufio.Reader, want *answer) error {
 	h, err := readAnswer(r)
 	switch {

@@ -1,15 +1,14 @@
 // Command httpbench measures the tile server over HTTP against a bare echo
 // handler that writes the same bytes.
 //
-// The server under test, the bare server and the load generator are processes
-// of their own. Both servers are pinned to one core and the generator to
-// another, with one processor each (GOMAXPROCS=1), where the machine has taskset
-// and two cores. Runs against them alternate, so that whatever else the machine
-// does meets all, and their medians are compared. The result is a Markdown
-// table, or JSON. The commands:
+// The server under test, the bare server and the load generator are processes of their own. Both
+// servers are pinned to one core and the generator to another, with one processor each
+// (GOMAXPROCS=1), where the machine has taskset and two cores. Runs against the servers alternate,
+// so that other work of the machine affects all of them alike. The medians of the runs are
+// compared. The result is a Markdown table, or JSON. The commands:
 //
 //   - run: closed loop. Every connection sends its next request when the last is
-//     answered; what counts is requests per second. A 304 is compared with the
+//     answered; the result is the number of requests per second. A 304 is compared with the
 //     server's own 200 of the same tile, everything else with the bare handler.
 //   - latency: open loop. Half of the server's greatest rate is offered to it and to
 //     the bare handler, each request at a time fixed beforehand whether or not those
@@ -90,8 +89,8 @@ type result struct {
 	Against string  `json:"against"`
 	Theirs  float64 `json:"their_requests_per_second"`
 	Ratio   float64 `json:"ratio"`
-	// Processor time of the server per request, in microseconds; 0 where the system does not report
-	// it. It varies less than rates on a busy machine.
+	// OursCPU is the processor time of the server per request, in microseconds. It is 0 if the
+	// system does not report it. It varies less than rates on a busy machine.
 	OursCPU   float64 `json:"cpu_us,omitempty"`
 	TheirsCPU float64 `json:"their_cpu_us,omitempty"`
 	Budget    float64 `json:"budget"`
@@ -129,7 +128,7 @@ func (r *runCmd) check() error {
 	return nil
 }
 
-// compareAll goes through scenarios, and reports on standard error how each went.
+// compareAll measures the scenarios one by one, and reports the result of each on standard error.
 func (r *runCmd) compareAll(ctx context.Context, bench *bench, todo []scenario) ([]result, error) {
 	var results []result
 	for _, s := range todo {
@@ -170,7 +169,7 @@ func (r *runCmd) table(w io.Writer, results []result) error {
 	return err
 }
 
-// compare has the load generator send by turns to the server and to its comparator.
+// compare makes the load generator alternate between the server and its comparator.
 func (r *runCmd) compare(ctx context.Context, bench *bench, s scenario) (result, error) {
 	servers, answers := bench.against(s)
 	args := []string{"--rounds", fmt.Sprint(r.Rounds), "--duration", r.Duration.String(), "--connections", fmt.Sprint(r.Connections)}

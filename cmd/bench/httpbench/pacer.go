@@ -23,7 +23,7 @@ type pacer struct {
 	next   int // request
 }
 
-// pacedConn is a connection that is read as far as there is something.
+// pacedConn is a connection from which only the bytes that have come are read.
 type pacedConn struct {
 	raw  syscall.RawConn
 	read func(fd uintptr) bool // into buf
@@ -122,7 +122,7 @@ func (p *pacer) send(due time.Duration) error {
 	p.next++
 	c.want, c.due, c.have, c.left = &p.client.answers[i], due, 0, -1
 	p.busy = append(p.busy, c)
-	// It is short: it fits into the buffer of the socket, which is empty.
+	// The request is short, so it fits into the buffer of the socket, which is empty.
 	request := p.client.requests[i]
 	var n int
 	var err error
@@ -140,7 +140,7 @@ func (p *pacer) send(due time.Duration) error {
 
 var endOfHead = []byte("\r\n\r\n")
 
-// receive reads the bytes that have come and reports whether the answer is complete and the one
+// receive reads the bytes that have come and reports whether the answer is complete and as
 // expected.
 func (c *pacedConn) receive() (bool, error) {
 	if err := c.raw.Read(c.read); err != nil {

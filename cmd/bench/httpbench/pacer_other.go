@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pacer needs to look at sockets without waiting.
+// pacer is not available on this system, because it has to read sockets without waiting.
 type pacer struct{}
 
 func newPacer(string, []answer, int) (*pacer, error) {

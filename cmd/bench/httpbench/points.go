@@ -16,8 +16,8 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// pointsCmd measures collections of points, beside Tile38 and Redis where these are at
-// hand, with the same points at the same time.
+// pointsCmd measures collections of points, and compares them with Tile38 and Redis, if these are
+// installed, with the same points at the same time.
 type pointsCmd struct {
 	Bin        string        `default:"bin" type:"path" placeholder:"DIR" help:"Where the programs ingest and tileserver are."`
 	Tile38     string        `name:"tile38" placeholder:"FILE" help:"The program tile38-server; without it its rows are left out."`
@@ -71,7 +71,7 @@ func (p *pointsCmd) Run(ctx context.Context) (err error) {
 		point.Properties = slices.Clone(point.Properties)
 		b.at = append(b.at, point)
 	}
-	// Steps that take both cores come first: later this process keeps to one.
+	// Steps that use both cores come first, because later this process uses only one.
 	if err := b.load(); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (b *pointsBench) server(more ...string) (*running, string, error) {
 	return s, strings.TrimPrefix(s.url, "http://"), nil
 }
 
-// get is the request for a path that is made from the position of a number.
+// get returns the target that requests a path, which is made from the position with a number.
 func (b *pointsBench) get(name, address string, path func(at *manypoints.Point) string) target {
 	paths := make([]string, len(b.at))
 	for i := range b.at {
@@ -269,8 +269,8 @@ func (b *pointsBench) turns(targets []target, connections int) ([]latencies, err
 	return got, nil
 }
 
-// agree fails unless Tile38 finds the same points. Its sphere is another one, so that
-// the last one may differ.
+// agree fails unless Tile38 finds the same points. It uses another sphere, so the last point may
+// differ.
 func (b *pointsBench) agree(address string, peer *peer) error {
 	different := 0
 	for i := range 200 {

@@ -35,7 +35,7 @@ func (b *pointsBench) large() error {
 	if err != nil {
 		return err
 	}
-	// With the other live collection, which is smaller, in both.
+	// Both have the other live collection too, which is smaller.
 	if s, address, err = b.server("--cache", leastCache); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (b *pointsBench) france(address string) error {
 	return nil
 }
 
-// stream reads an answer of lines over a connection of its own.
+// stream reads an NDJSON response over a connection of its own.
 func stream(address, path string) (first time.Duration, lines int, took time.Duration, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {

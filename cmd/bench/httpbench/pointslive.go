@@ -11,8 +11,8 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// Aims of the writes of a live collection, which also are the rates at which readers
-// are disturbed.
+// These are the aims for writes to a live collection. They are also the rates of writes while
+// readers are measured.
 const (
 	singleAim  = 8000
 	batchAim   = 60_000
@@ -150,8 +150,8 @@ func (b *pointsBench) live() error {
 	return nil
 }
 
-// moves are writes that move points by some hundred metres, in any order. Each point has
-// several, for a write to where it is already may cost nothing.
+// moves returns writes that move points by some hundred metres, in any order. Each point has
+// several moves, because a write to the present position may cost nothing.
 func (b *pointsBench) moves() (list []manypoints.Point) {
 	for i := range 8 {
 		for _, p := range b.at {

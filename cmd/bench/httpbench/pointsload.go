@@ -34,7 +34,7 @@ type caller struct {
 	out  []byte
 }
 
-// callers returns n callers, each of which begins elsewhere.
+// callers returns n callers. Each begins at another request.
 func (t target) callers(n int) []*caller {
 	list := make([]*caller, n)
 	for i := range list {
@@ -71,8 +71,9 @@ func (c *caller) close() {
 	}
 }
 
-// drive makes all callers send for a while: at intervals of every if that is set, or else the next
-// request as soon as the last is answered. It returns the latency of each request.
+// drive makes all callers send requests for the time d. If every is set, they send at that
+// interval. Otherwise each sends its next request as soon as the last one is answered. It returns
+// the latency of each request.
 func drive(callers []*caller, d, every time.Duration) (all []time.Duration, err error) {
 	took := make([][]time.Duration, len(callers))
 	errs := make([]error, len(callers))
@@ -105,7 +106,7 @@ func closeAll(callers []*caller) {
 	}
 }
 
-// found reads an answer that has to be of status 200 or 201.
+// found reads an answer whose status must be 200 or 201.
 func found(r *bufio.Reader) error {
 	h, err := readAnswer(r)
 	if err == nil && h.status != http.StatusOK && h.status != http.StatusCreated {
@@ -114,7 +115,7 @@ func found(r *bufio.Reader) error {
 	return err
 }
 
-// written reads the answer to a batch in which n lines have to succeed.
+// written returns a function that reads the answer to a batch, in which n lines must succeed.
 func written(n int) func(*bufio.Reader) error {
 	return func(r *bufio.Reader) error {
 		res, err := http.ReadResponse(r, nil)
@@ -130,7 +131,7 @@ func written(n int) func(*bufio.Reader) error {
 	}
 }
 
-// replies reads n answers of Redis or Tile38.
+// replies returns a function that reads n answers of Redis or Tile38.
 func replies(n int) func(*bufio.Reader) error {
 	return func(r *bufio.Reader) (err error) {
 		var into []string

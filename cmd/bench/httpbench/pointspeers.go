@@ -30,7 +30,7 @@ func (all peers) stop() {
 	}
 }
 
-// startPeers starts those that were named, on the servers' core.
+// startPeers starts the peers that were named, on the core of the servers.
 func (b *pointsBench) startPeers() (all peers, err error) {
 	defer func() {
 		if err != nil {
@@ -101,8 +101,8 @@ func tile38Path(p *manypoints.Point) string {
 	return "/NEARBY+" + fleet + "+LIMIT+10+POINT+" + decimal(p.Lat) + "+" + decimal(p.Lon)
 }
 
-// nearest is the command for the ten nearest points. Redis answers with ids and
-// distances, Tile38 with whole points.
+// nearest returns the command for the ten nearest points. Redis answers with ids and distances, and
+// Tile38 with whole points.
 func (p *peer) nearest(at *manypoints.Point) []string {
 	if p.tile38 {
 		return []string{"NEARBY", fleet, "LIMIT", "10", "POINT", decimal(at.Lat), decimal(at.Lon)}
@@ -123,7 +123,7 @@ func (p *peer) nearest(at *manypoints.Point) []string {
 	}
 }
 
-// put is the command that writes a point: Redis keeps positions alone.
+// put returns the command that writes a point. Redis stores only positions.
 func (p *peer) put(at *manypoints.Point) []string {
 	if p.tile38 {
 		return []string{"SET", fleet, at.ID, "OBJECT", string(manypoints.AppendFeature(nil, *at))}
@@ -131,7 +131,7 @@ func (p *peer) put(at *manypoints.Point) []string {
 	return []string{"GEOADD", fleet, decimal(at.Lon), decimal(at.Lat), at.ID}
 }
 
-// commands is a target that sends n commands about points with each request.
+// commands returns a target that sends n commands about points with each request.
 func commands(p *peer, what string, n int, list []manypoints.Point, command func(*manypoints.Point) []string) target {
 	lines := make([][]byte, len(list))
 	for i := range list {
@@ -145,7 +145,7 @@ func commands(p *peer, what string, n int, list []manypoints.Point, command func
 	}}
 }
 
-// fillPeers gives them the points, a thousand commands at a time.
+// fillPeers writes the points to the peers, a thousand commands at a time.
 func (b *pointsBench) fillPeers(all peers) error {
 	const together = 1000
 	for _, p := range all {

@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// pinned is a command with GOMAXPROCS=processors that runs on one core, where the machine can do
-// that.
+// pinned returns a command with GOMAXPROCS=processors that runs on one core, if the machine
+// supports that.
 func pinned(ctx context.Context, core, processors int, name string, args ...string) *exec.Cmd {
 	if taskset, err := exec.LookPath("taskset"); err == nil && runtime.NumCPU() > core {
 		args = append([]string{"-c", fmt.Sprint(core), name}, args...)
@@ -30,8 +30,7 @@ func pinned(ctx context.Context, core, processors int, name string, args ...stri
 	return cmd
 }
 
-// pinSelf moves this process to a core with one processor of Go's, where the
-// machine can do that.
+// pinSelf moves this process to a core, with GOMAXPROCS=1, if the machine supports that.
 func pinSelf(ctx context.Context, core int) {
 	taskset, err := exec.LookPath("taskset")
 	if err != nil || runtime.NumCPU() <= core {
@@ -53,8 +52,8 @@ func startServer(ctx context.Context, stdin []byte, name string, args ...string)
 	return startOn(ctx, 1, stdin, name, args...)
 }
 
-// writerProcessors are the processors of Go's that servers have which take writes: while
-// one waits for the disk, another one goes on.
+// writerProcessors is the GOMAXPROCS of servers that take writes: while one processor waits for the
+// disk, the other one goes on.
 const writerProcessors = 2
 
 // startOn is startServer with GOMAXPROCS=processors, still on one core.
@@ -65,7 +64,7 @@ func startOn(ctx context.Context, processors int, stdin []byte, name string, arg
 	return startCommand(cmd)
 }
 
-// startCommand starts a server and waits for the line in which it says where it serves.
+// startCommand starts a server and waits for the output line with its address.
 func startCommand(cmd *exec.Cmd) (*running, error) {
 	url, err := programs.Start(cmd)
 	if err == nil {
@@ -77,14 +76,14 @@ func startCommand(cmd *exec.Cmd) (*running, error) {
 	return nil, fmt.Errorf("%s: %w", cmd, err)
 }
 
-// stop ends the process. How it ends says nothing about the measurement.
+// stop ends the process. The way in which it ends does not affect the measurement.
 func (r *running) stop() {
 	_ = r.cmd.Cancel()
 	_ = r.cmd.Wait()
 }
 
-// freeAddress is an address on this machine that nothing listens on, for
-// programs that cannot say which one they have chosen.
+// freeAddress returns an address on this machine on which no program listens. It is for programs
+// that cannot choose and report an address themselves.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -93,8 +92,9 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// cpuTime is the processor time a process has used so far, 0 where the system has no /proc. taskset
-// becomes the program it starts, so the process started is the server itself.
+// cpuTime returns the processor time that a process has used so far, or 0 if the system has no
+// /proc. taskset replaces itself by the program that it starts, so the started process is the
+// server itself.
 func cpuTime(pid int) time.Duration {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil {
@@ -114,7 +114,7 @@ func cpuTime(pid int) time.Duration {
 	return sum
 }
 
-// serverProgram is the tile server to measure: the one named, or else one built
+// serverProgram returns the tile server to measure: the named program, or else one that it builds
 // into dir from this module.
 func serverProgram(ctx context.Context, named, dir string) (string, error) {
 	if named != "" {

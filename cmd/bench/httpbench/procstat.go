@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// state is the resources of a server process at one moment, in bytes and numbers.
+// state has the resources of a server process at one moment, as bytes and counts.
 type state struct {
 	RSS   float64 `json:"rss_bytes"`       // resident memory
 	Anon  float64 `json:"anonymous_bytes"` // the part that is no file: heap, stacks, caches
@@ -21,7 +21,7 @@ type state struct {
 	Files float64 `json:"open_files"` // connections included
 }
 
-// memory reads the resident memory of a process. It is 0 where the system does not report it.
+// memory reads the resident memory of a process. It is 0 if the system does not report it.
 func memory(pid int) (rss, anon float64) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -31,8 +31,8 @@ func memory(pid int) (rss, anon float64) {
 	return values[0] * 1024, values[1] * 1024
 }
 
-// look reads the state of a server by its operators' listener. Its garbage is
-// collected first.
+// look reads the state of a server from its operators' listener. The server first collects its
+// garbage.
 func look(ctx context.Context, admin string, pid int) (s state, err error) {
 	heap, err := ask(ctx, admin+"/debug/pprof/heap?gc=1&debug=1", "# HeapAlloc =")
 	if err != nil {
@@ -47,7 +47,7 @@ func look(ctx context.Context, admin string, pid int) (s state, err error) {
 	return s, nil
 }
 
-// ask reads numbers from a page of lines; each stands after its name.
+// ask reads numbers from a page of lines. In a line the number follows its name.
 func ask(ctx context.Context, url string, names ...string) ([]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -64,7 +64,7 @@ func ask(ctx context.Context, url string, names ...string) ([]float64, error) {
 	return lines(res.Body, names...), nil
 }
 
-// lines finds numbers in lines that begin with a name each; 0 for none.
+// lines finds numbers in lines that begin with their names. A missing number is 0.
 func lines(r io.Reader, names ...string) []float64 {
 	values := make([]float64, len(names))
 	for scan := bufio.NewScanner(r); scan.Scan(); {

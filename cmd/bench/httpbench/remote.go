@@ -24,11 +24,11 @@ type remoteCmd struct {
 	JSON        bool          `help:"Print JSON instead of a table."`
 }
 
-// remoteBudget is the share of the local server's rate that is to be reached.
+// remoteBudget is the share of the local server's rate that the remote one has to reach.
 const remoteBudget = 0.8
 
-// Both servers read IP ranges from the table: the index, a file, is the same
-// for both.
+// Both servers read IP ranges from the table: the index, which is a file, would be the same for
+// both.
 const tableOnly = "--no-ip-index"
 
 func (r *remoteCmd) Run(ctx context.Context) (err error) {
@@ -51,7 +51,7 @@ func (r *remoteCmd) Run(ctx context.Context) (err error) {
 	return r.table(os.Stdout, results)
 }
 
-// bench starts both servers. In the place of the bare one is the local one.
+// bench starts both servers. The local server takes the place of the bare one.
 func (r *remoteCmd) bench(ctx context.Context) (_ *bench, err error) {
 	b, err := emptyBench()
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *remoteCmd) bench(ctx context.Context) (_ *bench, err error) {
 	if b.scenarios, err = scenarios(ctx, b.ours.url); err != nil {
 		return nil, err
 	}
-	// Those that the server is compared with itself in are measured elsewhere.
+	// Scenarios in which the server is compared with itself are measured elsewhere.
 	b.scenarios = slices.DeleteFunc(b.scenarios, func(s scenario) bool { return s.Own != nil })
 	var near, regions []answer
 	for i := range 100 { // of Europe, again and again

@@ -50,25 +50,24 @@ func (a *answer) request(host string) []byte {
 type scenario struct {
 	Name    string
 	Answers []answer
-	// Own are other requests to the tile server itself, for scenarios that are
-	// compared with those. Without any, it is the bare handler with the same
-	// bytes.
+	// Own are other requests to the tile server itself, with which the scenario is compared. If
+	// there are none, the scenario is compared with the bare handler that writes the same bytes.
 	Own     []answer
 	Against string // the name of the comparator
 	Budget  float64
 }
 
-// budget is the share of the bare handler's rate the server has to reach.
+// budget is the share of the bare handler's rate that the server has to reach.
 const budget = 0.85
 
 // against names the comparator of most scenarios.
 const against = "bare echo handler, same bytes"
 
-// points are the positions of requested tiles: in the made-up world, in France and in Kansas. Tiles
-// that show nothing are left out.
+// points are the positions of requested tiles: in the invented world, in France and in Kansas.
+// Tiles that show nothing are left out.
 var points = []struct{ lon, lat float64 }{{toyworld.Middle + 0.1, 48.5}, {2.3522, 48.8566}, {-98.3, 38.5}}
 
-// scenarios asks a tile server for the answers to measure with.
+// scenarios reads the answers for the measurement from a tile server.
 func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	types, err := regionTypes(ctx, url)
 	if err != nil {
@@ -122,7 +121,7 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	if all, err = add(ctx, all, url, "IP address of the caller", own, 100); err != nil {
 		return nil, err
 	}
-	// Beginnings of names as people type them. The ingest has stored their answers.
+	// These are beginnings of names as people type them. The ingest has stored their answers.
 	var typed []answer
 	for a := 'a'; a <= 'z'; a++ {
 		typed = append(typed, answer{Path: "/places/search?q=" + string(a)})
@@ -139,7 +138,7 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	return addPoints(ctx, all, url)
 }
 
-// addPoints appends the scenarios of single points and of names, which are answered anew
+// addPoints appends the scenarios of single points and of names, whose answers are computed anew
 // each time.
 func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, err error) {
 	var reverse, at, named []answer
@@ -187,8 +186,8 @@ const (
 	featurePages = "features, pages of 1,000"
 )
 
-// notModified asks for tiles that the client has already, by their entity tags,
-// and is compared with asking for them without.
+// notModified is a scenario that requests tiles with the entity tags of the client's copies. It is
+// compared with requests for the same tiles without tags.
 func notModified(tiles []answer) scenario {
 	s := scenario{Name: "304 by the ETag of such a tile", Own: tiles, Against: "our own 200 of the same tile", Budget: 1}
 	for _, a := range tiles {
@@ -198,8 +197,7 @@ func notModified(tiles []answer) scenario {
 	return s
 }
 
-// add appends a scenario of those requests whose answers have content, in the
-// coding they ask for.
+// add appends a scenario of those requests whose answers have content, in the requested coding.
 func add(ctx context.Context, all []scenario, url, name string, requests []answer, least int) ([]scenario, error) {
 	s := scenario{Name: name, Against: against, Budget: budget}
 	for _, a := range requests {
@@ -243,13 +241,13 @@ func regionTypes(ctx context.Context, url string) ([]string, error) {
 }
 
 // fetch sends the request and fills in the answer. Only an answer with status 200 has a body: the
-// wording of a refusal does not matter.
+// text of a refusal does not matter.
 func (a *answer) fetch(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+a.Path, nil)
 	if err != nil {
 		return err
 	}
-	// Setting the header keeps the client from decoding by itself.
+	// With this header set, the client does not decode the body by itself.
 	req.Header.Set("Accept-Encoding", cmp.Or(a.Accept, "identity"))
 	if a.Forwarded != "" {
 		req.Header.Set("X-Forwarded-For", a.Forwarded)

@@ -16,12 +16,11 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// soakCmd sends millions of mixed requests while generations are swapped. It
-// fails if a request does, and if memory grows: the live heap after a
-// collection, resident memory without mapped files, goroutines and open files,
-// medians of the last tenth of the requests, may be no more than growth times
-// those of the fourth tenth, plus slack. By the fourth tenth the caches are full
-// and every data set has been swapped.
+// soakCmd sends millions of mixed requests while generations are swapped. It fails if a request
+// fails or if memory grows. It measures the live heap after a collection, resident memory without
+// mapped files, goroutines and open files. Their medians in the last tenth of the requests may be
+// at most growth times those in the fourth tenth, plus slack. In the fourth tenth the caches are
+// full and every data set has been swapped.
 type soakCmd struct {
 	Tileserver  string `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`
 	Requests    int64  `default:"20000000" help:"How many requests."`
@@ -34,8 +33,8 @@ type soakCmd struct {
 
 const growth = 1.1
 
-// slack is the amount that may come and go at any moment: a generation being opened while the one
-// before it is still being read, buffers, a collection that has begun.
+// slack is the amount by which a state may vary at any moment: because a generation is being opened
+// while the one before is still being read, because of buffers, or because a collection has begun.
 var slack = state{Anon: 16 << 20, Heap: 4 << 20, Tasks: 16, Files: 16}
 
 // soakResult is the result of a soak.
@@ -174,7 +173,7 @@ func (s *soakCmd) watch(ctx context.Context, load *soakLoad, swap func(context.C
 	return res, nil
 }
 
-// every calls f n times, each time a further n-th of the load is done.
+// every calls f n times, each time when a further n-th of the load is done.
 func every(ctx context.Context, load *soakLoad, n int, f func(i int) error) error {
 	for i := 1; i <= n; i++ {
 		for load.done.Load() < load.total/int64(n)*int64(i) {
@@ -254,7 +253,7 @@ func (s *soakCmd) table(w io.Writer, res soakResult) error {
 	return err
 }
 
-// swapper publishes two generations of each data set by turns. Both have the same data.
+// swapper publishes two generations of each data set alternately. Both have the same data.
 type swapper struct {
 	catalog    *dataset.Catalog
 	url        string

@@ -103,8 +103,7 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// A kind whose requests are answered otherwise than they are there for is a
-// mistake in the mix.
+// If the answers to a kind of requests do not fit the purpose of the kind, the mix has a mistake.
 func TestKindCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

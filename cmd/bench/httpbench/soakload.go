@@ -24,8 +24,8 @@ type kind struct {
 	all    []answer
 }
 
-// newMix makes the requests of a soak and the answers there have to be. They are
-// the same under every generation.
+// newMix makes the requests of a soak and their expected answers. These are the same for every
+// generation.
 func newMix(ctx context.Context, url string, swaps *swapper) ([]kind, error) {
 	var near []quadkey.Tile
 	for z := range uint8(14) {
@@ -120,7 +120,7 @@ func (k *kind) check() error {
 	return nil
 }
 
-// soakLoad keeps connections busy with requests of a mix until there were enough.
+// soakLoad keeps connections busy with requests of a mix, until enough requests have been sent.
 type soakLoad struct {
 	addr        string
 	connections int
@@ -138,7 +138,7 @@ type soakLoad struct {
 	first []string // failures, a few
 }
 
-// orderLength is the number of requests before they come again in the same order.
+// orderLength is the number of requests after which their order repeats.
 const orderLength = 1 << 16
 
 func newSoakLoad(url string, mix []kind, connections int, total int64) *soakLoad {
@@ -186,7 +186,7 @@ const (
 	// reopenAfter is the number of requests for which every other connection is
 	// used.
 	reopenAfter = 1000
-	// batch is the number of requests that a connection takes on at once.
+	// batch is the number of requests that a connection reserves at once.
 	batch = 100
 	// batchTime is the longest time a connection may take for as many answers.
 	batchTime = time.Minute
@@ -222,7 +222,8 @@ func (l *soakLoad) drive(ctx context.Context, i int) {
 				}
 			}
 			if err == nil && used%batch == 0 {
-				// Often enough to end a connection that hangs, seldom enough to cost nothing.
+				// This is often enough to end a connection that hangs, and seldom enough to cost
+				// almost nothing.
 				err = conn.SetDeadline(time.Now().Add(batchTime))
 			}
 			if err == nil {

@@ -26,8 +26,8 @@ type startCmd struct {
 
 const (
 	startBudget = time.Second
-	// anonBudget bounds RssAnon in bytes: heap, stacks and caches, which nothing
-	// but the process can give back.
+	// anonBudget bounds RssAnon in bytes: heap, stacks and caches, which only the process itself
+	// can release.
 	anonBudget = 100 << 20
 	// residentBudget bounds VmRSS in bytes, including the mapped pages of the program and of
 	// ip.idx, which the kernel takes back when it needs them.
@@ -98,7 +98,7 @@ func (s *startCmd) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// memoryTable sets each of the two measures of memory beside its own budget.
+// memoryTable shows each of the two measures of memory with its own budget.
 func memoryTable(prints []footprint) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| memory with --cache %s | anonymous (RssAnon) | its budget | resident, with mapped files (VmRSS) | "+
@@ -148,7 +148,7 @@ func (s *startCmd) footprints(ctx context.Context, program, data string) (all []
 		return nil, err
 	}
 	note("ready")
-	// Asking for their answers is asking for every scenario once.
+	// This requests the answers of every scenario once.
 	list, err := scenarios(ctx, server.url)
 	if err != nil {
 		return nil, err

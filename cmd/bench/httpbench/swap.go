@@ -15,10 +15,10 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// swapCmd measures how publishing affects requests that run meanwhile: the load on a server
-// alternates between runs in which nothing is published and runs in which generations of addresses
-// are swapped. No request may fail, and the 99th percentile of the latter should stay within twice
-// that of the former.
+// swapCmd measures how publications affect concurrent requests: the load on a server alternates
+// between runs in which nothing is published and runs in which generations of addresses are
+// swapped. No request may fail, and the 99th percentile of the latter should stay within twice that
+// of the former.
 type swapCmd struct {
 	Tileserver  string        `placeholder:"FILE" help:"The tileserver program; built from this module if not given."`
 	Swaps       int           `default:"20" help:"How many swaps."`
@@ -101,7 +101,7 @@ func (s *swapCmd) Run(ctx context.Context) (err error) {
 		swapped := make(chan error, 1)
 		if swapping == 1 {
 			generation = 3 - generation
-			// In the middle of the run, so that the run includes the time after it.
+			// The swap is in the middle of the run, so that the run includes the time after it.
 			go func() { swapped <- activate(ctx, catalog, server.url, "ip", generation, s.Duration/4) }()
 		} else {
 			swapped <- nil

@@ -29,8 +29,8 @@ const (
 	filterBoxes    = 160
 )
 
-// troubleCmd makes trouble of some kinds for a server until it is interrupted. It fails if
-// points cannot be written meanwhile.
+// troubleCmd makes trouble of some kinds for a server until it is interrupted. It fails if points
+// cannot be written during that time.
 type troubleCmd struct {
 	Kinds  []string `required:""`
 	URL    string   `required:""`
@@ -119,7 +119,7 @@ func movedBatches(points, n int, random *rand.Rand) [][]byte {
 	return batches
 }
 
-// replays has clients follow all events there were across every border.
+// replays makes clients follow all past events across every border.
 func (t *troubleCmd) replays(ctx context.Context, fences string) error {
 	var all sync.WaitGroup
 	for range replays {
@@ -135,7 +135,7 @@ func (t *troubleCmd) replays(ctx context.Context, fences string) error {
 	return nil
 }
 
-// filters has clients send filters that are none another's, and that nothing passes.
+// filters makes clients send filters that are all different, and that no point passes.
 func (t *troubleCmd) filters(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, filterSenders)
@@ -166,7 +166,7 @@ func (t *troubleCmd) filters(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// again asks for a path, and again a second after each end.
+// again requests a path repeatedly, each time a second after the end of the previous answer.
 func (t *troubleCmd) again(ctx context.Context, path string, read func(*http.Response, net.Conn) error) {
 	for ctx.Err() == nil {
 		_ = t.once(ctx, path, read) // refused, cut off or over: all of these are to be expected
@@ -174,7 +174,7 @@ func (t *troubleCmd) again(ctx context.Context, path string, read func(*http.Res
 	}
 }
 
-// once asks for a path over a connection of its own.
+// once requests a path over a connection of its own.
 func (t *troubleCmd) once(ctx context.Context, path string, read func(*http.Response, net.Conn) error) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", t.address())
 	if err != nil {

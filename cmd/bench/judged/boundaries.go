@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Level is one of the three kinds of region that answers are judged by.
+// Level is one of the three kinds of regions by which answers are judged.
 type Level int
 
 // The levels.
@@ -69,8 +69,8 @@ func (l *Layer) indexNames() {
 	}
 }
 
-// speck is the reach of a region without an area, in metres: world-atlas draws Vatican City as a
-// line.
+// speck is the distance, in metres, within which a point counts as inside a region without an area:
+// world-atlas draws Vatican City as a line.
 const speck = 200
 
 // At returns the regions that hold a point, the smallest first.
@@ -104,7 +104,8 @@ func (r *Region) Holds(lon, lat float64) bool {
 // metre is a metre of latitude in degrees.
 const metre = 1 / 111_195.0
 
-// Nearer reports whether an edge of the region is nearer to a point than a distance in metres.
+// Nearer reports whether the distance from a point to an edge of the region is less than the given
+// metres.
 func (r *Region) Nearer(lon, lat, metres float64) bool {
 	shrink, found, reach := math.Cos(lat*math.Pi/180), false, metres*metre
 	r.each(lon, lat, reach/max(shrink, 0.01), func(x float64, ring [][2]float64) bool {
@@ -129,7 +130,7 @@ func (r *Region) Nearer(lon, lat, metres float64) bool {
 }
 
 // each visits the rings of the polygons whose box, with a margin, holds a point. The longitude x of
-// the point is counted like the polygon's, which may go beyond ±180.
+// the point is shifted like those of the polygon, which may go beyond ±180.
 func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]float64) bool) {
 	for i := range r.polygons {
 		p := &r.polygons[i]
@@ -149,7 +150,8 @@ func (r *Region) each(lon, lat, margin float64, visit func(x float64, ring [][2]
 	}
 }
 
-// Within reports whether the region's box lies in the box of another: it may be an enclave.
+// Within reports whether the region's box lies in the box of another region, so that the region may
+// be an enclave.
 func (r *Region) Within(of *Region) bool {
 	a, b := r.box(), of.box()
 	return a.west >= b.west && a.east <= b.east && a.south >= b.south && a.north <= b.north
@@ -163,8 +165,8 @@ func (r *Region) box() polygon {
 	return all
 }
 
-// Edge returns a point on the region's outlines and the edge's direction, both in degrees.
-// share is the part of the way along all outlines at which it is.
+// Edge returns a point on the region's outlines and the edge's direction, both in degrees. share is
+// the position of the point as a part of the way along all outlines, from 0 to 1.
 func (r *Region) Edge(share float64) (at, direction [2]float64) {
 	total := 0.0
 	for pass, left := 0, 0.0; pass < 2; pass++ {
@@ -278,7 +280,7 @@ func (s *shape) id() string {
 	return fmt.Sprint(s.ID)
 }
 
-// text returns the first of some properties that says something.
+// text returns the first of some properties that is not empty.
 func (s *shape) text(names ...string) string {
 	for _, name := range names {
 		for key, value := range s.Properties {

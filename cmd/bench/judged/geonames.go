@@ -78,8 +78,8 @@ func (p *Place) Division(level Level) string {
 	return ""
 }
 
-// Places reads tables of GeoNames. If a place has several rows, the latest counts, and the first of
-// rows of one day.
+// Places reads tables of GeoNames. If a place has several rows, the latest counts. Of several rows
+// of the same day the first counts.
 func Places(files ...string) ([]Place, error) {
 	var list []Place
 	index := map[int]int{}
@@ -117,7 +117,7 @@ type CountryInfo struct {
 	ID                                 string
 }
 
-// Countries reads countryInfo.txt, without the two countries in it that are no more.
+// Countries reads countryInfo.txt, without the two countries in it that no longer exist.
 func Countries(file string) ([]CountryInfo, error) {
 	rows, err := Rows(file)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package judged holds what the judges of answers share: the two sets of data, a server over
-// each, the files that record what fails, and readers of the publishers' files. The readers
-// share no code with ingest and the server, so that one mistake cannot hide another.
+// Package judged has the common parts of the judges of answers: the two sets of data, a server for
+// each, the files that record failures, and readers of the publishers' files. The readers share no
+// code with ingest and the server, so that one mistake cannot hide another.
 package judged
 
 import (
@@ -36,10 +36,10 @@ type Options struct {
 	Update bool   `help:"Write the recorded files instead of comparing with them."`
 }
 
-// ErrNoData is matched if neither set is there.
+// ErrNoData is matched if neither set exists.
 var ErrNoData = errors.New("there is no data to judge: run make demo, or name the demo's data with --demo")
 
-// Each serves each set that is there, one after the other, and calls ask with its address.
+// Each serves each existing set, one after the other, and calls ask with the address of the server.
 func (o *Options) Each(ctx context.Context, ask func(ctx context.Context, site, set string) error) (err error) {
 	scratch, err := os.MkdirTemp("", "judged-")
 	if err != nil {
@@ -109,8 +109,8 @@ func (o *WorldOptions) EachWorld(ctx context.Context,
 	})
 }
 
-// Main reads the flags of a judge, which has the name of its folder, runs it, and ends the process
-// with a status other than 0 where it fails.
+// Main reads the flags of a judge, which has the name of its folder, and runs it. If the judge
+// fails, Main ends the process with a status other than 0.
 func Main(name, does string, flags any, run func(ctx context.Context) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	kong.Parse(flags, kong.Description(does), kong.Vars{"record": "cmd/bench/" + name + "/testdata"})
@@ -122,8 +122,8 @@ func Main(name, does string, flags any, run func(ctx context.Context) error) {
 	}
 }
 
-// Get returns the body of an answer. An answer that is none is an error that matches
-// ErrRefused; its text has the status and what the server says.
+// Get returns the body of an answer. If the status is not 200, the error matches ErrRefused. Its
+// text has the status and the message of the server.
 func Get(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -145,7 +145,7 @@ func Get(ctx context.Context, url string) ([]byte, error) {
 // ErrRefused is matched when a server answers with another status than 200.
 var ErrRefused = errors.New("no answer")
 
-// absent returns the path that a set needs and that is not there.
+// absent returns a path that a set needs but that does not exist.
 func (o *Options) absent(set string) string {
 	path := filepath.Join(o.Demo, "places")
 	if set == Full {

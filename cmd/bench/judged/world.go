@@ -92,8 +92,8 @@ func (w *World) Finish() {
 }
 
 // addCounties gives places of the demo's table the second-level divisions of GeoNames' larger
-// tables, because the demo's are others. Without these tables the rows say nothing of counties, and
-// a message says so: the record was made with them.
+// tables, because the demo has other codes. Without these tables the rows do not name counties. A
+// message says so, because the recorded results were made with the tables.
 func (w *World) addCounties(tables []string) error {
 	rows, err := Places(tables...)
 	if errors.Is(err, os.ErrNotExist) {
@@ -145,9 +145,10 @@ func Metres(lon1, lat1, lon2, lat2 float64) float64 {
 	return math.Hypot(east, lat2-lat1) / metre
 }
 
-// agree gives each region the code of GeoNames' division that at least three of the rows in its
-// polygons name, and four fifths of all that name one. Where the rows decide nothing, a state or
-// county of the United States gets the division of its own code.
+// agree gives each region the code of a GeoNames division. At least three rows in the region's
+// polygons must name that division, and these must be four fifths of all rows there that name one.
+// If the rows do not decide, a state or county of the United States gets the division of its own
+// code.
 func (w *World) agree() {
 	for level, layer := range w.Layers {
 		for _, r := range layer.Regions {
@@ -184,7 +185,8 @@ func divisionOfCode(level Level, r *Region) string {
 	return ""
 }
 
-// nameDivisions adds GeoNames' names of divisions to those of regions, where its files are.
+// nameDivisions adds GeoNames' names of divisions to the names of regions, if GeoNames' files
+// exist.
 func (w *World) nameDivisions(meta string) error {
 	names := map[string][]string{}
 	for _, file := range []string{"admin1CodesASCII.txt", "admin2Codes.txt"} {
@@ -214,8 +216,8 @@ func (w *World) nameDivisions(meta string) error {
 }
 
 // describeCountry reads Natural Earth's columns, or the numeric code of world-atlas. Natural
-// Earth's ISO_A2_EH gives some territories the code of their sovereign: then the code of three
-// letters beside it is not the territory's.
+// Earth's ISO_A2_EH gives some territories the code of their sovereign: then the three-letter code
+// in the same row is not that of the territory.
 func (w *World) describeCountry(id string, text func(...string) string) *Region {
 	r := &Region{Names: []string{text("name"), text("name_long"), text("admin"), text("name_en"), text("formal_en")}}
 	own, three := text("iso_a2"), text("iso_a3_eh")

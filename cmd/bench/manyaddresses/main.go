@@ -1,5 +1,5 @@
-// Manyaddresses writes a geofeed (RFC 8805) of single IPv4 addresses, each with
-// a place of its own, for builds at full size:
+// Manyaddresses writes a geofeed (RFC 8805) of single IPv4 addresses, each with a place of its own,
+// for builds of full size:
 //
 //	bin/bench/manyaddresses -n 50000000 | gzip -1 >many.csv.gz
 //	bin/bench/manyaddresses -n 16777216 -block 11 | gzip -1 >block.csv.gz

@@ -1,5 +1,5 @@
-// Command manyplaces makes the tables of a gazetteer of the shape of GeoNames', of
-// any size, one at a time on standard output:
+// Command manyplaces makes the tables of a gazetteer in the form of GeoNames, of any size. It
+// writes one table at a time to standard output:
 //
 //	bin/bench/manyplaces -n 1000000 > million.txt
 //	bin/bench/manyplaces -n 1000000 -table names > alternateNamesV2.txt

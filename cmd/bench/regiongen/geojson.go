@@ -58,8 +58,8 @@ func (l *Land) appendName(dst []byte, level Level, region int) []byte {
 	return dst
 }
 
-// dissolve returns the polygons of cells together, each its shell and then its
-// holes. Edges that two of the cells share fall away.
+// dissolve returns the polygons of the union of cells, each with its shell first and then its
+// holes. Edges that two of the cells share are removed.
 func (l *Land) dissolve(cells []int32) (polygons [][][]point) {
 	type edge struct{ a, b point }
 	var edges []edge

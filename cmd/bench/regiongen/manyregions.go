@@ -3,10 +3,9 @@
 // provinces that are made of them. The same number and seed give the same
 // layers everywhere.
 //
-// The municipalities are the Voronoi cells of points that crowd around cities.
-// The points in the sea have cells too, which are left out, so coasts are as
-// ragged as borders, and there are islands and lakes. Neighbours share their
-// vertices exactly. All names are made up.
+// The municipalities are the Voronoi cells of points that crowd around cities. The points in the
+// sea have cells too, but these are left out. So coasts are as ragged as borders, and there are
+// islands and lakes. Neighbours share their vertices exactly. All names are invented.
 package regiongen
 
 import (
@@ -162,8 +161,8 @@ func (l *Land) Len(level Level) int {
 // point is a vertex in units of 10⁻⁷ degrees.
 type point struct{ x, y int64 }
 
-// cell returns the corners of a site's Voronoi cell, counterclockwise. Both
-// cells that have an edge in common compute its ends in one way.
+// cell returns the corners of a site's Voronoi cell, counterclockwise. Both cells at a common edge
+// compute its ends in the same way.
 func (l *Land) cell(i int32) []point {
 	type corner struct {
 		at   site
@@ -181,7 +180,7 @@ func (l *Land) cell(i int32) []point {
 				continue
 			}
 			o := l.sites[n.index]
-			// A place is on this side if it is nearer to s than to o.
+			// A place is on this side of the line if it is nearer to s than to o.
 			mx, my, dx, dy := (s.x+o.x)/2, (s.y+o.y)/2, o.x-s.x, o.y-s.y
 			beside := func(p site) float64 { return (p.x-mx)*dx + (p.y-my)*dy }
 			kept := make([]corner, 0, len(poly)+1)

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// tree finds the sites nearest to a place. It halves them by turns along x and
-// y.
+// tree finds the sites nearest to a place. It halves them alternately along x and y.
 type tree struct {
 	sites []site
 	order []int32 // of the sites: the middle site of each part divides it

@@ -50,8 +50,8 @@ func (r request) String() string {
 	return strings.Join(parts, " | ")
 }
 
-// A server is asked. The latest tag, cursor and generations in its answers to seeds are sent back
-// to it in the place of {etag}, {cursor} and {pinned}.
+// A server receives the requests. The latest tag, cursor and generations in its answers to seeds
+// replace {etag}, {cursor} and {pinned} in later requests.
 type server struct {
 	url    string
 	client http.Client

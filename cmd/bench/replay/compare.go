@@ -15,20 +15,20 @@ import (
 var unlike = []string{"Date", "X-Request-Id", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 
 // bodiless matches paths whose good answers are compared without bodies, lengths and tags: the
-// bodies have times and memory, or are made from the declarations of the endpoints.
+// bodies have times and memory, or are generated from the declarations of the endpoints.
 var bodiless = regexp.MustCompile(`^/(metrics|openapi\.json|docs|ogc/api)\b`)
 
 // natural matches natural differences in texts: random values, the time since which a data set is
 // served, and the versions of points, which come from the clock.
 var natural = regexp.MustCompile(`("request_id":"|"secret":"whsec_|"since":")[^"]*|("version":|"v|version )1[78]\d{11}`)
 
-// connection is in errors of one, with ports of its own.
+// connection matches the description of a connection in its errors, in which the ports differ.
 var connection = regexp.MustCompile(`\S+->\S+`)
 
 var instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 
-// alike removes natural differences, and times within minutes of now or of a day from now, when
-// things expire: the server's clock wrote them.
+// alike removes natural differences. It also removes times within minutes of the present, and of
+// the time of expiry a day later, because they come from the server's clock.
 func alike(text string) string {
 	return instant.ReplaceAllStringFunc(natural.ReplaceAllString(text, "$1$2"), func(s string) string {
 		t, err := time.Parse(time.RFC3339, s)

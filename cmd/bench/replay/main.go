@@ -1,13 +1,14 @@
-// Replay asks two tile servers the same requests in the same order and lists what they
-// answer differently: status, headers and bodies. It judges a change of how endpoints are
-// declared or served, beside a server built before the change.
+// Replay sends the same requests in the same order to two tile servers, and lists the differences
+// between their answers: status, headers and bodies. With it, a change of the declaration or
+// implementation of endpoints is compared with a server from before the change.
 //
 //	bin/bench/replay --before http://127.0.0.1:8081 --after http://127.0.0.1:8082
 //
-// Both serve copies of the same data by the same settings, which seeds.txt names, and nobody else
-// asks them: writes are among the requests. Each request of seeds.txt is asked as it is, and
-// changed in all ways of changes.txt. The /openapi.json of the server before has the parameters
-// that it lacks, and shows which operations no request reaches.
+// Both serve copies of the same data with the same settings, which seeds.txt names. They must have
+// no other clients, because some of the requests write. Each request of seeds.txt is sent
+// unchanged, and changed in all ways of changes.txt. The /openapi.json of the server before the
+// change gives the parameters that a request lacks, and shows the operations that no request
+// reaches.
 //
 // It exits with 1 if there are differences that --expected does not explain.
 package main

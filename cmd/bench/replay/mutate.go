@@ -25,7 +25,7 @@ var changes = func() map[string][]string {
 
 var escapes = strings.NewReplacer(`\n`, "\n", `\0`, "\x00", `\xff`, "\xff", `\ufeff`, "\ufeff")
 
-// places are the parts of a request that templates replace. Places marked once are of no use in a
+// places are the parts of a request that templates replace. Places marked once are not useful in a
 // second request of an operation.
 var places = []struct {
 	kind    string
@@ -44,8 +44,8 @@ var places = []struct {
 func target(r *request) *string { return &r.target }
 func body(r *request) *string   { return &r.body }
 
-// mutations are the changes of a request, the first of its operation or not, that need
-// nothing but it.
+// mutations returns the changed forms of a request that need only the request itself. first is set
+// for the first request of an operation.
 func (r request) mutations(first bool) (list []request) {
 	for _, place := range places {
 		if place.once && !first {
@@ -89,7 +89,7 @@ func (r request) as(parts []string) request {
 	return r
 }
 
-// completions are the request with each parameter of its operation that it lacks.
+// completions returns the request with each missing parameter of its operation added in turn.
 func (r request) completions(op *operation) (list []request) {
 	path, query, _ := strings.Cut(r.target, "?")
 	for _, name := range slices.Sorted(maps.Keys(op.query)) {

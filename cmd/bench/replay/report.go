@@ -50,7 +50,7 @@ func (r *report) add(q request, differences []difference) {
 	}
 }
 
-// text is the kinds, the most frequent first, with some lines of each.
+// text lists the kinds, the most frequent first, with some lines of each.
 func (r *report) text(most int) string {
 	var out strings.Builder
 	for _, kind := range slices.SortedFunc(maps.Keys(r.kinds),

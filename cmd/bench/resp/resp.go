@@ -1,4 +1,5 @@
-// Package resp is just enough of the protocol of Redis and Tile38 to compare with them.
+// Package resp implements the part of the protocol of Redis and Tile38 that comparisons with them
+// need.
 package resp
 
 import (

@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// claim is a country, state or county that an answer names. Of id, name and division some
-// are empty.
+// claim is a country, state or county that an answer names. Some of id, name and division are
+// empty.
 type claim struct {
 	level    judged.Level
 	id       string // as the server numbers regions: us, us-mi, 26163
@@ -28,7 +28,7 @@ func (c claim) String() string {
 	return "nothing"
 }
 
-// answer is the answer of a face about a point.
+// answer is the answer of a face (an endpoint) about a point.
 type answer struct {
 	text   string   // the answer in few words, for people
 	point  []claim  // where the point is
@@ -63,7 +63,7 @@ var faces = []face{
 
 type region struct{ Type, ID, Name string }
 
-// levelOf is the level of a type of regions, and false for those that are not judged.
+// levelOf returns the level of a type of regions, and false for types that are not judged.
 func levelOf(kind string) (judged.Level, bool) {
 	for level := range judged.Levels {
 		if kind == judged.Level(level).String() {
@@ -85,8 +85,8 @@ func claims(regions []region) (list []claim, lakes []string) {
 	return list, lakes
 }
 
-// firstOfEach leaves the first claim of each level: an answer may list larger regions of
-// the same level after it.
+// firstOfEach keeps only the first claim of each level: an answer may list larger regions of the
+// same level after it.
 func firstOfEach(list []claim) []claim {
 	var seen [judged.Levels]bool
 	var first []claim
@@ -121,7 +121,8 @@ func readRegions(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// division is a claim in GeoNames' codes. A code without the one above it claims nothing.
+// division returns a claim from GeoNames codes. A code without the code of the level above claims
+// nothing.
 func division(level judged.Level, codes ...string) claim {
 	for _, code := range codes {
 		if code == "" || code == "00" {
@@ -193,7 +194,7 @@ func readPhoton(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// say takes an address. It says where the point is, and what the named place is in.
+// say adds the claims of an address. These are about the point, and about the named place.
 func (a *answer) say(named bool, place int, country, state string, names [judged.Levels]string) {
 	for level, name := range names {
 		if c := (claim{level: judged.Level(level), name: name, id: [...]string{country, state, ""}[level]}); c.name+c.id != "" {
@@ -225,7 +226,7 @@ func readNominatim(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// readGeoNames reads where a point is from an answer in the form of GeoNames.
+// readGeoNames reads the claims about a point from an answer in the form of GeoNames.
 func readGeoNames(body []byte) (a answer, err error) {
 	var in struct {
 		CountryCode, CountryName, AdminCode1, AdminName1, AdminCode2, AdminName2 string
@@ -263,7 +264,8 @@ func readGeoNames(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// readNearby reads the nearest place of GeoNames' faces. The codes are from the place's own row.
+// readNearby reads the nearest place from the endpoints in the form of GeoNames. The codes are from
+// the place's own row.
 func readNearby(body []byte) (a answer, err error) {
 	var in struct {
 		GeoNames []struct {

@@ -1,27 +1,27 @@
-// Command reversejudge asks a server where thousands of points near borders are, in every face that
-// answers this, and compares the answers with the publishers' files.
+// Command reversejudge queries a server for the regions of thousands of points near borders, with
+// every kind of endpoint (face) that answers this, and compares the answers with the publishers'
+// files.
 //
 //	bin/bench/reversejudge --demo data --full ../shared/data
 //
-// A sixth of the points each lie beside a border of countries, of states and of counties,
-// and between two neighbouring towns of different countries, states and counties. Up to a
-// twentieth more are towns that two regions of a level hold, such as Vatican City. --seed
-// draws others.
+// There are six kinds of points with a sixth each: near a border of countries, states or counties,
+// and between two neighbouring towns of different countries, states or counties. Up to a twentieth
+// more are towns that two regions of a level hold, such as Vatican City. --seed draws other points.
 //
-// The polygons of the files decide what a point is in: a ray is cast through them. If several hold
-// it, the smallest is right where it is an enclave. Within 100 m of a border both sides are right.
-// A point is not judged on a level where no polygon holds it or where the layers disagree about
-// what is around it, nor in a country without a code of ISO 3166. These are counted apart.
+// The polygons of the files decide, by ray casting, which regions hold a point. If several hold it,
+// the smallest is right if it is an enclave. Within 100 m of a border both sides are right. A point
+// is not judged on a level on which no polygon holds it or the layers disagree about the larger
+// regions around it, or in a country without an ISO 3166 code. Such points are counted separately.
 //
-// GeoNames' row of a named place says what the place is in. Its codes mean the region in
-// which four fifths of the rows have them. The place's own position decides where there is
-// no such region. An answer that is in one address, as Photon's and Nominatim's, says both
-// where the point is and what the place is in.
+// GeoNames' row of a named place decides which regions hold the place. Its codes mean the region in
+// which four fifths of the rows have them. If there is no such region, the place's own position
+// decides. An answer with a single address, as from Photon and Nominatim, makes claims both about
+// the point and about the place.
 //
-// Places of another country, state or county are counted too, though they may be right:
-// there a place of the point's own is within twice the distance. The files
-// testdata/demo.failing and testdata/full.failing record how often each fault occurs in
-// each face, with the first example; they are of the usual number of points and seed.
+// Places of another country, state or county are counted too, if a place in the point's own one is
+// within twice the distance, although they may be right. The files testdata/demo.failing and
+// testdata/full.failing record the number of each fault in each face, with the first example. They
+// are made with the default number of points and the default seed.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// question is a point that the faces are asked about.
+// question is a point about which all faces are queried.
 type question struct {
 	lat, lon float64
 	from     string // how it was found
@@ -54,8 +54,8 @@ func (s *sampler) inSeveral(n int) (list []question) {
 	return list
 }
 
-// besideBorder draws a region, an edge of it, and a point up to 5 km from the edge, mostly
-// much nearer. Both sides of the border must be regions: a coast is none.
+// besideBorder draws a region, an edge of it, and a point up to 5 km from the edge, mostly much
+// nearer. Both sides of the border must be regions, so it is not a coast.
 func (s *sampler) besideBorder(level judged.Level) (q question, ok bool) {
 	layer := s.Layers[level]
 	r := layer.Regions[s.random.IntN(len(layer.Regions))]
@@ -80,8 +80,8 @@ func (s *sampler) besideBorder(level judged.Level) (q question, ok bool) {
 	return question{lat, lon, "border of " + level.String()}, true
 }
 
-// betweenTowns draws a town, the nearest one of another region within 40 km, and a point on
-// the middle third of the way.
+// betweenTowns draws a town, the nearest town of another region within 40 km, and a point on the
+// middle third of the way between them.
 func (s *sampler) betweenTowns(level judged.Level) (q question, ok bool) {
 	a := &s.Places[s.random.IntN(len(s.Places))]
 	own := a.Division(level)
@@ -102,5 +102,5 @@ func (s *sampler) betweenTowns(level judged.Level) (q question, ok bool) {
 	return question{rounded(a.Lat + share*(b.Lat-a.Lat)), rounded(a.Lon + share*(b.Lon-a.Lon)), "towns of " + level.String()}, true
 }
 
-// rounded has five decimals, so that a question can be written down.
+// rounded rounds to five decimals, so that a question can be written down.
 func rounded(v float64) float64 { return math.Round(v*1e5) / 1e5 }

@@ -8,7 +8,8 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// blurred is how near a border may be for the regions on both sides to be right, in metres.
+// blurred is the distance from a border, in metres, within which the regions on both sides are
+// right.
 const blurred = 100
 
 // truth is the right answer for a point at a level, by the polygons.
@@ -111,7 +112,7 @@ var kinds = []string{refused, wrong, missing, beside, besideRow, foreign, ownCod
 // judge compares answers with the publishers' files.
 type judge struct{ *judged.World }
 
-// faults of an answer to a question.
+// faults returns the faults of an answer to a question.
 func (j judge) faults(f *face, q question, a *answer, right *[judged.Levels]truth) map[fault]string {
 	list := map[fault]string{}
 	note := func(kind string, level judged.Level, said any) { list[fault{kind, level}] = fmt.Sprint(said) }
@@ -167,8 +168,8 @@ func (j judge) isLake(name string) bool {
 	return j.Lakes != nil && len(j.Lakes.Named(name)) > 0 && len(j.Layers[judged.County].Named(name)) == 0
 }
 
-// claims reports whether one of some regions fits all parts of a claim. A code that the files lack,
-// and a division of a region that has none, contradict nothing.
+// claims reports whether one of some regions fits all parts of a claim. A code that the files lack
+// does not contradict the claim, and neither does a division if the region has none.
 func (j judge) claims(c claim, right []*judged.Region) bool {
 	return slices.ContainsFunc(right, func(r *judged.Region) bool {
 		if known := j.Layers[c.level].Known(c.id); len(known) > 0 {
@@ -194,9 +195,9 @@ func (j judge) named(c claim) []*judged.Region {
 	return j.Layers[c.level].Named(c.name)
 }
 
-// besideFault returns what is wrong with naming a region beside a place, or "". The place's row
-// decides. Where the row and the region have no code in common, the region's polygon decides, with
-// a tolerance of 2 km.
+// besideFault returns the fault if an answer wrongly names a region together with a place, or "".
+// The place's row decides. If the row and the region have no kind of code in common, the region's
+// polygon decides, with a tolerance of 2 km.
 func (j judge) besideFault(p *judged.Place, c claim) string {
 	if c.division != "" {
 		if own := p.Division(c.level); own != "" && own != c.division {
@@ -230,8 +231,8 @@ func (j judge) besideFault(p *judged.Place, c claim) string {
 	return kind
 }
 
-// foreign reports whether a place is named that another country, state or county has, while
-// a place of the point's own is within twice its distance.
+// foreign reports whether the named place is in another country, state or county, although there is
+// a place in the point's own one within twice the distance.
 func (j judge) foreign(p *judged.Place, q question, level judged.Level, t *truth) bool {
 	own := p.Division(level)
 	if len(t.right) == 0 || own == "" ||
@@ -245,8 +246,8 @@ func (j judge) foreign(p *judged.Place, q question, level judged.Level, t *truth
 	return found
 }
 
-// agree reports whether claims may be true together: the country is the state's and the
-// county's, and the state is the county's.
+// agree reports whether claims may be true together: the country must be that of the state and of
+// the county, and the state must be that of the county.
 func (j judge) agree(list []claim) bool {
 	countries, states := map[string]bool{}, map[string]bool{}
 	for _, c := range list {

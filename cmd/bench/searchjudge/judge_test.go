@@ -100,7 +100,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestNothing asks for texts that name nothing.
+// TestNothing searches for texts that name nothing.
 func TestNothing(t *testing.T) {
 	list, err := readQueries(halfFresh, header+"\nboth\tmiss\ta\t\tnothing\nboth\tmiss\ta\t\tnothing | place FR\nboth\tmiss\ta\t\tplace FR\n")
 	if err != nil {
@@ -133,8 +133,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestDemo compares the failures on the demo's data with the recorded ones: a change shows what it
-// mends and what it breaks.
+// TestDemo compares the failures on the demo's data with the recorded ones: a change shows which
+// queries it repairs and which it breaks.
 func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the demo's data takes minutes: run without -short")

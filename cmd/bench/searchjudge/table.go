@@ -18,7 +18,7 @@ var queriesTable string
 //go:embed fresh.tsv
 var freshTable string
 
-// The halves: the tables, each judged by itself.
+// These are the halves: the two tables, each judged by itself.
 const (
 	halfQueries = "queries"
 	halfFresh   = "fresh"
@@ -152,7 +152,7 @@ type answer struct {
 	Lon     float64 `json:"lon"`
 }
 
-// wantsNothing reports whether no result is a right answer.
+// wantsNothing reports whether an empty result is a right answer.
 func (q *query) wantsNothing() bool {
 	return slices.ContainsFunc(q.want, func(e expectation) bool { return e.kind == kindNothing })
 }

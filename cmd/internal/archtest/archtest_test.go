@@ -1,5 +1,5 @@
-// Package archtest holds no code: its tests keep the shape of the repository,
-// which packages may import which, and why.
+// Package archtest has no code. Its tests check the structure of the repository: which packages may
+// import which, and why.
 package archtest
 
 import (
@@ -12,30 +12,30 @@ import (
 
 const module = "quadrille"
 
-// A rule limits the imports of some of our packages. Tests may import anything: they judge a
-// package with readers, drivers and references that it must not import.
+// A rule limits the imports of some of our packages. Tests may import any packages, because they
+// check a package with readers, drivers and references that the package itself must not import.
 type rule struct {
-	// of are the packages the rule is about, relative to the module; "x/..."
-	// means x and everything beneath it.
+	// of are the packages to which the rule applies, relative to the module. "x/..." means x and
+	// all packages below it.
 	of []string
 	// but are the exceptions among them.
 	but []string
-	// ours, when not nil, is all of our own packages that they may import directly. Packages below
-	// the same entry of that list are always allowed.
+	// ours, if not nil, lists all packages of this module that they may import directly. Packages
+	// below the same entry of that list are always allowed.
 	ours []string
 	// never are packages that they must not import, even indirectly.
 	never []string
 	// neverDirectly are packages they must not name themselves.
 	neverDirectly []string
-	// alone is set if none of the packages imports another of them.
+	// alone is set if none of the packages may import another one of them.
 	alone bool
 	why   string
 }
 
 var none = []string{}
 
-// faces returns the folders of the faces, by the files that register them, and the operator's
-// folder.
+// faces returns the folders of the faces (the server's groups of endpoints), by the files that
+// register them, and the operator's folder.
 func faces() []string {
 	files, err := filepath.Glob("../../../" + composer + "/face_*.go")
 	if err != nil || len(files) == 0 {
@@ -277,7 +277,7 @@ var rules = []rule{
 	},
 	{
 		// storetest is missing: it is for tests and depends on testing, which has flags. hbasestore
-		// is missing: Thrift's library depends on flag, without registering any.
+		// is missing: Thrift's library depends on package flag, without registering any flags.
 		of: []string{"quadkey/...", "cellstore", "cellstore/dataset/...", "cellstore/pebblestore/...", "cellstore/rowcache/...",
 			"tiles/...", "places/...", "ipgeo/...", "ask/..."},
 		but: []string{"places/live/livetest"},
@@ -475,7 +475,7 @@ func TestImports(t *testing.T) {
 	for _, v := range violations(pkgs, rules) {
 		t.Error(v)
 	}
-	// A rule about packages that were renamed away would hold forever.
+	// A rule about packages that no longer exist, after a renaming, would never fail.
 	for _, r := range rules {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return matchesAny(r.of, p.path) }) {
 			t.Errorf("a rule is about %s, which do not exist: rename or remove it", strings.Join(r.of, ", "))
@@ -483,7 +483,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestEveryPackageHasItsRule: only programs may import all. Jobs may not.
+// TestEveryPackageHasItsRule: only programs may import all packages. Jobs may not.
 func TestEveryPackageHasItsRule(t *testing.T) {
 	for _, p := range load(t) {
 		ruled := matches("cmd/...", p.path) && !matches("cmd/ingest/internal/job/...", p.path) ||
@@ -494,8 +494,8 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
-// TestRoomsAreAlone: every package that httpapi imports is a face, which no other face may
-// import, or belongs to one, or is common to all of them.
+// TestRoomsAreAlone: every package that httpapi imports is a face, which no other face may import,
+// or it belongs to a face, or it is common to all faces.
 func TestRoomsAreAlone(t *testing.T) {
 	forAll := []string{
 		server + "web",
@@ -526,7 +526,8 @@ func TestRoomsAreAlone(t *testing.T) {
 	}
 }
 
-// TestNames: a package without a purpose in its name collects everything.
+// TestNames: no package has a name without a purpose, because such a package collects unrelated
+// code.
 func TestNames(t *testing.T) {
 	shapeless := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "base", "types"}
 	for _, p := range load(t) {

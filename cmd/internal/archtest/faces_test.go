@@ -25,10 +25,10 @@ const (
 	composer = server + "httpapi"
 )
 
-// face is an interface of the server with the packages that belong to it.
+// face is a group of endpoints of the server, with the packages that belong to it.
 type face struct {
 	name, file string
-	// owns are the packages of this face alone: only file and packages of owns import them.
+	// owns are the packages that only this face uses: only file, and packages in owns, import them.
 	owns []string
 }
 
@@ -101,8 +101,8 @@ func TestFacesAreRegisteredInOneFile(t *testing.T) {
 	}
 }
 
-// TestServerWithoutFace has the front end of the compiler judge the server without each face:
-// its packages and its file are not there.
+// TestServerWithoutFace type-checks the server without each face in turn, that is, without the
+// face's packages and its file.
 func TestServerWithoutFace(t *testing.T) {
 	faces, _ := loadFaces(t)
 	exports := exported(t)
@@ -132,8 +132,8 @@ func TestServerWithoutFace(t *testing.T) {
 	}
 }
 
-// importing finds packages in a map, where nil is a deleted one, and then among the compiled
-// ones.
+// importing finds packages first in a map, in which nil means a deleted package, and then among the
+// compiled packages.
 type importing struct {
 	packages map[string]*types.Package
 	compiled types.Importer

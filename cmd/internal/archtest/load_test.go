@@ -26,7 +26,7 @@ type pkg struct {
 	files   []string // Go files for every platform; for a package of tests only, those
 }
 
-// load asks the go command for the packages of all modules, once.
+// load lists the packages of all modules with the go command, once.
 func load(t *testing.T) []pkg {
 	t.Helper()
 	pkgs, err := loadOnce()
@@ -36,8 +36,8 @@ func load(t *testing.T) []pkg {
 	return pkgs
 }
 
-// modules are the folders of this repository with a go.mod: the product's first, then those of
-// the measuring and judging programs.
+// modules are the folders of this repository with a go.mod: first that of the product, then those
+// of the programs for benchmarks and judgements.
 var modules = sync.OnceValues(func() ([]string, error) {
 	out, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// TestModules: each go.mod marks as indirect exactly the modules that no file of ours imports.
-// docs/decisions/dependencies.md gives the reasons for the others.
+// TestModules: each go.mod marks exactly those modules as indirect that no file of this repository
+// imports. docs/decisions/dependencies.md gives the reasons for the others.
 func TestModules(t *testing.T) {
 	dirs, err := modules()
 	if err != nil {
@@ -101,8 +101,8 @@ func shortModule(path string) string {
 	return strings.TrimPrefix(major.ReplaceAllString(path, ""), "github.com/")
 }
 
-// importedPaths are the packages that any Go file of the module in dir imports, tests and
-// files for other systems included.
+// importedPaths are the packages that any Go file of the module in dir imports, including tests and
+// files for other systems.
 func importedPaths(t *testing.T, dir string) []string {
 	t.Helper()
 	found := map[string]bool{}

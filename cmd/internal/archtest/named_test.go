@@ -66,8 +66,8 @@ func TestNamedThingsExist(t *testing.T) {
 	}
 }
 
-// sentences are the texts with a space in them that the two programs and the
-// map page may show, by where they stand.
+// sentences returns the texts with a space that the two programs and the map page may show. The
+// keys are their positions.
 func sentences(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -53,8 +53,8 @@ func TestArchitectureNamesFolders(t *testing.T) {
 	}
 }
 
-// firstLevels returns the folder where a reader finds a package: the first two names, or below
-// "internal" also the next one.
+// firstLevels returns the folder of a package on the first levels: its first two names, or below
+// "internal" also the third.
 func firstLevels(path string) string {
 	parts := strings.Split(path, "/")
 	n := min(2, len(parts))

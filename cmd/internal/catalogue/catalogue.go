@@ -33,8 +33,8 @@ func State(st dataset.Status) string {
 	return Serving
 }
 
-// AppendCredits adds the attributions that the sources of generations ask for,
-// each once. They are HTML, because maps show HTML.
+// AppendCredits adds the required attributions of the sources of generations, each once. They are
+// HTML, because maps show HTML.
 func AppendCredits(credits []string, of ...*dataset.Manifest) []string {
 	for _, m := range of {
 		for _, src := range m.Sources {

@@ -8,10 +8,10 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// Outdated returns a note with advice if an input of a generation is too old to be right, else
-// "". Governments change clocks several times a year: the offsets of a zone database released
-// more than a year ago are wrong somewhere. Its version contains only the year, so it counts as
-// old one year after the end of that year.
+// Outdated returns a note with advice if an input of a generation is so old that it is no longer
+// right, and otherwise "". Governments change clocks several times a year: the offsets of a zone
+// database released more than a year ago are wrong somewhere. Its version contains only the year,
+// so it counts as old one year after the end of that year.
 func Outdated(m *dataset.Manifest, now time.Time) string {
 	if m.Dataset != ask.TimeZonesName {
 		return ""

@@ -11,7 +11,8 @@ import (
 const lossTold = 0.1
 
 // Losses lists the kinds of records whose number has fallen by more than a tenth since the
-// generation before. The data set names has none: its records follow those of the other data sets.
+// generation before. For the data set names it returns none, because its records follow those of
+// the other data sets.
 func Losses(m *dataset.Manifest) []dataset.Loss {
 	if m.Dataset == ask.NamesName {
 		return nil
@@ -19,8 +20,8 @@ func Losses(m *dataset.Manifest) []dataset.Loss {
 	return m.Losses(lossTold)
 }
 
-// Warnings returns sentences about the losses of a generation against the one it replaced, and
-// about sources that are older than before. These are signs of a bad delivery.
+// Warnings returns sentences about the losses of a generation in comparison with the one that it
+// replaced, and about sources that are older than before. These are signs of a bad delivery.
 func Warnings(m *dataset.Manifest) (list []string) {
 	for _, l := range Losses(m) {
 		list = append(list, fmt.Sprintf("%d %s in generation %d, %d in generation %d, which replaced it", l.Before, l.Kind,

@@ -19,8 +19,9 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// said returns the packages of short events: "p" begins the name of a package, anything else the
-// name of a test, and ">" printed output. The events are written as go test writes them.
+// said returns the packages that result from short events. In an event "p" begins the name of a
+// package, ">" printed output, and anything else is the name of a test. The events are converted to
+// the format of go test.
 func said(t *testing.T, lines ...string) []*pkg {
 	t.Helper()
 	var b strings.Builder
@@ -41,7 +42,8 @@ func said(t *testing.T, lines ...string) []*pkg {
 	return pkgs
 }
 
-// TestVerdict judges what gotestsum ran. Its status is no part of the verdict here.
+// TestVerdict tests the verdict about runs of gotestsum. The status of gotestsum does not count
+// here.
 func TestVerdict(t *testing.T) {
 	fails := []string{"start p", "run p TestOne", "fail p TestOne", "output p>FAIL\n", "fail p"}
 	passes := []string{"run p TestOne", "pass p TestOne", "output p>PASS\n", "pass p"}
@@ -167,8 +169,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestHung: a test that takes the whole time limit and only waits is refused. A test that works is
-// not.
+// TestHung: a test that takes the whole time limit and only waits is a failure. A test that still
+// works is not.
 func TestHung(t *testing.T) {
 	for name, c := range map[string]struct {
 		held, stack string
@@ -205,8 +207,8 @@ func TestHung(t *testing.T) {
 	}
 }
 
-// TestUnjudged: if the program is ended between the two tries of a test, the notes name the test as
-// failed.
+// TestUnjudged: if the program is stopped between the two attempts of a test, the notes name the
+// test as failed.
 func TestUnjudged(t *testing.T) {
 	var v verdict
 	v.unjudged(said(t, "fail p TestOne/a", "fail p TestOne", "fail p TestTwo", "fail p", "run p TestTwo", "pass p TestTwo",
@@ -242,7 +244,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestMain acts as gotestsum when it is called so: it writes the given events.
+// TestMain acts as gotestsum if it is called as such: it writes the given events.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "gotestsum" {
 		os.Exit(m.Run())
@@ -300,7 +302,7 @@ func TestTest(t *testing.T) {
 	}
 }
 
-// TestGotestsum runs the program on a module, if gotestsum is at hand, as it is in CI.
+// TestGotestsum runs the program on a module, if gotestsum is installed, as in CI.
 func TestGotestsum(t *testing.T) {
 	if _, err := exec.LookPath("gotestsum"); err != nil {
 		t.Skip("there is no gotestsum: .ci/run installs it")

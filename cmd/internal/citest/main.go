@@ -4,22 +4,22 @@
 //
 //	citest NOTES -short -race -timeout 20m ./...
 //
-// It takes the arguments of go test, flags first, and gives them to gotestsum, which runs a test
-// that fails once more, alone. When it passes then, the test is called flaky. The environment fixes
-// the seeds of random tests (see internal/testseed), so a test that fails for its seed fails again.
+// It takes the arguments of go test, flags first, and passes them to gotestsum, which runs a failed
+// test once more by itself. If the test passes then, it is called flaky. The environment fixes the
+// seeds of random tests (see internal/testseed), so a test that fails for its seed fails again.
 // Certain faults are not tried again: a failed build, a data race, a panic, or more failed tests
-// than chance explains. Gotestsum believes a second try that was skipped. It also believes a
-// package that ended in the midst of its tests without a panic, though the tests after it have not
-// run. This program reads the events of all runs and refuses both.
+// than chance explains. Gotestsum accepts a second attempt that was skipped. It also accepts a
+// package that ended in the middle of its tests without a panic, although the remaining tests did
+// not run. This program reads the events of all runs, and treats both as failures.
 //
-// CITEST_BUDGET in the environment is a time, such as 4m, for tests that there may be no
-// time for: a package that takes longer is called not finished, which says nothing about
-// it, unless a test had failed by then, or hung (see run.hung).
+// CITEST_BUDGET in the environment is a time limit, such as 4m, for optional tests. A package that
+// takes longer is called not finished, which is neither success nor failure, unless a test has
+// failed by then, or has hung (see run.hung).
 //
-// At the end stand the slowest packages, and those that took more than half of their time limit.
-// Lines about flaky tests and such packages are added to the file NOTES too. On SIGTERM or an
-// interrupt the program adds "failed, not judged: NAME" for each test that has failed by then. The
-// status is 0 when everything passed in the end.
+// At the end the program prints the slowest packages, and those that took more than half of their
+// time limit. It also adds lines about flaky tests and such packages to the file NOTES. On SIGTERM
+// or an interrupt it adds "failed, not judged: NAME" for each test that has failed by then. The
+// status is 0 if everything passed in the end.
 package main
 
 import (
@@ -53,8 +53,8 @@ func main() {
 // slowest is the number of packages that are listed with their times.
 const slowest = 15
 
-// test runs the tests, with a time limit in place of the one in args if there is a budget. It prints
-// to out.
+// test runs the tests, If there is a budget, its time limit replaces the one in args. It prints to
+// out.
 func test(ctx context.Context, out io.Writer, notes string, args []string, budget string) error {
 	events, err := os.CreateTemp("", "events")
 	if err != nil {
@@ -72,7 +72,7 @@ func test(ctx context.Context, out io.Writer, notes string, args []string, budge
 	}
 	cmd := exec.CommandContext(ctx, "gotestsum", append(options(flags, events.Name(), packages), flags...)...)
 	cmd.Stdout, cmd.Stderr = out, out
-	// What gotestsum starts would outlive it.
+	// Processes that gotestsum starts would otherwise outlive it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	ended := cmd.Run()
@@ -100,8 +100,8 @@ func test(ctx context.Context, out io.Writer, notes string, args []string, budge
 	return err
 }
 
-// options are the options of gotestsum. It tries a whole test again, because parts may need the
-// parts before them. But it repeats no more of the test than -run selects.
+// options are the options of gotestsum. It repeats a whole test, because a subtest may need the
+// subtests before it. But it repeats only what -run selects.
 func options(flags []string, events, packages string) []string {
 	format := "pkgname-and-test-fails"
 	if slices.Contains(flags, "-v") {
@@ -137,8 +137,8 @@ func flag(flags []string, name string) (last string) {
 	return last
 }
 
-// times lists the slowest packages and the sum of all, and notes those that may fail one
-// day on a busy machine.
+// times prints the slowest packages and the sum of all, and adds notes about those that may fail
+// one day on a busy machine.
 func (v *verdict) times(out io.Writer, pkgs []*pkg) {
 	var sum float64
 	for _, p := range pkgs {
@@ -158,7 +158,7 @@ func (v *verdict) times(out io.Writer, pkgs []*pkg) {
 	}
 }
 
-// note adds lines to the file that CI prints at its end. Several programs may do so at once.
+// note adds lines to the file that CI prints at its end. Several programs may do that at once.
 func note(file string, lines []string) error {
 	if len(lines) == 0 {
 		return nil

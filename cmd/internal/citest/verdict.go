@@ -21,7 +21,8 @@ type event struct {
 	Elapsed                                    float64
 }
 
-// pkg is a package and its runs: all of it, and then one of each test that was tried again.
+// pkg is a package with its runs: first of the whole package, and then one for each test that was
+// run again.
 type pkg struct {
 	name string
 	runs []*run
@@ -93,7 +94,7 @@ func (r *run) take(e *event) {
 			r.certain = why
 		}
 	}
-	// The line of all tests together. A run that is cut off prints none.
+	// This is the line for all tests together. A run that is cut off does not print it.
 	r.whole = r.whole || e.Test == "" && (e.Output == "PASS\n" || e.Output == "FAIL\n")
 	if r.late = r.late || strings.HasPrefix(e.Output, "panic: test timed out after "); r.late {
 		r.cutOff(strings.TrimSuffix(e.Output, "\n"))
@@ -115,8 +116,8 @@ var (
 	stackLine = regexp.MustCompile(`^goroutine \d+ .*\[([^\],]+)(, \d+ minutes)?`)
 )
 
-// cutOff takes a line printed at the time limit: first the tests that run, each with its time, and
-// then the stacks, beginning with that of the alarm.
+// cutOff reads a line that go test prints at the time limit. First come the running tests, each
+// with its time, and then the stacks, beginning with that of the alarm.
 func (r *run) cutOff(line string) {
 	if m := heldLine.FindStringSubmatch(line); m != nil && r.stacks == 0 {
 		r.held[m[1]], _ = time.ParseDuration(m[2])
@@ -136,8 +137,8 @@ func (r *run) cutOff(line string) {
 	}
 }
 
-// hung returns the tests that were running at the time limit, had run for most of
-// the time, and waited for nothing but each other.
+// hung returns the tests that were running at the time limit, had run for most of the time, and
+// only waited for each other.
 func (r *run) hung(limit time.Duration) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(r.held)) {
 		parted := false // into parts that run
@@ -160,8 +161,8 @@ type verdict struct {
 	excused bool // a package was cut off by the budget
 }
 
-// unjudged notes the tests that have failed, and not passed since, when there is no time to
-// try them again.
+// unjudged adds notes about the tests that have failed and have not passed since, if there is no
+// time to run them again.
 func (v *verdict) unjudged(pkgs []*pkg) {
 	for _, p := range pkgs {
 		for _, name := range p.runs[0].failed() {
@@ -182,7 +183,7 @@ func (p *pkg) last(test string) (action string) {
 	return action
 }
 
-// again reports whether a test failed when it was tried again.
+// again reports whether a test failed when it was run again.
 func (p *pkg) again(test string) bool {
 	return slices.ContainsFunc(p.runs[1:], func(r *run) bool { return r.tests[test] == "fail" })
 }

@@ -1,12 +1,11 @@
-// Package configfile lets the flags of a program be set in a YAML file too, and
-// says where each of their values comes from.
+// Package configfile allows to set the flags of a program in a YAML file too, and reports the
+// source of each value.
 //
-// The file is one mapping from the names of flags, without their dashes, to
-// values as they would be given on the command line; a flag that may be repeated
-// takes a list. Those of a command that is tagged config:"" are in a mapping of
-// their own under the command's name, with its arguments that are tagged so. JSON
-// is YAML and is read as well. The command line wins over the environment, the environment
-// over the file, the file over the defaults.
+// The file is a mapping from the names of flags, without their dashes, to values in the form of the
+// command line. A flag that may be repeated takes a list. The flags of a command that is tagged
+// config:"" are in a mapping of their own under the command's name, and so are its arguments with
+// that tag. JSON is YAML and is read as well. The command line takes precedence over the
+// environment, the environment over the file, and the file over the defaults.
 package configfile
 
 import (
@@ -40,10 +39,10 @@ type File struct {
 	sections map[string]int // the commands that have settings, and their lines
 }
 
-// key names a setting: of a command, or with section "" of the program.
+// key names a setting of a command or, if section is "", of the program.
 type key struct{ section, name string }
 
-// value is what the file says about a flag.
+// value is the value of a flag in the file.
 type value struct {
 	name string   // as it is written, for messages
 	text string   // of a scalar
@@ -52,8 +51,8 @@ type value struct {
 	line int
 }
 
-// Load reads a configuration file. What its names and values mean is only known
-// to a parser, see [File.Resolver].
+// Load reads a configuration file. Only a parser knows the meaning of its names and values, see
+// [File.Resolver].
 func Load(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,7 +92,7 @@ func Parse(path string, data []byte) (*File, error) {
 	return file, nil
 }
 
-// parse prevents a fault of the parser from becoming one of the program.
+// parse prevents a panic of the YAML parser from ending the program.
 func parse(data []byte) (doc *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -140,7 +139,7 @@ func (f *File) read(body ast.Node) error {
 	return nil
 }
 
-// mapping returns the entries of a mapping, whichever form the parser gives it.
+// mapping returns the entries of a mapping in either form of the YAML parser.
 func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -151,11 +150,11 @@ func mapping(n ast.Node) ([]*ast.MappingValueNode, bool) {
 	return nil, false
 }
 
-// normal returns a name as flags have it: with dashes for underscores, which mean the same,
-// and in the spelling of flags.
+// normal returns a name in the form of flags: with dashes instead of underscores, which mean the
+// same, and in the spelling of flags.
 func normal(name string) string { return respelled(strings.ReplaceAll(name, "_", "-"), 0) }
 
-// set keeps the value of an entry; name is for messages.
+// set stores the value of an entry. name is its name in messages.
 func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
 	if before, twice := f.values[k]; twice {
 		return f.wrong(line(e.Key), "%s is set in line %d already: remove one", name, before.line)
@@ -215,9 +214,9 @@ func (f *File) wrong(line int, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", at, ErrFile, fmt.Sprintf(format, args...))
 }
 
-// Resolver gives a parser the values of the file. It refuses a file with names
-// that are not flags of the application or its commands, or that are in except:
-// flags that make no sense in a file.
+// Resolver gives a parser the values of the file. It refuses a file with names that are not flags
+// of the application or its commands, or names in except, which are flags that make no sense in a
+// file.
 func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver, error) {
 	except = append(except, "help")
 	known := map[string]map[string]*kong.Value{"": {}}
@@ -312,8 +311,8 @@ func (f *File) Has(command string) bool {
 	return ok
 }
 
-// Argument is what the file says about an argument of a command, nothing when it
-// does not.
+// Argument returns the values of an argument of a command in the file, or nil if the file does not
+// have it.
 func (f *File) Argument(command, name string) []string {
 	if f == nil {
 		return nil
@@ -341,7 +340,7 @@ func environment(flag *kong.Flag) (string, bool) {
 	return "", false
 }
 
-// suggest returns the name that may have been meant.
+// suggest returns the name that the user may have meant.
 func suggest[T any](name string, known map[string]T) string {
 	if meant, ok := nearest.Name(strings.TrimLeft(name, "-_"), slices.Collect(maps.Keys(known))); ok {
 		return ": did you mean " + meant + "?"
@@ -349,10 +348,9 @@ func suggest[T any](name string, known map[string]T) string {
 	return ": --help lists them, write them without the dashes"
 }
 
-// Resolve reads the file that the flag --config of a program names, if there is
-// one. Its values are used for what neither the command line nor the
-// environment sets. except are flags that make no sense in a file. Without
-// --config there is no file and no error.
+// Resolve reads the file that the flag --config of a program names, if there is one. Its values are
+// used for flags that neither the command line nor the environment sets. onlyFlags are flags that
+// make no sense in a file. Without --config there is no file and no error.
 func Resolve(ctx *kong.Context, onlyFlags ...string) (*File, error) {
 	path := ""
 	for _, flag := range ctx.Model.Flags {

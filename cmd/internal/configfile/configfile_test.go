@@ -114,10 +114,11 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What is printed, read again, says the same, and so does what was read.
+// Printed settings, when they are read again, have the same meaning, and so have the settings that
+// were read before.
 func TestPrintedIsReadable(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		// What no environment or command line holds need not survive.
+		// Characters that no environment or command line can have are not tested.
 		text := rapid.StringMatching(`[ -~äß漢]{1,20}`)
 		args := []string{"--name=" + text.Draw(r, "name"), "--wait=" + time.Duration(rapid.Int64Range(0, 1e13).Draw(r, "wait")).String()}
 		for _, tag := range rapid.SliceOfN(rapid.StringMatching(`[a-z*&:#"' -]{1,8}`), 0, 3).Draw(r, "tags") {
@@ -146,7 +147,7 @@ func TestPrintedIsReadable(t *testing.T) {
 	})
 }
 
-// Settings of a command are beneath its name, and only it has them.
+// The settings of a command are below its name, and apply only to that command.
 func TestSections(t *testing.T) {
 	const content = "name: n\nbake:\n  flour: [rye, 'whe at']\n  heat: 200\nrest: {}\n"
 	p, _, err := run(t, content)

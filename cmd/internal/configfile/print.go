@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// A Setting is the value of a flag and where it comes from.
+// A Setting is the value of a flag and the source of the value.
 type Setting struct {
 	Name   string
 	Values []string // empty if it is not set; several only for a list
@@ -22,9 +22,9 @@ type Setting struct {
 	text   bool     // tagged text:"", for people to read
 }
 
-// Derive gives a setting that nobody has given another value than its default, and
-// says why in source. It does nothing, and returns false, if somebody has: what is asked
-// for wins. target is the flag's.
+// Derive changes the value of a setting that the user has not set, and records the reason in
+// source. If the user has set it, Derive does nothing and returns false. target is the variable of
+// the flag.
 func Derive[T any](all []Setting, name string, target *T, value T, source string) bool {
 	i := slices.IndexFunc(all, func(s Setting) bool { return s.Name == name })
 	if i < 0 || all[i].Source != "default" {
@@ -35,20 +35,20 @@ func Derive[T any](all []Setting, name string, target *T, value T, source string
 	return true
 }
 
-// Settings lists the flags of an application as a parser has left them, in the
-// order of its help. file may be nil. The value of a flag tagged secret:"" must
-// not be shown, nor may the user and password in an address.
+// Settings lists the flags of an application after parsing, in the order of the help. file may be
+// nil. Values of flags with the tag secret:"" must not be shown, and neither must the user and
+// password in an address.
 func Settings(ctx *kong.Context, file *File, except ...string) []Setting {
 	return settings(ctx, file, "", nil, Flags(ctx.Model), append(except, "help"))
 }
 
-// CommandFlags lists the flags of the command that was parsed, as Settings does.
+// CommandFlags does the same as Settings for the flags of the parsed command.
 func CommandFlags(ctx *kong.Context, file *File, except ...string) []Setting {
 	return settings(ctx, file, ctx.Selected().Name, nil, ctx.Selected().Flags, append(except, "help"))
 }
 
-// CommandSettings lists the arguments that a file may hold, and the flags, of the
-// command that was parsed, as Settings does.
+// CommandSettings does the same as Settings for the parsed command: it lists its flags, and the
+// arguments that a file may have.
 func CommandSettings(ctx *kong.Context, file *File, except ...string) []Setting {
 	command := ctx.Selected()
 	if command == nil {
@@ -113,7 +113,7 @@ func hasPassword(text string) bool {
 	return ok && strings.Contains(authority, "@")
 }
 
-// texts are the values of a flag as they could be given on the command line.
+// texts returns the values of a flag in the form of the command line.
 func texts(v reflect.Value) []string {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -141,12 +141,11 @@ func texts(v reflect.Value) []string {
 	return nil
 }
 
-// emptied reports whether somebody has set a value to nothing, which is not its default.
+// emptied reports whether the user has set a value to empty, which is not its default.
 func (s *Setting) emptied() bool { return len(s.Values) == 0 && !s.List && s.Source != "default" }
 
-// Print writes settings as a configuration file that says the same, each with
-// its source in a comment. What is not set, or must not be shown, is a comment
-// as a whole.
+// Print writes settings as an equivalent configuration file, each with its source in a comment. A
+// setting that is not set, or must not be shown, is written as a comment.
 func Print(w io.Writer, settings []Setting) error {
 	width := 0
 	lines := make([]string, len(settings))
@@ -200,8 +199,8 @@ func PrintCommand(w io.Writer, command string, settings []Setting) error {
 	return err
 }
 
-// inline is the value of a setting in one line of YAML. Numbers, durations and
-// the like stay as they are, everything else is put in quotes where needed.
+// inline returns the value of a setting in one line of YAML. Numbers, durations and the like are
+// written without quotes. All other values are put in quotes if necessary.
 func inline(s Setting) (string, error) {
 	var v any = s.Values[0]
 	if s.List {
@@ -218,8 +217,7 @@ func inline(s Setting) (string, error) {
 	return text, nil
 }
 
-// plain reports whether YAML reads a text as itself without quotes, and a
-// person too.
+// plain reports whether both YAML and a person read a text correctly without quotes.
 func plain(s string) bool {
 	for i := range len(s) {
 		c := s[i]

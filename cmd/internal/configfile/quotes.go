@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// CheckValues refuses values that have what a shell would have taken off: quotes around
-// them, blanks at their ends, a comment behind them. Files of variables for containers, and
-// lists of arguments, keep all of that, and it would become part of a path or a header.
+// CheckValues refuses values with parts that a shell would have removed: quotes around them, blanks
+// at their ends, or a comment after them. Files of variables for containers, and lists of
+// arguments, keep these parts, and they would become part of a path or a header.
 //
-// A flag tagged text:"" takes what people read, which may be in quotes. Of these only a
-// variable is refused, and only if all of it is in quotes. The errors name no value, which
-// may be secret.
+// A flag with the tag text:"" takes a text for people, which may have quotes. Its value is refused
+// only if it comes from a variable and is in quotes as a whole. The errors do not contain values,
+// because these may be secret.
 func CheckValues(all []Setting) error {
 	var errs []error
 	for _, s := range all {
@@ -44,10 +44,11 @@ func CheckValues(all []Setting) error {
 const inQuotes = "begins or ends with a quotation mark, which would be part of the value: remove the quotes, which " +
 	"files of variables and lists of arguments keep; before a file that is called so, write ./"
 
-// quotes are the marks that people and their editors put around a value.
+// quotes are the quotation marks that people and their editors put around a value.
 const quotes = "\"'`“”„«»‘’"
 
-// wrapped is what is around a value that does not belong to it, "" for nothing.
+// wrapped describes the parts around a value that do not belong to it, or returns "" if there are
+// none.
 func wrapped(v string) string {
 	first, _ := utf8.DecodeRuneInString(v)
 	last, _ := utf8.DecodeLastRuneInString(v)
@@ -66,7 +67,7 @@ func wrapped(v string) string {
 	return ""
 }
 
-// endsAsItBegins reports whether all of a value is in quotes.
+// endsAsItBegins reports whether a value is in quotes as a whole.
 func endsAsItBegins(v string) bool {
 	last, _ := utf8.DecodeLastRuneInString(v)
 	return len(v) > 1 && strings.ContainsRune(quotes, last)

@@ -8,11 +8,12 @@ import (
 )
 
 // spellings are the words that English spells in two ways. The name of a flag has the first
-// of a pair, which help and documents show. The second is taken wherever a name is read.
+// spelling of a pair, which help and documents show. The second one is accepted wherever a name is
+// read.
 var spellings = [...][2]string{{"license", "licence"}, {"color", "colour"}, {"center", "centre"}}
 
-// respelled returns a name, its words between dashes, with each word in the other spelling
-// exchanged for the word of that pair at index to.
+// respelled returns a name with words between dashes. Each word that is in a pair of spellings is
+// replaced by the word of the pair at index to.
 func respelled(name string, to int) string {
 	words := strings.Split(name, "-")
 	for i, word := range words {
@@ -25,7 +26,7 @@ func respelled(name string, to int) string {
 	return strings.Join(words, "-")
 }
 
-// Spellings lets the command line name each flag of a program and its commands in the other
+// Spellings makes the command line accept each flag of a program and its commands in the other
 // spelling too.
 func Spellings() kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
@@ -40,9 +41,10 @@ func Spellings() kong.Option {
 	})
 }
 
-// Environment prepares the environment variables that set flags. A program calls it before
-// anything else. Empty variables are removed: compose files produce them without meaning
-// anything. One in the other spelling gets the name that is read, unless that is set too.
+// Environment prepares the environment variables that set flags. A program calls it before anything
+// else. Empty variables are removed, because compose files produce them without any intention. A
+// variable in the other spelling is renamed to the spelling that is read, unless that one is set
+// too.
 func Environment(prefix string) {
 	var set []string
 	for _, v := range os.Environ() {

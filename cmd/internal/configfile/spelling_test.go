@@ -9,7 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// A name is taken in either spelling on the command line, in the environment and in a file.
+// A name is accepted in either spelling on the command line, in the environment and in a file.
 func TestSpellings(t *testing.T) {
 	for name, tc := range map[string]struct{ file, variable, arg, err string }{
 		"line":             {arg: "--map-licence=x"},
@@ -21,7 +21,7 @@ func TestSpellings(t *testing.T) {
 		"variable is told": {variable: "CONFIGFILE_MAP_LICENSE"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// An empty one beside it, before or behind, means nothing.
+			// An empty variable in the other spelling, before or after it, has no effect.
 			for _, name := range []string{"CONFIGFILE_MAP_LICENCE", "CONFIGFILE_MAP_LICENSE"} {
 				value := ""
 				if name == tc.variable {

@@ -1,5 +1,5 @@
-// Package credit prepares attributions of archives, sources and collections for display. They are
-// untrusted text that maps write into pages.
+// Package credit prepares attributions of archives, sources and collections for display.
+// Attributions are untrusted text that maps write into pages.
 package credit
 
 import (
@@ -19,8 +19,9 @@ const maxText = 2000
 // ErrMarkup is matched by the error of Check.
 var ErrMarkup = errors.New(`markup other than links; write text, and links as <a href="https://example.org">text</a>`)
 
-// Of returns an attribution as HTML that has links and nothing else, and as text with the
-// addresses of its links. It is HTML itself if it has a link to http or https, and else text.
+// Of returns an attribution as HTML that has links but no other markup, and as text with the
+// addresses of the links. The attribution itself is HTML if it has a link to http or https, and
+// otherwise text.
 func Of(attribution string) (asHTML, asText string) {
 	if r := parse(attribution); r.links > 0 {
 		return r.html()
@@ -34,8 +35,8 @@ func Text(attribution string) string {
 	return text
 }
 
-// Check returns an error that matches ErrMarkup if an attribution has markup that Of would show
-// as text, or leave out.
+// Check returns an error that matches ErrMarkup if an attribution has markup that Of would show as
+// text or leave out.
 func Check(attribution string) error {
 	if r := parse(attribution); r.other || r.links == 0 && html.UnescapeString(attribution) != attribution {
 		return ErrMarkup
@@ -43,7 +44,7 @@ func Check(attribution string) error {
 	return nil
 }
 
-// Read is Of for an attribution in HTML, such as an archive of tiles has.
+// Read does the same as Of for an attribution that is HTML, such as that of an archive of tiles.
 func Read(attribution string) (asHTML, asText string) {
 	r := parse(attribution)
 	return r.html()
@@ -62,7 +63,8 @@ func Line(s string, most int) string {
 	return s[:most]
 }
 
-// printable leaves out characters that do not show, or that turn the text beside them around.
+// printable leaves out invisible characters, and those that change the direction of the text around
+// them.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -141,7 +143,7 @@ func (r *reading) close() bool {
 	return true
 }
 
-// address returns the target of a link, or "" if that is not an address of the web.
+// address returns the target of a link, or "" if that is not a web address.
 func address(attributes []xhtml.Attribute) string {
 	for _, a := range attributes {
 		if a.Key != "href" {

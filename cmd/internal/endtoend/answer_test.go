@@ -16,7 +16,7 @@ const ellipsis = "…"
 
 // differs returns the difference between a command's output and the answer on the page, or "". want
 // is the answer on the page with the ports of the session filled in. An answer in JSON is compared
-// by value, a text line by line.
+// by value, and a text line by line.
 func (a *answer) differs(want, stdout, stderr string) string {
 	if a.kind == "json" {
 		return differsJSON(want, stdout)
@@ -37,12 +37,12 @@ func lines(text string) []string {
 	return list
 }
 
-// matchLines compares lines. A line with only an ellipsis stands for any number of lines.
+// matchLines compares lines. A line with only an ellipsis matches any number of lines.
 func matchLines(want, got []string) bool {
 	return matchList(want, got, func(w string) bool { return w == ellipsis }, matchText)
 }
 
-// matchText reports whether two texts are equal. An ellipsis in want stands for any text.
+// matchText reports whether two texts are equal. An ellipsis in want matches any text.
 func matchText(want, got string) bool {
 	parts := strings.Split(want, ellipsis)
 	if len(parts) == 1 {
@@ -57,7 +57,7 @@ func matchText(want, got string) bool {
 	return ok && strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// matchList compares lists. rest matches elements that stand for any number of elements.
+// matchList compares lists. rest reports whether an element of want matches any number of elements.
 func matchList[W, G any](want []W, got []G, rest func(W) bool, same func(W, G) bool) bool {
 	switch {
 	case len(want) == 0:
@@ -108,8 +108,8 @@ func values(text string) (list []any, err error) {
 	}
 }
 
-// differsAt returns where two values first differ, or "". A member or element that is an ellipsis
-// stands for any number of them, and a value for any value.
+// differsAt returns where two values first differ, or "". An ellipsis as a member or element
+// matches any number of them, and as a value any value.
 func differsAt(at string, want, got any) string {
 	switch w := want.(type) {
 	case string:
@@ -178,9 +178,8 @@ func short(v any) string {
 	return string(b)
 }
 
-// completed makes complete JSON of JSON with parts left out: outside of strings an ellipsis becomes
-// an element, a member or a value that is an ellipsis. At the end it stands for all that is still
-// open.
+// completed converts JSON with omitted parts to valid JSON. Outside of strings an ellipsis becomes
+// an element, a member or a value that is an ellipsis. At the end it closes all that is still open.
 func completed(text string) string {
 	var out strings.Builder
 	var open []byte // brackets

@@ -15,8 +15,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// told are the bounds in the words of the pages. Each has the file and the name of the constant
-// that holds the number.
+// told are the limits in the words of the documentation pages. Each has the file and the name of
+// the constant that holds the number.
 var told = []struct {
 	words     *regexp.Regexp
 	constants []string

@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// shown returns the root of the source tree, and the groups of a pattern in the text of
+// shown returns the root of the source tree, and the groups that a pattern matches in the text of
 // CONTRIBUTING.
 func shown(t *testing.T, pattern string) (root string, found []string) {
 	t.Helper()
@@ -45,8 +45,8 @@ func edited(t *testing.T, root, name string, replace ...string) string {
 	return text
 }
 
-// overlay puts files where they belong, without touching the source tree. It returns the flags of the
-// go command that has them there.
+// overlay adds files to the source tree without changing it. It returns the flags with which the go
+// command sees the files in their places.
 func overlay(t *testing.T, root string, files map[string]string) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +84,8 @@ func run(t *testing.T, root, name string, args ...string) string {
 	return string(out)
 }
 
-// goTest runs the tests of a package that a pattern names. A pattern that names none is a fault.
+// goTest runs the tests of a package that a pattern names. A pattern that matches no test is a
+// failure.
 func goTest(t *testing.T, root string, flags []string, pattern, pkg string) {
 	t.Helper()
 	out := run(t, root, "go", append(append([]string{"test"}, flags...), "-short", "-count=1", "-v", "-run", pattern, pkg)...)
@@ -93,17 +94,17 @@ func goTest(t *testing.T, root string, flags []string, pattern, pkg string) {
 	}
 }
 
-// TestContributedEndpoint: CONTRIBUTING's endpoint is one file. In its package it builds, and is
-// described and answers as declared.
+// TestContributedEndpoint: the endpoint in CONTRIBUTING is one file. It compiles in its package, is
+// in the description of the interface, and answers as declared.
 func TestContributedEndpoint(t *testing.T) {
 	root, found := shown(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```")
 	flags := overlay(t, root, map[string]string{found[0]: found[1]})
 	goTest(t, root, flags, "EveryRoute|AsDescribed|Structure|AskFor", "./cmd/tileserver/internal/httpapi")
 }
 
-// TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Points and
-// boundaries read it alike, plain, compressed and in an archive, and refuse content that it
-// cannot have.
+// TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Both points
+// and boundaries read it, plain, compressed and in an archive. They refuse content that it cannot
+// have.
 func TestContributedFormat(t *testing.T) {
 	const table = "cmd/ingest/internal/source/format/table.go"
 	root, found := shown(t, "(?s)`(cmd/ingest/internal/source/format/\\w+\\.go)`, and the line `&corners,`.*?```go\n(package format\n.*?)```")
@@ -127,7 +128,8 @@ func TestContributedFormat(t *testing.T) {
 }
 
 // TestContributedDataSet: CONTRIBUTING's data set of points is two files. Its points are listed,
-// drawn and described like those of built-in data sets, and verified, rolled back and refreshed.
+// drawn and described like those of built-in data sets. The data set can be verified, rolled back
+// and refreshed.
 func TestContributedDataSet(t *testing.T) {
 	const descriptors = "ask/datasets.go"
 	root, found := shown(t, "(?s)\n   ```go\n(   \tParks = layered.*?)   ```.*?`(cmd/ingest/\\w+\\.go)`:.*?```go\n(   "+

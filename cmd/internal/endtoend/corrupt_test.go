@@ -17,7 +17,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// answers are the bodies of some questions that touch all data sets.
+// answers returns the bodies of the answers to some requests that need all data sets.
 func answers(t *testing.T, url string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -37,8 +37,8 @@ var questions = []string{
 	"/airports/X00003",
 }
 
-// right sends all requests. Each response must be the right answer, or a problem that declares a
-// fault of the server. It returns how many of either there were.
+// right sends all requests. Each response must be the right answer, or a problem document for a
+// fault of the server. It returns the numbers of both.
 func right(t *testing.T, url string, want map[string]string, also ...map[string]string) (good, refused int) {
 	t.Helper()
 	for _, path := range questions {
@@ -92,7 +92,7 @@ func damage(t *testing.T, path string, change func([]byte) []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In place: a server that has the file open sees it.
+	// The file is changed in place, so that a server that has it open sees the change.
 	if b = change(b); b == nil {
 		err = os.Remove(path)
 	} else {
@@ -110,9 +110,9 @@ func flip(b []byte) []byte {
 	return b
 }
 
-// TestDamagedGeneration publishes generations with every kind of damage beside a running server.
-// The previous one goes on serving, or the request that needs the damaged part is refused. No
-// answer is ever wrong.
+// TestDamagedGeneration publishes generations with every kind of damage while a server runs. Either
+// the previous generation stays in service, or requests that need the damaged part are refused. No
+// answer is wrong.
 func TestDamagedGeneration(t *testing.T) {
 	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
 	dir, data := t.TempDir(), t.TempDir()
@@ -218,8 +218,8 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// TestDamageWhileServing flips blocks of files that a server has open. A request that needs one
-// is refused as damaged, and the others are answered.
+// TestDamageWhileServing damages blocks of files that a server has open. A request that needs such
+// a block is refused, and the others are answered.
 func TestDamageWhileServing(t *testing.T) {
 	dir, data := t.TempDir(), t.TempDir()
 	for _, in := range inputs(t, dir, "Aye", 4000) {
@@ -247,8 +247,8 @@ func TestDamageWhileServing(t *testing.T) {
 	if refused == 0 {
 		t.Errorf("all %d questions are answered from damaged blocks", good)
 	}
-	// The server finds the damage behind the refusals and reports it, until there is a good
-	// generation of each.
+	// The server finds the damage that causes the refusals, and reports it until there is a good
+	// generation of each data set.
 	waitFor(t, "the damage of several data sets in /status", func() bool {
 		_, ready, _ := get(t, s.URL+"/readyz")
 		_, b, _ := get(t, s.URL+"/status")
@@ -265,7 +265,8 @@ func TestDamageWhileServing(t *testing.T) {
 	if code, body, _ := get(t, s.URL+"/healthz"); code != 200 {
 		t.Errorf("healthz: %d %s", code, body)
 	}
-	// A server that starts now reports what it cannot open, or refuses in the same way.
+	// A server that starts now reports the generations that it cannot open, or refuses requests in
+	// the same way.
 	right(t, serve(t, data).URL, want)
 	t.Logf("%d answered, %d refused", good, refused)
 	for _, in := range inputs(t, dir, "Bee", 400) {
@@ -281,8 +282,8 @@ func TestDamageWhileServing(t *testing.T) {
 	answers(t, s.URL)
 }
 
-// TestFullDisk ingests onto a disk that is too small: an error that says so,
-// nothing published, and success once there is room.
+// TestFullDisk ingests onto a disk that is too small. The error says so, and nothing is published.
+// When there is room, the ingest succeeds.
 func TestFullDisk(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a tmpfs")

@@ -14,9 +14,9 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// TestKilled kills each ingest at random moments. The published generation must stay whole, and be
-// the one before or the new one. Another run of the command must give the rows of an undisturbed
-// run.
+// TestKilled kills each ingest at random moments. The published generation must be undamaged, and
+// either the previous or the new one. Another run of the command must give the rows of an
+// undisturbed run.
 func TestKilled(t *testing.T) {
 	kills, records := 2, 4000
 	switch {
@@ -46,7 +46,7 @@ func TestKilled(t *testing.T) {
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
-				// Now and then it is done before, and does not count.
+				// Sometimes the ingest is finished before the kill. Such a run does not count.
 				timer := time.AfterFunc(time.Duration(rnd.Int64N(int64(took))), func() { _ = cmd.Process.Kill() })
 				err := cmd.Wait()
 				timer.Stop()

@@ -24,7 +24,7 @@ type block struct {
 	skip   *string // why it is not run
 }
 
-// answer is the block right after a shell block. It shows the output of its last command.
+// answer is the block right after a shell block. It shows the output of the last command.
 type answer struct{ kind, text string }
 
 var notRun = regexp.MustCompile(`^<!-- not run:(.*)-->$`)
@@ -79,9 +79,9 @@ func pages(t *testing.T) []string {
 	return append([]string{"../../../README.md"}, list...)
 }
 
-// Every shell block of README.md and docs/*.md does what the page says. The blocks of a page run
-// in one session, in a copy of a clone after make demo. Blocks that cannot run there give the
-// reason.
+// Every shell block of README.md and docs/*.md has the result that the page shows. The blocks of a
+// page run in one session, in a copy of a clone after make demo. Blocks that cannot run there give
+// the reason.
 func TestDocuments(t *testing.T) {
 	all := map[string][]block{}
 	skipped := 0
@@ -124,7 +124,7 @@ var (
 	basePath     = regexp.MustCompile(`--base-path[ =](\S+)`)
 )
 
-// The server knows all addresses that pages request, even where no data is at hand.
+// The server knows all paths that documentation pages request, even without data.
 func TestAddressesOnPages(t *testing.T) {
 	s := serve(t, t.TempDir(), "--live", t.TempDir())
 	tried := 0
@@ -149,8 +149,8 @@ func TestAddressesOnPages(t *testing.T) {
 	}
 }
 
-// demoData returns the directory of the demo's data in QUADRILLE_DEMO_DATA, or one built from the
-// sample's packages. Building takes minutes, so short tests skip it.
+// demoData returns the directory of the demo's data in QUADRILLE_DEMO_DATA, or builds the data from
+// the sample's packages. The build takes minutes, so short tests skip it.
 func demoData(t *testing.T) string {
 	t.Helper()
 	if data := os.Getenv("QUADRILLE_DEMO_DATA"); data != "" {
@@ -196,8 +196,8 @@ func newClone(t *testing.T, data string) *clone {
 	return c
 }
 
-// fresh is a directory like a clone after make demo: the repository's files are links, and
-// the data can be changed.
+// fresh returns a directory like a clone after make demo. The repository's files are links, and the
+// data can be changed.
 func (c *clone) fresh(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -1,3 +1,3 @@
-// Package endtoend holds no code: its tests build both programs and run them as
-// an operator does, through kills, swaps, damage and hostile clients.
+// Package endtoend has no code. Its tests build both programs and run them as an operator does, and
+// test kills, swaps, damage and hostile clients.
 package endtoend

@@ -30,8 +30,8 @@ const maxRecorded = 4000
 
 var article = regexp.MustCompile(`<article id="([^"]+)" data-method="(\w+)" data-path="[^"]*" data-request="([^"]*)" data-body="([^"]*)">`)
 
-// TestExamples sends each example of /docs to the demo's data and a little more, and compares the
-// answers with the recorded ones. With -update it records them anew.
+// TestExamples sends each example of /docs to a server with the demo's data and a little more, and
+// compares the answers with the recorded ones. With -update it records them anew.
 func TestExamples(t *testing.T) {
 	data := os.Getenv("QUADRILLE_DEMO_DATA")
 	if data == "" {
@@ -137,10 +137,10 @@ func send(t *testing.T, method, url, body, key string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-// passing matches members that change with each build or write of the data, or each day.
+// passing matches members whose values change with each build or write of the data, or each day.
 var passing = regexp.MustCompile(`"(version|next|created|delivered|time|sunrise|sunset|data_updated|software_version|database_version|attempt|secret|error)":("[^"]*"|[0-9.]+)`)
 
-// lasting decodes an answer with all passing members set to 0.
+// lasting decodes an answer, and sets all members that passing matches to 0.
 func lasting(t *testing.T, answer []byte) (v any) {
 	t.Helper()
 	if err := json.Unmarshal(passing.ReplaceAll(compact(t, answer), []byte(`"$1":0`)), &v); err != nil {
@@ -158,7 +158,7 @@ func compact(t *testing.T, answer []byte) json.RawMessage {
 	return flat.Bytes()
 }
 
-// write records the answers, one a line.
+// write records the answers, one per line.
 func write(t *testing.T, recorded map[string]json.RawMessage) {
 	t.Helper()
 	text := []byte("{")

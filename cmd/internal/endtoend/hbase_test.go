@@ -27,8 +27,8 @@ func TestHBase(t *testing.T) {
 	address := fmt.Sprintf("hbase://%s/endtoend%d_%d?compression=off", gateways, os.Getpid(), time.Now().Unix())
 	store := "--store=" + address
 	dir, data := t.TempDir(), t.TempDir()
-	// The generations published here are those expected there. Some data sets are made from
-	// others.
+	// The generations that are published in this directory must be the ones that a server serves.
+	// Some data sets are derived from others.
 	published := func() map[string]uint64 { return publishedIn(t, catalogOf(t, data).Generations) }
 	load := func(mark string) {
 		layers := writeFile(t, filepath.Join(dir, mark, "areas.geojson"), countries(mark, 400))
@@ -56,7 +56,7 @@ func TestHBase(t *testing.T) {
 	load("Aye")
 	local := serve(t, data)
 	first, second := serve(t, t.TempDir(), store), serve(t, t.TempDir(), store, "--no-ip-index")
-	// Layers of a data set of their own have their names beside them.
+	// A data set of layers that users name lists the names of its layers.
 	ownLayers := func(s *programs.Server) (all string) {
 		for _, path := range []string{"/regions/at?lat=0.1&lon=0.1&types=area", "/tiles/area/2/1/1.geojson",
 			"/regions/nearby?lat=9&lon=9&types=area", "/geocode?q=Land+3+Aye"} {

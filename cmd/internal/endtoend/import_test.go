@@ -12,9 +12,8 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// TestReadmeProgram: README's program for Go, in a folder beside this
-// repository, builds by the commands shown there and answers. Nothing is
-// downloaded.
+// TestReadmeProgram builds README's Go program with the commands of README, in a folder next to
+// this repository, and runs it. Nothing is downloaded.
 func TestReadmeProgram(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go command to build the program with")
@@ -34,7 +33,7 @@ func TestReadmeProgram(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// Where the program looks for the data of the checkout beside it.
+	// The program looks for the data of the neighbouring checkout in this directory.
 	if err := toyworld.Publish(t.Context(), filepath.Join(parent, "quadrille", "data")); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// input is a made-up source of one data set and the command that ingests it. Every name in it
-// ends in the mark, so that answers show which of two inputs they come from.
+// input is an invented source of one data set and the command that ingests it. Every name in the
+// source ends in the mark, so that answers show which of two inputs they come from.
 type input struct {
 	dataset string
 	args    []string
@@ -29,8 +29,8 @@ func inputs(t *testing.T, dir, mark string, records int) []input {
 	}
 }
 
-// countries are squares of two degrees around the origin with wavy borders that
-// neighbours do not share, which is more work than if they did.
+// countries returns squares of two degrees around the origin with wavy borders. Neighbours do not
+// share their borders. This is more work than shared borders.
 func countries(mark string, records int) string {
 	side := max(2, int(math.Sqrt(float64(records))/8))
 	var b strings.Builder

@@ -138,9 +138,9 @@ func fill(path string, leave int64) {
 	}
 }
 
-// TestLiveKilled kills a server that takes writes, again and again, in half of the rounds
-// on a disk that is filling up or full, and starts it again there. Nothing that was
-// acknowledged is lost or comes back.
+// TestLiveKilled repeatedly kills a server during writes and starts it again on the same directory.
+// In half of the rounds the disk is full or about to fill up. No acknowledged write is lost, and no
+// removed point comes back.
 func TestLiveKilled(t *testing.T) {
 	rounds := 10
 	switch {
@@ -180,7 +180,7 @@ func TestLiveKilled(t *testing.T) {
 		over := make(chan struct{})
 		after := time.Duration(50+r.IntN(500)) * time.Millisecond
 		if filling {
-			// The rest of the disk is filled at once, or by the writes.
+			// The rest of the disk is filled at once, or gradually by the writes.
 			moment, leave := time.Duration(r.Int64N(int64(after))), int64(r.IntN(2<<20))
 			wg.Go(func() {
 				time.Sleep(moment)
@@ -230,7 +230,7 @@ func TestLiveKilled(t *testing.T) {
 }
 
 // TestLiveDamaged damages the files of a live store between two runs of its server. The server
-// reports the collection as damaged, goes on with the others, and removes nothing.
+// reports the collection as damaged, continues to serve the others, and removes nothing.
 func TestLiveDamaged(t *testing.T) {
 	client, data, whole := newWriter(t), t.TempDir(), filepath.Join(t.TempDir(), "live")
 	first := serve(t, data, "--live", whole, "--keys", client.file)
@@ -275,8 +275,8 @@ func TestLiveDamaged(t *testing.T) {
 			if err != nil || code != http.StatusOK {
 				t.Errorf("another collection answers %d %s %v", code, body, err)
 			}
-			// A collection that cannot be read may be private: only the log and the admin listener
-			// name it.
+			// A collection that cannot be read may be private, so only the log and the admin
+			// listener name it.
 			if _, body, _ := get(t, s.URL+"/status"); !strings.Contains(body, `"damaged"`) || strings.Contains(body, "judged") {
 				t.Errorf("/status does not tell of a damaged collection, or names it: %s", body)
 			}
@@ -307,7 +307,7 @@ func listing(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// eachFile calls a function for the files below a directory whose names have a part.
+// eachFile calls a function for each file below a directory whose name contains part.
 func eachFile(t *testing.T, dir, part string, do func(path string)) {
 	t.Helper()
 	found := false

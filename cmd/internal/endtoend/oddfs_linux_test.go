@@ -28,7 +28,8 @@ type oddFS struct {
 	fallocate syscall.Errno
 }
 
-// oddNode is a file or directory that passes calls through, except for the errors of its oddFS.
+// oddNode is a file or directory that passes calls to the file system below, except where its oddFS
+// demands an error.
 type oddNode struct {
 	fs.LoopbackNode
 	odd *oddFS
@@ -40,7 +41,7 @@ type oddFile struct {
 	writable bool
 }
 
-// WrapChild makes the children of a node odd too.
+// WrapChild makes the children of a node odd nodes, too.
 func (n *oddNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.InodeEmbedder {
 	if l, ok := child.(*fs.LoopbackNode); ok {
 		return &oddNode{fs.LoopbackNode{RootData: l.RootData}, n.odd}
@@ -127,9 +128,9 @@ func (o *oddFS) mount(t *testing.T) string {
 	return at
 }
 
-// TestOddFileSystems: data can be published, pruned and served, and collections can be live, on
-// file systems that lack features of local ones, such as network mounts and memory cards. Only a
-// file system without any locks is refused, with advice.
+// TestOddFileSystems tests that publishing, pruning, serving and live collections work on file
+// systems that lack features of local ones, such as network mounts and memory cards. Only a file
+// system without any locks is refused, with advice.
 func TestOddFileSystems(t *testing.T) {
 	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
 	for name, odd := range map[string]*oddFS{

@@ -54,7 +54,7 @@ func get(t *testing.T, url string) (int, string, http.Header) {
 	return res.StatusCode, string(b), res.Header
 }
 
-// waitFor polls: how soon something is noticed depends on the machine.
+// waitFor polls until ok returns true, because reaction times depend on the machine.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for range 500 {

@@ -18,8 +18,8 @@ import (
 
 const referenceDoc = "../../../docs/reference.md"
 
-// TestReference: docs/reference.md lists what the programs report about themselves. -update
-// writes it there.
+// TestReference tests that docs/reference.md lists what the programs report about themselves.
+// -update rewrites the file.
 func TestReference(t *testing.T) {
 	t.Setenv("COLUMNS", "110") // the width of --help
 	data, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
@@ -27,8 +27,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	testfile.Write(t, keys, "")
-	// A collection of points, because metrics count records, and an archive, because metrics
-	// count base maps.
+	// There is a collection of points, because metrics count records, and an archive, because
+	// metrics count base maps.
 	mustIngest(t, data, "points", "shops", "../../../sample/shops.csv")
 	world := filepath.Join(t.TempDir(), "world.pmtiles")
 	mustIngest(t, data, "export", "country", world)
@@ -91,10 +91,10 @@ type openAPI struct {
 	}
 }
 
-// stands are the tags of services that are documented elsewhere, parameters and all.
+// stands lists the tags of services that are documented elsewhere, including their parameters.
 var stands = []string{"geonames", "photon", "nominatim", "geoip2"}
 
-// endpoints lists the server's endpoints, without further spellings of one path.
+// endpoints returns a list of the server's endpoints, without alternative spellings of one path.
 func (api *openAPI) endpoints(t *testing.T) string {
 	var b strings.Builder
 	listed := 0
@@ -135,7 +135,7 @@ func (api *openAPI) endpoints(t *testing.T) string {
 	return b.String()
 }
 
-// further reports whether a path is another spelling of one that is listed.
+// further reports whether a path is an alternative spelling of a listed path.
 func further(api *openAPI, path string) bool {
 	for _, suffix := range []string{"/", ".php", "JSON", "/{path}"} {
 		if short, ok := strings.CutSuffix(path, suffix); ok && short != "" && api.Paths[short] != nil {

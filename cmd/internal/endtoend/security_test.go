@@ -232,7 +232,7 @@ func TestAttacks(t *testing.T) {
 	compareDoc(t, table.String())
 }
 
-// flood holds many idle connections open while other requests are answered.
+// flood opens many idle connections and tests that other requests are answered.
 func flood(t *testing.T, s *programs.Server, host string) {
 	t.Helper()
 	var conns []net.Conn
@@ -251,7 +251,7 @@ func flood(t *testing.T, s *programs.Server, host string) {
 	if code, _, _ := get(t, s.URL+"/places/1"); code != 200 {
 		t.Errorf("beside 400 idle connections: %d", code)
 	}
-	// They are closed when their time for a header is over.
+	// The server closes them when the time limit for a header has passed.
 	if err := conns[0].SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// session is a bash that runs the commands of a page one after another. It ends at the
-// first that fails, as with set -e.
+// session is a bash that runs the commands of a page one after another. It ends at the first
+// command that fails, as with set -e.
 type session struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -82,7 +82,7 @@ func (s *session) run(command string) (stdout, stderr string, err error) {
 	return read(name + ".out"), read(name + ".err"), err
 }
 
-// ports replaces port 8080 and the ports after a local address on a page by free ones.
+// ports maps port 8080, and the ports of local addresses on a page, to free ports.
 type ports map[string]string
 
 func (p ports) of(t *testing.T, named string) string {
@@ -115,8 +115,8 @@ func (p ports) in(t *testing.T, text string) string {
 	})
 }
 
-// runPage runs the blocks of a page in a directory, and returns the page's faults. The first
-// failing command ends it.
+// runPage runs the blocks of a page in a directory, and returns the errors of the page. It stops at
+// the first command that fails.
 func runPage(t *testing.T, dir, tools string, blocks []block) (wrong []string) {
 	t.Helper()
 	free := ports{}

@@ -5,9 +5,9 @@
 //	hbasecluster
 //
 // The command finds the comma-separated addresses of the Thrift2 gateways in QUADRILLE_HBASE, and
-// that of the control process in QUADRILLE_HBASE_CONTROL. hbasecluster ends with its status. If
-// HBase cannot run, for want of a JDK, of Maven or of HBase itself, it says so and ends with
-// success, unless QUADRILLE_HBASE_REQUIRED is set.
+// that of the control process in QUADRILLE_HBASE_CONTROL. hbasecluster exits with the status of the
+// command. If HBase cannot run because a JDK, Maven or HBase itself is missing, it prints this and
+// exits with success, unless QUADRILLE_HBASE_REQUIRED is set.
 package main
 
 import (
@@ -70,8 +70,8 @@ func ended(err error) int {
 	return 0
 }
 
-// execute runs the command and returns its status. It passes an interrupt on, and kills the command
-// if that goes on.
+// execute runs the command and returns its status. It forwards an interrupt, and kills the command
+// if it still runs after that.
 func execute(ctx context.Context, command, env []string) int {
 	ctx, cancel := orphaned(ctx)
 	defer cancel()
@@ -92,8 +92,8 @@ func execute(ctx context.Context, command, env []string) int {
 	return 1
 }
 
-// orphaned ends a context when the parent process is gone: a killed "go run" leaves its program
-// behind.
+// orphaned returns a context that ends when the parent process has ended, because a killed "go run"
+// does not end its program.
 func orphaned(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	parent := os.Getppid()

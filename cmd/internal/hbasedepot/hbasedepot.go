@@ -14,14 +14,12 @@ import (
 
 // Options set how a program uses the depot.
 type Options struct {
-	// Data is the program's --data. The files that lie beside stores are kept in
-	// it.
+	// Data is the program's --data. It contains the local files that belong to stores.
 	Data     string
 	ReadOnly bool
 	// Skip names files that this machine does not need.
 	Skip []string
-	// Opened, unless nil, may wrap each store that is opened; the data set is
-	// empty for the depot's own.
+	// Opened, unless nil, may wrap each opened store. The data set is "" for the depot's own store.
 	Opened func(s *hbasestore.Store, dataset string) cellstore.Store
 }
 

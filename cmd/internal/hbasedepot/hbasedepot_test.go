@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/internal/hbasedepot"
 )
 
-// A depot is named by its address without credentials, before it is connected to.
+// A depot's name is its address without credentials, even before it is connected.
 func TestOpen(t *testing.T) {
 	const address = "hbase://user:secret@one:9090,two:9090/quadrille?transport=http&tls=on"
 	d, err := hbasedepot.Open(address, hbasedepot.Options{Data: t.TempDir()})

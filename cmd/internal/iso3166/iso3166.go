@@ -1,6 +1,6 @@
-// Package iso3166 knows the countries of ISO 3166-1: their English names, the
-// continent each is usually counted to, and whether European Union law treats
-// it as part of the Union. Sources of IP ranges give a code and nothing more.
+// Package iso3166 has the countries of ISO 3166-1 with their English names, their usual continents,
+// and whether European Union law treats them as part of the Union. Sources of IP ranges contain
+// only the codes.
 package iso3166
 
 import (
@@ -25,8 +25,8 @@ type Country struct {
 func (c Country) Assigned() bool { return c.Continent != "" && c.Code != "EU" }
 
 // Lookup returns the information about a code, in either case of letters, and whether the code is
-// valid. Two letters without a country are a code without a name, except ZZ and XX, which stand
-// for "unknown" and are not valid. Three codes are in use in IP data without being countries:
+// valid. Two letters without a country are a valid code without a name. The exceptions ZZ and XX
+// mean "unknown" and are not valid. Three codes are in use in IP data without being countries:
 //
 //   - EU, for an address that is somewhere in Europe, has a continent;
 //   - AP, for one somewhere in Asia or the Pacific, has not, for it may be in
@@ -76,8 +76,8 @@ func ContinentName(code string) string {
 	return ""
 }
 
-// name is CLDR's name. Exceptions are names that have changed since the compiled-in release, and
-// the few that CLDR qualifies while everyday use does not ("Hong Kong SAR China").
+// name is CLDR's name. The exceptions are names that have changed since the compiled-in release,
+// and a few names with an addition that everyday use omits ("Hong Kong SAR China").
 func name(code string) string {
 	switch code {
 	case "AN":
@@ -117,15 +117,14 @@ func in(list, code string) bool {
 	return i >= 0 && i%3 == 0
 }
 
-// union lists the member states of the European Union. It also lists the parts
-// of them that have codes of their own and are subject to its treaties: Åland,
-// and the outermost regions of France (TFEU, Article 349).
+// union lists the member states of the European Union. It also lists their parts that have separate
+// codes and are subject to the Union's treaties: Åland, and the outermost regions of France (TFEU,
+// Article 349).
 const union = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK " +
 	"AX GF GP MF MQ RE YT"
 
-// continents gives the continent by code. In cases of doubt it follows GeoNames
-// and GeoIP2: Russia and Cyprus in Europe, Türkiye, the Caucasus and Kazakhstan
-// in Asia.
+// continents gives the continent by code. In cases of doubt it follows GeoNames and GeoIP2: Russia
+// and Cyprus are in Europe; Türkiye, the Caucasus and Kazakhstan are in Asia.
 var continents = func() map[string]string {
 	m := make(map[string]string)
 	for continent, codes := range map[string]string{

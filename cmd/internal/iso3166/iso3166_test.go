@@ -43,7 +43,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Every country CLDR still names has a continent with a name of its own.
+// Every country that CLDR still names must have a continent and a unique name.
 func TestComplete(t *testing.T) {
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {
@@ -52,7 +52,7 @@ func TestComplete(t *testing.T) {
 			if r, err := language.ParseRegion(code); err != nil || !r.IsCountry() || r.Canonicalize().String() != code {
 				continue
 			}
-			// Parts of countries that only CLDR gives a code, and groups.
+			// These are groups, and parts of countries to which only CLDR gives a code.
 			if in("AC CP CQ CS DG DY EA EZ FX FQ HV IC JT MI NH NQ NT PC PU PZ RH SU TA UN VD WK YU", code) {
 				continue
 			}
@@ -88,8 +88,8 @@ func TestContinentsAgainstGeoNames(t *testing.T) {
 			continue
 		}
 		n++
-		// GeoNames counts Christmas Island to Oceania but the Cocos Islands
-		// beside it to Asia, where GeoIP2 has both.
+		// GeoNames assigns Christmas Island to Oceania but the neighbouring Cocos Islands to Asia.
+		// GeoIP2 assigns both to Asia.
 		if c, ok := Lookup(col[0]); !ok || c.Continent != col[8] && col[0] != "CX" {
 			t.Errorf("%s is in %q, GeoNames says %q", col[0], c.Continent, col[8])
 		}

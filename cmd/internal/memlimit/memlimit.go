@@ -1,5 +1,5 @@
-// Package memlimit finds how much memory this process may take, so that caches and budgets fit
-// the machine: a container that exceeds its limit is killed without warning.
+// Package memlimit finds how much memory this process may use, so that caches and budgets fit the
+// machine: a container that exceeds its limit is killed without warning.
 //
 // It reads Linux's files: the limits of the control group (version 1 and 2) and of all visible
 // groups above it, and the memory of the machine. On other systems it reads only GOMEMLIMIT.
@@ -24,7 +24,8 @@ import (
 type Limit struct {
 	Bytes int64  // 0 if no limit is known
 	From  string // the file with this limit, or GOMEMLIMIT
-	// Unread are the errors of unreadable files, which may have lower limits; nil for none.
+	// Unread joins the errors of files that cannot be read and that may contain lower limits. It is
+	// nil if there are none.
 	Unread error
 }
 
@@ -38,11 +39,11 @@ func Of() Limit {
 	return l
 }
 
-// unlimited is the least value that means no limit: version 1 writes the largest number of whole
-// pages for none.
+// unlimited is the least value that means "no limit". Version 1 then writes the greatest number of
+// bytes in whole pages.
 const unlimited = math.MaxInt64 >> 3
 
-// lower sets the limit if it is lower than those before.
+// lower sets the limit if it is lower than the current one.
 func (l *Limit) lower(limit int64, from string) {
 	if limit > 0 && limit < unlimited && (l.Bytes == 0 || limit < l.Bytes) {
 		l.Bytes, l.From = limit, from
@@ -65,7 +66,7 @@ func of(system fs.FS) (l Limit) {
 	return l
 }
 
-// machine lowers the limit to the memory of the machine, as /proc/meminfo of Linux has it.
+// machine lowers the limit to the memory of the machine, from /proc/meminfo of Linux.
 func (l *Limit) machine(system fs.FS) {
 	text, _ := fs.ReadFile(system, "proc/meminfo")
 	total := strings.TrimSuffix(field(text, "MemTotal:"), " kB")
@@ -74,14 +75,14 @@ func (l *Limit) machine(system fs.FS) {
 	}
 }
 
-// mount is the mount of a hierarchy of control groups, or of a part of one.
+// mount is the mount of a hierarchy of control groups or of a subtree of it.
 type mount struct {
 	root, point string // paths in the hierarchy and in the file system
 	unified     bool   // version 2
 }
 
-// mountOf reads a line of mountinfo. ok is false if it is not about control groups that limit
-// memory.
+// mountOf reads a line of mountinfo. ok is false if the line does not describe control groups that
+// limit memory.
 func mountOf(line string) (m mount, ok bool) {
 	before, after, _ := strings.Cut(line, " - ")
 	what, kind := strings.Fields(before), strings.Fields(after)
@@ -107,8 +108,8 @@ func unescape(s string) string {
 	return string(b)
 }
 
-// group lowers the limit to the limits of the process's group and of the groups above it, as far as
-// a mount shows them. A limit above counts for all below.
+// group lowers the limit to the limits of the process's group and of its ancestors, if they are
+// visible below the mount. The limit of a group applies to all its descendants.
 func (l *Limit) group(system fs.FS, m mount, groups []byte) {
 	top := path.Join("/", m.point)
 	dir := path.Join(top, m.below(groups))
@@ -127,9 +128,9 @@ func (l *Limit) group(system fs.FS, m mount, groups []byte) {
 	}
 }
 
-// below returns the path of the process's group below the mount. It is empty if the mount shows
-// another part of the hierarchy, as in a container where the group has the host's path: then the
-// mount shows the container's own group.
+// below returns the path of the process's group below the mount. It is empty if the group lies
+// outside the mounted part of the hierarchy. This happens in a container where groups has the
+// host's path; the mount then shows the container's own group.
 func (m mount) below(groups []byte) string {
 	for line := range bytes.Lines(groups) {
 		of := strings.SplitN(strings.TrimRight(string(line), "\n"), ":", 3)
@@ -156,7 +157,7 @@ func (l *Limit) file(system fs.FS, name string) {
 	}
 	value := strings.TrimSpace(string(text))
 	if path.Base(name) == "memory.stat" {
-		// Of version 1, it knows also groups above that cannot be seen.
+		// In version 1, this value also includes ancestors that are not visible.
 		if value = field(text, "hierarchical_memory_limit"); value == "" {
 			return
 		}
@@ -172,7 +173,8 @@ func (l *Limit) file(system fs.FS, name string) {
 	l.lower(int64(min(limit, math.MaxInt64)), "/"+name) //nolint:gosec // just bounded
 }
 
-// field returns the text after a name at the beginning of a line, "" if there is none.
+// field returns the text that follows a name at the beginning of a line, or "" if no line begins
+// with the name.
 func field(text []byte, name string) string {
 	for line := range bytes.Lines(text) {
 		if value, ok := bytes.CutPrefix(line, []byte(name+" ")); ok {

@@ -8,11 +8,11 @@ import "strings"
 const maxLength = 64
 
 // Name returns the known name that is the fewest edits from got. An edit inserts, removes or
-// replaces a letter, or swaps neighbours. Upper case counts as lower, an underscore as a hyphen.
-// With n the bytes of the longer name, no edit is allowed for n = 1, one for n up to 4, two for
-// more. Among equally near names it returns the first in alphabetical order. If none is near, it
-// returns the longest name that begins with got, or that got begins with, if the shorter of the
-// two has at least three bytes. Otherwise it reports false.
+// replaces a letter, or swaps neighbours. Letter case is ignored, and an underscore equals a
+// hyphen. The longer name decides how many edits are allowed: none for one byte, one for up to 4
+// bytes, otherwise two. Among equally near names it returns the first in alphabetical order. If
+// none is near, it returns the longest name that is a prefix of got or has got as a prefix. The
+// prefix must have at least three bytes. Otherwise it reports false.
 func Name(got string, known []string) (string, bool) {
 	plain := fold(got)
 	best, fewest := "", 3
@@ -39,8 +39,8 @@ func Name(got string, known []string) (string, bool) {
 	return best, true
 }
 
-// begins reports whether one of two names is the beginning of the other, and long
-// enough to mean something.
+// begins reports whether one of two names is a prefix of the other and long enough to be
+// meaningful.
 func begins(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -60,8 +60,8 @@ func allowed(length int) int {
 
 func fold(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
 
-// distance is the Damerau–Levenshtein distance of two names in its restricted
-// form: no part of a name is edited twice.
+// distance returns the restricted Damerau–Levenshtein distance of two names: no part of a name is
+// edited twice.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Entry is an entry of a directory: a run of tiles with one content, or, with a run of 0, a
-// leaf directory. Offsets are those in the section of tiles or of leaf directories.
+// Entry is an entry of a directory: a run of tiles with one content, or, with a run of 0, a leaf
+// directory. Offsets count from the start of the section of tiles or of leaf directories.
 type Entry struct {
 	ID, Offset  uint64
 	Length, Run uint32
@@ -43,8 +43,8 @@ func AppendDirectory(dst []byte, entries []Entry) []byte {
 var ErrDirectory = errors.New("a directory is damaged")
 
 // DecodeDirectory appends the entries of an uncompressed directory. It refuses more than most
-// entries, ids that do not rise, runs that overlap and sums that overflow. The caller checks that
-// the contents lie in their section.
+// entries, ids that do not increase, runs that overlap, and sums that overflow. The caller checks
+// that the contents lie in their section.
 func DecodeDirectory(dst []Entry, b []byte, most int) ([]Entry, error) {
 	d := decoder{rest: b}
 	n := d.number("the number of entries", math.MaxUint64)

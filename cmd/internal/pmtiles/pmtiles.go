@@ -15,7 +15,8 @@ import (
 // Sizes that the specification fixes, in bytes.
 const (
 	HeaderSize = 127
-	// HeadSize holds the header and the root directory: clients fetch as much at first.
+	// HeadSize bounds the header and the root directory together: clients first fetch this many
+	// bytes.
 	HeadSize = 16 << 10
 )
 
@@ -111,8 +112,7 @@ func (h *Header) Append(dst []byte) []byte {
 	return dst
 }
 
-// ErrFormat is matched by errors about bytes that are not an archive, or not one of this
-// version.
+// ErrFormat is matched by errors about bytes that are not an archive of this version.
 var ErrFormat = errors.New("not a PMTiles archive of version 3")
 
 // ParseHeader reads the first HeaderSize bytes of an archive. It checks only the magic.
@@ -137,12 +137,12 @@ func ParseHeader(b []byte) (h Header, err error) {
 	return h, nil
 }
 
-// TileID returns the specification's number of a tile. Tiles of lower zooms come first,
-// then the Hilbert curve decides.
+// TileID returns the specification's number of a tile. Tiles of lower zooms come first. Tiles of
+// one zoom are in the order of the Hilbert curve.
 func TileID(t quadkey.Tile) uint64 { return ZoomStart(t.Z) + t.Hilbert() }
 
 // ZoomStart is the id of the first tile of a zoom.
 func ZoomStart(z uint8) uint64 { return (uint64(1)<<(2*z) - 1) / 3 }
 
-// tileIDs is the number of ids: the id with this number would begin zoom 32.
+// tileIDs is the number of valid ids. This number would be the first id of zoom 32.
 const tileIDs = math.MaxUint64 / 3

@@ -40,7 +40,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// A directory that is decoded is encoded as it was, but for numbers written longer than need be.
+// A decoded directory must be encoded to the same bytes, except that overlong numbers become
+// shorter.
 func FuzzDirectory(f *testing.F) {
 	f.Add(AppendDirectory(nil, []Entry{
 		{ID: 0, Offset: 0, Length: 5, Run: 1},

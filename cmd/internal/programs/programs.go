@@ -30,7 +30,7 @@ const (
 
 // Build builds programs into a directory, with further flags of go build. The caller's working
 // directory is in this module or in one that requires it. The programs are always built in this
-// module, so the other's go.mod need not list their requirements.
+// module, so the other module's go.mod need not list the requirements of the programs.
 func Build(ctx context.Context, dir string, names []string, flags ...string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -55,9 +55,9 @@ func Build(ctx context.Context, dir string, names []string, flags ...string) err
 	return nil
 }
 
-// Start starts a tile server that listens on a free port, and returns its address once
-// it says that it serves. The command must not have a standard output of its own yet.
-// A server that ends before that has no address; the caller waits for it all the same.
+// Start starts a tile server that listens on a free port, and returns its address once it reports
+// that it serves. The command's standard output must not be set yet. If the server ends earlier,
+// the address is empty. The caller must call Wait in both cases.
 func Start(server *exec.Cmd) (url string, err error) {
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -75,12 +75,12 @@ func Start(server *exec.Cmd) (url string, err error) {
 	return url, nil
 }
 
-// Folder is the environment variable of a folder for the programs that tests build. Several test
-// processes share it, so that each program is linked once. If it is not set, a process builds its
-// own programs.
+// Folder is the name of the environment variable that gives a folder for the programs that tests
+// build. Several test processes share it, so that each program is linked once. If it is not set, a
+// process builds its own programs.
 const Folder = "TEST_PROGRAMS"
 
-// built are the programs requested by tests of this process, each built once.
+// built has the programs that tests of this process have requested. Each is built once.
 var built struct {
 	mu    sync.Mutex
 	dir   string
@@ -89,8 +89,8 @@ var built struct {
 }
 
 // Main runs the tests of a package that uses Path, Ingest or Serve. Then it calls ends, which stop
-// what the package itself has started, removes the programs that were built for the tests, and ends
-// the process.
+// what the package has started. At last it removes the programs that were built for the tests, and
+// exits.
 func Main(m *testing.M, ends ...func()) {
 	code := m.Run()
 	for _, end := range ends {
@@ -129,7 +129,8 @@ func Path(t testing.TB, name string) string {
 	return filepath.Join(built.dir, name)
 }
 
-// place chooses the folder of the programs. Those with the race detector have one of their own.
+// place chooses the folder of the programs. Programs with the race detector are in a separate
+// folder.
 func place() (err error) {
 	if dir := os.Getenv(Folder); dir != "" {
 		built.dir = filepath.Join(dir, map[bool]string{false: "plain", true: "race"}[testrace.Enabled])
@@ -160,7 +161,7 @@ func build(name string) error {
 	return Build(context.Background(), built.dir, []string{name}, flags...)
 }
 
-// Command prepares a run of a program in an environment without any of its settings.
+// Command prepares a run of a program in an environment without the program's variables.
 func Command(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(Path(t, name), args...)
@@ -201,8 +202,8 @@ type Server struct {
 	log     bytes.Buffer
 }
 
-// Serve starts a tile server on a free port, or where the arguments say. It is stopped
-// at the end of the test at the latest.
+// Serve starts a tile server on a free port, or on the address in the arguments. The server is
+// stopped at the end of the test at the latest.
 func Serve(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := &Server{Cmd: Command(t, TileServer, append([]string{"--listen", "127.0.0.1:0"}, args...)...)}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Of returns how long the header Retry-After asks to wait, 0 if it does not. An instant counts from
-// that of the header Date, since the clocks of two machines differ.
+// Of returns the waiting time of the header Retry-After, or 0 if there is none. If the header is an
+// instant, the time counts from the header Date, because the clocks of two machines differ.
 func Of(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {

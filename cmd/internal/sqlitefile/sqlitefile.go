@@ -1,5 +1,5 @@
-// Package sqlitefile opens untrusted SQLite databases for reading only. Nothing is written beside
-// the file, sizes are bounded by the caller, and views cannot run functions with effects.
+// Package sqlitefile opens untrusted SQLite databases for reading only. SQLite writes no further
+// files next to it, the caller bounds sizes, and views cannot run functions with side effects.
 package sqlitefile
 
 import (
@@ -26,7 +26,7 @@ type Bounds struct {
 	Columns int // of a table, or of a result
 }
 
-// ErrNot is matched by the error about a file that is no SQLite database.
+// ErrNot is matched by the error about a file that is not an SQLite database.
 var ErrNot = errors.New("not an SQLite database")
 
 // Open opens a database with a number of concurrent connections. The caller closes it, which
@@ -39,7 +39,7 @@ func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sq
 	if err != nil {
 		return nil, nil, err
 	}
-	// Immutable: no locks and no journal, so that nothing is written beside it.
+	// With immutable, SQLite uses no locks and no journal, so that it creates no further files.
 	u := url.URL{
 		Scheme:   "file",
 		Path:     path,
@@ -73,8 +73,8 @@ func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sq
 	return db, all, nil
 }
 
-// check looks at the file without the help of SQLite. SQLite would silently ignore changes that lie
-// in a file beside the database.
+// check examines the file without SQLite, because SQLite would silently ignore changes in a
+// separate file next to the database.
 func check(name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func Damaged(err error) bool {
 	return false
 }
 
-// Named names the file in an error of SQLite, which may be nil.
+// Named adds the name of the file to an error of SQLite. The error may be nil.
 func Named(name string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):

@@ -29,7 +29,7 @@ func made(t *testing.T) (name string) {
 	return name
 }
 
-// A database is read by several connections, each in its bounds, and nothing is written.
+// Several connections read a database within their bounds, and nothing is written.
 func TestOpen(t *testing.T) {
 	name := made(t)
 	for most, reads := range map[int]bool{1 << 20: true, 1000: false} {

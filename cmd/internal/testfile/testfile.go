@@ -1,4 +1,4 @@
-// Package testfile writes, packs and reads files for tests, which fail where that fails.
+// Package testfile writes, packs and reads files for tests. An error fails the test.
 package testfile
 
 import (
@@ -30,7 +30,7 @@ func Write[T string | []byte](t failer, path string, content T) string {
 	return path
 }
 
-// Temp writes a file of a name into a directory of its own, and returns its path.
+// Temp writes a file with a given name into a new temporary directory, and returns its path.
 func Temp[T string | []byte](t testing.TB, name string, content T) string {
 	t.Helper()
 	return Write(t, filepath.Join(t.TempDir(), name), content)

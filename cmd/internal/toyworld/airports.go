@@ -28,7 +28,7 @@ func PublishTimeZones(ctx context.Context, c *dataset.Catalog) error {
 	})
 }
 
-// Airports is the number of its airports: three by name, and grass strips.
+// Airports is the number of airports of the toy world: three with names, and grass strips.
 const Airports = 203
 
 // PublishAirports publishes the airports. Publish does not call it.

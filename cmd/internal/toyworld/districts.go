@@ -12,14 +12,14 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Districts is the name of the data set of users' own layers, and District the name of its layer.
+// Districts is the name of a data set of layers that users name. District is the name of its layer.
 const (
 	Districts = "sales"
 	District  = "district"
 )
 
-// PublishDistricts publishes the data set: districts of the given names, which are their ids too, from west
-// to east across the toy world.
+// PublishDistricts publishes the data set Districts: districts with the given names from west to
+// east across the toy world. The names are also the ids.
 func PublishDistricts(ctx context.Context, c *dataset.Catalog, districts ...string) error {
 	return publish(ctx, c, ask.RegionSetOf(Districts).Dataset, func(s cellstore.Store) (any, error) {
 		layer := build.Layer{Type: District}

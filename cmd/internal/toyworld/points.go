@@ -15,8 +15,8 @@ import (
 // Shops is the name of its collection of points.
 const Shops = "shops"
 
-// PublishShops publishes the collection: number points, most of them in its countries, with the
-// ids s-0, s-1 and so on.
+// PublishShops publishes the collection of shops: number points with the ids s-0, s-1 and so on.
+// Most of them are in the countries of the toy world.
 func PublishShops(ctx context.Context, c *dataset.Catalog, number int) error {
 	return PublishShopsAs(ctx, c, ask.CollectionOf(Shops).Dataset, number)
 }
@@ -30,8 +30,8 @@ func PublishShopsAs(ctx context.Context, c *dataset.Catalog, d ask.Dataset, numb
 	})
 }
 
-// EachShop are the points of the collection. Some of their properties have the names of
-// parameters.
+// EachShop returns the points of the collection of shops. Some of their properties have the names
+// of parameters.
 func EachShop(number int) iter.Seq2[points.Point, error] {
 	return func(yield func(points.Point, error) bool) {
 		r := rand.New(rand.NewPCG(5, 6))

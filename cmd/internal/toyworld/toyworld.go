@@ -1,6 +1,5 @@
-// Package toyworld publishes a small made-up world: enough boundaries, places
-// and address ranges to test and measure the tile server with nothing
-// downloaded. It is the same in every run.
+// Package toyworld publishes a small invented world: enough boundaries, places and address ranges
+// to test and measure the tile server without downloads. The world is the same in every run.
 package toyworld
 
 import (
@@ -40,7 +39,7 @@ const (
 	Equatorward  = 48.0 // the border between Westland's states
 )
 
-// Modified is the date of everything in it.
+// Modified is the modification time of all data of the toy world.
 var Modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Open is the opener of the catalogues that hold it.
@@ -48,8 +47,8 @@ func Open(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 }
 
-// Publish builds and publishes the three data sets below dir. Building takes seconds, so
-// that a process does it once for all directories that are empty: they get copies.
+// Publish builds and publishes the three data sets below dir. Building takes seconds, so a process
+// builds only once. Further empty directories get copies.
 func Publish(ctx context.Context, dir string) error {
 	if found, err := os.ReadDir(dir); err != nil || len(found) > 0 {
 		return publishInto(ctx, dir)
@@ -67,7 +66,7 @@ func Publish(ctx context.Context, dir string) error {
 	return nil
 }
 
-// firstGenerations are the files of a directory into which all was published once.
+// firstGenerations returns the files of a directory into which the data sets were published.
 var firstGenerations = sync.OnceValues(func() (files map[string][]byte, err error) {
 	dir, err := os.MkdirTemp("", "toyworld-")
 	if err != nil {
@@ -171,8 +170,8 @@ func layers() []build.Layer {
 	}
 }
 
-// winding is the border between the countries, from south to north, with
-// about as many vertices per degree as a coast at a scale of 1:10 million.
+// winding returns the border between the countries, from south to north. It has about as many
+// vertices per degree as a coast at a scale of 1:10 million.
 func winding() orb.Ring {
 	const steps = 800
 	r := rand.New(rand.NewPCG(1, 2))
@@ -185,7 +184,7 @@ func winding() orb.Ring {
 	return line
 }
 
-// Places is the number of its places. Their ids count from 1.
+// Places is the number of places of the toy world. Their ids count from 1.
 const Places = 3000
 
 // PublishPlaces publishes the places: most of them around a few towns.
@@ -225,7 +224,7 @@ func eachPlace() iter.Seq2[places.Place, error] {
 	}
 }
 
-// Ranges is the number of its address ranges, for each version of IP.
+// Ranges is the number of address ranges of the toy world for each version of IP.
 const Ranges = 20_000
 
 // PublishAddresses publishes the address ranges.

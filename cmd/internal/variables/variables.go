@@ -1,6 +1,6 @@
-// Package variables lists the environment variables of both programs. Both may get the same file
-// of variables, so a variable unknown to one program may belong to the other. A variable unknown
-// to both is a mistake that would go unnoticed.
+// Package variables lists the environment variables of both programs. Both may get the same file of
+// variables, so a variable that one program does not have may belong to the other. A variable that
+// neither has is a mistake, which would otherwise go unnoticed.
 package variables
 
 import (
@@ -63,9 +63,8 @@ var tests = []string{
 	"QUADRILLE_SEARCH_PLACES", "QUADRILLE_SMOOTH", "QUADRILLE_SMOOTH_TASKS", "QUADRILLE_TEST_INHERITED",
 }
 
-// serviceLink matches variables, without the prefix, that Kubernetes sets in
-// every container for a service whose name begins with quadrille. Nobody means a
-// flag by them.
+// serviceLink matches variables, without the prefix, that Kubernetes sets in every container for a
+// service whose name begins with quadrille. They are not meant as flags.
 var serviceLink = regexp.MustCompile(`^([A-Z0-9_]+_)?(PORT=[a-z]+://.*|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=.*|SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)=.*)$`)
 
 // Unknown returns an error for every variable in environ, in the form of [os.Environ], that has

@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// Load is a bulk load of one table whose cells are written by a goroutine of
-// its own, so that compressing the last block overlaps with making the next.
+// Load is a bulk load of one table. A separate goroutine writes the cells, so that compressing the
+// last block overlaps with making the next one.
 type Load struct {
 	ctx     context.Context
 	loader  cellstore.BulkLoader
@@ -73,8 +73,8 @@ func Fill(ctx context.Context, store cellstore.Store, table string, fill func(*L
 	return l.Commit()
 }
 
-// run writes batches until there are no more. After a failure it only returns them to Add, which
-// therefore never blocks for ever.
+// run writes batches until there are no more. After a failure it only returns the empty batches to
+// Add, so that Add never blocks for ever.
 func (l *Load) run() {
 	var failure error
 	for b := range l.full {

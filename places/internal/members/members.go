@@ -1,7 +1,7 @@
-// Package members reads and changes members of finished JSON objects without
-// decoding them. Keys are written as between members, such as `,"name":`. Quotes within a string
-// are escaped, so the first match is the member itself, if the object has it and no nested one
-// comes before.
+// Package members reads and changes members of encoded JSON objects without decoding them. Keys
+// include the comma, the quotes and the colon, such as `,"name":`. Quotes within a string are
+// escaped, so the first match is the member itself, if the object has the member and no nested
+// object with such a member comes before it.
 package members
 
 import (
@@ -41,8 +41,8 @@ func AppendNamed(dst, b []byte, key, text string) []byte {
 	return append(jsontext.AppendString(append(dst, b[:from]...), text), b[to:]...)
 }
 
-// find returns where the JSON string of a member is. from and to are the same
-// if there is no such member.
+// find returns the start and end of the JSON string of a member. from and to are equal if there is
+// no such member.
 func find(b []byte, key string) (from, to int) {
 	at := bytes.Index(b, []byte(key))
 	if at < 0 {

@@ -2,8 +2,8 @@ package members
 
 import "testing"
 
-// A member is found by its key, with any escapes in the key, and changed without its neighbours.
-// Input without such a member stays unchanged.
+// A member is found by its key, with any escapes in the key, and a change of it leaves its
+// neighbours as they are. Input without such a member stays unchanged.
 func TestMembers(t *testing.T) {
 	const key = `,"name":`
 	for _, c := range []struct {

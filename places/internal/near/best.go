@@ -1,10 +1,10 @@
-// Package near finds, among points in the order of their cells, the first ones
-// of a ranking: the nearest to a point, or the most important in a box. Package
-// places and its subpackages search with it. It holds the common parts of their searches: the
-// descent of an index, the best points found, checks and errors.
+// Package near finds, among points in the order of their cells, the first ones of a ranking: the
+// nearest to a point, or the most important in a box. Package places and its subpackages search
+// with it. It has the common parts of their searches: the descent of an index, the best points
+// found, checks and errors.
 //
-// A rank is a number, and lesser ranks come first: [ByDistance] makes one of a
-// distance. Points of one rank come in the order of their keys.
+// A rank is a number, and lesser ranks come first: [ByDistance] converts a distance to a rank.
+// Points of one rank come in the order of their keys.
 //
 // [Search] descends any tree of tiles. [Lists] is such a tree over lists of cells.
 package near
@@ -52,8 +52,8 @@ func (a *Ranked[K]) compare(b *Ranked[K]) int {
 // Found is a point that a search keeps.
 type Found[K Key[K]] struct {
 	Ranked[K]
-	// Slot is where the caller keeps its data of the point: a number from 0 to Best.Want minus
-	// one. It is reused when the point is displaced.
+	// Slot is the index at which the caller stores its data of the point, from 0 to Best.Want minus
+	// one. It is reused when a better point displaces this one.
 	Slot int
 }
 
@@ -66,8 +66,8 @@ func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 // Best keeps the first points of a ranking.
 type Best[K Key[K]] struct {
 	Want int
-	// Limit is the last wanted rank. Once Want points are kept, it falls to the rank of the last
-	// one.
+	// Limit is the greatest wanted rank. Once Want points are kept, it is the rank of the last of
+	// them.
 	Limit uint64
 	// After is the last point of the page before.
 	After Ranked[K]
@@ -100,7 +100,8 @@ func (b *Best[K]) Slot() int {
 	return b.found[0].Slot
 }
 
-// Keep keeps a wanted point, in Slot. Its key may use memory that belongs to the slot.
+// Keep keeps a wanted point in the slot that Slot returns. The key may use memory that belongs to
+// the slot.
 func (b *Best[K]) Keep(rank uint64, key K) {
 	x := Found[K]{Ranked[K]{rank, key}, b.Slot()}
 	switch n := len(b.found); {

@@ -39,15 +39,14 @@ const (
 	fewPoints = 20
 	// around is the number of cells in the first tile for each wanted point.
 	around = 2
-	// many is the number of cells in the whole circle, for each wanted point, above which a smaller
-	// circle is worth its cost.
+	// many is a number of cells for each wanted point. If the whole circle has more, a search in a
+	// smaller circle first is worth its cost.
 	many = 1_000
 )
 
-// RunFrom is Run for the points nearest to a position, with the ranks of
-// ByDistance. It begins in the tiles around the position. If few points are
-// wanted, it first looks in a small circle, which grows until it holds them.
-// Trees bound nodes by Reach.
+// RunFrom does the same as Run, for the points nearest to a position, with the ranks of ByDistance.
+// It begins in the tiles around the position. If few points are wanted, it first looks in a small
+// circle, which grows until it holds them. The method Bound of the tree must use Reach.
 func (s *Lists) RunFrom(ctx context.Context, t Tree[Node], lon, lat float64, lists ...[]quadkey.Cell) error {
 	limit := s.Limit
 	s.draw(lon, lat, limit)
@@ -117,7 +116,7 @@ func (s *Lists) Reach(t quadkey.Tile) (uint64, bool) {
 	return rank, rank <= s.Limit
 }
 
-// Distance returns the distance of a tile in metres in a search by RunFrom.
+// Distance returns the distance in metres from the position of a search by RunFrom to a tile.
 func (s *Lists) Distance(t quadkey.Tile) float64 { return s.circle.MinDistance(t) }
 
 // descend searches the lists from the tiles downwards.

@@ -36,8 +36,8 @@ func CheckLimit(limit int) (int, error) {
 	return limit, nil
 }
 
-// CheckCircle checks a point and a radius in metres, and returns the last rank
-// by distance that lies within the radius. A radius of 0 holds every point.
+// CheckCircle checks a point and a radius in metres, and returns the last rank by distance that
+// lies within the radius. A radius of 0 means any distance.
 func CheckCircle(lat, lon, radius float64) (limit uint64, err error) {
 	// Written so that NaN fails.
 	switch {

@@ -23,7 +23,8 @@ import (
 type Disk struct {
 	// Open opens the store.
 	Open func() (cellstore.Store, error)
-	// Crash closes the store and keeps only durable data, like a crash at this moment.
+	// Crash closes the store and discards all data that is not durable, like a crash at this
+	// moment.
 	Crash func()
 }
 
@@ -121,7 +122,7 @@ type place struct {
 	properties string
 }
 
-// some returns random writes of few ids, which have succeeded once a model has them.
+// some returns random writes of few ids. A write has succeeded once the model contains it.
 func (r *rig) some(of map[string]place) (writes []live.Write, after map[string]place) {
 	after = maps.Clone(of)
 	for range 1 + r.rand.IntN(4) {

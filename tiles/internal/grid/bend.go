@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// A cut edge ends at a rounded place. It therefore runs up to half a step beside
-// the original edge, and may pass vertices of its region on the wrong side or
-// run through them. It is bent around such vertices, as a taut string would be.
-// The same edge of a neighbour is not bent, so the two may differ by that half
-// step.
+// A cut edge ends at a rounded point. It therefore deviates from the original edge by up to half a
+// step, and may pass vertices of its region on the wrong side or run through them. It is bent
+// around such vertices, as a taut string would be. The same edge of a neighbour is not bent, so the
+// two may differ by that half step.
 
-// cut is an edge that Clip has cut, with the place of its part in inside.
+// cut is an edge that Clip has shortened: the original edge, and the index of the remaining piece
+// in Clipper.inside.
 type cut struct {
 	whole Edge
 	at    int
 	side  int // of the box, where it was cut
 }
 
-// bend leads the cut edges around the vertices inside the box that the edges were rounded onto or
-// over. It keeps the chain closed, and its ends on the perimeter.
+// bend leads the cut edges around those vertices inside the box onto which, or past which, rounding
+// has moved the edges. It keeps the chain closed, and its ends on the perimeter.
 func (c *Clipper) bend() {
-	// Few vertices are as near to a side as the pieces that were cut there.
+	// Only few vertices are as near to a side of the box as the pieces that were cut at that side.
 	var strips [4]Box
 	for i := range strips {
 		strips[i] = Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}
@@ -55,9 +55,9 @@ func (c *Clipper) bend() {
 	}
 }
 
-// between returns the vertices, in order, around which part, a rounded piece of
-// whole, must be bent. They are the hull, towards whole, of the vertices
-// between part and whole.
+// between returns the vertices around which the edge part must be bent, in order. part is a rounded
+// piece of the edge whole. The vertices are the hull, on the side of whole, of all vertices between
+// part and whole.
 func (c *Clipper) between(whole, part Edge) (via []Point) {
 	box := boundsOf(part)
 	from, _ := slices.BinarySearchFunc(c.corners, box.X0, func(p Point, x int32) int { return cmp.Compare(p.X, x) })
@@ -123,8 +123,8 @@ func hull(whole, part Edge, via []Point, kept []bool) []Point {
 	return path[1 : len(path)-1]
 }
 
-// passes reports whether the edge from one point to another has p, a vertex beside whole, on the
-// same side as whole has it.
+// passes reports whether p lies on the same side of the edge between two points as of the edge
+// whole. p is a vertex near whole.
 func passes(whole Edge, from, to, p Point) bool {
 	turn := side(Edge{from, to}, p)
 	return turn != 0 && (turn > 0) == (side(whole, p) > 0)

@@ -151,10 +151,10 @@ func divRound(num, den int64, gs uint, base int64) int64 {
 // with to ≥ from in both axes. edges must include every edge that meets the
 // interior of the box between the two corners.
 //
-// The reference of a corner is the point infinitely near it at (x+ε, y+δ), with
-// δ infinitely smaller than ε. It lies inside the box whose north-west corner
-// it is. No edge between grid points passes through such a point, whatever it
-// does in the corner itself, so winding numbers there are always defined.
+// The reference of a corner is the point infinitely near it at (x+ε, y+δ), with δ infinitely
+// smaller than ε. It lies inside the box whose north-west corner it is. No edge between grid points
+// passes through such a point, even if it passes through the corner itself. So winding numbers
+// there are always defined.
 func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 	if from == to {
 		return w
@@ -200,8 +200,7 @@ func WindingFromNorth(edges []Edge, c Point) int32 {
 	return w
 }
 
-// xAtMost reports whether edge e, which crosses y+δ, does so at or west of
-// x+ε.
+// xAtMost reports whether edge e, which crosses the line y+δ, crosses it at or west of x+ε.
 func xAtMost(e Edge, y, x int32) bool {
 	if e.A.Y > e.B.Y {
 		e = e.Reversed()
@@ -210,8 +209,8 @@ func xAtMost(e Edge, y, x int32) bool {
 	return int64(y-e.A.Y)*int64(e.B.X-e.A.X) <= int64(x-e.A.X)*int64(e.B.Y-e.A.Y)
 }
 
-// yBelow reports whether edge e, which crosses x+ε, does so at a y less than
-// y+δ: north of y, or on it and not descending to the south.
+// yBelow reports whether edge e, which crosses the line x+ε, crosses it at a y less than y+δ: north
+// of y, or at y and not descending to the south.
 func yBelow(e Edge, x, y int32) bool {
 	if e.A.X > e.B.X {
 		e = e.Reversed()
@@ -265,8 +264,8 @@ func Area2(edges []Edge) int64 {
 	return s
 }
 
-// sumVertical adds up edges along one vertical line. The edges may overlap in part; the results do
-// not.
+// sumVertical adds up edges along one vertical line. The edges may partly overlap; the results do
+// not overlap.
 func sumVertical(edges []Edge) []Edge {
 	if len(edges) == 0 {
 		return nil

@@ -96,8 +96,8 @@ func (c *Clipper) walkPerimeter(m int32, b Box) {
 		for ; i < len(c.flux) && c.flux[i].at == f.at; i++ {
 			change += c.flux[i].d
 		}
-		// A border that only touches the side splits it too. Rings are cut
-		// where they return to a vertex, but not where they touch an edge.
+		// A border that only touches the side splits the side too. Rings are cut where they return
+		// to a vertex, but not where they touch an edge.
 		for next < 4 && cornerAt[next] <= f.at {
 			c.inside = appendTimes(c.inside, m, Edge{prev, corners[next]})
 			prev = corners[next]
@@ -113,8 +113,8 @@ func (c *Clipper) walkPerimeter(m int32, b Box) {
 	}
 }
 
-// sumSides adds up the edges along the sides of the box. Rounding can move a
-// cut edge onto a side, over the perimeter's own edges.
+// sumSides adds up the edges along the sides of the box. Rounding can move a cut edge onto a side,
+// where it overlaps the edges of the perimeter.
 func (c *Clipper) sumSides(b Box) {
 	var along []Edge
 	n := 0
@@ -174,8 +174,8 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 	minX, maxX := min(e.A.X, e.B.X), max(e.A.X, e.B.X)
 	minY, maxY := min(e.A.Y, e.B.Y), max(e.A.Y, e.B.Y)
 	if maxX <= b.X0 || minX >= b.X1 || maxY <= b.Y0 || minY >= b.Y1 {
-		// The edge lies entirely on one side. This also catches an edge inside
-		// a side's line, which has for example minX = maxX = b.x0.
+		// The edge lies entirely on one side. This includes an edge that lies on the line of a
+		// side, with for example minX = maxX = b.x0.
 		return span{}, false
 	}
 	if minX >= b.X0 && maxX <= b.X1 && minY >= b.Y0 && maxY <= b.Y1 {
@@ -207,7 +207,7 @@ func clipSpan(e Edge, b Box, gs uint) (span, bool) {
 				lo, loSide = f, s
 			}
 		case k.far <= 0:
-			// The edge is parallel to this side and outside it or along it.
+			// The edge is parallel to this side, and lies outside of it or along it.
 			return span{}, false
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// winding2 is the winding number of a chain at (x2/2, y2/2), computed by the textbook: a ray to the
-// east, edge by edge. The point must not lie on an edge.
+// winding2 returns the winding number of a chain at (x2/2, y2/2), computed as in a textbook: a ray
+// to the east, edge by edge. The point must not lie on an edge.
 func winding2(edges []Edge, x2, y2 int64) int {
 	w := 0
 	for _, e := range edges {
@@ -16,7 +16,7 @@ func winding2(edges []Edge, x2, y2 int64) int {
 		if (ay <= y2) == (by <= y2) {
 			continue
 		}
-		// x of the edge at y2, compared without division.
+		// This is x of the edge at y2, compared without division.
 		num := (y2-ay)*(bx-ax) - (x2-ax)*(by-ay)
 		if by < ay {
 			num = -num
@@ -248,8 +248,8 @@ func TestCarry(t *testing.T) {
 func TestPolygonsOfDisjointSquares(t *testing.T) {
 	const n = 5
 	rapid.Check(t, func(rt *rapid.T) {
-		// Unit squares of a board, each in or out: every pattern of touching
-		// corners, holes and islands in holes.
+		// The shapes are unit squares of a board, each in or out. They have every pattern of
+		// touching corners, holes and islands in holes.
 		var in [2*n + 2][2*n + 2]bool
 		var edges []Edge
 		for x := range 2 * n {

@@ -9,10 +9,9 @@
 // arc (arcs.go, simplify.go).
 package grid
 
-// The world grid. Every border is an integer polygon on it: the tile of zoom
-// 13 is 4096 units wide, the world 2²⁵, and one unit is 1.2 m at the equator.
-// x grows to the east from longitude −180°, y to the south from latitude
-// +85.0511° in Web-Mercator.
+// This is the world grid. Every border is an integer polygon on it: the tile of zoom 13 is 4096
+// units wide, the world 2²⁵, and one unit is 1.2 m at the equator. x grows to the east from
+// longitude −180°, y to the south from latitude +85.0511° in Web-Mercator.
 const (
 	// MaxZoom is the deepest zoom with rows of its own; deeper tiles are cut
 	// from it.
@@ -26,7 +25,7 @@ const (
 	// BufferShift makes a tile's buffer 1/64 of its side: 64 of 4096 units.
 	BufferShift = 6
 	// RimUnits is the distance for which geometry continues beyond the top and bottom of the world.
-	// The buffer of the outermost tiles, 1/64 of the world at zoom 0, then shows land and no cut
+	// So the buffer of the outermost tiles, 1/64 of the world at zoom 0, shows land and no cut
 	// edge.
 	RimUnits = WorldSize >> (BufferShift - 1)
 )

@@ -24,8 +24,9 @@ func (l Line) edge() Edge { return Edge{l.A, l.B} }
 // it runs from B to A.
 type Share struct{ Region, Times int32 }
 
-// Registry numbers the distinct sets of shares. There are few. Any number of goroutines may use it.
-// The numbers depend on timing, so no output may depend on them.
+// Registry numbers the distinct sets of shares. There are few distinct sets. Any number of
+// goroutines may use it. The numbers of the sets depend on timing, so no output may depend on the
+// numbers.
 type Registry struct {
 	mu   sync.RWMutex
 	sets [][]Share

@@ -133,9 +133,9 @@ func (n *nester) vertex(v Point, ends int, starting []nestEdge) {
 	n.finish()
 }
 
-// southward orders edges with a common start from north to south. Where two rings run along each
-// other in the same direction, one lies inside the other. The sweep then leaves the inner ring
-// before the outer, and enters it after the outer.
+// southward orders edges with a common start from north to south. If two rings run along each other
+// in the same direction, one lies inside the other. The sweep then leaves the inner ring before the
+// outer, and enters it after the outer.
 func (n *nester) southward(f, g nestEdge) int {
 	if c := southward(f.e, g.e); c != 0 {
 		return c

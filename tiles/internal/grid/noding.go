@@ -8,11 +8,10 @@ import (
 	"slices"
 )
 
-// Snap rounding follows Hobby, and Guibas and Marimont. Every vertex of an
-// arrangement, and every crossing of two lines, makes its pixel of the grid
-// hot. Every line that passes through a hot pixel is bent through the pixel's
-// centre. Afterwards lines meet at vertices only. A point on one side of a line
-// never moves to its other side: parts may collapse, but not turn over, so
+// Snap rounding follows Hobby, and Guibas and Marimont. Every vertex of an arrangement, and every
+// crossing of two lines, makes its pixel of the grid hot. Every line that passes through a hot
+// pixel is bent through the pixel's centre. Afterwards lines meet at vertices only. A point on one
+// side of a line never moves to the other side: parts may collapse, but they do not turn over, so
 // rounding adds no overlaps or gaps between regions.
 
 // These errors reject arrangements that would take too much work or memory.
@@ -34,10 +33,9 @@ const (
 	maxMost   = 1 << 29
 )
 
-// maxBeyond bounds the crossings in excess of four for each line. maxCompared
-// bounds the pairs of lines that are compared. Borders of millions of vertices
-// need a few thousand million pairs. More pairs mean that very many lines pass
-// through one place, where no index can keep them apart.
+// maxBeyond bounds the number of crossings in excess of four per line. maxCompared bounds the pairs
+// of lines that are compared. Borders of millions of vertices need a few thousand million pairs.
+// More pairs mean that very many lines pass through one place, where no index can keep them apart.
 const (
 	maxBeyond   = 1 << 20
 	maxCompared = 1 << 35
@@ -63,10 +61,9 @@ type Noder struct {
 	// Noded, if set, is called with the number of lines done since the last call. Several
 	// goroutines may call it.
 	Noded func(lines int)
-	// beyond counts the crossings in excess of four for each line, in all
-	// calls.
+	// beyond counts the crossings in excess of four per line, over all calls.
 	beyond int
-	// compared counts the pairs of lines, in all calls.
+	// compared counts the compared pairs of lines, over all calls.
 	compared int64
 }
 
@@ -141,8 +138,8 @@ func appendLed(out []Line, via []Point, who int32, reg *Registry) []Line {
 	return out
 }
 
-// sortAlong sorts the pixels that a line passes through along the line. The
-// line runs east, and only north or only south, so they form a staircase.
+// sortAlong sorts the pixels that a line passes through along the line. The line runs east and
+// either only north or only south, so the pixels form a staircase.
 func sortAlong(pixels []Point, l Line) {
 	down := l.B.Y >= l.A.Y
 	slices.SortFunc(pixels, func(p, q Point) int {

@@ -163,8 +163,8 @@ func TestScaled(t *testing.T) {
 	})
 }
 
-// The rings of a region share one limit of crossings with themselves, so many small tangles are
-// refused like a large one.
+// The rings of a region share one limit for self-crossings, so many small tangles are refused like
+// a large one.
 func TestTangledRings(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(77, 78))

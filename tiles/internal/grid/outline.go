@@ -10,8 +10,8 @@ import "errors"
 // not in its holes. The borders of polygons can be added up: the region is where their sum is
 // positive.
 
-// Outliner computes that for the polygons of one region. Nearly all rings are valid: they cost a
-// sweep and stay as they are.
+// Outliner computes the border of one region from its polygons, as described above. Nearly all
+// rings are valid: they cost a sweep and stay as they are.
 type Outliner struct {
 	noder    Noder // its registry numbers shells 0 and holes 1
 	Repaired bool  // rings crossed themselves or each other
@@ -33,9 +33,8 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 	o.shell, o.holes = o.shell[:0], o.holes[:0]
 	for i := range n {
 		o.ring = appendRing(i, o.ring[:0])
-		// Rings wind on their own while their longitudes are unwrapped. Only
-		// the cut at the antimeridian brings a hole and its shell to the same
-		// longitudes.
+		// Each ring is handled by itself while its longitudes are unwrapped. Only the cut at the
+		// antimeridian brings a hole and its shell to the same longitudes.
 		ring, err := o.windOnce(o.ring)
 		if err != nil {
 			return nil, err
@@ -91,7 +90,8 @@ func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border
 	return border, !repaired, err
 }
 
-// resolve is Resolve for the edges of shells and holes. It leaves their lines in o.lines.
+// resolve does the same as Resolve, for the edges of shells and holes. It leaves their lines in
+// o.lines.
 func (o *Outliner) resolve(shells, holes []Edge, inside func(Winding) bool) (border []Edge, repaired bool, err error) {
 	reg := o.noder.Reg
 	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)

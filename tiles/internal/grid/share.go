@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// shared reports whether a place is on the right of both chains.
+// shared reports whether the place is inside both chains, which have their inside on the right.
 func (w Winding) shared() bool { return w.shells > 0 && w.holes > 0 }
 
 // Share reports whether polygons have common ground, more than points and lines. a and b are the
@@ -98,7 +98,7 @@ func (o *Outliner) Enter(lines, rings []Edge) bool {
 				o.ring = append(o.ring, Edge{Point{2 * f.A.X, 2 * f.A.Y}, Point{2 * f.B.X, 2 * f.B.Y}})
 			}
 		}
-		// Each piece between vertices is within, beside or on the rings as a whole.
+		// Each piece between vertices lies as a whole inside, outside or on the rings.
 		o.shell = splitAt(o.shell[:0], []Edge{e}, rings)
 		for _, piece := range o.shell {
 			middle := Point{piece.A.X + piece.B.X, piece.A.Y + piece.B.Y}

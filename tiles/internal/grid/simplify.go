@@ -17,8 +17,8 @@ type Simplifier struct {
 	size    []int64 // of a step's triangle when it was last queued; −1: gone or fixed
 	blocked []int32 // steps whose triangles were not empty
 
-	// joined counts the arcs that are reduced to one line, by the two vertices of the line, the
-	// lesser first.
+	// joined counts the arcs that are reduced to a single line. Its keys are the two vertices of
+	// the line, the lesser first.
 	joined map[[2]int32]int
 }
 

@@ -20,10 +20,10 @@ type passing[T any] struct {
 // chunkSize is the most lines of a chunk.
 const chunkSize = 128
 
-// sweepLine holds the lines that the sweep line crosses. For each vertex in
-// order the caller calls begin, add for each line that starts there, from north
-// to south, and finish. Lines that become neighbours are compared, so the sweep
-// notices the first wrong meeting when it gets there.
+// sweepLine holds the lines that the sweep line crosses. For each vertex in order the caller calls
+// begin, add for each line that starts there, from north to south, and finish. Lines that become
+// neighbours are compared, so the sweep notices the first crossing away from a vertex when it gets
+// there.
 type sweepLine[T any] struct {
 	chunks [][]passing[T] // none is empty
 	spare  [][]passing[T] // chunks for reuse
@@ -33,8 +33,8 @@ type sweepLine[T any] struct {
 	crossed bool  // lines meet away from vertices
 }
 
-// place is the place of a line in a chunk, or the place after the last line of
-// all: the start of a chunk that does not exist.
+// place is the position of a line in a chunk, or the position after the last line: the start of a
+// chunk that does not exist.
 type place struct{ chunk, index int }
 
 func (s *sweepLine[T]) reset() {
@@ -118,7 +118,7 @@ func (s *sweepLine[T]) after(p place) place {
 	return p
 }
 
-// before returns the place north of p. If p is the first place, no line is there.
+// before returns the place north of p. If p is the first place, the returned place has no line.
 func (s *sweepLine[T]) before(p place) place {
 	if p.index > 0 {
 		return place{p.chunk, p.index - 1}
@@ -191,7 +191,7 @@ func (s *sweepLine[T]) removeStray(v Point) {
 	s.at, s.ending = s.find(v), 0
 }
 
-// compare sets crossed if the line at the vertex's place meets the line north of it.
+// compare sets crossed if the line at the place of the vertex meets the line to the north of it.
 func (s *sweepLine[T]) compare() {
 	north, l := s.line(s.before(s.at)), s.line(s.at)
 	s.crossed = s.crossed || north != nil && l != nil && collide(north.e, l.e)
@@ -200,8 +200,7 @@ func (s *sweepLine[T]) compare() {
 // southward orders upward edges with a common start from north to south.
 func southward(e, f Edge) int { return cmp.Compare(0, crossDir(dir(e), dir(f))) }
 
-// collide reports whether two upward edges have a common point other than an
-// end of both.
+// collide reports whether two upward edges have a common point that is not an end of both.
 func collide(e, f Edge) bool {
 	if f.A.X > e.B.X || e.A.X > f.B.X {
 		return false

@@ -18,11 +18,11 @@ type CountedLine struct {
 // Winding is the pair of winding numbers on one side of a line.
 type Winding struct{ shells, holes int32 }
 
-// touched reports whether anything winds around the place.
+// touched reports whether any ring winds around the place.
 func (w Winding) touched() bool { return w != Winding{} }
 
-// Covered reports whether the place is in a shell and in no hole, if each winds
-// with the inside on the right.
+// Covered reports whether the place is in a shell and in no hole. All rings must have their inside
+// on the right.
 func (w Winding) Covered() bool { return w.shells > 0 && w.holes == 0 }
 
 // plain reports whether the winding numbers are those of valid polygons.
@@ -33,10 +33,9 @@ func (w Winding) plain() bool {
 // errCrossing is returned when lines meet away from vertices. Snap-rounded lines never cause it.
 var errCrossing = errors.New("borders cross between their vertices: report this with the source")
 
-// Resolve returns the edges between the inside and the outside, with the inside
-// on the right. repaired reports whether the lines were not those of valid
-// polygons. Resolve sorts the lines. No two of them may have the same ends. The
-// error is errCrossing.
+// Resolve returns the edges between the inside and the outside, with the inside on the right.
+// repaired is true if the lines were not those of valid polygons. Resolve sorts the lines. No two
+// lines may have the same ends. The error is errCrossing.
 func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border []Edge, repaired bool, err error) {
 	sortBy(lines, func(l *CountedLine) uint64 { return l.A.key() }, func(l, m CountedLine) int {
 		return CompareEdges(Edge{l.A, l.B}, Edge{m.A, m.B})
@@ -92,7 +91,7 @@ func (s *resolver) vertex(v Point, ends int, starting []CountedLine, dst []Edge)
 		s.repaired = s.repaired || !w.plain()
 		switch {
 		case s.inside(w) == s.inside(north):
-			// Both sides are alike, so the line borders nothing.
+			// Both sides are equal, so the line is not a border.
 		case s.inside(w):
 			dst = append(dst, e)
 		default:

@@ -80,7 +80,7 @@ func TestResolve(t *testing.T) {
 }
 
 // Random polygons have rings that cross themselves and each other, and share vertices and edges.
-// They cover the ground that the winding numbers of the single rings give.
+// They cover the ground that follows from the winding numbers of the single rings.
 func TestResolveRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		// Far enough apart that rounding moves no line over the points between.

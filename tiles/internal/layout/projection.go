@@ -50,8 +50,8 @@ func MercatorLat(y float64) float64 {
 	return math.Atan(math.Sinh(math.Pi*(1-2*y/grid.WorldSize))) * 180 / math.Pi
 }
 
-// Plate is the plate carrée of the polar rows: y counts the same angular unit
-// as x from the north pole.
+// Plate is the plate carrée of the polar rows: y is the distance from the north pole in the same
+// angular unit as x.
 var Plate = Projection{Y: PlateY, MinLat: -90, MaxLat: 90}
 
 // PlateY returns the y of a latitude on the grid of the polar rows.

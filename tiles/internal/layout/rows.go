@@ -30,16 +30,14 @@ import (
 //	T.mvt    qualifier: none        value: mark, vector layer T, vector layer T_line
 //	T.label  qualifier: none        value: mark, vector layer T_label
 //
-// The mark is one byte: 'M' for a mixed row, 'L' for a leaf, 'P' for a polar
-// cap. The Feature of a leaf ends before its geometry, which is the square of
-// the tile asked for; the vector layer of a leaf holds the buffered square,
-// which is the same in the coordinates of every tile.
+// The mark is one byte: 'M' for a mixed row, 'L' for a leaf, 'P' for a polar cap. The Feature of a
+// leaf ends before its geometry, which is the square of the tile asked for; the vector layer of a
+// leaf holds the buffered square, whose coordinates are the same in every tile.
 //
-// T_line holds the borders, without those of tiles, as lines between two
-// regions, left and right of them; where there are borders the row is mixed, so
-// they need no row of their own. T_label holds a point inside each region, in
-// one tile per zoom: its rows are found by their own key only, and may lie
-// inside leaves of the others.
+// T_line holds the borders, without the edges of tiles, as lines with the regions to their left and
+// right. A row with borders is always mixed, so lines need no row of their own. T_label holds a
+// point inside each region, in one tile per zoom. Its rows are found only by their own key, and may
+// lie inside leaves of the other families.
 //
 // A polar row has the family T.mvt only: a vector layer in plate carrée, whose
 // unit is the unit of the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
@@ -78,7 +76,7 @@ const (
 	MarkPolar = 'P'
 )
 
-// Patterns of the names of region types and of the ids of regions.
+// These are patterns for the names of region types and for the ids of regions.
 var (
 	TypePattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 	IDPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
@@ -126,11 +124,12 @@ func FeatureID(typ, id string) uint64 {
 	return max(v, 1)
 }
 
-// LabelID returns the feature id of a region's label. It differs from the polygon's, because
-// clients that look features up by id alone would otherwise find the label in place of the polygon.
+// LabelID returns the feature id of a region's label. It differs from the id of the polygon,
+// because clients that look up features by id alone would otherwise find the label instead of the
+// polygon.
 func LabelID(featureID uint64) uint64 { return featureID ^ 1<<52 }
 
-// RowTile returns the tile a row belongs to; a polar row belongs to none.
+// RowTile returns the tile of a row, and false for a polar row, which has no tile.
 func RowTile(key []byte) (quadkey.Tile, bool) {
 	if len(key) != len(quadkey.Key{}) {
 		return quadkey.Tile{}, false // a polar row

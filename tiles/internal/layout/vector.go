@@ -11,8 +11,8 @@ const (
 	TagName = "name"
 	TagRank = "rank"
 
-	// TagRegion is the id of the region of a label. Labels have no TagID, so that a search of a
-	// tile for an id finds the polygon.
+	// TagRegion is the id of the region of a label. Labels have no TagID, so that a search for an
+	// id in a tile finds the polygon.
 	TagRegion = "region"
 
 	TagLeft  = "left"
@@ -22,7 +22,7 @@ const (
 	// differ.
 	TagColor = "map_color"
 
-	// TagMerged is the number of regions that a polygon stands for.
+	// TagMerged is the number of regions that a merged polygon represents.
 	TagMerged = "merged"
 )
 
@@ -30,11 +30,11 @@ const (
 // map.
 const MapColors = 6
 
-// MergedMark begins the id of a polygon that stands for several regions. No region's own id begins
+// MergedMark begins the id of a polygon that represents several regions. No region's own id begins
 // with it.
 const MergedMark = '~'
 
-// MergedID returns the id of a polygon that stands for several regions, derived from the id of the
+// MergedID returns the id of a polygon that represents several regions, derived from the id of the
 // largest.
 func MergedID(largest string) string { return string(MergedMark) + largest }
 

@@ -26,8 +26,8 @@ func (w Witness) Degrees() (lon, lat float64) {
 	return float64(w.lon) / witnessDegrees, float64(w.lat) / witnessDegrees
 }
 
-// AppendTo appends eight bytes: the longitude, then the latitude with the
-// answer as its last bit.
+// AppendTo appends eight bytes: the longitude, then the latitude, whose last bit says whether the
+// point lies in the region.
 func (w Witness) AppendTo(dst []byte) []byte {
 	lat := w.lat << 1
 	if w.Inside {

@@ -16,8 +16,8 @@ type Layer struct {
 	Features []Feature
 }
 
-// Feature is a row of a table. Geometry lists paths: points, lines or rings, depending on
-// the type, whose numbers are the specification's. Rings do not repeat their first point.
+// Feature is a row of a table. Geometry lists paths: points, lines or rings, depending on the type,
+// with the type numbers of the specification. Rings do not repeat their first point.
 type Feature struct {
 	ID         uint64 // 0 for none
 	Type       uint64
@@ -127,7 +127,7 @@ func (r *reader) stream() stream {
 	head := r.take(2)
 	s := stream{kind: head[0], encoding: head[1], values: r.varint()}
 	size := r.varint()
-	// Streams of bits have no counts of runs.
+	// Streams of bits have no run counts.
 	if s.encoding&3 != 0 && (s.encoding>>5 == 3 || s.encoding>>2&7 == 3) {
 		s.runs, s.total = r.varint(), r.varint()
 	}
@@ -190,7 +190,7 @@ func (s *stream) bits() (bits []bool) {
 	return bits
 }
 
-// nullable reads values. A stream before them may mark features without one.
+// nullable reads values. A stream before them may mark features without a value.
 func (r *reader) nullable(kind uint64, read func() []any) (all []any) {
 	if kind&1 == 0 {
 		return read()

@@ -4,5 +4,6 @@ package thrift2
 
 import "net"
 
-// open cannot find out here, and reports true. The next call then fails on a closed connection.
+// open cannot find out on this system, and returns true. The next call then fails on a closed
+// connection.
 func open(net.Conn) bool { return true }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// open reports whether the peer of an idle connection has neither hung up nor
-// sent anything, by a look at the socket without waiting: neither for bytes nor, over HTTP, for the
-// goroutine that waits for bytes.
+// open reports whether the peer of an idle connection has neither hung up nor sent anything. It
+// checks the socket without waiting for bytes, and over HTTP without waiting for the goroutine that
+// waits for bytes.
 func open(c net.Conn) bool {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

@@ -190,8 +190,8 @@ func (c *Conn) CreateNamespace(ctx context.Context, name string) error {
 	}, noResult)
 }
 
-// ServerType returns the gateway's service; 2 is this one. It reads nothing from the cluster, so it
-// only shows whether the gateway answers.
+// ServerType returns the kind of the gateway's service; 2 is Thrift2. It reads nothing from the
+// cluster, so it only shows whether the gateway answers.
 func (c *Conn) ServerType(ctx context.Context) (kind int32, err error) {
 	err = c.call(ctx, "getThriftServerType", func(*encoder) {}, into(0, thrift.I32, &kind, (*decoder).i32))
 	return kind, err

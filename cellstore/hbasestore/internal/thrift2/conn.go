@@ -19,8 +19,8 @@ import (
 type Config struct {
 	Framed  bool // Thrift's framed transport, for nonblocking gateways
 	Compact bool // the compact protocol instead of the binary one
-	// HTTP sends calls as requests to this path instead of over a bare connection, each with
-	// Header.
+	// HTTP, if set, is the path to which calls are sent as HTTP requests, each with Header, instead
+	// of over a bare connection.
 	HTTP   string
 	Header http.Header
 	TLS    *tls.Config // nil for none
@@ -44,7 +44,7 @@ type Conn struct {
 	dead  bool
 }
 
-// Dial connects. No call connects again: over HTTP, too, a call uses this connection or fails.
+// Dial connects. No call connects again: a call uses this connection or fails, over HTTP too.
 func Dial(ctx context.Context, addr string, cfg Config) (*Conn, error) {
 	size := cfg.MaxMessage
 	if size <= 0 {
@@ -102,8 +102,7 @@ func tlsFor(cfg *tls.Config, addr string) *tls.Config {
 	return cfg
 }
 
-// errHungUp is the error of a call over HTTP whose connection was closed before it
-// was sent.
+// errHungUp is the error of a call over HTTP whose connection was closed before the call was sent.
 var errHungUp = errors.New("the gateway has closed the connection")
 
 // overHTTP sends calls as requests on one connection.
@@ -247,7 +246,7 @@ func (c *Conn) answer(ctx context.Context, method string, success fieldReader, f
 	return nil
 }
 
-// readFailure reads a TIOError or a TIllegalArgument, which comes second in the
+// readFailure reads a TIOError or a TIllegalArgument. The latter is the second exception of those
 // calls that have it.
 func readFailure(d *decoder, argument bool) error {
 	e := &IOError{Argument: argument}

@@ -34,7 +34,7 @@ func (d *decoder) keep(err error) {
 }
 
 // object reads a struct. field reads a field if it knows the id and the type, and reports whether
-// it did. Other fields are skipped.
+// it has read the field. Other fields are skipped.
 func (d *decoder) object(field func(id int16, t thrift.TType) bool) {
 	if d.err != nil {
 		return
@@ -92,11 +92,11 @@ const (
 	longField  = 8 << 10
 	firstChunk = 512
 	lastChunk  = 64 << 10
-	// trusted bounds the memory that is allocated for a size that the answer claims.
+	// trusted bounds the memory that is allocated at once for a size that the answer claims.
 	trusted = 1 << 20
 )
 
-// itemBytes is the approximate memory of a list's element without its fields.
+// itemBytes is the approximate memory of an element of a list, without the element's fields.
 const itemBytes = 64
 
 // spend counts memory for a part of the answer.
@@ -227,7 +227,7 @@ func (d *decoder) result(r *Result) {
 				d.cell(&r.Cells[len(r.Cells)-1])
 			})
 		case id == 4 && t == thrift.BOOL:
-			// There is no call for the missing cells.
+			// The driver has no call for the missing cells.
 			if d.boolean() {
 				d.keep(fmt.Errorf("a part of row %.40q only", r.Row))
 			}
@@ -264,7 +264,7 @@ func (d *decoder) results() (rs []Result) {
 	return rs
 }
 
-// fieldReader reads a field of an answer, if it has this number and this type.
+// fieldReader reads a field of an answer, if the field has this number and this type.
 type fieldReader struct {
 	id   int16
 	kind thrift.TType
@@ -276,7 +276,8 @@ func into[T any](id int16, kind thrift.TType, p *T, read func(*decoder) T) field
 	return fieldReader{id, kind, func(d *decoder) { *p = read(d) }}
 }
 
-// each reads a list and appends its elements, which are of a type, to *p.
+// each returns a reader of a list whose elements have the given type. It appends the elements to
+// *p.
 func each[T any](id int16, of thrift.TType, p *[]T, read func(*decoder) T) fieldReader {
 	return fieldReader{id, thrift.LIST, func(d *decoder) { d.items(of, func() { *p = append(*p, read(d)) }) }}
 }
@@ -290,8 +291,8 @@ func textsInto(id int16, m map[string]string) fieldReader {
 	return fieldReader{id, thrift.MAP, func(d *decoder) { d.texts(m) }}
 }
 
-// fields reads a struct that occurs only a few times in an answer. The structs of rows are read
-// otherwise: a table of fields would be allocated for each.
+// fields reads a struct that occurs only a few times in an answer. The structs of rows are read in
+// another way, because a table of fields would be allocated for each.
 func (d *decoder) fields(fields ...fieldReader) {
 	d.object(func(id int16, t thrift.TType) bool {
 		for _, f := range fields {

@@ -1,5 +1,5 @@
-// Package thrift2 speaks the Thrift2 protocol of an HBase gateway: the calls
-// and the fields the driver needs, and no more.
+// Package thrift2 speaks the Thrift2 protocol of an HBase gateway: only the calls and fields that
+// the driver needs.
 //
 // The names of calls, the ids and types of fields and the values of enumerations come from the
 // service's interface file, hbase.thrift of HBase 2.6. They are written out by hand because the

@@ -26,7 +26,7 @@ func (e *encoder) begin(id int16, t thrift.TType) bool {
 	return e.err == nil
 }
 
-// value writes a struct that is not a field, or the inside of one.
+// value writes a struct that is not a field, or the content of a struct.
 func (e *encoder) value(body func()) {
 	e.keep(e.p.WriteStructBegin(e.ctx, ""))
 	body()

@@ -6,7 +6,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// TransportError is the failure of a connection: nothing is known of the call that was on it. The
+// TransportError is the failure of a connection. The outcome of the call on it is unknown. The
 // connection cannot be used again.
 type TransportError struct {
 	// Sent is set if the server may have got the call.
@@ -23,7 +23,7 @@ func (e *TransportError) Unwrap() error { return e.Err }
 type IOError struct {
 	Message  string
 	CanRetry bool
-	// Argument is set if the gateway could not use the arguments, and went no further.
+	// Argument is set if the gateway could not use the arguments, and therefore did nothing.
 	Argument bool
 }
 
@@ -33,8 +33,8 @@ func (e *IOError) Error() string { return e.Message }
 type ProtocolError struct {
 	Method string
 	// Unread is set if the gateway does not know the call or cannot read it: it has another version
-	// or runs the older Thrift service. Otherwise it may have failed at any point, also after the
-	// call was applied.
+	// or runs the older Thrift service. Otherwise the gateway may have failed at any point, even
+	// after the call was applied.
 	Unread  bool
 	Message string
 }
@@ -47,8 +47,8 @@ func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("the gateway %s the call %s: %s", verb, e.Method, e.Message)
 }
 
-// unread reports whether a Thrift exception comes before the call is executed: a server first looks
-// up the name and reads the arguments.
+// unread reports whether a Thrift exception is one from before the execution of the call: a server
+// first looks up the name and reads the arguments.
 func unread(kind int32) bool {
 	switch kind {
 	case thrift.UNKNOWN_METHOD, thrift.INVALID_MESSAGE_TYPE_EXCEPTION, thrift.WRONG_METHOD_NAME, thrift.PROTOCOL_ERROR,

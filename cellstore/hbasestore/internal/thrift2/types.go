@@ -1,14 +1,14 @@
 package thrift2
 
-// Latest is the timestamp that stands for the server's clock in a put or a
-// delete, and for the newest version in a delete of one version.
+// Latest is a timestamp with a special meaning: the server's clock in a put or a delete, and the
+// newest version in a delete of one version.
 const Latest int64 = 1<<63 - 1
 
-// Column selects a column, or with no qualifier (nil, not empty) a family.
+// Column selects a column, or a family if the qualifier is nil (not just empty).
 type Column struct {
 	Family    string
 	Qualifier []byte
-	// Timestamp bounds a delete; Latest leaves it out.
+	// Timestamp bounds a delete. Latest means that there is no bound.
 	Timestamp int64
 }
 
@@ -29,7 +29,7 @@ type Result struct {
 // TimeRange is Min ≤ timestamp < Max.
 type TimeRange struct{ Min, Max int64 }
 
-// Get asks for one row. No columns means all families.
+// Get describes the read of one row. No columns means all families.
 type Get struct {
 	Row      []byte
 	Columns  []Column
@@ -48,7 +48,7 @@ const (
 	ReadPread   ReadType = 3
 )
 
-// Scan asks for the rows from Start, inclusive, to Stop, exclusive; reversed,
+// Scan describes the read of the rows from Start, inclusive, to Stop, exclusive. If it is reversed,
 // Start is the high end. No columns means all families.
 type Scan struct {
 	Start, Stop []byte
@@ -118,8 +118,8 @@ type Delta struct {
 // less than the stored value.
 type CompareOp int32
 
-// The comparisons. With an empty operand Equal means that the column is absent
-// or empty, NotEqual that it is neither.
+// These are the comparisons. With an empty operand, Equal means that the column is absent or empty,
+// and NotEqual that it is neither.
 const (
 	Less CompareOp = iota
 	LessOrEqual

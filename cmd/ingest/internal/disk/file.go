@@ -15,8 +15,8 @@ func CreateBeside(path string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// Publish syncs f, a finished file of CreateBeside, and renames it to path. It replaces an
-// older file.
+// Publish syncs f, a finished file from CreateBeside, and renames it to path. It replaces an older
+// file there.
 func Publish(f *os.File, path string) error {
 	if err := f.Sync(); err != nil {
 		return err

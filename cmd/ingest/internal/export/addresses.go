@@ -24,8 +24,8 @@ type AddressOptions struct {
 	// other files have the fields of DatabaseType or else all of a record.
 	Fields string
 	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are chosen by the
-	// content. A type of GeoIP2 has fixed fields, even if it is a part of another name, as in
-	// DBIP-ASN-Lite. Besides extra, no other fields may be named for it.
+	// content. A type of GeoIP2 has fixed fields, even if it is only a part of the name, as in
+	// DBIP-ASN-Lite. Fields may then name only these and extra.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's
@@ -51,8 +51,8 @@ const DefaultColumns = "continent.code,country.iso_code,country.names.en,subdivi
 // ErrNoNetwork is matched when an export would be empty.
 var ErrNoNetwork = mmdb.ErrEmpty
 
-// CheckAddresses reports whether these options can export addresses to path: its extension must
-// name a format, it must be possible to make or replace the file, and the fields must fit the
+// CheckAddresses returns nil if addresses can be exported to path with these options: its extension
+// must name a format, it must be possible to make or replace the file, and the fields must fit the
 // format.
 func CheckAddresses(path string, o AddressOptions) error {
 	ext := filepath.Ext(path)
@@ -77,9 +77,9 @@ func CheckAddresses(path string, o AddressOptions) error {
 	return checkPlace(path)
 }
 
-// databaseTypes are the types of GeoIP2 by the part of their names that clients look for, each with
-// its fields; "" for all of a record. If a name has several parts, the first in this order counts:
-// there is a DBIP-Location-ISP.
+// databaseTypes are the types of GeoIP2. Each has the part of a name by which clients recognise it,
+// and its fields; "" means all fields of a record. If a name has several such parts, the first in
+// this order counts: there is a DBIP-Location-ISP.
 var databaseTypes = []struct{ name, fields string }{
 	{"Enterprise", ""},
 	{"City", ""},
@@ -99,8 +99,8 @@ const (
 	anonymous = "traits.is_anonymous,traits.is_anonymous_vpn,traits.is_hosting_provider,traits.is_public_proxy,traits.is_residential_proxy,traits.is_tor_exit_node"
 )
 
-// typed returns the options with the fields of the type. A client that asks a database of a
-// type finds nothing in fields of another, and takes that for an answer.
+// typed returns the options with the fields of the type. A client that queries a database of one
+// type would find nothing in the fields of another type, and would take that for an answer.
 func (o AddressOptions) typed() (AddressOptions, error) {
 	_, name, compatible := strings.Cut(strings.TrimSuffix(o.DatabaseType, ")"), "(compat=")
 	if !compatible {
@@ -190,9 +190,9 @@ type addresses struct {
 	stats    AddressStats
 }
 
-// each calls write for every longest range of one record, in ascending order, IPv4 before IPv6.
-// pick appends the record of a range; ranges for which it appends nothing are left out. The record
-// is valid until write returns.
+// each calls write for the ranges in ascending order, IPv4 before IPv6. Adjacent ranges with the
+// same record are joined. pick appends the record of a range; ranges for which it appends nothing
+// are left out. The record is valid until write returns.
 func (a *addresses) each(ctx context.Context, pick func(dst []byte, res *ipgeo.Result) ([]byte, error),
 	write func(span ipgeo.Span, record []byte) error) error {
 	var span ipgeo.Span
@@ -307,7 +307,7 @@ func describeSources(m *dataset.Manifest) string {
 }
 
 // kind is the subject of a database. The database type is named after it, so that clients know
-// which fields they may ask for.
+// which fields they can read.
 type kind struct {
 	flat          bool // only traits and fields of a source's own: traits stand alone as in GeoIP2's ASN, ISP and Anonymous-IP
 	asn           bool
@@ -352,8 +352,8 @@ func (k *kind) name() string {
 	return "Quadrille-Traits"
 }
 
-// named gives traits the names and the meaning that they have in a database of GeoIP2: there
-// an address of any kind of anonymous network is anonymous.
+// named gives traits the names and the meaning that they have in a database of GeoIP2: in such a
+// database, an address of any kind of anonymous network is anonymous.
 func (k *kind) named(traits map[string]json.RawMessage) {
 	if score := traits["static_ip_score"]; score != nil && strings.Contains(k.database, "Static-IP-Score") {
 		traits["score"] = score
@@ -372,8 +372,8 @@ func (k *kind) named(traits map[string]json.RawMessage) {
 // members are the members of a record of GeoIP2. A source's own fields do not replace them.
 var members = strings.Split(recordFields, ",")
 
-// shape makes the object of a MaxMind DB file from a record. A source's own fields stand beside
-// the others, as in publishers' databases, unless the name is taken.
+// shape makes the object of a MaxMind DB file from a record. A source's own fields are at the same
+// level as the others, as in publishers' databases, unless the name is taken.
 func (k *kind) shape(record []byte) ([]byte, error) {
 	if !k.flat && !bytes.Contains(record, []byte(`"extra":`)) {
 		return record, nil

@@ -78,8 +78,8 @@ const offices = `1.0.0.0/24,AU,Australia,"Sydney, ""West""",-33.87,151.2,Austral
 2a00:1::/32,DE,Germany,,,,,3320,,,
 `
 
-// asWritten returns what a MaxMind DB file must answer for a range: the record with the source's
-// own fields at the top.
+// asWritten returns the expected record of a MaxMind DB file for a range: the record with the
+// source's own fields at the top level.
 func asWritten(t *testing.T, res *ipgeo.Result, flat bool) any {
 	t.Helper()
 	var v map[string]any
@@ -106,7 +106,7 @@ func asWritten(t *testing.T, res *ipgeo.Result, flat bool) any {
 	return v
 }
 
-// stored returns what another reader finds at an address, nil for nothing.
+// stored returns the record that another reader finds at an address, or nil if there is none.
 func stored(t *testing.T, db *maxminddb.Reader, a netip.Addr) (v any) {
 	t.Helper()
 	res := db.Lookup(a)
@@ -235,7 +235,7 @@ func TestAddresses(t *testing.T) {
 	}
 	for a, want := range map[string]string{
 		"1.0.1.255": `{"city":{"names":{"en":"Sydney, \"West\""}},"continent":{"code":"OC","names":{"en":"Oceania"}},"country":{"iso_code":"AU","names":{"en":"Australia"}},"location":{"latitude":-33.87,"longitude":151.2,"time_zone":"Australia/Sydney"},"traits":{"autonomous_system_number":13335,"autonomous_system_organization":"Cloud \u0026 Co"}}`,
-		// A source's own field goes to the top, unless its name is taken there.
+		// A source's own field moves to the top level, unless its name is taken there.
 		"1.0.2.5": `{"carrier":"Telekom","continent":{"code":"EU","names":{"en":"Europe"}},"country":{"iso_code":"DE","names":{"en":"Germany"}},"extra":{"country":"x"},"traits":{"autonomous_system_number":3320}}`,
 	} {
 		if b, _ := json.Marshal(stored(t, db, netip.MustParseAddr(a))); string(b) != want {
@@ -299,7 +299,7 @@ func TestAddressFields(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", ext, stats, b)
 		}
 	}
-	// Nothing is left of an export that failed.
+	// An export that failed leaves no file.
 	if _, err := export.WriteAddresses(t.Context(), r, m, filepath.Join(dir, "none.csv"),
 		export.AddressOptions{Fields: "postal.code"}); !errors.Is(err, export.ErrNoNetwork) {
 		t.Errorf("an empty list: %v", err)
@@ -310,7 +310,7 @@ func TestAddressFields(t *testing.T) {
 	}
 }
 
-// A type of GeoIP2 has the fields that its clients look for, where they look for them.
+// A type of GeoIP2 has the fields that its clients read, in the place where they read them.
 func TestAddressTypes(t *testing.T) {
 	r, m := ranges(t, list(t, "a.csv", "network,country,city,asn,as_name,isp,domain,connection_type,tor,hosting,static_ip_score,color\n"+
 		"1.0.0.0/24,DE,Bonn,3320,Any AG,Any,any.net,Cable,1,0,1.5,red\n1.0.1.0/24,,,,,,,,0,1,,\n1.0.2.0/24,,,3320,,,,,0,0,,\n"))
@@ -452,7 +452,7 @@ func TestAddressesOfPublishers(t *testing.T) {
 			r, m := ranges(t, file)
 			path := filepath.Join(t.TempDir(), name)
 			var o export.AddressOptions
-			// Those of one subject have their fields at the top.
+			// Databases of a single subject have their fields at the top level.
 			flat := slices.ContainsFunc([]string{"Anonymous", "ASN", "asn", "Domain", "Proxy", "Risk", "Score", "User"},
 				func(s string) bool { return strings.Contains(name, s) })
 			if flat {

@@ -30,8 +30,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Options choose the layers, zooms and attributes of an export. Zooms are 0 to tiles.MaxZoom.
-// Beyond that, programs that show the archive enlarge its deepest tiles.
+// Options choose the layers, zooms and attributes of an export. Zooms are 0 to tiles.MaxZoom. For
+// deeper zooms, programs that show the archive enlarge its deepest tiles.
 type Options struct {
 	Layers           []tiles.Selector
 	MinZoom, MaxZoom int
@@ -46,8 +46,8 @@ type Stats struct {
 	Contents int64 // different ones, as far as they were recognised
 }
 
-// Check reports whether a file can be exported to: the extension of its name must name a format,
-// and it must be possible to make or replace it.
+// Check returns nil if an export to the file is possible: the extension of its name must name a
+// format, and it must be possible to make or replace it.
 func Check(path string) error {
 	switch filepath.Ext(path) {
 	case ".pmtiles", ".mbtiles":
@@ -57,7 +57,7 @@ func Check(path string) error {
 	return checkPlace(path)
 }
 
-// checkPlace reports whether a file can be made or replaced.
+// checkPlace returns nil if a file can be made or replaced.
 func checkPlace(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: is not a file; choose another name", path)
@@ -147,8 +147,8 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 	})
 }
 
-// archive is the common interface of the formats. A content is put once and then given to tiles,
-// or to all descendants of a tile at a zoom.
+// archive is the common interface of the formats. A content is put once, and then assigned to
+// tiles, or to all descendants of a tile at a zoom.
 type archive[C any] interface {
 	Put(gzipped []byte) (C, error)
 	Add(t quadkey.Tile, zoom uint8, c C) error
@@ -165,11 +165,11 @@ type job[C any] struct {
 	done    chan error // when gzipped is filled
 }
 
-// content is the bytes of a tile in the archive. The writer notes their place
-// before it meets a second tile with the same bytes.
+// content is the bytes of a tile in the archive. The writer sets their place before it writes a
+// second tile with the same bytes.
 type content[C any] struct{ at C }
 
-// ahead bounds the tiles between the walk and the archive, and so their memory.
+// ahead bounds the number of tiles between the walk and the archive, and thereby their memory.
 const ahead = 256
 
 // write walks the tiles, compresses them on all processors and adds them to an
@@ -197,8 +197,8 @@ func write[C any](ctx context.Context, r *tiles.Reader, o Options, a archive[C],
 	return stats, finish()
 }
 
-// pipeline takes tiles from the walk to the archive: walk runs once, compress any number of
-// times, store once, all at the same time.
+// pipeline passes tiles from the walk to the archive. walk and store run once, and compress runs
+// any number of times, all at the same time.
 type pipeline[C any] struct {
 	order chan *job[C] // all tiles in the order of the walk
 	work  chan *job[C] // the tiles to compress
@@ -294,8 +294,8 @@ func send[T any](ctx context.Context, ch chan<- T, v T) error {
 	}
 }
 
-// memory recognises tiles that were seen before: the last quarter of a million
-// different ones at least, by a hash no two tiles share.
+// memory recognises tiles that have occurred before, by a hash that no two tiles share. It
+// remembers at least the last quarter of a million different tiles.
 type memory[C any] struct{ recent, older map[[16]byte]*content[C] }
 
 const generation = 1 << 18
@@ -316,8 +316,8 @@ func (m *memory[C]) find(tile []byte) (c *content[C], again bool) {
 	return c, again
 }
 
-// progress turns places of the walk into a share of the whole: a zoom has
-// about twice the borders of the zoom above.
+// progress converts positions of the walk to a share of the whole: a zoom has about twice the
+// borders of the zoom above.
 type progress struct {
 	o    Options
 	last int64

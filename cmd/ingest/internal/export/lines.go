@@ -16,7 +16,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// lineFile is a temporary file of lines beside its final name.
+// lineFile is a temporary file of lines in the directory of its final name.
 type lineFile struct {
 	*bufio.Writer
 	file *os.File
@@ -31,7 +31,7 @@ func createLines(path string) (*lineFile, error) {
 	return &lineFile{bufio.NewWriterSize(f, 1<<20), f, path}, nil
 }
 
-// finish gives the file its name, or removes it after an error.
+// finish gives the file its final name. After an error it removes the file instead.
 func (l *lineFile) finish(err error) error {
 	if err == nil {
 		err = l.Flush()
@@ -158,8 +158,8 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	return a.stats, out.finish(err)
 }
 
-// cell returns the text of a JSON value. Lists and objects stay JSON; only a
-// source's own fields can be such.
+// cell returns the text of a JSON value. Lists and objects stay JSON. Only a source's own fields
+// can be lists or objects.
 func cell(v []byte) (string, error) {
 	if len(v) < 2 || v[0] != '"' {
 		return string(v), nil

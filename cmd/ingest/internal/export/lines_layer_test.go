@@ -15,8 +15,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// The metadata of an archive of lines describes their layer, and no polygons or labels, because
-// it has none.
+// The metadata of an archive of lines describes the layer of lines. It mentions no polygons or
+// labels, because there are none.
 func TestLayerOfLines(t *testing.T) {
 	store := tilestest.OpenStore(t)
 	river := build.Layer{Type: "river", Features: []build.Feature{{ID: "aa", Name: "Aa", Geometry: orb.LineString{{5, 47}, {6, 47.5}}}}}

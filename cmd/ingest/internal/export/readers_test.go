@@ -57,8 +57,8 @@ func answerAt(t *testing.T, r *ipgeo.Reader, a netip.Addr) []byte {
 	return b
 }
 
-// questions are the edges of all ranges, or of a fiftieth of them in short tests, the addresses
-// next to them, and random IPv4 addresses.
+// questions returns the ends of all ranges, the addresses next to them, and random IPv4 addresses.
+// In short tests it takes only one in fifty ranges.
 func questions(t *testing.T, r *ipgeo.Reader, random int) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
 		n := 0
@@ -86,8 +86,8 @@ func questions(t *testing.T, r *ipgeo.Reader, random int) iter.Seq[netip.Addr] {
 	}
 }
 
-// TestMaxMindDBInPython needs python3 with maxminddb; QUADRILLE_MAXMINDDB may name a
-// directory that holds it. Every edge and a million addresses at random are compared.
+// TestMaxMindDBInPython needs python3 with maxminddb, for which QUADRILLE_MAXMINDDB may name a
+// directory. It compares all ends of ranges and a million random addresses.
 func TestMaxMindDBInPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -134,7 +134,7 @@ func TestMaxMindDBInPython(t *testing.T) {
 	t.Log(text)
 }
 
-// TestMMDBLookup asks libmaxminddb by the program that comes with it.
+// TestMMDBLookup tests libmaxminddb with the program that comes with it.
 func TestMMDBLookup(t *testing.T) {
 	program, err := exec.LookPath("mmdblookup")
 	if err != nil {
@@ -161,8 +161,8 @@ func TestMMDBLookup(t *testing.T) {
 	}
 }
 
-// TestNginxGeoIP2 asks nginx with its module geoip2, which uses libmaxminddb. Every edge and a
-// million addresses at random are compared.
+// TestNginxGeoIP2 tests nginx with its module geoip2, which uses libmaxminddb. It compares all ends
+// of ranges and a million random addresses.
 func TestNginxGeoIP2(t *testing.T) {
 	program, err := exec.LookPath("nginx")
 	modules, _ := filepath.Glob("/usr/*/nginx/modules/ngx_http_geoip2_module.so")
@@ -213,7 +213,8 @@ http {
 	}
 	defer conn.Close()
 
-	// Requests are written ahead of their answers, or each would wait for the other.
+	// Requests are written before their answers are read. Otherwise writer and reader would wait
+	// for each other.
 	asked := make(chan netip.Addr, 1000)
 	go func() {
 		defer close(asked)

@@ -29,9 +29,9 @@ const (
 	Text Kind = "text" // UTF-8, with at least one line feed, and no markup
 )
 
-// Bounds of the unpacked size of a file: a multiple of its size, but at least a little and never
-// more than a maximum. The publishers' files unpack to ten times their size at most. A bomb
-// unpacks to a thousand times its size, and to any size if an archive's members share bytes.
+// These bound the unpacked size of a file: a multiple of its size, but at least a certain minimum
+// and never more than a maximum. Publishers' files unpack to at most ten times their size. A zip
+// bomb unpacks to a thousand times its size, and to any size if an archive's members share bytes.
 const (
 	maxRatio      = 100
 	alwaysUnpacks = 4 << 20
@@ -103,7 +103,7 @@ func check(ctx context.Context, path string, kind Kind, sum []byte, ended bool) 
 	return err
 }
 
-// markup reports whether a file begins as HTML or XML does.
+// markup reports whether a file begins like HTML or XML.
 func markup(head []byte) bool {
 	head = bytes.TrimLeft(bom.Trim(head), " \t\r\n")
 	if !bytes.HasPrefix(head, []byte("<")) {

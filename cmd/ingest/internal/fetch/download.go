@@ -26,12 +26,12 @@ type state struct {
 	Answered time.Time `json:"answered,omitzero"` // by the server's clock
 	Bytes    int64     `json:"bytes,omitempty"`   // of the whole file; 0: unknown
 
-	// open: only the end of the connection marks the end of the file.
+	// open is set if only the end of the connection marks the end of the file.
 	open bool
 }
 
-// Suffixes of the files beside NAME: the downloaded part of its next version, and the state of
-// either.
+// These are suffixes of the files next to NAME: the downloaded part of its next version, and the
+// states of both.
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".state"
@@ -55,7 +55,8 @@ func (d *download) partSize() int64 {
 }
 
 // strong returns a validator whose equality means equal bytes, or "" if there is none. A date
-// qualifies only if the file was not changing at that time.
+// qualifies only if the answer came at least a minute later, so that the file was not changing at
+// that time.
 func (s *state) strong() string {
 	if s.ETag != "" {
 		if strings.HasPrefix(s.ETag, "W/") {
@@ -69,7 +70,7 @@ func (s *state) strong() string {
 	return ""
 }
 
-// attempt asks for the file once.
+// attempt requests the file once.
 func (d *download) attempt(ctx context.Context) (Result, error) {
 	got, err := d.transfer(ctx)
 	if err != nil {
@@ -93,7 +94,8 @@ func (d *download) transfer(ctx context.Context) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A part is useful only if the server can confirm that the rest belongs to it.
+	// A part of a file is useful only if the server can confirm that the rest belongs to the same
+	// version.
 	begun, offset := d.load(d.part()), d.partSize()
 	validator := begun.strong()
 	if offset == 0 || validator == "" {
@@ -178,7 +180,7 @@ func refusal(res *http.Response) error {
 	return permanent(fmt.Errorf("the server answered %s, which is no answer to a download; look at the address in a browser", res.Status))
 }
 
-// contentRange reads "bytes 5-9/10"; total is 0 when it is not known.
+// contentRange reads "bytes 5-9/10"; total is 0 if it is not known.
 func contentRange(text string) (first, total int64, err error) {
 	spec, ok := strings.CutPrefix(text, "bytes ")
 	span, size, ok2 := strings.Cut(spec, "/")
@@ -274,8 +276,8 @@ func (d *download) finish(ctx context.Context, s state) (Result, error) {
 		}
 	}
 	unchanged := same(d.path, d.part())
-	// Without a state, the next request for the file has no condition. So the program may stop
-	// anywhere here.
+	// Without a state, the next request for the file has no condition. So the program may be
+	// stopped at any of these steps.
 	if err := remove(d.path + stateSuffix); err != nil {
 		return Result{}, permanent(err)
 	}

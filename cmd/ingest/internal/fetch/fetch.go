@@ -1,9 +1,9 @@
-// Package fetch downloads files of publishers into a directory and keeps them
-// there, so that the next run asks only whether they changed.
+// Package fetch downloads files of publishers into a directory and keeps them there, so that the
+// next run only checks whether they have changed.
 //
-// A broken download resumes where it stopped (Range with If-Range), or starts anew if the file
-// has changed meanwhile. A file with the wrong content, be it truncated, damaged or an HTML page,
-// never gets the file's name: the version downloaded before stays there.
+// A broken download resumes where it stopped (Range with If-Range), or starts anew if the file has
+// changed meanwhile. A file with the wrong content, be it truncated, damaged or an HTML page, never
+// gets the file's name: the version that was downloaded before stays there.
 package fetch
 
 import (
@@ -50,7 +50,7 @@ type File struct {
 	// ChecksumURL is the address of a file that begins with the SHA-256 or MD5 in
 	// hexadecimal, as sha256sum writes it; empty if the publisher has no such file.
 	ChecksumURL string
-	// User and Password are sent to the host of URL and ChecksumURL and to no other.
+	// User and Password are sent only to the host of URL and to that of ChecksumURL.
 	User, Password string
 }
 
@@ -63,7 +63,7 @@ type Result struct {
 
 // Options set how to download.
 type Options struct {
-	// UserAgent names to publishers the program that asks, and how to reach the person who runs it.
+	// UserAgent tells publishers the name of the program, and how to reach the person who runs it.
 	UserAgent string
 	// Attempts is the number of attempts at a file before it fails; 0 means 6. An attempt that
 	// makes progress does not count.
@@ -74,7 +74,7 @@ type Options struct {
 	MaxTotal int64
 	// Progress, if set, is called with the bytes of a file so far. total is 0 if it is unknown.
 	Progress func(name string, done, total int64)
-	// Note, if set, is called with each failed attempt that will be repeated.
+	// Note, if set, is called with a text about each failed attempt that will be repeated.
 	Note func(text string)
 	// Wait pauses between attempts; nil: for that long, or until ctx ends.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -104,7 +104,7 @@ type Client struct {
 	free  func(dir string) (uint64, bool)
 }
 
-// New makes the directory when it is missing and locks it until Close.
+// New creates the directory if it is missing, and locks it until Close.
 func New(dir string, o Options) (*Client, error) {
 	if o.Attempts <= 0 {
 		o.Attempts = defaultAttempts
@@ -132,7 +132,7 @@ func New(dir string, o Options) (*Client, error) {
 	case errors.Is(err, filelock.ErrLocked):
 		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, ErrLocked), lock.Close())
 	case errors.Is(err, errors.ErrUnsupported):
-		// Two downloads into one file would not pass its check.
+		// Two concurrent downloads into one file would not pass the file's check.
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("%s: %w; choose another --downloads", dir, err), lock.Close())
 	}
@@ -166,8 +166,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// checkRedirect follows few redirects, none that gives up encryption, and takes
-// credentials to no other host.
+// checkRedirect allows only few redirects, and none from https to http. It sends no credentials to
+// another host.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	last := via[len(via)-1]
 	switch {
@@ -185,8 +185,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Get returns the file, downloaded if it is missing or has changed. After an
-// error the version downloaded before, if any, is still in the directory.
+// Get returns the file, downloaded if it is missing or has changed. After an error the version that
+// was downloaded before, if any, is still in the directory.
 func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 	if filepath.Base(f.Name) != f.Name || f.Name == "." || f.Name == "" {
 		return Result{}, fmt.Errorf("%q is not a plain file name", f.Name)
@@ -196,7 +196,7 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %q is not a web address", f.Name, f.URL)
 	}
 	d := &download{Client: c, file: f, path: filepath.Join(c.dir, f.Name)}
-	// Pauses are random so that many machines do not come back together.
+	// The pauses are random, so that many machines do not return at the same time.
 	pauses := backoff.ExponentialBackOff{InitialInterval: firstPause, MaxInterval: longestPause, Multiplier: 2, RandomizationFactor: 0.5}
 	for failed := 0; ; {
 		before := d.partSize()
@@ -231,7 +231,7 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 	}
 }
 
-// permanentError is an error that another try would not change.
+// permanentError is an error that another attempt would not change.
 type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
@@ -271,7 +271,7 @@ func (c *Client) request(ctx context.Context, f File, address string) (*http.Req
 	return req, nil
 }
 
-// watched ends a context with ErrStalled unless alive is called often enough.
+// watched returns a context that ends with ErrStalled unless alive is called often enough.
 func (c *Client) watched(ctx context.Context) (_ context.Context, alive, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	t := time.AfterFunc(c.o.Stall, func() {

@@ -150,7 +150,7 @@ func TestConditionalRefresh(t *testing.T) {
 	// A request for a file that was edited is not conditional.
 	testfile.Write(t, filepath.Join(c.dir, f.Name), "x")
 	c.want(t, f, p.content, false)
-	// Nor is one of another address.
+	// A state of another address is not used either.
 	f.URL += "?other"
 	p.content = text(3, 90_000)
 	c.want(t, f, p.content, false)
@@ -160,7 +160,7 @@ func TestConditionalRefresh(t *testing.T) {
 	}
 }
 
-// cut sends the beginning of the file, or of the range, and breaks off.
+// cut returns a handler that sends the beginning of the file, or of the range, and breaks off.
 func (p *publisher) cut(n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from := 0
@@ -183,7 +183,7 @@ func (p *publisher) cut(n int) http.HandlerFunc {
 
 func TestResume(t *testing.T) {
 	p := newPublisher(t, text(1, 900_000))
-	// Attempts that bring it forward do not count towards the three.
+	// Attempts that make progress do not count towards the limit of three.
 	p.faults = []http.HandlerFunc{p.cut(300_000), p.cut(300_000), nil}
 	dir := t.TempDir()
 	c := newClient(t, dir, func(o *Options) { o.Attempts = 2 })
@@ -571,7 +571,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, the download ends, and a file under its name holds text.
+// For any answer of a server the download ends, and if there is a file with the final name, it
+// contains text.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc\n",

@@ -12,7 +12,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Columns makes records of the rows of a list. One goroutine uses it.
+// Columns converts the rows of a list to records. It belongs to one goroutine.
 type Columns struct {
 	columns []ipcsv.Column
 	set     []setter // nil for columns of addresses and those left out
@@ -20,8 +20,8 @@ type Columns struct {
 	draft   draft // of the current row; reused, because lists have millions
 }
 
-// ForColumns prepares the columns of a list. Columns with a geoname_id refer to places. Without
-// places they hold the id of the place that the row names.
+// ForColumns prepares the columns of a list. A geoname_id in a column refers to places. If places
+// is nil, it is just the id of the place that the row names.
 func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
 	c := &Columns{columns: columns, set: make([]setter, len(columns)), places: places}
 	for i, col := range columns {
@@ -59,8 +59,7 @@ func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error
 	return c, nil
 }
 
-// columnSetters are for the columns whose names differ from the fields of
-// GeoIP2.
+// columnSetters are the setters for the columns whose names differ from the fields of GeoIP2.
 var columnSetters = func() map[ipcsv.Column]setter {
 	m := map[ipcsv.Column]setter{
 		ipcsv.Continent:     either(text(continentCode), english(continentNames)),
@@ -82,7 +81,7 @@ var columnSetters = func() map[ipcsv.Column]setter {
 	return m
 }()
 
-// countryCell keeps the code, or the name if another column has the code, until the row is
+// countryCell stores the code, or the name if another column has the code, until the row is
 // complete.
 func countryCell(d *draft, _ string, v any) error {
 	d.country = string(v.(cell))
@@ -103,8 +102,8 @@ func regionCell(d *draft, path string, v any) error {
 	return nil
 }
 
-// Record makes a record of a row. The error is a *Refusal, or beside a record a
-// Loss.
+// Record makes a record of a row. The error is either a *Refusal, without a record, or a Loss,
+// together with a record.
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	c.draft = draft{}
 	for i, set := range c.set {
@@ -151,7 +150,8 @@ func (c *Columns) place(d *draft, path string, v any) error {
 	return nil
 }
 
-// country fills in a country that a row refers to besides the country of its place.
+// country returns a setter for a country to which a row refers in addition to the country of its
+// place.
 func (c *Columns) country(of func(*draft) *ipgeo.Country) setter {
 	return func(d *draft, path string, v any) error {
 		if c.places == nil {

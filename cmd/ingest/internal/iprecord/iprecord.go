@@ -1,5 +1,5 @@
-// Package iprecord turns the values of IP sources into records of package ipgeo: the fields of
-// MaxMind DB records, by one table per schema, and the columns of lists.
+// Package iprecord converts the values of IP sources to records of package ipgeo. The values are
+// fields of MaxMind DB records, for which there is one table per schema, or columns of lists.
 package iprecord
 
 import (
@@ -31,8 +31,8 @@ func (r *Refusal) Error() string {
 	return r.Reason + ": " + r.Detail
 }
 
-// Loss is the error beside a record that lacks fields of its source, one or more. The rest
-// is good.
+// Loss is an error together with a record that lacks one or more fields of its source. The rest of
+// the record is good.
 type Loss []*Refusal
 
 func (l Loss) Error() string {
@@ -282,7 +282,7 @@ func either(code, name setter) setter {
 	}
 }
 
-// subdivision gives the i-th subdivision, made when missing.
+// subdivision returns the i-th subdivision, and creates it if it is missing.
 func subdivision(d *draft, i int) *ipgeo.Subdivision {
 	for len(d.Subdivisions) <= i {
 		d.Subdivisions = append(d.Subdivisions, ipgeo.Subdivision{})
@@ -308,7 +308,7 @@ func isZoneName(s string) bool {
 	return !slash
 }
 
-// country has the values that a country code alone implies. Records share it.
+// country has the values that follow from a country code alone. Records share it.
 type country struct {
 	iso3166.Country
 	ok               bool
@@ -405,8 +405,8 @@ func addCountry(r *ipgeo.Record) {
 	if c == nil {
 		return
 	}
-	// A source with its own names gives all that it means to give, and an id says more than the
-	// code.
+	// If the source has names, it needs no further ones, and an id from the source is more specific
+	// than the code.
 	from, to := 1, 1 // of implied
 	if len(r.Country.Names) == 0 {
 		if r.Country.GeoNameID == 0 {
@@ -438,9 +438,9 @@ func SetCountry(r *ipgeo.Record, code string) bool {
 	return c != nil
 }
 
-// setPlace gives the place's id to the narrowest thing that the record names: publishers give a
-// country's id where they know no city. With only a point or a postal code, the id could be of
-// anything, so it becomes an extra field.
+// setPlace sets the id of the narrowest part that the record names, to the id of the place.
+// Publishers use a country's id if they know no city. If there is only a point or a postal code,
+// the meaning of the id is unclear, so it becomes an extra field.
 func (d *draft) setPlace() {
 	r, id := &d.Record, d.place
 	switch {
@@ -458,8 +458,8 @@ func (d *draft) setPlace() {
 	}
 }
 
-// setRegion puts the ISO 3166-2 code of a region into its subdivision. A region of another
-// country is dropped: the country says more.
+// setRegion puts the ISO 3166-2 code of a region into its subdivision. A region of another country
+// is dropped, because the country is more reliable.
 func (d *draft) setRegion() {
 	country, code, whole := strings.Cut(d.region, "-")
 	if !whole {
@@ -472,7 +472,7 @@ func (d *draft) setRegion() {
 	}
 }
 
-// keep keeps a value that has no field of its own, unless it is an empty text.
+// keep stores a value without a field of its own in Extra, unless it is an empty text.
 func (d *draft) keep(name string, v any) {
 	if v == "" {
 		return

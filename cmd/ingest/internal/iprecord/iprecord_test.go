@@ -26,7 +26,7 @@ var (
 	states      = ipgeo.Country{ISOCode: "US", Names: ipgeo.Names{"en": "United States"}}
 )
 
-// said compares the fields of records without the list of implied ones.
+// said is an option to compare records without the list of implied fields.
 var said = cmpopts.IgnoreFields(ipgeo.Record{}, "Implied")
 
 // Implied distinguishes the fields of a source from those that its country code implies.
@@ -241,7 +241,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// Values that a source cannot mean are refused with a reason, and named.
+// Impossible values of a source are refused. The error names the value and the reason.
 func TestAbsurd(t *testing.T) {
 	for _, tc := range []struct {
 		in     fields
@@ -361,8 +361,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// A region code reads alike in a list and in a database, with or without its country, in any
-// order of columns.
+// A region code has the same meaning in a list and in a database, with or without its country, in
+// any order of columns.
 func TestRegionCode(t *testing.T) {
 	for _, tc := range []struct {
 		columns, row string
@@ -416,7 +416,7 @@ func TestRegionCode(t *testing.T) {
 	}
 }
 
-// Every column a list may have is one that a record takes.
+// There is a setter for every column that a list may have.
 func TestEveryColumn(t *testing.T) {
 	for _, list := range []string{"network,continent,continent_code,continent_name,country,country_code,country_name,region,region_code,region_name,subdivision_2_iso_code,subdivision_2_name,city,postal,latitude,longitude,accuracy_radius,metro_code,timezone,asn,as_name,geoname_id,registered_country_geoname_id,represented_country_geoname_id",
 		"network,connection_type,domain,isp,mobile_country_code,mobile_network_code,organization,static_ip_score,user_count,user_type,is_anonymous,is_anonymous_vpn,is_anycast,is_hosting_provider,is_legitimate_proxy,is_public_proxy,is_residential_proxy,is_satellite_provider,is_tor_exit_node"} {

@@ -10,13 +10,13 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Schema gives the fields of a MaxMind DB's records their meaning, by their dotted path. Other
-// fields are kept in Record.Extra under the source's own names.
+// Schema maps the fields of a MaxMind DB's records, by their dotted path, to their meaning. Other
+// fields are stored in Record.Extra under the source's own names.
 type Schema struct {
 	Name   string
 	fields map[string]setter
-	// list is the path of the subdivisions, if they are a list of maps, and
-	// division the table of one.
+	// list is the path of the subdivisions, if they are a list of maps, and division the table for
+	// one of these maps.
 	list     string
 	division map[string]func(*ipgeo.Subdivision) setter
 }
@@ -77,7 +77,7 @@ var iplocation = Schema{
 }
 
 // ipinfo is the schema of IPinfo's databases. Older ones have codes where newer ones have names.
-// The domain belongs to the network's owner, not to the address; it is kept in Extra.
+// The domain belongs to the network's owner and not to the address, so it is stored in Extra.
 var ipinfo = Schema{
 	Name: "IPinfo",
 	fields: join(
@@ -108,8 +108,8 @@ func countryNames(d *draft) *ipgeo.Names   { return &d.Country.Names }
 func cityNames(d *draft) *ipgeo.Names      { return &d.City.Names }
 func asOrganization(d *draft) *string      { return &d.Traits.AutonomousSystemOrganization }
 
-// named reads a name whose owner is known from the fields before it, in the order of names: a
-// company beside its system, a system, or a mobile carrier.
+// named reads a name. The fields before it, in the order of names, show what it names: a company
+// with its autonomous system, an autonomous system, or a mobile carrier.
 func named(d *draft, path string, v any) error {
 	switch {
 	case d.Traits.AutonomousSystemOrganization != "":
@@ -123,7 +123,7 @@ func named(d *draft, path string, v any) error {
 	return nil
 }
 
-// written reads numbers that may be text. An empty text is no number.
+// written returns a setter for numbers that may be text. An empty text counts as a missing number.
 func written(set setter) setter {
 	return func(d *draft, path string, v any) error {
 		if s, ok := v.(string); ok {
@@ -194,10 +194,9 @@ func (e *ErrSchema) Error() string {
 		e.Type, strings.Join(e.Fields, ", "))
 }
 
-// Detect chooses the schema of a database by its type and its first records. If
-// the type is one of a publisher's own names, it decides, even if all fields
-// are new. Otherwise the schema that knows most of the fields does. The error
-// is an *ErrSchema.
+// Detect chooses the schema of a database by its type and its first records. A type that is one of
+// a publisher's own names decides, even if all fields are unknown. Otherwise the schema that knows
+// most of the fields is chosen. The error is an *ErrSchema.
 func Detect(databaseType string, sample []map[string]any) (*Schema, error) {
 	lower := strings.ToLower(databaseType)
 	for prefix, s := range map[string]*Schema{"geoip": &geoip2, "geolite": &geoip2, "dbip": &geoip2, "quadrille": &geoip2, "ipinfo": &ipinfo} {
@@ -245,7 +244,8 @@ func (s *Schema) known(prefix string, m map[string]any) (n int) {
 }
 
 // Record makes a record of a database's fields. An absurd type or value refuses the whole record,
-// because the rest may be wrong too. The error is a *Refusal, or a Loss beside a record.
+// because the rest may be wrong too. The error is either a *Refusal, without a record, or a Loss,
+// together with a record.
 func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	var d draft
 	extra, err := s.take(&d, "", fields)
@@ -259,7 +259,7 @@ func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 }
 
 // take puts the members of a map into the record and returns the unknown ones, nil for none. It
-// goes in order of names, so that it always reports the same one of several mistakes.
+// proceeds in the order of names, so that of several mistakes it always reports the same one.
 func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[string]any, err error) {
 	keep := func(name string, v any) {
 		if extra == nil {

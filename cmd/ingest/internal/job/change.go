@@ -11,8 +11,8 @@ import (
 // one by more than Options.MaxChange.
 var ErrChanged = errors.New("more has changed than --max-change allows")
 
-// TooMuch returns an error that matches ErrChanged. The argument what is a clause about the
-// difference from the published generation. most is the allowed share, 0 to 1.
+// TooMuch returns an error that matches ErrChanged. what is a clause that describes the difference
+// from the published generation. most is the allowed share, 0 to 1.
 func TooMuch(what string, most float64) error { return &changeError{what, most} }
 
 type changeError struct {
@@ -37,8 +37,8 @@ func Percent(share float64) string {
 
 // check returns an error that matches ErrChanged if more than the share most of the records of a
 // kind, or of all rows, has changed. A kind without earlier records is not a change, and rows that
-// cannot be compared count as equal. If not even the numbers can be read, the change is unknown,
-// which is an error too.
+// cannot be compared count as equal. If not even the numbers of records can be read, the change is
+// unknown, and check returns an error too.
 func (r *Rehearsal) check(most float64) error {
 	if r.Published == nil && r.Why != nil {
 		return fmt.Errorf("what is published cannot be compared with (%w); to publish all the same, run this again without --max-change", r.Why)

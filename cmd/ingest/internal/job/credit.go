@@ -31,8 +31,8 @@ var zoneFile = regexp.MustCompile(`^(timezones(-with-oceans)?(-1970|-now)?\.(geo
 
 var censusFile = regexp.MustCompile(`^(us_census_)?(cb|tl)_[0-9]{4}_`)
 
-// KnownCredit recognises a file by the name its publisher gives it. It returns
-// nothing for other names.
+// KnownCredit recognises a file by the name that its publisher uses. For other names it returns an
+// empty Credit.
 func KnownCredit(path string) Credit {
 	base := strings.ToLower(filepath.Base(path))
 	switch {
@@ -54,8 +54,7 @@ func KnownCredit(path string) Credit {
 	return Credit{}
 }
 
-// SampleAirports credits the sample's airports. They carry their time zones, so
-// nothing is derived.
+// SampleAirports credits the sample's airports. They have their time zones, so nothing is derived.
 var SampleAirports = Credit{
 	Name: "Quadrille's sample airports", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
@@ -88,7 +87,7 @@ var released = map[string]time.Time{
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }
 
-// Via names the npm package a file of a source came in, with its version.
+// Via adds to a credit the npm package from which a file comes, with its version.
 func Via(c Credit, path string) Credit {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), "package.json"))
 	if err != nil {
@@ -104,7 +103,7 @@ func Via(c Credit, path string) Credit {
 	return c
 }
 
-// Or fills the empty fields of a credit from the known credit of a product.
+// Or fills the empty fields of a credit with those of the known credit of a product.
 func (c Credit) Or(known Credit) Credit {
 	c.Name, c.License, c.Attribution = cmp.Or(c.Name, known.Name), cmp.Or(c.License, known.License), cmp.Or(c.Attribution, known.Attribution)
 	return c

@@ -15,8 +15,8 @@ import (
 type Rehearsal struct {
 	Would     dataset.Manifest  // of the build; without a number and files
 	Published *dataset.Manifest // nil: nothing is published, or Why it cannot be read
-	// Tables compares the rows. It is nil if nothing is published, or if Why gives the reason why
-	// they cannot be compared.
+	// Tables compares the rows. It is nil if nothing is published, or if the rows cannot be
+	// compared. In the latter case Why has the reason.
 	Tables []TableChange
 	Why    error
 }
@@ -34,8 +34,8 @@ type TableChange struct {
 // errLayout is the reason why rows of two layouts are not compared.
 var errLayout = errors.New("it has another layout, in which every row is another")
 
-// rehearsed compares the build with the published generation. Only an interruption is an error: a
-// damaged published generation must not prevent a new one.
+// rehearsed compares the build with the published generation. It returns an error only for an
+// interruption, because a damaged published generation must not prevent a new one.
 func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m dataset.Manifest, rep Reporter) (Rehearsal, error) {
 	r := Rehearsal{Would: m}
 	g, err := c.OpenCurrent(ctx, m.Dataset)
@@ -91,7 +91,7 @@ func compareTable(ctx context.Context, before, after cellstore.Store, name strin
 	if err != nil {
 		return change, err
 	}
-	// Where a column keeps several versions, their times are data.
+	// If a column keeps several versions, their times are data.
 	timed := map[string]bool{}
 	for _, f := range now.Schema().Families {
 		timed[f.Name] = f.MaxVersions != 1

@@ -1,8 +1,8 @@
 // Package job has the common parts of jobs. A job turns sources into a published generation. It
-// opens the files, parses them with a reader of package source, feeds the records to a builder of
-// a domain package and publishes the result. It publishes nothing unless it read every file to
-// its end and few enough records were bad. Each kind of data set has a folder below, with its
-// job.
+// opens the files, parses them with a reader of package source, feeds the records to a builder of a
+// domain package and publishes the result. It publishes nothing unless it has read every file to
+// its end and few enough records were bad. Each kind of data set has a folder below this one, with
+// its job.
 package job
 
 import (
@@ -37,7 +37,7 @@ type Reporter interface {
 	// Bad reports how many records of a job were left out for one reason, with the first few of
 	// them.
 	Bad(reason string, count int64, examples []*source.BadRecord)
-	// Note is a sentence for the user that is neither progress nor a failure.
+	// Note reports a sentence for the user that is neither progress nor a failure.
 	Note(text string)
 	// Published reports the end of a successful job, and Rehearsed the end of a successful dry run.
 	Published(dataset.Manifest)
@@ -59,23 +59,21 @@ type Options struct {
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
-	// Memory is about the number of bytes of memory that the program may take in all; 0 means 2
-	// GiB. Data that does not fit is sorted on disk, or the job refuses it before it writes
-	// anything.
+	// Memory is the approximate total of bytes of memory that the program may take; 0 means 2 GiB.
+	// Data that does not fit is sorted on disk, or is refused before anything is written.
 	Memory int64
 	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
-	// build.Options.TileBudget. If it is nil, the budget of the published
-	// generation holds when layers of that generation are kept, else
-	// build.DefaultTileBudget.
+	// build.Options.TileBudget. If it is nil and layers of the published generation are kept, the
+	// budget of that generation applies, and otherwise build.DefaultTileBudget.
 	TileBudget *int64
-	// DropZero leaves out points at exactly 0, 0, which are only reported otherwise.
+	// DropZero leaves out points at exactly 0, 0. Without it they are only reported.
 	DropZero bool
 	// DryRun does everything but publish: it builds, compares with the published generation,
 	// reports to Rehearsed, and leaves nothing on the disk.
 	DryRun bool
-	// MaxChange is the share, 0 to 1, by which the records of a kind and the rows of all tables
-	// may differ from the published ones. Above it nothing is published, and the error matches
-	// ErrChanged. Nil allows all. The job ip compares answers in place of rows.
+	// MaxChange is the share, 0 to 1, by which the records of a kind and the rows of all tables may
+	// differ from the published ones. Above it nothing is published, and the error matches
+	// ErrChanged. Nil allows any change. The job ip compares answers instead of rows.
 	MaxChange *float64
 }
 
@@ -88,7 +86,7 @@ const defaultMemory = 2 << 30
 // MemoryLimit is Memory or its default.
 func (o Options) MemoryLimit() int64 { return cmp.Or(o.Memory, defaultMemory) }
 
-// Credit is the credit of a file's data, for the manifest and everything that shows it.
+// Credit is the credit of a file's data, for the manifest and for all programs that show it.
 type Credit struct {
 	Name        string // "Natural Earth"; empty: the file's name
 	License     string // "public domain", "CC BY 4.0"
@@ -105,8 +103,8 @@ type Input struct {
 	Credit
 }
 
-// Open opens and dates the file, or the member of an archive that matches. A file that cannot
-// hold the wanted content is refused.
+// Open opens the file, or the member of an archive that matches, and finds its date. A file that
+// cannot hold the wanted content is refused.
 func (in Input) Open(match func(name string) bool, want source.Want) (*source.File, error) {
 	f, err := source.OpenMember(in.Path, match)
 	if err != nil {
@@ -145,9 +143,9 @@ func (in Input) Complete(src dataset.Source) dataset.Source {
 
 // Publish builds a generation of a data set and makes it the current one. If build fails or the
 // context ends, the published generation stays as it was. build fills in the manifest's fields
-// about the sources and returns the record for the generation's reader. Its temporary files
-// belong beside the directory of the build. In a dry run nothing is published, and the manifest
-// has no number.
+// about the sources and returns the record for the generation's reader. It should put temporary
+// files next to the directory of the build. In a dry run nothing is published, and the manifest has
+// no number.
 func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 	build func(*dataset.Build, *dataset.Manifest) (meta any, err error)) (m dataset.Manifest, err error) {
 	rep, begin := o.ReporterOrSilent(), c.Begin
@@ -237,8 +235,8 @@ type Tally struct {
 
 	Max   float64 // the share, 0 to 1, above which the job fails
 	Floor int64   // this number of bad records is always tolerated, if four in five records are good
-	// Excuse reports whether a bad record is no fault of a file. Such records are reported like
-	// others, but do not count in the share. Nil excuses none.
+	// Excuse reports whether a bad record is not a fault of the file. Such records are reported
+	// like others, but do not count in the share. If Excuse is nil, all bad records count.
 	Excuse func(*source.BadRecord) bool
 }
 
@@ -252,7 +250,7 @@ func NewTally(maxBad float64) *Tally {
 	return &Tally{Max: maxBad, reasons: map[string]*badReason{}}
 }
 
-// Good counts a record that was taken.
+// Good counts an accepted record.
 func (t *Tally) Good() { t.good++ }
 
 // Retract takes back a call of Good for a record that turned out to be bad.
@@ -264,9 +262,8 @@ func (t *Tally) Taken() int64 { return t.good }
 // LeftOut returns the number of all other records, for whatever reason.
 func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
 
-// Bad takes the error of a reader. It counts a *source.BadRecord and returns
-// nil, so that the job goes on, unless most of the file is bad; any other
-// error it returns.
+// Bad handles the error of a reader. It counts a *source.BadRecord and returns nil, so that the job
+// goes on, unless most of the file is bad. It returns any other error.
 func (t *Tally) Bad(err error) error {
 	var r *source.BadRecord
 	if !errors.As(err, &r) {
@@ -301,11 +298,11 @@ func (t *Tally) Bad(err error) error {
 }
 
 // isApart reports whether a bad record has no position, which RFC 7946 and tables allow, or is a
-// label or a line among polygons. Such records are counted apart, as neither good nor bad.
+// label or a line among polygons. Such records are counted separately, as neither good nor bad.
 func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
 
-// IsOther reports whether more records are counted apart than are good. Then the file is the
-// wrong one, and the records counted apart are bad.
+// IsOther reports whether there are more records that are counted separately than good ones. In
+// that case the file is the wrong one, and these records are bad.
 func (t *Tally) IsOther() bool { return t.apart > t.good }
 
 // excuses reports whether a bad record does not count: Excuse accepts it, or the user wants to

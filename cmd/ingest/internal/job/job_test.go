@@ -40,7 +40,7 @@ func TestTally(t *testing.T) {
 	if n := len(tally.Counts()); n > maxReasons+1 {
 		t.Errorf("%d reasons", n)
 	}
-	// Nor is a file read to its end that is clearly the wrong one.
+	// A file that is clearly the wrong one is not read to its end either.
 	tally = NewTally(0.01)
 	var err error
 	n := 0

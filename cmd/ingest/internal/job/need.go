@@ -21,8 +21,8 @@ type Need struct {
 	Room   int64         // bytes of disk that it takes at the very least
 }
 
-// Costs are what a job needs for each unit of its input: bytes of the unpacked
-// files, vertices or tiles. They are rough, and measured in runs of cmd/bench/checkbig.
+// Costs are the needs of a job for each unit of its input: bytes of the unpacked files, vertices or
+// tiles. They are rough, and measured in runs of cmd/bench/checkbig.
 type Costs struct {
 	Nanoseconds  float64
 	Memory, Disk float64 // bytes
@@ -72,9 +72,9 @@ func inBytes(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
-// UnpackedBytes estimates the bytes of files, and of those in directories, when
-// they are unpacked. Text packs about five to one. Files that are not there are
-// left to their readers, and directories within directories are not read.
+// UnpackedBytes estimates the bytes of files, and of those in directories, when they are unpacked.
+// Text packs about five to one. Missing files are ignored here, because their readers report them.
+// Directories within directories are not read.
 func UnpackedBytes(paths ...string) (n int64) {
 	add := func(path string, info fs.FileInfo, err error) {
 		if err != nil || !info.Mode().IsRegular() {

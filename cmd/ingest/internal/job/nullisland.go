@@ -15,8 +15,8 @@ type NullIsland struct {
 	first string
 }
 
-// Check counts a record at that position. With Drop the error is a *source.BadRecord, which is no
-// fault of the file.
+// Check counts a record at that position. With Drop the error is a *source.BadRecord, which does
+// not count as a fault of the file.
 func (z *NullIsland) Check(lat, lon float64, path string, line int) error {
 	if lat != 0 || lon != 0 {
 		return nil
@@ -30,7 +30,7 @@ func (z *NullIsland) Check(lat, lon float64, path string, line int) error {
 	return nil
 }
 
-// Note notes the records that were kept, if there are any.
+// Note reports the records that were kept, if there are any.
 func (z *NullIsland) Note(rep Reporter) {
 	if z.count > 0 {
 		rep.Note(fmt.Sprintf("warning: positions that are exactly 0, 0, as many programs write unknown ones: %d, the first "+

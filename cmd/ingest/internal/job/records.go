@@ -8,14 +8,14 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// ProgressRows is the number of records between two reports of progress, and
-// between two looks at the context.
+// ProgressRows is the number of records between two reports of progress, and between two checks of
+// the context.
 const ProgressRows = 4096
 
 // ErrEnough is returned by take to end the reading of a file early, without a failure.
 var ErrEnough = errors.New("no more is wanted")
 
-// ReadRecords passes the good records of a file to take, and counts all records. The error of take
+// ReadRecords calls take with the good records of a file, and counts all records. The error of take
 // may be a *source.BadRecord too. The error of ReadRecords comes from the file, from take or from
 // the context, or is about a file that is mostly bad.
 func ReadRecords[T any](ctx context.Context, records iter.Seq2[T, error], tally *Tally, report func(), take func(T) error) error {
@@ -65,14 +65,14 @@ func ProgressOf(rep Reporter, unit string) func(stage string, done, total int64)
 	}
 }
 
-// StageOf begins a stage and reports how far it is, in units.
+// StageOf begins a stage and returns a function that reports its progress, in units.
 func StageOf(rep Reporter, stage, unit string) func(done, total int64) {
 	report := func(done, total int64) { rep.Progress(Progress{Stage: stage, Done: done, Total: total, Unit: unit}) }
 	report(0, 0)
 	return report
 }
 
-// BytesRead reports how far a file has been read.
+// BytesRead reports how many bytes of a file have been read.
 func BytesRead(rep Reporter, stage string, f *source.File) func() {
 	return func() { rep.Progress(Progress{Stage: stage, Done: f.Progress(), Total: f.Size, Unit: "bytes"}) }
 }

@@ -1,7 +1,7 @@
 // Package liveclient writes points into a live collection of a running tileserver.
 //
-// Requests are small and are repeated when a connection breaks or the server is busy: a point that
-// is put twice is the same. Lines that the server has answered are not sent again.
+// Requests are small and are repeated when a connection breaks or the server is busy: a second put
+// of the same point changes nothing. Lines that the server has answered are not sent again.
 package liveclient
 
 import (
@@ -19,7 +19,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Bounds of the lines that one call of Write should have. They are below the defaults of
+// These bound the lines that one call of Write should have. They are below the default limits of
 // tileserver and of proxies in front of it.
 const (
 	MaxLines = 5000
@@ -30,7 +30,7 @@ const (
 	attempts     = 6 // without an answer to any line
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// longestAnswer bounds how long a request may take.
+	// longestAnswer bounds the time of a request.
 	longestAnswer = 2 * time.Minute
 )
 
@@ -41,7 +41,7 @@ type Target struct {
 	Key        string
 	// Note is called with each failed attempt that will be repeated.
 	Note func(text string)
-	// Wait pauses between attempts; nil: for that long, or until the context ends.
+	// Wait pauses between attempts. If it is nil, the pause lasts for d, or until the context ends.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
@@ -62,7 +62,7 @@ type Client struct {
 // New returns a client of a collection.
 func New(to Target) *Client {
 	c := &Client{to: to, lines: MaxLines, url: to.Server.JoinPath("points", to.Collection).String()}
-	// A redirect would take the key elsewhere.
+	// A redirect would send the key to another address.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	if c.to.Wait == nil {
 		c.to.Wait = func(ctx context.Context, d time.Duration) error {
@@ -142,9 +142,9 @@ func (c *Client) Create(ctx context.Context, m *live.Meta) error {
 	})
 }
 
-// Write writes lines, in several requests if the server takes fewer at once. It calls answered
-// for each line in order, with the reason why the server has refused the line, or with "". An
-// error of answered ends it.
+// Write writes lines, in several requests if the server takes fewer at once. It calls answered for
+// each line in order, with the reason why the server has refused the line, or with "". An error of
+// answered ends Write and is returned.
 func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line, refusal string) error) error {
 	return c.repeat(ctx, func() (done int, err error) {
 		for len(lines) > 0 {
@@ -172,8 +172,8 @@ func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line,
 	})
 }
 
-// post sends a request and returns the answers to its first lines. Without an error these
-// are answers to all lines.
+// post sends a request and returns the answers to its first lines. If there is no error, they are
+// the answers to all lines.
 func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err error) {
 	var body bytes.Buffer
 	for i := range lines {
@@ -211,7 +211,7 @@ func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err
 	return refusals, nil
 }
 
-// do sends a request. If the answer is neither a success nor made of lines, the error is a
+// do sends a request. If the answer is neither a success nor in lines, the error is a
 // *RefusedError. The caller calls cancel once it has read the answer.
 func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.Response, cancel context.CancelFunc, err error) {
 	ctx, cancel = context.WithTimeout(ctx, longestAnswer)
@@ -243,7 +243,7 @@ func refusedLines(res *http.Response) bool {
 	return res.StatusCode == http.StatusBadRequest && res.Header.Get("Content-Type") == "application/x-ndjson"
 }
 
-// repeat calls send until it succeeds or fails for good. An attempt with progress resets the
+// repeat calls send until it succeeds or fails permanently. An attempt with progress resets the
 // count of failures.
 func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) error {
 	failures := 0

@@ -53,7 +53,7 @@ func problem(w http.ResponseWriter, status int, typ string) {
 	fmt.Fprintf(w, `{"type":%q,"title":"Title","status":%d,"detail":"Do this."}`, typ, status)
 }
 
-// Whatever stops requests for a while, each line is answered once, in order.
+// Even if requests fail for a while, for any reason, each line is answered once, in order.
 func TestWriteGoesOn(t *testing.T) {
 	for name, stop := range map[string]func(w http.ResponseWriter, request, line int) bool{
 		"not": func(http.ResponseWriter, int, int) bool { return false },
@@ -213,7 +213,7 @@ func TestExistsAndCreate(t *testing.T) {
 	}
 }
 
-// A request whose lines are all refused is answered by lines too, with another status.
+// A request whose lines are all refused also gets an answer in lines, with another status.
 func TestWriteOfBadLinesAlone(t *testing.T) {
 	c, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/x-ndjson")

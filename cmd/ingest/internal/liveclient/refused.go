@@ -32,7 +32,8 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// passes reports whether the same request may succeed a little later.
+// passes reports whether the refusal is temporary, so that the same request may succeed a little
+// later.
 func (e *RefusedError) passes() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,

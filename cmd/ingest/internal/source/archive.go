@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Archive is an opened zip file, for formats of several files. Nothing is ever unpacked to disk:
-// members are read in place, each bounded by what a real file of its compressed size could hold.
-// So neither a member's name nor its declared size can do harm.
+// Archive is an opened zip file, for formats of several files. Nothing is unpacked to disk. Members
+// are read in place, and the size of each is bounded by the largest real content for its compressed
+// size. So neither a member's name nor its declared size can do harm.
 type Archive struct {
 	Path     string
 	Size     int64       // bytes on disk
@@ -79,8 +79,8 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// plainName reports whether a name is a relative path without tricks. No
-// publisher of data packs a member with any other name.
+// plainName reports whether a name is a plain relative path, without "..", for example. No
+// publisher of data uses any other names for members.
 func plainName(name string) bool {
 	if name == "" || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\:\x00\r\n") {
 		return false
@@ -101,8 +101,8 @@ func (a *Archive) Open(m *zip.File) (io.ReadCloser, error) {
 	if m.Flags&encrypted != 0 {
 		return nil, fail(errors.New("is encrypted; unpack it with its password and name the file inside"))
 	}
-	// The size in the directory is only a claim, but a false one does not help an
-	// attacker: a member that unpacks to more is cut off there.
+	// The size in the directory is only a claim, but a false size does not help an attacker: a
+	// member that unpacks to more is cut off at that size.
 	packed := int64(min(m.CompressedSize64, uint64(a.Size)))
 	most := max(ratioFloor, packed*maxRatio)
 	if m.UncompressedSize64 > uint64(most) {
@@ -138,7 +138,7 @@ func (m *member) Read(p []byte) (int, error) {
 }
 
 // SplitLayer separates the name of a file from the name of its layer, as in "world.gpkg#countries".
-// A file whose own name has a number sign is found first.
+// A file whose own name has a number sign takes precedence.
 func SplitLayer(name string) (file, layer string) {
 	if _, err := os.Stat(name); err == nil {
 		return name, ""

@@ -19,7 +19,7 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Bounds on decompression. Text of the kinds read here packs 3:1 to 25:1; a
+// These bound decompression. Text of the kinds that are read here is compressed by 3:1 to 25:1. A
 // file far beyond that was made to fill a disk.
 const (
 	maxRatio      = 200
@@ -70,11 +70,11 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return raw, info, nil
 }
 
-// Open opens a plain or gzip-compressed file. Its first bytes decide, not its name.
+// Open opens a plain or gzip-compressed file. The first bytes decide, and not the name.
 func Open(path string) (*File, error) { return OpenMember(path, nil) }
 
-// OpenMember is Open, and also reads zip archives: it opens the one member whose name match
-// accepts. With a nil match an archive is refused.
+// OpenMember does the same as Open, and also reads zip archives: it opens the only member whose
+// name match accepts. With a nil match an archive is refused.
 func OpenMember(path string, match func(name string) bool) (_ *File, err error) {
 	raw, info, err := OpenRegular(path)
 	if err != nil {
@@ -159,11 +159,11 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 // Read implements io.Reader.
 func (f *File) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-// Reader is the file's own buffered reader, for formats that peek and read by
-// delimiters. Using it and Read in turn is fine: they share one position.
+// Reader is the file's own buffered reader, for formats that peek and read by delimiters. It may be
+// mixed with Read, because both share one position.
 func (f *File) Reader() *bufio.Reader { return f.text }
 
-// Plain reports whether the text is the file itself, not unpacked.
+// Plain reports whether the text is the file itself, without unpacking.
 func (f *File) Plain() bool { return f.plain }
 
 // Progress returns how many bytes of the Size on disk have been read.

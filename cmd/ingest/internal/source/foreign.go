@@ -19,9 +19,10 @@ type foreigner struct {
 	looks  func(head []byte) bool
 	member string
 	packed bool // by a program whose files must be unpacked first
-	// advice is for every command. Without advice, shapes is for commands that want polygons or
-	// points, addresses for those that want addresses, and rows for those that want rows. If the
-	// one for the command is empty, the file may have the wanted content.
+	// advice is the advice for every command. If it is empty, shapes is the advice for commands
+	// that want polygons or points, addresses that for commands that want addresses, and rows that
+	// for commands that want rows. If the one for the command is empty, the file may have the
+	// wanted content.
 	advice, shapes, addresses, rows string
 }
 
@@ -36,12 +37,12 @@ const (
 	saveSheet    = "save its sheet as CSV and name that file"
 )
 
-// contentXML is the member with the text of an OpenDocument, beside its manifest. Other
-// archives may have one of this name, too.
+// contentXML is the member with the text of an OpenDocument, in addition to its manifest. Other
+// archives may have a member of this name, too.
 const contentXML = "content.xml"
 
-// foreigners are the kinds of files that nothing here reads, for every command. Of kinds that
-// begin alike the more special one comes first.
+// foreigners are the kinds of files that nothing here reads, for every command. If two kinds have a
+// similar beginning, the more specific one comes first.
 var foreigners = []foreigner{
 	{is: "zstd", packed: true, begin: "\x28\xb5\x2f\xfd", advice: "zstd -d"},
 	{is: "bzip2", packed: true, begin: "BZh?1AY&SY", advice: "bunzip2 -k"}, // the question mark is a digit
@@ -158,8 +159,9 @@ func refuseMembers(path string, members []*zip.File) error {
 	return nil
 }
 
-// isUTF16 reports whether bytes are text in UTF-16: they begin with its mark, or in each pair the
-// same one is 0, as for letters and digits. A search tree begins with two zeros.
+// isUTF16 reports whether bytes are text in UTF-16: they begin with its byte order mark, or in all
+// pairs the first or in all pairs the second byte is 0, as for letters and digits. A search tree
+// begins with two zeros, so it is different.
 func isUTF16(head []byte) bool {
 	const pairs = 8
 	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {

@@ -8,8 +8,8 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// MaxVertices is the most vertices one feature may have. The largest feature
-// of Natural Earth has 447,163; the largest in OpenStreetMap a few million.
+// MaxVertices is the greatest number of vertices that a feature may have. The largest feature of
+// Natural Earth has 447,163 and the largest in OpenStreetMap a few million.
 const MaxVertices = 16 << 20
 
 // Want is the content that a job takes from a file that may have several kinds. A file without it
@@ -24,8 +24,7 @@ const (
 	WantRows      Want = "rows"      // of a publisher's tables
 )
 
-// Reasons for which a feature is refused, shared by the readers of
-// polygons and of points.
+// These are the reasons for which a feature is refused, for the readers of polygons and of points.
 const (
 	NotAFeature    = "not a feature"
 	NoGeometry     = "no geometry"
@@ -45,8 +44,8 @@ const (
 	AtZero         = "position is exactly 0, 0, which --drop-zero leaves out"
 )
 
-// AddRepair adds one more thing that a reader made up about a feature to the
-// sentences about it.
+// AddRepair adds another assumption of a reader about a feature to the sentences about that
+// feature.
 func AddRepair(repair *string, what string) {
 	switch {
 	case *repair == "":
@@ -71,8 +70,8 @@ func OnePoint(positions int) (reason, detail string) {
 	return NotAPoint, "MultiPoint of " + strconv.Itoa(positions) + " positions"
 }
 
-// Position returns the position of a point, or of a multipoint with one point. It is
-// finite, and otherwise as the file has it. Reason says why there is no position.
+// Position returns the position of a point, or of a multipoint with one point. It is finite, and
+// otherwise the same as in the file. Reason says why there is no position.
 func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 	switch g := g.(type) {
 	case nil:
@@ -93,10 +92,10 @@ func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 
 // Polygons returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
 // latitude in it is finite and within ±360° and ±90°. Rings are closed and have four points or
-// more; repair says how they were changed for that, "" if they were not. Nothing else is repaired:
-// rings may cross themselves, wind either way, and cross the antimeridian by leaving ±180° or by a
-// step of more than 180°. Members of a collection that are empty or not polygons are left out.
-// Reason says why no polygon is left. The points of g are changed.
+// more. repair describes how they were changed for that, or is "". Other faults are not repaired:
+// rings may cross themselves, run in either direction, and cross the antimeridian by leaving ±180°
+// or by a step of more than 180°. Members of a collection that are empty or not polygons are left
+// out. Reason says why no polygon is left. The points of g are changed.
 func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
 	var all []orb.Polygon
 	var other string // kind of something that is no polygon
@@ -152,8 +151,8 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 }
 
 // Lines returns the lines of a geometry that consists of lines only, with positions as in Polygons.
-// Lines of fewer than two points are left out. ok reports whether it consists of lines; reason says
-// why none is left.
+// Lines of fewer than two points are left out. ok reports whether the geometry consists of lines.
+// reason says why no line is left.
 func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {
@@ -183,13 +182,14 @@ func CheckFinite(lon, lat float64) (reason, detail string) {
 	return "", ""
 }
 
-// rounding bounds how far, in degrees, the rounding of the program that wrote the file may put a
-// coordinate beyond the world: time zones of Natural Earth reach 90.0002.
+// rounding is the distance, in degrees, by which a coordinate may exceed the limits of the world
+// because of rounding in the program that wrote the file: time zones of Natural Earth reach
+// 90.0002.
 const rounding = 0.01
 
-// NormalizePosition checks a coordinate pair in degrees. Values beyond ±180° and ±90° by rounding go
-// to the edge. A longitude up to 360° either way, as written for shapes unwrapped across the
-// antimeridian, stays: turned back, its edges would look as if they went around the globe. An
+// NormalizePosition checks a coordinate pair in degrees. Values that exceed ±180° and ±90° by
+// rounding are set to the limit. A longitude up to ±360°, as in shapes that are unwrapped across
+// the antimeridian, is kept. If it were normalized, its edges would seem to go around the globe. An
 // impossible pair is refused with a reason and detail for a BadRecord.
 func NormalizePosition(lon, lat float64) (p orb.Point, reason, detail string) {
 	switch {
@@ -217,9 +217,8 @@ func pair(x, y float64) string {
 	return "[" + show(x) + ", " + show(y) + "]"
 }
 
-// CloseRing closes a ring that is open. It returns nil for a ring of fewer than
-// four points, which has no area: quantised sources hold islands that have
-// shrunk to such rings.
+// CloseRing closes a ring that is open. It returns nil for a ring of fewer than four points, which
+// has no area: quantised sources have islands that have shrunk to such rings.
 func CloseRing(r orb.Ring) orb.Ring {
 	if n := len(r); n > 0 && r[0] != r[n-1] {
 		r = append(r, r[0])
@@ -230,8 +229,8 @@ func CloseRing(r orb.Ring) orb.Ring {
 	return r
 }
 
-// AddPolygon closes the rings and appends them as a polygon. It leaves out
-// rings without an area, and the whole polygon if its outer ring is one.
+// AddPolygon closes the rings and appends them as a polygon. It leaves out rings without an area,
+// and leaves out the whole polygon if its outer ring has no area.
 func AddPolygon(polygons []orb.Polygon, rings []orb.Ring) []orb.Polygon {
 	kept := make(orb.Polygon, 0, len(rings))
 	for i, r := range rings {

@@ -1,11 +1,11 @@
-// Package source is the common base of all readers of foreign data. It has the records that they
-// yield or refuse, and opens files so that a hostile one can neither fill the memory nor pass
-// unnoticed.
+// Package source is the common base of all readers of foreign data. It defines the records that
+// they yield or refuse. It opens files in such a way that a hostile file can neither fill the
+// memory nor remain unnoticed.
 //
-// Each format has its own package below this one. A reader turns bytes into an iterator of
-// (record, error) pairs and knows nothing of our tables. It yields a *BadRecord for a record that
-// can be left out, and goes on. It yields any other error for a file that cannot be read further,
-// and stops.
+// Each format has its own package below this one. A reader turns bytes into an iterator of (record,
+// error) pairs and does not depend on the tables of a data set. It yields a *BadRecord for a record
+// that can be left out, and goes on. It yields any other error for a file that cannot be read
+// further, and stops.
 package source
 
 import (
@@ -27,13 +27,14 @@ type Feature struct {
 	Properties map[string]any
 	// Lost are the properties that are left out for another reason.
 	Lost Lost
-	// Expires is the time at which a point removes itself: JSON as the file spells it, or empty.
+	// Expires is the time at which a point is removed, as JSON in the spelling of the file, or
+	// empty.
 	Expires []byte
 	// Geometry has longitude and latitude in degrees, as in the file. It is nil if the file has
 	// none. [Polygons] and [Position] return its usable part.
 	Geometry orb.Geometry
-	// Line is the 1-based line of the file where the feature starts, or its
-	// 1-based number among the features where the format has no lines.
+	// Line is the 1-based line of the file where the feature starts, or its 1-based number among
+	// the features if the format has no lines.
 	Line int
 	// Repair describes the reader's repairs of the feature, "" if there were none.
 	Repair string
@@ -70,8 +71,8 @@ const (
 	Rewound = "rings whose directions contradict each other, read by which lies in which"
 )
 
-// Collapsed is the Repair of a feature that had shrunk to a point or a line at
-// the precision of its file and is now the box around that.
+// Collapsed is the Repair of a feature that had shrunk to a point or a line because of the file's
+// precision. The feature is now the box around that point or line.
 const Collapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
 
 // BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find
@@ -90,8 +91,8 @@ func (b *BadRecord) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", b.Source, b.Line, b.Reason, b.Detail)
 }
 
-// Excerpt shortens foreign text for a BadRecord's Detail: at most 80 bytes,
-// quoted, so that control characters and bad UTF-8 show as escapes.
+// Excerpt shortens foreign text for a BadRecord's Detail: at most 80 bytes, quoted, so that control
+// characters and invalid UTF-8 appear as escapes.
 func Excerpt[T ~string | ~[]byte](s T) string {
 	const most = 80
 	if len(s) > most {

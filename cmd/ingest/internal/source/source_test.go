@@ -78,7 +78,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// The checksum is of the whole file even when only its beginning was read.
+// The checksum is that of the whole file, even if only its beginning was read.
 func TestChecksumOfUnreadFile(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 1<<20)
 	f, err := source.Open(testfile.Temp(t, "file", content))
@@ -106,8 +106,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A spreadsheet is recognised by all its parts together, because archives of data may also have
-// one with such a name.
+// A spreadsheet is recognised by all its parts together, because archives of data may also have a
+// member with such a name.
 func TestOpenArchiveRefusesDocuments(t *testing.T) {
 	for want, members := range map[string][]string{
 		"OpenDocument":      {"content.xml", "META-INF/manifest.xml"},

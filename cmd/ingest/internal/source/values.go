@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// Decimal parses a number of at most ±most in decimal notation, with or without an
-// exponent. ParseFloat alone would also take hexadecimal, underscores, "nan" and
-// "infinity", which no table means.
+// Decimal parses a number of at most ±most in decimal notation, with or without an exponent.
+// ParseFloat alone would also take hexadecimal, underscores, "nan" and "infinity", which no table
+// uses.
 func Decimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -21,7 +21,7 @@ func Decimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
 	return v + 0, err == nil && math.Abs(v) <= most // -0 is 0
 }
 
-// IsDigits reports whether s is digits, one at least.
+// IsDigits reports whether s consists of digits, at least one.
 func IsDigits[T ~string | ~[]byte](s T) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -15,12 +15,12 @@ type Words struct {
 
 // The words that sources write for an empty or unknown value.
 var (
-	// EmptyWords stand for an empty value in databases, statistics and spreadsheets. A table of
-	// text has no null of its own. In files that have one, such as GeoJSON, these words are
-	// ordinary values.
+	// EmptyWords are the words for an empty value in databases, statistics and spreadsheets. A
+	// table of text has no null of its own. In files that have one, such as GeoJSON, these words
+	// are ordinary values.
 	EmptyWords = NewWords(`\N`, "NULL", "null", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "None", "-")
-	// UnknownWords stand for an unknown value in lists of addresses. Codes that no country has are
-	// among them.
+	// UnknownWords are the words for an unknown value in lists of addresses. They include codes
+	// that no country has.
 	UnknownWords = NewWords("-", "--", "ZZ", "XX", "zz", "xx", "None", "none", "Unknown", "unknown", "NULL", "N/A", `\N`)
 	// UnknownCodes are Natural Earth's codes for an unknown value.
 	UnknownCodes = NewWords("-", "-1", "-99", "-099", "-9999")
@@ -48,12 +48,13 @@ func (w *Words) Has(value []byte) bool {
 	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.exact[string(value)]
 }
 
-// HasFold is Has in any case, for values that cannot be names, such as coordinates.
+// HasFold does the same as Has without regard to case, for values that cannot be names, such as
+// coordinates.
 func (w *Words) HasFold(value []byte) bool {
 	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.folded[strings.ToLower(string(value))]
 }
 
-// Tally counts words and keeps the line of the first.
+// Tally counts words and stores the line of the first.
 type Tally struct {
 	counts map[string]*int64
 	line   int
@@ -72,7 +73,8 @@ func (t *Tally) Add(word []byte, line int) {
 	t.counts[string(word)] = &one
 }
 
-// Note formats how many there are, which words, and the first line. Without any it returns "".
+// Note formats the number of occurrences, the words, and the first line. If there are none, it
+// returns "".
 func (t *Tally) Note(format string) string {
 	var all int64
 	var words []string
@@ -91,5 +93,5 @@ func (t *Tally) Note(format string) string {
 	return fmt.Sprintf(format, all, strings.Join(words, ", "), t.line)
 }
 
-// NoteEmptied is the format of a note of values that are read as empty because of a word.
+// NoteEmptied is the format of a note about values that are words for an empty value.
 const NoteEmptied = "%d values are a word for an empty one and are left out (%s), the first in line %d; --empty says which words are"

@@ -35,8 +35,8 @@ type Selection struct {
 	IP     string   // ip-location-db, geolite2-city, geolite2-country or none
 	// Account and Key are for MaxMind.
 	Account, Key string
-	// Mirror is the address below which all files are, with their own names. If it is empty,
-	// files come from their publishers.
+	// Mirror is the address below which all files are available under their own names. If it is
+	// empty, files come from their publishers.
 	Mirror string
 }
 
@@ -95,8 +95,8 @@ func (s Selection) Wants(dataset string) bool {
 	return len(s.Only) == 0 || slices.Contains(s.Only, dataset)
 }
 
-// fileOf returns a file under the name its publisher gives it. Its bound is
-// four times its present size, which is room to grow for years.
+// fileOf returns a file under its publisher's name. The bound for its size is four times the
+// present size, so that it can grow for years.
 func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, about int64) Source {
 	return Source{
 		Dataset: dataset, Credit: credit, About: about,

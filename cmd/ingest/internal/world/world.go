@@ -39,9 +39,9 @@ type Plan struct {
 	IP ip.Options
 }
 
-// Run downloads changed files and ingests their data sets. A data set with a missing file keeps
-// its published generation. The others are ingested all the same. The error then names every data
-// set that failed.
+// Run downloads changed files and ingests their data sets. A data set with a missing file keeps its
+// published generation. The others are ingested nevertheless. The error then names every data set
+// that failed.
 func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	sources, err := Sources(p.Selection)
 	if err != nil {
@@ -71,7 +71,7 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	return r.summary()
 }
 
-// ready finds, before hours of downloads, errors that would fail the ingest after them.
+// ready checks, before hours of downloads, for errors that would make the ingest fail afterwards.
 func (p Plan) ready() error {
 	if len(p.IPFiles) > 0 && !p.Wants(ask.Addresses.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
@@ -105,8 +105,8 @@ func (r *run) fail(dataset string, err error) {
 	r.failed[dataset] = errors.Join(r.failed[dataset], err)
 }
 
-// download fetches all files. A failure is kept for the summary. Only an interruption, or a cache
-// that cannot be used, ends the run.
+// download fetches all files. A failure is recorded for the summary. Only an interruption, or a
+// cache that cannot be used, ends the run.
 func (r *run) download(sources []Source) error {
 	if len(sources) == 0 {
 		return nil

@@ -69,7 +69,7 @@ func (m *mirror) set(name, text string, broken bool) {
 	m.files[name], m.broken[name] = text, broken
 }
 
-// taken is which files were sent since it was last asked.
+// taken returns the files that were sent since its last call.
 func (m *mirror) taken() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *counted) Write(p []byte) (int, error) {
 
 func packed(name, text string) string { return testfile.ZipOf(released, [2]string{name, text}) }
 
-// The rows are made up in the publishers' formats, but for the two capitals.
+// Except for the two capitals, the rows are invented, in the publishers' formats.
 func smallWorld(t *testing.T) map[string]string {
 	return map[string]string{
 		"cities15000.zip": packed("cities15000.txt",
@@ -176,7 +176,7 @@ func TestWorld(t *testing.T) {
 	if got := m.taken(); got != "" {
 		t.Errorf("taken: %s", got)
 	}
-	// A list of airports that has changed makes airports anew, and nothing else.
+	// After a change of the list of airports, airports is built again, and no other data set.
 	m.set("airports.csv", m.files["airports.csv"]+"2,LFPG,large_airport,Charles de Gaulle,49.0128,2.55,392,FR,CDG,LFPG\n", false)
 	run("", "airports 2")
 	if got := m.taken(); got != "airports.csv" {
@@ -191,7 +191,7 @@ func TestWorld(t *testing.T) {
 	m.set("isd-history.csv", m.files["isd-history.csv"], false)
 	m.set("geo-whois-asn-country-ipv4.csv", "8.8.4.0,8.8.4.255,US\n", false)
 	run("", "stations 2, ip 2")
-	// A rolled-back data set stays so until a file changes. On demand everything is built.
+	// A rolled-back data set stays so until a file changes. With Force everything is built.
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestWorld(t *testing.T) {
 	run("", "ip 3")
 	p.Only, p.Force = []string{"stations"}, true
 	run("", "stations 3")
-	// Failures of the job are of their data set alone.
+	// A failure of a job affects only its data set.
 	p.Only, p.Force = []string{"airports", "stations"}, false
 	m.set("airports.csv", "id,ident\nx,y\n", false)
 	m.set("isd-history.csv",
@@ -215,7 +215,8 @@ func TestWorld(t *testing.T) {
 	testfile.Write(t, own, "8.8.4.0,8.8.4.127,DE\n")
 	p.Only, p.IPFiles = []string{"ip"}, []string{own}
 	run("", "ip 4")
-	// Or a folder, such as an unpacked GeoLite2 CSV set, noticed when it changes.
+	// IPFiles may also name a folder, such as an unpacked GeoLite2 CSV set. A changed file in the
+	// folder leads to a new generation.
 	set := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()

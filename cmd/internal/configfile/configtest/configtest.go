@@ -1,4 +1,4 @@
-// Package configtest has what the tests of both programs need to judge their settings.
+// Package configtest has helpers for the tests of both programs' settings.
 package configtest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"quadrille/cmd/internal/configfile"
 )
 
-// hostile is a text that YAML, kong and this package could each read wrongly.
+// hostile is a text that each of YAML, kong and this package could misread.
 const hostile = `a, b; c\d: "e" # f: 'g'-`
 
-// Args are a command line that sets every flag to something else than its default. own has
-// the values of those that do not take just any text or number, by their names.
+// Args returns a command line that sets every flag to another value than its default. own has, by
+// name, the values of flags that do not accept arbitrary texts or numbers.
 func Args(t testing.TB, flags []*kong.Flag, own map[string][]string, except ...string) (args []string) {
 	t.Helper()
 	for _, f := range flags {
@@ -68,8 +68,8 @@ func sample(t testing.TB, f *kong.Flag) string {
 	return ""
 }
 
-// RoundTrip sets every flag, prints all settings as a file, and reads that: each setting
-// must say the same then. command is what they belong to, "" for the program.
+// RoundTrip sets every flag, prints all settings as a file, and reads that file. Each setting must
+// then have the same value. command is the command of the settings, or "" for the program.
 func RoundTrip(t *testing.T, command string, args []string, parse func(args ...string) ([]configfile.Setting, error)) {
 	t.Helper()
 	given, err := parse(args...)

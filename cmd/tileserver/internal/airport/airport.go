@@ -1,4 +1,4 @@
-// Package airport answers with airports by code, near a point and within a box.
+// Package airport serves the endpoints for airports: by code, near a point and within a box.
 package airport
 
 import (
@@ -19,7 +19,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// Handlers answers with airports: by code, near a point and within an area.
+// Handlers has the handlers of airports: by code, near a point and within an area.
 type Handlers struct {
 	*web.Kit
 }
@@ -33,12 +33,12 @@ var Kinds = []web.Kind{
 		Detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},
 }
 
-// airportRecords is reused memory for the record of one answer.
+// airportRecords has memory that is reused for the record of one answer.
 var airportRecords = sync.Pool{New: func() any { return new(airports.Record) }}
 
 // getAirport answers GET /airports/{code}: the record of the airport with an IATA, ICAO or local
 // code. With local=true the answer has the airport's current local time, and may not be cached.
-// /airports/{code}/offset?at= answers that for any instant.
+// /airports/{code}/offset?at= gives the local time at any instant.
 func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)
 	if err != nil {
@@ -87,7 +87,7 @@ func pathCode(c echo.Context) (string, error) {
 	return values[0], nil
 }
 
-// badCode turns a bad code into a refusal that names the parameter; it returns any other error
+// badCode returns the error about a bad code with the name of the parameter, and any other error
 // unchanged.
 func badCode(err error) error {
 	if errors.Is(err, airports.ErrBadCode) {
@@ -109,7 +109,7 @@ var airportTypes = func() map[string]string {
 	return m
 }()
 
-// shortTypes are the values of the parameter type that are not types themselves.
+// shortTypes returns the values of the parameter type that are not the names of types.
 func shortTypes() (list []string) {
 	for word, t := range airportTypes {
 		if word != t {
@@ -135,7 +135,7 @@ func readTypes(p *endpoint.Params, name string) (types []string) {
 	return types
 }
 
-// getAirportOffset answers GET /airports/{code}/offset?at=: the local time at an airport at an
+// getAirportOffset answers GET /airports/{code}/offset?at= with the local time at an airport at an
 // instant.
 func (s *Handlers) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	code, err := pathCode(c)

@@ -8,8 +8,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// The last word of a two-word type may be left out: each type has one short word, and no two types
-// share it.
+// The last word of a two-word type may be omitted. Each type has a unique short word.
 func TestShortTypes(t *testing.T) {
 	var want []string
 	for _, typ := range airports.Types() {

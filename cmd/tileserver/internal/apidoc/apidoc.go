@@ -1,7 +1,7 @@
 // Package apidoc describes the server's HTTP interface: as an OpenAPI 3.1
 // document, and as a page to read.
 //
-// Both are made from the declarations of the endpoints. Beside this file are:
+// Both are made from the declarations of the endpoints. These files are next to this one:
 //
 //	head.json        title, groups ("tags") in the order they are shown
 //	components.json  headers, and the ways to send a key
@@ -42,7 +42,7 @@ type Options struct {
 	Script string
 	// Guide are the documents that the page leads to.
 	Guide []Link
-	// Endpoints are all endpoints that are described; hidden ones may be among them.
+	// Endpoints are the endpoints that are described. They may include hidden ones.
 	Endpoints []endpoint.Endpoint
 	// Problem is a value of the type that errors are marshalled from.
 	Problem any
@@ -62,8 +62,8 @@ type Problem struct {
 	Retry bool
 }
 
-// Document is a finished description. It is not changed once it is made, and
-// may be read by any number of goroutines; so may the bytes it returns.
+// Document is a finished description. It is immutable, and so are the bytes that it returns. Any
+// number of goroutines may read them.
 type Document struct {
 	json []byte // without servers
 	html []byte
@@ -103,8 +103,8 @@ type components struct {
 	SecuritySchemes map[string]object `json:"securitySchemes"`
 }
 
-// ErrDescription is matched by every error of New: the description, which is
-// part of the program, contradicts itself.
+// ErrDescription is matched by every error of New: the declarations of the endpoints, which are
+// part of the program, contradict each other.
 var ErrDescription = errors.New("the description of the interface is not valid")
 
 func bad(format string, args ...any) error {
@@ -253,7 +253,7 @@ func (b *builder) document() object {
 	}
 }
 
-// described are the methods that have operations. HEAD and OPTIONS are described in words.
+// described are the methods that have operations. HEAD and OPTIONS are described only in text.
 func described(e *endpoint.Endpoint) (methods []string) {
 	for _, m := range e.Offered() {
 		if m != http.MethodHead {

@@ -97,7 +97,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// Declarations that contradict each other are refused, and the error says where.
+// Declarations that contradict each other are refused, and the error gives the place.
 func TestRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(e *endpoint.Endpoint)
@@ -147,8 +147,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// A prefix that also exists with a final slash is described once below itself, always in the same
-// way.
+// A prefix that also exists with a final slash is described only once below the prefix, always in
+// the same way.
 func TestBelow(t *testing.T) {
 	slash := one(func(e *endpoint.Endpoint) { e.Also = []string{"/x/"} })
 	for range 20 {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// OpenAPI30 describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that version:
-// GET alone, paths without the prefix, and server as the address of the prefix. It translates what
-// OpenAPI 3.1 writes differently.
+// OpenAPI30 describes the paths below a prefix in OpenAPI 3.0, for standards that ask for that
+// version: only GET, paths without the prefix, and server as the address of the prefix. It
+// translates keywords that differ in OpenAPI 3.1.
 func (d *Document) OpenAPI30(prefix, server string) ([]byte, error) {
 	var whole object
 	if err := json.Unmarshal(d.json, &whole); err != nil {
@@ -139,7 +139,7 @@ func typeOfValue(v any) string {
 	return ""
 }
 
-// refer keeps a reference to a component, and adds the component. It replaces a
+// refer returns a reference to a component unchanged, and adds the component. It replaces a
 // reference to a part of a path by that part.
 func (o *older) refer(address string) any {
 	parts := strings.Split(strings.TrimPrefix(address, "#/"), "/")

@@ -32,7 +32,7 @@ func (b *builder) share(kind, name string, v object) object {
 	}
 }
 
-// equal reports whether two objects have the same text.
+// equal reports whether two objects are the same when printed.
 func equal(a, b object) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // operation describes an endpoint at one of its paths.
@@ -94,8 +94,8 @@ func parameter(s *endpoint.Spec) object {
 	return o
 }
 
-// mediaTypes are described by their names. The main one is marshalled first: generators of
-// clients take the first for the answer's type.
+// mediaTypes are descriptions of media types by name. The main one is marshalled first, because
+// generators of clients use the first as the answer's type.
 type mediaTypes object
 
 func (m mediaTypes) MarshalJSON() ([]byte, error) {
@@ -154,7 +154,7 @@ func (b *builder) content(all endpoint.Content) mediaTypes {
 	return content
 }
 
-// responses are the answers, by status.
+// responses returns the answers of an endpoint, by status.
 func (b *builder) responses(e *endpoint.Endpoint) object {
 	all := object{}
 	headers := b.headers(answerHeaders(e)...)
@@ -235,7 +235,8 @@ func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 	return r
 }
 
-// security says how to send a key. The operator may not ask for one.
+// security returns the ways to send a key. Sending none is one of them, because a server can run
+// without keys.
 func security(e *endpoint.Endpoint) []object {
 	switch {
 	case e.Keys == endpoint.KeysUnasked:
@@ -253,7 +254,7 @@ func security(e *endpoint.Endpoint) []object {
 // keySchemes are the ways to send a key to most endpoints.
 var keySchemes = schemes("key", "bearer", "password", "parameter")
 
-// schemes are the ways to send a key; the first is to send none.
+// schemes returns the ways to send a key; the first is to send no key.
 func schemes(names ...string) []object {
 	list := []object{{}}
 	for _, name := range names {
@@ -268,7 +269,7 @@ var adminServers = []any{object{"url": "http://127.0.0.1:6060", "description": "
 // limitHeaders are the headers of every answer that counts against a rate limit.
 var limitHeaders = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
 
-// mainMedia is the media type that a client without an Accept header gets.
+// mainMedia returns the media type that a client without an Accept header gets.
 func mainMedia[T any](answers map[string]T) string {
 	if _, plain := answers["application/json"]; plain {
 		return "application/json"
@@ -276,8 +277,8 @@ func mainMedia[T any](answers map[string]T) string {
 	return slices.Min(slices.Collect(maps.Keys(answers)))
 }
 
-// answerHeaders are names of components. The origins that may read answers are not among
-// them: words describe those once.
+// answerHeaders returns the headers of an endpoint's answers as names of components. The CORS
+// headers are not among them, because the text describes them once for all endpoints.
 func answerHeaders(e *endpoint.Endpoint) []string {
 	var names []string
 	switch e.Keeps {
@@ -299,7 +300,7 @@ func answerHeaders(e *endpoint.Endpoint) []string {
 	return append(names, e.Headers...)
 }
 
-// headers refers to components, each under the name that it has in an answer.
+// headers returns references to components. The keys are the names of the headers in an answer.
 func (b *builder) headers(names ...string) object {
 	headers := object{}
 	for _, name := range names {
@@ -312,14 +313,14 @@ func (b *builder) headers(names ...string) object {
 	return headers
 }
 
-// Further answers that an endpoint may give if it declares certain problems.
+// These are further answers of endpoints that declare certain problems.
 var (
 	ofDataset = []string{"dataset-unavailable", "timeout", "data-corrupt"}
 	ofAll     = []string{"too-busy", "body-too-large", "internal"}
 	ofKeyed   = []string{"key-missing", "key-unknown", "rate-limited"}
 )
 
-// problemTypes are the types an endpoint may answer with, each once.
+// problemTypes returns the types of problems that an endpoint may answer with, each once.
 func problemTypes(e *endpoint.Endpoint) []string {
 	types := slices.Clone(e.Problems)
 	if slices.Contains(types, "dataset-missing") {

@@ -18,7 +18,7 @@ import (
 //go:embed docs.html
 var pageText string
 
-// localURL stands for the server in commands if its address is not known.
+// localURL is the address of the server in commands if its public address is not known.
 const localURL = "http://127.0.0.1:8080"
 
 type pageDoc struct {
@@ -84,9 +84,9 @@ type pageMember struct {
 	Text     template.HTML
 }
 
-// page makes the page to read. It is whole without its script, which shows one
-// operation at a time, with a form. Why both are our own is in
-// docs/decisions/dependencies.md.
+// page makes the page to read. It is complete without its script, which shows one operation at a
+// time, with a form. docs/decisions/dependencies.md explains why the page and its script are not
+// third-party software.
 func (b *builder) page() ([]byte, error) {
 	info := func(name string) string { s, _ := b.head.Info[name].(string); return s }
 	doc := pageDoc{
@@ -181,7 +181,7 @@ func plain(s map[string]any) (o object) {
 	return o
 }
 
-// pageStatuses are the answers that are not 200, by status.
+// pageStatuses returns the answers with a status other than 200, sorted by status.
 func (b *builder) pageStatuses(e *endpoint.Endpoint) (list []pageStatus) {
 	add := func(status int, typ string, text template.HTML) {
 		i := slices.IndexFunc(list, func(s pageStatus) bool { return s.Status == status })
@@ -206,8 +206,8 @@ func (b *builder) pageStatuses(e *endpoint.Endpoint) (list []pageStatus) {
 	return list
 }
 
-// example is the example of an endpoint, with the recorded answer if there is one. A text
-// stands for itself unless the answer is JSON.
+// example is the example of an endpoint, with the recorded answer if there is one. If the answer is
+// not JSON, the recorded text is shown unchanged.
 type example struct {
 	endpoint.Example
 	Answer json.RawMessage
@@ -225,7 +225,7 @@ func (e *example) curl(base string) string {
 	return "printf '" + strings.ReplaceAll(e.Body, "\n", `\n`) + "' | curl --data-binary @- " + at
 }
 
-// text is the answer, with a line break where it would grow long.
+// text returns the answer, with line breaks where a line would be too long.
 func (e *example) text() string {
 	if len(e.Answer) == 0 {
 		return ""

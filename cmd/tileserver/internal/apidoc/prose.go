@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// prose makes paragraphs of a description: of its Markdown only empty lines and
-// backquotes are used.
+// prose converts a description to paragraphs. Of Markdown, descriptions use only empty lines and
+// backquotes.
 func prose(text string) template.HTML {
 	if text == "" {
 		return ""
@@ -21,7 +21,7 @@ func prose(text string) template.HTML {
 	return template.HTML(b.String()) //nolint:gosec // spans escapes
 }
 
-// spans escapes text, and makes code of the words between backquotes.
+// spans escapes text, and marks the words between backquotes as code.
 func spans(text string) template.HTML {
 	var b strings.Builder
 	for i, part := range strings.Split(text, "`") {

@@ -91,8 +91,8 @@ func (s *schemas) component(t reflect.Type) object {
 	return ref("schemas", name)
 }
 
-// members returns the schema of a struct, written out. Members of embedded structs give way to
-// others of the same name, as they do when they are marshalled.
+// members returns the schema of a struct, written out. A member of the struct itself hides a member
+// of the same name in an embedded struct, as in encoding/json.
 func (s *schemas) members(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	about, embedded := reflect.StructField{}, []reflect.Type{}
@@ -107,7 +107,7 @@ func (s *schemas) members(t reflect.Type) object {
 		case f.IsExported() && name != "-":
 			m := s.of(f.Type)
 			if optional && f.Type.Kind() == reflect.Bool {
-				// Makers of clients write code that does not compile for a const of booleans.
+				// For a const of booleans, generators of clients write code that does not compile.
 				m["description"] = "False is left out."
 			}
 			if name = cmp.Or(name, f.Name); !optional || f.Tag.Get("schema") == "required" {
@@ -224,8 +224,8 @@ func (s *schemas) constrain(t reflect.Type, f *reflect.StructField, o object) ob
 	return o
 }
 
-// constraints yields the keys of a tag with the text behind their =. A pattern extends to
-// the end of the tag.
+// constraints yields the keys of a tag with the text after their =. A pattern extends to the end of
+// the tag.
 func constraints(tag string) iter.Seq2[string, string] {
 	return func(yield func(key, text string) bool) {
 		for tag != "" {

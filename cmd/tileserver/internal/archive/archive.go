@@ -1,6 +1,6 @@
-// Package archive reads archives of map tiles that others made: PMTiles of version 3, and MBTiles.
-// Files are local and not trusted: sizes, counts, depths and times are bounded. Bytes that cannot
-// be read give an error, never a missing tile.
+// Package archive reads third-party archives of map tiles: PMTiles of version 3, and MBTiles. Files
+// are local and not trusted: sizes, counts, depths and times are bounded. Bytes that cannot be read
+// give an error, never a missing tile.
 //
 // A [Live] serves the archive at a path and replaces it when the file is replaced. Coordinates are
 // degrees WGS84, longitude first; tiles are Web Mercator tiles, rows counted from the north.
@@ -41,8 +41,8 @@ const (
 var (
 	// ErrDamaged is matched by errors about bytes that are wrong.
 	ErrDamaged = errors.New("the archive is damaged")
-	// ErrChanged is matched by the error of an archive whose file was written to after it
-	// was opened. Nothing read from it can be trusted.
+	// ErrChanged is matched by the error of an archive whose file was modified after it was opened.
+	// No data read from it can be trusted.
 	ErrChanged = errors.New("the file of the archive has been changed in place")
 	// ErrClosed is matched by the error of an archive that another has replaced.
 	ErrClosed = errors.New("the archive is closed")
@@ -72,7 +72,8 @@ func (f Format) Picture() bool { return f > MLT }
 // Info describes an archive.
 type Info struct {
 	Format Format
-	// Coding is the coding of most vector tiles. Each tile is read by its own.
+	// Coding is the coding of most vector tiles. A tile may have a different coding, and is read by
+	// it.
 	Coding           Coding
 	MinZoom, MaxZoom uint8
 	Bounds           [4]float64 // west, south, east, north
@@ -143,8 +144,8 @@ func Open(ctx context.Context, name, path string, directories *Directories) (_ *
 	return a, nil
 }
 
-// identity hashes the name, size, modification time and head of a file: a quick stand-in for a hash
-// of all its content.
+// identity hashes the name, size, modification time and head of a file: a fast substitute for a
+// hash of the whole content.
 func identity(name string, info os.FileInfo, head []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, name) // a hash takes everything
@@ -195,8 +196,8 @@ func (a *Archive) examine(ctx context.Context) error {
 // usualSize is the side in pixels that is assumed for a picture whose size is unknown.
 const usualSize = 256
 
-// sniff returns the format that the first bytes of a tile show, 0 if they show none. The
-// first bytes of MapLibre Tiles do not show it.
+// sniff returns the format of a tile by its first bytes, or 0 if they belong to no known format.
+// MapLibre Tiles have no such mark.
 func sniff(b []byte) Format {
 	switch {
 	case bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")):
@@ -225,8 +226,8 @@ func framed(b []byte) bool {
 	return true
 }
 
-// Tile returns a tile and its coding, or false if the archive has no such tile. The bytes are the
-// caller's. Errors match ErrDamaged, ErrChanged or ErrClosed, or come from the disk.
+// Tile returns a tile and its coding, or false if the archive has no such tile. The caller owns the
+// bytes. Errors match ErrDamaged, ErrChanged or ErrClosed, or come from the disk.
 func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding Coding, ok bool, err error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -237,15 +238,14 @@ func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding
 		return nil, Plain, false, nil
 	}
 	data, coding, ok, err = a.reader.tile(ctx, t)
-	// While a file is being written to, it may look like anything, also like one that lacks the
-	// tile.
+	// While a file is being modified, it can look arbitrary, for example as if it lacked the tile.
 	if cerr := a.file.unchanged(); cerr != nil {
 		return nil, Plain, false, cerr
 	}
 	return data, coding, ok, err
 }
 
-// Close closes the archive once the reads that have begun are over.
+// Close closes the archive after the running reads have ended.
 func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -256,7 +256,7 @@ func (a *Archive) Close() error {
 	return errors.Join(a.reader.close(), a.file.Close())
 }
 
-// file is a file that is read by position and that others may write to.
+// file is a file that is read by position, and that other programs may modify.
 type file struct {
 	*os.File
 	info os.FileInfo // when it was opened
@@ -282,7 +282,7 @@ func openFile(path string) (*file, error) {
 	return &file{f, info}, nil
 }
 
-// unchanged returns an error if the file has been written to since it was opened.
+// unchanged returns an error if the file has been modified since it was opened.
 func (f *file) unchanged() error {
 	now, err := f.Stat()
 	if err != nil {

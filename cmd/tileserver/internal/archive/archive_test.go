@@ -49,7 +49,7 @@ func open(t testing.TB, path string) (*Archive, error) {
 	return a, err
 }
 
-// same checks that an archive answers with the tiles and with no others.
+// same checks that an archive has exactly the tiles.
 func same(t *testing.T, a *Archive, tiles []archivetest.Tile) {
 	t.Helper()
 	want := map[quadkey.Tile][]byte{}
@@ -127,7 +127,7 @@ func TestMBTiles(t *testing.T) {
 	}
 }
 
-// The first bytes of a picture decide its format, and its header its size.
+// The first bytes of a picture give its format, and its header gives its size.
 func TestPictures(t *testing.T) {
 	red := archivetest.Picture(512, color.RGBA{R: 255, A: 255})
 	dir := t.TempDir()
@@ -174,7 +174,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A single changed byte never stops the reader, and never makes a tile look missing.
+// A single changed byte never makes the reader hang or panic, and never makes it report a tile as
+// missing.
 func TestFlipped(t *testing.T) {
 	p := archivetest.PMTiles{Internal: archivetest.Plain, Tiles: archivetest.Plain, Type: 1, Leaf: 5}
 	b := p.Bytes(pyramid(2, archivetest.Plain))
@@ -317,7 +318,7 @@ func TestHostilePMTiles(t *testing.T) {
 	}
 }
 
-// Damage behind the first tile shows when that tile is read: as an error, not as an empty tile.
+// Damage after the first tile gives an error when the damaged tile is read, not an empty tile.
 func TestDamageInside(t *testing.T) {
 	tile := archivetest.Pack(archivetest.Gzip, archivetest.Vector("x"))
 	whole := uint64(len(tile))
@@ -402,7 +403,7 @@ func TestHostileMBTiles(t *testing.T) {
 	}
 }
 
-// A file that is written to in place gives errors, not other bytes and not empty tiles.
+// A file that is modified in place gives errors, neither wrong bytes nor empty tiles.
 func TestChangedInPlace(t *testing.T) {
 	dir := t.TempDir()
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1, Leaf: 5}

@@ -23,8 +23,8 @@ type Name struct{ Name, Path string }
 // namePattern matches the names that addresses may have.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// ParseName reads NAME=FILE, or FILE alone. FILE alone is named by the file without its last
-// extension.
+// ParseName reads NAME=FILE, or FILE alone. For FILE alone, the name is the file name without its
+// last extension.
 func ParseName(s string) (n Name, err error) {
 	name, path, given := strings.Cut(s, "=")
 	if !given || strings.ContainsAny(name, `/\`) {
@@ -58,7 +58,7 @@ type Live struct {
 // Status is the state of a Live at one moment.
 type Status struct {
 	Name string
-	// Archive is the archive in service. Its Info stays readable when the archive is closed.
+	// Archive is the archive in service. Its Info can be read even after the archive is closed.
 	Archive *Archive
 	Since   time.Time // when it was taken into service
 	// State is Serving, Stale or Damaged of package catalogue.
@@ -79,7 +79,7 @@ func (l *Live) Status() Status {
 	return s
 }
 
-// ReadFailed counts a failed read of an archive, and has the archive checked for damage.
+// ReadFailed counts a failed read of an archive, and triggers a check of the archive for damage.
 func (l *Live) ReadFailed(a *Archive, err error) {
 	l.failed.Add(1)
 	if errors.Is(err, ErrDamaged) {
@@ -87,8 +87,8 @@ func (l *Live) ReadFailed(a *Archive, err error) {
 	}
 }
 
-// look takes the archive at the path into service, unless it is in service already. If
-// it cannot be opened, the previous one stays.
+// look takes the archive at the path into service, unless it is already in service. If it cannot be
+// opened, the previous one stays in service.
 func (l *Live) look(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +151,7 @@ func (l *Live) report(a *Archive, err error) {
 	}
 }
 
-// Set holds the base maps of a server, in the order in which they were named. A nil *Set has none.
+// Set holds the base maps of a server, in the order of the flags. A nil *Set is empty.
 type Set struct {
 	all  []*Live
 	stop context.CancelFunc
@@ -164,8 +164,8 @@ const MaxMaps = 32
 // lookInterval is the time between two looks at the files.
 const lookInterval = 2 * time.Second
 
-// Serve opens archives and follows their files until Close. directoryBytes is about how much memory
-// the directories may take. Serve fails if an archive cannot be opened.
+// Serve opens archives and follows their files until Close. directoryBytes approximately bounds the
+// memory of the directories. Serve fails if an archive cannot be opened.
 func Serve(ctx context.Context, names []Name, directoryBytes int64, log *slog.Logger) (_ *Set, err error) {
 	if len(names) > MaxMaps {
 		return nil, fmt.Errorf("%d base maps, and a server has at most %d", len(names), MaxMaps)
@@ -216,7 +216,7 @@ func (s *Set) Look(ctx context.Context) {
 	}
 }
 
-// Map returns the base map of a name, nil if there is none.
+// Map returns the base map with a name, or nil if there is none.
 func (s *Set) Map(name string) *Live {
 	if s == nil {
 		return nil

@@ -42,7 +42,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// world returns an archive with one vector tile whose layer has the name.
+// world returns an archive with one vector tile. Its layer has the given name.
 func world(name string) []byte {
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
 	return p.Bytes([]archivetest.Tile{{Data: archivetest.Pack(archivetest.Gzip, archivetest.Vector(name))}})

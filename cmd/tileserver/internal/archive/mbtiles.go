@@ -23,7 +23,7 @@ const (
 	maxRows        = 200              // of metadata
 	queryTime      = 2 * time.Second  // reading a tile, which takes microseconds with an index
 	openTime       = 10 * time.Second // all of opening
-	// smallFile is the largest file, in bytes, whose tiles may be found without an index.
+	// smallFile is the size in bytes up to which a file needs no index of its tiles.
 	smallFile = 8 << 20
 )
 
@@ -34,7 +34,7 @@ type mbReader struct {
 	coding      Coding           // of tiles whose first bytes do not show it
 }
 
-// connection answers one question at a time.
+// connection runs one query at a time.
 type connection struct {
 	*sql.Conn
 	tile *sql.Stmt
@@ -77,7 +77,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	if err := r.describe(ctx, all[0], a); err != nil {
 		return nil, r.meaning(ctx, err)
 	}
-	// SQLite has opened the file that is at the path now, which may not be the one that we have
+	// SQLite has opened the file that is at the path now. It may differ from the file that we have
 	// opened.
 	now, err := openFile(f.Name())
 	if err != nil {
@@ -90,7 +90,8 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	return r, nil
 }
 
-// checkPages detects a database that was cut off: its first page has the number of pages.
+// checkPages detects a truncated database by the number of pages, which is stored in the first
+// page.
 func checkPages(head []byte, size int64) error {
 	if len(head) < 100 {
 		return fmt.Errorf("%w: it ends within its first page; fetch it again", ErrDamaged)
@@ -107,8 +108,8 @@ func checkPages(head []byte, size int64) error {
 	return nil
 }
 
-// checkTables checks that there are tables or views with the columns, and that a tile can be
-// found without reading all of them.
+// checkTables checks that there are tables or views with the columns, and that a query for a tile
+// need not read all tiles.
 func (r *mbReader) checkTables(ctx context.Context, conn *sql.Conn, size int64) error {
 	for _, table := range []string{"metadata", "tiles"} {
 		var n int
@@ -164,7 +165,7 @@ func (r *mbReader) describe(ctx context.Context, conn *sql.Conn, a *Archive) err
 	case "avif":
 		a.Format = AVIF
 	}
-	// The first bytes of a tile show its coding, unless it is Brotli.
+	// The first bytes of a tile identify its coding, except for Brotli.
 	if c := strings.ToLower(text("compression")); c == "br" || c == "brotli" {
 		r.coding = Brotli
 	}
@@ -215,8 +216,8 @@ func readMetadata(ctx context.Context, conn *sql.Conn) (map[string]string, error
 	return texts, rows.Err()
 }
 
-// meaning translates an error of SQLite into one of this package. asked is the caller's context:
-// unless it has ended, an exceeded deadline is our own queryTime.
+// meaning converts an error of SQLite to an error of this package. asked is the caller's context.
+// If it has not ended, an exceeded deadline is the limit queryTime.
 func (r *mbReader) meaning(asked context.Context, err error) error {
 	switch {
 	case err == nil || asked.Err() != nil:

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Metadata is an archive's description of itself, cleaned: text is valid UTF-8 without control
+// Metadata is the archive's own description after cleaning: text is valid UTF-8 without control
 // characters, and of bounded length.
 type Metadata struct {
 	Title       string
@@ -40,8 +40,8 @@ const (
 	maxFields = 200 // of a layer
 )
 
-// described is the JSON of PMTiles, and of the row json of MBTiles. Members of a wrong type
-// are left out.
+// described is the JSON object of the metadata in PMTiles, and of the row "json" in MBTiles.
+// Members of a wrong type are omitted.
 type described map[string]json.RawMessage
 
 func describe(b []byte) (described, error) {
@@ -89,7 +89,7 @@ func (d described) layers(deepest uint8) (all []Layer) {
 	}
 	for _, l := range list[:min(len(list), maxLayers)] {
 		id, _ := l.ID.(string)
-		// An id is the layer's name in the tiles, so it is taken unchanged or not at all.
+		// An id is the layer's name in the tiles, so it is either used unchanged or omitted.
 		if id == "" || credit.Line(id, maxTitle) != id {
 			continue
 		}
@@ -125,8 +125,8 @@ func numbers(s string, n int) []float64 {
 	return list
 }
 
-// place sets the bounds and center of the archive as it gives them. If they are impossible, it
-// sets the whole world.
+// place sets the bounds and center that the archive gives. If they are impossible, it sets the
+// whole world.
 func (i *Info) place(bounds []float64, center []float64) {
 	i.Bounds = [4]float64{-180, -quadkey.MaxLatitude, 180, quadkey.MaxLatitude}
 	if len(bounds) == 4 && bounds[0] < bounds[2] && bounds[1] < bounds[3] {

@@ -19,7 +19,7 @@ const (
 	maxEntriesSize = 16 << 20 // bytes of them, unpacked
 )
 
-// Directories keeps the directories of archives within a number of bytes.
+// Directories is a cache of the directories of archives.
 type Directories = bytecache.Cache[directoryKey, *directory]
 
 // NewDirectories returns a cache of about the given number of bytes.
@@ -46,7 +46,7 @@ const entrySize = 24
 // Bytes returns the size of the directory in memory.
 func (d *directory) Bytes() int64 { return int64(len(d.entries)) * entrySize }
 
-// find returns the last entry whose id is at most the given one, or false if there is none.
+// find returns the last entry whose id is at most the given one, or false if no entry qualifies.
 func (d *directory) find(id uint64) (pmtiles.Entry, bool) {
 	i := sort.Search(len(d.entries), func(i int) bool { return d.entries[i].ID > id })
 	if i == 0 {
@@ -200,7 +200,7 @@ func (r *pmReader) leaf(ctx context.Context, e pmtiles.Entry) (*directory, error
 		if d.entries[0].ID != e.ID {
 			return nil, fmt.Errorf("%w: a leaf directory begins with another tile than it should", ErrDamaged)
 		}
-		// Nothing that was read while the file changed may be cached.
+		// A directory that was read while the file changed may not be cached.
 		return d, r.file.unchanged()
 	})
 }
@@ -227,7 +227,7 @@ func (r *pmReader) tile(ctx context.Context, t quadkey.Tile) ([]byte, Coding, bo
 
 var errTooDeep = fmt.Errorf("%w: its directories lead to directories more than %d deep", ErrDamaged, maxDepth)
 
-// step goes into a leaf directory.
+// step returns the leaf directory of an entry.
 func (r *pmReader) step(ctx context.Context, e pmtiles.Entry) (*directory, error) {
 	if err := r.inside(e); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ const (
 	Zlib // of old MBTiles
 )
 
-// codingOf returns the coding that a PMTiles header names, or false if it names none.
+// codingOf returns the coding that a PMTiles header names, or false if the number is unknown.
 func codingOf(c pmtiles.Compression) (Coding, bool) {
 	switch c {
 	case pmtiles.NoCompression:
@@ -41,8 +41,8 @@ func codingOf(c pmtiles.Compression) (Coding, bool) {
 	return Plain, false
 }
 
-// packing returns the coding that the first bytes of a tile show. Brotli has no mark, and no vector
-// tile begins like the marks of the others.
+// packing returns the coding of a tile by its first bytes. Brotli has no magic bytes, and no vector
+// tile begins with the magic bytes of another coding.
 func packing(b []byte) Coding {
 	switch {
 	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
@@ -58,8 +58,8 @@ func packing(b []byte) Coding {
 // maxWindow bounds the window, in bytes, that a packed tile may make the decoder allocate.
 const maxWindow = 16 << 20
 
-// Unpack returns the unpacked bytes of src, which may be src itself. If there are more than most,
-// or src cannot be unpacked, the archive is damaged.
+// Unpack returns the unpacked bytes of src; the result may be src itself. If there are more than
+// most bytes, or src cannot be unpacked, it reports the archive as damaged.
 func Unpack(src []byte, c Coding, most int) ([]byte, error) {
 	var r io.Reader
 	var err error

@@ -1,5 +1,5 @@
-// Package basemap answers with the tiles of other people's archives, as they are stored, and
-// with the TileJSON that describes them.
+// Package basemap serves the tiles of third-party archives unchanged, and the TileJSON that
+// describes them.
 package basemap
 
 import (
@@ -17,14 +17,13 @@ import (
 	"quadrille/quadkey"
 )
 
-// Config says how base maps are served.
+// Config configures how base maps are served.
 type Config struct {
 	Maps *archive.Set
-	// EmptyTile is the status of a tile that an archive does not have: 204, 404, or 200
-	// with no bytes. A picture without bytes is no picture, so for pictures 200 counts
-	// as 204.
+	// EmptyTile is the status of a tile that an archive does not have: 204, 404, or 200 with no
+	// bytes. An empty body is not a valid picture, so 204 replaces 200 for pictures.
 	EmptyTile int
-	// CacheBytes bounds the cache of tiles. 0 keeps none.
+	// CacheBytes bounds the cache of tiles. 0 disables the cache.
 	CacheBytes int64
 }
 
@@ -81,8 +80,8 @@ var (
 	formAVIF = web.NewForm(web.Media{Name: "avif", Type: "image/avif", Picture: true})
 )
 
-// form is the media type of a format, with the extensions of its addresses. TileJSON names the
-// first extension.
+// form has the media type of a format, and the extensions in its URLs. TileJSON names the first
+// extension.
 type form struct {
 	web.Form
 	extensions []string
@@ -105,7 +104,7 @@ var codings = [...]web.Coding{
 	archive.Zlib:   web.Identity,
 }
 
-// getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must fit the format of the archive's
+// getTile answers GET /basemap/{name}/{z}/{x}/{y}.{ext}. ext must match the format of the archive's
 // tiles.
 func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
@@ -124,7 +123,7 @@ func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 	return err
 }
 
-// unknown is the error for an unknown name; it lists the base maps.
+// unknown returns the error for an unknown name. It lists the base maps.
 func (s *Handlers) unknown() error {
 	var names []string
 	for _, l := range s.Maps.Maps() {
@@ -174,7 +173,7 @@ func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.
 	if packed != archive.Plain && codings[packed] == answer.Coding && answer.Coding != web.Identity {
 		return web.FinishStored(answer, data), nil
 	}
-	// Unpacking and packing a large tile takes a processor for long.
+	// Unpacking and packing a large tile needs much processor time.
 	dear := len(data) > lightTile && (packed != archive.Plain || answer.Coding != web.Identity)
 	err = s.Heavily(ctx, dear, func() error {
 		plain, err := archive.Unpack(data, packed, archive.MaxTile)
@@ -188,6 +187,6 @@ func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.
 	return res, err
 }
 
-// lightTile is the largest stored tile, in bytes, that is unpacked and packed anew without a heavy
-// place.
+// lightTile is the greatest size in bytes of a stored tile that is unpacked and repacked without a
+// place for heavy requests.
 const lightTile = 64 << 10

@@ -6,8 +6,8 @@ import (
 	"quadrille/cmd/tileserver/internal/archive"
 )
 
-// The TileJSON of an archive names it by its title, or else by its name here. Only vector
-// tiles have layers, and only MapLibre Tiles an encoding.
+// The name in an archive's TileJSON is its title, or else the name of the base map. Only vector
+// tiles have layers, and only MapLibre Tiles have an encoding.
 func TestDescribe(t *testing.T) {
 	for format, want := range map[archive.Format]struct{ address, encoding string }{
 		archive.MVT: {"https://example.org/basemap/world/{z}/{x}/{y}.mvt", ""},

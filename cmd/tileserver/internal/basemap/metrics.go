@@ -15,7 +15,7 @@ var (
 	descBytes      = web.Metric("basemap_bytes", "Bytes of the archive.", "basemap")
 )
 
-// Described are the metrics that collect makes.
+// Described has the descriptions of the metrics that collect makes.
 var Described = []*prometheus.Desc{descStale, descDamaged, descReadFailed, descSince, descBytes}
 
 // collect reports the state of the base maps to Prometheus.

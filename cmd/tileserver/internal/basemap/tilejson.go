@@ -61,7 +61,7 @@ func (s *Handlers) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 	return s.SendJSON(c, answer, func() (any, error) { return describe(name, a, base), nil })
 }
 
-// describe makes the document of a base map.
+// describe makes the TileJSON of a base map.
 func describe(name string, a *archive.Archive, base string) *TileJSON {
 	doc := &TileJSON{
 		TileJSON: "3.0.0", Name: a.Title, Description: a.Description, Scheme: "xyz", Attribution: a.CreditHTML,

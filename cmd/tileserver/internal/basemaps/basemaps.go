@@ -1,11 +1,11 @@
-// Package basemaps describes base maps to the faces. Base maps are made by others and lie under the
-// layers. The server of these maps fills the description in: nothing else knows how they are
-// stored.
+// Package basemaps has the descriptions of base maps for the endpoints. Base maps are third-party
+// maps that are drawn below the layers. Package basemap makes the descriptions: only it needs to
+// know how the maps are stored.
 package basemaps
 
 import "time"
 
-// Maps returns the maps in service, the lowest first. A nil Maps stands for no maps.
+// Maps returns the maps in service, the lowest first. A nil Maps means that there are no maps.
 type Maps func() []Map
 
 // All returns the maps in service.

@@ -1,5 +1,5 @@
-// Package bytecache keeps values within a number of bytes, and makes sure that each is made
-// only once however many want it at the same time.
+// Package bytecache caches values within a number of bytes. Concurrent requests for the same value
+// make it only once.
 package bytecache
 
 import (
@@ -20,18 +20,18 @@ type Key interface {
 	Extra() int
 }
 
-// Value is the constraint of a Cache's values. Values are shared and never changed.
+// Value is the constraint of a Cache's values. Values are shared and immutable.
 type Value interface {
 	comparable
-	// Bytes returns the number of bytes that the value takes.
+	// Bytes returns the memory of the value in bytes.
 	Bytes() int64
 }
 
 const (
 	shardBits  = 4
 	shardCount = 1 << shardBits
-	// entryOverhead is the cost of an entry besides its value's own bytes: keys, list
-	// and map links, and the fixed part of the value.
+	// entryOverhead is the memory of an entry in addition to the bytes of its value: keys, list and
+	// map links, and the fixed part of the value.
 	entryOverhead = 512
 )
 
@@ -58,7 +58,7 @@ type kept[K Key, V Value] struct {
 	res V
 }
 
-// flight is a value being made. done is closed once res and err are set.
+// flight is a value that is being made. done is closed once res and err are set.
 type flight[V Value] struct {
 	done chan struct{}
 	res  V
@@ -66,7 +66,7 @@ type flight[V Value] struct {
 }
 
 // New returns a cache of about the given number of bytes. With 0 nothing is cached, but concurrent
-// calls still share their work.
+// calls for the same key still share one build.
 func New[K Key, V Value](bytes int64) *Cache[K, V] {
 	c := &Cache[K, V]{shift: 64 - shardBits}
 	for i := range c.shards {
@@ -78,8 +78,8 @@ func New[K Key, V Value](bytes int64) *Cache[K, V] {
 	return c
 }
 
-// NewOfLarge is New for values that may take a good part of the bytes. All values share one lock,
-// which is held no longer than for small values.
+// NewOfLarge does the same as New, for values that may take a large part of the bytes. All values
+// share one lock, which is held as shortly as for small values.
 func NewOfLarge[K Key, V Value](bytes int64) *Cache[K, V] {
 	c := New[K, V](bytes)
 	c.shift = 64 // all keys to the first
@@ -107,7 +107,7 @@ func (c *Cache[K, V]) Get(key K) V {
 	return e.Value.res
 }
 
-// Stats is the state of a cache, and its counts since it was made.
+// Stats has the state of a cache, and its counters since it was made.
 type Stats struct {
 	Hits, Misses, Evicted, Bytes, Entries int64
 }
@@ -130,8 +130,9 @@ func (c *Cache[K, V]) Stats() (sum Stats) {
 // ErrAbandoned is returned to the callers that waited for a value whose build panicked.
 var ErrAbandoned = errors.New("the request that was making this failed")
 
-// Do returns the value of a key, making it if it is not there. Calls for the same key share one
-// call of build; each stops waiting when its own context ends. Failures are not cached.
+// Do returns the value of a key. If it is not cached, Do makes it with build. Calls for the same
+// key share one call of build; each stops waiting when its own context ends. Failures are not
+// cached.
 func (c *Cache[K, V]) Do(ctx context.Context, key K, build func() (V, error)) (V, error) {
 	s := c.shard(key)
 	s.mu.Lock()

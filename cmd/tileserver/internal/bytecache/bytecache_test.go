@@ -28,7 +28,7 @@ type page struct{ body []byte }
 
 func (p *page) Bytes() int64 { return int64(len(p.body)) }
 
-// A key is answered only with the value put under it, and the cache stays within its bytes.
+// The cache returns only the value that was stored under the key, and stays within its bytes.
 func TestProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const max = 64 << 10
@@ -76,7 +76,7 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *Cache[pageKey, *page])
 	}
 }
 
-// Used values stay when others are evicted.
+// Recently used values stay when others are evicted.
 func TestKeepsTheUsed(t *testing.T) {
 	c := New[pageKey, *page](shardCount * 100 * (entryOverhead + 1))
 	hot := pageKey{layers: "a", tile: 1}
@@ -100,7 +100,7 @@ func TestFailures(t *testing.T) {
 	if _, err := c.Do(context.Background(), key, func() (*page, error) { return nil, boom }); err != boom {
 		t.Fatal(err)
 	}
-	// A panic of build releases the waiters with an error, and goes on to the caller.
+	// A panic of build releases the waiters with an error, and continues to the caller.
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -122,7 +122,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("a waiter whose client left: %v", err)
 	}
 	wg.Go(func() {
-		// Either it waited, or it came after and makes the response itself.
+		// The call either waited, or came later and makes the response itself.
 		_, err := c.Do(context.Background(), key, func() (*page, error) { return &page{}, nil })
 		if err != nil && !errors.Is(err, ErrAbandoned) {
 			t.Errorf("waiter: %v", err)
@@ -164,7 +164,7 @@ func TestConcurrent(t *testing.T) {
 	checkCache(t, c)
 }
 
-// A value of half the bytes has room where values may be large.
+// A value of half the bytes fits into a cache for large values.
 func TestLarge(t *testing.T) {
 	c := NewOfLarge[pageKey, *page](1 << 20)
 	for i := range uint64(100) {

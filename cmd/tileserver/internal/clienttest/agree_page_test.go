@@ -26,10 +26,10 @@ type mapName struct {
 	Box  struct{ Left, Top, Right, Bottom float64 } // CSS pixels from the window's corner
 }
 
-// The page and the pictures of tiles draw a name that both have in the same look, and most names of
-// either are in the other. Only names of regions whose look depends on their size may differ: the
-// page takes a smaller look where there is too little room. QUADRILLE_NAMES names a data directory
-// whose map is judged in more views.
+// The page and the pictures of tiles draw a name in the same style, and most names appear in both.
+// Only the style of names of regions may differ, because it depends on the size: the page uses a
+// smaller style if there is too little room. QUADRILLE_NAMES names a data directory whose map is
+// tested in more views.
 func TestMapPageAndPicturesAgree(t *testing.T) {
 	browser := startBrowser(t)
 	dir := os.Getenv("QUADRILLE_NAMES")
@@ -147,8 +147,8 @@ func newPictureNames(t *testing.T, site string) *pictureNames {
 
 func kindOf(text raster.Text) string { return fmt.Sprint(text.Size, text.Bold, text.Upper, text.Color) }
 
-// of returns the names that the pictures of a window show, except those that the page
-// would hide below something.
+// of returns the names in the pictures of a window, except those that a panel of the page would
+// cover.
 func (p *pictureNames) of(w *window, at string) (all []mapName) {
 	p.t.Helper()
 	var zoom int
@@ -184,8 +184,7 @@ func (p *pictureNames) of(w *window, at string) (all []mapName) {
 	return all
 }
 
-// in returns the names in the picture of a tile, whose column may lie in another copy of
-// the world.
+// in returns the names in the picture of a tile. The column may lie in another copy of the world.
 func (p *pictureNames) in(zoom, column, row int) []raster.Name {
 	p.t.Helper()
 	picture := raster.Tile{Zoom: zoom, Row: uint32(row), Scale: 1, Land: "country", Sea: true}

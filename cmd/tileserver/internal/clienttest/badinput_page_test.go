@@ -34,8 +34,8 @@ const (
 // characters that reverse the text after them, and markup.
 var hostileNames = []string{strings.Repeat(longName, 4)[:200], arabicName + " (St. Mary) 12", "\u202eEvil\u2066 Town", scriptName}
 
-// hostileData publishes a country for each hostile name, side by side from 40° to 50° N,
-// and some places of that name in it.
+// hostileData publishes a country for each hostile name, side by side from 40° to 50° N, and some
+// places of the same name inside the country.
 func hostileData(t *testing.T) string {
 	t.Helper()
 	dir, files := t.TempDir(), t.TempDir()
@@ -66,7 +66,7 @@ func hostileData(t *testing.T) string {
 	return dir
 }
 
-// No state of the data, the server, the network, the browser or the window breaks the map page.
+// The map page handles bad states of the data, the server, the network, the browser and the window.
 func TestMapPageBadInput(t *testing.T) {
 	browser := startBrowser(t)
 	data := hostileData(t)
@@ -96,7 +96,7 @@ func TestMapPageBadInput(t *testing.T) {
 				for i, want := range on.names {
 					w.visit(fmt.Sprintf("%s/#6/45/%d/at=45,%d", site, 10*i+5, 10*i+5))
 					w.waitFor(`document.querySelector('#card').ariaBusy === 'false' && ` + listedPlaces)
-					// Characters that reverse text are left out, and so are blanks at the ends.
+					// Characters that reverse text are removed, and so are blanks at the ends.
 					plain := strings.TrimSpace(strings.NewReplacer("\u202e", "", "\u2066", "").Replace(want))
 					w.waitFor(title + ` === ` + quote(plain))
 					w.fits(fmt.Sprintf("card %d", i))
@@ -155,8 +155,8 @@ func TestMapPageBadInput(t *testing.T) {
 		w.keep("bad-no-places")
 	})
 
-	// Half of the tiles are refused: the page draws the others, shows one notice, and does not ask
-	// again and again.
+	// Half of the tiles are refused: the page draws the others, shows one notice, and does not
+	// repeat the requests endlessly.
 	t.Run("half of the tiles", func(t *testing.T) {
 		front := newHalf(t, site)
 		w := open(t, browser, front.url+"/#5/45/15", desktop)
@@ -189,7 +189,8 @@ func TestMapPageBadInput(t *testing.T) {
 		}
 	})
 
-	// A phone in a tunnel: what is there stays, and the rest comes by itself.
+	// This simulates a phone in a tunnel. Loaded data stay visible, and the rest is loaded once the
+	// network is back.
 	t.Run("offline", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/15", screen{width: 390, height: 844, density: 2, touch: true})
 		w.drawn(1)
@@ -250,7 +251,7 @@ func TestMapPageBadInput(t *testing.T) {
 		}
 	})
 
-	// With forced colours, what is chosen still looks different.
+	// With forced colours, chosen elements still look different.
 	t.Run("forced colours", func(t *testing.T) {
 		w := open(t, browser, "about:blank", desktop)
 		w.site = site
@@ -270,8 +271,8 @@ func TestMapPageBadInput(t *testing.T) {
 		}
 	})
 
-	// With reduced motion nothing moves, and only colours change. Without it things move, which
-	// shows that this test looks in the right place.
+	// With reduced motion nothing moves, and only colours change. Without it elements move, which
+	// proves that this test can detect motion.
 	t.Run("reduced motion", func(t *testing.T) {
 		for _, lively := range []bool{false, true} {
 			s := desktop
@@ -295,7 +296,7 @@ func TestMapPageBadInput(t *testing.T) {
 	})
 }
 
-// corner is the colour of a picture a little inside of an element's upper left corner.
+// corner returns the colour of a picture just inside the upper left corner of an element.
 func (w *window) corner(shot image.Image, selector string) color.Color {
 	w.t.Helper()
 	box := evaluate[[]float64](w, `(box => [box.left, box.top])(document.querySelector(`+quote(selector)+`).getBoundingClientRect())`)
@@ -303,9 +304,9 @@ func (w *window) corner(shot image.Image, selector string) color.Color {
 	return shot.At(int((box[0]+inside)*w.density), int((box[1]+inside)*w.density))
 }
 
-// fits checks that the page has no sideways scroll, that its parts are in the window, and that none
-// of them lies over another. The controls make room for a card that has grown in the same frame or
-// in the next one.
+// fits checks that the page does not scroll sideways, that its parts are in the window, and that
+// they do not overlap. When a card grows, the controls make room in the same frame or in the next
+// one.
 func (w *window) fits(what string) {
 	w.t.Helper()
 	w.frames()
@@ -331,7 +332,7 @@ func (w *window) fits(what string) {
 	}
 }
 
-// first runs a script before those of every page that is opened from now on.
+// first runs a script before the scripts of every page that is opened later.
 func (w *window) first(script string) {
 	w.t.Helper()
 	if _, err := chromedp.Call(w.ctx, page.AddScriptToEvaluateOnNewDocument,
@@ -340,7 +341,7 @@ func (w *window) first(script string) {
 	}
 }
 
-// media sets features that style sheets ask about: name, value, and so on.
+// media sets features that style sheets query. The arguments are pairs of name and value.
 func (w *window) media(features ...string) {
 	w.t.Helper()
 	var params emulation.SetEmulatedMediaParams
@@ -352,7 +353,7 @@ func (w *window) media(features ...string) {
 	}
 }
 
-// offline takes the window's network away, or gives it back.
+// offline disconnects the window from the network, or connects it again.
 func (w *window) offline(off bool) {
 	w.t.Helper()
 	_, err := chromedp.Call(w.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
@@ -367,7 +368,7 @@ func (w *window) offline(off bool) {
 	}
 }
 
-// half is a proxy that refuses every other tile until it is healed, and counts.
+// half is a proxy that refuses every second tile until healed is set, and counts the refusals.
 type half struct {
 	url    string
 	mu     sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/tileserver/internal/archive/archivetest"
 )
 
-// A base map of pictures lies under the borders of the map page, until it is switched off.
+// The map page draws a base map of pictures below the borders, until it is switched off.
 func TestBaseMapOnPage(t *testing.T) {
 	browser := commonBrowser(t)
 	dir := t.TempDir()

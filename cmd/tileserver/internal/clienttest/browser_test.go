@@ -18,8 +18,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// The map page in a real browser, over data that the real ingest command made
-// of files, served by the whole program.
+// TestMapPage tests the map page in a real browser. The real ingest command makes the data from
+// files, and the real program serves them.
 func TestMapPage(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func TestMapPage(t *testing.T) {
 	ingest("--data", dir, "ip", "testdata/browser/ip.csv")
 	site := programs.Serve(t, "--data", dir).URL
 
-	// What the fixtures' hostile names must look like on the page.
+	// These are the fixtures' hostile names as the page must show them.
 	const eastland, sons = `Eastland <b>& "Co"</b>`, "<img src=x onerror=alert(1)> & Sons"
 
 	t.Run("here", func(t *testing.T) {
@@ -85,12 +85,14 @@ func TestMapPage(t *testing.T) {
 		w.keep("phone-dark")
 		w.lookUp("12.0.7.9")
 		w.waitFor(`document.querySelector('#card dl')?.textContent.includes('12.0.0.0/16')`)
-		// Farland lies across ±180°: the map must have flown there, and not around the world to see both halves.
+		// Farland lies across ±180°. The map must show it there, and not the whole world to include
+		// both halves.
 		w.waitFor(`Math.abs(Math.abs(Number(location.hash.split('/')[2])) - 180) < 3 && Number(location.hash.slice(1).split('/')[0]) >= 4`)
 		w.drawn(1)
 		w.keep("phone-dark-address")
 
-		// The same page says in words what is wrong, without moving. The browser itself logs the status.
+		// The same page shows a message about the error, and the map does not move. The browser
+		// itself logs the status.
 		w.expect("404", "400")
 		at := w.view()
 		for address, want := range map[string]string{
@@ -109,7 +111,8 @@ func TestMapPage(t *testing.T) {
 		}
 	})
 
-	// The layers of one picture come from different tiles: nothing may show where they meet, at any pixel density.
+	// The layers of one picture come from different tiles. No seam may be visible between them, at
+	// any pixel density.
 	for _, density := range []float64{1, 1.25, 1.5} {
 		t.Run(fmt.Sprintf("seams@%v", density), func(t *testing.T) {
 			w := open(t, browser, site+"/#6/45/15", screen{width: 1000, height: 800, density: density})
@@ -151,7 +154,7 @@ func TestMapPage(t *testing.T) {
 			t.Errorf("suggestions: %q, want %q first", got, sons)
 		}
 		w.keep("desktop-search")
-		// The arrows move the choice, and past the last one back into the field.
+		// The arrow keys move the selection. After the last result they return to the field.
 		active := `document.querySelector('#search').getAttribute('aria-activedescendant')`
 		w.key(kb.ArrowDown)
 		w.waitFor(active + ` === 'suggestion-0'`)
@@ -167,7 +170,7 @@ func TestMapPage(t *testing.T) {
 		w.keep("desktop-search-found")
 	})
 
-	// A region is outlined, coordinates get a pin, and a link opens either again.
+	// A region gets an outline, coordinates get a pin, and a link opens the same view again.
 	t.Run("search of more than places", func(t *testing.T) {
 		const (
 			title  = `document.querySelector('#card h2')?.textContent`
@@ -217,7 +220,7 @@ func TestMapPage(t *testing.T) {
 		w.waitFor(`document.querySelector('#card .note')?.textContent.includes('does not have')`)
 	})
 
-	// After any change of size the map fills the window, and its centre stays.
+	// After any change of size the map fills the window and has the same centre.
 	t.Run("resize", func(t *testing.T) {
 		w := open(t, browser, site+"/#6/45.00/15.00", screen{width: 1280, height: 713, density: 1})
 		w.drawn(1)
@@ -228,8 +231,8 @@ func TestMapPage(t *testing.T) {
 				t.Errorf("at %v the map has moved to %s", size, w.view())
 			}
 		}
-		// Larger text and panels over the map leave it as it is. A map in a smaller frame is whole,
-		// too.
+		// Larger text and panels over the map do not change the map. A map in a smaller frame is
+		// complete, too.
 		w.press(".tool-grid")
 		w.settled()
 		w.whole()
@@ -266,7 +269,8 @@ func TestMapPage(t *testing.T) {
 		w.key("\r")
 		w.waitFor(`document.querySelector('#card h2')?.textContent === ` + quote(sons))
 
-		// A name that an open card covers keeps the aim, although names that were arranged about the card come after the key.
+		// A name that an open card covers keeps the focus, although the names are arranged around
+		// the card after the key press.
 		w.key("\x1b")
 		w.waitFor(namesShown + `.length > 6`)
 		evaluate[chromedp.Void](w, `{
@@ -322,8 +326,8 @@ func TestMapPageOfRealData(t *testing.T) {
 	}
 }
 
-// someCountries writes a file with some of the countries of another, which has
-// one feature per line.
+// someCountries writes a file with some of the countries of another file. That file has one feature
+// per line.
 func someCountries(t *testing.T, file string, codes ...string) string {
 	t.Helper()
 	f, err := os.Open(file)

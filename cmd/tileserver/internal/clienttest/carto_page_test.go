@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// What the map shows where there is little to see, and where the world repeats.
+// TestMapPageCartography tests the map in views with few features, and where the world repeats.
 func TestMapPageCartography(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -20,7 +20,7 @@ func TestMapPageCartography(t *testing.T) {
 	desktop := screen{width: 1000, height: 700, density: 1}
 	phone := screen{width: 390, height: 700, density: 2, touch: true}
 
-	// A country that fills the view has its name in it, however far its label is.
+	// If a country fills the view, its name is in the view, however far away its label point is.
 	t.Run("names in view", func(t *testing.T) {
 		const inView = `[...document.querySelectorAll('.names canvas')].slice(-1).flatMap(canvas => {
 			const { left, top } = canvas.getBoundingClientRect()
@@ -39,7 +39,7 @@ func TestMapPageCartography(t *testing.T) {
 		w := open(t, browser, site+"/#6/45.00/10.00", desktop)
 		w.drawn(0)
 		w.waitFor(inView + `.includes('westland') && ` + inView + `.some(name => name.startsWith('eastland'))`)
-		// Closer in it would shout its name over every town.
+		// At closer zooms the name would dominate every town.
 		w.visit(site + "/#9/45.00/10.00")
 		w.drawn(0)
 		w.waitFor(inView + `.every(name => name !== 'westland')`)
@@ -59,7 +59,8 @@ func TestMapPageCartography(t *testing.T) {
 		w.waitFor(hint + ` === 'Hier gibt es keine feineren Daten: Die Kacheln enden bei Zoom 13'`)
 	})
 
-	// Farland lies on both sides of ±180°: one piece, with one name and the sea around.
+	// Farland lies on both sides of ±180°. It must be drawn in one piece, with one name, surrounded
+	// by the sea.
 	t.Run("antimeridian", func(t *testing.T) {
 		for _, at := range []string{"#6/0/179.50", "#6/0/-179.50", "#5/2/180"} {
 			w := open(t, browser, site+"/"+at, desktop)

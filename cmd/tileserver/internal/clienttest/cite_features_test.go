@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// featuresSkipped are the tests of the suite that have nothing to judge in the toy world.
+// featuresSkipped lists the tests of the suite that do not apply to the toy world.
 var featuresSkipped = map[string]string{
 	"FeaturesBBox.validateFeaturesWithBoundingBoxResponse": "some of the suite's boxes, in England, " +
 		"Colombia, Chukotka and at the poles, have no feature of a collection",
@@ -19,7 +19,7 @@ var featuresSkipped = map[string]string{
 		"tell how many features there are: nobody has counted them",
 }
 
-// The OGC's suite for OGC API – Features finds nothing to say.
+// The OGC's suite for OGC API – Features finds no errors.
 func TestCITEFeatures(t *testing.T) {
 	foreign(t)
 	data := t.TempDir()

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// The OGC's executable test suites judge a running server. They are jars that are built
-// from the OGC's public sources, and lie beside this repository or where QUADRILLE_CITE
-// says. `make check-clients` runs them.
+// These tests run the OGC's executable test suites against a running server. The suites are jars
+// that are built from the OGC's public sources. They are in a directory next to this repository or
+// in the directory of QUADRILLE_CITE. `make check-clients` runs them.
 
-// citeRun is the result of a suite, by the names of its tests.
+// citeRun has the results of a suite by the names of its tests.
 type citeRun struct {
 	passed  []string
 	failed  map[string]string // with the suite's message
@@ -77,7 +77,7 @@ func runCITE(t *testing.T, jar string, arguments map[string]string) citeRun {
 	return run
 }
 
-// readCITE reads the results of a suite. A test of many cases fails if one of them does.
+// readCITE reads the results of a suite. A test with many cases fails if one of them fails.
 func readCITE(path string) (run citeRun, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

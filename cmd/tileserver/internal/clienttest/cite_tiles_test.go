@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// The OGC's suite for OGC API – Tiles finds nothing to say.
+// The OGC's suite for OGC API – Tiles finds no errors.
 func TestCITETiles(t *testing.T) {
 	foreign(t)
 	data := t.TempDir()

@@ -21,8 +21,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// The server serves archives made by programs of others, and each tile is compared with what a
-// reader of others returns. `make check-clients` has what this needs.
+// The server serves archives that third-party programs made. Each tile is compared with the tile
+// from a third-party reader. `make check-clients` installs the programs.
 func TestForeignArchives(t *testing.T) {
 	j := newArchiveJudge(t)
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func TestForeignArchives(t *testing.T) {
 	}
 }
 
-// Readers of others accept our own archives, and the server sends them unchanged.
+// Third-party readers accept our own archives, and the server sends their tiles unchanged.
 func TestOwnArchives(t *testing.T) {
 	j := newArchiveJudge(t)
 	data, dir := smallData(t), t.TempDir()
@@ -100,7 +100,7 @@ func TestOwnArchives(t *testing.T) {
 	}
 }
 
-// archiveJudge runs the programs of others.
+// archiveJudge runs the third-party programs.
 type archiveJudge struct {
 	t   *testing.T
 	dir string // of Python's packages
@@ -118,7 +118,7 @@ func newArchiveJudge(t *testing.T) *archiveJudge {
 	return j
 }
 
-// has reports whether a program is installed, and tells when it is not.
+// has reports whether a program is installed, and logs a message if not.
 func (j *archiveJudge) has(program string) bool {
 	_, err := exec.LookPath(program)
 	if err != nil {
@@ -138,8 +138,8 @@ func (j *archiveJudge) run(program string, args ...string) string {
 	return string(out)
 }
 
-// compare compares every tile of an archive with what is served, and asks for some that are
-// not in it.
+// compare compares every tile of an archive with the served tile. It also requests some tiles that
+// are not in the archive.
 func (j *archiveJudge) compare(t *testing.T, site, path string) {
 	name := filepath.Base(path)
 	name = name[:strings.LastIndexByte(name, '.')]
@@ -226,7 +226,7 @@ func gunzip(t *testing.T, b []byte) []byte {
 	return b
 }
 
-// MapLibre draws a base map of vector tiles and one of pictures under the borders.
+// MapLibre draws a base map of vector tiles and one of pictures below the borders.
 func TestBaseMapInMapLibre(t *testing.T) {
 	libraries := clientsDir(t)
 	browser := launchBrowser(t, software...)

@@ -10,10 +10,11 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Clients of the geocoder Nominatim, which nobody here wrote, search a running server.
-// `make check-clients` installs them and runs this.
+// Third-party clients of the geocoder Nominatim search a running server. `make check-clients`
+// installs them and runs this.
 
-// In a browser: type, pick from several, see the marker; and what is at a point.
+// In a browser, the test types a query, chooses one of several results, and sees the marker. Then
+// it looks up a point.
 func TestNominatimLeaflet(t *testing.T) {
 	pages := clientPages(t, clientsDir(t))
 	browser := launchBrowser(t, software...)

@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Programs that others wrote list and read the collections below /ogc.
+// Third-party programs list and read the collections below /ogc.
 
 // GDAL's driver for OGC API – Features pages through each collection.
 func TestGDALFeatures(t *testing.T) {
@@ -22,7 +22,7 @@ func TestGDALFeatures(t *testing.T) {
 	publishFeatures(t, data)
 	site := programs.Serve(t, "--data", data).URL
 	for layer, want := range map[string]string{"country": "POLYGON", "places": "POINT", "airports": "POINT", "points:benches": "POINT"} {
-		// Pages of 7 features, so that several have to be followed.
+		// The pages have 7 features, so that the client must follow links to further pages.
 		out, err := exec.CommandContext(t.Context(), ogrinfo, "-ro", "-al", "-oo", "PAGE_SIZE=7", "OAPIF:"+site+"/ogc", layer).CombinedOutput()
 		read := strings.Count(string(out), "OGRFeature(")
 		if err != nil || strings.Contains(string(out), "ERROR") || read == 0 || !strings.Contains(string(out), want) {

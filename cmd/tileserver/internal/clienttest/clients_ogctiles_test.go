@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Clients of OGC API – Tiles that nobody here wrote read a running server. `make
-// check-clients` installs what npm and pip have and runs this.
+// Third-party clients of OGC API – Tiles read from a running server. `make check-clients` installs
+// those from npm and pip and runs this.
 
 // startToyWorld starts a server on small data of every kind.
 func startToyWorld(t *testing.T) string {
@@ -75,7 +75,7 @@ func TestGDALOfOGCTiles(t *testing.T) {
 	}
 }
 
-// foreign skips a test of a program of others in short runs.
+// foreign skips a test that needs a third-party program, under -short.
 func foreign(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

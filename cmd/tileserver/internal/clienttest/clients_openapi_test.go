@@ -12,8 +12,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Tools of others check the description of the interface, and clients that they generate from it
-// query a running server. `make check-clients` installs them and runs this.
+// Third-party tools check the OpenAPI description. Clients that they generate from it query a
+// running server. `make check-clients` installs them and runs this.
 
 // describedSite serves the toy world. document is a file with its description.
 func describedSite(t *testing.T) (site, document string) {
@@ -29,7 +29,7 @@ func describedSite(t *testing.T) (site, document string) {
 	return site, document
 }
 
-// copyOf is a new directory with the files of a folder of testdata/clients/openapi.
+// copyOf returns a new directory with the files of a folder of testdata/clients/openapi.
 func copyOf(t *testing.T, folder string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func copyOf(t *testing.T, folder string) string {
 	return dir
 }
 
-// need returns the path of a program, and skips the test where it is not installed.
+// need returns the path of a program, and skips the test if it is not installed.
 func need(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -49,7 +49,7 @@ func need(t *testing.T, program string) string {
 	return path
 }
 
-// runIn runs a program in a directory. One that fails fails the test.
+// runIn runs a program in a directory. If the program fails, the test fails.
 func runIn(t *testing.T, dir, program string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -73,7 +73,8 @@ func TestOpenAPIRedocly(t *testing.T) {
 	runIn(t, ".", redocly, "lint", "--config", "testdata/clients/openapi/redocly.yaml", "--format", "stylish", document)
 }
 
-// In TypeScript: the compiler knows paths, parameters and answers by their types.
+// TestOpenAPITypeScript tests a client in TypeScript. Its types cover paths, parameters and
+// answers.
 func TestOpenAPITypeScript(t *testing.T) {
 	types := npmProgram(t, "openapi-typescript", "openapi-typescript")
 	compiler := npmProgram(t, "typescript", "tsc")
@@ -88,7 +89,8 @@ func TestOpenAPITypeScript(t *testing.T) {
 	runIn(t, dir, node, "client.mjs", site)
 }
 
-// In Go, by oapi-codegen: a module of its own, so that ours does not need its imports.
+// TestOpenAPIGo tests a client in Go from oapi-codegen. It is a separate module, so that our module
+// does not need its imports.
 func TestOpenAPIGo(t *testing.T) {
 	foreign(t)
 	generator := filepath.Join(clientsDir(t), "bin", "oapi-codegen")
@@ -133,8 +135,8 @@ func TestOpenAPIJava(t *testing.T) {
 	runIn(t, dir, java, "-cp", classes, "Client", site)
 }
 
-// In Python, Schemathesis asks what the description allows and what it does not: every answer
-// is as described, and none is a 5xx.
+// TestOpenAPISchemathesis runs Schemathesis, in Python. It sends requests that the description
+// allows, and others. Every answer must match the description, and none may have a status 5xx.
 func TestOpenAPISchemathesis(t *testing.T) {
 	foreign(t)
 	schemathesis := pythonWith(t, "schemathesis")
@@ -142,7 +144,7 @@ func TestOpenAPISchemathesis(t *testing.T) {
 	schemathesis(t, "openapi/schemathesis_run.py", site)
 }
 
-// In Python, FastMCP turns the operations into tools for assistants.
+// TestOpenAPIFastMCP runs FastMCP, in Python. It converts the operations to tools for assistants.
 func TestOpenAPIFastMCP(t *testing.T) {
 	foreign(t)
 	fastmcp := pythonWith(t, "fastmcp")

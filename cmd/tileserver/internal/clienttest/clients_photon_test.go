@@ -11,13 +11,13 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Clients of the geocoder Photon, which nobody here wrote, search a running server.
-// `make check-clients` installs them and runs this.
+// Third-party clients of the geocoder Photon search a running server. `make check-clients` installs
+// them and runs this.
 
 // eastport is a place of the clients' data, and where it is.
 const eastport = "Eastport"
 
-// openPhoton opens a page of a client over a server with data of its own.
+// openPhoton opens a page of a client, and starts a server with data for it.
 func openPhoton(t *testing.T, page string) *window {
 	t.Helper()
 	pages := clientPages(t, clientsDir(t))
@@ -29,11 +29,11 @@ func openPhoton(t *testing.T, page string) *window {
 	return w
 }
 
-// In a browser: type, see suggestions, pick one, see the marker.
+// In a browser, the test types a query, sees suggestions, chooses one, and sees the marker.
 func TestPhotonLeaflet(t *testing.T) {
 	w := openPhoton(t, "photon_leaflet.html")
 	w.do(chromedp.SendKeys(chromedp.CSS(".photon-input"), "eastp"))
-	// The answer to "east" has it too, behind a country.
+	// The answer to "east" also contains it, after a country.
 	w.waitFor(`document.querySelector('.photon-autocomplete li strong')?.textContent === ` + quote(eastport))
 	w.key("\r")
 	w.waitFor(`window.chosen && document.querySelector('.leaflet-marker-icon')`)
@@ -68,8 +68,8 @@ func TestPhotonMapLibre(t *testing.T) {
 		evaluate[chromedp.Void](w, `window.clear()`)
 		w.do(chromedp.SendKeys(chromedp.CSS(".maplibregl-ctrl-geocoder--input"), typed))
 		w.waitFor(`document.querySelector('.suggestions li')?.textContent.includes(` + quote(eastport) + `)`)
-		// By the keyboard. The list is rebuilt with the answer for each letter, and a click on an
-		// entry that goes away chooses nothing.
+		// The keyboard chooses the entry. The list is rebuilt with the answer for each letter, so a
+		// click could hit an entry that disappears, and would choose nothing.
 		w.key(kb.ArrowDown + kb.Enter)
 		w.waitFor(`window.chosen && document.querySelector('.maplibregl-marker')`)
 	}

@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// Map libraries that nobody here wrote draw maps from a running server, on
-// pages of another origin. `make check-clients` installs them and runs this.
+// Third-party map libraries draw maps from a running server, on pages of another origin. `make
+// check-clients` installs them and runs this.
 
 // clientsDir returns the directory in which the libraries are installed.
 func clientsDir(t *testing.T) string {
@@ -36,8 +36,8 @@ func clientsDir(t *testing.T) string {
 	return dir
 }
 
-// clientsData is a data directory: that of QUADRILLE_CLIENTS_DATA, or one made
-// of small files. view is where to look, longitude, latitude and zoom.
+// clientsData returns a data directory: the one of QUADRILLE_CLIENTS_DATA, or a new one from small
+// files. view is the view of the map as longitude, latitude and zoom.
 func clientsData(t *testing.T) (dir, view string) {
 	t.Helper()
 	if dir := os.Getenv("QUADRILLE_CLIENTS_DATA"); dir != "" {
@@ -68,8 +68,8 @@ func clientPages(t *testing.T, libraries string) string {
 	return pages.URL
 }
 
-// nodeWith returns a function that runs a script of testdata/clients by node, with the libraries
-// and with an npm package if one is named. A script that fails fails the test.
+// nodeWith returns a function that runs a script of testdata/clients with node, the libraries, and
+// the named npm package, if any. If the script fails, the test fails.
 func nodeWith(t *testing.T, name string) func(t *testing.T, script string, args ...string) {
 	t.Helper()
 	libraries := clientsDir(t)
@@ -94,8 +94,9 @@ func nodeWith(t *testing.T, name string) func(t *testing.T, script string, args 
 	}
 }
 
-// pythonWith returns a function that runs a script of testdata/clients by a Python that finds a
-// package. A script that fails fails the test. QUADRILLE_GEOPY may name a directory with packages.
+// pythonWith returns a function that runs a script of testdata/clients with a Python that has the
+// named package. If the script fails, the test fails. QUADRILLE_GEOPY may name a directory with
+// packages.
 func pythonWith(t *testing.T, name string) func(t *testing.T, script string, args ...string) {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} { // packages of the system are those of its own Python
@@ -126,7 +127,7 @@ func runScript(t *testing.T, cmd *exec.Cmd) {
 	t.Logf("%s", out)
 }
 
-// software lets a browser without a graphics card draw by WebGL.
+// software has options that let a browser use WebGL without a graphics card.
 var software = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("disable-gpu", false), chromedp.Flag("use-gl", "angle"), chromedp.Flag("use-angle", "swiftshader"),
 	chromedp.Flag("enable-unsafe-swiftshader", true), chromedp.Flag("ignore-gpu-blocklist", true),
@@ -240,8 +241,8 @@ func TestGDAL(t *testing.T) {
 		}
 		return string(out)
 	}
-	// One tile, whose layers the driver reads from the tile itself, and a whole zoom, whose layers
-	// it reads from TileJSON.
+	// The driver reads one tile, with the layers from the tile itself, and a whole zoom, with the
+	// layers from TileJSON.
 	for _, args := range [][]string{
 		{"MVT:" + site + "/tiles/all/4/8/5.mvt"},
 		{"-oo", "METADATA_FILE=" + site + "/tiles/all.json", "-oo", "TILE_EXTENSION=mvt", "MVT:" + site + "/tiles/all/4"},
@@ -258,7 +259,8 @@ func TestGDAL(t *testing.T) {
 	}
 }
 
-// The page to read, in a browser: in both colours, on a desk and on a phone.
+// TestDocsInBrowser tests the page /docs in a browser: in both colour schemes, on a desktop and on
+// a phone.
 func TestDocsInBrowser(t *testing.T) {
 	browser := commonBrowser(t)
 	site := programs.Serve(t, "--data", t.TempDir()).URL

@@ -1,4 +1,4 @@
-// Package clienttest holds no code: its tests let programs of others use the whole server. These
-// are browsers, which show its pages. Where `make check-clients` has installed them, they are also
-// map libraries, geocoders' clients, GIS programs and the OGC's suites.
+// Package clienttest has only tests. They test the whole server with third-party programs: with
+// browsers, which show its pages, and also with map libraries, clients of geocoders, GIS programs
+// and the OGC's suites, if `make check-clients` has installed them.
 package clienttest

@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// common is the one browser, which takes seconds to start and which no test changes. The
-// first test that asks for it starts it.
+// common is the shared browser. It takes seconds to start, and no test changes it. The first test
+// that needs it starts it.
 var common struct {
 	mu      sync.Mutex
 	browser context.Context
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// commonBrowser returns the context of the one browser. Its options suit every test.
+// commonBrowser returns the context of the shared browser. Its options suit every test.
 func commonBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path := findChromium(t)

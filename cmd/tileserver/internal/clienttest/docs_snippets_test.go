@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// runners run the snippets of /docs as they are pasted: file is where to put one, and
-// command what runs it.
+// runners maps each language of /docs to the way to run its snippets unchanged: file is the name of
+// the file for a snippet, and command runs it.
 var runners = map[string]struct {
 	file    string
 	command []string
@@ -32,7 +32,7 @@ var runners = map[string]struct {
 	"Go":         {"snippet.go", []string{"go", "run"}},
 }
 
-// The programs that /docs shows for a form send what is in the form, whatever it is, with the key
+// The programs that /docs shows for a form send the form's values, whatever they are, with the key
 // that was typed into another form.
 func TestDocsSnippets(t *testing.T) {
 	browser := startBrowser(t)
@@ -157,7 +157,8 @@ func TestDocsSnippets(t *testing.T) {
 		`location.href + document.cookie + JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`); strings.Contains(kept, key) {
 		t.Errorf("the key is kept: %s", kept)
 	}
-	// The arrows walk the languages, and the panel has the name of its tab.
+	// The arrow keys step through the languages, and the panel is labelled with the name of its
+	// tab.
 	const tab = `document.activeElement.textContent`
 	evaluate[chromedp.Void](w, `document.querySelector('article.shown [role=tab][aria-selected=true]').focus()`)
 	w.key(kb.Home)
@@ -173,13 +174,14 @@ func TestDocsSnippets(t *testing.T) {
 // versions matches the version of a point or collection, which changes with each write.
 var versions = regexp.MustCompile(`"version":\d+`)
 
-// plain strips an answer of what differs each time, and of the line break that printing adds.
+// plain removes from an answer the parts that differ between requests, and the line break that
+// printing adds.
 func plain(text string) string {
 	return versions.ReplaceAllString(strings.TrimRight(text, "\n"), `"version":0`)
 }
 
-// runSnippet runs a program and returns what it prints, or writes into the file of this
-// name.
+// runSnippet runs a program. It returns the program's output, or the content of the named file if
+// the program writes one.
 func runSnippet(t *testing.T, language, text, file string) string {
 	t.Helper()
 	program := runners[language]

@@ -20,7 +20,8 @@ import (
 // shownContents is the number of visible entries of the documentation's contents.
 const shownContents = `[...document.querySelectorAll('.contents a')].filter(a => a.offsetParent).length`
 
-// The pages that the server writes, in a browser, with the script of the built page.
+// TestDocuments tests the pages that the server writes, in a browser, with the script of the built
+// page.
 func TestDocuments(t *testing.T) {
 	browser := startBrowser(t)
 	data := t.TempDir()
@@ -40,7 +41,8 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("commands are not for this server: %s", code)
 		}
 
-		// Words of an operation's text find it; Enter opens the first.
+		// A search for words of an operation's text finds the operation; Enter opens the first
+		// result.
 		all := evaluate[int](w, shownContents)
 		evaluate[chromedp.Void](w, `document.querySelector('.contents input').focus()`)
 		w.key("regions at a point")
@@ -71,7 +73,7 @@ func TestDocuments(t *testing.T) {
 			w.waitFor(`document.querySelector('article.shown .desk pre[role=tabpanel]').textContent.includes(` + quote(part) + `)`)
 		}
 
-		// A picture is shown as one.
+		// The page shows a picture as an image.
 		w.do(chromedp.Navigate(site + "/docs#getTile"))
 		w.waitFor(`document.querySelector('article.shown')?.dataset.path.startsWith('/tiles/')`)
 		evaluate[chromedp.Void](w, `for (const [name, value] of Object.entries({ layers: 'country', z: '0', x: '0', y: '0', format: 'png' })) {
@@ -80,8 +82,8 @@ func TestDocuments(t *testing.T) {
 		w.waitFor(`document.querySelector('article.shown .answer img')?.naturalWidth === 256`)
 	})
 
-	// Each form of GET, sent with its example, is answered or refused as described: these data lack
-	// some of what the examples ask for.
+	// Each form of GET is sent with its example and gets an answer or a refusal that the
+	// description lists. Refusals occur because these data lack some objects of the examples.
 	t.Run("examples", func(t *testing.T) {
 		var doc struct {
 			Paths map[string]struct {
@@ -111,7 +113,7 @@ func TestDocuments(t *testing.T) {
 			case code < 300:
 				answered++
 			case path == "/usage" || strings.HasSuffix(path, "/hooks") || strings.HasSuffix(path, "/hooks/{hook}"):
-				// Switched off here: without keys, and without collections that take writes.
+				// Some endpoints are off here, because there are no keys and no live collections.
 			case !described || code == http.StatusBadRequest || code >= 500:
 				t.Errorf("%s: %d %s", address, code, b)
 			}
@@ -169,7 +171,7 @@ func sameRequest(a, b string) bool {
 		x.Query().Encode() == y.Query().Encode()
 }
 
-// axe-core finds no fault in any page, in either theme.
+// axe-core finds no error in any page, in either theme.
 func TestPagesAreAccessible(t *testing.T) {
 	axe, err := os.ReadFile("../../../../static/leaflet/node_modules/axe-core/axe.min.js")
 	if err != nil {

@@ -21,9 +21,10 @@ import (
 	"quadrille/quadkey"
 )
 
-// TestDemoOnHBase is the demo on a cluster: its data pushed, two servers over it that answer as one
-// over the directory does, the map page of each in a browser, and a region server killed under all
-// of them. It judges answers, never times: those are only logged.
+// TestDemoOnHBase tests the demo on an HBase cluster. It pushes the demo's data and starts two
+// servers on the cluster. They must give the same answers as a server on the directory. It opens
+// the map page of each in a browser, and kills a region server meanwhile. It tests answers, never
+// times; times are only logged.
 func TestDemoOnHBase(t *testing.T) {
 	browser := startBrowser(t)
 	cluster := hbasetest.ForFaults(t)
@@ -37,7 +38,7 @@ func TestDemoOnHBase(t *testing.T) {
 
 	local := programs.Serve(t, "--data", data).URL
 	questions := demoQuestions(t, local)
-	// The first keeps what it has read; the second asks the cluster anew each time.
+	// The first server caches what it reads; the second reads from the cluster each time.
 	first := programs.Serve(t, "--data", t.TempDir(), "--store", store).URL
 	second := programs.Serve(t, "--data", t.TempDir(), "--store", store, "--cache", "1MiB", "--no-ip-index").URL
 	l := startCrowd(t, questions, first, second)
@@ -74,7 +75,7 @@ func TestDemoOnHBase(t *testing.T) {
 	}
 	l.recovered("a region server killed")
 	for i, w := range maps {
-		// Tiles that were refused are asked for again when the map moves.
+		// When the map moves, the page requests refused tiles again.
 		w.visit(first + []string{"/#5/48/16", "/#5/36/-110"}[i])
 		w.drawn(5)
 		w.whole()
@@ -86,8 +87,8 @@ func TestDemoOnHBase(t *testing.T) {
 	l.recovered("it has been started again")
 }
 
-// demoData is the demo's data: made from the sample packages, or found where
-// QUADRILLE_DEMO_DATA says.
+// demoData returns the directory of the demo's data: the one of QUADRILLE_DEMO_DATA, or a new one
+// from the sample packages.
 func demoData(t *testing.T, ingest func(...string) string) string {
 	t.Helper()
 	if dir := os.Getenv("QUADRILLE_DEMO_DATA"); dir != "" {
@@ -102,7 +103,7 @@ func demoData(t *testing.T, ingest func(...string) string) string {
 	return dir
 }
 
-// question is a path and its right answer.
+// question is a path and its correct answer.
 type question struct {
 	path, etag string
 	code       int
@@ -185,8 +186,8 @@ type crowd struct {
 	slowest        time.Duration
 }
 
-// answerTime is more than any answer may take: the servers' --request-timeout,
-// and what a machine with other work adds.
+// answerTime is longer than any answer may take: the servers' --request-timeout, plus a reserve for
+// a busy machine.
 const answerTime = 20 * time.Second
 
 func startCrowd(t *testing.T, questions []question, sites ...string) *crowd {
@@ -204,8 +205,8 @@ func startCrowd(t *testing.T, questions []question, sites ...string) *crowd {
 	return l
 }
 
-// one asks a question and reports whether the answer is right. A refusal is allowed, any other
-// answer is not.
+// one sends a request and reports whether the expected answer came. For a refusal with Retry-After,
+// it just returns false. Any other answer fails the test.
 func (l *crowd) one(ctx context.Context, site string, q *question) bool {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

@@ -15,9 +15,9 @@ import (
 	"quadrille/internal/must"
 )
 
-// No name runs into another, nor under what lies over the map, nor over the pin,
-// whatever the names are like. QUADRILLE_NAMES names a data directory whose map is
-// judged in 200 views of each size; else some views of hostile data are.
+// No name overlaps another name, a panel over the map, or the pin, whatever the names are.
+// QUADRILLE_NAMES names a data directory whose map is tested in 200 views of each size. Without it,
+// some views of hostile data are tested.
 func TestMapPageNamesKeepApart(t *testing.T) {
 	browser := startBrowser(t)
 	dir, views := os.Getenv("QUADRILLE_NAMES"), 200
@@ -62,7 +62,7 @@ func TestMapPageNamesKeepApart(t *testing.T) {
 	}
 }
 
-// randomView is a view of much of the world, or of a stretch of land.
+// randomView returns a view of much of the world, or of a piece of land.
 func randomView(chance *rand.Rand) string {
 	between := func(least, most float64) float64 { return least + (most-least)*chance.Float64() }
 	if chance.IntN(2) == 0 {
@@ -84,7 +84,7 @@ func randomView(chance *rand.Rand) string {
 }
 
 // visitNames changes the view. It waits until the names of the new view are on the map, and until
-// they and the card have been the same for a while.
+// they and the card have not changed for a while.
 func (w *window) visitNames(url string) {
 	w.t.Helper()
 	evaluate[chromedp.Void](w, `{ [window.lastNames, window.lastAt] = [`+lastNames+`, Infinity] }`)
@@ -101,8 +101,8 @@ func (w *window) visitNames(url string) {
 
 const lastNames = `[...document.querySelectorAll('.names canvas')].at(-1)`
 
-// A canvas of the page measures each text again, in a font smaller than any on the map: a box must
-// have room for that.
+// A canvas of the page measures each text again in a font smaller than any on the map. The box of
+// the text must be large enough for this.
 const countOverlaps = `(() => {
 	const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
 	const o = canvas.getBoundingClientRect()
@@ -120,9 +120,9 @@ const countOverlaps = `(() => {
 	}
 })()`
 
-// hostileLabels makes a data directory of names that nobody should give: very long
-// ones, of many scripts in one, of emoji and of marks upon marks; 50,000 regions
-// in one tile, and one without an inside.
+// hostileLabels makes a data directory with extreme data: names that are very long, mix scripts, or
+// consist of emoji or of stacked marks; 50,000 regions in one tile; and a region without an
+// interior.
 func hostileLabels(t *testing.T) string {
 	t.Helper()
 	dir, files := t.TempDir(), t.TempDir()

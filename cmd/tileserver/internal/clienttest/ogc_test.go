@@ -68,8 +68,8 @@ func (p *ogcPage) ids() (ids []string) {
 	return ids
 }
 
-// Every collection lists each feature once, whatever the size of pages, and filters pass the right
-// features. QUADRILLE_DEMO_DATA may name the demo's data, which has more collections.
+// Every collection lists each feature exactly once, whatever the page size, and filters pass the
+// correct features. QUADRILLE_DEMO_DATA may name the demo's data, which has more collections.
 func TestOGCFeatures(t *testing.T) {
 	data := os.Getenv("QUADRILLE_DEMO_DATA")
 	if data == "" {
@@ -102,7 +102,7 @@ func TestOGCFeatures(t *testing.T) {
 		if some := allOf(t, items+"?limit=3&offset=2"); len(ids) <= 500 && !slices.Equal(some.ids(), ids[min(2, len(ids)):]) {
 			t.Errorf("%s: from the third on there are %v, not %v", c.ID, some.ids(), ids[min(2, len(ids)):])
 		}
-		// numberMatched counts the features before the offset, too, also with a filter.
+		// numberMatched includes the features before the offset, even with a filter.
 		for _, asked := range []string{"offset=2", "offset=10000", "offset=1&bbox=-180,-90,180,90"} {
 			_, text := fetch(t, items+"?limit=1000&f=json&"+asked)
 			var page struct{ NumberMatched *int }
@@ -128,7 +128,7 @@ func TestOGCFeatures(t *testing.T) {
 				t.Errorf("%s?%s has %v, not %v", c.ID, query, got.ids(), named)
 			}
 		}
-		// A box, by bbox and as the second one of a filter, and in another system.
+		// A box is given by bbox, as the second box of a filter, and in another coordinate system.
 		var points []string
 		point := true
 		for _, f := range whole.Features {

@@ -20,9 +20,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// What a reader can do with the map page beside looking at it: the panels,
-// the permalink, the tile inspector, the keyboard, and what the page says
-// where data, the server or the connection fail.
+// TestMapPagePanels tests the controls of the map page: the panels, the permalink, the tile
+// inspector, the keyboard, and the messages when data, the server or the connection fail.
 func TestMapPagePanels(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -43,7 +42,7 @@ func TestMapPagePanels(t *testing.T) {
 		listed = `document.querySelectorAll('#card .places li').length`
 	)
 
-	// No clock shows where no time zone is known, and at sea it is that of ships.
+	// Without a known time zone, the page shows no clock. At sea, it shows nautical time.
 	t.Run("no clock", func(t *testing.T) {
 		w := open(t, browser, site+"/#5/45/15/at=45.2,15.1", desktop)
 		w.waitFor(`document.querySelector('#card .content')?.textContent.includes('The time zone is not known here.')`)
@@ -59,7 +58,7 @@ func TestMapPagePanels(t *testing.T) {
 		}
 	})
 
-	// However many layers there are, their list covers no button.
+	// The list of layers covers no button, however many layers there are.
 	t.Run("many layers", func(t *testing.T) {
 		for _, s := range []screen{desktop, {width: 1000, height: 620, density: 1}, {width: 1000, height: 580, density: 1}} {
 			w := open(t, browser, site+"/#5/45/5", s)
@@ -114,7 +113,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.press("#card .copies button.chip")
 		w.waitFor(`document.querySelector('#card .copies button.chip').textContent === 'Copied'`)
 
-		// Another level: the title and the outline are that region's, and the keyboard stays where it was.
+		// After a change of level, the title and the outline are those of the new region, and the
+		// keyboard focus does not move.
 		evaluate[chromedp.Void](w, `document.querySelector('#card .level[aria-pressed=false]').click()`)
 		w.waitFor(title + ` === 'Westland' && document.activeElement.matches('#card .level[aria-pressed=true]')`)
 		w.key(kb.Escape)
@@ -200,12 +200,13 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`[...document.querySelectorAll('#tile dd')].every(e => e.textContent.endsWith('304'))`)
 		w.press("#tile .chip")
 		w.waitFor(`document.querySelector('#tile .chip').textContent === 'Copied'`)
-		// Pointing at another tile tells about that one.
+		// Pointing at another tile shows the information about it.
 		x, y := w.pixel(47, 8)
 		w.do(chromedp.MouseEvent("mouseMoved", x, y))
 		w.waitFor(`document.querySelector('#tile .tile-name').textContent === '6/33/22'`)
 
-		// A click pins a tile: the pointer may then cross others on its way to the button, which copies that one's addresses.
+		// A click pins a tile: the pointer may then cross other tiles on its way to the button,
+		// which still copies the addresses of the pinned tile.
 		evaluate[chromedp.Void](w, `{ navigator.clipboard.writeText = async text => { window.copied = text } }`)
 		const name = `document.querySelector('#tile .tile-name').textContent`
 		w.do(chromedp.MouseClickXY(x, y))
@@ -225,7 +226,7 @@ func TestMapPagePanels(t *testing.T) {
 		w.keep("panel-inspector-pinned-light")
 		evaluate[chromedp.Void](w, `{ [...document.querySelectorAll('#tile .chip')].find(e => e.textContent === 'Unpin').click() }`)
 		w.waitFor(`document.querySelectorAll('.inspector .pinned').length === 0 && document.activeElement.matches('#tile .chip')`)
-		// So does Enter, for the tile in the middle; twice lets go of it.
+		// Enter pins the tile in the middle; a second Enter releases it.
 		evaluate[chromedp.Void](w, `document.querySelector('#map').focus()`)
 		w.key(kb.Enter)
 		w.waitFor(`document.querySelectorAll('.inspector .pinned').length > 0 && ` + name +
@@ -236,8 +237,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#tile').hidden && !document.querySelector('.inspector') && !location.hash.includes('tiles')`)
 	})
 
-	// The region that the mouse rests on is outlined, in each copy of the world, and no longer
-	// when the mouse leaves it or the map.
+	// The region under the mouse is outlined in each copy of the world. The outline disappears when
+	// the mouse leaves the region or the map.
 	t.Run("hover", func(t *testing.T) {
 		for view, s := range map[string]screen{"/#5/45/5": desktop, "/#3/20/-178": {width: 2560, height: 800, density: 1}} {
 			w := open(t, browser, site+view, s)
@@ -380,8 +381,8 @@ func TestMapPagePanels(t *testing.T) {
 		w.waitFor(`document.querySelector('#notice').hidden`)
 	})
 
-	// Whatever replaces an answer, the page shows a sentence that says what to do. It calmly
-	// reports a search that finds nothing.
+	// Whatever broken answer the page gets, it shows a sentence with advice. A search that finds
+	// nothing is not shown as an error.
 	t.Run("failures", func(t *testing.T) {
 		front := newFront(t, site)
 		problem := func(status int, typ string) *fault {
@@ -524,8 +525,8 @@ func manyPlaces(t *testing.T) string {
 	return name
 }
 
-// front is a reverse proxy that shows a site below /maps/, knows one address
-// the site does not, and answers some paths with faults.
+// front is a reverse proxy that serves a site below /maps/, has one address that the site lacks,
+// and answers some paths with broken answers.
 type front struct {
 	url    string
 	faults sync.Map // of *fault by path
@@ -539,7 +540,7 @@ type fault struct {
 	cut        bool // no answer at all
 }
 
-// answer makes a path answer with a fault, or with nil as the site does.
+// answer makes front answer a path with a fault; nil restores the site's answer.
 func (f *front) answer(path string, with *fault) { f.faults.Store(path, with) }
 
 func (f *fault) send(w http.ResponseWriter) {

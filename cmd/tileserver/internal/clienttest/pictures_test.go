@@ -25,15 +25,17 @@ import (
 
 var updatePictures = flag.Bool("update-pictures", false, "rewrite the golden file of the gallery's thumbnails instead of comparing with it")
 
-// goldenPictures is one thumbnail for each view, in the order of views, in rows of sheetColumns.
+// goldenPictures is the file with one thumbnail for each view, in the order of views, in rows of
+// sheetColumns.
 const (
 	goldenPictures          = "testdata/pictures.png"
 	sheetColumns            = 5
 	thumbWidth, thumbHeight = 64, 40
 )
 
-// A view differs from its golden thumbnail where more than mostDifferent of the thumbnail's pixels differ by more than mostShade
-// of 255 in any colour. Fonts of another machine change fewer; a label, a colour or an outline that is gone changes more.
+// A view differs from its golden thumbnail if more than the share mostDifferent of the pixels
+// differ by more than mostShade of 255 in any colour. Fonts of another machine change fewer pixels;
+// a missing label, colour or outline changes more.
 const (
 	mostShade     = 24
 	mostDifferent = 0.04
@@ -123,8 +125,9 @@ func views() []view {
 	}
 }
 
-// TestPictures draws the gallery, each picture and a sheet of all, into the directory of QUADRILLE_SCREENSHOTS, from the demo's
-// data in QUADRILLE_PICTURES, and compares each with its golden thumbnail. `make pictures` runs it.
+// TestPictures draws the gallery from the demo's data in QUADRILLE_PICTURES, and compares each
+// picture with its golden thumbnail. It writes the pictures and a sheet of all to the directory of
+// QUADRILLE_SCREENSHOTS. `make pictures` runs it.
 func TestPictures(t *testing.T) {
 	data, dir := os.Getenv("QUADRILLE_PICTURES"), screenshots
 	if data == "" || dir == "" {
@@ -172,7 +175,7 @@ func TestPictures(t *testing.T) {
 			if v.until != "" {
 				w.waitFor(v.until)
 			}
-			// Names come after the land, and fade in: how soon depends on the machine.
+			// Names appear after the land, and fade in. The time depends on the machine.
 			for end := time.Now().Add(patience); ; {
 				time.Sleep(1500 * time.Millisecond)
 				small := thumbnail(w.picture(pictureName(i)))
@@ -198,7 +201,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// pictureName is the name of a view's file, without .png.
+// pictureName returns the name of a view's file, without .png.
 func pictureName(i int) string { return fmt.Sprintf("view-%02d", i+1) }
 
 // slot returns the rectangle of a view's thumbnail in the golden file.
@@ -230,8 +233,8 @@ func different(golden *image.RGBA, i int, small *image.RGBA) float64 {
 
 func apart(a, b uint8) uint8 { return max(a, b) - min(a, b) }
 
-// readGolden reads the golden file. It begins a new one if the file is to be rewritten and has
-// another size.
+// readGolden reads the golden file. If the file is to be rewritten and its size is wrong, it
+// returns a new picture.
 func readGolden(t *testing.T, count int) *image.RGBA {
 	t.Helper()
 	size := image.Rectangle{Max: slot((count+sheetColumns-1)/sheetColumns*sheetColumns - 1).Max}
@@ -275,7 +278,7 @@ figure { margin: 0 } img { width: 480px; height: 300px; object-fit: contain; bac
 {{range .Views}}<figure><img src="{{.File}}" alt=""><figcaption>{{.Name}}</figcaption></figure>
 {{end}}`))
 
-// writeSheet writes a page of all pictures, and what it looks like: the contact sheet.
+// writeSheet writes an HTML page with all pictures, and a picture of this page, the contact sheet.
 func writeSheet(t *testing.T, browser context.Context, dir string, all []view) {
 	t.Helper()
 	type entry struct{ File, Name string }

@@ -28,8 +28,8 @@ import (
 	"quadrille/static"
 )
 
-// pointsSite serves the page over the boundaries and places in a directory with collections; cars
-// is a live one.
+// pointsSite serves the map page with boundaries, places and collections from a directory; cars is
+// a live collection.
 func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.Point, error]) (site string, cars *live.Collection) {
 	t.Helper()
 	must := func(err error) {
@@ -82,8 +82,8 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	return server.URL, cars
 }
 
-// Users' own points on the map page: the switch, dots, clusters, the card, and what
-// changes while the page is open.
+// TestMapPageOfPoints tests users' own points on the map page: the switch, dots, clusters, the
+// card, and changes while the page is open.
 func TestMapPageOfPoints(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -224,8 +224,8 @@ func TestMapPageOfPoints(t *testing.T) {
 	})
 }
 
-// A fence fires on the map page: a reader who watches a region sees each point that enters or
-// leaves it, also after a restart of the server.
+// Fences work on the map page: a reader who watches a region sees each point that enters or leaves
+// it, even after a restart of the server.
 func TestMapPageOfFences(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -327,7 +327,7 @@ func TestMapPageOfFences(t *testing.T) {
 			}
 			w.keep("fence-many-" + s.name)
 
-			// Watches that were stopped report nothing more, and the focus stays in the page.
+			// Stopped watches report nothing more, and the focus stays in the page.
 			for range 2 {
 				evaluate[chromedp.Void](w, `{ const b = document.querySelector('#crossings .watches button'); b.focus(); b.click() }`)
 			}
@@ -339,7 +339,7 @@ func TestMapPageOfFences(t *testing.T) {
 		})
 	}
 
-	// Ids that are words of the service's own addresses, or look like folders.
+	// These ids are words of the service's own paths, or look like folders.
 	t.Run("ids", func(t *testing.T) {
 		for i, id := range []string{"%63ount", "%65vents", "a%2Fb", "%25"} {
 			lat := 42 + float64(i)

@@ -27,8 +27,8 @@ const (
 	mostWeight   = 400_000 // bytes as sent, with brotli
 )
 
-// The page stays within its budget of requests and bytes. Its times are measured by
-// TestMapPageSmoothness, for they depend on the machine.
+// The page stays within its budget of requests and bytes. TestMapPageSmoothness measures times,
+// because they depend on the machine.
 func TestMapPageBudget(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -45,12 +45,12 @@ func TestMapPageBudget(t *testing.T) {
 	}
 }
 
-// How smooth the page is on a machine a quarter as fast, as a table:
+// TestMapPageSmoothness prints a table of how smooth the page is on a machine a quarter as fast:
 //
 //	QUADRILLE_SMOOTH=data go test -v -run TestMapPageSmoothness ./cmd/tileserver/internal/clienttest
 //
-// The variable names the data directory to serve. Tasks are measured by the
-// clock of the page's main thread, so that others on the machine matter less.
+// The variable names the data directory to serve. Tasks are measured by the clock of the page's
+// main thread, so that other work on the machine matters less.
 func TestMapPageSmoothness(t *testing.T) {
 	dir := os.Getenv("QUADRILLE_SMOOTH")
 	if dir == "" {
@@ -115,8 +115,8 @@ func medianOf(of []motion, figure func(motion) float64) float64 {
 	return all[len(all)/2]
 }
 
-// watchStart notes when the map was first whole and when it had names, in
-// milliseconds since the navigation began.
+// watchStart records when the map was first complete and when it first had names, in milliseconds
+// since the start of the navigation.
 const watchStart = `(() => {
 	window.firstMap = window.firstNames = 0
 	const look = () => {
@@ -136,7 +136,7 @@ type motion struct {
 	took          float64 // milliseconds
 }
 
-// paced traces move, with the frames per second that the page drew meanwhile. It ends when the map
+// paced traces the page during move, including the frames per second. The trace ends when the map
 // is at rest.
 func (w *window) paced(move func()) motion {
 	w.t.Helper()

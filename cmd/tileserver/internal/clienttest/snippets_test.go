@@ -17,9 +17,9 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// The snippets of "Use this map" work as they are pasted: each is opened in a
-// browser as a page of another origin, with the libraries from a third, and draws
-// land. `make check-clients` installs the libraries and runs this.
+// The snippets of "Use this map" work unchanged. Each is opened in a browser as a page of another
+// origin, with the libraries from a third origin, and draws land. `make check-clients` installs the
+// libraries and runs this.
 func TestSnippets(t *testing.T) {
 	libraries := clientsDir(t)
 	startBrowser(t) // skips where the page is not built
@@ -65,7 +65,7 @@ func TestSnippets(t *testing.T) {
 				if id == "iframe" {
 					s.width, s.height = 600+2*8, 400+2*8 // the frame between the margins of a page
 				}
-				// The pages ignore the fragment, which tells this test where they look.
+				// The pages ignore the fragment; it gives this test the view that they show.
 				w := open(t, browser, pages.URL+path+view, s)
 				w.expect("it asks another server: "+site+"/", "it asks another server: "+packages.URL+"/",
 					"it asks another server: "+pages.URL, "GPU stall due to ReadPixels")
@@ -81,8 +81,8 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-// drawsLand waits until a page shows land and water in colours of their own, as the
-// view of TestSnippets has them.
+// drawsLand waits until a page shows land and water in different colours, as in the view of
+// TestSnippets.
 func (w *window) drawsLand(name string) {
 	w.t.Helper()
 	var land, sea color.RGBA
@@ -96,8 +96,8 @@ func (w *window) drawsLand(name string) {
 	w.t.Errorf("land is %v and the sea %v; the page says %q", land, sea, evaluate[string](w, `document.body.innerText`))
 }
 
-// checkQGIS requests what the lines for QGIS name. Where it is installed, it also uses the driver
-// with which QGIS reads tiles.
+// checkQGIS requests the addresses in the lines for QGIS. If QGIS's driver for tiles is installed,
+// it also reads tiles with it.
 func checkQGIS(t *testing.T, text, site, theme string) {
 	t.Helper()
 	value := func(name string) string {
@@ -146,8 +146,8 @@ func checkQGIS(t *testing.T, text, site, theme string) {
 	}
 }
 
-// packageServer answers as unpkg.com does, from installed packages: the version in an
-// address is the one that is installed, or there is nothing.
+// packageServer answers like unpkg.com, from installed packages. If the version in an address is
+// not the installed one, it answers 404.
 func packageServer(dir string) http.Handler {
 	address := regexp.MustCompile(`^/((?:@[\w-]+/)?[\w.-]+)@([\w.-]+)(/.+)$`)
 	files := http.FileServer(http.Dir(dir))

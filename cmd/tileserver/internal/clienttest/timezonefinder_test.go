@@ -17,13 +17,14 @@ import (
 	"quadrille/quadkey"
 )
 
-// Points of [TestTimezonefinder]: so many on land, and at most so many at sea.
+// These are the number of points on land, and the greatest number of points at sea, in
+// [TestTimezonefinder].
 const (
 	finderLand = 100_000
 	finderSea  = 20_000
 )
 
-// zonedPoint is a point, and what two programs say of its time.
+// zonedPoint is a point, and its local time in the answers of two programs.
 type zonedPoint struct {
 	lat, lon   float64
 	land       bool
@@ -41,9 +42,9 @@ var spratly = quadkey.Box{West: 111, South: 6, East: 118, North: 12}
 // clocks are UTC offsets at the solstices of June and December 2026.
 type clocks [2]int
 
-// TestTimezonefinder compares /at of the demo at random points with PyPI's
-// timezonefinder, which looks points up in the polygons of timezone-boundary-builder
-// as they were released. QUADRILLE_PYTHON names a Python that has it:
+// TestTimezonefinder compares /at of the demo at random points with PyPI's timezonefinder. That
+// package looks points up in the released polygons of timezone-boundary-builder. QUADRILLE_PYTHON
+// names a Python that has it:
 //
 //	python3 -m venv VENV && VENV/bin/pip install timezonefinder==9.*
 //	QUADRILLE_PYTHON=VENV/bin/python go test -count 1 -timeout 60m -v -run '^TestTimezonefinder$' ./cmd/tileserver/internal/clienttest
@@ -118,7 +119,7 @@ func TestTimezonefinder(t *testing.T) {
 	}
 }
 
-// askZones asks a server for random points, evenly over the earth.
+// askZones queries a server at random points that are evenly distributed over the earth.
 func askZones(t *testing.T, site string) []zonedPoint {
 	t.Helper()
 	const workers = 4
@@ -126,7 +127,7 @@ func askZones(t *testing.T, site string) []zonedPoint {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	land, sea := 0, 0
-	// add takes a point, and says whether more are wanted.
+	// add stores a point, and reports whether more points are wanted.
 	add := func(p zonedPoint) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -171,7 +172,7 @@ func askZones(t *testing.T, site string) []zonedPoint {
 // solstices are the instants of [clocks].
 var solstices = [2]string{"2026-06-21T12:00:00Z", "2026-12-21T12:00:00Z"}
 
-// ask asks the server for the UTC offset at a solstice.
+// ask queries the server for the UTC offset at a solstice.
 func (p *zonedPoint) ask(site string, solstice int) error {
 	var answer struct {
 		Regions  []struct{ Type string }

@@ -14,8 +14,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// The map in a frame of another page, below a base path: what it shows, and what it
-// does with an address that says little or nonsense.
+// TestEmbed tests the map in a frame of another page, below a base path, with complete, incomplete
+// and nonsensical addresses.
 func TestEmbed(t *testing.T) {
 	browser := startBrowser(t)
 	site := programs.Serve(t, "--data", smallData(t), "--base-path=/maps").URL
@@ -129,7 +129,7 @@ func TestUsePanel(t *testing.T) {
 			w.keep(name + "-qgis")
 			w.key(kb.Escape)
 			w.waitFor(`!document.querySelector('#use').open`)
-			// It opens where it was left, for what the map shows now.
+			// The panel opens again in its last state, for the current view of the map.
 			w.visit(site + "/#6/42/15")
 			w.key("u")
 			w.waitFor(tab + ` === 'QGIS'`)

@@ -28,7 +28,7 @@ import (
 	"quadrille/static"
 )
 
-// screen is what a window is shown on.
+// screen is the screen on which a window is shown.
 type screen struct {
 	width, height int64 // CSS pixels
 	density       float64
@@ -36,8 +36,8 @@ type screen struct {
 	lively        bool // with animations; other windows ask for reduced motion
 }
 
-// window is a page in a browser. Whatever the browser complains about fails
-// the test when it ends, unless it was expected.
+// window is a page in a browser. If the browser logs an unexpected error, the test fails at its
+// end.
 type window struct {
 	t    *testing.T
 	ctx  context.Context
@@ -49,8 +49,8 @@ type window struct {
 	expected   []string
 }
 
-// startBrowser returns the context of the browser that the tests of pages
-// share, each in tabs of its own.
+// startBrowser returns the context of the browser that the tests of pages share. Each test uses its
+// own tabs.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	if _, built := static.FS(); !built {
@@ -59,8 +59,7 @@ func startBrowser(t *testing.T) context.Context {
 	return commonBrowser(t)
 }
 
-// launchBrowser starts a browser of the test's own, with further options if
-// need be, and returns its context.
+// launchBrowser starts a browser for one test, with the further options, and returns its context.
 func launchBrowser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	browser, stop, err := runBrowser(findChromium(t), more...)
@@ -92,8 +91,8 @@ func runBrowser(path string, more ...chromedp.ExecAllocatorOption) (browser cont
 		"disable-sync", "hide-scrollbars"} {
 		options = append(options, chromedp.Flag(flag, true))
 	}
-	// The address bar of a window that nobody sees is a page of its own, which takes as
-	// much of the processor as the pages that are tested.
+	// The address bar of the invisible window is a page itself, and needs as much processor time as
+	// the tested pages.
 	options = append(options, chromedp.Flag("disable-features", "WebUIOmniboxPopup,WebUIOmniboxAimPopup,PreloadTopChromeWebUI"))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
 	ends = append(ends, end)
@@ -105,7 +104,7 @@ func runBrowser(path string, more ...chromedp.ExecAllocatorOption) (browser cont
 	return browser, stop, nil
 }
 
-// open opens a page in a tab of its own.
+// open opens a page in a new tab.
 func open(t *testing.T, browser context.Context, url string, s screen) *window {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(browser)
@@ -213,14 +212,14 @@ func evaluate[T any](w *window, script string) T {
 	return v
 }
 
-// patience is far longer than anything takes, even on a busy machine.
+// patience is far longer than any step takes, even on a busy machine.
 const patience = 60 * time.Second
 
 func (w *window) waitFor(condition string) {
 	w.t.Helper()
 	poll := chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond))
 	err := chromedp.Do(w.ctx, poll)
-	// A page that is being left drops the evaluation that waits on it.
+	// When a page is closing, the browser drops the evaluation that waits in it.
 	for n := 0; n < 10 && err != nil && strings.Contains(err.Error(), "context with specified id"); n++ {
 		err = chromedp.Do(w.ctx, poll)
 	}
@@ -229,12 +228,12 @@ func (w *window) waitFor(condition string) {
 	}
 }
 
-// listedPlaces is true when the card lists places. The page requests them on their own, so they
-// come before or after the rest of the card.
+// listedPlaces is true when the card lists places. The page requests them separately, so they
+// arrive before or after the rest of the card.
 const listedPlaces = `document.querySelectorAll('#card .places li').length > 0`
 
-// settled waits until the tiles in view are on the screen. Two frames pass
-// first, so that what was just done has begun.
+// settled waits until the tiles in view are on the screen. Two frames pass first, so that the last
+// action has taken effect.
 func (w *window) settled() {
 	w.t.Helper()
 	w.frames()
@@ -256,14 +255,15 @@ func (w *window) drawn(names int) {
 	w.settled()
 }
 
-// These are the names on the map, all or of one kind, as the canvas that draws them lists them.
+// These expressions give the names on the map, all or of one kind, from the list of the canvas that
+// draws them.
 const (
 	namesShown   = `([...document.querySelectorAll('.names canvas')].at(-1)?.names ?? [])`
 	placesShown  = namesShown + `.filter(({ kind }) => kind === 'place')`
 	regionsShown = namesShown + `.filter(({ kind }) => kind === 'region')`
 )
 
-// namesOf returns the texts of such names.
+// namesOf returns the texts of the names that one of these expressions gives.
 func (w *window) namesOf(which string) []string {
 	w.t.Helper()
 	return evaluate[[]string](w, which+`.map(({ text }) => text)`)
@@ -276,7 +276,7 @@ func (w *window) texts(selector string) []string {
 
 func (w *window) hash() string { return evaluate[string](w, `location.hash`) }
 
-// view is the permalink without what is open: #zoom/latitude/longitude.
+// view returns the permalink without the open panels: #zoom/latitude/longitude.
 func (w *window) view() string {
 	w.t.Helper()
 	parts := strings.SplitN(w.hash(), "/", 4)
@@ -307,16 +307,14 @@ func (w *window) visit(url string) {
 	w.settled()
 }
 
-// resize gives the window another size, as a reader who pulls at its edge or
-// turns a phone.
+// resize changes the size of the window, like a reader who drags its edge or turns a phone.
 func (w *window) resize(width, height int64) {
 	w.t.Helper()
 	w.width, w.height = width, height
 	w.do(chromedp.EmulateViewport(width, height, chromedp.EmulateScale(w.density)))
 }
 
-// whole checks that finished tiles of regions cover the window, as far as the
-// world reaches.
+// whole checks that finished tiles of regions cover the part of the window inside the world.
 func (w *window) whole() {
 	w.t.Helper()
 	w.waitFor(`(() => {
@@ -338,8 +336,8 @@ func (w *window) click(lat, lon float64) {
 	w.do(chromedp.MouseClickXY(x, y))
 }
 
-// pixel returns the place of a point on the screen, in CSS pixels, by the permalink. A longitude
-// beyond ±180 is in a neighbouring copy of the world.
+// pixel returns the position of a point on the screen in CSS pixels, computed from the permalink. A
+// longitude beyond ±180 is in a neighbouring copy of the world.
 func (w *window) pixel(lat, lon float64) (x, y float64) {
 	w.t.Helper()
 	var zoom, cLat, cLon float64
@@ -353,11 +351,11 @@ func (w *window) pixel(lat, lon float64) (x, y float64) {
 	return float64(w.width)/2 + (lon+360*turns-cLon)/360*size, float64(w.height)/2 + (py-cy)*size
 }
 
-// screenshots is the directory for pictures that people look at, "" for none.
+// screenshots is the directory for pictures that people examine, or "" for no pictures.
 var screenshots = os.Getenv("QUADRILLE_SCREENSHOTS")
 
-// keep takes a screenshot that only people judge. It takes none where none are kept: each takes
-// time, more in a larger window.
+// keep takes a screenshot for people to examine. Without a directory for screenshots it takes none,
+// because each takes time, especially in a large window.
 func (w *window) keep(name string) {
 	w.t.Helper()
 	if screenshots != "" {
@@ -387,14 +385,14 @@ func (w *window) picture(name string) image.Image {
 	return picture
 }
 
-// at is the colour of a picture at a point of the map.
+// at returns the colour of a picture at a point of the map.
 func (w *window) at(picture image.Image, lat, lon float64) color.RGBA {
 	x, y := w.pixel(lat, lon)
 	return color.RGBAModel.Convert(picture.At(int(x*w.density), int(y*w.density))).(color.RGBA)
 }
 
-// uniform checks that a box inside a region has one colour all over: no edge
-// of a tile shows.
+// uniform checks that a box inside a region has a single colour, so that no edge of a tile is
+// visible.
 func (w *window) uniform(picture image.Image, what string, south, west, north, east float64) {
 	w.t.Helper()
 	x0, y0 := w.pixel(north, west)
@@ -419,7 +417,7 @@ func (w *window) uniform(picture image.Image, what string, south, west, north, e
 
 func quote(s string) string { return fmt.Sprintf("%q", s) }
 
-// findChromium finds the browser, or skips.
+// findChromium returns the path of the browser, or skips the test.
 func findChromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "/usr/bin/chromium"} {

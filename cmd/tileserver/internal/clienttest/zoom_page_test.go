@@ -18,8 +18,8 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// The map between whole zooms, while it zooms, and where tiles cannot be
-// painted by a worker.
+// TestMapPageZooms tests the map between whole zooms, while it zooms, and when no worker can paint
+// tiles.
 func TestMapPageZooms(t *testing.T) {
 	browser := startBrowser(t)
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func TestMapPageZooms(t *testing.T) {
 	desktop := screen{width: 1000, height: 700, density: 1}
 	const zoom = `Number(location.hash.slice(1).split('/')[0])`
 
-	// What is under the pointer stays there, names stand where their places are.
+	// The point under the pointer stays there, and names stay at their places.
 	t.Run("wheel", func(t *testing.T) {
 		for _, lively := range []bool{false, true} {
 			w := open(t, browser, site+"/#5/45.00/15.00", screen{width: 1000, height: 700, density: 1, lively: lively})
@@ -66,14 +66,15 @@ func TestMapPageZooms(t *testing.T) {
 		evaluate[chromedp.Void](w, `document.querySelector('#map').focus()`)
 		w.key("-")
 		w.waitFor(zoom + ` === 4.3`)
-		// Counties would come at 6, states come at 3; between whole zooms a type shows once its zoom is reached.
+		// Counties appear at zoom 6 and states at zoom 3. Between whole zooms a type appears once
+		// its zoom is reached.
 		w.visit(site + "/#2.90/45.0/15.0")
 		if got := w.texts(".layers .too-far span"); len(got) != 1 || got[0] != "States" {
 			t.Errorf("too far for: %q", got)
 		}
 	})
 
-	// Until a tile is there, what was drawn before stays, enlarged.
+	// Until a tile is loaded, the previous picture stays, enlarged.
 	t.Run("slow tiles", func(t *testing.T) {
 		gate := newGate(t, site, regexp.MustCompile(`^/tiles/[a-z,]+/[4-9]/`))
 		for _, lively := range []bool{false, true} {
@@ -132,7 +133,7 @@ func TestMapPageZooms(t *testing.T) {
 	})
 }
 
-// named checks that the dot of a place stands where the place is.
+// named checks that the dot of a place is at the position of the place.
 func (w *window) named() {
 	w.t.Helper()
 	w.waitFor(placesShown + `.some(({ text }) => text.endsWith('Sons'))`)
@@ -149,8 +150,8 @@ func (w *window) named() {
 	}
 }
 
-// gate is a reverse proxy that lets some requests wait while it is shut. Where its paths match the
-// worker's file, it answers that there is none.
+// gate is a reverse proxy that delays requests to some paths while it is shut. If these paths
+// include the worker's file, it answers 404 for this file.
 type gate struct {
 	url string
 	mu  sync.Mutex

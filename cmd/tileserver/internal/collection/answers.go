@@ -2,8 +2,7 @@ package collection
 
 import "quadrille/cmd/tileserver/internal/webhook"
 
-// Types of answers. For answers that are written as bytes, they serve only the description of
-// the interface.
+// Types of answers. If an answer is written as bytes, its type is only for the OpenAPI description.
 
 // CollectionName answers a write of a collection itself.
 type CollectionName struct {

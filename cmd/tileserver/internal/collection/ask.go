@@ -20,7 +20,7 @@ type asked struct {
 	meta *live.Meta
 }
 
-// live are the live collections, nil if there are none.
+// live returns the live collections, or nil if there are none.
 func (s *Handlers) live() *live.Store {
 	if s.Views.Collections == nil {
 		return nil
@@ -28,13 +28,13 @@ func (s *Handlers) live() *live.Store {
 	return s.Views.Collections.Live
 }
 
-// dropped reports whether a live collection is gone.
+// dropped reports whether a live collection has been dropped.
 func (a *asked) dropped(s *Handlers) bool {
 	return a.pin.Live != nil && s.live().Collection(a.name) != a.pin.Live
 }
 
-// find returns a collection. A private one does not exist for those who may not read it. from are
-// the generations on which answers depend, nil if answers may not be cached.
+// find returns a collection. A private one does not exist for clients that may not read it. from
+// lists the generations on which answers depend; it is nil if answers may not be cached.
 func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from []uint64, err error) {
 	a = asked{name: name, pin: v.Collection(name)}
 	if a.from, err = a.pin.Get(); err != nil {
@@ -49,8 +49,8 @@ func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from 
 	return a, from, nil
 }
 
-// unread returns why a collection cannot be read, for a client that may not know whether it
-// exists: it may be a private one.
+// unread returns the error about a collection that cannot be read. The error does not reveal
+// whether a private collection exists.
 func (s *Handlers) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
 	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {

@@ -28,7 +28,7 @@ const (
 // maxTTL is the longest time in seconds until a point expires: 100 years.
 const maxTTL = 100 * 366 * 24 * 60 * 60
 
-// The members of a write. A bit of each says that it was there.
+// These bits record which members a write has.
 const (
 	memberType = 1 << iota
 	memberID
@@ -48,8 +48,9 @@ var members = map[string]uint{
 	"if_match": memberIfMatch, "if_none_match": memberIfNoneMatch,
 }
 
-// readChange reads JSON into a write, which keeps parts of text. A ttl counts from now. ignored is
-// the first member that gives a time, "" if there is none: a write has no time of its own.
+// readChange reads JSON into a write, which refers to parts of text afterwards. A ttl counts from
+// now. ignored is the first member that gives a time, or "" if there is none. It is ignored because
+// the server sets the time of a write.
 func readChange(text []byte, f form, now time.Time, w *live.Write) (ignored string, err error) {
 	if !utf8.Valid(text) {
 		return "", refusePoint("Write the JSON in UTF-8.")
@@ -71,7 +72,7 @@ type changeReader struct {
 	seen  uint
 	patch []byte
 	other string // a member that is not known
-	// foreigner describes the objects that have such a member, "" if it is unknown.
+	// foreigner describes the objects that have such a member, or "" for an unknown member.
 	foreigner string
 	// ignored is the first member that gives a time.
 	ignored string
@@ -230,7 +231,7 @@ func (r *changeReader) live(seconds float64) error {
 	return r.expire(r.now.Add(time.Duration(seconds * float64(time.Second))))
 }
 
-// line finds out which kind of write a line is.
+// line determines the kind of write in a line.
 func (r *changeReader) line() error {
 	const others = memberType | memberGeometry | memberProperties | memberExpires | memberTTL
 	if r.seen&(memberType|memberGeometry|memberDelete|memberPatch) == 0 {
@@ -319,7 +320,7 @@ func (r *changeReader) check(f form) error {
 // errGeometry refuses a geometry that is not a GeoJSON Point.
 var errGeometry = refusePoint(`Set geometry to a Point, such as {"type":"Point","coordinates":[2.35,48.85]}: longitude, then latitude, in degrees.`)
 
-// readPosition reads a GeoJSON Point, or the members of one that a merge patch changes. It
+// readPosition reads a GeoJSON Point, or those of its members that a merge patch changes. It
 // reports whether there is a position. Altitudes are ignored.
 func readPosition(value []byte, lat, lon *float64, merge bool) (there bool, err error) {
 	var seen uint
@@ -389,7 +390,7 @@ func readCoordinates(value []byte, lat, lon *float64) bool {
 	}
 }
 
-// readLifetime reads the parameters expires and ttl into a write whose body has neither.
+// readLifetime reads the parameters expires and ttl into a write, if the body has neither of them.
 func readLifetime(q *endpoint.Params, now time.Time, w *live.Write) error {
 	change := changeReader{now: now, w: w}
 	for _, name := range [...]string{"expires", "ttl"} {

@@ -1,5 +1,5 @@
-// Package collection lists and describes the collections of points that users have. It takes writes
-// of live collections, sends their events, and keeps the hooks to which events are sent.
+// Package collection lists and describes the users' collections of points. It writes live
+// collections, sends their events, and manages the hooks that receive events.
 package collection
 
 import (
@@ -20,21 +20,21 @@ import (
 	"quadrille/places/live"
 )
 
-// Config says what the face of collections serves.
+// Config configures the endpoints of this package.
 type Config struct {
-	// MayRead reports whether the sender of a request may read a private collection. If
-	// MayRead is nil, nobody may.
+	// MayRead reports whether the sender of a request may read a private collection. If MayRead is
+	// nil, no client may.
 	MayRead func(c echo.Context, name string) bool
 	// Batch bounds a body of many writes.
 	Batch web.BatchLimits
-	// Draining is closed when the server is about to stop, which ends streams of events.
-	// It may be nil.
+	// Draining is closed when the server is about to stop. This ends streams of events. It may be
+	// nil.
 	Draining <-chan struct{}
 	// Hooks are the webhooks of live collections.
 	Hooks Hooks
 }
 
-// Handlers answers questions about collections of points.
+// Handlers has the handlers of the endpoints for collections of points.
 type Handlers struct {
 	*web.Kit
 	Config
@@ -100,7 +100,7 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	return d, err
 }
 
-// getCollections answers GET /points: the collections there are.
+// getCollections answers GET /points with the list of collections.
 func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	from := []uint64{}
 	if s.live() != nil {
@@ -138,8 +138,8 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// addTroubled adds to a list the troubles of its live collections, and the collections that cannot
-// be read: a client must not believe that one of these is gone.
+// addTroubled adds to a list the errors of its live collections, and the collections that cannot be
+// read. Otherwise a client would believe that such a collection had been dropped.
 func (s *Handlers) addTroubled(c echo.Context, doc *CollectionList) {
 	if s.live() == nil {
 		return
@@ -158,7 +158,7 @@ func (s *Handlers) addTroubled(c echo.Context, doc *CollectionList) {
 	}
 }
 
-// getCollection answers GET /points/{collection}: the description of one.
+// getCollection answers GET /points/{collection} with the description of a collection.
 func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 	name, err := collectionOf(c)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The properties of one point do not change the meaning of filters for others, also after it is
-// gone.
+// The properties of one point do not change the meaning of filters for other points, even after its
+// removal.
 func TestFiltersAreNotShadowed(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -67,8 +67,8 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	counts("it is gone", map[string]string{"p.price.lt=x": "0"})
 }
 
-// A property's type that one write has spoiled recovers when that point is gone. Declaring the type
-// helps at once.
+// If one write has spoiled the type of a property, the type recovers when that point is removed.
+// Declaring the type helps immediately.
 func TestTypesRecover(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", `{"title":"Shops","schema":{"open":"boolean"}}`)
@@ -125,7 +125,8 @@ func TestTypesRecover(t *testing.T) {
 	}
 }
 
-// All instants may have the forms of RFC 3339, section 5.6: with a blank or a t, a z, or a date.
+// Every time may have the forms of RFC 3339, section 5.6: with a blank or a t, with a z, or only a
+// date.
 func TestInstantsOfOneKind(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("vans", `{"history":"9000h","schema":{"since":"time"}}`)

@@ -82,7 +82,8 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// collectionEndpoints make, describe and delete live collections, and write many points at once.
+// collectionEndpoints returns the endpoints that make, describe and delete live collections, and
+// that write many points at once.
 func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -18,16 +18,16 @@ import (
 
 const (
 	// heartbeat is the interval at which an idle stream sends something. It makes proxies keep the
-	// stream open, and shows which clients are gone and which keys have been revoked.
+	// stream open, and reveals which clients have disconnected and which keys have been revoked.
 	heartbeat = 15 * time.Second
 	// takeTimeout bounds how long a client may take to read the events sent.
 	takeTimeout = 30 * time.Second
-	// flushSize is the number of bytes that are collected before they are sent.
+	// flushSize is the number of bytes that are buffered before they are sent.
 	flushSize = 64 << 10
 )
 
-// getEvents answers GET /points/{collection}/events: the moves of points as server-sent
-// events, or those across fences.
+// getEvents answers GET /points/{collection}/events: the moves of points, or only those across
+// fences, as server-sent events.
 func (s *Handlers) getEvents(c echo.Context, q *endpoint.Params) error {
 	path, err := endpoint.PathParams(c)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Handlers) getEvents(c echo.Context, q *endpoint.Params) error {
 	return e.run()
 }
 
-// toFollow returns a collection if the sender of the request may read its events.
+// toFollow returns the collection of a request whose sender may read its events.
 func (s *Handlers) toFollow(c echo.Context, name string) (*live.Collection, error) {
 	v := s.Views.Take(s.Clock())
 	defer v.Release()
@@ -91,7 +91,8 @@ type eventStream struct {
 	out    []byte
 }
 
-// begin refuses a stream whose events are gone, and finds out where a new one begins.
+// begin refuses a stream whose events are no longer stored, and determines where a new stream
+// begins.
 func (e *eventStream) begin(resumed bool) error {
 	if !resumed {
 		seq, err := e.live.LastEvent(e.c.Request().Context())
@@ -101,9 +102,9 @@ func (e *eventStream) begin(resumed bool) error {
 	return e.live.CheckEvents(e.c.Request().Context(), e.last.After())
 }
 
-// run sends events until the client or the collection is gone, the client's key may no
-// longer read the collection, or the server stops. Any other failure also ends the
-// stream: the client connects again and then learns why.
+// run sends events until the client disconnects, the collection is dropped, the key may no longer
+// read it, or the server stops. Any other failure also ends the stream: the client connects again
+// and then learns why.
 func (e *eventStream) run() error {
 	ctx := e.s.As(e.c.Request().Context(), e.c)
 	e.rc = http.NewResponseController(e.c.Response().Writer)
@@ -143,8 +144,8 @@ func (e *eventStream) run() error {
 	}
 }
 
-// beat sends the client the position of the stream. Otherwise a client that sees no crossing for
-// long would later ask for events that are gone.
+// beat sends the client the position of the stream. Otherwise a client that gets no crossing for a
+// long time would later request events that are no longer stored.
 func (e *eventStream) beat() error {
 	e.out = append(e.out, ":\n"...)
 	if e.last.Seq != 0 {

@@ -26,8 +26,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// halves are the rows of boundaries of two states, west and east of Greenwich, and of a country
-// north of the equator.
+// halves returns a store with the rows of boundaries of two states, west and east of Greenwich, and
+// of a country north of the equator.
 var halves = sync.OnceValues(func() (store cellstore.Store, meta tiles.Meta) {
 	region := func(id string, west, south, east, north float64) build.Feature {
 		return build.Feature{ID: id, Name: id, Geometry: tilestest.Square(west, south, east, north)}
@@ -133,7 +133,7 @@ func (s *service) move(id string, lon, lat float64) {
 	}
 }
 
-// Crossings of fences are sent in the order of the writes, and a broken stream goes on with the
+// Crossings of fences are sent in the order of the writes, and a broken stream resumes with the
 // next crossing.
 func TestEvents(t *testing.T) {
 	var faults buildtest.Faults

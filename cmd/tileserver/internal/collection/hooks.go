@@ -33,8 +33,8 @@ var hookKinds = []web.Kind{
 		Detail: "Delete one of the hooks of the collection first."},
 }
 
-// getHooks answers GET /points/{collection}/hooks. Only those who may write a collection may see
-// its hooks: the addresses are nobody else's business.
+// getHooks answers GET /points/{collection}/hooks. Only a client that may write a collection may
+// see its hooks, because their addresses are confidential.
 func (s *Handlers) getHooks(c echo.Context, _ *endpoint.Params) error {
 	l, _, err := s.toWrite(c)
 	if err != nil {

@@ -34,8 +34,8 @@ func (o *objectReader) space() byte {
 	return 0
 }
 
-// next returns the next member; more is false at the end of the text. It finds the end
-// of the value and does not check it otherwise.
+// next returns the next member; more is false at the end of the text. It finds the end of the
+// value, but does not validate the value.
 func (o *objectReader) next() (name, value []byte, more bool, err error) {
 	c := o.space()
 	switch {
@@ -76,7 +76,7 @@ func (o *objectReader) next() (name, value []byte, more bool, err error) {
 	return text, value, true, nil
 }
 
-// value steps over a value and returns it, nil if it has no end.
+// value skips a value and returns it, or nil if the value is incomplete.
 func (o *objectReader) value() []byte {
 	from := o.i
 	for depth := 0; o.i < len(o.in); o.i++ {
@@ -130,8 +130,8 @@ func textOf(value []byte) (text []byte, ok bool) {
 	return value[1:n], true
 }
 
-// numberOf returns the value of a JSON number; ok is false for anything else, and for a number that
-// no float64 can hold.
+// numberOf returns the value of a JSON number; ok is false for anything else, and for a number
+// outside the range of float64.
 func numberOf(value []byte) (v float64, ok bool) {
 	if len(value) == 0 || value[0] != '-' && (value[0] < '0' || value[0] > '9') || !json.Valid(value) {
 		return 0, false

@@ -22,14 +22,14 @@ const (
 	maxLineBytes = 1 << 20 // of the text of all
 )
 
-// A batch without a valid line gets a status that says so. Refusals are therefore held back until a
-// line is accepted.
+// A batch without a valid line gets an error status. Therefore refusals are not sent until a line
+// has been accepted.
 const (
 	maxUntaken  = 2 << 20                // bytes of refusals, after which the batch ends
 	untakenWait = 500 * time.Millisecond // for how long, where the client may wait for them
 )
 
-// postLines answers POST /points/{collection}: a write in each line.
+// postLines answers POST /points/{collection} with a write in each line of the body.
 func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 	l, _, err := s.toWrite(c)
 	if err != nil {
@@ -38,8 +38,8 @@ func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 	b := &batch{
 		Batch: s.NewBatch(c, s.Batch), s: s, live: l, chunk: new(chunk),
 		queue: make(chan *chunk, 1),
-		// The context of the request ends when its client closes its half of the
-		// connection, which it may do because it has sent everything.
+		// The context of the request ends when the client closes its half of the connection. A
+		// client may do this after sending the whole body.
 		ctx:    context.WithoutCancel(c.Request().Context()),
 		turn:   s.Processors.Turn(s.ClientOf(c)),
 		length: c.Request().ContentLength,
@@ -50,8 +50,8 @@ func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 	return b.Run()
 }
 
-// batch is a batch of writes. One goroutine reads lines into a chunk while another writes
-// the chunk before and answers it.
+// batch is a batch of writes. One goroutine reads lines into a chunk while another writes and
+// answers the previous chunk.
 type batch struct {
 	*web.Batch
 	s    *Handlers
@@ -165,9 +165,9 @@ func (b *batch) enqueue() error {
 	}
 }
 
-// wait is called before the batch waits for more of the body. The lines so far must be answered
-// now: the client may wait for the answers before it sends more. But the chunk can grow until its
-// writing begins.
+// wait is called before the batch waits for more of the body. The previous lines must be answered
+// now, because the client may wait for the answers before it sends more. The chunk can still grow
+// until its writing begins.
 func (b *batch) wait() error {
 	b.turn.Pause()
 	select {
@@ -209,9 +209,9 @@ func (b *batch) writeAll() {
 	}
 }
 
-// untaken waits for the next chunk while no line has been accepted. It returns no chunk when it is
-// time to send the refusals: the client may wait for them before it goes on. A client that sent a
-// Content-Length does not wait for them.
+// untaken waits for the next chunk while no line has been accepted. After untakenWait it returns no
+// chunk: then the refusals must be sent, because the client may wait for them before it sends more.
+// A client that sent a Content-Length does not wait for them.
 func (b *batch) untaken() (c *chunk, open bool) {
 	if !b.Untaken {
 		return nil, true
@@ -276,7 +276,7 @@ func (b *batch) write(c *chunk) error {
 	return nil
 }
 
-// statusOf is the status of the same write sent alone.
+// statusOf returns the status that the same write would get as a single request.
 func statusOf(w *live.Write, o *live.Outcome) int {
 	switch {
 	case o.Created:
@@ -287,7 +287,7 @@ func statusOf(w *live.Write, o *live.Outcome) int {
 	return http.StatusOK
 }
 
-// refuse ends the answer with the reason why the rest of the lines is not written.
+// refuse ends the answer with the reason why the remaining lines are not written.
 func (b *batch) refuse(err error) {
 	at := b.Line
 	if b.err != nil {
@@ -308,9 +308,9 @@ func (b *batch) appendRefusal(number int64, id string, err error) {
 	b.Body = append(b.Body, "}\n"...)
 }
 
-// beside runs fn in a goroutine of a request. If fn panics, wait panics with the same value
-// in the goroutine that calls it: the server survives panics of handlers, and must survive
-// this one too. wait may be called once done is closed; before that, it waits.
+// beside runs fn in a goroutine of a request. If fn panics, wait panics with the same value in the
+// goroutine that calls it: the server recovers from panics of handlers, and must recover from this
+// one too. wait may be called once done is closed; before that, it waits.
 func beside(fn func()) (done <-chan struct{}, wait func()) {
 	ended := make(chan struct{})
 	var panicked any

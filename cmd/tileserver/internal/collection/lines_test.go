@@ -22,7 +22,7 @@ import (
 	"quadrille/places/points"
 )
 
-// answer is a line that answers a write.
+// answer is one line of the answer; it belongs to one write.
 type answer struct {
 	Line    int64
 	ID      string
@@ -44,7 +44,7 @@ func answersIn(t testing.TB, text string) (all []answer) {
 	return all
 }
 
-// Lines are written in their order, and a broken one spoils only itself.
+// Lines are written in their order, and a broken line does not affect the others.
 func TestLines(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
@@ -142,7 +142,8 @@ func TestManyLines(t *testing.T) {
 	}
 }
 
-// A batch that is too long, or whose body is damaged, keeps the points it has written.
+// A batch that is too long, or whose body is damaged, leaves the points that it has already
+// written.
 func TestLinesEnd(t *testing.T) {
 	s := newService(t, func(_ *web.Config, _ *ask.Sets, c *Config) {
 		c.Batch = web.BatchLimits{Lines: 3, Bytes: 1000, Timeout: time.Minute}
@@ -182,8 +183,8 @@ func TestLinesEnd(t *testing.T) {
 	}
 }
 
-// A batch without a valid write is refused by its status, for programs that look at nothing else,
-// and its body says how to write a line. A batch with one write that was answered is not refused.
+// A batch without a valid write gets an error status, for programs that check only the status, and
+// its body explains how to write a line. A batch with at least one answered write is not refused.
 func TestNoLineTaken(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -263,7 +264,7 @@ func TestRefusalsAreAnsweredAtOnce(t *testing.T) {
 	}
 }
 
-// Each line is answered while the next is not yet sent.
+// Each line is answered before the next is sent.
 func TestLinesAreAnsweredAtOnce(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -346,8 +347,8 @@ func BenchmarkLines(b *testing.B) {
 	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "lines/s")
 }
 
-// A condition in a line works like the header of a single write. A body that is no batch writes
-// nothing. Separators, blank lines and a byte order mark are no lines.
+// A condition in a line works like the header of a single write. A body that is not a batch writes
+// nothing. Separators, blank lines and a byte order mark do not count as lines.
 func TestLineConditions(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")
@@ -400,7 +401,7 @@ func TestLineConditions(t *testing.T) {
 	s.want(s.send(shopsKey, "PUT", "/points/shops/a", "\ufeff"+pointFeature("a", 1, 2, "{}"), "If-Match", "*"), 200, "")
 }
 
-// A panic of a request's goroutine is raised again where the request waits for it.
+// A panic of a request's goroutine is raised again in the goroutine that waits for it.
 func TestBeside(t *testing.T) {
 	done, wait := beside(func() {})
 	<-done

@@ -15,7 +15,7 @@ import (
 )
 
 // randomJSON returns an object at depth 3, and any value below. The names of members repeat from
-// object to object. null allows members that are null, as patches have.
+// object to object. null allows members that are null, as in patches.
 func randomJSON(r *rand.Rand, depth int, null bool) any {
 	switch n := r.IntN(8); {
 	case depth == 3 || depth > 0 && n < 3:
@@ -36,8 +36,8 @@ func randomJSON(r *rand.Rand, depth int, null bool) any {
 	return []any{1, -2.5, "x", "", true, false, "<é>"}[r.IntN(7)]
 }
 
-// PATCH merges as the library json-merge-patch of PyPI does. `make check-clients` installs
-// it and runs this.
+// PATCH merges in the same way as the library json-merge-patch of PyPI. `make check-clients`
+// installs it and runs this.
 func TestMergePatchInPython(t *testing.T) {
 	modules := os.Getenv("QUADRILLE_GEOPY")
 	if modules == "" {

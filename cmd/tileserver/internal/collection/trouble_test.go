@@ -20,7 +20,7 @@ import (
 	"quadrille/places/points"
 )
 
-// newFullDisk is the machine's disk, which takes no writes while full is set.
+// newFullDisk returns the machine's file system, which refuses writes while full is set.
 func newFullDisk() (fsys vfs.FS, full *atomic.Bool) {
 	full = new(atomic.Bool)
 	return errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -31,8 +31,8 @@ func newFullDisk() (fsys vfs.FS, full *atomic.Bool) {
 	})), full
 }
 
-// While the disk is full, writes are 507 and reads go on. Afterwards writes work again by
-// themselves.
+// While the disk is full, writes are answered with 507 and reads still work. Afterwards writes work
+// again automatically.
 func TestFullDisk(t *testing.T) {
 	fsys, full := newFullDisk()
 	s := newServiceOn(t, t.TempDir(), &pebblestore.Options{FS: fsys}, nil)
@@ -77,8 +77,8 @@ func TestFullDisk(t *testing.T) {
 	s.want(s.send(rootKey, "GET", "/points/shops", ""), 404, "collection-not-found")
 }
 
-// A write that loses against another program's is 503 and has written nothing. Sent again, it is
-// accepted.
+// A write that conflicts with one of another program is answered with 503 and has written nothing.
+// If it is sent again, it is accepted.
 func TestTwoWriters(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", `{}`)
@@ -101,8 +101,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// A damaged collection is 503 to everybody, and the others are served, whether it is found
-// when the server starts or later.
+// A damaged collection is answered with 503 for all clients, and the others are served, whether the
+// damage is found at the start or later.
 func TestDamagedCollection(t *testing.T) {
 	point := pointFeature("a", 8, 47, "{}")
 	begin := func(s *service) {
@@ -124,7 +124,7 @@ func TestDamagedCollection(t *testing.T) {
 		s.want(s.send(rootKey, "GET", "/points/whole/a", ""), 200, "")
 		s.want(s.send(rootKey, "PUT", "/points/whole/b", pointFeature("b", 8, 47, "{}")), 201, "")
 	}
-	// A damaged collection is listed as damaged to clients that may know of it.
+	// Clients that may know of a damaged collection find it listed as damaged.
 	listed := func(s *service, key string, want bool) {
 		t.Helper()
 		w := s.send(key, "GET", "/points", "")

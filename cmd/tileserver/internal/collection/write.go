@@ -29,7 +29,8 @@ const (
 	pointPath      = "/points/:collection/:id"
 )
 
-// readMethods are the methods of a collection and its points on a server that takes no writes.
+// readMethods are the methods of a collection and its points on a server that does not accept
+// writes.
 const readMethods = "GET, HEAD, OPTIONS"
 
 // Reasons for refusing a write.
@@ -72,7 +73,7 @@ var writeKinds = []web.Kind{
 		Detail: "Read the points again, and follow events without a last event id."},
 }
 
-// refusal turns the reason why a point or collection was not written into words for the client.
+// refusal converts the reason why a point or collection was not written to an error for the client.
 func refusal(err error) error {
 	if errors.Is(err, live.ErrRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
 		cause := cellstore.ErrNoSpace
@@ -104,8 +105,8 @@ func pathOf(c echo.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The paths that a collection has of its own reach the handler of points with
-	// methods that they do not take. Only the encoded word is the id of a point.
+	// Requests for a collection's own paths reach the handler of points if their method is not
+	// declared there. Such a word is the id of a point only if it is percent-encoded.
 	if at := strings.LastIndexByte(c.Request().URL.EscapedPath(), '/'); slices.Contains(ownPaths,
 		c.Request().URL.EscapedPath()[at+1:]) && c.Path() == pointPath {
 		c.Response().Header()["Allow"] = []string{readMethods}
@@ -115,10 +116,10 @@ func pathOf(c echo.Context) ([]string, error) {
 	return path, nil
 }
 
-// ownPaths are the last parts of the paths that collections have of their own.
+// ownPaths lists the last segments of the paths that belong to collections and not to points.
 var ownPaths = []string{"nearby", "within", "count", "events", "hooks"}
 
-// mayWrite refuses a sender who may not write a collection.
+// mayWrite returns an error if the sender may not write a collection.
 func (s *Handlers) mayWrite(c echo.Context, name string) error {
 	if s.live() == nil {
 		c.Response().Header()["Allow"] = []string{readMethods}
@@ -172,7 +173,7 @@ type creation struct {
 
 var descriptionMembers = []string{"title", "attribution", "licence", "private", "history", "events", "schema"}
 
-// describing returns the description that would make a collection like a given one.
+// describing returns the description from which a collection with the given metadata would be made.
 func describing(m *live.Meta) *creation {
 	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]string{}}
 	for _, f := range m.Schema {
@@ -210,9 +211,9 @@ func readCreation(name string, body []byte) (m live.Meta, err error) {
 	return m, refusal(err)
 }
 
-// checkMembers refuses an object with a repeated or unknown member, or with text behind it.
-// encoding/json would take names in any case, and the last of two members with one name. Any name
-// is known in the object schema.
+// checkMembers refuses an object with a repeated or unknown member, or with text after it.
+// encoding/json would accept names in any case, and use the last of two members with one name. In
+// the object schema every name is accepted.
 func checkMembers(text []byte, known ...string) error {
 	seen := map[string]bool{}
 	for o := (objectReader{in: text}); ; {
@@ -238,7 +239,8 @@ func checkMembers(text []byte, known ...string) error {
 	}
 }
 
-// putCollection answers PUT /points/{collection}: makes it, or finds it as described.
+// putCollection answers PUT /points/{collection}. It makes the collection, or checks that the
+// existing one has the same description.
 func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 	path, err := pathOf(c)
 	if err != nil {
@@ -260,8 +262,8 @@ func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 	status := http.StatusCreated
 	created, err := s.live().Create(ctx, m)
 	if err == nil {
-		// Without this, borders of a later generation would judge its first moves. A failure is
-		// retried later.
+		// Otherwise its first moves would be compared with the borders of a later generation. A
+		// failure is retried later.
 		_, _ = fence.Redraw(ctx, created, s.Views, nil)
 	}
 	if errors.Is(err, live.ErrExists) {
@@ -276,9 +278,8 @@ func (s *Handlers) putCollection(c echo.Context, _ *endpoint.Params) error {
 	return s.sendDescribed(c, status, m.Name, nil)
 }
 
-// patchCollection answers PATCH /points/{collection}. It changes the members of the
-// description that the body has, as RFC 7396 says. A null stands for the value in a new
-// collection.
+// patchCollection answers PATCH /points/{collection}. It merges the body into the description, as
+// in RFC 7396. A null restores the default.
 func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	l, path, err := s.toWrite(c)
 	if err != nil {
@@ -337,7 +338,7 @@ func mergePatch(to, patch map[string]any) map[string]any {
 	return to
 }
 
-// undescribed turns the reason why a description was refused into words for the client.
+// undescribed converts the reason why a description was refused to an error for the client.
 func undescribed(err error) error {
 	if detail := feature.DetailOf(err, points.ErrPoint); detail != "" { // of a description
 		return endpoint.Refuse(errDescription, "", "Correct the description: "+detail+".")
@@ -345,8 +346,8 @@ func undescribed(err error) error {
 	return refusal(err)
 }
 
-// sendDescribed answers that a collection has the description asked for. others counts the
-// values that are not of the type declared for their property.
+// sendDescribed answers that a collection has the requested description. others counts the values
+// that are not of the type declared for their property.
 func (s *Handlers) sendDescribed(c echo.Context, status int, name string, others map[string]int64) error {
 	return s.sendDocument(c, status, CollectionName{Name: name, Others: others})
 }
@@ -442,7 +443,7 @@ func (s *Handlers) writePoint(c echo.Context, q *endpoint.Params, kind live.Writ
 	return s.sendWritten(c, id, ignored, &outcome[0])
 }
 
-// sendWritten answers with the version of a point, and the member that was ignored.
+// sendWritten answers with the version of a point, and with the ignored member, if any.
 func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outcome) error {
 	status := http.StatusOK
 	if o.Created {
@@ -457,7 +458,7 @@ func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outco
 	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
 }
 
-// appendIgnored names a member that was ignored, if there is one.
+// appendIgnored appends the name of an ignored member, if there is one.
 func appendIgnored(dst []byte, member string) []byte {
 	if member == "" {
 		return dst

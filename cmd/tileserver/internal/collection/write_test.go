@@ -25,7 +25,8 @@ import (
 	"quadrille/places/points"
 )
 
-// Keys of the tests. They may write all collections, write shops, read shops, and nothing.
+// These are the keys of the tests. Their scopes are: write all collections, write shops, read
+// shops, and none.
 const (
 	rootKey   = "root-key"
 	shopsKey  = "shops-key"
@@ -102,7 +103,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	return s
 }
 
-// send sends a request as the owner of a key. headers are names and values.
+// send sends a request as the owner of a key. headers are pairs of name and value.
 func (s *service) send(key, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
 	r := httptest.NewRequestWithContext(context.Background(), method, target, strings.NewReader(body))
@@ -117,7 +118,7 @@ func (s *service) send(key, method, target, body string, headers ...string) *htt
 	return w
 }
 
-// want checks the status and type of an answer; "" is any type.
+// want checks the status and type of an answer; "" means any type.
 func (s *service) want(w *httptest.ResponseRecorder, status int, typ string) {
 	s.t.Helper()
 	var p struct{ Type, Detail string }
@@ -142,7 +143,7 @@ func pointFeature(id string, lon, lat float64, properties string) string {
 		lat, properties)
 }
 
-// Every write needs a key with the scope, and nothing but the key gives it.
+// Every write needs a key with the scope. Nothing else permits it.
 func TestWritesNeedAScope(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")
@@ -292,7 +293,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Bodies that cannot be stored are refused, and the refusal says why.
+// Bodies that cannot be stored are refused, and the refusal gives the reason.
 func TestHostilePoints(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", `{"schema":{"price":"number"}}`)
@@ -466,7 +467,7 @@ func TestPointTag(t *testing.T) {
 	}
 }
 
-// PATCH of application/merge-patch+json has the meaning of RFC 7396. A PATCH with JSON of another
+// PATCH with application/merge-patch+json has the meaning of RFC 7396. A PATCH with JSON of another
 // type replaces each member of the properties as a whole.
 func TestMergePatch(t *testing.T) {
 	s := newService(t, nil)
@@ -520,8 +521,8 @@ func propertiesOf(f *feature.Feature) string {
 	return "{" + string(f.Properties.AppendMembers(nil)) + "}"
 }
 
-// The server sets the time of a write. The answer to a Feature with another time says so, alone and
-// in a line.
+// The server sets the time of a write. The answer to a Feature with a time reports that this time
+// was ignored, both alone and in a batch.
 func TestTimeOfFeatureIsTold(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")

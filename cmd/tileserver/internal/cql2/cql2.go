@@ -64,7 +64,8 @@ const (
 	MaxPattern = 1000   // characters of all the patterns of LIKE together
 )
 
-// Filter is a parsed filter: a test of features, and the names that it has for their geometry.
+// Filter is a parsed filter: a test of features, and the names that its text uses for their
+// geometry.
 type Filter struct {
 	feature.Test
 	geometries []string
@@ -83,9 +84,9 @@ func Parse(text string) (*Filter, error) {
 // Geometries lists the names of the geometries of spatial operators, each once, sorted.
 func (f *Filter) Geometries() []string { return slices.Clone(f.geometries) }
 
-// Equal returns the test name = text for a parameter of a query, which has no types. A
-// number passes if the text is a number of the same value, and a boolean if the text is
-// true or false accordingly.
+// Equal returns the test name = text for a parameter of a query. Such parameters have no types. A
+// number passes if the text is a number of the same value, and a boolean if the text is true or
+// false accordingly.
 func Equal(name, text string) feature.Test {
 	values := []feature.Literal{feature.TextLiteral(text)}
 	switch {

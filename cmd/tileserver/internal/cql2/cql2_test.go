@@ -24,7 +24,7 @@ func mustParse(t *testing.T, text string) *Filter {
 	return f
 }
 
-// told returns a text that differs for tests that differ.
+// told returns a text of a test. Different tests have different texts.
 func told(t *feature.Test) string { return t.Expression(nil, nil, nil).String() }
 
 // passes reports whether a feature with the properties passes. meets reports which boxes the
@@ -49,8 +49,8 @@ func truth(test *feature.Test, of feature.Properties, meets func(quadkey.Box) bo
 	return feature.Unknown
 }
 
-// Every line parses to the filter behind it, and lines with different filters never parse to the
-// same.
+// Every line parses to the filter after it, and lines with different filters never parse to the
+// same filter.
 func TestParse(t *testing.T) {
 	seen := map[string]string{}
 	for _, tc := range []struct{ text, want string }{
@@ -411,7 +411,7 @@ func TestMatch(t *testing.T) {
 		"A_OVERLAPS(odd, ('y'))":          feature.No,
 		"NOT A_OVERLAPS(odd, ('y'))":      feature.Yes,
 		"A_CONTAINS(name, ('Oak'))":       feature.Yes,
-		// A member of an object, unless a property has that name.
+		// The name is that of a member of an object, unless a property has this name.
 		"at.city = 'Bern'":      feature.Yes,
 		"at.city <> 'Bern'":     feature.No,
 		"at.geo.lat > 46":       feature.Yes,

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where a filter cannot be read, and what to write instead.
+// SyntaxError reports where a filter cannot be read, and what to write instead.
 type SyntaxError struct {
 	Offset  int // bytes of the text before the place
 	Message string
@@ -22,7 +22,7 @@ func refuse(offset int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{offset, fmt.Sprintf(format, args...)}
 }
 
-// short bounds how much of a filter messages repeat.
+// short shortens a part of a filter for error messages.
 func short(s string) string {
 	const most = 40
 	if len(s) <= most {
@@ -178,7 +178,7 @@ func (l *lexer) quoted(quote byte) (token, error) {
 
 func startsName(r rune) bool { return r == '_' || r == ':' || unicode.IsLetter(r) }
 
-// nameLength returns how many bytes at the start of s, which begins with a name, belong to it.
+// nameLength returns the length in bytes of the name at the start of s.
 func nameLength(s string) int {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return !startsName(r) && r != '.' && !unicode.IsDigit(r) && !unicode.IsMark(r)
@@ -189,7 +189,7 @@ func nameLength(s string) int {
 	return end
 }
 
-// numberLength returns how many bytes at the start of s are a number, with or without a sign.
+// numberLength returns the length in bytes of the number at the start of s, including a sign.
 func numberLength(s string) int {
 	i := 0
 	if s != "" && (s[0] == '+' || s[0] == '-') {

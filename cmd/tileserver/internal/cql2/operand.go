@@ -99,7 +99,7 @@ func (p *parser) function() (o operand, err error) {
 	return o, err
 }
 
-// unsupported returns the refusal of a function, with advice what to write instead.
+// unsupported returns the text that refuses a function, with advice on what to write instead.
 func unsupported(name string) string {
 	upper := strings.ToUpper(name)
 	advice := "write a property, or its name in double quotes"
@@ -118,8 +118,8 @@ func unsupported(name string) string {
 	return "the function " + short(name) + " is not offered here; " + advice
 }
 
-// geometries are all words that begin a geometry in CQL2, and BBOX. Only the first four are
-// read.
+// geometries lists BBOX and all words that begin a geometry in CQL2. Only the first four are
+// supported.
 var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", "MULTIPOINT", "MULTILINESTRING",
 	"MULTIPOLYGON", "GEOMETRYCOLLECTION"}
 

@@ -19,7 +19,8 @@ var comparisons = map[string]string{
 	">=": feature.OpGreaterOrEqual,
 }
 
-// mirrored maps operators to those with the sides exchanged, where they differ.
+// mirrored maps operators to the equivalent operators after exchanging the sides. Symmetric
+// operators are absent.
 var mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // reserved are the words that name a property in double quotes only.
@@ -83,7 +84,8 @@ func (p *parser) count() error {
 	return nil
 }
 
-// deeper bounds recursion. The caller counts depth down again.
+// deeper increments depth, and returns an error at the limit of recursion. The caller decrements
+// depth afterwards.
 func (p *parser) deeper() error {
 	if p.depth++; p.depth > MaxDepth {
 		return refuse(p.offset, "more than %d parentheses and NOTs within each other; leave out those that change nothing", MaxDepth)
@@ -263,7 +265,8 @@ func (p *parser) in(left operand) (test feature.Test, err error) {
 	return feature.NewTest(left.property, feature.OpEquals, left.fold, values...), err
 }
 
-// valueList reads values in parentheses, perhaps none, that a property is compared with.
+// valueList reads a list of values in parentheses with which a property is compared. The list may
+// be empty if none is set.
 func (p *parser) valueList(left operand, none bool) (values []feature.Literal, err error) {
 	if err := p.expect("(", "write values in parentheses, such as IN ('a', 'b')"); err != nil {
 		return nil, err

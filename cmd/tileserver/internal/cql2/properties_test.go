@@ -49,8 +49,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// An expression is a filter: its text, and its meaning, found without this package. Its meaning is
-// nil if it is unknown.
+// An expression is a filter: its text, and its meaning, evaluated without this package. nil means
+// unknown.
 type expression struct {
 	text string
 	eval func(tree) *bool
@@ -99,8 +99,8 @@ func word(t *rapid.T, s string) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// literal draws a value: its text, and how it compares with a property, which is nil if nothing is
-// known. casei is set if the property is in CASEI: then the value must be a text.
+// literal draws a value. It returns its text, and its comparison with a property, which returns nil
+// for unknown. casei is set if the property is in CASEI: then the value must be a text.
 func literal(t *rapid.T, casei bool) (text string, compare func(property any) *int, typ string) {
 	int3 := func(n int) *int { return &n }
 	typ = "text"
@@ -158,7 +158,7 @@ func literal(t *rapid.T, casei bool) (text string, compare func(property any) *i
 	}, typ
 }
 
-// instantOf returns the one text of an instant, "" if s is none.
+// instantOf returns the normalized text of an instant, or "" if s is not an instant.
 func instantOf(s string) string {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if when, err := time.Parse(layout, s); err == nil {
@@ -183,7 +183,7 @@ func holds(order *int, operator string) *bool {
 	return is(operators[operator](*order))
 }
 
-// comparisonOf draws an expression without others in it.
+// comparisonOf draws an expression without nested expressions.
 func comparisonOf(t *rapid.T) expression {
 	name := rapid.SampledFrom(someNames).Draw(t, "name")
 	column := name
@@ -237,7 +237,8 @@ func comparisonOf(t *rapid.T) expression {
 		pieces := rapid.SliceOfN(rapid.SampledFrom(somePieces), 0, 6).Draw(t, "pattern")
 		pattern := regexp.MustCompile(regexpOf(pieces, casei))
 		text := quote(strings.Join(pieces, ""))
-		// A backslash before a quote would escape it; no piece ends with an odd one.
+		// A backslash before a quote would escape the quote, so no piece ends with an odd number of
+		// backslashes.
 		if casei {
 			text = "CASEI(" + text + ")"
 		}
@@ -288,7 +289,7 @@ func regexpOf(pieces []string, casei bool) string {
 }
 
 // expressionOf draws an expression. It puts parentheses around each part, except in "mixed", which
-// tests that AND goes before OR, and NOT before both.
+// tests that AND binds more tightly than OR, and NOT more tightly than both.
 func expressionOf(t *rapid.T, depth int) expression {
 	form := "comparison"
 	if depth > 0 {
@@ -337,7 +338,8 @@ func featureOf(t *rapid.T) tree {
 	return f
 }
 
-// TestMatchAgreesWithMeaning: filters of random trees pass what the trees mean.
+// TestMatchAgreesWithMeaning tests that filters of random trees pass the features that the trees
+// describe.
 func TestMatchAgreesWithMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := expressionOf(t, 3)

@@ -15,14 +15,15 @@ import (
 	"quadrille/internal/must"
 )
 
-// kinds are the properties of the features here. Members of at have none of their own.
+// kinds are the properties of the features here. Members of "at" have no declared kinds.
 var kinds = map[string]feature.Kind{
 	"any": feature.Any, "at.city": feature.Any, "at.n": feature.Any, "at.tags": feature.Any, "flag": feature.Boolean, "num": feature.Number,
 	"tags": feature.Texts, "text": feature.Text, "when": feature.Time,
 }
 
-// found lists values of each property, some of another type than its own. No property of kinds is
-// an object: a Term holds an object unequal to every value, and CQL2 has no such comparison.
+// found lists values of each property. Some have a different type than the property. No property of
+// kinds is an object: for a Term, an object is unequal to every value, and CQL2 has no such
+// comparison.
 var found = map[string][]string{
 	"text": {`null`, `"cafe"`, `"Caf%"`, `"Caf_x"`, `""`, `"5"`, `5`, `true`},
 	"num":  {`null`, `5`, `5.0`, `-1.5`, `1e3`, `"5"`, `false`},
@@ -70,8 +71,8 @@ func termOf(t *rapid.T) feature.Term {
 	return term
 }
 
-// literalsOf returns the literals of CQL2 that a value of a term may be: only its property gives it
-// a type.
+// literalsOf returns the literals of CQL2 that a value of a term may correspond to. Only its
+// property gives the value a type.
 func literalsOf(kind feature.Kind, value string) (list []string) {
 	switch kind {
 	case feature.Number:
@@ -106,7 +107,8 @@ func cql2Of(term feature.Term) string {
 	case feature.OpEquals:
 		return in
 	case feature.OpDiffers:
-		// Where types differ, CQL2 gives unknown, and a term gives that the values differ.
+		// If types differ, the result is unknown in CQL2, but a term regards the values as
+		// different.
 		for _, l := range literals {
 			boolean, number := l == "TRUE" || l == "FALSE", isNumber(l)
 			part := name + " <> " + l
@@ -212,8 +214,8 @@ func ordered(kind feature.Kind, v any, operand string) (order int, ok bool) {
 	return 0, false
 }
 
-// Filters of lists and their equals in CQL2 pass the same features: those that a plain evaluation
-// passes.
+// A filter of a list and the equivalent filter in CQL2 pass the same features as a simple
+// evaluation.
 func TestTermsAreCQL2(t *testing.T) {
 	var fields []feature.Field
 	for name, kind := range kinds {

@@ -1,5 +1,5 @@
-// Package docspages makes pages of the project's documents, to be read from the server in the
-// words of its own version.
+// Package docspages makes HTML pages of the project's documents, so that the server can show the
+// documents of its own version.
 package docspages
 
 import (
@@ -31,8 +31,8 @@ var page = template.Must(template.New("guide").Parse(pageText))
 
 // Pages is the documents of a folder.
 type Pages struct {
-	// Documents begin with those that Read was given first. The others are in the order of their
-	// names.
+	// Documents are the documents. Those that Read was given as first come first, and the others in
+	// the order of their names.
 	Documents []*Document
 	// Pictures are the files that documents show, by name.
 	Pictures map[string][]byte
@@ -48,10 +48,10 @@ type Document struct {
 // Section is a heading of the second level.
 type Section struct{ ID, Title string }
 
-// Read reads the Markdown files of a folder, those named in first before the others. A link to a
-// document leads to its page. A link to a file that is not served, such as an example of a
-// configuration, becomes plain text that says where the file is in the source. HTML in a document
-// is left out.
+// Read reads the Markdown files of a folder. The files named in first come before the others. A
+// link to a document leads to its page. A link to a file that is not served, such as an example of
+// a configuration, becomes plain text that says where the file is in the source. HTML in a document
+// is removed.
 func Read(folder fs.FS, first ...string) (*Pages, error) {
 	names, err := fs.Glob(folder, "*.md")
 	if err != nil {
@@ -84,7 +84,7 @@ func Read(folder fs.FS, first ...string) (*Pages, error) {
 	return g, nil
 }
 
-// HTML is the page of a document, which lies in a folder below the server's own address.
+// HTML returns the page of a document. The page is in a folder below the server's own address.
 func (g *Pages) HTML(of *Document) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, struct {
@@ -182,7 +182,7 @@ func unlink(n ast.Node) {
 	parent.RemoveChild(parent, n)
 }
 
-// plain is the text of a node without its looks.
+// plain returns the text of a node without formatting.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	for child := n.FirstChild(); child != nil; child = child.NextSibling() {

@@ -13,7 +13,7 @@ import (
 
 func text(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 
-// A link leads to a page, to a picture or elsewhere on the web, or it is no link. Nothing in a
+// A link leads to a page, to a picture or to another site, or it becomes plain text. Nothing in a
 // document runs as a script.
 func TestLinks(t *testing.T) {
 	g, err := docspages.Read(fstest.MapFS{
@@ -61,7 +61,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// The documents of today are read, each with a title of its own.
+// The project's current documents are read, and each has a unique title.
 func TestDocuments(t *testing.T) {
 	g, err := docspages.Read(docs.FS, docs.First...)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package endpoint declares the endpoints of the HTTP interface. One declaration says everything:
-// path, parameters, answers, problems, cost and handler. The reading and refusal of parameters,
-// admission, OPTIONS, the description of the interface and its tests follow from it. Package web
-// serves endpoints, and package apidoc describes them.
+// Package endpoint declares the endpoints of the HTTP interface. One declaration contains
+// everything: path, parameters, answers, problems, cost and handler. From it follow the reading and
+// refusal of parameters, admission, OPTIONS, the description of the interface, and its tests.
+// Package web serves endpoints, and package apidoc describes them.
 package endpoint
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Endpoint declares an endpoint. It is not changed once it is served.
+// Endpoint declares an endpoint. It must not change once it is served.
 type Endpoint struct {
-	// Path has its parameters in braces; {path} at its end takes all the rest. Also are further
+	// Path has its parameters in braces; {path} at its end matches the whole rest. Also are further
 	// paths with the same answers.
 	Path string
 	Also []string
@@ -31,9 +31,8 @@ type Endpoint struct {
 	Methods []string
 	Any     bool
 
-	// ID is the operationId: letters, digits, _ and -. Tag is a group of the
-	// description. Rank is the order in it, lower first; equal ranks are ordered by
-	// path.
+	// ID is the operationId: letters, digits, _ and -. Tag is the group in the description. Rank is
+	// the position in the group, lower ranks first; endpoints with equal ranks are ordered by path.
 	ID, Tag string
 	Rank    int
 	Summary string
@@ -41,15 +40,15 @@ type Endpoint struct {
 	Doc string
 	// Elsewhere is the address of the documentation of the service that the endpoint imitates.
 	Elsewhere string
-	// Hidden endpoints are not described: they answer at the root like a described
-	// endpoint below it, or are part of a page.
+	// Hidden endpoints are not described: they are the same as a described endpoint, but at the
+	// root, or they are part of a page.
 	Hidden bool
 	// Admin is set if the endpoint is on the operator's own listener alone.
 	Admin bool
 
 	// Params are the parameters that requests may have, parameters of the path first.
 	Params []Param
-	// Loose is set if other parameters are ignored, and Filters if the handler judges them, by
+	// Loose is set if other parameters are ignored, and Filters if the handler checks them with
 	// [Params.Others].
 	Loose, Filters bool
 	// Lines are the parameters that a line of the body may have.
@@ -68,8 +67,8 @@ type Endpoint struct {
 	Needed bool
 	// Label names the endpoint in metrics; "" means by its route.
 	Label string
-	// Refuse answers a request that is turned away before it is handled, in the words of the
-	// service that the endpoint imitates. Nil means our own words.
+	// Refuse answers a request that is refused before it is handled, in the format of the service
+	// that the endpoint imitates. Nil means our own format.
 	Refuse func(c echo.Context, err error)
 
 	// Answers are the possible contents of a 200. Empty says when the answer is a 204 instead;
@@ -85,13 +84,13 @@ type Endpoint struct {
 	// Others are further answers.
 	Others []Other
 
-	// lost are routes of this endpoint that another endpoint answers.
+	// lost has the routes of this endpoint that another endpoint answers.
 	lost map[string]bool
 	// query is Query, once the endpoint is served.
 	query *Query
 
-	// Example is a request, relative to the server, with a good answer from the
-	// demo's data and from those of TestExamples.
+	// Example is a request, relative to the server. It must have a good answer from the demo's data
+	// and from the data of TestExamples.
 	Example Example
 }
 
@@ -100,13 +99,14 @@ type Endpoint struct {
 //	var _ = added.Add(func(s *Handlers) endpoint.Endpoint { return endpoint.Endpoint{…} })
 type Added[R any] []func(R) Endpoint
 
-// Add adds an endpoint. Its result is only there to be assigned to a variable of the package.
+// Add adds an endpoint. Its result exists only so that it can be assigned to a variable of the
+// package.
 func (a *Added[R]) Add(declare func(R) Endpoint) bool {
 	*a = append(*a, declare)
 	return true
 }
 
-// To returns the endpoints of a face followed by those that were added.
+// To returns list followed by the endpoints that were added.
 func (a Added[R]) To(handlers R, list ...Endpoint) []Endpoint {
 	for _, declare := range a {
 		list = append(list, declare(handlers))
@@ -121,7 +121,7 @@ type Handler func(c echo.Context, q *Params) error
 // Schema, or nil if it is not JSON.
 type Content map[string]any
 
-// Other is an answer with a status of its own.
+// Other is an answer with a status other than 200.
 type Other struct {
 	Status  int
 	Text    string
@@ -129,7 +129,7 @@ type Other struct {
 	Headers []string
 }
 
-// Refused are answers of the same content, by status.
+// Refused returns answers with the same content, one for each status.
 func Refused(content Content, texts map[int]string) (list []Other) {
 	for _, status := range slices.Sorted(maps.Keys(texts)) {
 		list = append(list, Other{Status: status, Text: texts[status], Content: content})
@@ -140,48 +140,50 @@ func Refused(content Content, texts map[int]string) (list []Other) {
 // Example is a request and, for a POST, its body. Note explains it.
 type Example struct{ Request, Body, Note string }
 
-// Cost is the class of an endpoint, by the work of its dearest question; TestCosts of
-// package httpapi measures that. It decides which of the places of --max-concurrent
-// requests take.
+// Cost is the class of an endpoint by the work of its most expensive request. TestCosts of package
+// httpapi measures this work. The class decides which of the places of --max-concurrent a request
+// takes.
 type Cost uint8
 
 const (
-	// Light requests take at most 20 ms of a processor, whatever they ask.
+	// Light requests take at most 20 ms of processor time, whatever their parameters are.
 	Light Cost = iota + 1
-	// Heavy requests may take more. They share a quarter of the places, so that
-	// tiles and lookups go on when heavy requests are at their limit.
+	// Heavy requests may take more. They share a quarter of the places, so that tiles and lookups
+	// still get answers when heavy requests are at their limit.
 	Heavy
-	// Mixed requests are light, with exceptions: for an exception the handler takes a heavy place
-	// once it knows that it is one.
+	// Mixed requests are usually light. When the handler detects that a request is heavy, it takes
+	// a heavy place for it.
 	Mixed
 	// Streamed requests run for as long as their client sends lines.
 	Streamed
-	// Followed requests are answered for as long as their client listens, and hardly
-	// cost any work. They have places of their own; each client address gets a few.
+	// Followed requests are answered for as long as their client listens, and need hardly any work.
+	// They have separate places, of which each client address gets a few.
 	Followed
 	// Vital requests take no place: they are needed most when the service is at
 	// its limit.
 	Vital
 )
 
-// KeyRule is the rule for who may ask an endpoint.
+// KeyRule is the rule for the use of API keys at an endpoint.
 type KeyRule uint8
 
 const (
-	// KeysAsked admits requests with a key, if the server asks for keys, and counts
-	// them against a limit.
+	// KeysAsked admits only requests with a key, if the server requires keys, and counts them
+	// against a limit.
 	KeysAsked KeyRule = iota
-	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that watch the
-	// service, and for the files of its page.
+	// KeysUnasked admits all requests and does not count them against a limit. It is for endpoints
+	// for monitoring, and for the files of the map page.
 	KeysUnasked
-	// KeysInside: the handler asks for a key, and no limit is used up.
+	// KeysInside leaves the check of the key to the handler, and does not count requests against a
+	// limit.
 	KeysInside
 	// KeysByUsername: the parameter username is taken for a key.
 	KeysByUsername
-	// KeysOfProxy looks only at the header that is ours alone: the other
-	// credentials of the request are for another service.
+	// KeysOfProxy reads the key only from our own header, because other credentials of the request
+	// are for another service.
 	KeysOfProxy
-	// KeysOfOthers leaves it to the endpoint, which asks for keys of its own.
+	// KeysOfOthers means that the endpoint checks its own kind of keys, and that the server's keys
+	// are ignored.
 	KeysOfOthers
 )
 
@@ -199,7 +201,7 @@ const (
 	Admins  Keeping = "admin" // never, and not to be read by pages of other origins
 )
 
-// Revalidated reports whether a client may get a 304.
+// Revalidated reports whether a client can get a 304.
 func (k Keeping) Revalidated() bool {
 	return slices.Contains([]Keeping{Tagged, Instant, Varies, File}, k)
 }
@@ -235,8 +237,8 @@ var (
 	ids    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 )
 
-// AtRoot returns endpoints without the beginning of their paths. They are hidden, since they
-// are described already.
+// AtRoot returns copies of endpoints with below removed from the beginning of their paths. The
+// copies are hidden, because the originals are already described.
 func AtRoot(list []Endpoint, below string) []Endpoint {
 	list = slices.Clone(list)
 	for i := range list {
@@ -249,8 +251,8 @@ func AtRoot(list []Endpoint, below string) []Endpoint {
 	return list
 }
 
-// Without returns the endpoints of list, without the paths at which one of others answers. An
-// endpoint that loses paths stays described, and answers at the rest.
+// Without returns the endpoints of list without the paths of the endpoints in others. An endpoint
+// that loses paths is still described, and answers at its remaining paths.
 func Without(list, others []Endpoint) []Endpoint {
 	taken := map[string]bool{}
 	for i := range others {
@@ -273,7 +275,7 @@ func Without(list, others []Endpoint) []Endpoint {
 	return list
 }
 
-// In are the parameters in the query, path or header.
+// In returns the parameters in the query, path or header.
 func (e *Endpoint) In(where string) (list []*Spec) {
 	for _, p := range e.Params {
 		if s := p.Is(); s.In == where {
@@ -312,8 +314,8 @@ func names(list []*Spec) (all []string) {
 // ErrDeclaration is matched by every error of Check.
 var ErrDeclaration = errors.New("declaration of an endpoint is not valid")
 
-// Check finds declarations that contradict themselves or each other. known reports whether
-// a type of problem exists. The error names the endpoint.
+// Check returns an error about declarations that contradict themselves or each other. known reports
+// whether a type of problem exists. The error names the endpoint.
 func Check(all []Endpoint, known func(problem string) bool) error {
 	taken := map[string]string{}
 	for i := range all {
@@ -396,7 +398,7 @@ func (e *Endpoint) checkParams() error {
 	return nil
 }
 
-// refusal returns the error with which p refuses its value among values, nil if it accepts it.
+// refusal returns the error with which p refuses its value among values, or nil if p accepts it.
 func (e *Endpoint) refusal(values url.Values, p Param) error {
 	q := Params{of: e, values: values}
 	p.try(&q)

@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A value is read as it is declared, and Asked is called with its name.
+// A value is read according to its declaration, and Asked is called with its name.
 func TestValues(t *testing.T) {
 	limit := Integer("limit", 1, 10, "Most.").Or(5)
 	e := Endpoint{Params: []Param{limit, Lat, Lon}}
@@ -117,7 +117,8 @@ func BenchmarkParams(b *testing.B) {
 	}
 }
 
-// A path that goes on behind its last parameter is another, and parameters are decoded once.
+// A path with more text after its last parameter is a different path, and parameters are decoded
+// once.
 func TestWholePath(t *testing.T) {
 	e := echo.New()
 	for _, tt := range []struct{ path, want string }{

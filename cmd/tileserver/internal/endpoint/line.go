@@ -11,8 +11,8 @@ import (
 )
 
 // ReadLine passes the members of a JSON object to set, as parameters. Members that are null count
-// as not given. Errors match ErrLine if the line is not such an object. Unknown and repeated names
-// are refused as in a query.
+// as absent. Errors match ErrLine if the line is not such an object. Unknown and repeated names are
+// refused, like in a query.
 func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
 	members := json.NewDecoder(bytes.NewReader(line))
 	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {

@@ -21,8 +21,8 @@ func notWhole(name string) error {
 	return Refuse(ErrParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
 }
 
-// Whole reads a decimal whole number. A number too large for any tile comes
-// back as one that is outside every grid.
+// Whole reads a decimal whole number. For a number that is too large for any tile, it returns a
+// number outside every grid.
 func Whole(s string) (int, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" {
@@ -42,8 +42,8 @@ func Whole(s string) (int, bool) {
 	return n, true
 }
 
-// GridNumber is Whole for a number of a tile. Other spellings, such as 00 or -0, give a number
-// outside every grid: a tile has one address, so that it is cached once.
+// GridNumber does the same as Whole, for a number of a tile. Non-canonical spellings, such as 00 or
+// -0, give a number outside every grid. Thus a tile has one address and is cached only once.
 func GridNumber(s string) (int, bool) {
 	n, ok := Whole(s)
 	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
@@ -78,20 +78,21 @@ const (
 	MaxLanguage = 16   // bytes
 	maxCodes    = 20   // entries of a list of codes
 
-	// MaxRadius is half the Earth's circumference in metres: it holds every place.
+	// MaxRadius is half the Earth's circumference in metres. This radius includes every place.
 	MaxRadius = 20_037_508
 )
 
-// Params reads the parameters of one request strictly: it refuses a value that cannot be
-// used, by its name, instead of replacing it by a default. The first refusal stays in Err.
-// Names that are unknown or repeated have been refused before; see [Query].
+// Params reads the parameters of one request strictly: it refuses an unusable value, with the
+// parameter's name, instead of replacing it by a default. Err is the first refusal. Unknown and
+// repeated names have already been refused; see [Query].
 type Params struct {
 	view   ask.View // once it is taken
 	take   func() ask.View
 	of     *Endpoint // the endpoint that declares the parameters; nil is none
 	query  string    // not decoded yet, "" if it is
 	values url.Values
-	// pairs are the names and values of a query in which nothing is encoded, as most are.
+	// pairs has the names and values of a query without encoded characters. Most queries are of
+	// this kind.
 	pairs [maxPairs][2]string
 	n     int
 	Err   error
@@ -121,7 +122,7 @@ func ParamsOf(of *Endpoint, query string) (p Params) {
 // maxPairs is the number of parameters up to which they are found without a map.
 const maxPairs = 16
 
-// Line returns the parameters of a line, or of anything else that is not a query.
+// Line returns the parameters of a line, or from any other source that is not a query.
 func (p *Params) Line(values url.Values) Params {
 	return Params{view: p.View(), of: p.of, values: values, Asked: p.Asked}
 }
@@ -129,10 +130,10 @@ func (p *Params) Line(values url.Values) Params {
 // Sees sets the function from which View takes a view. The caller releases it by Release.
 func (p *Params) Sees(take func() ask.View) { p.take = take }
 
-// View returns the request's view of the data sets, the same one from the first call until the
-// handler has returned. A request that reads no data set takes none. The view belongs to the
-// goroutine of the handler; Line hands it on. Streams of events, which run for long, and parameters
-// without a request have none.
+// View returns the request's view of the data sets, which stays the same from the first call until
+// the handler has returned. If no data set is read, no view is taken. The view belongs to the
+// goroutine of the handler; Line passes it on. Long-running streams of events, and parameters
+// without a request, have no view.
 func (p *Params) View() ask.View {
 	if p.view.Moment == nil && p.take != nil {
 		p.view = p.take()
@@ -140,7 +141,7 @@ func (p *Params) View() ask.View {
 	return p.view
 }
 
-// Release gives the view back, if it was taken.
+// Release releases the view, if one was taken.
 func (p *Params) Release() {
 	if p.view.Moment != nil {
 		p.view.Release()
@@ -194,7 +195,7 @@ func (p *Params) value(name string) (value string, given bool) {
 	return v[0], true
 }
 
-// Text returns a parameter of at most max bytes, or "" when it is absent.
+// Text returns a parameter of at most max bytes, or "" if it is absent.
 func (p *Params) Text(name string, max int) string {
 	v, _ := p.value(name)
 	if len(v) > max {
@@ -214,8 +215,8 @@ func (p *Params) printable(name, v string) string {
 	return v
 }
 
-// Typed is Text for texts that people type or paste. It counts characters, so that no script has
-// less room than others. Tabs and line ends become blanks.
+// Typed does the same as Text, for texts that people type or paste. max counts characters, so that
+// all scripts have the same limit. Tabs and line ends become blanks.
 func (p *Params) Typed(name string, max int) string {
 	v, _ := p.value(name)
 	if len(v) > max && utf8.RuneCountInString(v) > max {
@@ -227,7 +228,7 @@ func (p *Params) Typed(name string, max int) string {
 
 var blanks = strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
 
-// Has reports whether the parameter was given, if only as an empty value.
+// Has reports whether the parameter was given, even with an empty value.
 func (p *Params) Has(name string) bool {
 	_, given := p.value(name)
 	return given
@@ -240,7 +241,7 @@ func (p *Params) number(name, unit string, min, max float64) float64 {
 		return 0
 	}
 	v, ok := Decimal(p.Text(name, 64))
-	// Written so that NaN fails it too.
+	// In this form the condition also refuses NaN.
 	if !ok || !(v >= min && v <= max) {
 		p.Refuse(name, "Set "+name+" to a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
 		return 0
@@ -273,9 +274,9 @@ func (p *Params) oneOf(name string, words ...string) string {
 	return ""
 }
 
-// codes returns the entries of a comma-separated list of at most
-// maxCodes codes of min to max ASCII letters, and digits where those are
-// allowed, in upper case; nil when it is absent.
+// codes returns the entries of a comma-separated list of at most maxCodes codes of min to max ASCII
+// letters, and digits if they are allowed, in upper case. It returns nil if the parameter is
+// absent.
 func (p *Params) codes(name, what string, min, max int, digits bool) []string {
 	entries := p.List(name, maxCodes)
 	for i, v := range entries {
@@ -289,8 +290,8 @@ func (p *Params) codes(name, what string, min, max int, digits bool) []string {
 	return entries
 }
 
-// IsCode reports whether s is min to max upper-case ASCII letters, or digits
-// where those are allowed.
+// IsCode reports whether s is min to max upper-case ASCII letters, or also digits if they are
+// allowed.
 func IsCode(s string, min, max int, digits bool) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < 'A' || c > 'Z') && (!digits || c < '0' || c > '9') {
@@ -304,13 +305,13 @@ func IsCode(s string, min, max int, digits bool) bool {
 func (p *Params) cursor() string {
 	cursor := p.Text("cursor", MaxCursor)
 	if cursor == "" && p.Has("cursor") {
-		// A client whose cursor got lost must not read the first page for ever.
+		// A client that has lost its cursor must not read the first page endlessly.
 		p.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
 	}
 	return cursor
 }
 
-// tile returns the tile z/x/y that a parameter names, nil when it is absent.
+// tile returns the tile z/x/y in a parameter, or nil if the parameter is absent.
 func (p *Params) tile(name string) *quadkey.Tile {
 	if !p.Has(name) {
 		return nil
@@ -324,8 +325,7 @@ func (p *Params) tile(name string) *quadkey.Tile {
 	return &t
 }
 
-// List returns the entries of a comma-separated parameter, nil when it is
-// absent.
+// List returns the entries of a comma-separated parameter, or nil if it is absent.
 func (p *Params) List(name string, max int) []string {
 	if !p.Has(name) {
 		return nil
@@ -346,8 +346,8 @@ func (p *Params) List(name string, max int) []string {
 // Extra is a parameter that the endpoint does not name.
 type Extra struct{ Name, Value string }
 
-// Others returns the parameters that an endpoint with Filters does not declare, by name.
-// Names that are free at every endpoint are not among them.
+// Others returns the parameters that an endpoint with Filters does not declare, by name. Names that
+// every endpoint accepts are not included.
 func (p *Params) Others() (list []Extra) {
 	q := p.of.Query()
 	for name, values := range p.Values() {
@@ -394,8 +394,8 @@ func Decimal(s string) (float64, bool) {
 	return v, err == nil
 }
 
-// WholePath is PathParams of a path that ends with its last parameter, and ErrNoRoute if it
-// goes on. The router makes what follows a part of the parameter.
+// WholePath does the same as PathParams, for a path that ends with its last parameter. It returns
+// ErrNoRoute if more segments follow, because the router includes them in the last parameter.
 func WholePath(c echo.Context) ([]string, error) {
 	if values := c.ParamValues(); strings.Contains(values[len(values)-1], "/") {
 		return nil, ErrNoRoute
@@ -403,9 +403,9 @@ func WholePath(c echo.Context) ([]string, error) {
 	return PathParams(c)
 }
 
-// PathParams returns the path parameters with their percent-encoding removed.
-// The router matches the path as it was sent when that differs from the usual
-// encoding, and the decoded one otherwise; decoding twice would be wrong.
+// PathParams returns the path parameters with their percent-encoding removed. The router matches
+// the path as it was sent if its encoding is unusual, and otherwise the decoded path. Decoding
+// twice would be wrong.
 func PathParams(c echo.Context) ([]string, error) {
 	values := c.ParamValues()
 	if c.Request().URL.RawPath == "" {
@@ -430,13 +430,13 @@ func (p *Params) box(name string) quadkey.Box {
 	return b
 }
 
-// The instants that time zones are known for.
+// These are the first and the last instant for which time zones are known.
 var (
 	FirstInstant = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 	AfterInstant = time.Date(2101, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// instant reads a time that time zones are known for.
+// instant reads a time for which time zones are known.
 func (p *Params) instant(name string) (time.Time, bool) {
 	if !p.Has(name) {
 		return time.Time{}, false
@@ -461,8 +461,8 @@ func (p *Params) country(name string) string {
 	return code
 }
 
-// countries reads a comma-separated list of at most maxCodes codes of countries, nil when it
-// is absent.
+// countries reads a comma-separated list of at most maxCodes codes of countries. It returns nil if
+// it is absent.
 func (p *Params) countries(name string) []string {
 	entries := p.List(name, maxCodes)
 	for i, v := range entries {
@@ -477,9 +477,9 @@ func (p *Params) countries(name string) []string {
 	return entries
 }
 
-// CountryCode reads the code of a country, in either case of letters, as ingest reads the
-// codes of its sources: UK is GB. It reports whether the code is one. A code that stands
-// for no country must not filter: the empty result would look like an answer.
+// CountryCode reads the code of a country, in either letter case, with the rules that ingest
+// applies to its sources: UK is GB. It reports whether the code is that of a country. A filter by
+// any other code must be refused, because the empty result would look like an answer.
 func CountryCode(s string) (code string, ok bool) {
 	c, ok := iso3166.Lookup(s)
 	if !ok || c.Name == "" || !c.Assigned() {
@@ -488,20 +488,21 @@ func CountryCode(s string) (code string, ok bool) {
 	return c.Code, true
 }
 
-// Day reads a day, or the day of a time, in UTC; zero when it is absent.
+// Day reads a day, or the day of a time, in UTC. It returns the zero time if it is absent.
 func (p *Params) Day(name string) time.Time {
 	t, _ := p.time(name)
 	return t
 }
 
-// LastOf reads the end of a day, or a time; zero when it is absent.
+// LastOf reads a time or a day, and returns the end of a day. It returns the zero time if it is
+// absent.
 func (p *Params) LastOf(name string) time.Time {
 	_, t := p.time(name)
 	return t
 }
 
-// time reads a day or a time, and returns the first and the last instant that is meant;
-// both are zero when it is absent.
+// time reads a day or a time, and returns its first and last instant. Both are zero if it is
+// absent.
 func (p *Params) time(name string) (first, last time.Time) {
 	if !p.Has(name) {
 		return first, last

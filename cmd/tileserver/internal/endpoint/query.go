@@ -11,21 +11,21 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// Query says which parameters an endpoint takes. A request with any other is
-// refused: a misspelt filter must not give another answer. Names that begin with _
-// are free, for clients that want a different address for each request.
+// Query says which parameters an endpoint takes. A request with any other is refused: otherwise a
+// misspelt filter would be ignored and give a wrong answer. Names that begin with _ are always
+// accepted, for clients that need a different address for each request.
 type Query struct {
 	Names []string
 	Any   bool // others are ignored
-	// Others is set if the handler judges further names, by [Params.Others].
+	// Others is set if the handler checks further names with [Params.Others].
 	Others bool
 }
 
-// KeyParameter is the parameter in which clients may send their key if they can
-// only change an address. A server that asks for no key ignores it.
+// KeyParameter is the parameter for the key of clients that cannot set headers. A server that
+// requires no keys ignores it.
 const KeyParameter = "key"
 
-// Check goes over the names in a query without decoding it into a map.
+// Check checks the names in a query without decoding the query into a map.
 func (q *Query) Check(raw string) error {
 	var seen uint64 // bit i is for names[i]; there are fewer than 64 names
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
@@ -65,8 +65,8 @@ func isFree(name string) bool { return strings.HasPrefix(name, "_") || name == K
 
 var errQuery = Refuse(ErrParameter, "", "Write the query as name=value pairs joined by &, with percent-encoding where needed.")
 
-// decodable reports whether url.QueryUnescape takes a text, and url.ParseQuery the
-// query it is part of.
+// decodable reports whether url.QueryUnescape accepts a text, and url.ParseQuery accepts the query
+// that contains it.
 func decodable(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch {
@@ -86,7 +86,8 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// errTwice refuses a parameter that is given again: nobody can know which of the two was meant.
+// errTwice returns the error for a repeated parameter, because it is unclear which of the two
+// values is meant.
 func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
 // unknown refuses a parameter by its name, and suggests the nearest one.
@@ -103,7 +104,7 @@ func (q *Query) unknown(name string) error {
 	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+accepted+"; names that begin with _ are ignored.")
 }
 
-// Nearest returns the parameter that was probably meant by a name, or "" if none is near.
+// Nearest returns the parameter that a misspelt name probably means, or "" if none is similar.
 func (q *Query) Nearest(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
@@ -115,8 +116,8 @@ func (q *Query) Nearest(name string) string {
 // maxShown bounds how much of a client's name is repeated to it, in bytes.
 const maxShown = 40
 
-// Printable makes a name from a request fit to be repeated: short, and quoted
-// unless it is made of letters, digits and marks.
+// Printable returns a name from a request in a form that is safe to repeat: shortened, and quoted
+// unless it consists of letters, digits and marks.
 func Printable(name string) string {
 	end := ""
 	if len(name) > maxShown {

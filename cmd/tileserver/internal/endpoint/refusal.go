@@ -12,19 +12,19 @@ var (
 	ErrNoRoute     = errors.New("no such resource")
 	ErrParameter   = errors.New("parameter is not valid")
 	ErrTileOutside = errors.New("tile is outside the grid")
-	// ErrLine is matched if a line of a batch is not a question.
+	// ErrLine is matched if a line of a batch is not a valid request.
 	ErrLine = errors.New("line is not a question")
 )
 
-// Refusal is an error with words of its own for the client.
+// Refusal is an error with its own text for the client.
 type Refusal struct {
 	cause     error // one of the errors in the table of kinds
 	Parameter string
 	Detail    string
 }
 
-// Refuse makes an error that answers as cause does, with its own detail.
-// parameter may be empty.
+// Refuse makes an error with the status and type of cause, and with its own detail. parameter may
+// be empty.
 func Refuse(cause error, parameter, detail string) error {
 	return &Refusal{cause: cause, Parameter: parameter, Detail: detail}
 }
@@ -35,13 +35,13 @@ func (r *Refusal) Error() string { return r.cause.Error() + ": " + r.Detail }
 // Unwrap returns the error in the table of kinds.
 func (r *Refusal) Unwrap() error { return r.cause }
 
-// Sentence makes a sentence of the detail of an error.
+// Sentence converts the detail of an error to a sentence.
 func Sentence(detail string) string {
 	first, size := utf8.DecodeRuneInString(detail)
 	return string(unicode.ToUpper(first)) + detail[size:] + "."
 }
 
-// DetailOf returns the words of a refusal for the client, "" for other errors.
+// DetailOf returns the text of a refusal for the client, or "" for other errors.
 func DetailOf(err error) string {
 	if own := (*Refusal)(nil); errors.As(err, &own) {
 		return own.Detail

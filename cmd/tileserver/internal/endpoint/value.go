@@ -50,21 +50,21 @@ func (s *Spec) absentText() (string, bool) {
 	return "", false
 }
 
-// Value is a parameter with a value of type T. The zero T stands for an absent one, unless
-// another default is declared.
+// Value is a parameter with a value of type T. If the parameter is absent, the value is the zero T
+// or the declared default.
 type Value[T any] struct {
 	Spec
 	absent T
 	given  func(q *Params, name string) T // reads the value of a parameter that is given
 }
 
-// New declares a parameter. read reads its value if it is given, and refuses by
+// New declares a parameter. read reads its value if it is given, and refuses values with
 // [Params.Refuse].
 func New[T any](name, doc string, schema Schema, read func(q *Params, name string) T) *Value[T] {
 	return &Value[T]{Spec: Spec{Name: name, Doc: doc, Schema: schema}, given: read}
 }
 
-// Of returns the value that a request has. The first refusal sticks as q.Err.
+// Of returns the value that a request has. The first refusal is in q.Err.
 func (v *Value[T]) Of(q *Params) T {
 	if !q.Has(v.Name) && !v.Required {
 		return v.absent
@@ -72,7 +72,7 @@ func (v *Value[T]) Of(q *Params) T {
 	return v.given(q, v.Name)
 }
 
-// Given reports whether a request has the parameter, if only as an empty text.
+// Given reports whether a request has the parameter, even with an empty text.
 func (v *Value[T]) Given(q *Params) bool { return q.Has(v.Name) }
 
 func (v *Value[T]) try(q *Params) { v.given(q, v.Name) }
@@ -88,12 +88,12 @@ func (v *Value[T]) with(change func(w *Value[T])) *Value[T] {
 	return w
 }
 
-// Or sets the value of a parameter that is absent. It is also the default in the schema.
+// Or sets the default value of an absent parameter. It is also the default in the schema.
 func (v *Value[T]) Or(absent T) *Value[T] {
 	return v.with(func(w *Value[T]) { w.absent, w.Schema["default"] = absent, absent })
 }
 
-// Must makes the parameter required: requests without the parameter are refused.
+// Must makes the parameter required: a request without it is refused.
 func (v *Value[T]) Must() *Value[T] { return v.with(func(w *Value[T]) { w.Required = true }) }
 
 // May makes the parameter optional.
@@ -112,8 +112,8 @@ func (v *Value[T]) Bounded(key string, bound any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Schema[key] = bound })
 }
 
-// Described declares a parameter that is read elsewhere: in the path, which the router
-// takes apart, in a header, or by a service that is imitated.
+// Described declares a parameter that is read elsewhere: in the path, which the router parses, in a
+// header, or by code that imitates another service.
 func Described(in, name, doc string, schema Schema, example any) Param {
 	return &described{Spec{Name: name, In: in, Doc: doc, Required: in == InPath, Schema: schema, Example: example}}
 }
@@ -132,8 +132,8 @@ func Foreign(service string, names ...string) []Param {
 	return list
 }
 
-// everyOther names, in the description, all parameters that an endpoint with Filters judges by
-// itself: an object whose members are parameters.
+// everyOther is the name, in the description, for all parameters that an endpoint with Filters
+// checks itself. It is described as an object whose members are parameters.
 const everyOther = "filters"
 
 // Filtered describes the further parameters of an endpoint with Filters.
@@ -188,8 +188,8 @@ func List(name string, max int, doc string) *Value[[]string] {
 	})
 }
 
-// Codes declares a list of codes of min to max letters, and digits where those are allowed,
-// in either case; they are read in upper case.
+// Codes declares a list of codes of min to max letters, and digits if they are allowed. Letters may
+// have either case, and become upper case.
 func Codes(name, what string, min, max int, digits bool, doc string) *Value[[]string] {
 	class := "[A-Za-z]"
 	if digits {
@@ -233,7 +233,7 @@ var (
 		Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
 		func(q *Params, _ string) string { return q.cursor() })
 
-	// At is an instant for which time zones are known, zero if it is absent.
+	// At is an instant for which time zones are known, or the zero time if it is absent.
 	At = New("at", "An instant of the years 1900 to 2100, RFC 3339, or a day, whose beginning in UTC it is; without it, now.",
 		moment, func(q *Params, name string) time.Time {
 			at, _ := q.instant(name)

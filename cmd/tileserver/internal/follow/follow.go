@@ -1,5 +1,5 @@
-// Package follow reads which fences a request names, and follows the moves of a collection for the
-// sender of the request. Streams of events and webhooks share it, so that both send the same
+// Package follow reads the fences that a request names, and reads the events of a collection for
+// the sender of the request. Streams of events and webhooks share it, so that both send the same
 // events.
 package follow
 
@@ -92,7 +92,7 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 	}
 }
 
-// CheckRegions refuses a set with regions that are not there.
+// CheckRegions returns an error if a region of a set does not exist.
 func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	err := set.Check(ctx, views)
 	unknown := (*fence.UnknownError)(nil)
@@ -108,23 +108,24 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	return problems.UnknownType(g, unknown.Of)
 }
 
-// Reader reads the events of a collection in turns of web.Processors. It belongs to one goroutine.
+// Reader reads the events of a collection, and shares the processors with other requests through
+// web.Processors. It belongs to one goroutine.
 type Reader struct {
 	*fence.Reader
 	processors *web.Processors
 }
 
-// Begin returns a Reader of the events of a set that come after the event after. It takes turns
-// from the processors from.
+// Begin returns a Reader of the events of a set. It starts behind the event with the id after, and
+// uses the processors of the parameter from.
 func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r
 }
 
-// Append is fence.Reader.Append in turns of web.Processors for the client of ctx: a follower may
-// have any number of moves to catch up with. Once the moves come as they are made, and there are no
-// fences, no turns are taken.
+// Append does the same as fence.Reader.Append, but takes a processor of web.Processors for the
+// client of ctx, because a follower may have a large backlog of moves. Without a backlog and
+// without fences, it takes no processor.
 func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {
 	if r.Light() {
 		return r.Reader.Append(ctx, dst)
@@ -136,8 +137,8 @@ func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, 
 	return dst, err
 }
 
-// AppendMembers appends the members of a JSON object that describe an event, each with a
-// comma before it. The id and type of the event, and its collection, are not among them.
+// AppendMembers appends the members of a JSON object that describe an event, each with a comma
+// before it. They do not include the event's id, type and collection.
 func AppendMembers(b []byte, e *fence.Event) []byte {
 	if e.Fence != "" {
 		b = jsontext.AppendString(append(b, `,"fence":`...), e.Fence)

@@ -7,7 +7,8 @@ import (
 	"quadrille/places/live"
 )
 
-// Moves have the point's position before, crossings the fence, and both the position now.
+// Moves have the previous position of the point, crossings have the fence, and both have the new
+// position.
 func TestAppendMembers(t *testing.T) {
 	from, to := &[2]float64{8.5, 47.25}, &[2]float64{-0.125, 51}
 	for _, c := range []struct {

@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// redrawLook is the time between two looks for borders that were redrawn, as between two looks for
-	// generations.
+	// redrawLook is the interval of checks for redrawn borders. It equals the interval of checks
+	// for new generations.
 	redrawLook = 2 * time.Second
-	// redrawStep bounds a step of one collection: others wait for it.
+	// redrawStep bounds a step of one collection, because other collections wait for it.
 	redrawStep = 30 * time.Second
 )
 
 // Redraws makes live collections report the crossings that redrawn published boundaries cause,
-// until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
+// until ctx ends. Steps of the collections alternate, so that a large collection does not delay
+// small ones.
 func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
-	// held keeps open the generations by which all points are judged. When others replace them,
-	// collections that have not moved to the new ones yet still need them.
+	// held keeps the generations open with which points are compared. When new generations replace
+	// them, collections that have not switched yet still need the old ones.
 	held := new(ask.Regions)
 	defer func() { held.Release() }()
 	logged := map[string]bool{} // errors since the last look without one

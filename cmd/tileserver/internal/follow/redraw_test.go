@@ -35,8 +35,8 @@ func (t *text) String() string {
 	return t.b.String()
 }
 
-// Collections get the generation in service without delay, new ones with the next look, and an error is logged
-// once and not for each of them.
+// Collections get the generation in service without delay, and new collections get it with the next
+// check. An error is logged once, not for each collection.
 func TestRedraws(t *testing.T) {
 	boundaries := dataset.Fixed(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})

@@ -37,7 +37,7 @@ type GeocodeList struct {
 	Results []Geocoded `json:"results"`
 }
 
-// GeocodeFeatures is the same answer as GeoJSON.
+// GeocodeFeatures is the answer of /geocode and /reverse as GeoJSON.
 type GeocodeFeatures struct {
 	_ struct{} `doc:"Results as GeoJSON, the likeliest first."`
 	listing.Features[GeocodeFeature]

@@ -1,5 +1,5 @@
-// Package geocode answers which features a text names, and which are at a point: places, regions,
-// airports and positions in one list. The label of each differs from all others.
+// Package geocode serves searches for the features that a text names, and for the features at a
+// point. Places, regions, airports and positions are in one list. Their labels are unique.
 package geocode
 
 import (
@@ -23,14 +23,14 @@ import (
 	"quadrille/quadkey"
 )
 
-// Handlers answers searches and their reverse.
+// Handlers has the handlers of searches and reverse searches.
 type Handlers struct {
 	*web.Kit
 	batch web.BatchLimits
 	form  *endpoint.Value[string]
 }
 
-// New returns the handlers. batch bounds the answers to many questions in one request.
+// New returns the handlers. batch has the limits for requests with many questions.
 func New(k *web.Kit, batch web.BatchLimits) *Handlers {
 	return &Handlers{Kit: k, batch: batch, form: listing.FormParam(false)}
 }
@@ -71,7 +71,7 @@ func (s *Handlers) getReverse(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// postSearches answers POST /geocode: a search in each line of its body.
+// postSearches answers POST /geocode, with a search in each line of the body.
 func (s *Handlers) postSearches(c echo.Context, p *endpoint.Params) error {
 	session := &geocoder.Session{View: p.View()}
 	if err := session.Ready(c.Request().Context()); err != nil {
@@ -89,7 +89,7 @@ func (s *Handlers) postSearches(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-// postReverses answers POST /reverse: a point in each line of its body.
+// postReverses answers POST /reverse, with a point in each line of the body.
 func (s *Handlers) postReverses(c echo.Context, p *endpoint.Params) error {
 	session := &geocoder.Session{View: p.View()}
 	if err := session.Ready(c.Request().Context()); err != nil {
@@ -154,7 +154,7 @@ func readReverse(q *endpoint.Params) geocoder.ReverseQuery {
 	return query
 }
 
-// languages returns the language of the answer, or none for own names.
+// languages returns the language of the answer, or none for local names.
 func languages(q *endpoint.Params) []string {
 	if lang := endpoint.Lang.Of(q); lang != "" {
 		return []string{lang}

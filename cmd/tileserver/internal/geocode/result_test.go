@@ -7,7 +7,7 @@ import (
 	"quadrille/places/names"
 )
 
-// Unknown members of a result are left out, and names are JSON whatever they hold.
+// Unknown members of a result are omitted, and names are valid JSON whatever they contain.
 func TestAppendResult(t *testing.T) {
 	for _, tc := range []struct {
 		result geocoder.Result

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A client may ask for the media type of its service in version 2, for JSON, or for anything,
-// in UTF-8. Weights of zero refuse.
+// A client may accept the media type of the requested service in version 2, JSON, or any type, in
+// UTF-8. A weight of zero refuses a type.
 func TestAccepts(t *testing.T) {
 	for _, tc := range []struct {
 		accept, charset string

@@ -23,14 +23,14 @@ type Accounts struct {
 // maxKeys bounds a file of keys, in bytes.
 const maxKeys = 16 << 20
 
-// ReadAccounts reads a line for each key, an account may have several:
+// ReadAccounts reads a line for each key. An account may have several keys:
 //
 //	ACCOUNT:SHA256
 //
-// SHA256 is the hexadecimal hash of the key, as sha256sum prints it. The hash is
-// a fast one, so that requests cost little; it hides keys made at random, as a
-// generator makes them, and not words somebody thought up. Empty lines and those
-// that begin with # are passed over. Errors name the line and never its text.
+// SHA256 is the hexadecimal hash of the key, as sha256sum prints it. The hash is fast, so that
+// requests cost little. Therefore it protects only random keys from a generator, not words that
+// people have chosen. Empty lines and lines that begin with # are skipped. Errors give the number
+// of the line and never its text.
 func ReadAccounts(r io.Reader) (*Accounts, error) {
 	k := &Accounts{byAccount: make(map[string][][sha256.Size]byte)}
 	limited := &io.LimitedReader{R: bom.Skip(bufio.NewReader(r)), N: maxKeys + 1}
@@ -60,8 +60,8 @@ func ReadAccounts(r io.Reader) (*Accounts, error) {
 	return k, nil
 }
 
-// check returns an error unless a request has a valid key. The time it takes reveals nothing about
-// keys, nor whether there is such an account.
+// check returns an error unless a request has a valid key. The time that it takes reveals neither
+// keys nor whether the account exists.
 func (k *Accounts) check(r *http.Request) error {
 	account, key, ok := r.BasicAuth()
 	switch {

@@ -1,8 +1,8 @@
 package geoip
 
-// Types of answers, for the description of the interface.
+// These types of answers are for the description of the interface.
 
-// GeoIP2 is an answer in GeoIP2's form. GeoIP2's own documents describe it.
+// GeoIP2 is an answer in GeoIP2's form. GeoIP2's documentation describes it.
 type GeoIP2 struct {
 	_ struct{} `doc:"GeoIP2's record of an address: https://dev.maxmind.com/geoip/docs/web-services/responses/"`
 }

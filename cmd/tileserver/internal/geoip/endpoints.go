@@ -34,8 +34,7 @@ var refused = slices.Concat(
 		http.StatusServiceUnavailable:   "The data cannot be read right now, or is not published.",
 	}))
 
-// Endpoints returns the endpoints of this face. They ignore unknown parameters, as the web service
-// does.
+// Endpoints returns the GeoIP2 endpoints. They ignore unknown parameters, like the web service.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	keys := endpoint.KeysAsked
 	if s.accounts != nil {

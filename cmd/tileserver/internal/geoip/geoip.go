@@ -1,9 +1,9 @@
-// Package geoip answers as the GeoIP2 web service, version 2.1, does, so that its clients work with
-// another host name: its paths, media types, fields and errors. Where the web service's answer
-// could not be established, ours is chosen to be kind to clients; tests name these cases.
+// Package geoip imitates the GeoIP2 web service, version 2.1, so that its clients only need another
+// host name. It has the same paths, media types, fields and errors. If the web service's answer
+// could not be determined, our answer is one that clients tolerate; tests name these cases.
 //
-// Failures of ours are statuses without a body: every code of the web service would say something
-// about the address.
+// Internal errors are statuses without a body, because every error code of the web service would be
+// a statement about the address.
 package geoip
 
 import (
@@ -21,16 +21,17 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Handlers answers as the GeoIP2 web service does.
+// Handlers has the handlers that imitate the GeoIP2 web service.
 type Handlers struct {
 	*web.Kit
-	// accounts returns the accounts that may ask. If it is nil, or returns nil,
-	// everybody may. It is called for every request.
+	// accounts returns the accounts with access. If it is nil, or returns nil, access is free. It
+	// is called for every request.
 	accounts  func() *Accounts
 	databases ipdatabase.Newest
 }
 
-// New returns the handlers. accounts returns who may ask now; it is called for every request.
+// New returns the handlers. accounts returns the accounts that currently have access; it is called
+// for every request.
 func New(k *web.Kit, accounts func() *Accounts) *Handlers {
 	return &Handlers{Kit: k, accounts: accounts}
 }
@@ -42,7 +43,7 @@ type service struct {
 	fields *ipgeo.Fields // the fields it has; nil if there is no data of that kind
 }
 
-// The members of a record that each service has. Members that only Insights has are left out.
+// These are the members of a record for each service. Members that only Insights has are omitted.
 const (
 	countryFields = "continent," +
 		"country.geoname_id,country.is_in_european_union,country.iso_code,country.names," +
@@ -70,7 +71,7 @@ func mustFields(list string) *ipgeo.Fields {
 	return &f
 }
 
-// refusal is a refusal in the service's terms; without a code it has no body.
+// refusal is an error answer of the service. Without a code it has no body.
 type refusal struct {
 	status  int
 	code    string
@@ -147,7 +148,7 @@ func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
-// address returns the address asked about, and whether it is the caller's own.
+// address returns the requested address, and whether it is the caller's own.
 func (s *Handlers) address(c echo.Context) (addr netip.Addr, own bool, err error) {
 	if len(c.ParamValues()) == 0 {
 		return addr, false, errRequired
@@ -184,8 +185,8 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		e = errNotFound
 	default:
 		k, _ := s.Judge(c, err)
-		// Other faces answer 404 for a missing data set. Here that would mean that the address is
-		// not found.
+		// Other endpoints answer 404 for a missing data set. Here that would mean that the address
+		// is not found.
 		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}
 		if k.Retry || k.Status < http.StatusInternalServerError {
 			web.AskAgain(h, web.RetryAfter)
@@ -233,8 +234,7 @@ func accepts(r *http.Request, service string) error {
 	return nil
 }
 
-// takes reports whether a header's values accept one of the items with a weight
-// other than zero.
+// takes reports whether the values of a header accept a good item with a weight other than zero.
 func takes(values []string, good func(name, params string) bool) bool {
 	for _, v := range values {
 		for more := true; more; {

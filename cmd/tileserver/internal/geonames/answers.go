@@ -1,6 +1,6 @@
 package geonames
 
-// Types of answers, for the description of the interface.
+// These types of answers are for the description of the interface.
 
 type answer struct {
 	_ struct{} `doc:"An answer in GeoNames' words, or its error: https://www.geonames.org/export/web-services.html"`

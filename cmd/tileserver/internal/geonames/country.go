@@ -11,7 +11,7 @@ import (
 	"quadrille/places"
 )
 
-// countryAt asks for the country of a point.
+// countryAt returns the country of a point.
 func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (c hierarchy.PointCountry, err error) {
 	v, err := hierarchy.Of(g.view.View)
 	if err != nil {
@@ -43,8 +43,8 @@ func (g *request) countryMembers(ctx context.Context, at *hierarchy.PointCountry
 	return country, nil
 }
 
-// countryCode answers /countryCodeJSON and /countryCode. Without the parameter
-// type the latter answers two letters.
+// countryCode answers /countryCodeJSON and /countryCode. Without the parameter type, the latter
+// answers with only the two letters of the code.
 func (g *request) countryCode(ctx context.Context) error {
 	lat, lng, radius, err := g.params.around(0)
 	if err != nil {
@@ -82,10 +82,9 @@ func (g *request) nothing(message string) error {
 	return cmp.Or(err, refuse(noResult, message))
 }
 
-// countrySubdivision answers /countrySubdivisionJSON: the first-level division
-// of a point. With level it adds the divisions below, as the nearest place has
-// them. The region of type state that holds the point says which division it
-// is.
+// countrySubdivision answers /countrySubdivisionJSON: the first-level division of a point. The
+// division is the region of type state that contains the point. With level it adds the divisions
+// below it, taken from the nearest place.
 func (g *request) countrySubdivision(ctx context.Context) error {
 	lat, lng, radius, err := g.params.around(0)
 	if err != nil {

@@ -18,7 +18,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.searchEndpoints(), s.nearbyEndpoints(), s.pointEndpoints())
 }
 
-// searchEndpoints find places by name and filters, or one by its id.
+// searchEndpoints returns the endpoints that find places by name and filters, or one place by its
+// id.
 func (s *Handlers) searchEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -57,7 +58,7 @@ func (s *Handlers) searchEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// nearbyEndpoints find the places nearest to a point.
+// nearbyEndpoints returns the endpoints that find the places nearest to a point.
 func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -97,7 +98,7 @@ func (s *Handlers) nearbyEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pointEndpoints answer with the time zone, country and division at a point.
+// pointEndpoints returns the endpoints for the time zone, country and division at a point.
 func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

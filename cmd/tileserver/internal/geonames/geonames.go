@@ -1,9 +1,9 @@
-// Package geonames answers as the web services of GeoNames do, so that their clients work with
-// another host name. Names, types and quirks are theirs: numbers that are strings, errors with
-// status 200, parameters that are ignored when they mean nothing, kilometres. Where GeoNames'
-// answer could not be established, ours is chosen to be kind to clients; tests name these cases.
+// Package geonames imitates the web services of GeoNames, so that their clients only need another
+// host name. Names, types and quirks are those of GeoNames: numbers as strings, errors with status
+// 200, ignored parameters if they are meaningless, and kilometres. If GeoNames' answer could not be
+// determined, our answer is one that clients tolerate; tests name these cases.
 //
-// Any user name is taken, and none. XML is not offered.
+// Any user name is accepted, and also a missing one. XML is not supported.
 package geonames
 
 import (
@@ -28,7 +28,7 @@ import (
 	"quadrille/places/zones"
 )
 
-// Handlers answers as the web services of GeoNames do.
+// Handlers has the handlers that imitate the web services of GeoNames.
 type Handlers struct {
 	*web.Kit
 }
@@ -85,7 +85,7 @@ func refusalOf(err error) *refusal {
 	return &refusal{otherFault, "the server failed; its operator will find the reason in the log"}
 }
 
-// request is one request in GeoNames' manner, with the answer that is being written.
+// request is one GeoNames request, with the answer that is being written.
 type request struct {
 	params params
 	view   localtime.View
@@ -95,7 +95,7 @@ type request struct {
 }
 
 // question describes the answers of an endpoint. If its path does not end with JSON, the parameter
-// type chooses the form of the answer.
+// type selects the format of the answer.
 type question struct {
 	write  func(g *request, ctx context.Context) error
 	moment bool // the answer depends on the time of day
@@ -134,8 +134,8 @@ func (s *Handlers) geonames(e question) endpoint.Handler {
 	}
 }
 
-// formOf reads type and callback: the form of the answer, and the function name that JSONP puts
-// before it.
+// formOf reads the parameters type and callback: the format of the answer, and the name of the
+// JSONP function.
 func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err error) {
 	typ := strings.ToLower(g.params.text("type"))
 	switch {
@@ -159,7 +159,7 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 	return "/**/" + callback + "(", nil
 }
 
-// unreadable reports whether the store did not answer.
+// unreadable reports whether an error means that the store did not answer.
 func unreadable(err error) bool {
 	return errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }
@@ -198,8 +198,8 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 	return s.Send(c, a, out)
 }
 
-// params are query parameters as GeoNames reads them: the first of several
-// counts unless the parameter may be repeated, and unknown ones are ignored.
+// params are query parameters with the rules of GeoNames: of a repeated parameter only the first
+// value counts, unless repetition is allowed, and unknown parameters are ignored.
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
@@ -208,7 +208,7 @@ func readParams(r *http.Request) params {
 	return params{values}
 }
 
-// text returns a parameter without the space around it, "" when it is absent.
+// text returns a parameter without surrounding white space, or "" if it is absent.
 func (p params) text(name string) string { return strings.TrimSpace(p.values.Get(name)) }
 
 // flag reports whether a parameter is set to true.
@@ -217,9 +217,8 @@ func (p params) flag(name string) bool { return strings.EqualFold(p.text(name), 
 // maxRepeated bounds how often a parameter may be repeated.
 const maxRepeated = places.MaxFilter
 
-// codes returns the values of a parameter in upper case. The parameter may be
-// repeated, or have several values with commas between them. Values that cannot
-// be a code are refused.
+// codes returns the values of a parameter in upper case. The parameter may be repeated, or have
+// several values that are separated by commas. Values that cannot be a code are refused.
 func (p params) codes(name string, min, max int, digits bool) ([]string, error) {
 	var codes []string
 	for _, v := range p.values[name] {
@@ -257,7 +256,7 @@ func (p params) integer(name string, absent int) (int, error) {
 	return n, nil
 }
 
-// number returns a decimal number within ±most, and whether it was given.
+// number returns a decimal number between -most and most, and whether it was given.
 func (p params) number(name string, most float64) (float64, bool, error) {
 	v := p.text(name)
 	if v == "" {
@@ -378,7 +377,7 @@ func (p params) minPopulation() (int64, error) {
 // clip shortens a text that is repeated in a message.
 func clip(s string, n int) string { return s[:min(len(s), n)] }
 
-// object writes JSON objects: it sets the commas and leaves out unknown values.
+// object writes JSON objects: it adds the commas and omits unknown values.
 type object struct{ b []byte }
 
 func (o *object) open()  { o.b = append(o.b, '{') }
@@ -419,16 +418,16 @@ func (o *object) quoted(name string, value float64) {
 // hours writes seconds as hours.
 func (o *object) hours(name string, seconds int) { o.float(name, float64(seconds)/3600) }
 
-// isJSON reports whether the path of a request asks for JSON.
+// isJSON reports whether the path of a request selects JSON.
 func isJSON(c echo.Context) bool { return strings.HasSuffix(c.Path(), "JSON") }
 
-// refusing returns the function that turns requests away. text is set if the endpoint answers with
-// plain text if no type is asked for.
+// refusing returns the function that answers refused requests. text is set if the endpoint answers
+// with plain text unless type is given.
 func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, text, err) }
 }
 
-// refuse answers as GeoNames does: in the body of a 200.
+// refuse answers like GeoNames, with an error in the body of a 200.
 func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}

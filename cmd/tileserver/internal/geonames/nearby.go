@@ -32,7 +32,7 @@ func (g *request) findNearbyPlaceName(ctx context.Context) error {
 	return g.nearby(ctx, places.Filter{Classes: []string{"P"}}, "en")
 }
 
-// hitsMemory is reused memory for the hits of one answer.
+// hitsMemory has memory that is reused for the hits of one answer.
 var hitsMemory = sync.Pool{New: func() any { return new([]places.Hit) }}
 
 func (g *request) nearby(ctx context.Context, f places.Filter, lang string) error {
@@ -40,7 +40,7 @@ func (g *request) nearby(ctx context.Context, f places.Filter, lang string) erro
 	if err != nil {
 		return err
 	}
-	// The engine takes 0 for no bound.
+	// For the engine 0 means no bound.
 	q := feature.Query{Near: feature.NearTo(lat, lon, max(radius*1000, 0.001))}
 	if q.Limit, err = g.params.rows(nearbyRows); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (l *toponymList) begin() {
 	l.g.b = append(l.g.b, '[')
 }
 
-// add writes a place from the answer of the query. The longer styles read its record.
+// add writes a place from the answer of the query. The longer styles need its record.
 func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
 	r := places.Record{Hit: *h}
 	if l.style >= styleLong {

@@ -24,14 +24,14 @@ import (
 const (
 	// searchRows is the number of places in an answer if maxRows is not given.
 	searchRows = 100
-	// maxCandidates bounds the best places that are examined if the search cannot check a
-	// condition, or if the request wants another order.
+	// maxCandidates bounds the number of best places that are examined if the search cannot check a
+	// condition, or if the request requires another order.
 	maxCandidates = 1000
-	// maxExamined bounds, roughly, the places of a box that are tested for the
-	// conditions. It is as much work as a search by name may cost.
+	// maxExamined roughly bounds the places of a box that are tested for the conditions. This work
+	// equals the limit of a search by name.
 	maxExamined = 100_000
-	// maxRecords bounds the records that are read for conditions which only records can decide. The
-	// most important places that meet all other conditions are read first.
+	// maxRecords bounds the records that are read for conditions on fields that only records have.
+	// The most important places that meet all other conditions are read first.
 	maxRecords = 3_000
 )
 
@@ -48,10 +48,9 @@ type placeSearch struct {
 	lang       string
 }
 
-// search answers /searchJSON: places by name, or without a name the most
-// important ones that pass the filters. The parameters operator, tag,
-// isNameRequired, searchlang and inclBbox are ignored: every word must match,
-// in a name or as the country or division.
+// search answers /searchJSON: places by name, or, without a name, the most important places that
+// pass the filters. The parameters operator, tag, isNameRequired, searchlang and inclBbox are
+// ignored: every word must match, in a name or as the country or division.
 func (g *request) search(ctx context.Context) error {
 	q, err := g.readSearch()
 	if err != nil {
@@ -154,9 +153,9 @@ func (g *request) readSearch() (q placeSearch, err error) {
 	return q, nil
 }
 
-// readText reads the name to look for: q and name find names that begin with
-// the text or have it as words, name_startsWith only the former kind, and
-// name_equals the same names. With fuzzy below 1 a letter may be wrong.
+// readText reads the name to search for. q and name find names that begin with the text or contain
+// it as words. name_startsWith finds only names that begin with it. name_equals finds only names
+// that equal it. With fuzzy below 1 a letter may be wrong.
 func (q *placeSearch) readText(p *params) error {
 	for _, name := range []string{"q", "name", "name_equals", "name_startsWith"} {
 		given := p.text(name)
@@ -180,23 +179,23 @@ func (q *placeSearch) readText(p *params) error {
 	return err
 }
 
-// filtered reports whether anything narrows the list.
+// filtered reports whether the search has any filter.
 func (q *placeSearch) filtered() bool {
 	f := &q.filter
 	return len(f.Countries)+len(f.Classes)+len(f.Codes) > 0 || f.MinPopulation > 0 || q.query.Box != nil || q.conditional()
 }
 
-// conditional reports whether the places that a search finds must be checked for conditions.
+// conditional reports whether places from a search must also be checked for conditions.
 func (q *placeSearch) conditional() bool {
 	return q.continent != "" || slices.ContainsFunc(q.divisions, func(d string) bool { return d != "" })
 }
 
-// detailed reports whether records are wanted.
+// detailed reports whether the answer needs records.
 func (q *placeSearch) detailed() bool {
 	return q.style >= styleLong || q.order == "elevation" || q.recorded()
 }
 
-// recorded reports whether only records can decide some condition.
+// recorded reports whether some condition can only be checked with records.
 func (q *placeSearch) recorded() bool {
 	return slices.ContainsFunc(q.divisions[1:], func(d string) bool { return d != "" })
 }
@@ -227,7 +226,7 @@ func (p params) box() (*quadkey.Box, error) {
 	return &b, nil
 }
 
-// findByName returns the rows asked for, and how many there are at least.
+// findByName returns the requested rows, and the least number of matching places.
 func (g *request) findByName(ctx context.Context, finder *places.Finder, q placeSearch) ([]places.Record, int, error) {
 	query := q.query
 	if q.bias == "" && q.order == "" && !q.conditional() {
@@ -258,9 +257,9 @@ func (g *request) findByName(ctx context.Context, finder *places.Finder, q place
 	return docs, total, nil
 }
 
-// candidates reads the places that a search finds and that meet the conditions.
-// It also returns the least number of places that the search finds, whether
-// they meet the conditions or not.
+// candidates reads the places that a search finds and that meet the conditions. It also returns a
+// lower bound of the number of places that the search finds, including those that do not meet the
+// conditions.
 func (g *request) candidates(ctx context.Context, finder *places.Finder, query search.Query, q *placeSearch) ([]places.Record, int, error) {
 	memory := listing.SearchHits.Get().(*[]search.Hit)
 	defer listing.SearchHits.Put(memory)
@@ -309,8 +308,8 @@ func (q *placeSearch) ask(finder *places.Finder, f places.Filter) (query feature
 	return query, err
 }
 
-// conditions is a filter by continent, first-level division and another filter. "" lets all
-// pass. It is for one search.
+// conditions combines a filter by continent and first-level division with another filter. "" passes
+// all places. A value is for one search.
 type conditions struct {
 	of                feature.Filter // nil lets all pass
 	finder            *places.Finder
@@ -361,7 +360,7 @@ func (c *conditions) String() string {
 	return fmt.Sprintf("%q %q %s", c.continent, c.admin1, of)
 }
 
-// findByFilter lists places without a name, the most important first.
+// findByFilter answers a search without a name. It lists the most important places first.
 func (g *request) findByFilter(ctx context.Context, finder *places.Finder, q placeSearch) ([]places.Record, int, error) {
 	f := q.filter
 	if q.bias == "" && q.order == "" {
@@ -384,7 +383,7 @@ func (g *request) findByFilter(ctx context.Context, finder *places.Finder, q pla
 	return docs, total, nil
 }
 
-// appendForeign appends the places outside a country; "" stands for no country.
+// appendForeign appends the places outside a country; "" means no country.
 func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	for i := range rest {
 		if country == "" || rest[i].Country != country {
@@ -394,12 +393,12 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	return docs
 }
 
-// within reads the places that pass a filter and meet the conditions of q, beginning with place
-// from and ending before place to, counted from 0. It also returns how many there are at least: to,
-// or one more if there are others, so that a client which pages by the count goes on. Its work has
-// the same bound as a search by name. When the bound is reached, the answer is the places found by
-// then, and the most important places were looked at first. If it has found none by then, there may
-// still be such places, so the error is errTooWide.
+// within reads the places that pass a filter and meet the conditions of q. It returns those from
+// index from up to, but not including, index to, counted from 0. It also returns a lower bound of
+// their number: to, or one more if there are more places, so that a client which pages by the count
+// continues. Its work has the same limit as a search by name. The most important places are
+// examined first. When the limit is reached, it returns the places found so far. If it has found
+// none by then, it returns errTooWide, because such places may still exist.
 func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int,
 	q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {
@@ -461,7 +460,7 @@ func (g *request) within(ctx context.Context, finder *places.Finder, f places.Fi
 }
 
 // page appends the next page of a query to dst, and reports whether another one follows. If the
-// work is used up, it returns the places found by then.
+// limit of work is reached, it returns the places found so far.
 func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst []places.Hit) (hits []places.Hit, more bool, err error) {
 	q.Limit = limit + 1
 	var last feature.Mark
@@ -484,14 +483,13 @@ func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst
 	return dst, false, nil
 }
 
-// errTooWide refuses a search that used up its work before it found anything.
+// errTooWide refuses a search that reached the limit of work before it found a place.
 var errTooWide = &refusal{
 	value:   14,
 	message: "too many places to look at for these conditions: add country and adminCode1, or a smaller box.",
 }
 
-// choose orders the places found, which all meet the conditions, and takes the
-// rows asked for.
+// choose sorts the found places, which all meet the conditions, and returns the requested rows.
 func (q *placeSearch) choose(docs []places.Record, total int) ([]places.Record, int) {
 	if q.conditional() {
 		total = len(docs)

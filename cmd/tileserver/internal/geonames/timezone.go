@@ -13,15 +13,15 @@ import (
 	"quadrille/tiles"
 )
 
-// maxDates is the number of days for which one answer has the sunrise.
+// maxDates is the number of days for which one answer gives the sunrise.
 const maxDates = 31
 
 // minuteForm is GeoNames' format of times.
 const minuteForm = "2006-01-02 15:04"
 
-// timezone answers /timezoneJSON: the time zone of a point, its offsets in
-// hours and the times of the sun today, or on the days of date as well. At sea
-// there is no timezoneId, but the offsets of ships' clocks.
+// timezone answers /timezoneJSON: the time zone of a point, its offsets in hours and the times of
+// the sun today, or on the days of date as well. At sea there is no timezoneId, and the offsets are
+// those of nautical time.
 func (g *request) timezone(ctx context.Context) error {
 	lat, lng, radius, err := g.params.around(-1)
 	if err != nil {
@@ -95,8 +95,8 @@ func (g *request) zoneAt(ctx context.Context, lat, lon, reach float64, country s
 	return g.view.ZoneAt(ctx, lat, lon, reach, g.now, regions)
 }
 
-// offshore reports whether a zone is one of ships: a zone by longitude, or one
-// that a map of time zones draws over the sea.
+// offshore reports whether a zone is nautical: a zone by longitude, or a zone over the sea in a map
+// of time zones.
 func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
 		return z.Source == localtime.SourceSea
@@ -119,7 +119,7 @@ func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw i
 	return jan, jul, raw, err == nil, err
 }
 
-// withoutZones returns the error for a zone whose clocks are not known.
+// withoutZones returns the error for a zone whose offsets are not known.
 func (g *request) withoutZones(z *localtime.LocalZone) error {
 	if _, err := g.view.TimeZones.Get(); err != nil {
 		return err

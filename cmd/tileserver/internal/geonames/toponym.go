@@ -46,8 +46,8 @@ func appendKilometres(dst []byte, metres float64) []byte {
 	return dst
 }
 
-// toponym writes a place as an object. Coordinates are strings, because clients
-// take the number zero for a missing value.
+// toponym writes a place as an object. Coordinates are strings, because clients treat the number
+// zero as a missing value.
 func (g *request) toponym(ctx context.Context, finder *places.Finder, t *toponym) error {
 	g.open()
 	if err := g.toponymMembers(ctx, finder, t); err != nil {
@@ -165,8 +165,8 @@ func (g *request) toponymDetails(ctx context.Context, finder *places.Finder, t *
 	return nil
 }
 
-// toponymZone writes a place's time zone, with the offsets of this year where
-// zones are published.
+// toponymZone writes a place's time zone, with the offsets of this year if time zones are
+// published.
 func (g *request) toponymZone(ctx context.Context, zone string) error {
 	if zone == "" {
 		return nil
@@ -186,8 +186,8 @@ func (g *request) toponymZone(ctx context.Context, zone string) error {
 	return nil
 }
 
-// alternateNames writes the names of a place with their languages. If no
-// languages are known, it writes them without.
+// alternateNames writes the names of a place with their languages. If no languages are known, it
+// writes only the names.
 func (g *request) alternateNames(d *places.Record) {
 	if len(d.Alternates) == 0 && len(d.AlternateNames) == 0 {
 		return
@@ -224,8 +224,8 @@ func (g *request) alternate(name, lang string, preferred, short, colloquial, his
 	g.close()
 }
 
-// nameIn returns a place's name in a language. It returns own if the place has
-// no such name, or no language is asked for.
+// nameIn returns a place's name in a language. It returns own if the place has no such name, or if
+// no language is requested.
 func nameIn(ctx context.Context, finder *places.Finder, id uint32, lang, own string) (string, error) {
 	if lang == "" || id == 0 {
 		return own, nil

@@ -2,7 +2,7 @@ package geonames
 
 import "testing"
 
-// Distances have no zeros at their end, and no more digits than to the centimetre.
+// Distances have no trailing zeros, and at most the precision of a centimetre.
 func TestAppendKilometres(t *testing.T) {
 	for metres, want := range map[float64]string{
 		0:              "0",

@@ -63,8 +63,8 @@ func TestKeyNeeded(t *testing.T) {
 	}
 }
 
-// A key in the address shows only in the addresses that an answer has: neither in its tag nor in
-// the log. Shared caches do not keep the answer.
+// A key in the request's address appears in the addresses of the answer, but neither in its ETag
+// nor in the log. Shared caches do not store the answer.
 func TestKeyInAddress(t *testing.T) {
 	var log strings.Builder
 	f := servertest.New(t, func(c *httpapi.Config) {
@@ -83,7 +83,7 @@ func TestKeyInAddress(t *testing.T) {
 		if cc := b.Header.Get("Cache-Control"); strings.Contains(cc, "public") {
 			t.Errorf("%s: Cache-Control is %s", path, cc)
 		}
-		// Only documents for clients that take nothing but an address have the key.
+		// Only documents for clients that cannot set headers contain the key.
 		if text := servertest.Body(t, b); strings.Contains(text, servertest.Key) != strings.HasSuffix(path, ".json") ||
 			strings.Contains(servertest.Body(t, a), servertest.Key) {
 			t.Errorf("%s: the key in the answer: %s", path, text)
@@ -113,8 +113,8 @@ func TestKeyInAddress(t *testing.T) {
 
 var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
 
-// A client that takes nothing but an address follows the addresses in documents. So all of these
-// have the key, wherever they lead, and the documents are otherwise the same.
+// A client that cannot set headers follows the addresses in documents. Therefore all these
+// addresses contain the key, wherever they lead. Otherwise the documents do not change.
 func TestKeyInLinks(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1}), servertest.All...)
@@ -236,7 +236,7 @@ func TestLimits(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/usage?key=x"), http.StatusUnauthorized, "key-unknown")
 }
 
-// The lines of a batch count one by one.
+// Each line of a batch counts as a request.
 func TestBatchIsCharged(t *testing.T) {
 	for _, headers := range [][]string{{"X-API-Key", servertest.Key}, nil} {
 		f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{5}, quota.Limit{Requests: 5}), servertest.All...)
@@ -262,8 +262,8 @@ func TestAccessLogSampling(t *testing.T) {
 	}
 }
 
-// The log has the id of a refused request, as its answer has, and pages of other origins can read
-// when to come back.
+// The log and the answer have the same id of a refused request. Pages of other origins can read
+// Retry-After.
 func TestRefusalIsNamed(t *testing.T) {
 	var log strings.Builder
 	f := servertest.New(t, func(c *httpapi.Config) {
@@ -280,7 +280,7 @@ func TestRefusalIsNamed(t *testing.T) {
 	}
 }
 
-// No request can write a line of its own into the log.
+// No request can insert a line into the log.
 func TestLogInjection(t *testing.T) {
 	for _, handler := range []string{"text", "json"} {
 		var log strings.Builder

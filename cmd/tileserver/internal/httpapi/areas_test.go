@@ -29,8 +29,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// yards is a live layer of areas: boxes of degrees, by their ids. Questions about the areas around
-// a point ask it beside the boundaries, because it is a feature.Encloser.
+// yards is a live layer of areas: boxes in degrees, by their ids. It is a feature.Encloser, so
+// requests for the areas around a point query it in addition to the boundaries.
 type yards struct {
 	mu      sync.Mutex
 	boxes   map[string]quadkey.Box
@@ -80,7 +80,8 @@ func (y *yards) Get(_ context.Context, id string, _ time.Time, f *feature.Featur
 	return nil
 }
 
-// Features implements feature.Layer. A mark of the nearest has the distance before the id.
+// Features implements feature.Layer. For queries by distance, a mark has the distance before the
+// id.
 func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := y.Info().Check(q); err != nil {
 		return feature.ErrSeq(err)
@@ -159,8 +160,8 @@ func (a yard) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Par
 	return feature.Box(f.Bounds).Cover(ctx, from, fn)
 }
 
-// Every question about the areas around a point asks a layer of areas, and the next question sees
-// its changes.
+// Every request for the areas around a point also queries a layer of areas, and the next request
+// sees changes of the layer.
 func TestAreasOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{
 		"a":   {West: 3, South: 46, East: 6, North: 48},
@@ -270,7 +271,7 @@ func TestAreasAlone(t *testing.T) {
 	want("/regions/at?lat=47&lon=4", 200, yard)
 }
 
-// A layer of areas that cannot be read may hold the answer.
+// If a layer of areas cannot be read, the request fails, because this layer might have the answer.
 func TestAreasThatCannotBeRead(t *testing.T) {
 	fixed := dataset.Fixed[feature.Encloser](&yards{}, dataset.Manifest{Dataset: "yards", Generation: 7})
 	if err := fixed.Close(); err != nil {
@@ -292,7 +293,8 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Fences of such a layer work like those of regions, whatever boundaries a move was made by.
+// Fences of such a layer work like those of regions, whatever generation of boundaries a move was
+// compared with.
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})

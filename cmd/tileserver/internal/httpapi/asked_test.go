@@ -13,7 +13,8 @@ import (
 )
 
 // A handler reads the parameters that its endpoint declares, and no others. A parameter that is
-// read but not declared is always refused before. One that is declared but not read has no effect.
+// read but not declared would always be refused. A parameter that is declared but not read would
+// have no effect.
 func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	worlds := servertest.NewWorlds(t)

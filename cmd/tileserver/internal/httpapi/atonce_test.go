@@ -13,8 +13,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Several clients ask every question at the same time, while points are swapped. Other tests check
-// the answers, one question after the other; the race detector judges this one.
+// Several clients send all requests concurrently, while generations of points are swapped. Other
+// tests check the answers of sequential requests; this test is for the race detector.
 func TestEverythingAtOnce(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	worlds := servertest.NewWorlds(t)
@@ -39,7 +39,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			}
 		}
 	}
-	// Every hundredth question switches points between their first and second generations. Regions
+	// Every hundredth request switches points between their first and second generations. Regions
 	// are swapped under load by TestSwapUnderLoad.
 	c, sets := worlds.Whole().Catalog, &worlds.Whole().Config.Sets
 	if err := errors.Join(toyworld.PublishPlaces(t.Context(), c), toyworld.PublishAirports(t.Context(), c)); err != nil {

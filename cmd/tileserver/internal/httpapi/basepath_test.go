@@ -44,8 +44,8 @@ func TestBasePath(t *testing.T) {
 		if want := tt.prefix + "/maps/?a=b"; res.StatusCode != 308 || res.Header.Get("Location") != want {
 			t.Errorf("%q: %d to %s, want %s", tt.header, res.StatusCode, res.Header.Get("Location"), want)
 		}
-		// The description, from which clients are generated, leads back here. It has "/" for the
-		// root alone.
+		// The description, from which clients are generated, must contain this address. It has "/"
+		// only for the root.
 		api := servertest.Body(t, f.Get("/maps/openapi.json", "X-Forwarded-Prefix", tt.header))
 		if want := `"servers":[{"url":"` + tt.prefix + `/maps"}]`; !strings.Contains(api, want) {
 			t.Errorf("%q: no %s in %.200s", tt.header, want, api)
@@ -62,7 +62,7 @@ func TestBasePath(t *testing.T) {
 	if api := servertest.Body(t, bare.Get("/openapi.json")); !strings.Contains(api, `"servers":[{"url":"/"}]`) {
 		t.Errorf("without a path: %.200s", api)
 	}
-	// A prefix from a peer that is not trusted is ignored. A public address already has its prefix.
+	// A prefix from an untrusted peer is ignored. A public address already includes its prefix.
 	if doc := servertest.Body(t, bare.Get("/tiles/country.json", "X-Forwarded-Prefix", "/eu")); strings.Contains(doc, "/eu/") {
 		t.Errorf("believed: %s", doc)
 	}
@@ -94,8 +94,8 @@ func TestValidBasePath(t *testing.T) {
 	}
 }
 
-// Pages of other origins may read every header. The header does not depend on the origin that asks,
-// so that caches can keep one answer for all.
+// Pages of other origins may read every header. The header does not depend on the requesting
+// origin, so that caches can store one answer for all origins.
 func TestExposedHeaders(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	for _, path := range []string{"/tiles/country/1/0/0.mvt", "/status", "/tiles/nowhere/1/0/0.mvt"} {
@@ -113,8 +113,8 @@ func TestExposedHeaders(t *testing.T) {
 }
 
 // Pages that isolate themselves from other sites may show pictures without CORS, if every origin
-// may read them. Cross-Origin-Resource-Policy has no lists of origins. Other answers load by CORS
-// only.
+// may read them. Cross-Origin-Resource-Policy has no lists of origins. Other answers can be loaded
+// only with CORS.
 func TestResourcePolicy(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	paths := []string{"/tiles/places/0/0/0.png", "/tiles/places/0/0/0@2x.png", "/sprite.png", "/"}
@@ -141,7 +141,7 @@ func TestResourcePolicy(t *testing.T) {
 	}
 }
 
-// A path with a slash too many is refused with words that name it.
+// A path with an extra slash is refused with a message about the slash.
 func TestSlashes(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	for path, want := range map[string]string{

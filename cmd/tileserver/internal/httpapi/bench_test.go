@@ -69,7 +69,7 @@ func BenchmarkIP(b *testing.B) {
 	servertest.BenchHandler(b, servertest.NewBenchWorld(b).Handler, nil, addressPaths()...)
 }
 
-// BenchmarkBareEcho is the comparator of the cached tile: echo writing the same bytes.
+// BenchmarkBareEcho is the baseline for the cached tile: echo writes the same bytes.
 func BenchmarkBareEcho(b *testing.B) {
 	servertest.BenchHandler(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(servertest.HotMVT))), nil, servertest.HotMVT)
 }
@@ -104,7 +104,7 @@ func BenchmarkHTTPIPBare(b *testing.B) {
 	benchHTTP(b, bareEcho(servertest.Body(b, servertest.NewBenchWorld(b).Get(addressPaths()[0]))), addressPaths()...)
 }
 
-// benchGlobe has a stored answer of ten places for "sant".
+// benchGlobe returns a server with a response cache, on which a search for "sant" finds ten places.
 func benchGlobe(b *testing.B) *servertest.Server {
 	g := servertest.NewGlobe(b, func(c *httpapi.Config) { c.ResponseCacheBytes = 16 << 20 })
 	list := slices.Clone(servertest.GlobePlaces)

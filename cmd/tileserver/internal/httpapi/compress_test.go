@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Every coding of an answer has its own strong tag, and Vary names the headers that the answer
+// Every coding of an answer has its own strong ETag, and Vary names the headers that the answer
 // depends on.
 func TestCodings(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)

@@ -11,9 +11,9 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Our own tests of the contract share their notion of OpenAPI with the code that writes it. So a
-// reader that nobody here wrote judges both documents too: their structure, examples against their
-// schemas, and patterns. More judges are in package clienttest.
+// Our own tests of the contract make the same assumptions about OpenAPI as the code that writes it.
+// Therefore a third-party reader also checks both documents: their structure, the examples against
+// their schemas, and the patterns. More such tests are in package clienttest.
 func TestForeignReaderOfContract(t *testing.T) {
 	f := servertest.New(t, nil)
 	for path, version := range map[string]string{"/openapi.json": "3.1", "/ogc/api": "3.0"} {

@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// The description of the interface is a contract: the router and the handlers do what it says, and
-// it says all that they do.
+// The description of the interface is a contract: the router and the handlers behave as described,
+// and the description is complete.
 
 // Every route is described, and nothing else is.
 func TestEveryRouteIsDescribed(t *testing.T) {
@@ -77,8 +77,8 @@ func fits(route, path string) bool {
 	return true
 }
 
-// TestDocumentStructure checks what a schema of OpenAPI would: that every
-// reference leads somewhere, ids are unique, and parameters of paths are there.
+// TestDocumentStructure checks the same as a schema of OpenAPI: every reference has a target, ids
+// are unique, and the parameters of paths exist.
 func TestDocumentStructure(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	var walk func(v any)
@@ -134,8 +134,8 @@ func TestDocumentStructure(t *testing.T) {
 	}
 }
 
-// With keys and limits, every path answers as described, too: without a key, with a wrong one, with
-// one, and beyond a limit.
+// With keys and limits, every path also answers as described: without a key, with a wrong key, with
+// a valid key, and beyond a limit.
 func TestRefusalsAreAsDescribed(t *testing.T) {
 	doc := servertest.ReadDescription(t)
 	basic := func(password string) string {
@@ -144,7 +144,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		return r.Header.Get("Authorization")
 	}
 	ops := doc.Operations()
-	// Each operation has a key of its own, good for one request.
+	// Each operation has a separate key that admits one request.
 	key := func(i int) string { return servertest.Key + strconv.Itoa(i) }
 	var lines strings.Builder
 	for i := range ops {
@@ -214,7 +214,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 	}
 }
 
-// The page holds every operation and schema, and nothing that could run.
+// The page has every operation and schema, and no executable code.
 func TestDocsPage(t *testing.T) {
 	f := servertest.New(t, func(cfg *httpapi.Config) { cfg.Version = `<script>"&`; cfg.PublicURL = "https://maps.example.org/q" })
 	res := f.Get("/docs")

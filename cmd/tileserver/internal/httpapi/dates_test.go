@@ -14,8 +14,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Answers from one generation have its build time as their date, and answer 304 to the date alone.
-// Others have no date, and ignore a date in the request.
+// An answer from one generation has the build time as Last-Modified, and a request with only this
+// date gets a 304. Other answers have no date, and a date in the request is ignored.
 func TestLastModified(t *testing.T) {
 	w := servertest.NewShops(t)
 	date := toyworld.Modified.Format(http.TimeFormat)
@@ -111,8 +111,8 @@ func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 	f.Poll()
 }
 
-// A client that revalidates by dates alone never keeps an answer of another generation: not after a
-// rollback, which goes back in time, and not if two were built in one second.
+// A client that revalidates only by date never keeps an answer of another generation, neither after
+// a rollback to an older generation, nor if two generations were built in the same second.
 func TestDatesOfGenerations(t *testing.T) {
 	now := servertest.Built.Add(time.Hour)
 	f := servertest.New(t, nil)
@@ -169,8 +169,8 @@ func TestDatesOfGenerations(t *testing.T) {
 	}
 }
 
-// If-None-Match wins over If-Modified-Since, whatever either says. A text that is no date of HTTP
-// is ignored.
+// If-None-Match takes precedence over If-Modified-Since, whatever their values. A text that is not
+// an HTTP date is ignored.
 func TestIfModifiedSince(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	const path = "/regions/at?lat=1&lon=1"
@@ -208,7 +208,7 @@ func TestIfModifiedSince(t *testing.T) {
 	}
 }
 
-// An answer from several collections has no single generation, so nothing looks one up.
+// An answer from several collections has no single generation, so it has no date.
 func TestDatesOfCollections(t *testing.T) {
 	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
 	w, _ := servertest.NewCollections(t)
@@ -225,8 +225,8 @@ func TestDatesOfCollections(t *testing.T) {
 	}
 }
 
-// Answers that are requested often have at most eight headers: the maps of net/http would grow for
-// the ninth. Compressed answers therefore have no date.
+// Frequent answers have at most eight headers, because the ninth would make the header map grow.
+// Therefore compressed answers have no date.
 func TestHeadersOfHotAnswers(t *testing.T) {
 	w := servertest.NewShops(t)
 	for _, path := range []string{"/tiles/country/6/33/22.mvt", "/tiles/country/6/33/22.geojson", "/tiles/country/5/16/11.png",

@@ -8,9 +8,9 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// dearestOf returns the requests to an endpoint that take the most work among those that the
-// world of TestCosts can answer. Names in braces stand for ids of that world. A layer that has
-// no words of its own is asked as shops are.
+// dearestOf returns the most expensive requests to an endpoint that the world of TestCosts can
+// answer. Names in braces are placeholders for ids of this world. A layer without special requests
+// gets the same requests as shops.
 func dearestOf(e *endpoint.Endpoint) (questions []string) {
 	if listed, ok := dearest[e.Method()+" "+e.Path]; ok || e.Tag != "collections" {
 		return listed

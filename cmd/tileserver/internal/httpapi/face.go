@@ -14,31 +14,33 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Face is one interface of the server. One file, face_NAME.go, registers it. Deleting that
-// file and the face removes the interface.
+// Face is one group of endpoints of the server, such as those of one imitated service. One file,
+// face_NAME.go, registers it. Deleting this file and the package removes the endpoints.
 type Face struct {
 	Name string
-	// At is its place among the faces, in ascending order. No two have the same.
+	// At is the unique position among the faces, in ascending order.
 	At int
 	// Kinds are the kinds of errors that only this face has.
 	Kinds []web.Kind
-	// List describes the layer of this face in the list of the face layers; nil if it has none
-	// there.
+	// List describes the layer of this face in the list of the face layers; it is nil if the list
+	// has no such layer.
 	List *listing.Set
 	// Metrics are the metrics that its handlers collect.
 	Metrics []*prometheus.Desc
-	// Settings returns the defaults of the operator's settings for this face; nil if it has none.
+	// Settings returns the defaults of the operator's settings for this face. Settings is nil if
+	// there are none.
 	Settings func() Settings
 	// Root is set if its handlers implement rooted.
 	Root bool
-	// New makes its handlers. It is nil if the face only has errors, which several faces share.
+	// New makes its handlers. It is nil if the face only declares errors that several faces share.
 	New func(*Parts) Handlers
 }
 
-// Handlers answers one kind of question.
+// Handlers is a group of endpoints with their handlers.
 type Handlers interface{ Endpoints() []endpoint.Endpoint }
 
-// rooted is a face that can answer at the root of the server too, see Config.RootGeocoder.
+// rooted is implemented by handlers that can also answer at the root of the server, see
+// Config.RootGeocoder.
 type rooted interface{ RootEndpoints() []endpoint.Endpoint }
 
 // Parts are the shared parts that faces are made of.
@@ -50,14 +52,14 @@ type Parts struct {
 	Lists []listing.Set
 	// Before are the handlers of the faces before.
 	Before []Handlers
-	// DescribeBelow returns an OpenAPI 3.0 document of the paths below a given one, which
-	// has the address at.
+	// DescribeBelow returns an OpenAPI 3.0 document of the paths below the path below. server is
+	// the address of this path.
 	DescribeBelow func(path, server string) ([]byte, error)
 }
 
 var registered []Face
 
-// register adds a face to all servers. It is for init functions.
+// register adds a face to all servers. Only init functions call it.
 func register(f Face) { registered = append(registered, f) }
 
 // Faces returns the registered faces, in their order.
@@ -75,11 +77,11 @@ func RootGeocoders() (names []string) {
 	return names
 }
 
-// Settings are the operator's settings for one face: a pointer to a struct whose exported fields
-// are flags, by their tags. The parser of flags calls the method Validate if there is one.
+// Settings are the operator's settings for one face: a pointer to a struct whose tagged, exported
+// fields are flags. The parser of flags calls the method Validate if there is one.
 type Settings interface {
-	// Open opens the files that the flags name. It may change the configuration, so that
-	// other faces know about them.
+	// Open opens the files that the flags name. It may change the configuration to inform other
+	// faces.
 	Open(ctx context.Context, in *Process) error
 }
 
@@ -89,8 +91,8 @@ type Process struct {
 	Log    *slog.Logger
 	Cache  int64         // bytes that there are for caches
 	Grace  time.Duration // in which to end running work
-	// Reloaded returns a function that returns the result of load, and that calls load again when
-	// the files have changed. flag is for the log.
+	// Reloaded returns a function with the result of load. load is called again when the files have
+	// changed. flag is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
 	Looks  []func()       // look at files again

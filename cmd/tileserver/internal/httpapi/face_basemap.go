@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/basemaps"
 )
 
-// baseMaps are the flags of the face, and the archives that they name.
+// baseMaps has the flags for base maps, and the archives that they name.
 type baseMaps struct {
 	Files []string `group:"data" name:"basemap" sep:"none" placeholder:"[NAME=]FILE" help:"Other people's map to show under the borders, a PMTiles archive (version 3) or an MBTiles database on this machine; repeatable. It is served at /basemap/NAME, whose name is that of the file if none is given. When the file is replaced by renaming, the new one is in service within seconds; see docs/maps.md in the source."`
 
@@ -43,7 +43,7 @@ func (s *baseMaps) Validate() error {
 	return nil
 }
 
-// Open takes the maps into service. Directories of archives get a share of the cache for finished
+// Open takes the maps into service. Directories of archives use a share of the cache for finished
 // tiles.
 func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
 	directories := int64(0)

@@ -45,7 +45,7 @@ func init() {
 }
 
 // Open starts the delivery of webhooks, and the reporting of crossings by redrawn borders.
-// Boundaries, if there are some, must be in service by then: crossings depend on them.
+// Boundaries, if any, must already be in service, because crossings depend on them.
 func (s *hooks) Open(ctx context.Context, in *Process) error {
 	in.Ready = append(in.Ready, func() {
 		c := in.Config
@@ -75,7 +75,7 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 }
 
 // collect reports to Prometheus how the requests of hooks end. Most servers have no hooks, so an
-// outcome that has never occurred is left out, except for deliveries.
+// outcome that has never occurred is omitted, except for deliveries.
 func (s *hooks) collect(ch chan<- prometheus.Metric) {
 	s.sender.Deliveries(func(outcome string, n int64) {
 		if n > 0 || outcome == "delivered" {

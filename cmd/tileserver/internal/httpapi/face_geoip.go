@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/geoip"
 )
 
-// geoIP are the flags of the face, and the accounts that they name.
+// geoIP has the flags for the GeoIP2 endpoints, and the accounts that they name.
 type geoIP struct {
 	Keys string `group:"clients" name:"geoip-keys" placeholder:"FILE" help:"Accounts that may use /geoip/v2.1: lines of ACCOUNT:SHA256, the hash of the license key as by: printf %s KEY | sha256sum. Without it everybody may. Changes are taken into use within seconds."`
 

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// No two faces have the same place, or documents would differ from start to start.
+// No two faces have the same position. Otherwise documents would differ between starts.
 func TestPlacesOfFaces(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	all := httpapi.Faces()
@@ -22,13 +22,13 @@ func TestPlacesOfFaces(t *testing.T) {
 	}
 }
 
-// TestOfNoFace: endpoints that belong to no face pass the suite of faces, too.
+// TestOfNoFace tests that endpoints without a face also pass the suite of tests of faces.
 func TestOfNoFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.OfNoFace(t)
 }
 
-// TestWithoutFace: a server that is made without a face has none of its endpoints, and its other
+// TestWithoutFace tests that a server without a face has none of its endpoints, and that its other
 // answers stay the same.
 func TestWithoutFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
@@ -81,7 +81,8 @@ func TestWithoutFace(t *testing.T) {
 				res := handlers[c.world].Do(http.MethodGet, c.text, c.headers...)
 				status, kind, want := res.StatusCode, res.Header.Get("Content-Type"), c.want.Header.Get("Content-Type")
 				if gone["GET "+c.path] {
-					// The path may match a route that is left: nearby is then the id of no place.
+					// The path may match another route: "nearby" is then taken as the id of a
+					// place, and no place has it.
 					if refused := status == http.StatusBadRequest || status == http.StatusMethodNotAllowed; status != http.StatusNotFound && !refused {
 						t.Errorf("GET %s: %d, though its face is gone", c.text, status)
 					}

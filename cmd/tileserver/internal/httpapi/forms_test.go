@@ -22,12 +22,12 @@ import (
 	"quadrille/feature/layertest"
 )
 
-// A new form of lists is one file of package listing. This is a whole one: it would register what
-// toyForm is in an init function.
+// A new form of lists is one file of package listing. This one is complete. Such a file would
+// register toyForm in an init function.
 //
 //	func init() { Register(&toyForm) }
 //
-// From that it is in every list of the server, of layers that are added, too, and in OGC API: as a
+// Then every list of the server has the form, including lists of added layers and of OGC API: as a
 // value of format and f, for the header Accept, in links, and in the description.
 var toyForm = listing.Form{
 	Name: "toy", Form: web.NewForm(web.Media{Name: "toy", Type: "text/toy"}), Whole: true, Doc: "a line each",
@@ -112,7 +112,7 @@ func TestFormOfTheCallers(t *testing.T) {
 	}
 }
 
-// Tables have the features that lists of JSON have, page by page, and the same columns on each.
+// Tables have the same features as JSON lists on every page, and the same columns on all pages.
 func TestTablesOfEveryList(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for _, c := range []struct{ path, json, columns string }{
@@ -202,7 +202,7 @@ func TestTablesOfEveryList(t *testing.T) {
 		strings.Contains(text, "\n\"\",") {
 		t.Errorf("an airport among places: %s", text)
 	}
-	// Without a limit an area is answered with everything, in the order of the rows.
+	// Without a limit the answer has all features of an area, in the order of the rows.
 	for _, form := range []string{"csv", "ndjson"} {
 		all := servertest.Body(t, w.Get("/points/shops/within?tile=0/0/0&format="+form))
 		lines := strings.Split(strings.TrimSpace(all), "\n")
@@ -231,8 +231,8 @@ func TestTablesOfEveryList(t *testing.T) {
 	}
 }
 
-// The schema of a collection that takes writes may change while it is listed, so that its tables
-// have one column for all properties without a column.
+// The schema of a live collection may change while it is listed. Therefore its tables have an
+// additional column for all properties without their own column.
 func TestTablesOfLiveCollections(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	for path, columns := range map[string]string{
@@ -249,7 +249,7 @@ func TestTablesOfLiveCollections(t *testing.T) {
 	}
 }
 
-// Every list checks the names of properties, and shows the properties that are asked for.
+// Every list checks the names of properties, and shows the requested properties.
 func TestPropertiesOfEveryList(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for _, c := range []struct{ path, detail string }{

@@ -21,8 +21,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// hostileRoutes are all routes of the router by method and path, so that none
-// can be forgotten. Probes of methods the router does not know are left out.
+// hostileRoutes returns all routes of the router by method and path, so that none is missed. It
+// omits probe routes with methods that the router does not have.
 func hostileRoutes(t testing.TB, h http.Handler) []*echo.Route {
 	t.Helper()
 	e, ok := h.(*echo.Echo)
@@ -66,7 +66,7 @@ var hostileHeaders = []string{
 // statuses are all that the service documents.
 var statuses = []int{200, 204, 304, 400, 401, 402, 404, 405, 406, 408, 410, 413, 415, 422, 429, 503}
 
-// hostileRequest sends one request for a route and checks the rules that hold for any.
+// hostileRequest sends one request for a route and checks the rules that apply to every answer.
 func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 	value := rapid.OneOf(rapid.SampledFrom(hostileValues), rapid.StringN(0, 12, 40))
 	parts := strings.Split(route.Path, "/")
@@ -149,8 +149,8 @@ func hostileRequest(t *rapid.T, h http.Handler, route *echo.Route) {
 	}
 }
 
-// TestHostileRequests asks every route that is registered with hostile paths,
-// parameters, headers and bodies.
+// TestHostileRequests sends hostile paths, parameters, headers and bodies to every registered
+// route.
 func TestHostileRequests(t *testing.T) {
 	fix := servertest.New(t, func(c *httpapi.Config) {
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("192.0.2.0/24"))

@@ -17,8 +17,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// FuzzRequest sends any path, query and headers: never a panic or a failure,
-// always a well-formed answer.
+// FuzzRequest sends arbitrary paths, queries and headers. There must be no panic or server error,
+// and the answer must be well-formed.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"/", "/tiles/country/3/4/2.mvt", "/tiles/all/22/4194303/0.geojson", "/tiles/country:us,places.json", "/tiles/a%2Cb/1/2/3.pbf",
@@ -82,10 +82,9 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzGlobe does the same for searches, points and the GeoNames endpoints,
-// whose answers are JSON, or a call of a function that was asked for by a
-// harmless name.
-// functionName matches names of JavaScript functions, with dots between them.
+// FuzzGlobe does the same as FuzzRequest for searches, points and the GeoNames endpoints. Their
+// answers are JSON, or a call of a requested function with a harmless name. functionName matches
+// names of JavaScript functions, with dots between them.
 var functionName = regexp.MustCompile(`^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$`)
 
 func FuzzGlobe(f *testing.F) {

@@ -12,9 +12,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// TestGeopy has an unmodified client judge the GeoNames endpoints. It needs
-// python3 with geopy 2.4 or newer and pytz; QUADRILLE_GEOPY may name a
-// directory that holds them:
+// TestGeopy tests the GeoNames endpoints with an unmodified client. It needs python3 with geopy 2.4
+// or newer and pytz; QUADRILLE_GEOPY may name a directory with these packages:
 //
 //	pip install --target DIR 'geopy>=2.4' pytz
 func TestGeopy(t *testing.T) {

@@ -17,7 +17,7 @@ var (
 )
 
 // Every document can be reached from the description of the interface, and every link in the pages
-// leads to something, also behind a proxy that puts the server below a path.
+// has a target, even behind a proxy that serves the server below a path.
 func TestGuide(t *testing.T) {
 	for _, base := range []string{"", "/maps"} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.BasePath = base })

@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Requests that take long leave room for the others.
+// Long requests leave capacity for the others.
 func TestHeavy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.All...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
@@ -57,11 +57,12 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// Compressing a large tile is heavy. A small one, one that is sent as it is and one from the cache
-// are not.
+// Compressing a large tile is heavy. A small tile, an uncompressed tile and a cached tile are
+// light.
 func TestHeavyTile(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
-	// The tile of zoom 0 is larger by a byte than one that is compressed at once.
+	// The tile of zoom 0 is one byte larger than the largest tile that is compressed without a
+	// heavy place.
 	f.Boundaries.Change = func(_ string, row *cellstore.Row) {
 		tile := must.Get(quadkey.ParseKey(row.Key)).In(t)
 		for i := range row.Cells {
@@ -99,8 +100,9 @@ func TestHeavyTile(t *testing.T) {
 	}
 }
 
-// Pages of features have megabytes: at most as many are made at once as there are processors. A
-// request that waits for its turn gives up in time. A page from the cache waits for none.
+// Pages of features have megabytes, so at most as many are made concurrently as there are
+// processors. A request that waits for a processor gives up at its time limit. A cached page does
+// not wait.
 func TestPagesAreMadeByTurns(t *testing.T) {
 	w := servertest.NewShops(t)
 	w.Config.ResponseCacheBytes = 1 << 20

@@ -1,8 +1,8 @@
-// Package httpapi composes the HTTP interface of the tile server: a web.Kit, a face for every
-// kind of question, and the tables of their routes and errors.
+// Package httpapi composes the HTTP interface of the tile server: a web.Kit, faces, and the tables
+// of their routes and errors. A face is a group of endpoints for one purpose.
 //
-// Each face is a package that no other face knows, and is registered in a file of its own here,
-// face_NAME.go: nothing else names it. Code that several faces need is in ask and its packages,
+// Each face is a package that no other face imports. A separate file here, face_NAME.go, registers
+// it, and no other file refers to it. Code that several faces need is in ask and its packages,
 // problems, listing, timezone, ipdatabase, ogcapi and basemaps.
 package httpapi
 
@@ -24,16 +24,15 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Config says what a handler serves and how. A nil data set counts as not
-// published. Other zero fields mean the defaults named.
+// Config is the configuration of a handler. A nil data set counts as not published. Other zero
+// fields mean the documented defaults.
 type Config struct {
-	// Config says how requests are served. New sets its Kinds, Meaning and Generations.
+	// Config configures how requests are served. New sets its Kinds, Meaning and Generations.
 	web.Config
 
 	ask.Sets
 
-	// BaseMaps returns other people's maps, the lowest first. If BaseMaps is nil, there are
-	// none.
+	// BaseMaps returns the base maps, the lowest first. If BaseMaps is nil, there are none.
 	BaseMaps basemaps.Maps
 
 	// Settings are the operator's settings for each face.
@@ -41,37 +40,37 @@ type Config struct {
 
 	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
-	// Remote is set if others may remove generations while they are read here.
+	// Remote is set if other programs may remove generations while the server reads them.
 	Remote bool
 
-	// Page holds the built map page with index.html at its root; nil serves a
-	// page that says how to build it.
+	// Page has the built map page with index.html at its root. If it is nil, the server shows a
+	// page with instructions to build it.
 	Page fs.FS
 
-	// EmptyTile is the status of a vector tile that has nothing in it, since
-	// clients differ: 204, which is the default, 200 with no bytes, or 404.
+	// EmptyTile is the status of an empty vector tile: 204, which is the default, 200 with no
+	// bytes, or 404. It can be chosen because clients differ.
 	EmptyTile int
 
-	// RootGeocoder names the face whose paths are also answered at the root, in place of the paths
-	// that are there otherwise: one of RootGeocoders. Any other name stands for no face.
+	// RootGeocoder is the name of the imitated geocoder whose paths are also answered at the root,
+	// instead of the server's own paths with the same name. It is one of RootGeocoders. Any other
+	// name means none.
 	RootGeocoder string
 
 	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
 	// {range}, for /style.json. Empty means fonts of the client.
 	Glyphs string
 
-	// PinTiles makes TileJSON name tiles by addresses that never change; see
-	// getPinnedTile. Clients choose by pinned=.
+	// PinTiles makes TileJSON give permanent addresses of tiles, whose content never changes; see
+	// getPinnedTile. Clients can override it with pinned=.
 	PinTiles bool
 	// ResponseCacheBytes bounds the caches of finished tiles. Tiles of base maps, if there are any,
 	// get a quarter of it, answers to searches an eighth, and pages of features a quarter. With 0
 	// nothing is cached.
 	ResponseCacheBytes int64
 
-	// BatchLines bounds the lines of a batch, and BatchBytes the bytes of its body,
-	// compressed or not. BatchTimeout bounds how long a client may take over a batch, or
-	// over an answer of all points of an area. The defaults are 1,000,000, 256 MiB and 5
-	// minutes.
+	// BatchLines bounds the lines of a batch, and BatchBytes the bytes of its body, compressed or
+	// not. BatchTimeout bounds the time a client may take to send a batch, or to read an answer
+	// with all points of an area. The defaults are 1,000,000, 256 MiB and 5 minutes.
 	BatchLines   int64
 	BatchBytes   int64
 	BatchTimeout time.Duration
@@ -80,15 +79,15 @@ type Config struct {
 	Require []string
 	NoData  func() error
 
-	// Draining is closed when the server is about to stop: /readyz says so, and
-	// everything else goes on. It may be nil.
+	// Draining is closed when the server is about to stop. Then /readyz reports this, and all other
+	// endpoints still work. It may be nil.
 	Draining <-chan struct{}
 
-	// Usage returns why the counts of clients are not kept on the disk. It is nil if --usage is not
-	// set.
+	// Usage returns the reason why the counts of clients are not stored on disk. It is nil if
+	// --usage is not set.
 	Usage func() error
 
-	// MetricsHandler answers /metrics. If it is nil, the path is not found.
+	// MetricsHandler answers /metrics. If it is nil, the answer is 404.
 	MetricsHandler http.Handler
 }
 
@@ -103,7 +102,7 @@ type Server struct {
 }
 
 func init() {
-	// Errors that several faces share, at their places among the others in documents.
+	// These are errors that several faces share, by their positions in documents.
 	for at, kinds := range map[int][]web.Kind{
 		25: problems.Regions,
 		42: problems.Layers,
@@ -121,7 +120,7 @@ func init() {
 // sets of the configuration.
 func New(cfg Config) http.Handler { return Compose(&cfg, Faces()).Handler() }
 
-// Compose makes a server of some faces, and of the pages that only operators see.
+// Compose makes a server from some faces and the pages for operators.
 func Compose(cfg *Config, faces []Face) *Server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
@@ -165,7 +164,7 @@ func Compose(cfg *Config, faces []Face) *Server {
 	return s
 }
 
-// baseMapBytes is the share of the caches for tiles of base maps, if there are any.
+// baseMapBytes returns the share of the caches for tiles of base maps, or 0 if there are none.
 func (cfg *Config) baseMapBytes() int64 {
 	if len(cfg.BaseMaps.All()) == 0 {
 		return 0
@@ -173,14 +172,15 @@ func (cfg *Config) baseMapBytes() int64 {
 	return cfg.ResponseCacheBytes / 4
 }
 
-// tileBytes is the share that searches, pages of features and base maps leave.
+// tileBytes returns the share of the caches that remains after searches, pages of features and base
+// maps.
 func (cfg *Config) tileBytes() int64 {
 	cache := cfg.ResponseCacheBytes
 	return cache - cache/8 - cache/4 - cfg.baseMapBytes()
 }
 
-// generations are the generations in service, for traces and dates. A generation that was built in
-// the same second as the one before has no date: the date would fit both.
+// generations returns the generations in service, for traces and dates. A generation that was built
+// in the same second as the previous one has no date, because the date would match both.
 func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
 		if m := st.Serving; m != nil {
@@ -194,8 +194,8 @@ func (cfg *Config) generations() (all []web.Generation) {
 	return all
 }
 
-// Endpoints returns all declared endpoints. Those of the service at the root replace others
-// of the same path and method.
+// Endpoints returns all declared endpoints. Endpoints of the service at the root replace others
+// with the same path and method.
 func (s *Server) Endpoints() (all []endpoint.Endpoint) {
 	for _, handlers := range append(slices.Clip(s.faces), s.ops) {
 		all = append(all, handlers.Endpoints()...)
@@ -203,13 +203,13 @@ func (s *Server) Endpoints() (all []endpoint.Endpoint) {
 	return append(endpoint.Without(all, s.atRoot), s.atRoot...)
 }
 
-// Handlers returns the handlers of a face, nil if the server is made without it.
+// Handlers returns the handlers of a face, or nil if the server has no such face.
 func (s *Server) Handlers(face string) Handlers { return s.named[face] }
 
 // Handler returns the handler of all requests.
 func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }
 
-// NewMetrics returns counters at zero, to be given to one Config and registered.
+// NewMetrics returns counters at zero, for one Config. The caller registers them.
 func NewMetrics() *web.Metrics {
 	described := slices.Clone(ops.Described)
 	for _, f := range Faces() {

@@ -16,7 +16,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A body that is no batch is refused as a whole, by its media type or its first line.
+// A body that is not a batch is refused as a whole, because of its media type or its first line.
 func TestNoBatch(t *testing.T) {
 	f := servertest.NewGlobe(t, nil)
 	const one = `{"lat":47.4,"lon":8.5}`
@@ -57,7 +57,7 @@ func TestNoBatch(t *testing.T) {
 	}
 }
 
-// A line gets the answer that its question gets alone, or an error of its own.
+// A line gets the same answer as a single request, or a separate error.
 func TestQuestionLines(t *testing.T) {
 	f := servertest.NewGlobe(t, nil)
 	const at = "&at=2026-01-15T11:30:00Z"
@@ -185,8 +185,8 @@ func TestQuestionLimits(t *testing.T) {
 	servertest.WantProblem(t, servertest.New(t, nil).Post("/geocode", strings.NewReader("1,2")), 404, "dataset-missing")
 }
 
-// BenchmarkLinesAgainstSingle compares the cost of a question in a batch with its cost in a request
-// of its own, both over one connection.
+// BenchmarkLinesAgainstSingle compares the cost of a question in a batch with the cost of a single
+// request, both over one connection.
 func BenchmarkLinesAgainstSingle(b *testing.B) {
 	f := servertest.NewGlobe(b, nil)
 	server := httptest.NewServer(f.Handler)
@@ -229,8 +229,8 @@ func BenchmarkLinesAgainstSingle(b *testing.B) {
 	}
 }
 
-// TestQuestionOrder: many lines are answered at once, and each in its place, the bad ones
-// too.
+// TestQuestionOrder tests that many lines are answered concurrently, and that answers and errors
+// are in the order of the lines.
 func TestQuestionOrder(t *testing.T) {
 	f := servertest.NewGlobe(t, nil)
 	var lines, want strings.Builder
@@ -263,8 +263,8 @@ func TestQuestionOrder(t *testing.T) {
 	}
 }
 
-// TestQuestionFailures: a batch whose first line fails has a status, however much of it has been
-// read. A batch whose later line fails ends with the error.
+// TestQuestionFailures tests that a batch whose first line fails gets an error status, however much
+// of it has been read. If a later line fails, the answer ends with the error.
 func TestQuestionFailures(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Boundaries.Err = cellstore.ErrUnavailable

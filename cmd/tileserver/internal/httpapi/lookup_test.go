@@ -138,8 +138,8 @@ func TestEdgesOfTheWorld(t *testing.T) {
 	}
 }
 
-// Answers that depend only on the address and the published data have tags. A tag revalidates
-// without a read; "*" needs one.
+// Answers that depend only on the address and the published data have ETags. An ETag is revalidated
+// without a read; "*" needs a read.
 func TestLookupRevalidation(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	reads := func() int64 { return f.Boundaries.Reads.Load() + f.Places.Reads.Load() + f.Addresses.Reads.Load() }

@@ -65,7 +65,7 @@ func TestMetricsOfCaches(t *testing.T) {
 	}
 }
 
-// No request adds samples: neither paths nor methods nor headers of requests become labels.
+// Requests do not add time series: neither paths nor methods nor headers of requests become labels.
 func TestMetricsStayFew(t *testing.T) {
 	f := servertest.New(t, servertest.Measured, servertest.All...)
 	var before int

@@ -20,7 +20,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// A layer is in every interface of features once the registry has it.
+// Every interface for features includes a layer once it is registered.
 func TestLayerOfTheCallers(t *testing.T) {
 	w := servertest.NewWorld(t)
 	toys := &layertest.Memory{

@@ -20,13 +20,13 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A new face takes one place. This one counts the features of any layer. Its handlers would be a
-// package, and a file face_count.go would register what countFace is:
+// A new face needs code in one place only. This face counts the features of any layer. Its handlers
+// would be a package, and a file face_count.go would register countFace:
 //
 //	func init() { register(countFace) }
 //
-// From its declaration come its route and OPTIONS, the reading of its parameters, its limits
-// and metrics, the status of its error, and the description.
+// Its declaration defines its route and OPTIONS, the reading of its parameters, its limits and
+// metrics, the status of its error, and the description.
 var countFace = httpapi.Face{
 	Name: "count", At: 1000, Kinds: []web.Kind{
 		{

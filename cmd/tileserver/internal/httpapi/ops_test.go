@@ -27,8 +27,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Damage met while serving shows in /readyz and /status, and goes when another generation is
-// published. Undamaged data is served all the while.
+// /readyz and /status report damage that was found while serving, until another generation is
+// published. Undamaged data is served meanwhile.
 func TestDamaged(t *testing.T) {
 	f := servertest.New(t, servertest.Measured, ask.Places.Name, ask.Boundaries.Name)
 	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), ask.Places.Name, "g*"))
@@ -148,8 +148,7 @@ func TestLimitsAndMethods(t *testing.T) {
 	}
 }
 
-// OPTIONS and refusals of a method without a route name the same methods, the methods of the path's
-// routes.
+// OPTIONS and the refusal of a method list the same methods: those of the path's routes.
 func TestAllowedMethods(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
 	const reads = "GET, HEAD, OPTIONS"
@@ -207,8 +206,8 @@ func TestCORSOrigin(t *testing.T) {
 	}
 }
 
-// With a list of origins, the answer names the origin that asks. Every answer that caches keep has
-// Vary: Origin, whatever else it depends on, and whoever it was for.
+// With a list of origins, the answer gives the requesting origin. Every cacheable answer has Vary:
+// Origin, whatever else it depends on, and whatever client it is for.
 func TestCORSOrigins(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const a, b = "https://a.example", "http://b.example:8080"
@@ -305,7 +304,7 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// Only a client that has gone away is answered as one.
+// Only a disconnected client gets the status for disconnected clients.
 func TestCancelled(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
@@ -323,7 +322,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Each type of problem has one status, and each row explains itself.
+// Each type of problem has one status, and each row has an explanation.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
@@ -335,7 +334,7 @@ func TestKinds(t *testing.T) {
 		if k.Title == "" || !strings.HasSuffix(k.Detail, ".") || strings.HasSuffix(k.Title, ".") {
 			t.Errorf("%s: title %q, detail %q: end the detail with a full stop, the title without one", k.Type, k.Title, k.Detail)
 		}
-		// A full disk may have room again later, as a busy server has.
+		// A full disk, like a busy server, may have capacity again later.
 		if k.Retry && k.Status != http.StatusServiceUnavailable && k.Status != http.StatusInsufficientStorage {
 			t.Errorf("%s: retry with %d", k.Type, k.Status)
 		}

@@ -58,8 +58,8 @@ func TestUnknownParameters(t *testing.T) {
 	}
 }
 
-// Names that begin with _ are free. So are all parameters outside our own interface: of imitated
-// services, of the page and the documents, of probes, and of proxies' requests.
+// Names that begin with _ are always accepted. So are all parameters outside our own interface: of
+// imitated services, of the page and the documents, of probes, and of proxies' requests.
 func TestFreeParameters(t *testing.T) {
 	f := servertest.New(t, servertest.Measured, servertest.All...)
 	for _, path := range []string{

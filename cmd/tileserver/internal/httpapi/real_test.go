@@ -80,7 +80,7 @@ func TestRealAnswers(t *testing.T) {
 		}
 		slices.Sort(geo)
 		slices.Sort(vec)
-		// A vector tile has a buffer, so it may hold a region more.
+		// A vector tile has a buffer, so it may contain additional regions.
 		for _, id := range geo {
 			if !slices.Contains(vec, id) {
 				t.Errorf("%s: GeoJSON has %v, the vector tile %v", path, geo, vec)
@@ -147,7 +147,7 @@ func TestRealAnswers(t *testing.T) {
 	servertest.WantProblem(t, w.Get("/ip/127.0.0.1"), 404, "address-reserved")
 }
 
-// TestHotAllocations: a cached tile is served with next to no allocation of ours.
+// TestHotAllocations tests that our code allocates almost nothing to serve a cached tile.
 func TestHotAllocations(t *testing.T) {
 	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
 	w := servertest.NewWorld(t)

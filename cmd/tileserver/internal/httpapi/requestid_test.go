@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// requestName matches names of requests that can stand in a log.
+// requestName matches names of requests that are allowed in a log.
 var requestName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func TestRequestID(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// A header that a client makes up is never returned, under any name or spelling that a proxy could
-// copy into the request it passes on.
+// A header that a client has forged is never returned, whatever its name or spelling, because a
+// proxy could copy it into the request that it forwards.
 func TestForgedGeoHeaders(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	const forged = "forged-by-the-client"
@@ -49,7 +49,7 @@ func TestForgedGeoHeaders(t *testing.T) {
 	}
 }
 
-// Whatever names the data has, a header stays one line of ASCII. The test looks at it on the wire,
+// Whatever names the data has, a header stays one line of ASCII. The test examines it on the wire,
 // after net/http.
 func TestHeadersOfHostileNames(t *testing.T) {
 	const evil = "Zürich\r\nX-Evil: 1\r\n\r\n<script>\u2028\x00\x7f%0d%0a"
@@ -96,7 +96,8 @@ func TestHeadersOfHostileNames(t *testing.T) {
 	}
 }
 
-// A problem repeats words of a client. No browser may take them for a page, or run what they say.
+// An error document repeats text of a client. No browser may interpret this text as a page, or run
+// it.
 func TestProblemsAreNoPages(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	const markup = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%26%E2%80%A8%E2%80%A9%22%0A"
@@ -169,8 +170,8 @@ func TestBatchCodingsNotOffered(t *testing.T) {
 	}
 }
 
-// Shared caches do not keep a caller's remaining limit. Tiles that are made for shared caches stay
-// there, and do not have it.
+// Shared caches do not store a caller's remaining limit. Tiles for shared caches are stored there,
+// without these headers.
 func TestLimitsAreNotShared(t *testing.T) {
 	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1000}, quota.Limit{Requests: 1000}), servertest.All...)
 	var doc struct{ Tiles []string }

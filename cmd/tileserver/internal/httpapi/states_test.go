@@ -12,8 +12,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// "all" passes over a data set that is not there, but not over one that has
-// failed, even when the list has been resolved while it was not there.
+// "all" skips a missing data set, but not one that has failed, even if the list was resolved while
+// the data set was missing.
 func TestAllAfterFailure(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	if res := f.Get("/tiles/all/3/4/3.geojson"); res.StatusCode != 200 {
@@ -36,7 +36,7 @@ func TestAllAfterFailure(t *testing.T) {
 	}
 }
 
-// The path of a record with more parts behind it is not found.
+// The path of a record followed by more segments is answered with 404.
 func TestTrailingSegments(t *testing.T) {
 	f := servertest.New(t, nil, servertest.All...)
 	for _, path := range []string{"/places/1/2", "/regions/country/fr/x"} {

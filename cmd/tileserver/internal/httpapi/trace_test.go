@@ -30,8 +30,8 @@ func tracing(share float64, into sdk.SpanProcessor) func(*httpapi.Config) {
 	}
 }
 
-// A trusted proxy decides which requests are traced. A stranger decides nothing: it cannot have its
-// requests traced, nor keep them from it, nor choose the trace.
+// A trusted proxy decides which requests are traced. An untrusted client decides nothing: it can
+// neither enable nor prevent the tracing of its requests, nor choose the trace.
 func TestWhoIsTraced(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -96,7 +96,7 @@ func TestWhoIsTraced(t *testing.T) {
 	}
 }
 
-// The span of a failure or a panic is marked as an error. The span of a client's mistake is not.
+// The span of a server error or a panic is marked as an error, but not the span of a client error.
 func TestTracesOfFailures(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	f := servertest.New(t, func(c *httpapi.Config) {
@@ -142,8 +142,7 @@ func TestTracesConcurrent(t *testing.T) {
 	}
 }
 
-// A request that is not traced allocates nothing for it, whether tracing is on
-// or not.
+// A request that is not traced allocates nothing for tracing, whether tracing is on or not.
 func TestTracesAllocs(t *testing.T) {
 	testrace.Plain(t, "it allocates")
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/ip/1.2.3.4", "/regions/at?lat=1&lon=2"} {
@@ -161,8 +160,8 @@ func TestTracesAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkTileKeptNotTraced is BenchmarkTileKept with tracing on and a request that is not traced.
-// BenchmarkTileKeptTraced has one that is.
+// BenchmarkTileKeptNotTraced does the same as BenchmarkTileKept, with tracing on and a request that
+// is not traced. In BenchmarkTileKeptTraced the request is traced.
 func BenchmarkTileKeptNotTraced(b *testing.B) {
 	w := servertest.NewBenchWorld(b)
 	tracing(0, dropped{})(&w.Config)
@@ -175,7 +174,7 @@ func BenchmarkTileKeptTraced(b *testing.B) {
 	servertest.BenchHandler(b, httpapi.New(w.Config), nil, servertest.HotMVT)
 }
 
-// dropped takes spans and keeps none.
+// dropped accepts spans and discards them.
 type dropped struct{}
 
 func (dropped) OnStart(context.Context, sdk.ReadWriteSpan) {}

@@ -25,17 +25,18 @@ import (
 	"quadrille/quadkey"
 )
 
-// A question over two layers takes one file, too. This one asks for features around the nearest
-// features of another layer, such as the places around the nearest airports. A file of face layers
-// would declare what Endpoints returns:
+// A question over two layers also needs only one file. This one finds features around the nearest
+// features of another layer, such as the places around the nearest airports. A file of package
+// layers would declare the result of Endpoints:
 //
 //	var _ = added.Add(func(s *Handlers) endpoint.Endpoint { return endpoint.Endpoint{…} })
 //
-// The question itself knows layers alone. If several faces asked it, it would be a package below ask.
+// The question itself depends only on layers. If several packages needed it, it would be a package
+// below ask.
 
-// around asks for features of one layer within a number of metres of features of another. The other
-// features are the first ones nearest to a position. Distances are those from the positions that
-// stand for features.
+// around finds features of one layer within a number of metres of features of another layer. The
+// latter are the first features nearest to a position. Distances are measured between the positions
+// of the features.
 type around struct {
 	of, by feature.Layer
 	near   *feature.Near
@@ -43,7 +44,7 @@ type around struct {
 	metres float64
 }
 
-// maxFound is the most features of an answer.
+// maxFound is the greatest number of features in an answer.
 const maxFound = 100
 
 // found is a feature, and the feature that it is around.
@@ -53,7 +54,7 @@ type found struct {
 	Distance float64 `json:"distance_m" doc:"Metres from that one." schema:"min=0"`
 }
 
-// list returns each feature once, the nearest to another first.
+// list returns each feature once, sorted by the distance to the nearest feature of the other layer.
 func (q *around) list(ctx context.Context) ([]found, error) {
 	var by []feature.Feature // read before the others, so that no read of a store lasts as long as another
 	for f, err := range q.by.Features(ctx, q.queryBy()) {
@@ -148,8 +149,8 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// layerOf finds a layer that can answer a query. Otherwise it refuses the parameter that names the
-// layer.
+// layerOf returns the layer with a name, if it can answer a query. Otherwise it refuses the
+// parameter that names the layer.
 func layerOf(v ask.View, parameter, name string, query *feature.Query) (*ask.Layer, error) {
 	l, err := v.PublicLayer(name)
 	switch {
@@ -164,7 +165,7 @@ func layerOf(v ask.View, parameter, name string, query *feature.Query) (*ask.Lay
 	return l, nil
 }
 
-// flat is a layer that cannot be asked for the nearest.
+// flat is a layer that does not support queries by distance.
 type flat struct{ *layertest.Memory }
 
 func (f flat) Info() *feature.Info {
@@ -204,7 +205,8 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		return tag, list.Features
 	}
 
-	// Each layer is combined with each. For regions the distances are those to their borders.
+	// Each layer is combined with every layer. For regions the distances are those to their
+	// borders.
 	view := ask.NewViews(w.Config.Sets).Take(servertest.Built)
 	defer view.Release()
 	names := []string{"woods", "cars", ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer, ask.PointsPrefix + "shops"}
@@ -244,7 +246,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		}
 	}
 
-	// A question that cannot be asked is refused with the parameter that is to be changed.
+	// A question that is not possible is refused with the name of the parameter to change.
 	for _, c := range []struct {
 		path      string
 		status    int
@@ -285,7 +287,7 @@ func featuresOf(t *testing.T, v *ask.View, name string) (list []feature.Feature)
 	return list
 }
 
-// aroundOf answers by the distances between all features.
+// aroundOf computes the answer from the distances between all features.
 func aroundOf(of, by []feature.Feature, at quadkey.Position, first int, metres float64) (list []found) {
 	by = slices.SortedStableFunc(slices.Values(by), func(a, b feature.Feature) int {
 		return cmp.Compare(a.Position.Distance(at), b.Position.Distance(at))

@@ -50,7 +50,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
 
-// addressEndpoints answer with the record of an address.
+// addressEndpoints returns the endpoints for the record of an address.
 func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

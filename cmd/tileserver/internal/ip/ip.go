@@ -1,5 +1,5 @@
-// Package ip answers where IP addresses are: one address, a batch, the caller's own,
-// or as headers for a proxy. It also lists the addresses of a country or a network
+// Package ip serves the locations of IP addresses: for one address, a batch or the caller's own
+// address, or as headers for a proxy. It also lists the networks of a country or a network
 // operator.
 package ip
 
@@ -19,10 +19,10 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Config says how addresses are located.
+// Config configures how addresses are located.
 type Config struct {
 	Batch web.BatchLimits
-	// StreamTimeout bounds how long a client may take over a list of networks. The default is 5
+	// StreamTimeout bounds how long a client may take to read a list of networks. The default is 5
 	// minutes.
 	StreamTimeout time.Duration
 }
@@ -57,8 +57,8 @@ var Kinds = []web.Kind{
 		Detail: `Write one address per line: 1.2.3.4, "1.2.3.4" or {"ip":"1.2.3.4","fields":"country.iso_code"}.`},
 }
 
-// addressQuery has the parameters that every request about addresses reads first: the wanted part
-// of the answer, and the generation to read.
+// addressQuery has the values that every request about addresses reads first: the requested part of
+// the answer, and the generation to read.
 type addressQuery struct {
 	*ask.Pinned[ask.AddressReader]
 	part   *ipPart // nil for all
@@ -79,9 +79,9 @@ func (s *Handlers) askAddresses(p *endpoint.Params) (q addressQuery, err error) 
 	return q, nil
 }
 
-// getAddress answers GET /ip/{addr}. Answers are not cached: with the index, answers made anew
-// reach 0.92 of the bare handler's rate, and answers from a cache 0.89. For the table, a cache
-// would save 4 µs of 34.
+// getAddress answers GET /ip/{addr}. Answers are not cached. With the index, uncached answers reach
+// 0.92 of the bare handler's rate, but cached answers only 0.89. For the table, a cache would save
+// 4 µs of 34 µs.
 func (s *Handlers) getAddress(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -94,14 +94,14 @@ func (s *Handlers) getAddress(c echo.Context, q *endpoint.Params) error {
 	return s.sendAddress(c, q, addr, s.CacheControl)
 }
 
-// getOwnAddress answers GET /ip/me: the address of the caller, also behind
-// trusted proxies.
+// getOwnAddress answers GET /ip/me with the record of the caller's address, even behind trusted
+// proxies.
 func (s *Handlers) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	addr := s.ClientAddr(c.Request())
 	if !addr.IsValid() {
 		return ipdatabase.ErrNoPeer
 	}
-	// The answer belongs to this caller: the next caller's is another.
+	// The answer is only for this caller, because the next caller has another address.
 	err := s.sendAddress(c, q, addr, web.PrivateNoStore)
 	if peer, header, ok := s.Disbelieved(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
 		return endpoint.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
@@ -110,7 +110,7 @@ func (s *Handlers) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	return err
 }
 
-// sendAddress answers where an address is.
+// sendAddress answers with the record of an address.
 func (s *Handlers) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Addr, cache []string) error {
 	r := c.Request()
 	q, err := s.askAddresses(p)
@@ -127,7 +127,7 @@ func (s *Handlers) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Ad
 		return err
 	}
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
-	// No entity tag: with one, the header would outweigh the body.
+	// There is no ETag, because the headers would become larger than the body.
 	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
 }
 
@@ -140,7 +140,7 @@ func (q *addressQuery) locate(r *http.Request, l *ipdatabase.Lookup, addr netip.
 	return nil
 }
 
-// explainAddress adds words for the client to the two errors of unknown addresses.
+// explainAddress adds an explanation for the client to the two errors about unknown addresses.
 func explainAddress(err error, addr netip.Addr) error {
 	var reserved *ipgeo.ReservedError
 	switch {
@@ -155,7 +155,7 @@ func explainAddress(err error, addr netip.Addr) error {
 	return err
 }
 
-// ipPart is the part of an answer that a client wants; nil stands for all of it.
+// ipPart is the part of an answer that a client requests; nil means the whole answer.
 type ipPart struct {
 	fields ipgeo.Fields // ip and source may be among them; ip is in every answer
 	lang   string       // language of names, "" for all languages

@@ -16,7 +16,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// postBatch answers POST /ip/batch: an address in each line of its body.
+// postBatch answers POST /ip/batch, with an address in each line of the body.
 func (s *Handlers) postBatch(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
 	q, err := s.askAddresses(p)
@@ -27,9 +27,8 @@ func (s *Handlers) postBatch(c echo.Context, p *endpoint.Params) error {
 	defer b.Release()
 	b.Text = true
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
-	// The context of the request ends when its client closes its half of the
-	// connection, which it may do because it has sent everything. Writing to a
-	// client that is gone fails.
+	// The context of the request ends when the client closes its half of the connection. A client
+	// may do this after sending the whole body. Writing to a disconnected client fails.
 	ctx := context.WithoutCancel(r.Context())
 	b.Answer = func() error {
 		return b.Each(errBatchLine, func(line []byte, refused error) (err error) {
@@ -62,7 +61,8 @@ type batch struct {
 	members url.Values       // of a line
 }
 
-// locate answers a line. Its error is the store's, not the line's.
+// locate answers a line. Its error is an error of the store; errors of the line are part of the
+// answer.
 func (b *batch) locate(ctx context.Context, line []byte) error {
 	addr, part, err := b.read(line)
 	if err != nil {
@@ -92,8 +92,8 @@ func (b *batch) read(line []byte) (addr netip.Addr, part *ipPart, err error) {
 	return addr, part, nil
 }
 
-// parse reads a line: an address, as it is or as a JSON string, or an object that may also choose
-// the fields. The query of the request sets the other parameters.
+// parse reads a line: an address as plain text or as a JSON string, or an object that may also
+// select the fields. The query of the request sets the other parameters.
 func (b *batch) parse(line []byte) (ip string, part *ipPart, err error) {
 	switch line[0] {
 	case '"':

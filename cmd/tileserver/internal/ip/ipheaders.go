@@ -17,12 +17,12 @@ import (
 	"quadrille/ipgeo"
 )
 
-// Where the caller is, as headers of an empty answer: for reverse proxies that
-// ask about each request before they pass it on, and copy the headers into it
-// (docs/ip.md). The answer is 200, even if nothing is known or nothing works, because a
-// proxy refuses the request otherwise; only a caller in a country that is to be refused gets
-// 403. X-Geo-Status says what happened. Every header is in every answer, empty where nothing
-// is known, so that it replaces one that the client made up.
+// This file answers with the location of the caller in headers of an empty answer. It is for
+// reverse proxies that query it before they forward each request, and copy the headers into the
+// request (docs/ip.md). The status is 200 even if the location is unknown or the lookup fails,
+// because otherwise the proxy would refuse the request. Only a caller in a refused country gets
+// 403. X-Geo-Status gives the result. Every answer has all headers, empty if their value is
+// unknown, so that they replace forged headers from the client.
 
 // The values of X-Geo-Status.
 var (
@@ -38,7 +38,7 @@ const headersPath = "/ip/headers"
 
 var geoEmpty = []string{""}
 
-// geoHeaders are the headers of the answer, each with the field it holds.
+// geoHeaders are the headers of the answer, each with the field of its value.
 var geoHeaders = []struct{ name, field string }{
 	{"X-Geo-Continent", "continent.code"},
 	{"X-Geo-Country", "country.iso_code"},
@@ -49,9 +49,9 @@ var geoHeaders = []struct{ name, field string }{
 	{"X-Geo-Longitude", "location.longitude"},
 }
 
-// getHeaders answers requests of any method to /ip/headers and to all paths
-// below it: some proxies keep the method and append the path of the request
-// they ask about. Its query is then the visitor's, and no setting of the proxy's.
+// getHeaders answers requests of any method to /ip/headers and to all paths below it: some proxies
+// keep the method and append the path of the original request. The query is then that of the
+// visitor, and has no settings of the proxy.
 func (s *Handlers) getHeaders(c echo.Context, p *endpoint.Params) error {
 	var denied []string
 	if strings.HasSuffix(c.Path(), headersPath) {
@@ -71,8 +71,8 @@ func (s *Handlers) getHeaders(c echo.Context, p *endpoint.Params) error {
 	return nil
 }
 
-// refuseHeaders answers when the server is at its limit, or the proxy may not ask: without a
-// key, or more often than it may.
+// refuseHeaders answers when the server is at its limit, or when the proxy has no valid key or
+// exceeds its rate limit.
 func (s *Handlers) refuseHeaders(c echo.Context, err error) {
 	h := s.beginHeaders(c)
 	if !errors.Is(err, web.ErrBusy) {
@@ -138,8 +138,8 @@ func (s *Handlers) locateHeaders(c echo.Context, from *ask.Pinned[ask.AddressRea
 	}
 }
 
-// headerValue makes the value of a header from JSON: the text of a string, the
-// digits of a number, and from names the English one, or else the first.
+// headerValue makes the value of a header from JSON: the text of a string, the digits of a number,
+// and of an object of names the English name, or else the first name.
 func headerValue(raw []byte) string {
 	switch raw[0] {
 	case '"':
@@ -168,9 +168,9 @@ func headerValue(raw []byte) string {
 	return percentEncode(string(raw)) // digits, which stay as they are
 }
 
-// percentEncode replaces characters that may not stand in a header, and the percent sign, by the
-// percent-encoding of their UTF-8 (RFC 3986): "Zürich" is "Z%C3%BCrich". Spaces stay. Decoding it
-// as a part of a URL gives the text back.
+// percentEncode replaces characters that are not allowed in a header, and the percent sign, by the
+// percent-encoding of their UTF-8 (RFC 3986): "Zürich" becomes "Z%C3%BCrich". Spaces do not change.
+// Decoding the result like a part of a URL gives the original text.
 func percentEncode(s string) string {
 	plain := true
 	for i := range len(s) {

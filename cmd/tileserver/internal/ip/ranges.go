@@ -39,11 +39,11 @@ func readASN(p *endpoint.Params, name string) uint32 {
 	return uint32(n)
 }
 
-// maxDenied bounds the countries that are refused: there are 250.
+// maxDenied bounds the number of refused countries; 250 countries exist.
 const maxDenied = 250
 
-// readCountry reads the code of a country, or a code that sources of addresses use like one, such
-// as EU.
+// readCountry reads the code of a country, or a code that sources of addresses use like a country's
+// code, such as EU.
 func readCountry(p *endpoint.Params, name string) string { return knownCode(p, name, p.Text(name, 64)) }
 
 // readCountries reads several such codes.
@@ -63,7 +63,7 @@ func knownCode(p *endpoint.Params, name, text string) string {
 	return c.Code
 }
 
-// noCountry refuses a code that belongs to no country and is in no source.
+// noCountry returns the error for a code that belongs to no country and is not in the sources.
 func noCountry(code string) error {
 	return endpoint.Refuse(endpoint.ErrParameter, "country",
 		"Set country to the two letters of a country code in use, such as FR (ISO 3166-1); "+code+
@@ -96,7 +96,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	return q, p.Err
 }
 
-// formats are the media types that the Accept header may choose, and their formats.
+// formats maps the media types that the Accept header may select to their formats.
 var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
 
 func (q *rangesQuery) form() web.Form {
@@ -114,9 +114,9 @@ func (q *rangesQuery) wants(res *ipgeo.Result) bool {
 		(q.version == 0 || res.Addr.Is4() == (q.version == 4))
 }
 
-// getRanges answers GET /ip/ranges: the networks of a country or an autonomous
-// system, adjacent ones joined, in the order of addresses. It reads the whole table
-// as it goes, and keeps nothing.
+// getRanges answers GET /ip/ranges: the networks of a country or an autonomous system, sorted by
+// address, with adjacent networks joined. It reads the whole table while it writes the answer, and
+// buffers nothing.
 func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 	r := c.Request()
 	q, err := readRanges(r, p)
@@ -193,7 +193,7 @@ func (w *rangesWriter) text(parts ...string) {
 	}
 }
 
-// flush writes the networks of the range at hand.
+// flush writes the networks of the current range.
 func (w *rangesWriter) flush() error {
 	for p := range ipgeo.Networks(w.span.First, w.span.Last) {
 		version := "6"
@@ -236,8 +236,8 @@ func (w *rangesWriter) flush() error {
 	return nil
 }
 
-// begin begins the sets of all versions up to the given one. A version that has no networks has a
-// set too, so that rules about it hold.
+// begin begins the sets of all IP versions up to the given one. A version without networks has an
+// empty set, so that rules about the set are valid.
 func (w *rangesWriter) begin(version string) {
 	for w.sets != "" && w.sets[:1] <= version {
 		v := w.sets[:1]

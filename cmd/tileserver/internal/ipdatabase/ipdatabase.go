@@ -1,5 +1,5 @@
-// Package ipdatabase has the code that the two faces that locate addresses share: reused memory for
-// lookups, and the description of their source in all answers from one generation.
+// Package ipdatabase has code that packages ip and geoip share: memory that is reused for lookups,
+// and the description of the source in all answers from one generation.
 package ipdatabase
 
 import (
@@ -24,7 +24,7 @@ type Lookup struct {
 	Out web.Scratch
 }
 
-// Lookups lends a *Lookup for one answer. What a Lookup holds is valid until it is put back.
+// Lookups lends a *Lookup for one answer. The content of a Lookup is valid until it is put back.
 var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
 
 // Database has the parts that all answers from one generation of addresses share.
@@ -34,7 +34,7 @@ type Database struct {
 	Header []string // of DatabaseHeader
 }
 
-// Newest remembers the Database of the newest generation. Its zero value is ready.
+// Newest caches the Database of the newest generation. Its zero value is ready.
 type Newest struct{ atomic.Pointer[Database] }
 
 // Of returns the Database of a generation. It is made once for each.
@@ -71,8 +71,8 @@ func encodeSources(m *dataset.Manifest) []byte {
 //
 //	ip/12; built=2026-11-20T04:00:00Z; source="DB-IP Lite"; license="CC-BY-4.0"
 //
-// built is when the data was ingested; data is, where known, when the newest
-// source was made.
+// built is the time at which the data was ingested. data is the time at which the newest source was
+// made, if known.
 func describeDatabase(m *dataset.Manifest) string {
 	b := append([]byte(m.Dataset), '/')
 	b = strconv.AppendUint(b, m.Generation, 10)
@@ -106,8 +106,8 @@ func describeDatabase(m *dataset.Manifest) string {
 // maxDescribed bounds the names of sources in a header, in bytes.
 const maxDescribed = 120
 
-// appendHeaderText appends the characters of a text that a quoted header value may have, cut off at
-// max bytes.
+// appendHeaderText appends the characters of a text that are allowed in a quoted header value,
+// truncated to max bytes.
 func appendHeaderText(b []byte, text string, max int) []byte {
 	for i := range min(len(text), max) {
 		if c := text[i]; c >= 0x20 && c < 0x7f && c != '"' && c != '\\' {
@@ -119,8 +119,8 @@ func appendHeaderText(b []byte, text string, max int) []byte {
 	return b
 }
 
-// Header is the header that says which data an answer is from, how old it is and under which terms
-// it may be used.
+// Header is the name of the header that describes the data of an answer: their generation, age,
+// source and license.
 const Header = "X-Geo-Database"
 
 // ErrNoPeer is matched if a request's sender is unknown.

@@ -8,8 +8,8 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// The header names the generation, its age and its sources, each once and in characters that a
-// header can hold; answers name the sources.
+// The header names the generation, its age and its sources, each once and in characters that are
+// allowed in a header; answers name the sources.
 func TestDescribeDatabase(t *testing.T) {
 	built := time.Date(2026, 11, 20, 5, 0, 0, 0, time.FixedZone("", 3600))
 	for _, c := range []struct {

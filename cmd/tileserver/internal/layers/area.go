@@ -13,7 +13,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// getCount answers GET …/count: how many features are in an area, or in all.
+// getCount answers GET …/count with the number of features in an area or in the whole layer.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	in := listing.WhereOf(p, "region")
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})

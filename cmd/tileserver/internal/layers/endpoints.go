@@ -76,8 +76,8 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	return added.To(s, all...)
 }
 
-// endpoint returns the common part of the endpoints of a list. end is the rest of the path, id the
-// rest of the operation's id, and rank the place behind the first.
+// endpoint returns the common part of the endpoints of a list. end is the rest of the path, id is
+// the rest of the operation's id, and rank is the position relative to the first endpoint.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
 		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
@@ -166,7 +166,8 @@ func (l *list) cluster() endpoint.Endpoint {
 	return e
 }
 
-// regionPath declares the parameters of a region. Layers may have a filter named type.
+// regionPath declares the parameters of a region. The result is the path with their names, because
+// layers may have a filter named type.
 func (l *list) regionPath() string {
 	if l.named {
 		return "{type}/{id}"

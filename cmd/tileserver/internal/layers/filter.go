@@ -25,7 +25,7 @@ func (q *question) checkFields(p *endpoint.Params) error {
 	return nil
 }
 
-// readOpen makes filters of all parameters that are not declared.
+// readOpen makes filters from all undeclared parameters.
 func (q *question) readOpen(p *endpoint.Params) error {
 	if !p.Of().Filters {
 		return nil
@@ -45,8 +45,8 @@ func (q *question) readOpen(p *endpoint.Params) error {
 	return nil
 }
 
-// filter makes the filter of a layer. It tries each parameter alone first, so that a refusal
-// names it.
+// filter makes the filter of a layer. It first tries each parameter separately, so that a refusal
+// can name the parameter.
 func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
 	schema := a.About.Schema
 	var terms []feature.Term
@@ -79,7 +79,7 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 // namesInRefusal is the number of properties that a refusal lists.
 const namesInRefusal = 8
 
-// properties lists the properties of the layers asked, for a refusal.
+// properties returns a list of the properties of the requested layers, for a refusal.
 func (q *question) properties() string {
 	var names []string
 	for i := range q.asked {

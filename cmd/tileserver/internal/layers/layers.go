@@ -1,6 +1,6 @@
-// Package layers answers the questions that every layer of points can be asked: which features are
-// near a point, and which or how many are within a box, a tile or a region. Layers with properties
-// of their own also answer with single features and with the positions that these had.
+// Package layers serves the endpoints that all layers of points have: the features near a point,
+// and the features, or their number, within a box, a tile or a region. For layers with open
+// properties it also serves single features and their past positions.
 package layers
 
 import (
@@ -16,20 +16,20 @@ import (
 	"quadrille/feature"
 )
 
-// Config says what the face serves.
+// Config configures the endpoints of this package.
 type Config struct {
-	// Lists are the layers that have words of their own. A layer of ask.Sets.OpenNames has paths by
-	// its name.
+	// Lists are the layers that have their own paths. The paths of a layer of ask.Sets.OpenNames
+	// contain its name.
 	Lists []listing.Set
-	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
+	// StreamTimeout bounds how long a client may take to read an answer in lines. The default is 5
 	// minutes.
 	StreamTimeout time.Duration
-	// MayRead reports whether the sender of a request may read a private layer, by the name in its
-	// path. If MayRead is nil, nobody may.
+	// MayRead reports whether the sender of a request may read a private layer with the name in the
+	// path. If MayRead is nil, no client may.
 	MayRead func(c echo.Context, name string) bool
 }
 
-// Handlers answers the questions that every layer of points can be asked.
+// Handlers has the handlers of the endpoints that all layers of points have.
 type Handlers struct {
 	*web.Kit
 	Config
@@ -67,11 +67,11 @@ func (s *Handlers) add(set listing.Set) {
 	s.lists = append(s.lists, &list{Set: set, handlers: s, named: strings.Contains(set.Path, "{")})
 }
 
-// ownNames are the first words of paths, or of names of operations, of other faces. No layer
-// may have them.
+// ownNames lists first words of the paths, or of the names of operations, of other endpoints. A
+// layer must not have such a name.
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
-// byName describes a layer for which there is no description.
+// byName returns a description of a layer that is not in Lists.
 func byName(name string) listing.Set {
 	things := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	var id string

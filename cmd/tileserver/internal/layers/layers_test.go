@@ -23,7 +23,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// faulty is a layer that fails, or waits, before the feature with the number before.
+// faulty is a layer that fails, or waits, just before the feature with a given number.
 type faulty struct {
 	*layertest.Memory
 	before int
@@ -81,7 +81,7 @@ func toys(n int) *layertest.Memory {
 }
 
 // A layer that fails in the middle, or stalls, gives an error and never a shorter answer. If lines
-// have been sent, the connection is cut.
+// have already been sent, the connection is closed.
 func TestFailingLayers(t *testing.T) {
 	for _, tt := range []struct {
 		err    error
@@ -119,7 +119,7 @@ func TestFailingLayers(t *testing.T) {
 	}
 }
 
-// counting is a layer that knows how many of its answers are being read.
+// counting is a layer that counts how many of its answers are currently read.
 type counting struct {
 	*layertest.Memory
 	open, answers int
@@ -134,7 +134,8 @@ func (l *counting) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fe
 	}
 }
 
-// watched is a client that sees whether a read is open while it is written to.
+// watched is a client that records whether a read of the store is open during a write to the
+// client.
 type watched struct {
 	*httptest.ResponseRecorder
 	of     *counting
@@ -146,8 +147,8 @@ func (w *watched) Write(b []byte) (int, error) {
 	return w.ResponseRecorder.Write(b)
 }
 
-// A layer that takes no writes is read in parts, and lines are sent to the client between them: a
-// slow client holds no read of the store.
+// A published layer is read in parts, and lines are sent to the client between the parts, so that a
+// slow client does not keep a read of the store open.
 func TestSlowReadersHoldNothing(t *testing.T) {
 	l := &counting{Memory: toys(2000)}
 	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
@@ -191,7 +192,7 @@ func TestNamesOfLayers(t *testing.T) {
 	}
 }
 
-// A cursor is for one layer and its parameters: any other cursor is refused.
+// A cursor is valid for one layer and its parameters only: other cursors are refused.
 func TestCursorsOfOthers(t *testing.T) {
 	m := toys(30)
 	s := serve(t, m, &m.About)

@@ -16,9 +16,8 @@ import (
 const (
 	// maxLightLimit is the longest page of the nearest that is light.
 	maxLightLimit = 100
-	// maxExamined bounds the features that a page in the order of a layer or of a property
-	// looks at. The most important features are found by an index, which has a bound of its
-	// own.
+	// maxExamined bounds the features that are examined for a page in the order of a layer or of a
+	// property. The most important features are found with an index that has a separate bound.
 	maxExamined = 200_000
 )
 
@@ -66,7 +65,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-// ask is begin for a list. It also reads the form.
+// ask does the same as begin, for a list. It also reads the form.
 func (l *list) ask(c echo.Context, p *endpoint.Params, format *endpoint.Value[string], several bool) (*question, error) {
 	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p)), byAccept: !format.Given(p)}
 	if a.writer = l.readWriter(p, a.form.GeoJSON); l.Show != nil {
@@ -82,7 +81,7 @@ type page struct {
 	body []byte
 }
 
-// append writes a feature. collection is its collection if several are asked.
+// append writes a feature. collection is the name of its collection if several are requested.
 func (p *page) append(ctx context.Context, of *asked, f *feature.Feature, collection string) (err error) {
 	if p.show != nil {
 		if err := p.show(ctx, of.Layer.Layer, f); err != nil {
@@ -126,8 +125,8 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 	return nil
 }
 
-// send answers with a list. fill writes the list and returns the cursor of the next page.
-// head begins a list that is an object. more, if set, adds members to it.
+// send answers with a list. fill writes the list and returns the cursor of the next page. If the
+// list is an object, head is its beginning, and more, if set, adds members.
 func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error),
 	more func(ctx context.Context, dst []byte) ([]byte, error)) error {
 	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
@@ -200,8 +199,8 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 	})
 }
 
-// sendWithin answers with the features in an area: with all of them if the form is for whole areas
-// and the request asks for no page, and else with a page.
+// sendWithin answers with the features in an area. It sends all of them if the form supports whole
+// areas and the request selects no page. Otherwise it sends a page.
 func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (listing.Ground, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
@@ -253,10 +252,10 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 // streamPage is the number of bytes of an answer that are read at a time.
 const streamPage = 1 << 20
 
-// stream answers with everything that a query asks for, as it is found. A layer that takes
-// writes is read as it is at one moment, which is held until the client has everything. A
-// published layer does not change while its generation is held, so it is asked for one part
-// after the other, and no read of the store is open while the client is written to.
+// stream sends all results of a query as they are found. A live layer is read from a snapshot of
+// one moment, which stays open until the client has received everything. A published layer does not
+// change while its generation is open. Therefore it is read in successive parts, and no read of the
+// store is open during a write to the client.
 func (q *question) stream(query feature.Query) error {
 	from := q.from
 	if q.named { // most of them are live

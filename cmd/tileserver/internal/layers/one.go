@@ -41,9 +41,8 @@ func (q *question) appendOne(ctx context.Context, id string, out *web.Scratch) (
 	return f, err
 }
 
-// sendVersion answers with a feature of a layer that takes writes, whole and as it is now. Its
-// entity tag is the one that writes accept. Tags stand for bytes, so these answers are not
-// compressed.
+// sendVersion answers with the current, complete feature of a live layer. Conditional writes accept
+// its ETag. A strong ETag identifies exact bytes, so these answers are not compressed.
 func (q *question) sendVersion(id string) error {
 	s, c := q.handlers, q.context
 	ctx, cancel := context.WithTimeout(c.Request().Context(), s.Timeout)
@@ -64,8 +63,8 @@ const (
 	maxStops     = 10_000
 )
 
-// getTrack answers GET …/{id}/track: where a feature of a layer with a history was, oldest
-// first.
+// getTrack answers GET …/{id}/track with the past positions of a feature, oldest first. The layer
+// must have a history.
 func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 	values, err := endpoint.WholePath(c)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	maxLayers = 10
 )
 
-// asked is a layer that a question is for.
+// asked is a requested layer.
 type asked struct {
 	*ask.Layer
 	name   string // from the path, or of the layer
@@ -44,7 +44,7 @@ type question struct {
 	asking
 }
 
-// asking is the way an endpoint asks.
+// asking has the options of an endpoint's question.
 type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
@@ -55,7 +55,7 @@ type asking struct {
 	show     func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 }
 
-// begin finds the layers that a path names, and makes their filters.
+// begin opens the layers that a path names, and makes their filters.
 func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, error) {
 	q := &question{list: l, view: p.View(), context: c, from: []uint64{}, asking: a}
 	var err error
@@ -75,7 +75,7 @@ func (l *list) begin(c echo.Context, p *endpoint.Params, a asking) (*question, e
 	return q, nil
 }
 
-// past returns the instant at which the layers are read, zero for the present.
+// past returns the instant at which the layers are read, or the zero time for the present.
 func (l *list) past(p *endpoint.Params) (at time.Time) {
 	if l.Open {
 		at = pastParam.Of(p)
@@ -83,7 +83,7 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 	return at
 }
 
-// readWriter reads how features are written.
+// readWriter returns the feature.Writer that the parameters of the request select.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
 	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
 	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)
@@ -143,8 +143,8 @@ func (q *question) mayRead(name string) bool {
 	return q.handlers.MayRead != nil && q.handlers.MayRead(q.context, name)
 }
 
-// unread returns why a layer cannot be read, for a client that may not know whether it exists:
-// it may be a private one.
+// unread returns the error about a layer that cannot be read. The error does not reveal whether a
+// private layer exists.
 func (q *question) unread(layer, name string, err error) error {
 	// A failure is never "not found", unless the layer is known to be private.
 	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) || q.mayRead(name) {
@@ -153,8 +153,8 @@ func (q *question) unread(layer, name string, err error) error {
 	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 }
 
-// read makes the filters of the layers, and checks the parameters that can only be checked against
-// the layers.
+// read makes the filters of the layers, and checks the parameters whose validity depends on the
+// layers.
 func (q *question) read(p *endpoint.Params) error {
 	for i := range q.asked {
 		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
@@ -182,8 +182,8 @@ func (q *question) read(p *endpoint.Params) error {
 // layer returns the layer of a question about a single one.
 func (q *question) layer() *asked { return &q.asked[0] }
 
-// explain adds words for the client to an error. A layer that was removed in the meantime does not
-// exist.
+// explain adds a text for the client to an error. A layer that was removed in the meantime counts
+// as missing.
 func (q *question) explain(err error) error {
 	if err == nil {
 		return nil

@@ -53,7 +53,7 @@ type ring struct {
 	Value []Position `schema:"minItems=4"`
 }
 
-// line is a line that need not be closed.
+// line is a LineString, which need not be closed.
 type line struct {
 	_     struct{}   `schema:"is"`
 	Value []Position `schema:"minItems=2"`
@@ -129,7 +129,7 @@ type RegionName struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Match says how a search found its result.
+// Match describes how a search found its result.
 type Match struct {
 	_         struct{} `doc:"How a place was found."`
 	Kind      string   `json:"kind" schema:"enum=exact|prefix|word|typo|part"`
@@ -171,7 +171,7 @@ type Station struct {
 	Distance   Distance  `json:"distance_m,omitzero"`
 }
 
-// told has the members that lists and GeoJSON share about a point of an open layer.
+// told has the members of a point of an open layer that are the same in lists and in GeoJSON.
 type told struct {
 	Collection string         `json:"collection,omitempty" doc:"Only in answers over several collections."`
 	Distance   Distance       `json:"distance_m,omitzero"`
@@ -230,8 +230,8 @@ type Track struct {
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
-// OpenList describes OpenPoints with another name for the member of the features. title is the name
-// of the type in the description.
+// OpenList returns a description of OpenPoints with another name for the member with the features.
+// title is the name of the type in the description.
 func OpenList(name, title string) any {
 	of := reflect.TypeFor[OpenPoints]()
 	about, list, next := of.Field(0), of.Field(1), of.Field(2)

@@ -12,15 +12,15 @@ import (
 	"quadrille/tiles"
 )
 
-// Ground is the area in which features are queried. The zero Ground is everywhere.
+// Ground is the area in which features are queried. The zero Ground is the whole world.
 type Ground struct {
 	feature.Area
 	Drawn bool     // data draws the area, not the question alone
 	from  []uint64 // the generations that draw it, nil if it may change at any time
 }
 
-// From adds to the generations of an answer those that draw the area. It returns nil if the answer
-// may not be cached.
+// From appends the generations that define the area to the generations of an answer. It returns nil
+// if the answer may not be cached.
 func (a *Ground) From(ids []uint64) []uint64 {
 	switch {
 	case !a.Drawn:
@@ -43,8 +43,8 @@ func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
 	return Ground{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil
 }
 
-// inTurns is an area that lets others use the processor between its parts: a large region without a
-// feature in it has many.
+// inTurns is an area that lets other requests use the processor between its parts, because a large
+// region without features has many parts.
 type inTurns struct{ feature.Area }
 
 // Cover implements feature.Area.
@@ -63,8 +63,8 @@ type Where struct {
 	Region *tiles.Selector // nil for none
 }
 
-// WhereOf reads the parameters bbox and tile, and region if more names it. It refuses more than one
-// of them.
+// WhereOf reads the parameters bbox and tile, and region if more names it. It refuses a request
+// with more than one of them.
 func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 	given := ""
 	for _, name := range append([]string{"bbox", "tile"}, more...) {

@@ -12,15 +12,15 @@ import (
 	"quadrille/feature"
 )
 
-// csv is a table, as RFC 4180 has it: a row of names, and a row for each feature. The columns are
-// those of the list itself and the properties of the schema, so that the first feature can be
-// written before the last one is read. If features may have properties that the schema lacks
-// (List.More), the column more has these as an object.
+// csv is a table as in RFC 4180: a row of names, and a row for each feature. The columns are those
+// of the list itself and the properties of the schema, so that the first feature can be written
+// before the last one is read. If features may have properties that the schema lacks (List.More),
+// the column "more" has these as an object.
 //
-// A property that is absent or null is an empty cell, and an empty text one in quotation marks.
-// Lists and objects are JSON. Text that a spreadsheet would take for a formula has an apostrophe
-// before it, at the start of a text and within. Anybody may write points, and they must not run on
-// the computer of a reader of the table.
+// A property that is absent or null is an empty cell. An empty text is a cell with two quotation
+// marks. Lists and objects are JSON. Text that a spreadsheet could take for a formula gets an
+// apostrophe before it, both at the start of a cell and within it. Otherwise any writer of points
+// could run formulas on the computer of a reader of the table.
 func init() {
 	Register(&Form{
 		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
@@ -92,8 +92,8 @@ func beginTable(dst []byte, l *List) []byte {
 	return append(dst, "\r\n"...)
 }
 
-// ownColumns are the names of all columns that are no properties. In every table a property with
-// such a name has feature.PropertyPrefix before it, as in filters.
+// ownColumns lists the names of all columns that are not properties. In every table a property with
+// such a name gets the prefix feature.PropertyPrefix, as in filters.
 var ownColumns = []string{"id", "collection", "lat", "lon", "x", "y", "wkt", "distance_m", "version", "expires", "more"}
 
 // appendRow writes a feature.
@@ -154,7 +154,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 
 func appendTextCell(dst []byte, text string) []byte { return closeText(append(dst, text...), len(dst)) }
 
-// closeText makes a cell of the text from an index on.
+// closeText converts the text from an index on to a cell.
 func closeText(dst []byte, from int) []byte {
 	if dst = guarded(dst, from); len(dst) == from {
 		return append(dst, `""`...)
@@ -162,19 +162,19 @@ func closeText(dst []byte, from int) []byte {
 	return quoted(dst, from)
 }
 
-// Characters that may come before a cell. Not every program separates cells by commas, and one that
-// takes another character does not see the quotation marks of a cell in the middle of its own.
+// These characters may precede a cell. Some programs separate cells by other characters than
+// commas. Such a program ignores quotation marks in the middle of what it regards as a cell.
 const separators = ";|\t\r\n"
 
-// guarded sets an apostrophe before everything that a spreadsheet may take for a formula, in the
-// text from an index on. It allows for each separator that a spreadsheet may use.
+// guarded inserts an apostrophe before everything that a spreadsheet may take for a formula, in the
+// text from an index on. It considers each separator that a spreadsheet may use.
 func guarded(dst []byte, from int) []byte {
 	text := dst[from:]
 	var safe []byte
 	done := 0
 	for at := 0; ; {
 		end := bytes.IndexAny(text[at:], separators)
-		// Some programs leave out a tab or the end of a line at the start.
+		// Some programs skip a tab or the end of a line at the start.
 		if isFormula(text[at:]) || at == 0 && end == 0 && text[0] != ';' && text[0] != '|' {
 			safe = append(append(safe, text[done:at]...), '\'')
 			done = at
@@ -192,8 +192,8 @@ func guarded(dst []byte, from int) []byte {
 }
 
 // isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
-// numbers are none, although they begin with a sign. Signs of full width count where they are
-// usual. Marks and blanks before a sign may be lost.
+// numbers are not formulas, although they begin with a sign. Full-width signs count because some
+// programs accept them. Programs may drop marks and blanks before a sign.
 func isFormula(text []byte) bool {
 	text = bytes.TrimLeft(text, `" `)
 	sign, n := utf8.DecodeRune(text)
@@ -206,7 +206,7 @@ func isFormula(text []byte) bool {
 	return false
 }
 
-// quoted sets the cell from an index on in quotation marks if it needs them.
+// quoted encloses the cell from an index on in quotation marks, if necessary.
 func quoted(dst []byte, from int) []byte {
 	cell := dst[from:]
 	if len(cell) == 0 {
@@ -242,7 +242,7 @@ func quoted(dst []byte, from int) []byte {
 	return dst
 }
 
-// appendWKT appends a geometry of GeoJSON as well-known text, nothing for null.
+// appendWKT appends a GeoJSON geometry as well-known text. For null it appends nothing.
 func appendWKT(dst, geometry []byte) []byte {
 	_, kind, _ := bytes.Cut(geometry, []byte(`"type":"`))
 	_, rest, _ := bytes.Cut(geometry, []byte(`"coordinates":`))
@@ -255,8 +255,8 @@ func appendWKT(dst, geometry []byte) []byte {
 		}
 		dst = append(dst, c)
 	}
-	// Positions have blanks between their numbers. Except for the position of a Point, they stand
-	// in the parentheses of their list. Each position of a MultiPoint also has its own.
+	// The numbers of a position are separated by blanks. Except for a Point, positions are within
+	// the parentheses of their list. Each position of a MultiPoint also has its own parentheses.
 	alone := string(kind) == "Point" || string(kind) == "MultiPoint"
 	position := false
 	for i, c := range rest {

@@ -50,7 +50,7 @@ func compact(t testing.TB, object string) feature.Properties {
 	return feature.Compact(text[1 : len(text)-1])
 }
 
-// A table has the columns that the list and the schema know, and every value in them.
+// A table has the columns of the list and of the schema, and all values.
 func TestTables(t *testing.T) {
 	schema := feature.Schema{{Name: "a", Kind: feature.Any}, {Name: "id", Kind: feature.Any}, {Name: "name", Kind: feature.Text},
 		{Name: "p.x", Kind: feature.Any}}
@@ -159,8 +159,7 @@ func TestWKT(t *testing.T) {
 	}
 }
 
-// No cell begins like a formula, whatever character a program takes for the separator. Other texts
-// are unchanged.
+// No cell begins like a formula, whatever separator a program assumes. Other texts do not change.
 func TestFormulas(t *testing.T) {
 	for text, want := range map[string]string{
 		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd|' /C calc'!A0": "'+cmd|' /C calc'!A0", "-2+3+cmd": "'-2+3+cmd", "\tx": "'\tx",
@@ -219,7 +218,7 @@ func FuzzTable(f *testing.F) {
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
 			t.Fatalf("%q: %v %q", text, err, rows)
 		}
-		// No cell begins like a formula for programs with another separator, either.
+		// For programs with another separator, no cell begins like a formula either.
 		for _, separator := range ";|\t" {
 			for cell := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == separator || r == '\r' || r == '\n' }) {
 				if cell, _, _ = strings.Cut(strings.TrimLeft(cell, `" `), ","); isFormula([]byte(strings.TrimRight(cell, `"`))) {
@@ -252,8 +251,8 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// Cells are quoted as encoding/csv quotes them, byte for byte, except that an empty text differs
-// from nothing.
+// Cells have the same bytes as those of encoding/csv, except that an empty text differs from an
+// absent value.
 func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab \",\n;'é\t"))).Draw(t, "text")
@@ -277,7 +276,7 @@ func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	})
 }
 
-// Writing a feature allocates nothing in any form, once there is room for it.
+// Writing a feature allocates nothing in any form once the buffer is large enough.
 func TestListsAllocateNothing(t *testing.T) {
 	testrace.Plain(t, "the race detector allocates")
 	f, schema := shop(t)
@@ -331,7 +330,7 @@ func BenchmarkLists(b *testing.B) {
 	}
 }
 
-// A form that cannot be in a list fails at the start and says what to do.
+// An invalid form panics at the start, with advice.
 func TestRegisterRefuses(t *testing.T) {
 	before := len(Forms)
 	item := Forms[0].Item

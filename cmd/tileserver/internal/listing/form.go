@@ -11,36 +11,36 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Form is a form of lists of features. The forms in Forms are in every list.
+// Form is an output format of lists of features. Every list supports the forms in Forms.
 type Form struct {
-	// Name is the value of the parameter format, and Form the media type. Content
-	// describes the form; nil if it is not JSON.
+	// Name is the value of the parameter format, and Form the media type. Content describes the
+	// form; it is nil if the form is not JSON.
 	Name    string
 	Form    web.Form
 	Content func(s *Set) any
-	// Whole is set if an answer has all features of an area, sent as they are found, unless the
-	// request asks for a page.
+	// Whole is set if an answer has all features of an area, which are sent as they are found,
+	// unless the request selects a page.
 	Whole bool
-	// Doc says what the list is, such as "a row each"; "" for nothing.
+	// Doc is a short description of the list, such as "a row each", or "".
 	Doc string
 	// GeoJSON is set if features are written as GeoJSON. Object is set if a list is a JSON object,
 	// which may have further members and has the cursor of the next page. In any other form, the
 	// header Link has the address of the next page.
 	GeoJSON, Object bool
-	// Head, Item and Tail write a list. of is the name of the feature's collection, "" if only
-	// one is asked. next is the cursor of the next page. Head and Tail are nil if they would
-	// write nothing.
+	// Head, Item and Tail write a list. of is the name of the feature's collection, or "" if only
+	// one collection is requested. next is the cursor of the next page. Head and Tail are nil if
+	// they would write nothing.
 	Head func(dst []byte, l *List) []byte
 	Item func(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error)
 	Tail func(dst []byte, l *List, next string) []byte
 }
 
-// Forms are the forms of every list. Clients that name none get the first. Register adds to
+// Forms are the forms of every list. Clients that name no form get the first. Register adds to
 // them.
 var Forms = []*Form{JSON, GeoJSON, Lines}
 
-// Register adds a form to every list. It is for init functions. It panics if the form cannot be
-// in a list.
+// Register adds a form to every list. Only init functions call it. It panics if the form is
+// invalid.
 func Register(f *Form) {
 	if f.Item == nil {
 		panic(fmt.Sprintf("listing: the form %q has no Item: give it the function that writes a feature", f.Name))
@@ -53,8 +53,8 @@ func Register(f *Form) {
 	Forms = append(Forms, f)
 }
 
-// FormParam declares the parameter that names a form. areas is set if the list is of an area: some
-// forms answer with all of it.
+// FormParam declares the parameter that names a form. areas is set if the list is of an area,
+// because some forms send the whole area.
 func FormParam(areas bool) *endpoint.Value[string] {
 	var names []string
 	doc := "Form of the answer; without it the Accept header decides."
@@ -83,16 +83,17 @@ func (s *Set) Answers() endpoint.Content {
 	return c
 }
 
-// Media is the media type without its parameters.
+// Media returns the media type without its parameters.
 func (f *Form) Media() string {
 	media, _, _ := strings.Cut(f.Form.Type(), ";")
 	return media
 }
 
-// FormOf returns the form that the parameter format names. If it is "", it returns the form with
-// the most weight in the Accept header, and of several with the same weight the one that the header
-// names first: generated clients name every type in the description, and read the first. Wildcards
-// count for no form: a client that wants another form than the first names it.
+// FormOf returns the form that the parameter format names. If format is "", it returns the form
+// with the greatest weight in the Accept header. Of several with equal weights it returns the one
+// that the header names first, because generated clients name all types of the description and can
+// read only the first. Wildcards are ignored: a client that wants another form than the default
+// names it.
 func FormOf(r *http.Request, format string) *Form {
 	for _, f := range Forms {
 		if f.Name == format {
@@ -119,14 +120,14 @@ type List struct {
 	Form *Form
 	// Writer writes its features.
 	Writer feature.Writer
-	// Schema has the properties of the features. Shapes is set if they are not points, and Several
-	// if each is of one of several collections. More is set if they may have properties that Schema
-	// lacks.
+	// Schema has the properties of the features. Shapes is set if the features are not points.
+	// Several is set if they are from several collections. More is set if they may have properties
+	// that Schema lacks.
 	Schema                feature.Schema
 	Shapes, Several, More bool
 	// Axes are the names of the axes of Writer.Position, in its order.
 	Axes [2]string
-	// First are the first members of a JSON object, with a comma behind them.
+	// First has the first members of a JSON object, followed by a comma.
 	First  string
 	some   bool // features have been written
 	memory any  // of the form
@@ -140,12 +141,12 @@ func (l *List) Begin(dst []byte) []byte {
 	return l.Form.Head(dst, l)
 }
 
-// Append appends a feature. of is the name of its collection, "" if only one is asked.
+// Append appends a feature. of is the name of its collection, or "" if only one is requested.
 func (l *List) Append(dst []byte, f *feature.Feature, of string) ([]byte, error) {
 	return l.Form.Item(dst, l, f, of)
 }
 
-// End ends the list. next is the cursor of the next page, "" if there is none.
+// End ends the list. next is the cursor of the next page, or "" if there is none.
 func (l *List) End(dst []byte, next string) []byte {
 	if l.Form.Tail == nil {
 		return dst
@@ -154,8 +155,8 @@ func (l *List) End(dst []byte, next string) []byte {
 }
 
 // Incomplete reports whether features of a layer may have properties that its schema lacks. written
-// is set if the layer takes writes: its schema may have changed since it was read, and may lack
-// properties of the past.
+// is set for a live layer: its schema may have changed since it was read, and may lack properties
+// of past features.
 func Incomplete(s feature.Schema, written bool) bool { return written || len(s) >= feature.MaxFields }
 
 // JSON is an object with a member that has the features.

@@ -1,6 +1,6 @@
-// Package listing says how layers of points are listed: a Set for each, and the Forms of all lists.
-// It also writes what several faces share in their answers, such as regions and the cursor of the
-// next page.
+// Package listing defines how layers of points are listed: a Set for each layer, and the Forms of
+// all lists. It also writes parts of answers that several packages of endpoints share, such as
+// regions and the cursor of the next page.
 package listing
 
 import (
@@ -17,7 +17,7 @@ import (
 // SearchHits is reused memory for the hits of one search.
 var SearchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
 
-// AppendRegion writes the object of a region without its end, so that members can follow.
+// AppendRegion writes the object of a region without the closing brace, so that members can follow.
 func AppendRegion(dst []byte, r *tiles.Region) []byte {
 	dst = jsontext.AppendString(append(dst, `{"type":`...), r.Type)
 	dst = jsontext.AppendString(append(dst, `,"id":`...), r.ID)
@@ -27,8 +27,8 @@ func AppendRegion(dst []byte, r *tiles.Region) []byte {
 	return dst
 }
 
-// AppendTexts writes members whose values are texts, each with a comma before it. pairs are names and
-// values in turn; a value that is empty is left out.
+// AppendTexts writes members whose values are texts, each with a comma before it. pairs are
+// alternating names and values. Members with empty values are omitted.
 func AppendTexts(dst []byte, pairs ...string) []byte {
 	for pair := range slices.Chunk(pairs, 2) {
 		if pair[1] != "" {

@@ -19,7 +19,7 @@ func Begin(dst []byte, name string) Page {
 	return Page{Body: append(append(append(dst, '"'), name...), `":[`...)}
 }
 
-// Next sets the comma before an item that is then appended to Body.
+// Next appends the comma before the next item; the caller then appends the item to Body.
 func (p *Page) Next() {
 	if p.some {
 		p.Body = append(p.Body, ',')

@@ -24,7 +24,7 @@ var (
 	SkipGeometry = endpoint.Flag("skipGeometry", "Without geometries: GeoJSON has null in their place.")
 	Properties   = PropertiesParam("properties", "Properties of the answer, with commas between them; all of them if absent.")
 
-	// OrBox and OrTile are an area that may be given in either way.
+	// OrBox and OrTile are alternative parameters for an area.
 	OrBox  = endpoint.BBox.As(endpoint.BBox.Doc + " Either this or `tile`.").May()
 	OrTile = endpoint.Tile.As(endpoint.Tile.Doc + " Either this or `bbox`.")
 )

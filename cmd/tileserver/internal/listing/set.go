@@ -7,29 +7,31 @@ import (
 	"quadrille/feature"
 )
 
-// Set describes how a layer of points is listed at paths of its own: package layers
-// answers at Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
+// Set describes how a layer of points is listed at its paths: package layers answers at
+// Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
 type Set struct {
-	// Layer is the name of the layer. If the path has a parameter that names one or
-	// several layers, Layer is the beginning of their names.
+	// Layer is the name of the layer. If the path has a parameter that names one or several layers,
+	// Layer is the prefix of their names.
 	Layer string
 	// Path is the path of the layer, such as /airports. Name is the member of a list that has
 	// the features.
 	Path, Name string
 	Words      Words
-	// Open is set if the layer has properties that are not known beforehand. Lists can filter,
-	// choose and sort by them, and write them apart from the members of the layer itself. Such
-	// layers can be asked as of a past instant, and for single features at Path/{id}.
+	// Open is set if the layer has properties that are not known in advance. Lists can filter and
+	// sort by them, and select them. They are written separately from the fixed members of the
+	// layer. Such layers also support queries at a past instant, and single features at Path/{id}.
 	Open bool
 	// Numbers is set if ids of GeoJSON are numbers.
 	Numbers bool
-	// Params are parameters of lists and counts besides those of all layers. Filter makes a
-	// filter of them. Open layers have none.
+	// Params are the parameters of lists and counts in addition to those of all layers. Filter
+	// makes a filter from them. Open layers have none.
 	Params []endpoint.Param
 	Filter func(q *endpoint.Params) (feature.Filter, error)
-	// Dear reports whether a list of the nearest may take long. Nil means that it never does.
+	// Dear reports whether a list of the nearest features may be expensive. Nil means that it never
+	// is.
 	Dear func(q *endpoint.Params, limit int) bool
-	// Order is the order of features within an area. Bounds is set if lists of a box have it too.
+	// Order is the order of features within an area. Bounds is set if lists of a box also have this
+	// order.
 	Order  feature.Order
 	Bounds bool
 	// Show reads the parameters Shown, which only lists have. It returns a function that changes a
@@ -44,7 +46,7 @@ type Set struct {
 
 	// Examples are requests by the ends of their paths.
 	Examples map[string]string
-	// List and Features describe lists, and One a feature of an open layer.
+	// List and Features describe lists. One describes a feature of an open layer.
 	List, Features, One any
 }
 

@@ -1,6 +1,6 @@
 package nominatim
 
-// Types of answers, for the description of the interface.
+// These types of answers are for the description of the interface.
 
 // NominatimResults is the answer of a search.
 type NominatimResults struct {

@@ -18,7 +18,7 @@ var refused = endpoint.Refused(endpoint.Content{"application/json": NominatimErr
 	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
 })
 
-// Endpoints returns the endpoints of this face. They ignore unknown parameters, as Nominatim does.
+// Endpoints returns the Nominatim endpoints. They ignore unknown parameters, like Nominatim.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

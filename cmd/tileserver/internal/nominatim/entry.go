@@ -38,7 +38,7 @@ type tag struct{ key, value string }
 // objects are the words for kinds of objects.
 var objects = map[byte]string{'N': "node", 'W': "way", 'R': "relation"}
 
-// labelOf returns the member of an address that stands for a region.
+// labelOf returns the name of the member of an address for a region.
 func labelOf(layer string, rank int) string {
 	switch rank {
 	case geocoder.RankCountry:
@@ -79,7 +79,8 @@ var shapes = map[string]shape{
 	"heliport":  {geocoder.RankMost, 0.02},
 }
 
-// pointDegrees is the distance from the middle of anything else to the edge of its box.
+// pointDegrees is the distance in degrees from the middle of any other feature to the edge of its
+// box.
 const pointDegrees = 0.001
 
 // layerOf returns Nominatim's layer for tags.
@@ -155,8 +156,8 @@ func importance(r *geocoder.Result) float64 {
 	return math.Round((0.1+0.085*math.Log10(1+float64(people)))*1e6) / 1e6
 }
 
-// boundsOf returns the box of a result as Nominatim has it: a box that would cross ±180°
-// goes all around the world.
+// boundsOf returns the box of a result with Nominatim's rule: a box that would cross ±180° extends
+// around the whole world.
 func boundsOf(r *geocoder.Result, width float64) [4]float64 {
 	b := r.Bounds
 	if b == [4]float64{} {
@@ -183,7 +184,7 @@ func display(r *geocoder.Result) string {
 	return text
 }
 
-// division is the ISO 3166-2 code of a state, "" if it is unknown.
+// division returns the ISO 3166-2 code of a state, or "" if it is unknown.
 func division(codes ...string) string {
 	for _, code := range codes {
 		code = strings.ToUpper(code)
@@ -234,7 +235,7 @@ func (e *entry) extra() (list []tag) {
 	return slices.DeleteFunc(list, func(t tag) bool { return t.key == "" || t.value == "" })
 }
 
-// complete reads the details that the request asks for.
+// complete reads the requested details.
 func (q *request) complete(ctx context.Context, e *entry) error {
 	if q.names {
 		e.names = []tag{{"name", e.Name}}
@@ -265,7 +266,7 @@ func (q *request) complete(ctx context.Context, e *entry) error {
 	if !q.outlines || e.Kind != names.Region {
 		return nil
 	}
-	// The outline of a large country takes tens of milliseconds.
+	// Reading the outline of a large country takes tens of milliseconds.
 	return q.kit.InTurn(ctx, func(ctx context.Context) error {
 		var region feature.Feature
 		found, err := q.Region(ctx, e.Type, e.ID, &region)

@@ -8,8 +8,8 @@ import (
 	"quadrille/places/names"
 )
 
-// Places of one name in one state are different if they are far apart. If they are near, they are
-// records of the same place.
+// Places with the same name in one state are different places if they are far apart. If they are
+// near each other, they are records of the same place.
 func TestNamesakes(t *testing.T) {
 	village := func(id uint32, lat float64, state string) entry {
 		return newEntry(&geocoder.Result{

@@ -14,7 +14,7 @@ const attribution = "Data of this server's sources: GeoNames (CC BY 4.0), OurAir
 
 const unable = `{"error":"Unable to geocode"}`
 
-// appendAnswer writes the results in the format that was asked for.
+// appendAnswer writes the results in the requested format.
 func (q *request) appendAnswer(dst []byte) []byte {
 	w := writer{dst}
 	switch {
@@ -232,8 +232,8 @@ func (w *writer) geocoding(q *request, e *entry) {
 	w.b = append(w.b, "}}"...)
 }
 
-// admin writes the address of an entry, with its own section, and the regions around it
-// by their level.
+// admin writes the address of an entry with the member admin, which lists the regions around it by
+// level.
 func (w *writer) admin(e *entry) {
 	a := geocoder.SectionsOf(e.Parents)
 	if geocoder.SectionOf(e.rank) != geocoder.House {

@@ -1,6 +1,6 @@
-// Package nominatim answers as Nominatim's web service does, so that its clients work with another
-// address. Names, types and quirks are Nominatim's: numbers that are strings, an error with status
-// 200 where nothing is at a point, parameters that are ignored when they mean nothing.
+// Package nominatim imitates Nominatim's web service, so that its clients only need another
+// address. Names, types and quirks are those of Nominatim: numbers as strings, an error with status
+// 200 if no feature is at a point, and ignored parameters if they are meaningless.
 // docs/geocoding.md lists the differences.
 package nominatim
 
@@ -49,8 +49,8 @@ var (
 	statusQuestion  = question{name: "/status", format: formatText, fresh: true, find: (*request).status}
 )
 
-// RootEndpoints are the endpoints of a server that is Nominatim at its root. The page at
-// /status stays this server's own: monitoring reads it.
+// RootEndpoints returns the endpoints at the root of a server that imitates Nominatim. /status
+// remains this server's own page, because monitoring reads it.
 func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
 	list := endpoint.AtRoot(s.Endpoints(), "/nominatim")
 	last := &list[len(list)-1]
@@ -167,12 +167,12 @@ func failureOf(err error) *failure {
 	return &failure{http.StatusInternalServerError, "The server failed; its operator will find the reason in the log."}
 }
 
-// unreadable reports whether the data cannot be read for the moment.
+// unreadable reports whether an error means that the data cannot be read temporarily.
 func unreadable(err error) bool {
 	return errors.Is(err, ask.ErrFailed) || errors.Is(err, cellstore.ErrUnavailable) || errors.Is(err, cellstore.ErrUnknownOutcome)
 }
 
-// refusing returns the function that answers a request which is turned away before it is handled.
+// refusing returns the function that answers a request which is refused before it is handled.
 func (s *Handlers) refusing(e *question) func(c echo.Context, err error) {
 	return func(c echo.Context, err error) { s.refuse(c, e, err) }
 }
@@ -184,7 +184,7 @@ func (s *Handlers) refuse(c echo.Context, e *question, err error) {
 	_ = s.fail(c, q, web.Answer{Form: q.form(), Coding: web.Accepted(r)}, err)
 }
 
-// fail answers with an error in the format that was asked for.
+// fail answers with an error in the requested format.
 func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) error {
 	err = s.Replaced(err)
 	e := failureOf(err)

@@ -10,7 +10,8 @@ import (
 	"quadrille/feature"
 )
 
-// simplified returns the geometry of a region, whose lines may be moved by tolerance degrees.
+// simplified returns the geometry of a region with fewer points. Lines may move by at most
+// tolerance degrees.
 func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 	g, err := region.Orb()
 	if err != nil {
@@ -30,12 +31,11 @@ func simplified(region *feature.Feature, tolerance float64) ([]byte, error) {
 	return json.Marshal(geojson.NewGeometry(g))
 }
 
-// ringPoints is the least number of points in a ring. The last point is the first again.
+// ringPoints is the least number of points in a ring. The last point equals the first.
 const ringPoints = 4
 
-// simplifyRings leaves out points of rings that are nearer than the tolerance to the line
-// without them. A ring that would vanish stays unchanged, so that every part keeps its
-// place, as in Nominatim.
+// simplifyRings removes points of rings whose distance from the line without them is less than the
+// tolerance. A ring that would vanish stays unchanged, so that no part is lost, as in Nominatim.
 func simplifyRings(p orb.Polygon, tolerance float64) {
 	s := simplify.DouglasPeucker(tolerance)
 	for i, ring := range p {

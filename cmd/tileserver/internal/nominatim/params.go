@@ -38,8 +38,8 @@ var formats = [...]string{
 	formatText:        "text",
 }
 
-// params are query parameters as Nominatim reads them: the first of several counts, and
-// unknown ones are ignored.
+// params are query parameters with the rules of Nominatim: of a repeated parameter only the first
+// value counts, and unknown parameters are ignored.
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
@@ -115,7 +115,7 @@ func (p params) list(name string, most int) (parts []string, err error) {
 	return parts, nil
 }
 
-// viewbox returns the box between any two corners, nil if none is given.
+// viewbox returns the box between two corners in any order, or nil if none is given.
 func (p params) viewbox() (*quadkey.Box, error) {
 	text := p.get("viewbox")
 	if text == "" {
@@ -170,7 +170,7 @@ func (q *request) readFormat() error {
 	return nil
 }
 
-// form is the content type of the answer.
+// form returns the content type of the answer.
 func (q *request) form() web.Form {
 	switch {
 	case q.callback != "":

@@ -13,11 +13,11 @@ import (
 	"quadrille/places/names"
 )
 
-// zoomRanks are the finest address ranks of results by zoom: 3 and 4 are countries, 5 to
-// 7 states, 8 and 9 counties, from 10 on cities, towns and villages.
+// zoomRanks gives the finest address rank of results for each zoom. Zooms 3 and 4 give countries, 5
+// to 7 states, 8 and 9 counties, and higher zooms cities, towns and villages.
 var zoomRanks = [...]int{4, 4, 4, 4, 4, 8, 10, 10, 12, 12, 17, 17, 18, 19, 22, 25, 26, 27, 30}
 
-// reverse answers /reverse: the place at a point.
+// reverse answers /reverse with the place at a point.
 func (q *request) reverse(ctx context.Context) error {
 	lat, err := q.number("lat")
 	if err != nil {
@@ -54,7 +54,7 @@ func (q *request) reverse(ctx context.Context) error {
 	return nil
 }
 
-// nearest is the number of places that are examined to find one that is no finer than a rank.
+// nearest is the number of places that are examined to find one whose rank is not too fine.
 const nearest = 30
 
 // at returns the best result at a point, not finer than a rank.
@@ -91,7 +91,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	return whole, true, nil
 }
 
-// lookup answers /lookup: the features with the ids of a list.
+// lookup answers /lookup with the features that have the ids of a list.
 func (q *request) lookup(ctx context.Context) error {
 	var ids []string
 	for id := range strings.SplitSeq(q.get("osm_ids"), ",") {
@@ -138,7 +138,7 @@ func (q *request) lookup(ctx context.Context) error {
 	return nil
 }
 
-// status answers /status: whether there is anything to search.
+// status answers /status with whether there is data to search.
 func (q *request) status(ctx context.Context) error {
 	built := q.Built()
 	if q.Ready(ctx) != nil {
@@ -162,8 +162,8 @@ func (q *request) status(ctx context.Context) error {
 // version is the version of Nominatim that these answers imitate.
 const version = "5.1.0-0"
 
-// timestamp is the time in XML. It is the time of the data, so that the answer stays the same as
-// long as the data do.
+// timestamp is the time in XML. It is the time of the data, so that the answer does not change
+// while the data do not change.
 func (q *request) timestamp() string {
 	return q.Built().UTC().Format(time.RFC1123[:len(time.RFC1123)-3] + "-07:00")
 }

@@ -22,15 +22,15 @@ const (
 	maxExcluded  = 100
 	// candidates is the number of results that are examined to find those that pass the filters.
 	candidates = 100
-	// spare is the number of additional results that are examined if only doubles are left out.
+	// spare is the number of additional results that are examined if only duplicates are removed.
 	spare    = 10
 	maxNames = 20 // values of other lists
 
 	excludedIDs = "exclude_place_ids"
 )
 
-// structured are the parameters of a structured query, the finest first. The data has no streets,
-// amenities and postal codes: they are left out.
+// structured are the parameters of a structured query, the finest first. Streets, amenities and
+// postal codes are ignored, because the data has none.
 var structured = [...]struct {
 	name     string
 	held     bool
@@ -45,17 +45,18 @@ type filter struct {
 	min, max int // address ranks
 	layers   []string
 	excluded []string
-	// countries are ISO 3166-1 alpha-2 in lower case: more than a search takes.
+	// countries are ISO 3166-1 alpha-2 codes in lower case. There may be more than a search
+	// accepts.
 	countries []string
 	country   string // that a structured query names
-	// within are the regions that have the country's name, if no country has it. A result is in one
-	// of them or is it.
+	// within are the regions with the name of the country, if no country has this name. A result is
+	// one of them or lies in one of them.
 	within []names.Feature
 	dedupe bool
 	limit  int
 }
 
-// search answers /search: the features that a text names.
+// search answers /search with the features that a text names.
 func (q *request) search(ctx context.Context) error {
 	f := filter{max: geocoder.RankMost, dedupe: q.flag("dedupe", true)}
 	query, err := q.readSearch(&f)
@@ -103,9 +104,9 @@ func (q *request) search(ctx context.Context) error {
 	return nil
 }
 
-// inCountry makes the country that a structured query names a condition, and reports whether
-// anything can fulfil it. A query of nothing else asks for the country itself. A name that many
-// take for a country's may be a region's: for England the regions of that name are the condition.
+// inCountry converts the country of a structured query to a condition, and reports whether a result
+// can fulfil it. If the query has only a country, the country itself is the result. Sometimes the
+// name is that of a region: for England the condition is the regions with this name.
 func (q *request) inCountry(ctx context.Context, query *geocoder.Query, f *filter) (bool, error) {
 	code, regions, err := q.CountryNamed(ctx, f.country)
 	if err == nil && code == "" && len(regions) > 0 {
@@ -269,12 +270,12 @@ func (f *filter) feature(name string) error {
 	return nil
 }
 
-// narrow reports whether results other than doubles may be left out.
+// narrow reports whether results other than duplicates may be removed.
 func (f *filter) narrow() bool {
 	return f.min > 0 || f.max < geocoder.RankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
 }
 
-// passes reports whether a result passes.
+// passes reports whether a result meets the conditions.
 func (f *filter) passes(e *entry) bool {
 	if e.rank < f.min || e.rank > f.max || len(f.layers) > 0 && !slices.Contains(f.layers, e.layer) {
 		return false
@@ -289,8 +290,8 @@ func (f *filter) passes(e *entry) bool {
 	return !slices.ContainsFunc(f.excluded, func(x string) bool { return x == id || strings.EqualFold(x, string(e.object)+id) })
 }
 
-// isWithin reports whether a result is a region or in it. A region in the row of a place may have
-// another id than the region in the boundaries.
+// isWithin reports whether a result is a region or lies in it. The region in the row of a place may
+// have another id than in the boundaries.
 func (e *entry) isWithin(region names.Feature) bool {
 	if e.Type == region.Type && feature.SameID(e.ID, region.ID) {
 		return true
@@ -300,11 +301,12 @@ func (e *entry) isWithin(region names.Feature) bool {
 	})
 }
 
-// namesakesM is the distance from which two places of one name are different places, in metres.
+// namesakesM is the least distance in metres at which two places with the same name are different
+// places.
 const namesakesM = 20_000
 
-// looksLike reports whether two results are the same to a reader. Two regions are the same
-// even if their data sets give points in them that are far apart.
+// looksLike reports whether two results are the same to a reader. Two regions are the same even if
+// the points that their data sets give are far apart.
 func (e *entry) looksLike(o *entry) bool {
 	if e.object == o.object && e.id == o.id {
 		return true

@@ -9,8 +9,8 @@ import (
 
 const xmlHead = "<?xml version=\"1.0\" encoding=\"UTF-8\" ?>\n"
 
-// appendXML appends a text. It escapes characters that mean something in XML, and
-// replaces those that XML cannot have.
+// appendXML appends a text. It escapes the special characters of XML, and replaces characters that
+// XML does not allow.
 func appendXML(dst []byte, text string) []byte {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(text)) // a buffer takes everything
@@ -59,9 +59,8 @@ func (q *request) appendXML(dst []byte) []byte {
 	return append(m.b, '\n')
 }
 
-// moreURL returns the address, relative to this one, of the results after these: the
-// same request, excluding them. It has no key, since package web takes the key off the
-// address.
+// moreURL returns the relative address of the next results: the same request, but excluding these
+// results. It has no key, because package web removes the key from the address.
 func (q *request) moreURL() string {
 	values := maps.Clone(q.values)
 	ids := q.get(excludedIDs)
@@ -77,8 +76,8 @@ func (q *request) moreURL() string {
 	return "search?" + values.Encode()
 }
 
-// entry writes a place. In a reverse query its text is inside the element and its
-// details are beside it. In a list the details are inside.
+// entry writes a place. In a reverse query the element contains the text, and the details follow
+// the element. In a list the element contains the details.
 func (m *markup) entry(q *request, e *entry) {
 	name := "place"
 	if q.question.simple {
@@ -123,7 +122,7 @@ func (m *markup) entry(q *request, e *entry) {
 	m.shut(name)
 }
 
-// address writes the lines of an address. Their keys are names in XML, too.
+// address writes the lines of an address. Their keys must be valid XML names.
 func (m *markup) address(e *entry) {
 	for _, t := range e.address() {
 		m.element(t.key, t.value)

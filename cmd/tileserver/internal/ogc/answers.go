@@ -7,8 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Types of answers. For answers that are written as bytes, they serve only the description of
-// the interface.
+// Types of answers. If an answer is written as bytes, its type is only for the OpenAPI description.
 
 // Landing is the landing page.
 type Landing struct {

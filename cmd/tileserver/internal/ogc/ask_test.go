@@ -26,7 +26,7 @@ func TestBBox(t *testing.T) {
 		{"-180,-90,180,83", epsg4326, quadkey.Box{West: -180, South: -90, East: 180, North: 83}}, // longitudes first
 		{"-20037508.3427892,-∞,20037508.3427892,∞", systems[2].uri, quadkey.World},
 		{"0,0,1113194.9079327357,1118889.9748579597", systems[2].uri, quadkey.Box{East: 10, North: 10}},
-		// Metres that were rounded, as in answers, mean the degrees that they were made of.
+		// Rounded metres, as in answers, are converted to the original degrees.
 		{"448617.5478969,-.0000000,20037508.3427892,6411711.1389720", systems[2].uri, quadkey.Box{West: 4.03, East: 180, North: 49.8}},
 		{"448617.55,0.00,20037508.34,6411711.14", systems[2].uri, quadkey.Box{West: 4.03, East: 180, North: 49.8}},
 	} {
@@ -168,7 +168,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// There are words for every kind of question that a layer can answer.
+// Every kind of question that a layer can answer has a description.
 func TestCanBeAsked(t *testing.T) {
 	if all := canBeAsked(&feature.Can{
 		Near:       true,

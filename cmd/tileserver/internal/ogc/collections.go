@@ -19,7 +19,7 @@ type collection struct {
 	first, last string   // the properties that say when a feature exists; "" if none do
 }
 
-// open returns a collection. If there is no such collection, the error lists those there are.
+// open returns a collection. If there is no such collection, the error lists the existing ones.
 func open(v ask.View, name string) (*collection, error) {
 	l, err := v.PublicLayer(name)
 	if err == nil {
@@ -31,7 +31,8 @@ func open(v ask.View, name string) (*collection, error) {
 	return nil, err
 }
 
-// read sets f to the feature with an id. It redirects the client if the id is spelled otherwise.
+// read sets f to the feature with an id. If the feature's id has another spelling, it redirects the
+// client.
 func (c *collection) read(ctx context.Context, id string, f *feature.Feature) error {
 	if err := c.Get(ctx, id, time.Time{}, f); err != nil {
 		return err
@@ -56,7 +57,7 @@ func newCollection(v ask.View, l *ask.Layer) *collection {
 	return c
 }
 
-// canBeAsked lists the questions that a layer can be asked.
+// canBeAsked returns a list of the kinds of questions that a layer can answer.
 func canBeAsked(can *feature.Can) []string {
 	words := []string{}
 	for _, of := range []struct {
@@ -70,7 +71,7 @@ func canBeAsked(can *feature.Can) []string {
 	return words
 }
 
-// field is a property of features, with its type in the words of JSON Schema.
+// field is a property of features, with its JSON Schema type.
 type field struct{ Name, Type string }
 
 // fields are the properties, the most usual first.
@@ -84,7 +85,7 @@ func (c *collection) fields() (all []field) {
 
 func rank(name string) int { return slices.Index([]string{"name", "id"}, name) }
 
-// schemaTypes are the types of properties in JSON schemas. A kind that is missing here may have
+// schemaTypes maps kinds of properties to JSON Schema types. A kind that is absent here may have
 // any type.
 var schemaTypes = map[feature.Kind]string{
 	feature.Text:     "string",

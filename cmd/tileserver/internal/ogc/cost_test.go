@@ -59,8 +59,8 @@ func endless() *fake {
 // asked has the parameters of a filter.
 var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: true}
 
-// The dearer a filter, the fewer features a page looks at: the work of a page is bounded
-// whatever the filter, and the next page goes on.
+// The more expensive a filter is, the fewer features are examined for a page. Thus the work of a
+// page is bounded for every filter, and the next page continues.
 func TestFilterWorkIsBounded(t *testing.T) {
 	for _, filter := range []string{
 		"a = 2", strings.Repeat("a = 2 OR ", 900) + "a = 2", "a IN (" + strings.Repeat("2,", 990) + "2)",
@@ -87,7 +87,8 @@ func TestFilterWorkIsBounded(t *testing.T) {
 	}
 }
 
-// Each box of a filter of regions is a search: too many are refused before any runs.
+// Each box of a filter of regions needs a separate search. Too many boxes are refused before the
+// first search.
 func TestFilterBoxesAreBounded(t *testing.T) {
 	for n, want := range map[int]bool{maxBoxes + 1: true, maxBoxes + 2: false} {
 		var boxes []string

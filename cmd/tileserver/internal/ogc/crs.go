@@ -13,9 +13,8 @@ import (
 // crs is a coordinate reference system that features are answered in.
 type crs struct {
 	uri string
-	// project turns degrees into coordinates in the order of the system's axes, and
-	// degrees turns them back. digits is the number of digits behind the decimal
-	// point.
+	// project converts degrees to coordinates in the order of the system's axes, and degrees
+	// converts them back. digits is the number of digits after the decimal point.
 	project func(lon, lat float64) (a, b float64)
 	degrees func(a, b float64) (lon, lat float64)
 	digits  int
@@ -29,7 +28,7 @@ const epsg4326 = "http://www.opengis.net/def/crs/EPSG/0/4326"
 
 var poles = map[string]float64{"∞": math.Inf(1), "-∞": math.Inf(-1), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
 
-// The systems. The first one is the system of the store, and the default.
+// systems lists the coordinate systems. The first is the system of the store, and the default.
 var systems = []*crs{
 	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1, axes: [2]string{"lon", "lat"}},
 	{uri: epsg4326, project: swapped, degrees: swapped, digits: -1, axes: [2]string{"lat", "lon"}},
@@ -50,15 +49,15 @@ var (
 // earthRadius is the radius of the sphere of EPSG:3857, in metres.
 const earthRadius = 6378137
 
-// toMercator is the projection of EPSG:3857. Latitudes beyond the square of web maps, up
-// to the poles, are moved to its edge.
+// toMercator computes the projection EPSG:3857. Latitudes beyond the square of web maps, up to the
+// poles, are moved to its edge.
 func toMercator(lon, lat float64) (x, y float64) {
 	lat = min(max(lat, -quadkey.MaxLatitude), quadkey.MaxLatitude) * math.Pi / 180
 	return earthRadius * lon * math.Pi / 180, earthRadius * math.Asinh(math.Tan(lat))
 }
 
 // fromMercator rounds to 1e-7 degrees, the precision of points: a client's metres are rounded, and
-// its box must not leave out features on its edge.
+// its box must not exclude features on its edge.
 func fromMercator(x, y float64) (lon, lat float64) {
 	degrees := func(radians float64) float64 { return math.Round(radians*180/math.Pi*1e7) / 1e7 }
 	return degrees(x / earthRadius), degrees(math.Atan(math.Sinh(y / earthRadius)))
@@ -148,8 +147,8 @@ func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
 	return append(dst, ']')
 }
 
-// writer writes features in the system of the request, with the properties that it asks for. Bounds
-// are in degrees, so only the default system has them.
+// writer writes features in the system of the request, with the requested properties. Bounds are in
+// degrees, so only the default system has them.
 func (s *shown) writer() *feature.Writer {
 	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s.crs == crs84, Fields: s.properties, SkipGeometry: s.skipGeometry}
 	if s.crs != crs84 {

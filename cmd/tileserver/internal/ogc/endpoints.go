@@ -50,7 +50,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
 }
 
-// documentEndpoints are the landing page and the documents about the interface as a whole.
+// documentEndpoints returns the endpoints of the landing page and of the documents about the whole
+// interface.
 func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -14,8 +14,8 @@ import (
 // interval is a span of time, both ends included. A zero end is open.
 type interval struct{ from, to time.Time }
 
-// datetime reads an instant or an interval of times and days: "T", "A/B",
-// "A/..", "../B". It returns false if there is none.
+// datetime reads an instant or an interval of times and days: "T", "A/B", "A/..", "../B". It
+// returns false if the parameter is absent.
 func datetime(q *endpoint.Params) (span interval, ok bool) {
 	if !q.Has("datetime") {
 		return span, false
@@ -46,7 +46,8 @@ func datetime(q *endpoint.Params) (span interval, ok bool) {
 	return span, true
 }
 
-// bound reads one end of an interval. A day as the last end extends to the end of the day.
+// bound reads one end of an interval. If the end of the interval is a day, it extends to the end of
+// this day.
 func bound(text string, open, last bool) (time.Time, bool) {
 	if open && (text == "" || text == "..") {
 		return time.Time{}, true
@@ -58,15 +59,16 @@ func bound(text string, open, last bool) (time.Time, bool) {
 	return from, ok && from.Year() > 0
 }
 
-// meets reports whether something that lasts from a day to another is in the span; ""
-// is an open end.
+// meets reports whether the time between two days, inclusive, overlaps the interval. "" is an open
+// end.
 func (s interval) meets(begin, end string) bool {
 	b, known := bound(begin, true, false)
 	e, known2 := bound(end, true, true)
 	return known && known2 && (b.IsZero() || s.to.IsZero() || !b.After(s.to)) && (e.IsZero() || s.from.IsZero() || !e.Before(s.from))
 }
 
-// span passes features that exist at some time of an interval and pass another filter.
+// span is a filter. It passes features that exist at some time of an interval and also pass another
+// filter.
 type span struct {
 	interval
 	first, last string // the properties with the times

@@ -28,15 +28,15 @@ import (
 const (
 	defaultLimit = 10
 	maxLimit     = 1000 // as in the searches behind it
-	// maxLooked bounds the features that a filter looks at for a page. A page ends there, and
-	// the next one goes on. A filter that costs more than readCost looks at fewer.
+	// maxLooked bounds the features that a filter examines for a page. At this limit the page ends,
+	// and the next page continues. A filter that costs more than readCost examines fewer features.
 	maxLooked = 20_000
 	readCost  = 64 // of reading a feature, in comparisons
-	// maxBoxes bounds the boxes of a filter of regions besides the box of the search. Each
-	// takes a search of its own, which finds the regions that meet it.
+	// maxBoxes bounds the boxes of a filter of regions in addition to the box of the search. Each
+	// box needs a separate search for the regions that intersect it.
 	maxBoxes = 8
-	// maxOffset bounds the features that are read only to be left out. Links use cursors, which
-	// leave out nothing.
+	// maxOffset bounds the features that are read only to be skipped. Links use cursors, which need
+	// not skip features.
 	maxOffset = 10_000
 	// maxPageBytes ends a page of large features.
 	maxPageBytes = 16 << 20
@@ -102,7 +102,7 @@ type question struct {
 	shown
 }
 
-// read returns the question that the parameters of a request ask of a collection.
+// read converts the parameters of a request to a question about a collection.
 func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	a = &question{limit: defaultLimit}
 	a.box, a.boxed = bbox(q)
@@ -155,8 +155,8 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	return a, nil
 }
 
-// readFilters reads the parameter filter and the parameters that are named like properties. A
-// feature has to pass all filters. Errors are in q.Err.
+// readFilters reads the parameter filter and the parameters with the names of properties. A feature
+// must pass all filters. Errors are in q.Err.
 func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 	if filterParam.Given(q) {
 		f, err := cql2.Parse(filterParam.Of(q))
@@ -193,8 +193,8 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 	return filters
 }
 
-// upperCountries are collections with country codes in capital letters. Clients write the
-// codes in either case.
+// upperCountries lists collections with country codes in capital letters. Clients write the codes
+// in either case.
 var upperCountries = []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer}
 
 // has reports whether features have a property, or may have a member within one.
@@ -203,11 +203,12 @@ func (c *collection) has(name string) bool {
 	return ok
 }
 
-// maxMet bounds the features that may meet a box of a filter other than the box of the search.
+// maxMet bounds the features that may intersect the boxes of a filter other than the box of the
+// search.
 const maxMet = 10_000
 
-// meets returns a function that reports which boxes a feature meets besides the box of the search.
-// It is nil for points, since their position decides that.
+// meets returns a function that reports which boxes a feature intersects, other than the box of the
+// search. It returns nil for points, because their position is sufficient.
 func (c *collection) meets() feature.Meets {
 	if c.About.Points {
 		return nil
@@ -231,9 +232,8 @@ func (c *collection) meets() feature.Meets {
 	}
 }
 
-// page calls fn with a page of features; size returns the length of the answer so far. page
-// returns the cursor of the next page, and how many features were left out before the
-// first.
+// page calls fn with a page of features; size returns the length of the answer so far. page returns
+// the cursor of the next page, and how many features were skipped before the first.
 func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string,
 	left int, err error) {
 	a.Limit = a.offset + a.limit + 1 // one more, to see whether another page follows
@@ -313,13 +313,15 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// list describes a list of a collection. Some have properties of any names.
+// list returns the description of a list of a collection. Some collections have properties with
+// arbitrary names.
 func (s *Handlers) list(of *collection) *listing.Set {
 	name := of.About.Name
 	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
 }
 
-// listOf returns the form of lists for a format, nil for GeoJSON, which has links here.
+// listOf returns the form of lists for a format. It returns nil for GeoJSON, which is written with
+// links here.
 func listOf(format ogcapi.Format) *listing.Form {
 	i := slices.IndexFunc(listing.Forms, func(f *listing.Form) bool { return !f.Object && f.Form == format.Form })
 	if i < 0 {
@@ -328,8 +330,8 @@ func listOf(format ogcapi.Format) *listing.Form {
 	return listing.Forms[i]
 }
 
-// withKey adds the key of the request to the pairs of an address for the header Link, since query
-// removes keys from addresses.
+// withKey adds the key of the request to the parameters of an address for the header Link, because
+// query removes keys from addresses.
 func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 	if web.KeyInQuery(c) {
 		pairs = append(pairs, endpoint.KeyParameter, web.KeyOfQuery(c))
@@ -422,8 +424,8 @@ func (s *Handlers) alternates(address string, here *url.URL, what string) (all [
 	return all
 }
 
-// query returns the query of the address with other values of some parameters. Keys do
-// not go into links.
+// query returns the query of the address with other values of some parameters. Links do not contain
+// keys.
 func query(here *url.URL, pairs ...string) string {
 	values := maps.Clone(here.Query())
 	values.Del("key")

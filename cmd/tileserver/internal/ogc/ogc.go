@@ -1,9 +1,9 @@
-// Package ogc answers as OGC API – Features 1.0 says, with its part 2 (coordinate reference
-// systems) and the simple filters of part 3: a landing page, the conformance classes, a description
-// of the interface, collections, and their features.
+// Package ogc implements OGC API – Features 1.0, with part 2 (coordinate reference systems) and the
+// simple filters of part 3: a landing page, the conformance classes, a description of the
+// interface, collections, and their features.
 //
-// A collection is a layer of regions, the places, the airports, the weather stations, or a
-// collection of users' points that all may see.
+// A collection is a layer of regions, the places, the airports, the weather stations, or a public
+// collection of users' points.
 package ogc
 
 import (
@@ -28,24 +28,25 @@ import (
 	"quadrille/quadkey"
 )
 
-// Config says what the face serves.
+// Config configures the endpoints of this package.
 type Config struct {
 	// Parts are the additions of other faces.
 	Parts []ogcapi.Part
-	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; at is the
-	// address of /ogc.
+	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; server is the address of
+	// /ogc.
 	Describe func(server string) ([]byte, error)
 	// CacheBytes bounds the cache of finished pages.
 	CacheBytes int64
 }
 
-// Handlers answers for OGC API – Features.
+// Handlers has the handlers of OGC API – Features.
 type Handlers struct {
 	*web.Kit
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
 	kept     *web.Kept[pageKey]
-	// formats are the formats of features, and fFeatures is the parameter f that chooses one.
+	// formats are the formats of features, and fFeatures is the parameter f that selects one of
+	// them.
 	formats   []ogcapi.Format
 	fFeatures *endpoint.Value[string]
 }
@@ -65,7 +66,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	}
 }
 
-// content describes features in all formats; geojson is the answer in the first.
+// content describes features in all formats; geojson is the answer in the first format.
 func (s *Handlers) content(geojson any) endpoint.Content {
 	c := endpoint.Content{}
 	for _, f := range s.formats {
@@ -140,7 +141,7 @@ func (s *Handlers) getLanding(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// forPeople are the links that lead people on: no two to the same document.
+// forPeople returns the links for people, with only one link to each document.
 func forPeople(links []ogcapi.Link) (all []ogcapi.Link) {
 	seen := map[string]bool{}
 	for _, l := range links {
@@ -174,7 +175,7 @@ func (s *Handlers) getConformance(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// getAPI answers GET /ogc/api. People are sent to the documentation.
+// getAPI answers GET /ogc/api. Browsers are redirected to the documentation.
 func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	base, err := s.BaseURL(r)
@@ -257,8 +258,7 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// saidOf returns a hash of those parts of a description that may change while the generation
-// stays.
+// saidOf returns a hash of those parts of a description that may change within a generation.
 func saidOf(about *feature.Info) uint64 {
 	h := web.HashStart
 	for _, text := range []string{about.Name, about.Title, about.Description, about.Attribution} {
@@ -306,7 +306,7 @@ func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// aboutCollection answers with a document about the collection of the path.
+// aboutCollection answers with a document about the collection in the path.
 func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe func(base string, of *collection) *ogcapi.Document) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -323,8 +323,8 @@ func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe 
 	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), saidOf(&of.About)), of.About.Live, describe(base, of))
 }
 
-// noCollection returns the error for an unknown collection, which lists the collections that there
-// are.
+// noCollection returns the error for an unknown collection. The error lists the existing
+// collections.
 func noCollection(v ask.View) error {
 	names := v.LayerNames()
 	if len(names) > endpoint.MaxList {
@@ -340,7 +340,7 @@ type row struct {
 	Cells    []string
 }
 
-// sendItemsPage answers with a page of features for people.
+// sendItemsPage answers with an HTML page of features.
 func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base string, of *collection, a *question) error {
 	const mostColumns = 8
 	var columns []string // in the order of the features' members
@@ -398,8 +398,8 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.About.Title, Templates: pages, Template: "items", Data: data})
 }
 
-// sendItemPage answers with the page of a feature. properties are those that are wanted, nil for
-// all.
+// sendItemPage answers with the HTML page of a feature. properties are the requested properties, or
+// nil for all.
 func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *feature.Feature, properties []string) error {
 	type property struct{ Name, Value string }
 	var list []property

@@ -9,8 +9,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// However large features are, a page and the features read for it stay within bounds, and every
-// feature comes once.
+// However large features are, a page and the features that are read for it stay within bounds, and
+// every feature is listed once.
 func TestLargeFeatures(t *testing.T) {
 	const n, border = 100, 3 << 20
 	l := &fake{about: feature.Info{Name: "t"}, next: func(after feature.Mark, f *feature.Feature) bool {

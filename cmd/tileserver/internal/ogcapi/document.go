@@ -13,19 +13,19 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Document is a document that people get as a page and programs as JSON.
+// Document is a document that browsers get as an HTML page and programs get as JSON.
 type Document struct {
 	Title string
 	JSON  any
 	Form  web.Form // of JSON
-	// Template names the part of Templates that makes a page of Data.
+	// Template is the name of the template in Templates that makes a page from Data.
 	Templates *template.Template
 	Template  string
 	Data      any
 }
 
-// Send answers with a document. from are the generations it depends on, besides the address. A live
-// document may not be cached.
+// Send answers with a document. The document depends on the address and on the generations from. A
+// live document may not be cached.
 func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bool, doc *Document) error {
 	r := c.Request()
 	format, byAccept, err := Choose(q, r, Documents)

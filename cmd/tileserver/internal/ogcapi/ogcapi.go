@@ -1,6 +1,6 @@
-// Package ogcapi has the code that the faces of the OGC API standards share: links, the choice of a
-// format, documents as JSON or as pages, and the additions of a face to the landing page and to the
-// collections of another.
+// Package ogcapi has the code that the packages for OGC API standards share: links, the choice of a
+// format, documents as JSON or as HTML pages, and the additions of one package to the landing page
+// and to the collections of another.
 package ogcapi
 
 import (
@@ -58,8 +58,8 @@ type Format struct {
 // Documents are the formats of documents; the first is the default.
 var Documents = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
 
-// Parameter declares f, which names one of the formats or its media type; the first is the
-// default. [Choose] judges it.
+// Parameter declares f, which names one of the formats or its media type; the first is the default.
+// [Choose] checks it.
 func Parameter(doc string, formats []Format) *endpoint.Value[string] {
 	names := make([]string, len(formats))
 	for i := range formats {
@@ -70,9 +70,8 @@ func Parameter(doc string, formats []Format) *endpoint.Value[string] {
 	}).Bounded("default", names[0])
 }
 
-// Choose returns the format that the parameter f names, or else the one that the
-// Accept header prefers, and whether the header chose. A format that is not offered
-// is refused.
+// Choose returns the format that the parameter f names, or else the one that the Accept header
+// prefers, and whether the header chose. An unsupported format is refused.
 func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
 	if q.Has("f") {
 		var names []string
@@ -102,12 +101,12 @@ func Accepted(r *http.Request, formats []Format) Format {
 // Collection is the address of a collection.
 func Collection(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
 
-// Part is the addition of a face to the documents of the API.
+// Part is the addition of a package to the documents of the API.
 type Part struct {
 	// Conformance lists the URIs of the conformance classes it meets.
 	Conformance []string
-	// Landing returns links for the landing page. Collection returns links for a
-	// collection, if the face has something of it. base is the server's address.
+	// Landing returns links for the landing page. Collection returns links for a collection, if the
+	// package serves data of the collection. base is the server's address.
 	Landing    func(base string) []Link
 	Collection func(v ask.View, base, id string) []Link
 }

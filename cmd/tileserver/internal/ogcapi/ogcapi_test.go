@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A client that prefers no format gets the first one, any other the one it prefers, if it is
-// offered.
+// A client without a preference gets the first format. Other clients get the format that they
+// prefer, if it is supported.
 func TestAccepted(t *testing.T) {
 	formats := []Format{{Name: "json", Type: TypeOpenAPI}, {Name: "html", Type: TypeHTML}}
 	for accept, want := range map[string]string{

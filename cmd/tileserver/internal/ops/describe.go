@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// sendGuide answers with a page of the documents, or a picture in one.
+// sendGuide answers with a page of the documents, or with a picture of such a page.
 func (s *Handlers) sendGuide(c echo.Context, _ *endpoint.Params) error {
 	all, err := s.pages()
 	if err != nil {
@@ -54,9 +54,9 @@ const (
 	docsScriptPath = "/docs.js"
 )
 
-// getOpenAPI answers GET /openapi.json. The address of the server in it is the one that
-// the operator gave, or else a path of the host it is fetched from, as the nearest proxy
-// names it. It does not depend on the Host header, so that a wrong one changes nothing.
+// getOpenAPI answers GET /openapi.json. The server's address in the document is the one that the
+// operator gave. Otherwise it is a path on the host of the request, with the prefix that the
+// nearest proxy gives. It does not depend on the Host header, so that a wrong header has no effect.
 func (s *Handlers) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	doc, err := s.description()
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Handlers) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 	})
 }
 
-// documents makes the description as a page, and the guide. It is the same for every request: its links
-// are relative.
+// documents makes the description as a page, and the guide. Its links are relative, so it is the
+// same for every request.
 func (s *Handlers) documents() (map[string]*web.Asset, error) {
 	doc, err := s.description()
 	if err != nil {
@@ -98,8 +98,7 @@ func (s *Handlers) documents() (map[string]*web.Asset, error) {
 	return all, nil
 }
 
-// DescribeBelow describes the endpoints below a path in OpenAPI 3.0. server is the
-// address of that path.
+// DescribeBelow describes the endpoints below a path in OpenAPI 3.0. server is the address of path.
 func (s *Handlers) DescribeBelow(path, server string) ([]byte, error) {
 	doc, err := s.description()
 	if err != nil {
@@ -129,7 +128,7 @@ func (s *Handlers) makeDescription() (*apidoc.Document, error) {
 	return apidoc.New(options)
 }
 
-// problems are the types of errors, each once, in the form that most of its errors have.
+// problems returns the types of errors, each once, in the form that most of its errors have.
 func (s *Handlers) problems() []apidoc.Problem {
 	var all []apidoc.Problem
 	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {

@@ -8,7 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Parameters of this face alone. Those of the frame are read by its script.
+// These are the parameters that only package ops declares. The server ignores the parameters of the
+// embed page (/embed), because the page's script reads them.
 var (
 	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
 	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.",
@@ -29,8 +30,8 @@ var (
 			"Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
 
-// Endpoints returns the endpoints of this face. They take parameters that they do not know: links
-// to documents and to the page have parameters that others add, and probes and scrapers have their
+// Endpoints returns the endpoints of this package. They ignore unknown parameters, because other
+// sites add parameters to links to documents and to the page, and probes and scrapers add their
 // own.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints(), s.pageEndpoints())
@@ -94,7 +95,7 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// usageEndpoints answer with the counts of clients' requests.
+// usageEndpoints returns the endpoints for the counts of clients' requests.
 func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 	var usage endpoint.Handler
 	if s.Guarding != nil && s.Guarding.Keys != nil {
@@ -181,7 +182,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pageEndpoints are the endpoints of the map page and of the map for frames of other pages.
+// pageEndpoints returns the endpoints of the map page and of the map for frames of other pages.
 func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

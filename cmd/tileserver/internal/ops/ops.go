@@ -1,5 +1,5 @@
-// Package ops answers how the service is: health, readiness, the state of its data sets,
-// metrics and the use of a key. It also serves the map page and the description of the
+// Package ops serves the endpoints for operation: health, readiness, the state of the data sets,
+// metrics, and the usage of a key. It also serves the map page and the description of the
 // interface.
 package ops
 
@@ -37,25 +37,25 @@ type Config struct {
 	Version string
 	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
-	// Usage returns why the counts of clients are not kept on the disk, or nil if they are.
-	// Usage itself may be nil.
+	// Usage returns the reason why the counts of clients are not stored on disk, or nil if they
+	// are. Usage itself may be nil.
 	Usage func() error
 	// Require names the data sets without which the server is not ready.
 	Require []string
-	// NoData returns why there is no data at all, such as that the directory does not exist, or nil
-	// if there may be data. NoData may be nil.
+	// NoData returns the reason why there is no data at all, such as a missing directory, or nil if
+	// there may be data. NoData may be nil.
 	NoData func() error
-	// Draining is closed when the server is about to stop: /readyz says so, and
-	// everything else goes on. It may be nil.
+	// Draining is closed when the server is about to stop. Then /readyz reports this, and all other
+	// endpoints still work. It may be nil.
 	Draining <-chan struct{}
-	// MetricsHandler answers /metrics. If it is nil, the path is not found.
+	// MetricsHandler answers /metrics. If it is nil, the answer is 404.
 	MetricsHandler http.Handler
-	// Page holds the built map page with index.html at its root; nil serves a
-	// page that says how to build it.
+	// Page has the built map page with index.html at its root. If it is nil, the server shows a
+	// page with instructions to build it.
 	Page fs.FS
 }
 
-// Handlers answers with the state of the service, its page and its documents.
+// Handlers has the handlers for the state of the service, its page and its documents.
 type Handlers struct {
 	*web.Kit
 	Config
@@ -69,8 +69,8 @@ type Handlers struct {
 	Described func() []endpoint.Endpoint
 }
 
-// New returns the handlers, and adds the metrics of the data sets to k. The description is made
-// when it is first asked for.
+// New returns the handlers, and adds the metrics of the data sets to k. The description is made at
+// its first use.
 func New(k *web.Kit, cfg Config) *Handlers {
 	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.Page)}
 	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.First...) })
@@ -96,15 +96,15 @@ var Kinds = []web.Kind{
 		Detail: "Send requests to another server.", Retry: true, Expected: true},
 }
 
-// getHealth answers GET /healthz: the process runs and takes requests.
+// getHealth answers GET /healthz. A success means that the process runs and accepts requests.
 func (s *Handlers) getHealth(c echo.Context, _ *endpoint.Params) error {
 	return s.sendText(c, `{"status":"ok"}`)
 }
 
-// getReady answers GET /readyz: every published data set, and every one that the operator
-// requires, is open and not known to be damaged. One that keeps serving an older generation
-// because the newest does not open is ready; that trouble shows in /status and in the log.
-// A server that is about to stop is not ready, so that load balancers turn elsewhere.
+// getReady answers GET /readyz. A success means that every published or required data set is open,
+// and that no damage was found in it. A data set is also ready if an older generation is served
+// because the newest cannot be opened; /status and the log report this error. A server that is
+// about to stop is not ready, so that load balancers use another server.
 func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 	select {
 	case <-s.Draining:
@@ -144,8 +144,8 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 			return endpoint.Refuse(errNotReady, "", "The data directory of the server is missing: mount or make it, or correct --data.")
 		}
 	}
-	// Neither collections of users' points nor the disk for writes decide whether everything else
-	// can be served.
+	// Errors of collections and of the disk for writes do not prevent serving everything else, so
+	// they do not change the status.
 	doc := Health{Status: "ready", Trouble: s.troubles(c)}
 	body, err := json.Marshal(&doc)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Handlers) getReady(c echo.Context, _ *endpoint.Params) error {
 	return s.sendText(c, string(body))
 }
 
-// Health is the answer of /readyz and, without trouble, of /healthz.
+// Health is the answer of /readyz and, without the member trouble, of /healthz.
 type Health struct {
 	_       struct{}           `doc:"How the server is."`
 	Status  string             `json:"status" schema:"enum=ok|ready"`
@@ -193,7 +193,7 @@ func ForOperator(h http.Handler) http.Handler {
 	})
 }
 
-// states are the states of the data sets that the sender of a request may know about.
+// states returns the states of the data sets that the sender of a request may see.
 func (s *Handlers) states(c echo.Context) []dataset.Status {
 	if isOperator(c) {
 		return s.Views.AllStates()
@@ -234,8 +234,8 @@ type typeStatus struct {
 	OverBudget  int                 `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
 }
 
-// getStatus answers GET /status. The reason why a generation does not open is
-// only in the log, because it may name files, which concern nobody else.
+// getStatus answers GET /status. The reason why a generation cannot be opened is only in the log,
+// because it may contain file names, which are only for the operator.
 func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 	doc := Status{Version: s.Version, Store: s.Store, Datasets: []datasetStatus{}, BaseMaps: s.BaseMaps.All(), Trouble: s.troubles(c)}
 	for _, st := range s.states(c) {

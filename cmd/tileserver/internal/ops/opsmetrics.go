@@ -22,11 +22,11 @@ var (
 		"Records that the generation in service has fewer than the one it replaced, of the kinds of which more than a tenth is gone.", "dataset")
 )
 
-// descTrouble counts all collections together, since some are private.
+// descTrouble reports all collections as one sum, because some are private.
 var descTrouble = web.Metric("store_troubles",
 	"Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
 
-// Described are the metrics that collectDatasets makes.
+// Described has the descriptions of the metrics that collectDatasets makes.
 var Described = []*prometheus.Desc{
 	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
 	descLost, descTrouble,

@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// page is the built map page, held in memory: it is small, and serving from a
-// fixed table leaves no path to play tricks with.
+// page is the built map page, in memory. It is small, and a fixed table of files is not vulnerable
+// to malicious paths.
 type page struct {
 	assets map[string]*web.Asset // by URL path
 }
@@ -32,8 +32,7 @@ Node.js, and start the new <code>bin/tileserver</code>.</p>
 </html>
 `
 
-// newPage reads the built page; fsys may be nil. Files that cannot be read are
-// left out.
+// newPage reads the built page; fsys may be nil. Files that cannot be read are omitted.
 func newPage(fsys fs.FS) *page {
 	p := &page{assets: map[string]*web.Asset{}}
 	if fsys != nil {
@@ -65,7 +64,7 @@ func newPage(fsys fs.FS) *page {
 	return p
 }
 
-// assetTypes are the media types of files of the page, by the ends of their names.
+// assetTypes has the media types of files of the page, by their extensions.
 var assetTypes = map[string]string{
 	".html":        "text/html; charset=utf-8",
 	".js":          "text/javascript; charset=utf-8",
@@ -83,8 +82,7 @@ var assetTypes = map[string]string{
 	".txt":         "text/plain; charset=utf-8",
 }
 
-// switchedOff has, for documented paths that the operator has not switched on, how to switch them
-// on.
+// switchedOff maps documented paths that are off by default to the way to enable them.
 var switchedOff = map[string]string{
 	"/usage": "This server asks for no keys, so there is no use of one to tell: the operator can start it with --keys FILE.",
 	"/usage/top": "The busiest clients are listed on the operator's listener alone: start the server with --admin-listen, " +
@@ -99,7 +97,7 @@ func (s *Handlers) getPage(c echo.Context, _ *endpoint.Params) error {
 	a := s.page.assets[r.URL.Path]
 	if a == nil {
 		if r.URL.Path == "/favicon.ico" {
-			// Browsers ask for it whether the page has one or not.
+			// Browsers request this file even if the page has none.
 			c.Response().WriteHeader(http.StatusNoContent)
 			return nil
 		}

@@ -81,7 +81,7 @@ func newMapCard(m *basemaps.Map, now time.Time) setCard {
 	return card
 }
 
-// extent is a box on the page's map, the tile of zoom 0 with 256 units a side.
+// extent is a box on the page's map. The map is the tile of zoom 0, with sides of 256 units.
 type extent struct{ X, Y, Width, Height float64 }
 
 const (
@@ -141,7 +141,7 @@ func extentsOf(bounds []float64) []extent {
 	return []extent{box(west, east)}
 }
 
-// age says in words how long ago something was.
+// age returns a duration in the past as text for people.
 func age(d time.Duration) string {
 	switch {
 	case d < 0:

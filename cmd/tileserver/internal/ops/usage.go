@@ -36,7 +36,8 @@ type UsageLimit struct {
 	Reset     int64 `json:"reset_s" doc:"Seconds until the window ends." schema:"min=0"`
 }
 
-// getUsage answers GET /usage: the counts of the request's key. It uses up nothing.
+// getUsage answers GET /usage with the counts of the request's key. The request itself is not
+// counted.
 func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	k, err := s.KeyOf(c)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 const maxTop = 1000
 
 // TopHandler answers with the busiest addresses and keys. The parameter limit, 100 by default,
-// bounds each list. The handler is for the operator: it needs no key.
+// bounds each list. The handler is for the operator, so it needs no key.
 func TopHandler(m *quota.Meter) http.Handler {
 	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The page of the state says ages, sizes and numbers in words that people read.
+// The status page shows ages, sizes and numbers in a readable form.
 func TestWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second:    "",
@@ -30,8 +30,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A box is drawn within the map of the page, in two parts where it crosses ±180°, and large
-// enough to be seen.
+// A box is drawn within the map of the page, in two parts if it crosses ±180°, and large enough to
+// be visible.
 func TestExtents(t *testing.T) {
 	for _, tc := range []struct {
 		bounds []float64

@@ -1,6 +1,6 @@
 package photon
 
-// Types of answers, for the description of the interface.
+// These types of answers are for the description of the interface.
 
 // PhotonFeatures is the answer of a search.
 type PhotonFeatures struct {

@@ -20,8 +20,8 @@ var refused = endpoint.Refused(endpoint.Content{"application/json": PhotonError{
 	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
 })
 
-// Endpoints returns the endpoints of this face. Photon ignores a slash at the end, and its browser
-// clients send one. Parameters are judged by the handlers, in Photon's words.
+// Endpoints returns the Photon endpoints. Photon ignores a slash at the end of the path, and its
+// browser clients send one. The handlers check the parameters and use Photon's error messages.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	refuse := func(c echo.Context, err error) { _ = s.fail(c, err) }
 	return []endpoint.Endpoint{

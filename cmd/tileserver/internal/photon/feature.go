@@ -65,8 +65,8 @@ func layerOf(t geocoder.Tags) string {
 // sameKM is the greatest distance between two records of one airport.
 const sameKM = 20
 
-// doubles reports whether two features are the same thing from two sources: a division,
-// or an airport. Settlements of one name are different things.
+// doubles reports whether two features are the same division or airport from two sources.
+// Settlements with the same name are different features.
 func (f *feature) doubles(o *feature) bool {
 	if f.layer != o.layer || f.name != o.name || f.countryCode != o.countryCode {
 		return false

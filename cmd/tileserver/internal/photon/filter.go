@@ -46,7 +46,7 @@ func (f *filter) empty() bool {
 	return len(f.layers)+len(f.tags)+len(f.noTags)+len(f.include)+len(f.exclude) == 0
 }
 
-// passes reports whether a feature is wanted.
+// passes reports whether a feature meets the filters.
 func (f *filter) passes(of *feature) bool {
 	fits := func(t tagFilter) bool { return t.fits(of) }
 	has := func(category string) bool {
@@ -80,8 +80,8 @@ func (p *params) filter() (f filter) {
 	return f
 }
 
-// parseTag reads a filter as Photon does: key, key:value, :value, each with ! in front to
-// exclude, and key:!value for another value.
+// parseTag reads a filter with Photon's syntax: key, key:value or :value, each with a leading ! to
+// exclude, and key:!value for any other value.
 func parseTag(text string) (t tagFilter, exclude, ok bool) {
 	key, value, pair := strings.Cut(text, ":")
 	key, noKey := strings.CutPrefix(key, "!")

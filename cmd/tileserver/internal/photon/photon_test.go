@@ -93,7 +93,8 @@ func FuzzFeature(f *testing.F) {
 	})
 }
 
-// A region across 180° is as wide as the world for clients, which expect west below east.
+// A region across ±180° gets the width of the world, because clients expect that west is less than
+// east.
 func TestExtent(t *testing.T) {
 	for bounds, want := range map[[4]float64]string{
 		{172.5, 18.9, -66.9, 71.4}: `"extent":[-180,71.4,180,18.9]`,

@@ -22,8 +22,8 @@ var List = listing.Set{
 	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", Ordered: ", the most important first"},
 	Params: filterParams,
 	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).Feature() },
-	// The index knows where classes, codes and countries lie, so up to 100 of those are cheap.
-	// It does not know populations.
+	// The index contains the locations of classes, codes and countries, so up to 100 results with
+	// such filters are cheap. It does not contain populations.
 	Dear: func(q *endpoint.Params, limit int) bool {
 		f := readFilter(q)
 		return f.MinPopulation > 0 || limit > 100 && len(f.Classes)+len(f.Codes)+len(f.Countries) > 0
@@ -50,8 +50,8 @@ func readFilter(p *endpoint.Params) (f places.Filter) {
 	return f
 }
 
-// rename gives places their names in the language of lang. If no language is asked for, or a place
-// has no such name, it keeps its own.
+// rename gives places their names in the language of lang. If no language is requested, or a place
+// has no such name, the place keeps its local name.
 func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
 	lang := endpoint.Lang.Of(q)
 	if lang == "" {
@@ -71,8 +71,8 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 	}
 }
 
-// appendCounts adds the number of places of each class in a tile, up to zoom 10 and ignoring
-// filters; places without a class are counted under "".
+// appendCounts adds the number of places of each class in a tile, up to zoom 10. It ignores
+// filters. The class "" counts places without a class.
 func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error) {
 	t, ok := in.(feature.Tile)
 	if !ok || t.Z > places.CountedZoom {

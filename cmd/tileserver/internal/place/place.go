@@ -1,4 +1,4 @@
-// Package place answers with the places near a point, within a box or with a name, and with one
+// Package place serves the endpoints for places: near a point, within a box, by name, and a single
 // place.
 package place
 
@@ -18,20 +18,21 @@ import (
 	"quadrille/places"
 )
 
-// Handlers answers with places: near a point, within an area, by name and by id.
+// Handlers has the handlers of places: near a point, within an area, by name and by id.
 type Handlers struct {
 	*web.Kit
 	kept *web.Kept[searchKey]
 	form *endpoint.Value[string] // of a search
 }
 
-// New returns the handlers. It keeps finished searches in up to cacheBytes of memory, none with 0.
+// New returns the handlers. It caches finished searches in up to cacheBytes of memory, or none if
+// cacheBytes is 0.
 func New(k *web.Kit, cacheBytes int64) *Handlers {
 	return &Handlers{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
 }
 
-// getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its name is the name in
-// that language.
+// getPlace answers GET /places/{id} with the record of a GeoNames id. With lang the name is in that
+// language.
 func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {
@@ -71,7 +72,7 @@ func placeID(c echo.Context) (uint32, error) {
 	return uint32(id), nil
 }
 
-// getPlaceOffset answers GET /places/{id}/offset?at=: the local time at a place at an instant.
+// getPlaceOffset answers GET /places/{id}/offset?at= with the local time at a place at an instant.
 func (s *Handlers) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	id, err := placeID(c)
 	if err != nil {

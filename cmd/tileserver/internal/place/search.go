@@ -32,12 +32,12 @@ const (
 	defaultSearchLimit = 10 // places in a stored answer
 )
 
-// getSearch answers GET /places/search?q=, as JSON or GeoJSON: the places with a name that begins
-// with the text or has it in it, the best first. There are no pages: a client that wants more
-// narrows the search.
+// getSearch answers GET /places/search?q= as JSON or GeoJSON. It lists the places with a name that
+// begins with the text or contains it, the best first. There are no pages: for more results a
+// client must narrow the search.
 //
-// A search for a text and nothing else is what a search box sends at every letter. Its answer may
-// be stored with the places, and is cached once it has been sent.
+// Search boxes send a search with only a text at every letter. Its answer may be stored with the
+// places, and is cached after its first use.
 func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormOf(r, "") == listing.JSON {
@@ -96,7 +96,7 @@ func onlyText(query string) (string, bool) {
 	return text, true
 }
 
-// sendCompletion answers a search for a text and nothing else.
+// sendCompletion answers a search that has only a text.
 func (s *Handlers) sendCompletion(c echo.Context, v ask.View, text string) error {
 	r := c.Request()
 	air := airportsFor(v, text)
@@ -120,11 +120,11 @@ func (s *Handlers) sendCompletion(c echo.Context, v ask.View, text string) error
 	})
 }
 
-// storedHead and storedTail are around the places of a stored answer.
+// storedHead and storedTail enclose the places of a stored answer.
 const storedHead, storedTail = `{"places":[`, "]}"
 
-// complete appends the answer to a text: the stored one if there is one, or else
-// the result of a search.
+// complete appends the answer for a text: the stored answer if there is one, or else the result of
+// a search.
 func complete(ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query) ([]byte, error) {
 	out, found, err := finder.Complete(ctx, q.Text, dst)
 	if err != nil {
@@ -217,8 +217,8 @@ func find(
 // found describes lists of search results.
 var found = listing.Set{Name: "places", List: FoundList{}, Features: FoundFeatures{}, One: FoundFeature{}}
 
-// foundSchema has the members of a search result besides the properties of a place: how it was
-// found, and the properties of an airport.
+// foundSchema has the members of a search result in addition to the properties of a place: how it
+// was found, and the properties of an airport.
 var foundSchema = feature.Schema{
 	{Name: "iata", Kind: feature.Text},
 	{Name: "icao", Kind: feature.Text},
@@ -253,9 +253,9 @@ func (l *placeList) append(f *feature.Feature) {
 	}
 }
 
-// next prepares for a place. If the airport has more weight than the place has
-// inhabitants, next writes the airport first. It reports whether there is still
-// room for the place.
+// next prepares the list for a place. If the weight of the airport is greater than the population
+// of the place, next writes the airport first. It reports whether the place is still within the
+// limit.
 func (l *placeList) next(population int64) bool {
 	if l.airport != nil && l.airport.weight > population {
 		l.addAirport()
@@ -285,8 +285,8 @@ func (l *placeList) end() ([]byte, error) {
 // degrees turns the 1e-7 degrees of a hit into degrees.
 func degrees(units int32) float64 { return float64(units) / 1e7 }
 
-// matchOf returns a match for display beside the name of a place. It has the name
-// that matched only if that is another one.
+// matchOf returns a match for display next to the name of a place. It contains the matched name
+// only if it differs from the displayed names.
 func matchOf(m *search.Match, own, shown string) *search.Match {
 	if shown == "" || m.Historic {
 		return m

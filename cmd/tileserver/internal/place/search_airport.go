@@ -14,9 +14,8 @@ import (
 	"quadrille/places/search"
 )
 
-// airportWeights are the inhabitants of a city that counts as much as an
-// airport of the type when its code is searched for. A closed airport comes
-// last.
+// airportWeights gives for each type of airport the population of an equally important city, for
+// searches by code. A closed airport comes last.
 var airportWeights = map[string]int64{
 	airports.Large:  1_500_000,
 	airports.Medium: 150_000,
@@ -31,7 +30,7 @@ const (
 	airportCode  = "AIRP"
 )
 
-// isAirportCode reports whether a text may be the code of an airport.
+// isAirportCode reports whether a text has the form of an airport's code.
 func isAirportCode(text string) bool {
 	if len(text) != 3 && len(text) != 4 {
 		return false
@@ -48,8 +47,8 @@ func isAirportCode(text string) bool {
 	return letters > 0
 }
 
-// airportsFor returns the airports for a search that may be for a code. For any
-// other search, whose answer does not depend on them, there are none.
+// airportsFor returns the airports if a search may be for a code. Otherwise it returns none,
+// because the answer does not depend on them.
 func airportsFor(v ask.View, text string) *ask.Pinned[*airports.Finder] {
 	if !isAirportCode(strings.TrimSpace(text)) {
 		return &noAirports
@@ -59,9 +58,9 @@ func airportsFor(v ask.View, text string) *ask.Pinned[*airports.Finder] {
 
 var noAirports = ask.Pinned[*airports.Finder]{Err: ask.ErrMissing}
 
-// foundAirport is the airport whose code was searched for. It is put before the
-// first place that is less important. The limit of stored answers does not
-// count airports, so the last place gives way.
+// foundAirport is the airport whose code was searched for. It is inserted before the first place
+// that is less important. The last place of a stored answer is then removed, because the limit also
+// applies to the answer with the airport.
 type foundAirport struct {
 	airports.Airport
 	code   string // upper case
@@ -101,15 +100,15 @@ func findAirport(ctx context.Context, air *ask.Pinned[*airports.Finder], q *sear
 	return &foundAirport{airport, code, weight}, nil
 }
 
-// airportPasses reports whether the filters of a search let an airport through.
+// airportPasses reports whether an airport meets the filters of a search.
 func airportPasses(d *airports.Airport, q *search.Query) bool {
 	has := func(list []string, v string) bool { return len(list) == 0 || slices.Contains(list, v) }
 	return q.MinPopulation == 0 && has(q.Classes, airportClass) && has(q.Codes, airportCode) && has(q.Countries, d.Country) &&
 		(q.Box == nil || q.Box.Contains(d.Lon, d.Lat))
 }
 
-// appendMembers appends the members of an airport in a list of places. It has no id: the id
-// of its own source is not a GeoNames id.
+// appendMembers appends the members of an airport in a list of places. It has no id, because the id
+// in its source is not a GeoNames id.
 func (d *foundAirport) appendMembers(dst []byte) []byte {
 	dst = jsontext.AppendString(append(dst, `"kind":"airport","name":`...), d.Name)
 	dst = listing.AppendTexts(dst,

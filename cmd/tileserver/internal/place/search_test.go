@@ -11,8 +11,8 @@ import (
 	"quadrille/places/search"
 )
 
-// An airport stands in a stored list as if it had been inserted into the decoded one,
-// and all else stays as it is stored.
+// Inserting an airport into a stored list has the same result as inserting it into the decoded
+// list. Everything else remains as it is stored.
 func TestInsert(t *testing.T) {
 	airport := foundAirport{airports.Airport{Name: "airport"}, "PDX", 0}
 	one := append(airport.appendMembers([]byte{'{'}), '}')

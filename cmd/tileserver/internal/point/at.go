@@ -1,5 +1,5 @@
-// Package point answers with everything about one point: regions, local time and the
-// nearest place, airport and weather station.
+// Package point serves everything about one point: regions, local time and the nearest place,
+// airport and weather station.
 package point
 
 import (
@@ -25,18 +25,18 @@ import (
 	"quadrille/tiles"
 )
 
-// Handlers answers with everything about a point.
+// Handlers has the handlers of /at.
 type Handlers struct {
 	*web.Kit
 	batch web.BatchLimits
 }
 
-// New returns the handlers. batch bounds the answers to many questions in one request.
+// New returns the handlers. batch has the limits for requests with many questions.
 func New(k *web.Kit, batch web.BatchLimits) *Handlers {
 	return &Handlers{Kit: k, batch: batch}
 }
 
-// read returns the question about a point. fixed reports whether the question names the instant.
+// read returns the question about a point. fixed reports whether the request gives the instant.
 func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 	p.Lat, p.Lon = endpoint.Position(q)
 	p.Types = listing.Types.Of(q)
@@ -48,9 +48,9 @@ func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 	return p, fixed
 }
 
-// postAt answers POST /at: a point in each line of its body.
+// postAt answers POST /at, with a point in each line of the body.
 func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
-	// Each goroutine has its own, because it remembers the last result.
+	// Each goroutine uses a separate view, because a view caches the last result.
 	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
 		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
@@ -66,10 +66,10 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// getAt answers GET /at?lat=&lon=: everything about a point in one call – the regions that hold it,
-// its time zone and local time, and the nearest place, airport and weather station, each with how
-// it matched. A data set that is not published is left out and named in "missing"; an unknown time
-// zone is left out.
+// getAt answers GET /at?lat=&lon= with everything about a point in one call: the regions that
+// contain it, its time zone and local time, and the nearest place, airport and weather station,
+// each with the kind of match. A data set that is not published is omitted and listed in "missing";
+// an unknown time zone is omitted.
 //
 // The answer is about an instant. With at= the answer depends on nothing else and may be cached.
 // Otherwise the instant is now, and the answer must not be cached.

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkAt answers with everything about points on land, over the data that ingest has published
-// in the directory QUADRILLE_DATA. Beside it, it measures how long it takes to find their regions.
+// in the directory QUADRILLE_DATA. It also measures separately the time to find their regions.
 func BenchmarkAt(b *testing.B) {
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {

@@ -14,7 +14,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Problems of questions to each data set. Several faces answer from each.
+// These are the problems of questions to each data set. Several packages answer from the same data
+// set.
 var (
 	Regions = []web.Kind{
 		{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",

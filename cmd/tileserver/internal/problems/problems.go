@@ -1,5 +1,5 @@
-// Package problems describes failures of data sets: to clients by the table of kinds and by
-// refusals, and to the operator as troubles.
+// Package problems describes failures of data sets. For clients it has a table of kinds of
+// problems, and refusals. For the operator it has troubles.
 package problems
 
 import (
@@ -16,9 +16,9 @@ import (
 	"quadrille/tiles"
 )
 
-// Kinds are the ways in which reading data fails. A store that does not answer never means
-// that something does not exist, so that kind comes first. A face may know better what its
-// damage means, so damage comes last.
+// Kinds are the ways in which reading data fails. A store that does not answer never means that an
+// object does not exist, so this kind comes first. Other packages may describe damage more
+// precisely, so damage comes last.
 var Kinds = []web.Kind{
 	{Order: -1,
 		Err:    cellstore.ErrShortage,
@@ -119,7 +119,7 @@ func CheckTypes(g *ask.Ground, parameter string, types ...string) error {
 	return nil
 }
 
-// UnknownType refuses a type of areas, and lists the types that there are.
+// UnknownType returns the error for an unknown type of areas. It lists the existing types.
 func UnknownType(g *ask.Ground, parameter string) error {
 	return endpoint.Refuse(tiles.ErrUnknownType, parameter, "Use one of the published region types: "+strings.Join(g.Types(), ", ")+".")
 }

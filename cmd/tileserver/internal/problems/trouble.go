@@ -8,7 +8,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Trouble is the reason why something that the server writes cannot be read or written.
+// Trouble is the reason why data that the server writes cannot be read or written.
 type Trouble struct {
 	Store      string `json:"store" schema:"enum=live|usage|data"` // data for published data sets
 	Collection string `json:"collection,omitempty"`                // of users' points
@@ -51,9 +51,9 @@ func NewTrouble(store, collection string, err error) Trouble {
 	return t
 }
 
-// Troubles lists the live collections that are in trouble. A collection is named here only if it is
-// known to be public or if private is set. A client that asks for such a collection by its name
-// learns that it cannot be read, unless it is known to be private.
+// Troubles returns the live collections with errors. A collection is named only if it is known to
+// be public or if private is set. A client that requests such a collection by name gets the error,
+// unless the collection is known to be private.
 func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	if c == nil || c.Live == nil {
 		return nil
@@ -68,8 +68,8 @@ func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	return all
 }
 
-// Unopened are the published collections that are not served at all. They may be private, so they
-// are listed without a name. The operator sees their states.
+// Unopened returns the published collections that are not served at all. They may be private, so
+// they are listed without names. The operator can see their states.
 func Unopened(c *ask.Collections) (all []Trouble) {
 	for range c.Unopened() {
 		all = append(all, Trouble{Store: "data", State: TroubleDamaged,

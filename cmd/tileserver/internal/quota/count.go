@@ -10,7 +10,7 @@ type count struct {
 	queued                  bool // a flush will come to it
 }
 
-// late is a count of a window that has ended before it was written.
+// late is a count that was not written before its window ended.
 type late struct {
 	client     string
 	window     Window
@@ -18,8 +18,8 @@ type late struct {
 	n, refused int64
 }
 
-// advance begins the windows of a time. Counts of windows that end, as far as
-// they were not written, go to ended.
+// advance begins the windows of a time. It passes counts that were not yet written, of windows that
+// end, to ended.
 func (c *count) advance(r *running, ended func(w Window, number uint32, n, refused int64)) {
 	for w := range windows {
 		if c.turns[w] == r.turns[w] {
@@ -33,8 +33,8 @@ func (c *count) advance(r *running, ended func(w Window, number uint32, n, refus
 	}
 }
 
-// take counts a request and reports whether it may pass. A refused request uses
-// up nothing.
+// take counts a request and reports whether it may pass. A refused request does not count against
+// the limits.
 func (c *count) take(at moment, limits *Limits) Verdict {
 	v := c.look(at, limits)
 	for w := range windows {
@@ -70,7 +70,7 @@ func (c *count) look(at moment, limits *Limits) (v Verdict) {
 		}
 		left := max(limit-c.n[w], 0)
 		reset := at.wait(w)
-		// If several limits refuse, the one that refuses longest counts.
+		// If several limits refuse the request, the one with the longest wait is reported.
 		if refuses := left == 0; v.Limit.Requests == 0 || refuses && (!v.Refused || reset > v.Reset) || !v.Refused && left < v.Remaining {
 			v = Verdict{Refused: refuses, Limit: Limit{limit, w}, Remaining: left, Reset: reset}
 		}

@@ -13,22 +13,22 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Hash is the stored form of a key. It is a fast hash, since one is computed for every request: it
-// hides keys made at random, with 128 bits or more that nobody can try, and would not hide words
-// that somebody made up.
+// Hash is the stored form of a key. It is a fast hash, because one is computed for every request.
+// It protects random keys with 128 bits or more, which are too many to try, but it would not
+// protect words that people have chosen.
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash of a key, as printed by: printf %s KEY | sha256sum.
 func HashOf(key string) Hash { return sha256.Sum256([]byte(key)) }
 
-// Key is a client that is known by name.
+// Key is a client with a name.
 type Key struct {
 	Name   string
 	Limits Limits // empty means the limits for all keys
 	Scopes []Scope
 }
 
-// Has reports whether the key has a scope, perhaps by a wider one.
+// Has reports whether the key has a scope, or a wider one that includes it.
 func (k *Key) Has(s Scope) bool {
 	for _, own := range k.Scopes {
 		if (own.Write || !s.Write) && (own.Collection == AnyCollection || own.Collection == s.Collection) {
@@ -38,8 +38,7 @@ func (k *Key) Has(s Scope) bool {
 	return false
 }
 
-// Keys are the keys that are accepted. They are not changed and may be used by
-// any number of goroutines.
+// Keys are the accepted keys. They are immutable and may be used by any number of goroutines.
 type Keys struct {
 	byHash map[Hash]*hashedKey
 }
@@ -71,7 +70,8 @@ func Line(name string, hash Hash, limits []Limit, scopes ...Scope) string {
 
 var errName = errors.New("a name has 1 to 64 letters, digits, dots, hyphens and underscores")
 
-// CheckName returns an error unless a client may have this name: it goes into logs and files.
+// CheckName returns an error unless a client may have this name. Names are written to logs and
+// files.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxName {
 		return errName
@@ -90,11 +90,11 @@ func CheckName(name string) error {
 //
 //	NAME:SHA256 [LIMIT …] [SCOPE …]
 //
-// such as "acme:9f86…0a08 600/1m 100000/1d write:shops". A name may have several keys, old and new
-// while one replaces the other; they share counts, and the limits and scopes of a request are those
-// of its own key. Empty lines and lines that begin with # are skipped. Errors name the line and
-// never its text. With an error that matches [ErrUnfinished], the keys of the lines before are
-// returned.
+// such as "acme:9f86…0a08 600/1m 100000/1d write:shops". A name may have several keys, for example
+// an old and a new key during a replacement. They share counts, but each request has the limits and
+// scopes of its own key. Empty lines and lines that begin with # are skipped. Errors give the
+// number of the line and never its text. With an error that matches [ErrUnfinished], the keys of
+// the previous lines are returned.
 func ReadKeys(r io.Reader) (*Keys, error) {
 	k := &Keys{byHash: make(map[Hash]*hashedKey)}
 	limited := &io.LimitedReader{R: bom.Skip(bufio.NewReader(r)), N: MaxFile + 1}
@@ -134,8 +134,8 @@ func ReadKeys(r io.Reader) (*Keys, error) {
 	return k, nil
 }
 
-// ErrUnfinished means that a file of keys ends within a line that is not a key:
-// the file is being written just now, or the program that wrote it was killed.
+// ErrUnfinished means that a file of keys ends within a line that is not a key: the file is still
+// being written, or the program that wrote it was killed.
 var ErrUnfinished = errors.New("the file ends within this line: end it or remove it")
 
 var errKeyLine = errors.New("write NAME:SHA256, and limits such as 600/1m and scopes such as write:shops behind it; " +
@@ -177,9 +177,9 @@ func readKey(line string) (*hashedKey, error) {
 // Len is the number of keys.
 func (k *Keys) Len() int { return len(k.byHash) }
 
-// Find returns the client that a key belongs to, or nil if the key is unknown. Its duration reveals
-// nothing about keys. It looks up a hash, no part of which a client can choose without trying keys,
-// and compares it in constant time.
+// Find returns the client of a key, or nil if the key is unknown. Its duration reveals nothing
+// about keys. It looks up a hash, no part of which a client can choose without trying keys, and
+// compares it in constant time.
 func (k *Keys) Find(key string) *Key {
 	if len(key) > maxKey {
 		return nil

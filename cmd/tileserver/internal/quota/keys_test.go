@@ -52,7 +52,7 @@ func TestReadKeysRefuses(t *testing.T) {
 	}
 }
 
-// Scopes are read beside limits, and the right to write includes the right to read.
+// Scopes are read in addition to limits, and the right to write includes the right to read.
 func TestScopes(t *testing.T) {
 	key := NewKey()
 	line := Line("acme", HashOf(key), []Limit{{600, Minute}}, Scope{Write: true, Collection: "shops"}, Scope{Collection: "taxis"})

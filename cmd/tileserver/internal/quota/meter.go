@@ -18,18 +18,18 @@ import (
 
 // Options of a Meter. Zero fields mean the defaults named.
 type Options struct {
-	// Table keeps the counts; see Schema. Nil keeps them in memory alone, where
-	// they are lost with the process.
+	// Table stores the counts; see Schema. If it is nil, counts are only in memory and are lost
+	// when the process ends.
 	Table Counts
-	// Clients bounds the addresses that are counted at once: 65,536 by default, at
-	// some 250 bytes each. If more come, those that asked the least today make
-	// room, and are counted from 0 when they come again: a flood of addresses
-	// evicts itself rather than the busy. Keys are always counted.
+	// Clients bounds the addresses that are counted at once: 65,536 by default, at some 250 bytes
+	// each. If there are more addresses, those with the fewest requests today are removed, and are
+	// counted from 0 at their next request. Thus a flood of addresses evicts its own addresses and
+	// not busy ones. Keys are always counted.
 	Clients int
 	// Now returns the time. The default is time.Now.
 	Now func() time.Time
-	// Steady returns how long this process has run, by a clock that nobody sets.
-	// The default is the monotonic reading of Now.
+	// Steady returns how long this process has run, by a clock that cannot be set. The default is
+	// the monotonic reading of Now.
 	Steady func() time.Duration
 	// Log receives failures to write. Nil discards them.
 	Log *slog.Logger
@@ -48,7 +48,7 @@ const DefaultClients = 1 << 16
 const (
 	shardBits  = 6
 	shardCount = 1 << shardBits
-	// sampled is the number of clients among which the one that asked least makes room.
+	// sampled is the number of clients of which the one with the fewest requests is removed.
 	sampled = 8
 )
 
@@ -143,7 +143,7 @@ func (m *Meter) shardOf(c Client) *shard {
 	return &m.shard[maphash.Comparable(m.seed, c.addr)>>(64-shardBits)]
 }
 
-// slot finds or makes the place of a client. The lock is held.
+// slot returns the index of a client, and makes a new entry if necessary. The lock is held.
 func (m *Meter) slot(s *shard, c Client, r *running) int32 {
 	if i, ok := s.index[c.addr]; ok {
 		return i
@@ -163,7 +163,7 @@ func (m *Meter) slot(s *shard, c Client, r *running) int32 {
 	return i
 }
 
-// least returns, of a few clients, the one with the fewest requests today.
+// least returns the client with the fewest requests today from a few random clients.
 func (s *shard) least(r *running) int32 {
 	best, least := int32(0), int64(-1)
 	for range sampled {
@@ -224,15 +224,14 @@ func (m *Meter) key(name string) *keyCount {
 	return k
 }
 
-// advance begins the current windows, and keeps unwritten counts of earlier
-// ones.
+// advance begins the current windows, and keeps unwritten counts of earlier windows.
 func (m *Meter) advance(c *count, ended *[]late, r *running, id string) {
 	c.advance(r, func(w Window, number uint32, n, refused int64) {
 		m.keep(ended, late{id, w, number, n, refused})
 	})
 }
 
-// retire keeps all that was not written of a client.
+// retire keeps all unwritten counts of a client that is removed.
 func (m *Meter) retire(c *count, ended *[]late, id string) {
 	for w := range windows {
 		if c.pending[w] != 0 || c.pendingRefused[w] != 0 {
@@ -242,12 +241,11 @@ func (m *Meter) retire(c *count, ended *[]late, id string) {
 	}
 }
 
-// maxEnded bounds the counts that a shard keeps of windows and clients that are gone, until they
-// are written.
+// maxEnded bounds the unwritten counts that a shard keeps for ended windows and removed clients.
 const maxEnded = 1 << 10
 
-// keep stores counts for the next flush. A flood of clients that come once does
-// not fit, and is not worth it.
+// keep stores counts for the next flush. It drops those beyond maxEnded, as in a flood of clients
+// with one request each.
 func (m *Meter) keep(ended *[]late, l late) {
 	if m.opts.Table == nil {
 		return
@@ -267,7 +265,7 @@ func (m *Meter) keep(ended *[]late, l late) {
 	*ended = append(*ended, l)
 }
 
-// Busy counts the requests of an address, or of a key's owner, in the current hour and day.
+// Busy has the number of requests of an address, or of a key's owner, in the current hour and day.
 type Busy struct {
 	_            struct{} `name:"BusyClient" doc:"What one client asked."`
 	Client       string   `json:"client" doc:"The address, of IPv6 its /64, or the name of the key."`
@@ -277,8 +275,8 @@ type Busy struct {
 	TodayRefused int64    `json:"today_refused" schema:"min=0"`
 }
 
-// Top lists at most n addresses that asked most in the current hour, refused
-// requests included.
+// Top returns at most n addresses with the most requests in the current hour, including refused
+// requests.
 func (m *Meter) Top(n int) []Busy {
 	r := m.moment().running
 	all := []Busy{}
@@ -343,7 +341,7 @@ type Stats struct {
 	Lost      int64 // requests that are missing from the table
 }
 
-// Stats counts the addresses in memory.
+// Stats returns statistics of the addresses in memory.
 func (m *Meter) Stats() Stats {
 	st := Stats{Evicted: m.evicted.Load(), Lost: m.lost.Load()}
 	for i := range m.shard {

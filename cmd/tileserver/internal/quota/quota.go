@@ -1,14 +1,13 @@
-// Package quota knows who may ask and how often: keys of clients, limits of
-// requests per minute, hour and day, and the counts they are judged by.
+// Package quota decides which clients may send requests and how often: it has keys of clients,
+// limits of requests per minute, hour and day, and the counts of requests.
 //
-// A limit counts in windows of the clock: minutes, hours and days of UTC. They begin anew at once
-// for everybody, need one number per client, and are the same on every server, whereas a sliding
-// window would need many. If the clock is set back, a steady clock ends the window in time.
+// A limit counts in windows of the clock: minutes, hours and days of UTC. They begin at the same
+// time for all clients and on every server, and need one number per client. A sliding window would
+// need many numbers. If the clock is set back, a steady clock ends the window in time.
 //
-// Counts are kept in memory, so that a request never waits for a disk, and
-// written behind to a table of a cell store, when there is one, by counters
-// with a time to live. A server that starts again reads those of the running
-// windows back.
+// Counts are kept in memory, so that a request never waits for a disk, and later written to a table
+// of a cell store, if there is one, as counters with a time to live. A restarted server reads the
+// counts of the running windows.
 package quota
 
 import (
@@ -38,8 +37,8 @@ var windowSeconds = [windows]int64{60, 3600, 86400}
 // Duration is the length of the window.
 func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
 
-// of returns the number of the window that holds a time, in Unix seconds. All
-// times before 1970 are in the first one.
+// of returns the number of the window that contains a time in Unix seconds. All times before 1970
+// are in the first window.
 func (w Window) of(now int64) uint32 { return uint32(max(now, 0) / windowSeconds[w]) }
 
 // start returns when a window of this number begins.
@@ -58,7 +57,7 @@ func (l Limit) String() string {
 	return strconv.FormatInt(l.Requests, 10) + "/" + [windows]string{"1m", "1h", "1d"}[l.Window]
 }
 
-// Limits are at most one for each window; 0 stands for none.
+// Limits has at most one limit for each kind of window; 0 means none.
 type Limits [windows]int64
 
 var errLimit = errors.New("is not a limit: write REQUESTS/WINDOW with a window of 1m, 1h or 1d, such as 600/1m")
@@ -106,12 +105,12 @@ type Verdict struct {
 	Reset     time.Duration // until the window ends, whole seconds, at least 1
 }
 
-// Client is the address under which requests are counted: an IPv4 address, or
-// the /64 of an IPv6 address, which is the least that a single subscriber gets.
+// Client is the address under which requests are counted: an IPv4 address, or the /64 of an IPv6
+// address, which is the smallest range that a single subscriber gets.
 type Client struct{ addr netip.Addr }
 
-// ClientOf returns the client of an address. The zero Addr is a client too: it
-// stands for all unknown addresses.
+// ClientOf returns the client of an address. The zero Addr is a client too: it represents all
+// unknown addresses.
 func ClientOf(a netip.Addr) Client {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {
@@ -132,7 +131,7 @@ func (c Client) String() string {
 	return c.addr.String()
 }
 
-// keyBytes is the entropy of a key: far more than can be tried.
+// keyBytes is the entropy of a key in bytes. It is far more than an attacker can try.
 const keyBytes = 20
 
 // NewKey makes a key at random, of letters, digits, - and _ only.

@@ -127,8 +127,7 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// A window lets exactly as many pass as its limit says, from its first
-// nanosecond to its last.
+// A window passes exactly as many requests as its limit, from its first to its last nanosecond.
 func TestEdges(t *testing.T) {
 	c := newClock(noon)
 	m := open(t, Options{Now: c.now})
@@ -161,7 +160,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// A reference counts requests by a list of those that passed.
+// The reference is a list of the requests that passed.
 func TestAgainstList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock(noon)
@@ -257,7 +256,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A restart goes on from the counts of the windows that run, and no others.
+// After a restart, counting continues with the counts of the running windows, and with no others.
 func TestRestart(t *testing.T) {
 	c, dir := newClock(noon), t.TempDir()
 	l := limits(t, "10/1m", "20/1d")
@@ -356,7 +355,7 @@ func TestTableFails(t *testing.T) {
 	}
 }
 
-// lossy is a table whose answers are lost on the way.
+// lossy is a table whose answers are lost in transit.
 type lossy struct {
 	cellstore.Table
 	down atomic.Bool
@@ -370,8 +369,8 @@ func (l *lossy) Increment(ctx context.Context, inc cellstore.Increment, values [
 	return values, err
 }
 
-// TestOutcomeUnknown: counts that may have been written are not written again, so that nobody is
-// charged twice.
+// TestOutcomeUnknown tests that counts which may have been written are not written again, so that
+// no request counts twice.
 func TestOutcomeUnknown(t *testing.T) {
 	c := newClock(noon)
 	table, closeTable := openTable(t, t.TempDir(), c)
@@ -397,8 +396,8 @@ func TestOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// A flood of addresses, a million with QUADRILLE_FULL=1, takes no more memory than the clients that are counted,
-// and do not push out the busy one.
+// A flood of addresses, a million with QUADRILLE_FULL=1, takes no more memory than the counted
+// clients, and does not evict the busy one.
 func TestFlood(t *testing.T) {
 	c := newClock(noon)
 	table, closeTable := openTable(t, t.TempDir(), c)

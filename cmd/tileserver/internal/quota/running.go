@@ -5,31 +5,29 @@ import (
 	"time"
 )
 
-// turn is one run of a window. Its lower half is the number of the window. Its
-// upper half counts how often a window began that was not later than the one
-// before.
+// turn is one run of a window. Its lower half is the number of the window. Its upper half counts
+// how often a window began that was not later than the previous one.
 type turn uint64
 
 // number returns the number of the window, under which counts are written.
 func (t turn) number() uint32 { return uint32(t) }
 
-// running are the windows in which requests are counted now, the same for all
-// clients. It is not changed.
+// running has the current windows, which are the same for all clients. It is immutable.
 //
-// A window ends when the clock leaves it, or when it has lasted its length by a steady clock that
-// nobody sets, whichever is first. If the clock is set back, a window thus neither goes on until
-// its time comes again, nor begins anew on the spot: requests counted before stay counted for the
-// rest of it.
+// A window ends when the clock leaves it, or when its length has passed by a steady clock that
+// cannot be set, whichever is first. Thus, if the clock is set back, the window neither lasts until
+// the clock has caught up, nor begins again immediately: earlier requests stay counted for the rest
+// of the window.
 type running struct {
 	turns [windows]turn
 	ends  [windows]time.Duration // by the steady clock
-	// All of them run before both of these.
+	// All windows end at the earlier of these two times.
 	second int64         // by the clock, Unix
 	steady time.Duration // by the steady clock
 }
 
-// A window may last 1/tolerance of its length longer, for clocks that run differently or are set by
-// a little.
+// A window may last longer by 1/tolerance of its length, to allow for clocks that differ in speed
+// or are adjusted slightly.
 const tolerance = 60
 
 // after returns the windows at a time, given the windows before.
@@ -62,15 +60,14 @@ type moment struct {
 	steady time.Duration
 }
 
-// wait is the time until a window ends, in whole seconds, never too short.
+// wait returns the time until a window ends, rounded up to whole seconds.
 func (at moment) wait(w Window) time.Duration {
 	d := min(w.start(at.turns[w].number()+1).Sub(at.now), at.ends[w]-at.steady)
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-// moment returns the present. A caller that then waits for the lock of a count
-// takes the windows that are current by then, so that those of a count never go
-// back.
+// moment returns the present. A caller that then waits for the lock of a count uses the windows
+// that are current after the wait, so that the windows of a count never go back.
 func (m *Meter) moment() moment {
 	at := moment{m.running.Load(), m.opts.Now(), 0}
 	if m.opts.Steady != nil {

@@ -12,7 +12,7 @@ type Scope struct {
 	Collection string // or AnyCollection
 }
 
-// AnyCollection stands for every collection in a Scope.
+// AnyCollection means every collection in a Scope.
 const AnyCollection = "*"
 
 // String returns the scope as ParseScope reads it.
@@ -35,7 +35,7 @@ func ParseScope(text string) (s Scope, err error) {
 	return s, nil
 }
 
-// isCollection reports whether a collection can have the name.
+// isCollection reports whether a name is valid for a collection.
 func isCollection(name string) bool {
 	if CheckName(name) != nil {
 		return false

@@ -28,7 +28,7 @@ func (c *clocks) pass(d time.Duration) {
 	c.steady += d
 }
 
-// longest is the longest that a window may run: its length, and the tolerance between the two
+// longest returns the greatest duration of a window: its length plus the tolerance between the two
 // clocks.
 func longest(w Window) time.Duration { return w.Duration() + w.Duration()/60 }
 
@@ -46,9 +46,9 @@ var jumps = map[string][]time.Duration{
 	"half a minute to and fro": {30 * time.Second, -30 * time.Second, 30 * time.Second, -30 * time.Second},
 }
 
-// A client that has used up its window is let through again when a window has
-// passed by a clock that nobody sets, whatever the other one is set to, and not
-// much sooner nor for longer than its limit.
+// A client that has reached its limit may send requests again after one window by the steady clock,
+// whatever the other clock is set to. It may not do so much earlier, and it never gets more
+// requests than its limit.
 func TestClockIsSet(t *testing.T) {
 	const limit = 3
 	client := ClientOf(netip.MustParseAddr("198.51.100.7"))
@@ -76,7 +76,7 @@ func TestClockIsSet(t *testing.T) {
 					}
 					return n
 				}
-				// It begins where it was when it was set back and forth.
+				// The clock has the same value as before it was set back and forth.
 				passed, turns := use(), 1
 				for _, step := range steps {
 					c.wall.add(step)
@@ -88,8 +88,8 @@ func TestClockIsSet(t *testing.T) {
 				if most := turns * limit; passed < limit || passed > most {
 					t.Errorf("%d passed while the clock was set, want at most %d", passed, most)
 				}
-				// Two windows later, by a clock that is right again, each has let its
-				// limit pass.
+				// After two windows by the corrected clock, each window has passed as many requests
+				// as its limit.
 				for i := range 2 {
 					v := m.Look("acme", &l)
 					c.pass(v.Reset)
@@ -105,8 +105,8 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
-// Counts that were kept when the clock was ahead, or behind, keep nobody out
-// for longer than a window either.
+// Counts from a time at which the clock was ahead or behind do not refuse a client for longer than
+// a window either.
 func TestClockIsSetAndRestart(t *testing.T) {
 	const limit = 3
 	for name, steps := range jumps {
@@ -158,8 +158,8 @@ func TestClockIsSetAndRestart(t *testing.T) {
 	}
 }
 
-// By the clock of its store a Meter neither begins a window nor loses a count when the
-// machine's clock is far ahead for a moment.
+// A Meter that uses the clock of its store neither begins a window nor loses a count when the
+// machine's clock is briefly far ahead.
 func TestClockIsAheadForAMoment(t *testing.T) {
 	c := newClocks()
 	clock := cellstore.NewClock(cellstore.ClockOptions{
@@ -192,9 +192,9 @@ func TestClockIsAheadForAMoment(t *testing.T) {
 	}
 }
 
-// Whatever the clock is set to, a limit is kept: the requests that pass are bounded by the windows
-// that steady time has room for and the times the clock was set. A client that comes again when its
-// refusal said passes.
+// A limit is enforced whatever the clock is set to. The number of passed requests is bounded by the
+// number of windows in the steady time and the number of changes of the clock. A client passes if
+// it waits as long as its refusal requires.
 func TestClockIsSetAtRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClocks()

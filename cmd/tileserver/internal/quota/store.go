@@ -11,15 +11,14 @@ import (
 	"quadrille/cellstore"
 )
 
-// The table of usage. A row is one client in one window:
+// Table is the table of usage. A row is one client in one window:
 //
 //	window (1 byte) | its number (4 bytes, big-endian) | client
 //
-// so that the windows that run are one range each, to be read back. The number
-// is the start of the window in Unix time, divided by its length. A client is
-// "4" and 4 bytes, "6" and the 8 bytes of its /64, "?" when it is not known, or
-// "k" and the name of a key. Each window is a family with a time to live of its
-// own; in it are two counters.
+// so that each running window is one range that can be read at the start. The number is the start
+// of the window in Unix time, divided by its length. A client is "4" and 4 bytes, "6" and the 8
+// bytes of its /64, "?" when it is not known, or "k" and the name of a key. Each kind of window is
+// a family with its own time to live and two counters.
 const Table = "usage"
 
 var (
@@ -36,8 +35,8 @@ const (
 
 // Schema declares the table of usage.
 func Schema() cellstore.Schema {
-	// A count expires this long after its last change. That is longer than a window, which may go
-	// on after the change.
+	// A count expires this long after its last change. This is longer than a window, because a
+	// window may continue after the change.
 	ttl := [windows]time.Duration{10 * time.Minute, (hoursKept + 1) * time.Hour, (daysKept + 1) * 24 * time.Hour}
 	s := cellstore.Schema{Table: Table}
 	for w, name := range families {
@@ -79,8 +78,8 @@ func clientOf(id string) (Client, bool) {
 	return Client{}, id == "?"
 }
 
-// Open returns a Meter that goes on from the counts of the current windows. Run
-// writes its counts later, in the background.
+// Open returns a Meter that continues with the counts of the current windows. Run writes its counts
+// later, in the background.
 func Open(ctx context.Context, o Options) (*Meter, error) {
 	m := newMeter(o)
 	if o.Table == nil {
@@ -131,8 +130,8 @@ func (m *Meter) restore(w Window, client string, n, refused int64, r *running) {
 // flushEvery bounds how much usage a crash may lose.
 const flushEvery = time.Second
 
-// Run writes counts in the background until ctx ends, and then the rest. It
-// returns why that failed; earlier failures are logged and tried again.
+// Run writes counts in the background until ctx ends, and then the rest. It returns the error of
+// this last write; earlier errors are logged, and the writes are repeated.
 func (m *Meter) Run(ctx context.Context) error {
 	if m.opts.Table == nil {
 		<-ctx.Done()
@@ -163,8 +162,8 @@ func (m *Meter) Run(ctx context.Context) error {
 // addresses does not become a flood of writes. The others wait.
 const maxFlush = 4096
 
-// Flush writes the counts since the last flush: of all keys, and of about that number of addresses,
-// 0 meaning all. Counts that could not be written are tried again.
+// Flush writes the counts since the last flush: of all keys, and of about the given number of
+// addresses, or of all if it is 0. Counts that could not be written are tried again.
 func (m *Meter) Flush(ctx context.Context, addresses int) error {
 	if m.opts.Table == nil {
 		return nil
@@ -211,7 +210,7 @@ func (m *Meter) Flush(ctx context.Context, addresses int) error {
 	return errors.Join(errs...)
 }
 
-// collect takes the counts to write from a shard. The lock is held.
+// collect removes the counts to write from a shard. The lock is held.
 func (m *Meter) collect(s *shard, most int) []late {
 	n := len(s.dirty)
 	if most > 0 {
@@ -240,7 +239,7 @@ func (m *Meter) back(ended *[]late, rest []late) {
 }
 
 // write increments the counters of the table. It returns the counts to try again: all that it did
-// not reach, but none that may have been written, so that nobody is charged twice.
+// not try, but none that may have been written, so that no request counts twice.
 func (m *Meter) write(ctx context.Context, batch []late) (rest []late, err error) {
 	var key []byte
 	var deltas [2]cellstore.Delta
@@ -273,13 +272,14 @@ type Bucket struct {
 	Refused  int64     `json:"refused,omitempty" doc:"Requests beyond a limit." schema:"min=0"`
 }
 
-// Usage counts the requests of a key, oldest first and without windows that have none.
+// Usage has the number of requests of a key in each window, oldest first. Windows without requests
+// are omitted.
 type Usage struct {
 	Hours []Bucket `json:"hours" doc:"Hours of the last day, oldest first."`
 	Days  []Bucket `json:"days" doc:"Days of the last month, oldest first."`
 }
 
-// Usage reads the counts of a key. If there is no table, it returns the current hour and day.
+// Usage reads the counts of a key. Without a table, it returns only the current hour and day.
 func (m *Meter) Usage(ctx context.Context, name string) (u Usage, err error) {
 	if u.Hours, err = m.buckets(ctx, name, Hour, hoursKept); err != nil {
 		return Usage{}, err

@@ -13,7 +13,7 @@ type Region struct {
 	Distance listing.Distance `json:"distance_m,omitzero"`
 }
 
-// NoRegion stands for a type without a region near the point.
+// NoRegion represents a type without a region near the point.
 type NoRegion struct {
 	_         struct{} `doc:"A region type of which there is no region."`
 	Type      string   `json:"type"`

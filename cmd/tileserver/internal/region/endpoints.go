@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// defaultLimit is more than other lists have: a region of a list is short.
+	// defaultLimit is higher than that of other lists, because a region in a list is short.
 	defaultLimit = 100
 	maxLimit     = 1000
 )
@@ -22,7 +22,7 @@ var (
 	boxParam        = endpoint.BBox.As(endpoint.BBox.Doc + " Either this, `tile` or `region`.").May()
 	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
-	// cursorParam is read last, so that errors about the parameters beside id come first.
+	// cursorParam is read last, so that errors about the parameters that belong to id come first.
 	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursor, endpoint.Cursor.Doc)
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )

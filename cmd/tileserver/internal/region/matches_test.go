@@ -7,7 +7,8 @@ import (
 	"quadrille/tiles"
 )
 
-// A search that was cut short says so of the types that it did not find, and of no others.
+// A search that was stopped early reports this for the types that it did not find, and for no
+// others.
 func TestMatchesOfASearchCutShort(t *testing.T) {
 	p := listing.Begin([]byte{'{'}, "regions")
 	got := string(appendMatches(&p, []tiles.Match{

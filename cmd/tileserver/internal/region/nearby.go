@@ -16,8 +16,8 @@ import (
 // nearList describes lists of the nearest regions.
 var nearList = listing.Set{Name: "regions", List: RegionsNear{}, Features: RegionFeaturesNear{}, One: RegionFeatureNear{}}
 
-// getRegionsNearby answers GET /regions/nearby?lat=&lon=: a page of the nearest regions of every type or of
-// those in types, ordered by the distance to their borders.
+// getRegionsNearby answers GET /regions/nearby?lat=&lon= with a page of the nearest regions of
+// every type, or of those in types, ordered by the distance to their borders.
 func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	near := &feature.Near{MaxM: endpoint.Radius.Of(q)}
 	near.Lat, near.Lon = endpoint.Position(q)
@@ -34,8 +34,8 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.IDs(types...))
 }
 
-// getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
-// those in types, are in an area or exist.
+// getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: it counts the regions of
+// every type, or of those in types, in an area or in total.
 func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 	of, types := listing.WhereOf(q, "region"), listing.Types.Of(q)
 	if q.Err != nil {

@@ -1,5 +1,5 @@
-// Package region answers with the regions that hold a point or meet a box, and with a single
-// region.
+// Package region serves the endpoints for regions: those that contain a point or intersect a box,
+// and single regions.
 package region
 
 import (
@@ -18,7 +18,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Handlers answers with regions: those that hold a point or meet a box, and a single one.
+// Handlers has the handlers of regions: those that contain a point or intersect a box, and single
+// regions.
 type Handlers struct {
 	*web.Kit
 	form *endpoint.Value[string] // of a list
@@ -27,10 +28,10 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
 
-// getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of every type, or of
-// those listed, that hold the point. With snap, a distance in metres, a type of which no region
-// holds the point answers with its nearest region within that distance, and every region says how
-// it matched.
+// getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap= with the regions of every type, or of
+// those listed, that contain the point. snap is a distance in metres. With it, a type without a
+// region that contains the point gives its nearest region within this distance, and every region
+// has the kind of match.
 func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
 	types := listing.Types.Of(q)
@@ -101,8 +102,8 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 	return none.End("")
 }
 
-// getRegion answers GET /regions/{type}/{id}: the record, with the geometry
-// when geometry=true.
+// getRegion answers GET /regions/{type}/{id} with the record, and with the geometry if
+// geometry=true.
 func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	values, err := endpoint.WholePath(c)

@@ -13,19 +13,19 @@ import (
 	"quadrille/feature"
 )
 
-// several makes one layer of the regions of several types, one type after the other. The mark
-// of a region begins with its type, and the mark of its own layer follows.
+// several combines the regions of several types into one layer, one type after the other. The mark
+// of a region is its type followed by the mark in its own layer.
 type several struct {
 	about feature.Info
 	of    []feature.Layer
 }
 
-// layersOf makes one layer of those of types.
+// layersOf combines the layers of types into one layer.
 func layersOf(of []feature.Layer, types []string) *several {
-	// Cursors depend on the types that are asked for, not on the types there are: they stay
-	// valid for a data set with another type.
+	// Cursors depend on the requested types and not on the existing types, so they stay valid for a
+	// data set with an additional type.
 	names := slices.Compact(slices.Sorted(slices.Values(types)))
-	// A layer of one type has cursors of its own.
+	// A layer of one type has its own cursors.
 	return &several{about: feature.Info{Name: "regions of " + strings.Join(names, ",")}, of: of}
 }
 
@@ -38,7 +38,7 @@ func (s *several) Get(context.Context, string, time.Time, *feature.Feature) erro
 }
 
 // Features implements feature.Layer. Features come in the order of the types and of their layers,
-// or by distance; at one distance, in the order of the types.
+// or by distance; features at equal distances come in the order of the types.
 func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	typ, rest, whole := bytes.Cut(q.After, []byte{':'})
 	of, at := s.of, 0
@@ -80,9 +80,9 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	})
 }
 
-// nearest merges the nearest features of each type. It continues after the mark after, of the type
-// with the index at; an empty mark means the beginning. After the type, a mark has the distance in
-// 8 bytes, and then the mark of the type's own layer.
+// nearest merges the nearest features of each type. at and after are the index of the type and the
+// mark after which it continues; an empty mark means the beginning. A mark is the type, then the
+// distance in 8 bytes, and then the mark in the layer of the type.
 func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after []byte) iter.Seq2[*feature.Feature, error] {
 	last := -1.0
 	if len(after) > 0 {

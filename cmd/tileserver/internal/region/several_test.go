@@ -17,7 +17,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// data is a generation of boundaries of some types. Each has the regions a and b but for zone.
+// data returns a generation of boundaries with some types. Each type except zone has the regions a
+// and b.
 func data(t *testing.T, types ...string) *tiles.Reader {
 	t.Helper()
 	var layers []build.Layer
@@ -61,7 +62,8 @@ func page(t *testing.T, b *tiles.Reader, types []string, q feature.Query, limit 
 	return strings.TrimSpace(ids), next, err
 }
 
-// Types are answered in the data set's order, each once, and pages of any length join.
+// Types come in the order of the data set, each once, and joined pages of any length give the same
+// list.
 func TestSeveralTypes(t *testing.T) {
 	b := data(t, "land", "zone", "park")
 	for _, c := range []struct {
@@ -155,8 +157,8 @@ func TestSeveralTypesRefuse(t *testing.T) {
 	}
 }
 
-// The nearest of several types are those of each, merged, on pages of any length. Equally near ones come by
-// their types.
+// The nearest regions of several types are the merged lists of each type, on pages of any length.
+// Equally near regions are in the order of their types.
 func TestNearestOfSeveralTypes(t *testing.T) {
 	b := data(t, "land", "zone", "park")
 	of := layersOf(b.Layers(), nil)

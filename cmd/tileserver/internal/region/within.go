@@ -18,9 +18,9 @@ import (
 	"quadrille/tiles"
 )
 
-// getRegionsWithin answers GET /regions/within?bbox=&tile=&region=: a page of the
-// regions in an area, of every type or of those in types; or, with bbox=&types=T&id=ID,
-// the part of one region in the box as GeoJSON.
+// getRegionsWithin answers GET /regions/within?bbox=&tile=&region= with a page of the regions in an
+// area, of every type or of those in types. With bbox=&types=T&id=ID it answers with the part of
+// one region in the box as GeoJSON.
 func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	of, types, id := listing.WhereOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
@@ -86,7 +86,7 @@ func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Set) 
 // withBorders reports whether a list has the borders of its regions.
 func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
 
-// ground returns the regions and other areas of types, which must be there.
+// ground returns the regions and other areas of types. All types must exist.
 func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 	g, err := q.View().Ground(types...)
 	if err == nil {
@@ -95,8 +95,8 @@ func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
 	return g, err
 }
 
-// send answers with a page of the regions of types, which is made from generations. Queries with a Step take a
-// processor by turns.
+// send answers with a page of the regions of types. The page depends on generations. Queries with a
+// Step share the processors.
 func (s *Handlers) send(
 	c echo.Context, q *endpoint.Params, g *ask.Ground, l *listing.List, types []string, query feature.Query,
 	limit int, cursor string, from []uint64,
@@ -136,8 +136,8 @@ var schema = feature.Schema{
 
 func boundsOf(b quadkey.Box) [4]float64 { return [4]float64{b.West, b.South, b.East, b.North} }
 
-// asked returns the layers of types for a query. Layers that the request does not name are left out
-// if they cannot answer.
+// asked returns the layers of types for a query. Layers that cannot answer are omitted, unless the
+// request names them.
 func asked(g *ask.Ground, types []string, q *feature.Query) []feature.Layer {
 	layers := g.Layers(types...)
 	if len(types) > 0 {
@@ -175,9 +175,8 @@ func appendPage(
 	return l.End(dst, next), next, err
 }
 
-// appendCutout writes a FeatureCollection of at most one region. Its foreign
-// member zoom says which border it has: the exact one, of zoom 13, or a simpler
-// one.
+// appendCutout writes a FeatureCollection of at most one region. Its foreign member zoom identifies
+// the border: 13 for the exact one, or less for a simpler one.
 func (s *Handlers) appendCutout(ctx context.Context, dst []byte, b *tiles.Reader, typ, id string, box quadkey.Box) ([]byte, error) {
 	var zoom int
 	err := s.InTurn(ctx, func(context.Context) (err error) {

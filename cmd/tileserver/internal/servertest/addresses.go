@@ -35,7 +35,7 @@ func IPRange(network string, r ipgeo.Record) ipgeo.Range {
 
 func coordinate(v float64) *float64 { return &v }
 
-// The addresses that tests ask about, all made up.
+// These are the addresses in tests. All are invented.
 const (
 	CityIP    = "81.2.69.160" // everything the city service has
 	InsightIP = "82.3.4.5"    // and more
@@ -84,7 +84,7 @@ func IPRanges() []ipgeo.Range {
 	}
 }
 
-// PublishIP builds a generation of ranges, with an index if that is wanted.
+// PublishIP builds a generation of ranges, with an index if index is set.
 func PublishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Range) {
 	t.Helper()
 	ctx := context.Background()
@@ -153,7 +153,7 @@ func NewAddresses(t testing.TB, change func(*httpapi.Config)) *Server {
 	return f
 }
 
-// SameJSON compares JSON texts whose members may be in any order.
+// SameJSON compares JSON texts. Members of objects may be in any order.
 func SameJSON(t testing.TB, got, want string) {
 	t.Helper()
 	var g, w any

@@ -17,8 +17,8 @@ import (
 // noon is the time on the clock of these tests.
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 999, time.UTC)
 
-// airfieldData is the toy world with airports and time zones, published once for
-// all tests that only read.
+// airfieldData returns the directory of the toy world with airports and time zones. It is published
+// once for all tests that only read.
 var airfieldData = sync.OnceValues(func() (string, error) {
 	dir, err := toyData()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// TestAirportGolden pins whole answers, headers included.
+// TestAirportGolden compares whole answers, including headers, with golden files.
 func TestAirportGolden(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewAirfield(t)
@@ -79,7 +79,7 @@ func TestAirportGolden(t *testing.T) {
 	servertest.Golden(t, "airport", out.Bytes())
 }
 
-// All parameters that cannot be used are refused by name, before any read.
+// All invalid parameters are refused by name, before any read.
 func TestAirportBadParameters(t *testing.T) {
 	f := servertest.NewAirfield(t)
 	const near, box, at = "/airports/nearby?lat=47&lon=5", "/airports/within?bbox=4,46,8,50", "/airports/WLD/offset?at="
@@ -134,7 +134,7 @@ func TestAirportBadParameters(t *testing.T) {
 	}
 }
 
-// Answers that depend on the address and the data alone are revalidated by tags that change with
+// Answers that depend only on the address and the data are revalidated by ETags that change with
 // the data. Answers that depend on the clock are not cached.
 func TestAirportCaching(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
@@ -176,7 +176,7 @@ func TestAirportCaching(t *testing.T) {
 	}
 }
 
-// An answer that needs a missing data set names it; one that does not need it is complete.
+// An answer that needs a missing data set names it; an answer that does not need it is complete.
 func TestAirportMissingData(t *testing.T) {
 	const at = "?at=2026-07-01T12:00:00Z"
 	for _, tt := range []struct {
@@ -218,7 +218,7 @@ func TestAirportMissingData(t *testing.T) {
 	}
 }
 
-// Pages of both searches, put together, are the unpaged answer.
+// The joined pages of both searches equal the unpaged answer.
 func TestAirportPages(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewAirfield(t)
@@ -271,7 +271,7 @@ func TestAirportPages(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/places/nearby?lat=48&lon=5&limit=3&cursor="+p.Next), 400, "bad-parameter")
 }
 
-// Both formats of a tile show the same airports, beside places and alone.
+// Both formats of a tile show the same airports, with places and alone.
 func TestAirportTiles(t *testing.T) {
 	f := servertest.NewAirfield(t)
 	deep, err := quadkey.TileAt(5, 47, 16)
@@ -323,8 +323,8 @@ func TestAirportTiles(t *testing.T) {
 	}
 }
 
-// FuzzAirportRequest sends any path and query below the new endpoints: never a
-// failure, always well-formed.
+// FuzzAirportRequest sends any path and query below the new endpoints: answers must be well-formed,
+// and there must be no server error.
 func FuzzAirportRequest(f *testing.F) {
 	for _, seed := range []string{"airports/WLD", "airports/WLD/offset?at=2026-07-01T12:00:00Z",
 		"airports/nearby?lat=1&lon=2&type=large", "airports/within?bbox=1,2,3,4",
@@ -348,7 +348,7 @@ func FuzzAirportRequest(f *testing.F) {
 	})
 }
 
-// recording is a ResponseWriter that keeps the answer.
+// recording is a ResponseWriter that records the answer.
 type recording struct {
 	header http.Header
 	status int

@@ -18,8 +18,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// A tile is sent as it is stored if the client accepts that coding. Unpacked, it is the same for
-// all clients.
+// A tile is sent as it is stored if the client accepts its coding. After unpacking, it is the same
+// for all clients.
 func TestBaseMapCodings(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
@@ -108,8 +108,8 @@ func TestBaseMapTiles(t *testing.T) {
 	}
 }
 
-// A replaced file gives another answer. A file that is cut in place gives errors, except for tiles
-// in the cache.
+// A replaced file gives another answer. A file that is truncated in place gives errors, except for
+// tiles in the cache.
 func TestBaseMapReplaced(t *testing.T) {
 	f := servertest.NewBaseMaps(t, nil)
 	const kept = "/basemap/gzip/0/0/0.mvt"

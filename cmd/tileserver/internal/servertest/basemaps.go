@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// baseMapWorld serves base maps beside boundaries.
+// baseMapWorld serves base maps and boundaries.
 type baseMapWorld struct {
 	*Server
 	Dir  string
@@ -34,8 +34,8 @@ var ArchiveCodings = map[string]byte{
 
 const hostileText = `<img src=x onerror=alert(1)>&<a href='javascript:alert(1)'>me</a> <a href="https://example.org/?a=1&b=<">them</a>` + "\x00\u202e"
 
-// NewBaseMaps serves a vector map in every coding, whose large tile is 1/0/0, a map of pictures,
-// and one that is damaged inside.
+// NewBaseMaps serves these base maps: a vector map in every coding, with the large tile 1/0/0; a
+// map of pictures; and a map with internal damage.
 func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +82,7 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 }
 
 // OpenDearMaps adds a map to a configuration. It has one tile that is large in every coding, and a
-// small one.
+// small tile.
 func OpenDearMaps(t testing.TB, cfg *httpapi.Config) {
 	large := bytes.Clone(Coast)
 	for i := uint64(1); len(large) < 200<<10; i++ {

@@ -6,10 +6,9 @@ import (
 	"testing"
 )
 
-// The benchmarks below measure the handlers without a network; those named
-// HTTP with one, over a connection that stays open, server and client in one
-// process. For the comparison that counts, with processes of their own, see
-// cmd/bench/httpbench.
+// The benchmarks below measure the handlers without a network; benchmarks with HTTP in their names
+// use a persistent connection, with server and client in one process. cmd/bench/httpbench has the
+// realistic comparison with separate processes.
 
 func NewBenchWorld(b *testing.B) *World {
 	w := NewWorld(b)

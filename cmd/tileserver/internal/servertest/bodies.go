@@ -15,7 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Unpacked is a body without its content coding.
+// Unpacked returns a body without its content coding.
 func Unpacked(t testing.TB, encoding, body string) string {
 	t.Helper()
 	var r io.Reader = strings.NewReader(body)
@@ -93,7 +93,7 @@ func BatchError(line int, ip, typ string) string {
 	return s + fmt.Sprintf(`"error":{"type":"%s",`, typ)
 }
 
-// CutOff is a body whose client goes away.
+// CutOff is a body whose client disconnects before its end.
 type CutOff struct{ R io.Reader }
 
 func (c *CutOff) Read(p []byte) (int, error) {

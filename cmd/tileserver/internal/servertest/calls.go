@@ -17,7 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// declaredCalls are the requests for a path, or else the example that its endpoint declares.
+// declaredCalls returns the requests for a path, or else the example that its endpoint declares.
 func declaredCalls(o *Operation) (calls []string) {
 	if calls = contractCalls[o.Path]; calls != nil {
 		return calls
@@ -42,7 +42,7 @@ func declaredCalls(o *Operation) (calls []string) {
 	return calls
 }
 
-// openLayer returns the data set of a path, if the layer's own name begins the path.
+// openLayer returns the data set of a path, if the path begins with the name of a layer.
 func openLayer(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if slices.Contains(new(ask.Sets).OpenNames(), name) {
@@ -54,8 +54,8 @@ func openLayer(path string) string {
 // Declared are the endpoints of a server.
 var Declared = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
 
-// FirstCall returns the address of the first of contractCalls. A path that has no call, which
-// TestAnswersAreAsDescribed reports, is called as it is written.
+// FirstCall returns the address of the first of contractCalls. For a path without a call it returns
+// the path itself; TestAnswersAreAsDescribed reports such paths.
 func FirstCall(o *Operation) string {
 	calls := contractCalls[o.Method+" "+o.Path]
 	if calls == nil {
@@ -82,7 +82,7 @@ func (f *Server) Pin(call string) string {
 	return strings.Replace(call, "{pinned}", "/g/"+generations, 1)
 }
 
-// HeadersOf takes the headers and the body out of the parts of a call.
+// HeadersOf returns the headers and the body from the parts of a call.
 func HeadersOf(parts []string) (headers []string, sent io.Reader) {
 	for _, h := range parts {
 		name, value, _ := strings.Cut(h, ": ")
@@ -105,8 +105,8 @@ func (f *Server) Call(method, call string) *http.Response {
 	return f.Do(method, parts[0], headers...)
 }
 
-// contractCalls are requests by their paths: first those with a good answer in the tests' worlds,
-// then those that go wrong. Every path has one.
+// contractCalls lists requests by path: first those with a good answer in the tests' worlds, then
+// those that fail. Every path has at least one.
 var contractCalls = map[string][]string{
 	"/tiles/{layers}/{z}/{x}/{y}.{format}": {"/tiles/all/5/16/11.mvt", "/tiles/country/5/16/11.pbf", "/tiles/all/5/16/11.geojson",
 		"/tiles/all/5/16/11.png", "/tiles/country/5/0/0.mvt",
@@ -511,7 +511,7 @@ var contractCalls = map[string][]string{
 		"/points/drivers/hooks/none | X-Api-Key: " + Key,
 		"/points/drivers/hooks/first",
 	},
-	// Good answers have no end; package collection tests them.
+	// Good answers are endless streams; package collection tests them.
 	"/points/{collection}/{id}/track": {
 		"/points/drivers/d-1/track",
 		"/points/drivers/d-1/track?from=2026-01-01T00:00:00Z&limit=1",
@@ -639,7 +639,7 @@ func WithQuery(request, name string, value *string) string {
 	return path + "?" + q.Encode()
 }
 
-// AtBounds returns values that a schema just allows, and values that it just does not.
+// AtBounds returns values just inside the limits of a schema, and values just outside.
 func AtBounds(schema map[string]any, list bool) (good, bad []string) {
 	number := func(v any) (float64, bool) {
 		n, ok := v.(json.Number)

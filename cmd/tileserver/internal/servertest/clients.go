@@ -13,7 +13,7 @@ import (
 
 const Key = "qd_this-is-a-key-of-a-test"
 
-// Guarded makes a server ask for testKey, the key of acme, and sets the limits of its clients.
+// Guarded makes a server require testKey, the key of acme, and sets the limits of its clients.
 func Guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quota.Limit) func(*httpapi.Config) {
 	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), limits)))
 	if err != nil {

@@ -65,7 +65,7 @@ func answer(w *servertest.Shops, path string) (a shopAnswer) {
 	return a
 }
 
-// lines reads an answer of lines.
+// lines requests path and parses the NDJSON response.
 func lines(w *servertest.Shops, path string) (list []shopPoint) {
 	w.T.Helper()
 	res := w.Get(path)
@@ -101,7 +101,7 @@ func published(w *servertest.Shops) ask.Collection {
 	return h.Value()
 }
 
-// page returns a page of the collection's own answer.
+// page returns a page as the collection itself lists it.
 func page(w *servertest.Shops, c ask.Collection, q feature.Query, limit int, cursor string) (page []feature.Feature, next string) {
 	w.T.Helper()
 	err := q.Continue(c.Info(), cursor)
@@ -117,7 +117,7 @@ func page(w *servertest.Shops, c ask.Collection, q feature.Query, limit int, cur
 	return page, next
 }
 
-// same compares a page with the collection's own answer.
+// same compares a page with the list of the collection itself.
 func same(w *servertest.Shops, path string, got shopAnswer, hits []feature.Feature, near bool) {
 	w.T.Helper()
 	if len(got.Points) != len(hits) {
@@ -152,7 +152,7 @@ var shopFilters = []struct {
 	{"has=price,open&p.category.ne=zoo", func(p map[string]any) bool { return p["category"] != "zoo" }},
 }
 
-// The served answers are those of the collection itself, in all forms, page by page.
+// The served answers equal those of the collection itself, in all forms and on every page.
 func TestCollectionAnswers(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -211,7 +211,7 @@ func TestCollectionAnswers(t *testing.T) {
 				same(w, path, got, hits, false)
 			}
 		}
-		// Lines and counts are of all points; the test finds these itself.
+		// Lines and counts include all points; the test finds them without the collection.
 		var want []string
 		total := 0
 		for p := range toyworld.EachShop(servertest.ShopNumber) {
@@ -479,7 +479,7 @@ func TestCollectionCaching(t *testing.T) {
 	}
 }
 
-// A live collection answers with its present and its past, and not at all once it is dropped.
+// A live collection answers with its present and its past, and with 404 after it is dropped.
 func TestLiveCollection(t *testing.T) {
 	w := servertest.NewShops(t)
 	l := w.Live.Collection("drivers")
@@ -514,8 +514,8 @@ func TestLiveCollection(t *testing.T) {
 	servertest.WantProblem(t, w.Get("/points/drivers/count"), http.StatusNotFound, "collection-not-found")
 }
 
-// Any number of points comes as lines, in memory that does not grow with it. A client that
-// disconnects ends the answer.
+// Any number of points can be sent as lines with bounded memory. A client that disconnects ends the
+// answer.
 func TestCollectionLines(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const number = 100_000
@@ -565,8 +565,8 @@ func TestCollectionLines(t *testing.T) {
 	}
 }
 
-// An answer with all points begins only when a heavy request could. It then takes a place of a
-// stream, which a slow client may hold for long.
+// An answer with all points begins only when a place for a heavy request is free. It then changes
+// to a place for streams, which a slow client may occupy for a long time.
 func TestLinesKeepNoHeavyPlace(t *testing.T) {
 	w := servertest.NewShops(t)
 	for _, area := range []string{"within?tile=0/0/0", "within/country/wl?"} {

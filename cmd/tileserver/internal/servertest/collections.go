@@ -84,8 +84,8 @@ func hostile(yield func(points.Point) bool) {
 		yield(points.Point{ID: "many", Lat: 0.4, Lon: 20, Properties: append(many, `,"name":"last"}`...)})
 }
 
-// NewCollections returns the toy world with collections. shops is published, and so is secret,
-// which is private; cars takes writes.
+// NewCollections returns the toy world with collections. shops is published, secret is published
+// and private, and cars is live.
 func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 	t.Helper()
 	w = NewWorld(t)

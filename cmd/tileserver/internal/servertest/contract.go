@@ -59,7 +59,7 @@ func strict(v any) {
 	}
 }
 
-// At returns the value that a JSON pointer points to, and follows references on the way.
+// At returns the value of a JSON pointer, and follows references.
 func (d *apiDoc) At(pointer string) any {
 	d.t.Helper()
 	var v any = d.Root
@@ -197,8 +197,8 @@ func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 		d.t.Errorf("%s: type %q of %d is not described", what, media, res.StatusCode)
 		return
 	}
-	// The pointer leads through references to responses, which a pointer of
-	// the compiler does not: take that of the schema itself.
+	// The pointer passes through references to responses, which the compiler does not support, so
+	// the pointer of the schema itself is used.
 	schema, _ := c["schema"].(map[string]any)
 	if schema == nil || len(schema) == 1 && schema["type"] == "string" {
 		return // any text
@@ -220,8 +220,8 @@ func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
 	}
 }
 
-// Refusal returns the $ref of the operation's 400 response, or "" if that does not describe
-// bad-parameter.
+// Refusal returns the $ref of the operation's 400 response, or "" if this response does not
+// describe bad-parameter.
 func (d *apiDoc) Refusal(o *Operation) string {
 	r, _ := o.Members["responses"].(map[string]any)["400"].(map[string]any)
 	s, _ := r["$ref"].(string)

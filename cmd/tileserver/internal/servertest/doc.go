@@ -1,11 +1,11 @@
-// Package servertest makes whole servers for tests, over small worlds that real builders have
-// made in memory, and over toy data that they have published. The tests of the faces, in
-// files that begin with a face's name, and those of package httpapi ask such a server over HTTP,
-// as clients do. Only tests import it.
+// Package servertest makes whole servers for tests, with small worlds that real builders have made
+// in memory, and with published toy data. The tests of groups of endpoints, in files that begin
+// with the name of their package, and those of package httpapi query such a server over HTTP, like
+// clients. Only tests import it.
 //
-// New is a server over a few regions and places, NewGlobe one over a short gazetteer, and NewWorld
-// one over toy data; other functions add what one face needs. Hold gives a Server other rows, the
-// fields of a Server let their reads fail, wait and be counted, and its methods ask it. Worlds are
-// servers that between them have everything, with the requests for each path; ReadDescription
-// returns what compares answers with /openapi.json.
+// New makes a server with a few regions and places, NewGlobe one with a short gazetteer, and
+// NewWorld one with toy data. Other functions add the data for one group of endpoints. Hold gives a
+// Server other rows. The fields of a Server let their reads fail, wait and be counted, and its
+// methods send requests. Worlds are servers that together have all data, with the requests for each
+// path. ReadDescription returns an object that compares answers with /openapi.json.
 package servertest

@@ -15,7 +15,7 @@ func Without(name string) []httpapi.Face {
 	return slices.DeleteFunc(httpapi.Faces(), func(f httpapi.Face) bool { return f.Name == name })
 }
 
-// Described are the operations of the description of a server, such as "GET /at".
+// Described returns the operations of the description of a server, such as "GET /at".
 func (f *Server) Described() (list []string) {
 	f.T.Helper()
 	var doc struct {

@@ -8,8 +8,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// The tests of all faces over HTTP are in this package, in files with the names of the faces: each
-// test program has the whole server, which takes longer to link than most tests take to run.
+// The HTTP tests of all groups of endpoints are in this package, because each test program contains
+// the whole server, and linking it takes longer than most tests.
 func TestMain(m *testing.M) { servertest.Main(m) }
 
 // The promises of every face.

@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// OpenFlag sets a flag of a face, as an operator does, and opens the files that it names until the
-// test ends. If there are no values, the flag has its default. look looks at the files again.
+// OpenFlag sets a flag like an operator, and opens the files that it names until the test ends.
+// Without values, the flag has its default. look checks the files for changes.
 func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) (look func()) {
 	t.Helper()
 	all := httpapi.NewSettings()

@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Whole answers of the services. What a record has beyond a service's fields is left out: clients
-// expect the fields of the service that they call.
+// The services give these whole answers. Other fields of a record are omitted, because clients
+// expect only the fields of the service that they call.
 func TestGeoIPAnswers(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	const (
@@ -77,8 +77,8 @@ func TestGeoIPAnswers(t *testing.T) {
 			servertest.GeoIPCountry,
 			`{"country":{"is_in_european_union":true,"iso_code":"DE"},"traits":{"ip_address":"2a00:1::1","network":"2a00:1::/32"}}`,
 		},
-		// Not established: an address that embeds another. The network is that of the embedded
-		// address, and so is ip_address, which lies in it.
+		// GeoIP2's answer for an address that embeds another is unknown. Our network and ip_address
+		// are those of the embedded address.
 		{
 			"country/2002:909:909::1",
 			servertest.GeoIPCountry,
@@ -215,7 +215,7 @@ func TestGeoIPAccept(t *testing.T) {
 	}
 }
 
-// testKeys has two keys of account 42: "secret", and "before", which it had earlier.
+// testKeys has two keys of account 42: the current key "secret" and the earlier key "before".
 const testKeys = `
 # sha256sum of secret, and of before
 42:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
@@ -252,7 +252,7 @@ func TestGeoIPKeys(t *testing.T) {
 			}
 			res := f.Get("/geoip/v2.1/"+path, headers...)
 			if tt.code != "" {
-				// A refused client learns nothing about the address.
+				// A refused client gets no information about the address.
 				wantGeoIP(t, res, 401, tt.code)
 				if !strings.HasPrefix(res.Header.Get("Www-Authenticate"), "Basic ") {
 					t.Errorf("%s: no challenge", tt.auth)

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Geonames sends a request in GeoNames' manner and decodes the answer.
+// Geonames sends a GeoNames request and decodes the answer.
 func (f *Server) Geonames(path string) map[string]any {
 	f.T.Helper()
 	res := f.Get(path)

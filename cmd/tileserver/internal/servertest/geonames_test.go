@@ -20,8 +20,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// TestGeonamesTypes: clients of typed languages read these fields, so their
-// types are GeoNames' own: some numbers are strings.
+// TestGeonamesTypes tests that fields have the types of GeoNames, which clients in typed languages
+// require: some numbers are strings.
 func TestGeonamesTypes(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	first := func(path string) map[string]any {
@@ -97,7 +97,7 @@ func TestGeonamesStyles(t *testing.T) {
 			t.Errorf("%s has %q", style, fields)
 		}
 		last = fields
-		// An entry of a list has the members of the place's own answer.
+		// An entry of a list has the same members as the answer for the place alone.
 		list := g.Geonames("/searchJSON?name_equals=z%C3%BCrich&maxRows=1&style=" + style)["geonames"].([]any)
 		if got, want := fmt.Sprint(list[0]), fmt.Sprint(doc); got != want {
 			t.Errorf("%s: %s in a list, %s alone", style, got, want)
@@ -197,7 +197,7 @@ func TestGeonamesFailures(t *testing.T) {
 		"not published") {
 		t.Errorf("without time zones: %s", m)
 	}
-	// The nautical zones need countries, which show that a point is at sea.
+	// Nautical zones need countries, which determine whether a point is at sea.
 	if doc := servertest.NewGlobe(t, nil, ask.Boundaries.Name).Geonames("/timezoneJSON?lat=0&lng=20"); doc["rawOffset"] != 1.0 {
 		t.Errorf("with boundaries alone: %v", doc)
 	}
@@ -212,7 +212,7 @@ func TestGeonamesFailures(t *testing.T) {
 	if doc := servertest.NewGlobe(t, nil, ask.Places.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
 		t.Errorf("without boundaries: %v", doc)
 	}
-	// And their names from boundaries where no places are.
+	// If there are no places, the names come from boundaries.
 	if doc := servertest.NewGlobe(t, nil,
 		ask.Boundaries.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryName"] != "Switzerland" {
 		t.Errorf("without places: %v", doc)
@@ -222,8 +222,8 @@ func TestGeonamesFailures(t *testing.T) {
 	g.WantGeonames("/findNearbyPlaceNameJSON?lat=47.4&lng=8.5&localCountry=true", 12)
 }
 
-// TestGeonamesBusy: a server at its limit says so in both languages, HTTP's and
-// GeoNames'.
+// TestGeonamesBusy tests that a server at its limit reports this both with the HTTP status and with
+// GeoNames' error code.
 func TestGeonamesBusy(t *testing.T) {
 	g := servertest.NewGlobe(t, func(c *httpapi.Config) { c.MaxConcurrent = 1 })
 	inside, leave := make(chan struct{}), make(chan struct{})
@@ -277,7 +277,7 @@ func TestGeonamesScript(t *testing.T) {
 			t.Errorf("%s was taken: %s", callback, text)
 		}
 	}
-	// With a callback, an error is a call, too.
+	// With a callback, an error is also a function call.
 	if text := servertest.Body(t,
 		g.Get("/getJSON?geonameId=1&callback=cb")); text != `/**/cb({"status":{"message":"the geoname feature does not exist","value":11}});` {
 		t.Error(text)
@@ -342,8 +342,8 @@ func TestGeonamesQueries(t *testing.T) {
 	}
 }
 
-// TestGeonamesOrder: the country that is preferred comes first, and pages are
-// parts of the whole.
+// TestGeonamesOrder tests that the preferred country comes first, and that pages are parts of the
+// whole list.
 func TestGeonamesOrder(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	ids := func(path string) (list []float64) {
@@ -398,7 +398,7 @@ func TestGeonamesMethods(t *testing.T) {
 	}
 }
 
-// TestGeonamesCount: who pages by the count must not stop at the first page.
+// TestGeonamesCount tests that a client which pages by the count does not stop at the first page.
 func TestGeonamesCount(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for path, want := range map[string]float64{
@@ -416,7 +416,8 @@ func TestGeonamesCount(t *testing.T) {
 	}
 }
 
-// TestGeonamesOffshore: the zones that a map draws over the sea are not named.
+// TestGeonamesOffshore tests that answers at sea do not name the zones that a map draws over the
+// sea.
 func TestGeonamesOffshore(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	at := g.Geonames("/timezoneJSON?lat=30&lng=-66.1&radius=1")
@@ -432,12 +433,13 @@ func TestGeonamesOffshore(t *testing.T) {
 	}
 }
 
-// with returns the places of the globe and more; a place in more replaces the one with its id.
+// with returns the places of the globe and of more. A place in more replaces the one with the same
+// id.
 func with(more ...places.Place) *servertest.Rows {
 	return servertest.Places(append(slices.Clone(servertest.GlobePlaces), more...), servertest.GlobeNames, servertest.GlobeGazetteer)
 }
 
-// TestGeonamesShore: coasts are drawn coarsely, and towns stand on them.
+// TestGeonamesShore tests places on coasts, because coasts are drawn coarsely.
 func TestGeonamesShore(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.Hold(with(places.Place{ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60}))
@@ -447,9 +449,8 @@ func TestGeonamesShore(t *testing.T) {
 	g.WantGeonames("/countryCodeJSON?lat=40.1&lng=-60", 15)
 }
 
-// TestGeonamesSmallRegions: regions of type state that are smaller than
-// GeoNames' divisions, or called otherwise, have the division of the nearest
-// place in them.
+// TestGeonamesSmallRegions tests that regions of type state that are smaller than GeoNames'
+// divisions, or have another name, get the division of the nearest place inside them.
 func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	// in Oregon
@@ -472,7 +473,7 @@ func TestGeonamesSmallRegions(t *testing.T) {
 	}
 }
 
-// TestGeonamesNoLetters: a name without letters is no place's, which is no
+// TestGeonamesNoLetters tests that a search for a name without letters finds no place and is not an
 // error.
 func TestGeonamesNoLetters(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
@@ -510,7 +511,8 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 	}
 }
 
-// A search that uses up its work before it finds anything does not answer that there is nothing.
+// A search that reaches the limit of work before it finds a place does not answer that there is
+// none.
 func TestGeonamesTooWide(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, nil)
@@ -534,8 +536,8 @@ func TestGeonamesTooWide(t *testing.T) {
 	}
 }
 
-// TestGeonamesISODivisions: a division has the ISO code of the region that holds the place and has
-// the division's name, unless GeoNames' code is the ISO code.
+// TestGeonamesISODivisions tests that a division has the ISO code of the region that contains the
+// place and has the same name, unless GeoNames' code is the ISO code.
 func TestGeonamesISODivisions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for _, c := range []struct{ country, admin1, name, region, iso string }{

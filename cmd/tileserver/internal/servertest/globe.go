@@ -210,7 +210,7 @@ var GlobeAirports = []airports.Airport{
 	{ID: 1, Ident: "X", IATA: "ZUR", Name: "Small", Type: airports.Small, Country: "CH", Lat: 47, Lon: 8},
 }
 
-// Station is a station that is known by its number, name and place alone.
+// Station returns a station with only a number, a name and a position.
 func Station(id, name string, lat, lon float64) stations.Station {
 	number, err := stations.ParseID(id)
 	if err != nil {
@@ -235,7 +235,7 @@ var globe = sync.OnceValue(func() map[string]*Rows {
 // globeNoon is the time on the clock of the globe.
 var globeNoon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// NewGlobe serves the named data sets of the globe, all when none is: a few real places and
+// NewGlobe serves the named data sets of the globe, or all if none is named: a few real places and
 // regions, two airports, a station and time zones.
 func NewGlobe(t testing.TB, change func(*httpapi.Config), published ...string) *Server {
 	t.Helper()
@@ -250,8 +250,8 @@ func NewGlobe(t testing.TB, change func(*httpapi.Config), published ...string) *
 	}, published)
 }
 
-// ZurichRegions are boundaries around Zürich alone, where Switzerland is one state, and of a sea
-// and a lake far away.
+// ZurichRegions returns boundaries only around Zürich, with Switzerland as one state, and of a
+// distant sea and a distant lake.
 var ZurichRegions = sync.OnceValue(func() *Rows {
 	ch := orb.Polygon{{{6, 46}, {8, 45.8}, {8.1, 45.8}, {10.4, 46.5}, {8, 47.7}, {6, 46}}}
 	return Regions(

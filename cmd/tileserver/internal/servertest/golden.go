@@ -88,10 +88,10 @@ func Golden(t testing.TB, name string, got []byte) {
 	t.Fatalf("%s has %d lines, want %d", path, len(g), len(w))
 }
 
-// GoldenSmall pins whole answers of the server that New returns, headers included: clients rely
-// on them. There is one file of testdata for a family of endpoints. A request is a path with an
-// optional method before it, and headers after it, separated by " | ". In a path, {next} is the
-// cursor of the last answer that has one.
+// GoldenSmall compares whole answers of the server that New returns, including headers, with golden
+// files, because clients rely on them. testdata has one file for each family of endpoints. A
+// request is a path with an optional method before it, and headers after it, separated by " | ". In
+// a path, {next} is the cursor of the last answer with a cursor.
 func GoldenSmall(t *testing.T, family string, requests ...string) {
 	t.Helper()
 	New(t, nil, All...).golden(family, requests)

@@ -17,7 +17,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// answersOf returns all answers on a connection, until the server closes it.
+// answersOf returns all answers on a connection until the server closes it.
 func answersOf(t *testing.T, conn net.Conn) (status []int, bodies []string) {
 	t.Helper()
 	for r := bufio.NewReader(conn); ; {
@@ -46,7 +46,7 @@ func dial(t *testing.T, server *httptest.Server) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// The rest of a body that was given up is never taken for a request.
+// The rest of an abandoned body is never interpreted as a request.
 func TestBatchRestIsNoRequest(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchTimeout, c.BatchLines = 100*time.Millisecond, 3 })
 	server := httptest.NewServer(f.Handler)
@@ -68,7 +68,7 @@ func TestBatchRestIsNoRequest(t *testing.T) {
 			t.Parallel()
 			conn := dial(t, server)
 			fmt.Fprintf(conn, "POST /ip/batch HTTP/1.1\r\nHost: x\r\n%s\r\n%s", tt.headers, tt.body)
-			// The rest arrives when the answer has, and looks like a request.
+			// The rest arrives after the answer, and looks like a request.
 			first := make([]byte, 1)
 			if _, err := io.ReadFull(conn, first); err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestBatchRestIsNoRequest(t *testing.T) {
 			}
 		})
 	}
-	// One that is read to its end leaves the connection open.
+	// A body that is read to its end leaves the connection open.
 	conn := dial(t, server)
 	for range 2 {
 		fmt.Fprintf(conn, "POST /ip/batch HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s\n", len(servertest.CityIP)+1, servertest.CityIP)
@@ -92,7 +92,7 @@ func TestBatchRestIsNoRequest(t *testing.T) {
 	}
 }
 
-// rejoined is a connection whose first bytes have been read already.
+// rejoined is a connection whose first bytes have already been read.
 type rejoined struct {
 	net.Conn
 	r io.Reader
@@ -100,7 +100,7 @@ type rejoined struct {
 
 func (c *rejoined) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-// A client that has sent everything may close its half of the connection.
+// A client may close its half of the connection after sending the whole body.
 func TestBatchHalfClosed(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	servertest.PublishIP(t, f.Catalog, false, servertest.IPRange("81.2.69.0/24", ipgeo.Record{Country: ipgeo.Country{ISOCode: "NZ"}}))
@@ -125,8 +125,8 @@ func TestBatchHalfClosed(t *testing.T) {
 	}
 }
 
-// A client that reads its answers slowly holds its place no longer than one that sends slowly,
-// although its whole body has come at once.
+// A client that reads its answers slowly keeps its place no longer than a client that sends slowly,
+// even if its whole body arrived at once.
 func TestBatchSlowReader(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchTimeout = 500 * time.Millisecond })
 	const lines = 50_000
@@ -140,7 +140,7 @@ func TestBatchSlowReader(t *testing.T) {
 	}
 }
 
-// slowTaker takes its time over the first piece of an answer.
+// slowTaker is a client that reads the first piece of an answer slowly.
 type slowTaker struct {
 	*httptest.ResponseRecorder
 	wait time.Duration

@@ -22,8 +22,8 @@ import (
 	"quadrille/ipgeo"
 )
 
-// A line gets the answer that its address gets alone, or an error of its own; line n of the answer
-// is about line n.
+// A line gets the same answer as a single request for its address, or a separate error. Line n of
+// the answer belongs to line n of the body.
 func TestBatchLines(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	single := func(path string) string { return servertest.Body(t, f.Get(path)) }
@@ -73,7 +73,7 @@ func TestBatchLines(t *testing.T) {
 		{strings.Repeat("x", 10<<20), `{"line":%d,"error":{"type":"bad-line"`},
 		{servertest.CityIP, city},
 	} {
-		// Alone, and as the line between others, with and without a last end.
+		// The line is sent alone and between others, with and without a final line end.
 		for _, around := range [][2]string{
 			{"", ""},
 			{"", "\n"},
@@ -103,7 +103,7 @@ func TestBatchLines(t *testing.T) {
 			}
 		}
 	}
-	// The query's parameters hold for lines without their own.
+	// The query's parameters apply to lines without their own parameters.
 	got := servertest.BatchLines(t,
 		servertest.Body(t, f.Post("/ip/batch?fields=ip",
 			strings.NewReader(servertest.CityIP+"\n"+`{"ip":"`+servertest.CityIP+`","fields":"country.iso_code"}`+"\n"+servertest.ASNIP+
@@ -146,7 +146,7 @@ func TestBatchHeaders(t *testing.T) {
 }
 
 // An error of a whole batch is a status if nothing has been answered, and otherwise the last line.
-// curl takes the ends of lines out by default.
+// curl removes line ends by default.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
@@ -231,7 +231,7 @@ func TestBatchRefused(t *testing.T) {
 	servertest.WantProblem(t, f.Post("/ip/batch?fields=", strings.NewReader(servertest.CityIP)), 400, "bad-parameter")
 }
 
-// A store that fails is no answer to an address.
+// If the store fails, a line gets an error and not an answer that the address is unknown.
 func TestBatchFailingStore(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
 	f.Addresses.Err = errors.New("secret path")
@@ -242,7 +242,7 @@ func TestBatchFailingStore(t *testing.T) {
 	}
 }
 
-// Batches leave room for other requests.
+// Batches leave capacity for other requests.
 func TestBatchBusy(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.MaxConcurrent = 64 }) // 8 places, 2 of a client
 	var hold [2]*io.PipeWriter
@@ -268,8 +268,8 @@ func TestBatchBusy(t *testing.T) {
 	}
 }
 
-// A client that sends a line gets its answer before it sends the next, over
-// HTTP/1.1 and HTTP/2, packed and not.
+// A client that sends a line gets its answer before it sends the next, over HTTP/1.1 and HTTP/2,
+// compressed and uncompressed.
 func TestBatchStreams(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for _, http2 := range []bool{false, true} {
@@ -346,7 +346,7 @@ func TestBatchTimeout(t *testing.T) {
 	}
 }
 
-// A batch is from one generation, even if another is published while it runs.
+// A batch is answered from one generation, even if another is published meanwhile.
 func TestBatchOneGeneration(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	server := httptest.NewServer(f.Handler)
@@ -379,8 +379,8 @@ func TestBatchOneGeneration(t *testing.T) {
 	}
 }
 
-// The memory of a batch does not grow with it: neither with long lines, nor with many lines or
-// answers.
+// The memory of a batch does not grow with its size: neither with long lines, nor with many lines
+// or answers.
 func TestBatchMemory(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchBytes = 1 << 30 })
 	const lines = 20_000
@@ -455,8 +455,8 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// BenchmarkIPBatchAgainstSingle compares the cost of an address in a batch with its cost in a
-// request of its own, over a connection kept open.
+// BenchmarkIPBatchAgainstSingle compares the cost of an address in a batch with the cost of a
+// single request, over a persistent connection.
 func BenchmarkIPBatchAgainstSingle(b *testing.B) {
 	f := servertest.NewAddresses(b, nil)
 	server := httptest.NewServer(f.Handler)

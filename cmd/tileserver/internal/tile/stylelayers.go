@@ -205,9 +205,10 @@ func (p *palette) write(l *styleLayer, name string) {
 	l.Paint["text-color"], l.Paint["text-halo-color"], l.Paint["text-halo-width"] = p.Label.Ink(r.Ink).CSS(), p.Label.Halo.CSS(), 1.4
 }
 
-// fonts are the faces of a look: one that the source of glyphs must have, or else those of the
-// client, which takes the first that it has. MapLibre reads weight and slant from the name of the
-// first, whether the client has it or not.
+// fonts returns the text-font of the labels of a rank. With a glyph server it is the one font that
+// the server must have. Without one it lists local fonts, and the client uses the first that it
+// has. MapLibre reads weight and slant from the name of the first font, whether the client has it
+// or not.
 func (p *palette) fonts(r theme.Rank) []string {
 	all := theme.GetNames().Fonts
 	switch {

@@ -75,8 +75,8 @@ type Config struct {
 	AccessLogSample int
 	SlowRequest     time.Duration
 
-	// Processors lets dear answers take turns on the processors, also with other work
-	// that uses them. If it is nil, requests share the whole machine among themselves.
+	// Processors shares the CPUs fairly between expensive requests and other work that uses it. If
+	// it is nil, requests are not scheduled.
 	Processors *Processors
 	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
 	Guard *Guard

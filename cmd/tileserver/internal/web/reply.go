@@ -249,9 +249,9 @@ func write(c echo.Context, body []byte) error {
 	return nil
 }
 
-// cacheOf returns the Cache-Control of an answer with the headers h. The rest of a limit concerns
-// its caller alone, so answers with that header are kept out of shared caches. Answers that never
-// change are meant for those caches: they stay public, and the header is deleted.
+// cacheOf returns the Cache-Control of an answer with the headers h. The Ratelimit headers concern
+// one caller, so an answer that has them becomes private. An answer that never changes should be in
+// shared caches: it stays public, and its Ratelimit headers are deleted.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache

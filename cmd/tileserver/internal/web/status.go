@@ -128,7 +128,8 @@ var kinds = []Kind{
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
-// Replaced gives an error of the store its meaning.
+// Replaced returns the error that replaces a store error (by Config.Meaning), or err itself if
+// nothing replaces it.
 func (s *table) Replaced(err error) error {
 	if s.meaning == nil {
 		return err

@@ -6,9 +6,8 @@
 //	images  tile_id → tile_data
 //	tiles   zoom_level, tile_column, tile_row, tile_data (a view)
 //
-// Rows are counted from the south, as the specification has it. Unlike a
-// PMTiles archive it needs a row for every single tile: the inside of a country
-// takes ten bytes a tile at its deepest zoom.
+// Rows are counted from the south, as in the specification. Unlike a PMTiles archive it needs a row
+// for every single tile: the inside of a country takes ten bytes a tile at its deepest zoom.
 package mbtiles
 
 import (
@@ -85,8 +84,8 @@ INSERT INTO map SELECT ?1, c.x, r.y, ?5 FROM c CROSS JOIN r`
 // batch is the number of tiles in one transaction.
 const batch = 1 << 16
 
-// Writer writes one archive, and belongs to one goroutine. The file appears
-// under its name when Finish has succeeded, and not before.
+// Writer writes one archive, and belongs to one goroutine. The file gets its final name only when
+// Finish has succeeded.
 type Writer struct {
 	ctx        context.Context
 	path, temp string
@@ -116,7 +115,8 @@ func Create(ctx context.Context, path string) (_ *Writer, err error) {
 	if err = f.Close(); err != nil {
 		return nil, err
 	}
-	// The name is an address, because the driver would read a ? in a plain name as its own.
+	// The name is in the form of a URI, because in a plain name the driver would take a ? for the
+	// beginning of its parameters.
 	abs, err := filepath.Abs(w.temp)
 	if err != nil {
 		return nil, err
@@ -163,8 +163,8 @@ func (w *Writer) Put(gzipped []byte) (Content, error) {
 	return w.images, err
 }
 
-// Add gives a content to a tile, or to all its descendants at a deeper zoom.
-// A tile added twice is an error.
+// Add assigns a content to a tile, or to all its descendants at a deeper zoom. It is an error to
+// add a tile twice.
 func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) (err error) {
 	if !t.Valid() || zoom < t.Z || zoom > quadkey.MaxZoom {
 		return fmt.Errorf("tile %v has no descendants at zoom %d", t, zoom)
@@ -190,8 +190,8 @@ func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) (err error) {
 	return w.begin()
 }
 
-// Finish completes the archive and gives it its name. ErrEmpty when nothing
-// was added.
+// Finish completes the archive and gives it its final name. It returns ErrEmpty if no tile was
+// added.
 func (w *Writer) Finish(metadata []Row) (err error) {
 	defer func() { err = errors.Join(err, w.Abort()) }()
 	if w.tiles == 0 {

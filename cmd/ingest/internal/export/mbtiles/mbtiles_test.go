@@ -65,7 +65,8 @@ func TestArchive(t *testing.T) {
 		want    string
 	}{
 		{0, 0, 0, "world"}, {11, 327, 1256, "world"}, {11, 327, 791, ""},
-		// Column 5 of 8, row 2 from the north, 5 from the south, 32 × 32 each.
+		// This is column 5 of 8, and row 2 from the north or 5 from the south, of 32 × 32 tiles
+		// each.
 		{8, 160, 160, "inside"}, {8, 191, 191, "inside"}, {8, 159, 160, ""}, {8, 160, 192, ""}, {8, 160, 159, ""},
 	} {
 		if got := get(c.z, c.x, c.y); got != c.want {

@@ -9,8 +9,8 @@ import (
 	"quadrille/internal/repeats"
 )
 
-// section writes the data section. Values that are in it already are pointed
-// to: whole records, and the maps, lists, texts and numbers in them.
+// section writes the data section. It writes pointers to values that it already has: whole records,
+// and the maps, lists, texts and numbers in them.
 type section struct {
 	out  *bufio.Writer
 	size int64
@@ -23,7 +23,7 @@ type section struct {
 	plain, packed   []byte
 }
 
-// put writes a record unless it is there, and returns where it is.
+// put writes a record, unless the section already has it, and returns its place.
 func (s *section) put(text []byte) (record, error) {
 	look := s.again.Look()
 	var key [2]uint64
@@ -51,7 +51,7 @@ func (s *section) put(text []byte) (record, error) {
 	if typ, _, _ := control(s.plain); typ != typeMap {
 		return 0, fmt.Errorf("record %.40q is not a JSON object", text)
 	}
-	// A record must be a value and not a pointer. values holds only positions of values.
+	// A record must be a value and not a pointer. The memory values has only positions of values.
 	if at, known := s.values.find(s.values.key(s.plain)); known {
 		keep(at)
 		return ofData | record(at), nil
@@ -122,8 +122,8 @@ func appendPointer(dst []byte, at uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, first|3<<3), at)
 }
 
-// memory maps values to their positions. It forgets the oldest when there is no room. A key is two
-// hashes of a value with separate seeds, so that equal keys mean equal values.
+// memory maps values to their positions. It forgets the oldest values if there is no room. A key is
+// two hashes of a value with separate seeds, so that equal keys mean equal values.
 type memory struct {
 	recent, older map[[2]uint64]uint32
 	most          int // entries in either map

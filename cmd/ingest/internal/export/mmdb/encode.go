@@ -52,7 +52,8 @@ type encoder struct {
 	languages map[string]bool
 }
 
-// encode appends a JSON value without white space, and notes the languages in it.
+// encode appends the encoding of a JSON value without white space, and adds the languages in it to
+// languages.
 func encode(dst, text []byte, languages map[string]bool) ([]byte, error) {
 	e := encoder{json: text, languages: languages}
 	dst, err := e.value(dst)
@@ -99,8 +100,8 @@ var literals = [...]struct {
 	size int
 }{{[]byte("true"), 1}, {[]byte("false"), 0}, {[]byte("null"), -1}}
 
-// list encodes a map or an array. Its size comes first, so the values are moved
-// once they are counted.
+// list encodes a map or an array. Its size comes first in the encoding, so the values are moved
+// when they have been counted.
 func (e *encoder) list(dst []byte, typ byte, end byte) ([]byte, error) {
 	e.json = e.json[1:]
 	start, before := len(dst), len(e.path)
@@ -265,7 +266,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(appendControl(dst, typeString, len(s)), s...)
 }
 
-// appendUint leaves out the zeros before a number, as the format allows.
+// appendUint appends a number without leading zero bytes, as the format allows.
 func appendUint(dst []byte, typ byte, v uint64) []byte {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], v)

@@ -7,8 +7,8 @@
 //	metadata      a map after a marker
 //
 // Networks come in ascending order, IPv4 before IPv6, so the tree is built in one pass: only the
-// nodes on the path to the current network are open. Equal subtrees become one. IPv4 addresses
-// are below ::/96. The networks of IPv6 that carry them, [Aliases], lead there too.
+// nodes on the path to the current network are open. Equal subtrees become one. IPv4 addresses are
+// below ::/96. The networks of IPv6 that carry IPv4 addresses, [Aliases], lead to the same subtree.
 package mmdb
 
 import (
@@ -29,7 +29,7 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 )
 
-// Aliases are the networks of IPv6 that hold the IPv4 addresses again, ascending:
+// Aliases are the networks of IPv6 that have the IPv4 addresses too, in ascending order:
 // IPv4-mapped, NAT64 and 6to4.
 var Aliases = []netip.Prefix{
 	netip.MustParsePrefix("::ffff:0:0/96"),
@@ -45,11 +45,11 @@ var ErrEmpty = errors.New("no network to write: nothing is known about any addre
 
 // Options set how a database is written. The zero value works.
 type Options struct {
-	// RecordSize is 24, 28 or 32 bits; 0 is the least that the database needs.
+	// RecordSize is 24, 28 or 32 bits; 0 means the smallest size that the database needs.
 	RecordSize int
-	// Memory is about the number of bytes that the writer may take. 0 means 1 GiB. The nodes have
-	// to fit. If all records, nodes and texts do not fit, the file grows, because forgotten ones
-	// are written again.
+	// Memory is the approximate number of bytes that the writer may take. 0 means 1 GiB. The nodes
+	// of the tree must fit. If not all records, nodes and texts can be remembered, the file grows,
+	// because forgotten ones are written again.
 	Memory int64
 	// Shape, if set, turns a record given to Put into the JSON object that is
 	// written. It is called for new records only, and equal ones have to give equal
@@ -75,8 +75,8 @@ type Stats struct {
 // Data is a record in the data section.
 type Data struct{ at record }
 
-// Writer writes one database, and belongs to one goroutine. The file appears under
-// its name when Finish has succeeded, and not before.
+// Writer writes one database, and belongs to one goroutine. The file gets its final name only when
+// Finish has succeeded.
 type Writer struct {
 	path       string
 	file, temp *os.File // the database; its data section until the end
@@ -90,7 +90,7 @@ type Writer struct {
 	networks int64
 }
 
-// Create begins the database at path, in temporary files beside it.
+// Create begins the database at path, in temporary files in the same directory.
 func Create(path string, o Options) (_ *Writer, err error) {
 	if o.RecordSize != 0 && o.RecordSize != 24 && o.RecordSize != 28 && o.RecordSize != 32 {
 		return nil, fmt.Errorf("a record size of %d bits is not one of the format; give 24, 28 or 32", o.RecordSize)
@@ -125,9 +125,8 @@ func (w *Writer) Put(object []byte) (Data, error) {
 	return Data{at}, err
 }
 
-// Add gives a record to a network. Networks do not overlap, come in ascending
-// order, IPv4 before IPv6, and are in none of the networks that hold IPv4 addresses:
-// ::/96 and [Aliases].
+// Add assigns a record to a network. Networks must not overlap. They must come in ascending order,
+// IPv4 before IPv6, and not lie in one of the networks of IPv4 addresses: ::/96 and [Aliases].
 func (w *Writer) Add(p netip.Prefix, d Data) error {
 	if !p.IsValid() || d.at == nothing {
 		return fmt.Errorf("network %v with record %v: give a network, and what Put returned", p, d.at)
@@ -169,8 +168,7 @@ func (w *Writer) alias(until number) (err error) {
 	return err
 }
 
-// Finish completes the database and gives it its name. ErrEmpty when no network was
-// added.
+// Finish completes the database and gives it its name. It returns ErrEmpty if no network was added.
 func (w *Writer) Finish(info Info) (stats Stats, err error) {
 	defer func() { err = errors.Join(err, w.Abort()) }()
 	if w.networks == 0 {
@@ -183,7 +181,8 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 	if err != nil {
 		return stats, err
 	}
-	// Nodes are numbered from the last, the root, which has to be the first.
+	// The nodes are numbered from the end, because the root is the last one and has to become the
+	// first.
 	all := w.tree.nodes
 	if int(root) != all.n {
 		return stats, fmt.Errorf("the root of the search tree is node %d of %d", root, all.n)
@@ -224,8 +223,8 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 // separator is the zeros between the tree and the data.
 const separator = 16
 
-// recordSize chooses the bits of a record, or checks the requested size. A pointer to the last
-// data is the largest value.
+// recordSize chooses the bits of a record, or checks the requested size. The pointer to the last
+// record is the largest value.
 func recordSize(asked int, stats Stats) (int, error) {
 	largest := stats.Nodes + separator + stats.Data
 	for _, size := range []int{24, 28, 32} {

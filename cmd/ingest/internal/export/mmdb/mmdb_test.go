@@ -58,7 +58,7 @@ func open(t testing.TB, path string) *maxminddb.Reader {
 	return db
 }
 
-// lookup returns what another reader finds, as JSON; "" for nothing.
+// lookup returns the record that another reader finds, as JSON, or "" if there is none.
 func lookup(t testing.TB, db *maxminddb.Reader, a netip.Addr) string {
 	t.Helper()
 	res := db.Lookup(a)
@@ -245,7 +245,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// Any networks, and any sizes of memory, read back as they were written.
+// For any networks and any size of the memory, the file reads back as it was written.
 func TestProperty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mmdb")
 	rapid.Check(t, func(rt *rapid.T) {
@@ -403,7 +403,7 @@ func TestRecordProperty(t *testing.T) {
 	})
 }
 
-// No text makes the encoder fail but by an error.
+// For any text, the encoder either succeeds or returns an error.
 func FuzzEncode(f *testing.F) {
 	for _, s := range []string{`{"a":[1,-2,3.5e9,true,null,"\u00fc"]}`, `{"names":{"en":"x"}}`, `{`, `"`, `-`, `[1,]`} {
 		f.Add(s)

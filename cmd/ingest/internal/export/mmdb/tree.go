@@ -14,15 +14,15 @@ type record uint32
 
 const (
 	nothing record = 0
-	// ofData marks the offset of data. All other values are numbers of nodes, from 1.
+	// ofData marks the offset of data. All other values are numbers of nodes, beginning at 1.
 	ofData record = 1 << 31
 
 	maxNodes = 1<<31 - 1
 	maxData  = 1<<31 - 1
 )
 
-// treeBits is the depth of the tree: every database is written for IP version
-// 6, which clients can also ask about IPv4 addresses.
+// treeBits is the depth of the tree: every database is written for IP version 6, in which clients
+// can also look up IPv4 addresses.
 const treeBits = 128
 
 // number is an address in the tree: IPv4 addresses are the first of IPv6.
@@ -84,8 +84,8 @@ type tree struct {
 	some  bool
 }
 
-// add stores a record at a network. The error says that the network does not
-// follow the earlier ones, or that there are too many nodes.
+// add stores a record at a network. It returns an error if the network does not follow the earlier
+// ones, or if there are too many nodes.
 func (t *tree) add(first number, length int, r record) error {
 	if t.some && !t.end.less(first) {
 		return fmt.Errorf("network %x/%d is not after those before", first, length)
@@ -147,8 +147,8 @@ func (t *tree) subtree(length int) (record, error) {
 	return t.at, err
 }
 
-// root closes the tree. Even if one record holds for all addresses there is a node
-// for the root, because the format cannot do without.
+// root closes the tree. Even if all addresses have the same record, there is a node for the root,
+// because the format requires one.
 func (t *tree) root() (record, error) {
 	r, err := t.subtree(0)
 	if err == nil && (r == nothing || r&ofData != 0) {
@@ -157,8 +157,8 @@ func (t *tree) root() (record, error) {
 	return r, err
 }
 
-// nodes holds the finished nodes. Each is stored once, as far as the memory for recognising them
-// reaches.
+// nodes holds the finished nodes. Each is stored once, as long as there is enough memory to
+// recognise equal nodes.
 type nodes struct {
 	pages [][]uint64 // left in the high half
 	n     int
@@ -221,8 +221,8 @@ func (s *nodes) value(number uint32) uint64 {
 	return s.pages[i/pageNodes][i%pageNodes]
 }
 
-// grow makes room to recognise more nodes. If there is no memory for more, it
-// forgets the present ones: the tree is then larger, and still correct.
+// grow makes room to recognise more nodes. If there is no memory for more, it forgets the present
+// ones. The tree is then larger, but still correct.
 func (s *nodes) grow() {
 	const slotBytes = 4
 	size := max(2*len(s.known), 1<<12)

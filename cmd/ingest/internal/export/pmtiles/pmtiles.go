@@ -4,9 +4,9 @@
 //	header, root directory │ tiles │ leaf directories │ metadata
 //	16 KiB                 │       │                  │
 //
-// Sections may stand in any order, so the file is written from front to back. The first 16 KiB
-// are filled in at the end, once the root directory is complete. Only one leaf's directory
-// entries are kept in memory.
+// Sections may be in any order, so the file is written from front to back. The first 16 KiB are
+// filled in at the end, once the root directory is complete. Only one leaf's directory entries are
+// kept in memory.
 package pmtiles
 
 import (
@@ -46,8 +46,8 @@ type Content struct {
 // leafEntries is the number of entries in a leaf directory, 20 to 40 KB.
 const leafEntries = 4096
 
-// Writer writes one archive, and belongs to one goroutine. The file appears
-// under its name when Finish has succeeded, and not before.
+// Writer writes one archive, and belongs to one goroutine. The file gets its final name only when
+// Finish has succeeded.
 type Writer struct {
 	path       string
 	file, leaf *os.File // the archive; the leaf directories until the end
@@ -63,7 +63,7 @@ type Writer struct {
 	addressed, entries, contents uint64
 }
 
-// Create begins the archive at path, in temporary files beside it.
+// Create begins the archive at path, in temporary files in the same directory.
 func Create(path string) (_ *Writer, err error) {
 	w := &Writer{path: path}
 	defer func() {
@@ -85,9 +85,8 @@ func Create(path string) (_ *Writer, err error) {
 	return w, nil
 }
 
-// Put stores the gzipped bytes of a tile. The first Add must be of the first
-// content, as archives that call themselves clustered begin with their first
-// tile.
+// Put stores the gzipped bytes of a tile. The first call of Add must have the first content,
+// because an archive that is marked as clustered begins with the content of its first tile.
 func (w *Writer) Put(gzipped []byte) (Content, error) {
 	if len(gzipped) == 0 || uint64(len(gzipped)) > math.MaxUint32 {
 		return Content{}, fmt.Errorf("a tile of %d bytes cannot be stored", len(gzipped))
@@ -101,8 +100,8 @@ func (w *Writer) Put(gzipped []byte) (Content, error) {
 	return c, nil
 }
 
-// Add gives a content to a tile, or to all its descendants at a deeper zoom.
-// Tiles come by zoom, and within a zoom along the Hilbert curve.
+// Add assigns a content to a tile, or to all its descendants at a deeper zoom. Tiles come by zoom,
+// and within a zoom along the Hilbert curve.
 func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) error {
 	if !t.Valid() || zoom < t.Z || zoom > quadkey.MaxZoom {
 		return fmt.Errorf("tile %v has no descendants at zoom %d", t, zoom)
@@ -176,8 +175,8 @@ func zip(raw []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Finish completes the archive and gives it its name. ErrEmpty when nothing
-// was added.
+// Finish completes the archive and gives it its final name. It returns ErrEmpty if no tile was
+// added.
 func (w *Writer) Finish(info Info) (err error) {
 	defer func() { err = errors.Join(err, w.Abort()) }()
 	root, err := w.finishDirectories()
@@ -208,9 +207,8 @@ func (w *Writer) Finish(info Info) (err error) {
 	return disk.Publish(w.file, w.path)
 }
 
-// finishDirectories returns the encoded root directory. It lists the tiles if
-// it has room for them, else leaf directories, which are made larger until they
-// fit.
+// finishDirectories returns the encoded root directory. It lists the tiles if there is room for all
+// of them. Otherwise it lists leaf directories, and these are made larger until the list fits.
 func (w *Writer) finishDirectories() ([]byte, error) {
 	if len(w.root) == 0 {
 		if len(w.pending) == 0 {

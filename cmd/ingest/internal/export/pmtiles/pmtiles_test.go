@@ -42,7 +42,7 @@ func create(t *testing.T) *Writer {
 	return w
 }
 
-// finish completes an archive, which must then be the only file there is.
+// finish completes an archive. The archive must then be the only file in its directory.
 func finish(t *testing.T, w *Writer) *pmtilestest.Archive {
 	t.Helper()
 	if err := w.Finish(info); err != nil {
@@ -71,7 +71,7 @@ func TestArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The inside of a quarter of the world at zoom 13, and its neighbour's.
+	// This adds the inside of a quarter of the world at zoom 13, and then that of its neighbour.
 	inside = put(t, w, "inside")
 	for _, tile := range []quadkey.Tile{{Z: 1, X: 0, Y: 0}, {Z: 2, X: 0, Y: 2}} {
 		if err := w.Add(tile, 13, inside); err != nil {
@@ -139,7 +139,7 @@ func TestRandomArchives(t *testing.T) {
 	})
 }
 
-// Leaf directories grow when there are too many for the root.
+// Leaf directories become larger if there are too many of them for the root.
 func TestManyDirectories(t *testing.T) {
 	w := create(t)
 	a, b := put(t, w, "a"), put(t, w, "bb")
@@ -157,7 +157,8 @@ func TestManyDirectories(t *testing.T) {
 		if err := w.Add(tile, 14, c); err != nil {
 			t.Fatal(err)
 		}
-		// Steps no compressor can foresee, so that directories differ in size.
+		// The steps are random, so that no compressor can predict them and directories differ in
+		// size.
 		state = state*6364136223846793005 + 1442695040888963407
 		d += 1 + state>>61
 	}

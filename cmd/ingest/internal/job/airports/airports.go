@@ -80,7 +80,7 @@ type airportReader struct {
 	zoneless int64          // airports
 }
 
-// read hands over the airports of the good records.
+// read calls take with the airports of the good records.
 func (r *airportReader) read(take func(airports.Airport) error) error {
 	defer r.tally.Report(r.rep)
 	report := job.BytesRead(r.rep, "reading airports", r.file)
@@ -142,14 +142,14 @@ func (r *airportReader) airport(rec *ourairports.Record) (airports.Airport, erro
 	return a, nil
 }
 
-// identID makes an id of an ident, the same in every run.
+// identID derives an id from an ident. It is the same in every run.
 func identID(ident string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(ident)) // never fails
 	return max(h.Sum32(), 1)
 }
 
-// note reports what the user may want to know or do.
+// note reports facts that the user may want to know, and advice.
 func (r *airportReader) note(stats *airports.Stats) {
 	r.zero.Note(r.rep)
 	if stats.Conflicts > 0 {

@@ -175,8 +175,8 @@ func TestAirportZones(t *testing.T) {
 	if diff := gocmp.Diff(wantNotes, rep.Notes); diff != "" {
 		t.Error(diff)
 	}
-	// A country with one zone needs no place. Those of a neighbour count only
-	// where the country has none, and far ones never.
+	// A country with one zone needs no place. Places of a neighbour count only if the country has
+	// none, and distant places never count.
 	if _, err := timezones.Ingest(t.Context(), c, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestAirportZones(t *testing.T) {
 			t.Errorf("%s: %s, want %s", code, got, want[i])
 		}
 	}
-	// Who lends a time zone is credited.
+	// The source of a derived time zone is credited.
 	if !slices.ContainsFunc(m.Sources, func(s dataset.Source) bool {
 		return s.Name == "GeoNames" && s.Attribution != "" && s.File == ""
 	}) {
@@ -300,8 +300,7 @@ func list(t *testing.T, f *airports.Finder, of airports.Filter, q feature.Query)
 	return places.Hits(nil, f.Features(t.Context(), &q))
 }
 
-// The facts in the sample against the real file: the position within 5 km and
-// the ICAO code.
+// The facts in the sample agree with the real file: the position within 5 km, and the ICAO code.
 func TestSampleFacts(t *testing.T) {
 	file, err := source.OpenMember(jobtest.RealAirports, ourairports.Member)
 	if errors.Is(err, os.ErrNotExist) {
@@ -344,8 +343,8 @@ func TestSampleFacts(t *testing.T) {
 	}
 }
 
-// The airports of the real file that have scheduled service, with the time
-// zones of the real places.
+// This ingests the airports of the real file that have scheduled service, with the time zones of
+// the real places.
 func TestRealAirports(t *testing.T) {
 	const cities = "../../../../../../shared/data/geonames/cities15000.zip"
 	for _, path := range []string{jobtest.RealAirports, cities} {

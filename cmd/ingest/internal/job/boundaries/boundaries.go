@@ -1,5 +1,5 @@
 // Package boundaries publishes layers of regions from files of any supported format. It gives
-// regions their ids and names, and keeps the published layers that are to stay.
+// regions their ids and names, and keeps the published layers that the job does not replace.
 package boundaries
 
 import (
@@ -57,12 +57,12 @@ type Input struct {
 	// IDProperty names the property with the region's id, in any case of letters. If it is empty,
 	// the type's preset decides, or else the feature's own id.
 	IDProperty string
-	// Worldview names whose view of disputed areas to take, as two letters or "ISO". If it is
-	// empty, the source's own view is taken, which mostly shows who controls an area. Only layers
-	// of countries have such views.
+	// Worldview selects the government whose view of disputed areas is used, by two letters, or
+	// "ISO". If it is empty, the source's own view is taken, which mostly shows who controls an
+	// area. Only layers of countries have such views.
 	Worldview string
-	// Encoding is the name of the encoding of GeoJSON and TopoJSON; "": they are UTF-8, or
-	// windows-1252 where they can be nothing else.
+	// Encoding is the name of the encoding of GeoJSON and TopoJSON. If it is empty, they are UTF-8,
+	// or windows-1252 if they cannot be UTF-8.
 	Encoding string
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
@@ -74,8 +74,8 @@ type Input struct {
 // typeName matches the names that package tiles accepts.
 var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// taken are names that addresses use for other layers. There, points:NAME is a collection of
-// points and TYPE:ID a region.
+// taken are names that URLs use for other layers. In URLs, points:NAME is a collection of points
+// and TYPE:ID a region.
 var taken = append(new(ask.Sets).SingleNames(), "all", "points")
 
 // CheckType returns an error if a region type cannot have this name.
@@ -100,8 +100,9 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 // Index adds the index of names to a build of layers. It returns nil if there are none.
 type Index func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
 
-// IngestSet is Ingest for a separate data set that includes the names of its regions. The set
-// changes, rolls back and is dropped without the others. A layer is in one data set only.
+// IngestSet does the same as Ingest for a separate data set, which includes the names of its
+// regions. The set is changed, rolled back and dropped independently of the others. A layer is in
+// one data set only.
 func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index Index, o job.Options) (dataset.Manifest, error) {
 	if err := live.CheckName(set); err != nil {
 		return dataset.Manifest{}, fmt.Errorf("a data set of layers: %w", err)
@@ -192,7 +193,7 @@ func ingest(
 	})
 }
 
-// finishLayers gives the regions their ids, and notes those with several names or spellings.
+// finishLayers gives the regions their ids, and reports regions with several names or spellings.
 func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	for _, l := range layers {
 		layer, shared := l.finish(rep)
@@ -215,7 +216,7 @@ func noteAssumed(rep job.Reporter, assumed []string) {
 }
 
 // tileBudget returns TileBudget if it is set, else the budget of the published generation if layers
-// of it are kept, else the default. Adding a layer should not change the tiles of the others.
+// of it are kept, else the default. A new layer should not change the tiles of the others.
 func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint64, o job.Options) (int64, error) {
 	if o.TileBudget != nil {
 		return *o.TileBudget, nil
@@ -236,7 +237,7 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint
 
 // boundaryCosts are the costs of a vertex of the layers. crossingCosts are the costs of a tile of
 // the deepest zoom that a border enters. A border between two regions is stored once, but counted
-// for both. The figures allow for that.
+// for both. The figures take that into account.
 var (
 	boundaryCosts = job.Costs{Nanoseconds: 26e3, Memory: 210, Disk: 40}
 	crossingCosts = job.Costs{Nanoseconds: 27e3, Memory: 570, Disk: 320}
@@ -259,8 +260,8 @@ func boundaryNeed(layers []*layer) job.Need {
 	return job.Need{Time: a.Time + b.Time, Memory: a.Memory + b.Memory, Disk: a.Disk + b.Disk, Room: a.Room}
 }
 
-// tilesEntered returns how many tiles of the deepest zoom a ring enters, about:
-// the lines between tiles that it crosses.
+// tilesEntered returns the approximate number of tiles of the deepest zoom that a ring enters: the
+// number of tile lines that it crosses.
 func tilesEntered(r orb.Ring) (n int64) {
 	const side = 360.0 / (1 << 13) // degrees of longitude
 	column := func(p orb.Point) float64 { return math.Floor(p[0] / side) }
@@ -279,7 +280,7 @@ func tilesEntered(r orb.Ring) (n int64) {
 func checkLayers(inputs []Input) error {
 	view, viewed := "", false
 	for _, in := range inputs {
-		// A published layer stays, even if its name was reserved since.
+		// A published layer stays, even if its name has been reserved since then.
 		if err := CheckType(in.Type); err != nil && !in.kept {
 			return err
 		}
@@ -460,9 +461,10 @@ type layerFile struct {
 
 	tally *job.Tally // of this file
 	lost  job.LostProperties
-	// features whose LABEL_X, LABEL_Y or LABELRANK cannot be used, and the line of the first
+	// badLabels counts the features with unusable LABEL_X, LABEL_Y or LABELRANK; badLabel is the
+	// line of the first
 	badLabels, badLabel int
-	// lines whose min_zoom cannot be used, and the line of the first
+	// badZooms counts the lines with an unusable min_zoom; badZoom is the line of the first
 	badZooms, badZoom int
 	repaired          []string
 	columns           []string // properties of the first feature, for errors
@@ -560,7 +562,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	return nil
 }
 
-// addWaiting adds the features that had to wait for the rest of the file.
+// addWaiting adds the features that could not be added before the whole file was read.
 func (l *layer) addWaiting(file *layerFile) error {
 	file.numbered = countryNumbers(file.waiting)
 	for i := range file.waiting {
@@ -572,8 +574,8 @@ func (l *layer) addWaiting(file *layerFile) error {
 	return nil
 }
 
-// check refuses a file without the requested properties. some reports whether any feature of it
-// can be used.
+// check refuses a file without the requested properties. some is set if any feature of the file can
+// be used.
 func (file *layerFile) check(some bool) error {
 	in, tally := &file.in, file.tally
 	switch {
@@ -599,8 +601,8 @@ func (file *layerFile) check(some bool) error {
 
 // finish gives the features their ids. If several features form one region, the first gives the
 // region its name. So features that belong to a region only by a worldview come last, and the
-// others come largest first: Ashmore and Cartier Islands have Australia's code in world-atlas.
-// shared lists features of different names or ids that form one region.
+// others are ordered by size, the largest first: in world-atlas, Ashmore and Cartier Islands have
+// Australia's code. shared lists the features of different names or ids that form one region.
 func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	if l.kept {
 		return build.Layer{Type: l.typ, Features: l.features}, nil

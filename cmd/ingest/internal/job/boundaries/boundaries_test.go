@@ -144,7 +144,7 @@ func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
 	}
 }
 
-// Whatever is wrong, the published generation stays, and nothing else does.
+// After any failure the published generation stays, and no other files do.
 func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	ctx := context.Background()
 	c := jobtest.Catalog(t)
@@ -228,7 +228,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 }
 
-// A region flattened by the file's precision is kept and reported.
+// A region that the file's precision has flattened is kept and reported.
 func TestCollapsedRegion(t *testing.T) {
 	rep := &jobtest.Recorder{}
 	file := testfile.Temp(t, "a.json",

@@ -50,8 +50,8 @@ func TestBoundariesCases(t *testing.T) {
 	}
 }
 
-// Features without a geometry, or with one that is not a polygon, are counted apart from bad
-// records in every format. A file with a larger share of non-polygons than MaxBad is refused.
+// Features without a geometry, or with one that is not a polygon, are counted separately from bad
+// records, in every format. A file with a larger share of non-polygons than MaxBad is refused.
 func TestBoundariesCountedApart(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	feature := func(geometry string) string {

@@ -15,8 +15,8 @@ type usState struct {
 // The zero value holds nothing.
 type box [4]float64
 
-// holds reports whether all of a geometry lies in the box, or up to a degree beside it: some
-// files count waters to the land.
+// holds reports whether all of a geometry lies in the box, or at most a degree outside of it,
+// because some files include waters in the land.
 func (b box) holds(g orb.Geometry) bool {
 	const waters = 1
 	if b == (box{}) {

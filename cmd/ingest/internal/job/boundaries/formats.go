@@ -14,9 +14,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// readPolygons reads a file of polygons or lines in any supported format, and describes its
-// source. each gets every feature, or the error of one that cannot be used. said gets the members
-// of GeoJSON files outside the features; their notes are passed on.
+// readPolygons reads a file of polygons or lines in any supported format, and describes its source.
+// each is called with every feature, or with the error of one that cannot be used. said receives
+// the members of GeoJSON files outside the features, and its notes are passed on.
 func readPolygons(
 	ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature,
 		error) error,
@@ -63,7 +63,7 @@ func readPolygons(
 	return f.Sources, err
 }
 
-// judge makes polygons or lines of the geometry of a feature, and decodes its properties.
+// judge converts the geometry of a feature to polygons or lines, and decodes its properties.
 func judge(f *source.Feature, name string, values *jsonscan.Scanner) error {
 	var reason, detail, repair string
 	if lines, ok, why, what := source.Lines(f.Geometry); ok {

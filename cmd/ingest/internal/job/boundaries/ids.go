@@ -23,14 +23,14 @@ const maxID = 80
 // candidate is a value that may become a region's id.
 type candidate struct {
 	value string // as in the source; empty if missing
-	// shared is set if features with the same value form one region. A candidate that is not
-	// shared is good only if a single feature has it.
+	// shared is set if features with the same value form one region. If it is not set, a value is
+	// good only if a single feature has it.
 	shared bool
 }
 
 // claim has the sources of a feature's id: candidates in order of preference, and a fallback text,
-// usually the name, if none is good. The same index has the same meaning in all features of a
-// layer.
+// usually the name, if none is good. A candidate at an index has the same meaning in all features
+// of a layer.
 type claim struct {
 	candidates []candidate
 	fallback   string
@@ -38,15 +38,15 @@ type claim struct {
 	level      int      // of the candidate that assignIDs took, from 1; 0: none
 }
 
-// spot distinguishes features without a code or a name of their own by where they are. near is
-// short and stays when a border is drawn more exactly. exact differs whenever the geometry does.
+// spot distinguishes features without a code or a unique name by their position. near is short, and
+// stays the same if a border is drawn more exactly. exact differs whenever the geometry does.
 type spot struct{ near, exact string }
 
 // publishable matches ids that mean the same in every address.
 var publishable = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9][A-Za-z0-9._-]{0,%d}$`, maxID-1))
 
-// ownCodes match codes that name regions of some types in every file. They become lower case: fr,
-// us-ks, usa-3514, africa.
+// ownCodes match codes that name regions of some types in every file. Ids from them are in lower
+// case: fr, us-ks, usa-3514, africa.
 var ownCodes = map[string]*regexp.Regexp{
 	"country":   regexp.MustCompile(`^[A-Za-z]{2,3}$`),
 	"state":     regexp.MustCompile(`^[A-Za-z]{2}-[A-Za-z0-9]{1,3}$|^[A-Za-z]{3}-[0-9]+$`),
@@ -55,7 +55,7 @@ var ownCodes = map[string]*regexp.Regexp{
 	"timezone":  regexp.MustCompile(``),
 }
 
-// spelled returns the id for a value: the value itself if it is publishable and none of the
+// spelled returns the id for a value: the value itself if it is a valid id and not one of the
 // ownCodes, else its slug.
 func spelled(typ, value, slug string) string {
 	if own, ok := ownCodes[typ]; !publishable.MatchString(value) || ok && own.MatchString(value) {
@@ -64,8 +64,9 @@ func spelled(typ, value, slug string) string {
 	return value
 }
 
-// unify gives values of one candidate that differ only in case one spelling, the
-// first in byte order, where capitals come first, for ids are compared so. It returns the other spellings of the claims that have some.
+// unify gives the same spelling to values of a candidate that differ only in case, because ids are
+// compared without regard to case. It uses the first spelling in byte order, where capitals come
+// first. It returns the other spellings for the claims that have some.
 func unify(claims []claim) (others map[int][]string) {
 	type place struct {
 		level int
@@ -95,9 +96,9 @@ func unify(claims []claim) (others map[int][]string) {
 }
 
 // assignIDs gives every claim the id of its first good candidate, in the spelling of spelled.
-// Claims with one id are one region. The others get a slug of the name, or of the type. If
-// several would get the same one, the spot is added. All slugs are URL-safe, [a-z0-9-]. An id
-// does not depend on the order of the claims, unless they are alike in everything.
+// Claims with the same id are one region. Claims without a good candidate get a slug of the name,
+// or of the type. If several would get the same slug, the spot is added. All slugs are URL-safe,
+// [a-z0-9-]. An id does not depend on the order of the claims, unless they are equal in everything.
 func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
 	ids := make([]string, len(claims))
 	taken := map[string]bool{}

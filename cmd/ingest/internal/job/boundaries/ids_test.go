@@ -28,7 +28,7 @@ const (
 	naturalEarth = "../../../../../../shared/data/natural-earth"
 )
 
-// ordinary are the ids that need no eye on them: the codes everybody knows.
+// ordinary matches the ids that need no review: well-known codes.
 var ordinary = map[string]*regexp.Regexp{
 	"country": regexp.MustCompile(`^[a-z]{2}$`),
 	"state":   regexp.MustCompile(`^[a-z]{2}-[a-z0-9]{1,3}$|^[a-z]{3}-[0-9]{1,5}$`),
@@ -137,7 +137,7 @@ func readLayer(t *testing.T, typ, file string) []build.Feature {
 	return layer.Features
 }
 
-// A shape that leaves ±180° has the id it would have within.
+// A shape beyond ±180° has the same id as the equal shape within ±180°.
 func TestSpotBeyond180(t *testing.T) {
 	beyond := orb.Polygon{{{170, 0}, {190, 0}, {190, 10}, {170, 10}, {170, 0}}}
 	within := orb.Polygon{{{170, 0}, {-170, 0}, {-170, 10}, {170, 10}, {170, 0}}}

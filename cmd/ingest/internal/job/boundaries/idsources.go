@@ -21,9 +21,9 @@ func isNumber(text string) bool {
 }
 
 // countryNumbers reports whether numeric ids of features are ISO 3166-1 numbers. A number alone
-// proves nothing, because tools number rows. At least half of the names must match the numbers'
-// countries. Names in another language never match, so names are ignored if there are many numbers
-// and each is a country's: only one in four three-digit numbers is.
+// proves nothing, because tools number rows. At least half of the names must match the countries of
+// the numbers. Names in another language never match. So names are ignored if there are many
+// numbers and all are numbers of countries, because only one in four three-digit numbers is.
 func countryNumbers(features []source.Feature) bool {
 	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0
@@ -69,16 +69,17 @@ func sameCountry(name, code string) bool {
 	})
 }
 
-// ownIDs gathers a file's own sources of ids, for features where the preset has nothing better:
-// features' own ids, and columns with the names of codes.
+// ownIDs collects the sources of ids in the file itself: features' own ids, and columns whose names
+// suggest codes. They are for features for which the preset has nothing better.
 type ownIDs struct {
 	features int
 	columns  []*codeColumn // by rank
-	// serial is set if so far every id is the value of a column in which a database numbers rows.
+	// serial is set as long as every id is the value of a column in which a database numbers rows.
 	serial bool
 }
 
-// codeColumn is a column that may hold codes, one for each feature, and "" for none.
+// codeColumn is a column that may have codes. It has one value for each feature, or "" if there is
+// none.
 type codeColumn struct {
 	key    string // the name, folded
 	name   string
@@ -89,8 +90,8 @@ type codeColumn struct {
 // maxCodeColumns bounds the columns of codes in memory.
 const maxCodeColumns = 10
 
-// byRank orders columns. Columns whose codes are ids come first. Of the levels of GADM and OCHA the
-// deepest is the feature's own.
+// byRank orders columns. Columns whose codes are ids come first. Of the levels of GADM and OCHA,
+// the deepest is that of the feature itself.
 func byRank(a, b *codeColumn) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
 }
@@ -161,8 +162,9 @@ func (c *codeColumn) wrong() (n, first int) {
 	return n, first
 }
 
-// code returns the column whose values can be ids, the first by its name, or nil. almost is a
-// column that comes before it, or the first, but that a few features lack or repeat.
+// code returns the best column, by rank and name, whose values can be ids, or nil if there is none.
+// almost is a column that would come before it, or would be the best, but whose value a few
+// features lack or repeat.
 func (o *ownIDs) code() (best, almost *codeColumn) {
 	for _, c := range o.columns {
 		const few = 10
@@ -196,8 +198,8 @@ func rowNumbers(texts []string) (first int, ok bool) {
 	return first, len(texts) > 0 && (first == 1 || !seen[len(texts)])
 }
 
-// Positions of the two candidates that ownIDs settles, counted from the end of a feature's
-// candidates.
+// These are the positions of the two candidates that ownIDs settles, counted from the end of a
+// feature's candidates.
 const (
 	ofCode = 1
 	ofID   = 2
@@ -210,8 +212,8 @@ func (d *described) addOwn(c *columns) {
 }
 
 // settle decides whether features' own ids can be ids, and which column has codes. Row numbers
-// cannot: they change when a file is sorted, cut or exported anew. The file's features are the
-// layer's features from the index from on.
+// cannot be ids, because they change if a file is sorted, cut or exported again. The file's
+// features are the layer's features from index from on.
 func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	claims, o := l.claims[from:], &file.own
 	values := make([]string, len(claims))
@@ -254,8 +256,8 @@ func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	}
 }
 
-// takesOwnID reports whether a named property is the feature's own id, unless the file has a
-// property of that name.
+// takesOwnID reports whether the name of a property means the feature's own id. It does unless the
+// file has a property of that name.
 func takesOwnID(property string) bool { return strings.EqualFold(property, "id") }
 
 // uniqueNames reports whether all names of features differ.
@@ -272,7 +274,7 @@ func uniqueNames(features []build.Feature) bool {
 }
 
 // withIDProperty puts the property that the user named before all other candidates. has reports
-// whether the feature has it.
+// whether the feature has that property.
 func withIDProperty(d described, c *columns, property string) (out described, has bool) {
 	key := strings.ToLower(property)
 	value := c.text(key)
@@ -283,7 +285,7 @@ func withIDProperty(d described, c *columns, property string) (out described, ha
 	return d, has
 }
 
-// noteIDs notes the sources of the layer's ids, each with three examples, unless the user named a
+// noteIDs reports the sources of the layer's ids, each with three examples, unless the user named a
 // property for all of them.
 func (l *layer) noteIDs(ids []string, rep job.Reporter) {
 	type made struct {

@@ -38,7 +38,8 @@ func readAlone(t *testing.T, in Input) (out map[string]string, order, notes []st
 	return out, order, rep.Notes
 }
 
-// gridded is a feature of an id, as JSON, and properties, whose square begins at a position.
+// gridded returns a feature with an id, which is JSON, and properties. Its square begins at a
+// position.
 func gridded(id, properties string, lon, lat float64) string {
 	if id != "" {
 		id = `"id":` + id + ","
@@ -47,7 +48,7 @@ func gridded(id, properties string, lon, lat float64) string {
 		id, properties, lon, lat, lon+.1, lat+.1)
 }
 
-// A number is no code unless the name, the position or the whole file agrees.
+// A number counts as a code only if the name, the position or the whole file agrees.
 func TestNumbersAreNobodysCodes(t *testing.T) {
 	const lon, lat = 7, 46
 	var many []string
@@ -235,7 +236,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 	}
 }
 
-// Sources of ids without an IDProperty.
+// This tests sources of ids without an IDProperty.
 func TestCodesAreFound(t *testing.T) {
 	row := func(i int, id, properties string) string { return gridded(id, properties, float64(i), 10) }
 	for name, tc := range map[string]struct {

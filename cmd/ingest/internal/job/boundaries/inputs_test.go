@@ -25,13 +25,13 @@ import (
 	"quadrille/tiles/build"
 )
 
-// shapefileOf is a zip of squares of one degree, side by side, and their names.
+// shapefileOf returns a zip of squares of one degree, side by side, with their names.
 func shapefileOf(t *testing.T, names ...string) string {
 	t.Helper()
 	return shapesOf(t, "squares.zip", "CODE", names...)
 }
 
-// shapesOf is shapefileOf with a name for the file and for the column.
+// shapesOf does the same as shapefileOf, with a name for the file and for the column.
 func shapesOf(t *testing.T, file, column string, names ...string) string {
 	t.Helper()
 	be, le := binary.BigEndian, binary.LittleEndian
@@ -131,7 +131,7 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	// A kept layer is the layer, to the byte.
+	// A kept layer is the same as the original layer, byte for byte.
 	again, err := Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestKeptLayerComesBack(t *testing.T) {
 	}
 }
 
-// A layer that was published before its name was taken stays, and no new one gets the name.
+// A layer that was published before its name was reserved stays, and no new layer gets the name.
 func TestTakenName(t *testing.T) {
 	ward, taken := layerInput("ward", "a.json", ""), layerInput("points", "b.json", "")
 	if err := checkLayers([]Input{ward, taken}); err == nil || !strings.Contains(err.Error(), `"points" cannot name a region type`) {

@@ -31,10 +31,9 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Beside its store a generation of boundaries keeps each layer as it was read,
-// after its regions were named, in TYPE.gz below this directory. Taking borders
-// back from tiles would round them a second time, and layers published again
-// beside them would no longer fit.
+// In TYPE.gz below this directory, a generation of boundaries keeps each layer as it was read,
+// after the regions have got their names. If borders were read back from tiles instead, they would
+// be rounded a second time, and would no longer fit layers that are published again with them.
 //
 // The file begins with a line of JSON for the layer. Then each feature has a line of JSON and its
 // geometry: as uvarints the number of polygons, of rings of each, and of points of each ring;
@@ -70,8 +69,8 @@ type layerProperty struct {
 }
 
 // Keep adds the layers of a data set's published generation, of Boundaries or another, to the
-// inputs of a job that replaces or adds some. Published layers come first and in their old order,
-// whether kept or replaced, so that their keys in the store stay the same.
+// inputs of a job that replaces or adds some layers. Published layers come first and in their old
+// order, whether kept or replaced, so that their keys in the store stay the same.
 func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
@@ -119,10 +118,10 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 	return based(out, m.Generation), nil
 }
 
-// IngestZones publishes the zones in a release of timezone-boundary-builder as the
-// layer timezone, beside the layers that are published.
+// IngestZones publishes the zones in a release of timezone-boundary-builder as the layer timezone,
+// in addition to the published layers.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
-	// The id property distinguishes such a release from a layer of the areas of one offset.
+	// The id property distinguishes such a release from a layer in which an area has one offset.
 	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err
@@ -131,8 +130,8 @@ func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Op
 }
 
 // KeepZones keeps the published layer timezone if its zones come from [IngestZones]. It replaces
-// the input of that type, or adds the layer if there is no such input. So a routine ingest of
-// other sources does not replace zones that a person has added.
+// the input of that type, or adds the layer if there is no such input. So a routine ingest of other
+// sources does not replace zones that a user has added.
 func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, ask.Boundaries.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) || err == nil && !hasZones(m.Sources) {
@@ -150,7 +149,7 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input
 	if i < 0 {
 		return inputs, nil
 	}
-	// The credit alone may be another layer's.
+	// The credit alone is not enough, because it may belong to another layer.
 	head, err := readHead(published[i].Path)
 	if err != nil || !hasZones(head.Sources) {
 		return inputs, err
@@ -179,7 +178,7 @@ func hasZones(sources []dataset.Source) bool {
 	return slices.ContainsFunc(sources, func(s dataset.Source) bool { return strings.HasPrefix(s.Name, job.ZoneBorders.Name) })
 }
 
-// noteGone notes the published layers that are missing from the inputs, because the loss may be a
+// noteGone reports the published layers that are missing in the inputs, because their loss may be a
 // mistake.
 func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Input, rep job.Reporter) {
 	m, err := c.Current(ctx, name)
@@ -227,7 +226,7 @@ func stillPublished(ctx context.Context, c *dataset.Catalog, name string, base *
 	return nil
 }
 
-// writeLayer keeps a layer in the directory of a build.
+// writeLayer writes a layer to the directory of a build.
 func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error) {
 	dir = filepath.Join(dir, layersDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -452,7 +451,8 @@ func Elsewhere(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) err
 	return checkElsewhere(ctx, c, ask.Dataset{Name: m.Dataset}, inputs)
 }
 
-// checkElsewhere refuses layers that another data set has: one of the two would be hidden.
+// checkElsewhere refuses layers that another data set has too, because one of the two would be
+// hidden.
 func checkElsewhere(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) error {
 	all, err := c.Datasets(ctx)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Labels stand and are ranked as LABEL_X, LABEL_Y and LABELRANK say, in any case of letters, also
-// in a layer that is kept. Unusable labels are counted and reported.
+// LABEL_X, LABEL_Y and LABELRANK, in any case of letters, determine the places and ranks of labels.
+// This also holds for a layer that is kept. Unusable labels are counted and reported.
 func TestLabelColumns(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`{"type":"FeatureCollection","features":[`)

@@ -29,7 +29,7 @@ func collection(t *testing.T, name string, features ...string) string {
 	return path
 }
 
-// A layer of lines is published beside one of polygons, and kept unchanged.
+// A layer of lines is published together with a layer of polygons, and is kept unchanged.
 func TestLines(t *testing.T) {
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	path := collection(t, "rivers.geojson", lineA, lineB)
@@ -69,7 +69,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A layer has lines or polygons. A stray line among polygons is counted, as it always was.
+// A layer has either lines or polygons. A stray line among polygons is counted.
 func TestLinesMixed(t *testing.T) {
 	c := jobtest.Catalog(t)
 	for _, f := range []struct {

@@ -32,12 +32,13 @@ type preset struct {
 	// from describes each candidate for an id, in words.
 	from []string
 	// numbers is set if features' ids may be country numbers. Only all features of a file together
-	// show whether they are.
+	// show whether they are country numbers.
 	numbers bool
 	// own is set if the id may come from a column of codes or the feature's own id, if describe
 	// yields none.
 	own bool
-	// apart is set if a region is not one of its features, and so has none of their properties.
+	// apart is set if a region is more than each of its features, and so has none of their
+	// properties.
 	apart bool
 }
 
@@ -61,8 +62,7 @@ func (d *described) add(name string, value any) {
 	d.properties = append(d.properties, build.Property{Name: name, Value: value})
 }
 
-// addNames adds the names that search finds besides the region's own: name_de and the
-// like, and other forms of the name.
+// addNames adds further names for search: name_de and the like, and other forms of the name.
 func (d *described) addNames(c *columns) {
 	for _, key := range slices.Sorted(maps.Keys(c.folded)) {
 		if lang := job.LanguageOf(key); lang != "" || key == "name_alt" || key == "abbrev" {
@@ -73,8 +73,8 @@ func (d *described) addNames(c *columns) {
 	}
 }
 
-// presetFor returns the preset of a region type. Types that have none keep whatever properties the
-// file has.
+// presetFor returns the preset of a region type. Types without a preset keep all properties of the
+// file.
 func presetFor(typ string) preset {
 	switch typ {
 	case "country":
@@ -103,8 +103,8 @@ func presetFor(typ string) preset {
 	return preset{objects: []string{typ, typ + "s"}, describe: custom, own: true}
 }
 
-// of describes a feature by its type's preset, and then by all other columns under the file's own
-// names, sorted.
+// of describes a feature with the columns of its type's preset, and then with all other columns
+// under the file's own names, sorted.
 func (p preset) of(c *columns) described {
 	d := p.describe(c)
 	if !p.apart && d.refused == "" {
@@ -180,8 +180,8 @@ var (
 	levelled = regexp.MustCompile(`^name_?[0-9]$`)
 )
 
-// likelyName returns the property that probably holds the name, judged by the property's own
-// name, and that name.
+// likelyName returns the text and the name of the property that probably has the region's name,
+// judged by the property's own name.
 func (c *columns) likelyName() (text, column string) {
 	best := ""
 	for key := range c.folded {
@@ -189,7 +189,8 @@ func (c *columns) likelyName() (text, column string) {
 		if _, is := c.folded[key].(string); !is || !level && !word || c.text(key) == "" {
 			continue
 		}
-		// The deepest level, or else the shortest name, which has the fewest words before it.
+		// Prefer the deepest level, or else the shortest name, which has the fewest words before
+		// it.
 		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) ||
 			!level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
 			best = key
@@ -211,8 +212,8 @@ func (c *columns) code(re *regexp.Regexp, names ...string) string {
 	return ""
 }
 
-// number returns a column that is a known number, as int64 if it is whole, and
-// else nil.
+// number returns the value of a column as a number, as int64 if it is whole. It returns nil if the
+// value is not a known number.
 func (c *columns) number(name string) any {
 	c.known[name] = true
 	var f float64
@@ -260,7 +261,7 @@ func (c *columns) label() (l build.Label, ok bool) {
 	return l, ok
 }
 
-// count is number without the negative.
+// count does the same as number, but returns nil for negative numbers.
 func (c *columns) count(name string) any {
 	if n, ok := c.number(name).(int64); ok && n >= 0 {
 		return n
@@ -292,19 +293,19 @@ func padded(s string, width int) string {
 var countryIDs = []string{"ISO 3166-1 codes", "ISO 3166-1 codes", "ISO 3166-1 codes of three letters",
 	"features' ids, which are ISO 3166-1 codes,", "codes of three letters"}
 
-// countryName is the name that country takes.
+// countryName returns the name that country uses.
 func countryName(c *columns) string {
 	return c.text("name", "name_en", "name_long", "admin", "geounit", "sovereignt")
 }
 
-// country understands Natural Earth's admin 0 and world-atlas, whose features
-// have ISO 3166-1 numeric ids and a name.
+// country reads Natural Earth's admin 0 and world-atlas, whose features have ISO 3166-1 numeric ids
+// and a name.
 func country(c *columns) (d described) {
 	d.name = countryName(c)
 	iso2 := c.code(alpha2, "iso_a2", "iso3166-1-alpha-2", "iso2", "country_code")
-	// ISO_A2_EH fills most of the gaps of ISO_A2, but gives dependencies the
-	// code of their sovereign too: Clipperton Island has France's. Then the
-	// three-letter code beside it is not the feature's own.
+	// ISO_A2_EH fills most of the gaps of ISO_A2, but gives dependencies the code of their
+	// sovereign too: Clipperton Island has France's. In that case the three-letter code in the same
+	// row is not the feature's own.
 	own := c.code(alpha2, "iso_a2_eh")
 	if eh, adm0 := c.code(alpha3, "iso_a3_eh"), c.code(alpha3, "adm0_a3"); eh != "" && adm0 != "" && eh != adm0 {
 		own = ""
@@ -359,8 +360,8 @@ func country(c *columns) (d described) {
 	return d
 }
 
-// idRegion is regionOf for the feature's own id. A number is a country's code only if the whole
-// file agrees.
+// idRegion does the same as regionOf for the feature's own id. A number counts as a country's code
+// only if the whole file agrees.
 func (c *columns) idRegion() (language.Region, string) {
 	if isNumber(c.id) && !c.numbered {
 		return language.Region{}, ""
@@ -368,8 +369,8 @@ func (c *columns) idRegion() (language.Region, string) {
 	return regionOf(c.id)
 }
 
-// regionOf turns an ISO 3166-1 code of any of the three kinds into its region
-// and its two letters.
+// regionOf returns the region and the two-letter code for an ISO 3166-1 code of any of the three
+// kinds.
 func regionOf(id string) (language.Region, string) {
 	var r language.Region
 	var err error
@@ -387,8 +388,7 @@ func regionOf(id string) (language.Region, string) {
 	return r, ""
 }
 
-// state understands Natural Earth's admin 1 and us-atlas, whose features have
-// FIPS 5-2 ids and a name.
+// state reads Natural Earth's admin 1 and us-atlas, whose features have FIPS 5-2 ids and a name.
 func state(c *columns) (d described) {
 	d.name = c.text("name", "name_en", "gn_name", "woe_name", "name_local")
 	iso := c.code(iso31662, "iso_3166_2")
@@ -398,7 +398,7 @@ func state(c *columns) (d described) {
 	if code := c.code(fips2, "statefp", "state_fips", "fips", "geoid"); code != "" {
 		us, _ = stateByFIPS(padded(code, 2))
 	} else if fips2.MatchString(c.id) {
-		// A number alone proves nothing: Spain's codes also have two digits.
+		// A number alone proves nothing, because Spain's codes also have two digits.
 		if by, ok := stateByFIPS(padded(c.id, 2)); ok && (strings.EqualFold(d.name, by.name) || by.box.holds(c.geometry)) {
 			us = by
 		}
@@ -472,8 +472,8 @@ func county(c *columns) (d described) {
 	return d
 }
 
-// foreign reports whether a column says another country than a state's: other countries number
-// their divisions by columns called fips too. Territories have codes of countries of their own.
+// foreign reports whether a column names another country than the state's: columns named fips also
+// number divisions of other countries. Territories have country codes of their own.
 func (c *columns) foreign(us usState) bool {
 	for _, column := range []string{"iso_a2", "iso2", "iso3166-1-alpha-2", "country_code"} {
 		code := strings.ToUpper(c.written(column))
@@ -484,14 +484,14 @@ func (c *columns) foreign(us usState) bool {
 	return false
 }
 
-// inUS reports whether a county lies where the state of this code does, or names the country or
-// the state. Its number says nothing by itself: a town of Spain has five digits as well.
+// inUS reports whether a county lies in the box of the state with this code, or names the country
+// or the state. Its number alone proves nothing, because towns of Spain have five digits as well.
 func (c *columns) inUS(fips string) bool {
 	us, ok := stateByFIPS(fips)
 	if !ok {
 		return false
 	}
-	// A country's code may also be a state's: CO is Colombia and Colorado.
+	// A country's code may also be that of a state: CO is Colombia and Colorado.
 	for _, column := range []string{"iso_a2", "country", "country_code"} {
 		switch c.written(column) {
 		case "US", "USA", "United States", "United States of America":
@@ -547,9 +547,9 @@ func urban(c *columns) (d described) {
 	return d
 }
 
-// timezone reads Natural Earth's zones and those of timezone-boundary-builder, whose property is
-// tzid. Natural Earth's are areas of one UTC offset, at best with the name of one IANA zone in
-// them. Areas without a name become one region per offset.
+// timezone reads the zones of Natural Earth and of timezone-boundary-builder. The latter have the
+// property tzid. Those of Natural Earth are areas of one UTC offset, and have at best the name of
+// one IANA zone in them. Areas without a name become one region per offset.
 func timezone(c *columns) (d described) {
 	if id := c.text("tzid"); id != "" && !zonefinder.Known(id) {
 		d.name, d.refused = id, "time zone that this program does not know; if it is a new one, update the program"
@@ -644,5 +644,5 @@ func (d *described) addOthers(c *columns) {
 	}
 }
 
-// unpadded is a text without the zeros that numbers lose.
+// unpadded returns a text without leading zeros, which numbers lose.
 func unpadded(text string) string { return strings.TrimLeft(text, "0") }

@@ -283,7 +283,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s %q %v:\ngot  %s\nwant %s", tc.typ, tc.id, tc.properties, got, tc.want)
 		}
 	}
-	// A file cannot fill a record without end.
+	// A file cannot make a record arbitrarily large.
 	many := properties{}
 	for i := range 1000 {
 		many[fmt.Sprintf("p%d", i)] = int64(i)
@@ -292,7 +292,7 @@ func TestPresets(t *testing.T) {
 	if d := presetFor("ward").of(newColumns(&f)); len(d.properties) != maxProperties {
 		t.Errorf("%d properties", len(d.properties))
 	}
-	// Values a record cannot hold would fail the build at its end.
+	// Values that a record cannot have would make the build fail at its end.
 	for _, typ := range []string{"country", "state", "county", "lake", "urban", "timezone", "continent", "ward"} {
 		f := source.Feature{Properties: many}
 		for _, p := range presetFor(typ).of(newColumns(&f)).properties {

@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Reading a layer back takes no buffer for each of its properties.
+// Reading a layer back does not allocate a buffer for each property.
 func TestKeptPropertiesTakeLittleMemory(t *testing.T) {
 	const properties = 2000
 	feature := build.Feature{ID: "a", Geometry: orb.Polygon{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}

@@ -14,7 +14,8 @@ import (
 	"quadrille/feature"
 )
 
-// squaresWith is a file of squares side by side, each with a code and the name N1, N2 and so on.
+// squaresWith returns a file of squares side by side, each with a code and the name N1, N2 and so
+// on.
 func squaresWith(t *testing.T, codes ...string) string {
 	t.Helper()
 	var features []string

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A worldview is who a country's borders are seen by. Since version 5 Natural
-// Earth has, for some thirty governments XX and for ISO, two columns:
+// A worldview is a government's view of the borders of countries. Since version 5 Natural Earth
+// has, for some thirty governments XX and for ISO, two columns:
 //
 //	FCLASS_XX    what XX holds the area to be: "Admin-0 country", "Admin-0
 //	             dependency", "Unrecognized", "Admin-1 states provinces", …;
 //	             empty where XX has no opinion of its own
 //	ADM0_A3_XX   the code of the country XX counts the area to; ADM0_ISO for ISO
 //
-// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record, if
-// XX does not hold it to be a country or dependency and the file has that country. Where
-// FCLASS_XX is empty, ISO's class decides: there ADM0_A3_XX gives Barbados to Uruguay in
-// Argentina's view, by a slip, and Taiwan to China in Russia's, by intent. An unrecognized area
-// that is counted to no other country, such as Gibraltar in Spain's view, stays as it is: the
-// columns do not say whose it should be. Borders within an area, such as those of Kashmir, are in
-// other files of Natural Earth and are not moved.
+// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record, if XX
+// does not consider it to be a country or dependency and the file has that country. If FCLASS_XX is
+// empty, ISO's class decides. For such areas ADM0_A3_XX gives Barbados to Uruguay in Argentina's
+// view, by mistake, and Taiwan to China in Russia's view, on purpose. An unrecognized area that is
+// counted to no other country, such as Gibraltar in Spain's view, stays unchanged, because the
+// columns do not say to which country it belongs. Borders within an area, such as those of Kashmir,
+// are in other files of Natural Earth and are not moved.
 const (
 	classColumn = "fclass_"
 	ownerColumn = "adm0_a3_"
@@ -72,8 +72,8 @@ func (c *columns) view(view string) (v viewed) {
 	return v
 }
 
-// hasViews reports whether a feature has the columns that only version 5 of
-// Natural Earth has.
+// hasViews reports whether a feature has the columns of worldviews, which exist since version 5 of
+// Natural Earth.
 func (c *columns) hasViews() bool { return c.names[classColumn+"iso"] != "" }
 
 // views returns the views for which a feature has codes.
@@ -93,8 +93,8 @@ func (c *columns) views() (views []string) {
 	return views
 }
 
-// merge gives features that a view counts to other features the ids of these. It returns the merged
-// features.
+// merge handles features that a view counts to other features: it gives them the ids of the other
+// features. It reports which features are merged.
 func (l *layer) merge(ids []string) []bool {
 	merged := make([]bool, len(ids))
 	at := make(map[string]int, len(ids))
@@ -104,7 +104,7 @@ func (l *layer) merge(ids []string) []bool {
 		}
 	}
 	for i := range l.viewed {
-		// An owner may itself be counted to another feature, but never in a circle.
+		// An owner may itself be counted to another feature, but not in a circle.
 		const furthest = 8
 		to := i
 		for range furthest {

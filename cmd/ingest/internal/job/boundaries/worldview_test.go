@@ -17,7 +17,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// area is a square of a size at a longitude, with the columns of a view.
+// area returns a square of a size at a longitude, with the columns of a view.
 func area(code, name string, lon, size int, columns string) string {
 	return fmt.Sprintf(`{"type":"Feature","properties":{"ADM0_A3":"%[1]s","NAME":"%[2]s"%[5]s},"geometry":{"type":"Polygon","coordinates":[[[%[3]d,0],[%[4]d,0],[%[4]d,1],[%[3]d,1],[%[3]d,0]]]}}`,
 		code, name, lon, lon+size, columns)
@@ -69,8 +69,8 @@ func TestWorldview(t *testing.T) {
 	}
 }
 
-// regionsOf lists the regions a layer makes, each by the name of its first
-// feature, in the order of their ids.
+// regionsOf lists the regions of a layer, each by the name of its first feature, in the order of
+// their ids.
 func regionsOf(t *testing.T, in Input) string {
 	t.Helper()
 	l, vertices := &layer{typ: in.Type}, vertexCount{}
@@ -94,7 +94,8 @@ func regionsOf(t *testing.T, in Input) string {
 	return b.String()
 }
 
-// The countries of Natural Earth in each of its views, compared with the file's own view.
+// This compares the countries of Natural Earth in each of its views with those in the file's own
+// view.
 func TestWorldviewsOfNaturalEarth(t *testing.T) {
 	file := naturalEarth + "/zip/ne_50m_admin_0_countries.zip"
 	if _, err := os.Stat(file); err != nil {

@@ -19,8 +19,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// zonesOf is a release of timezone-boundary-builder with squares of one degree, one
-// east of the other.
+// zonesOf returns a release of timezone-boundary-builder. Its zones are squares of one degree, each
+// to the east of the previous one.
 func zonesOf(ids ...string) string {
 	var list []string
 	for i, id := range ids {
@@ -37,7 +37,8 @@ func zippedZones(t *testing.T, member, text string) string {
 
 func zoneInput(path string) job.Input { return job.Input{Path: path, Credit: job.KnownCredit(path)} }
 
-// TestZonePolygons: every form of release becomes the layer timezone beside the published layers.
+// TestZonePolygons: a release in any form becomes the layer timezone, in addition to the published
+// layers.
 func TestZonePolygons(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	two := zonesOf("Europe/Zurich", "Europe/Paris")
@@ -99,7 +100,7 @@ func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 	return strings.Join(names, ", ")
 }
 
-// TestZonePolygonsRefused: a file that is no such release is refused with the reason, and the
+// TestZonePolygonsRefused: a file that is not such a release is refused with the reason, and the
 // published generation stays.
 func TestZonePolygonsRefused(t *testing.T) {
 	c := jobtest.Catalog(t)
@@ -138,7 +139,7 @@ func TestZonePolygonsRefused(t *testing.T) {
 	}
 }
 
-// TestLayersGone: a job that leaves published layers out says so before it begins.
+// TestLayersGone: a job that leaves out published layers reports that before it begins.
 func TestLayersGone(t *testing.T) {
 	c := jobtest.Catalog(t)
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
@@ -160,7 +161,7 @@ func TestLayersGone(t *testing.T) {
 	}
 }
 
-// TestKeepZones: a job of other sources keeps zones that somebody has added, instead of its own
+// TestKeepZones: a job with other sources keeps zones that a user has added, instead of its own
 // areas.
 func TestKeepZones(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
@@ -181,7 +182,7 @@ func TestKeepZones(t *testing.T) {
 	if in := keep(); in[0].kept || in[1].kept {
 		t.Errorf("areas of one offset are kept: %+v", in)
 	}
-	// The credit of the zones alone may be another layer's.
+	// The credit of the zones alone may belong to another layer.
 	other := layerInput("district", "testdata/squares.geojson", "CODE")
 	other.Credit = job.ZoneBorders
 	if _, err := Ingest(t.Context(), c, append(keep(), other), job.Options{}); err != nil {
@@ -206,7 +207,7 @@ func TestKeepZones(t *testing.T) {
 	}
 }
 
-// TestZoneOfOverlap: where zones overlap, ingest takes the more local one, like the server.
+// TestZoneOfOverlap: where zones overlap, ingest uses the more local one, like the server.
 func TestZoneOfOverlap(t *testing.T) {
 	c := jobtest.Catalog(t)
 	square := func(id string, west, east int) string {
@@ -228,8 +229,8 @@ func TestZoneOfOverlap(t *testing.T) {
 	}
 }
 
-// TestZoneOfOcean: a zone drawn over the sea is for ships. Airports and networks there do not get
-// it.
+// TestZoneOfOcean: a zone that is drawn over the sea is for ships. Airports and networks there do
+// not get that zone.
 func TestZoneOfOcean(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c,

@@ -49,8 +49,8 @@ const (
 	whoisIPv6  = "node_modules/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-ipv6.csv"
 )
 
-// Ingest publishes boundaries, places, time zones, airports, stations and ip from the
-// sample packages installed in a directory. It begins with nothing unless all files are there.
+// Ingest publishes boundaries, places, time zones, airports, stations and ip from the sample
+// packages installed in a directory. It does nothing unless all files exist.
 func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Options) error {
 	for _, file := range []string{worldAtlas, atlasState, atlasCount, allCities, divisions1, countryIDs, otherNames, lakeShapes,
 		seaNames, riverLines, zonePieces, whoisIPv4, whoisIPv6} {

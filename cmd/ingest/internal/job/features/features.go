@@ -1,6 +1,5 @@
-// Package features reads files of features for jobs: from a file, an archive or standard input,
-// in any format of package format. It reports progress and notes, and describes the sources for
-// manifests.
+// Package features reads features for jobs: from a file, an archive or standard input, in any
+// format of package format. It reports progress and notes, and describes the sources for manifests.
 package features
 
 import (
@@ -97,8 +96,8 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 	return f, nil
 }
 
-// spare is the room that a copy leaves free, and the number of bytes between checks of it. The
-// final size of a copy is not known before.
+// spare is the room that a copy leaves free on the disk. It is also the number of bytes between two
+// checks of the free room, because the final size of a copy is not known in advance.
 const spare = 64 << 20
 
 // free is disk.Free, but for tests.
@@ -139,9 +138,9 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 	return out.Name(), errors.Join(err, out.Close())
 }
 
-// Read passes the layer of the file to take, whose error may be job.ErrEnough, and notes the
-// assumptions of the reader. report reports the progress of reading. Sources are set unless there
-// is an error.
+// Read calls take with the layer of the file, and reports the assumptions of the reader. The error
+// of take may be job.ErrEnough. report reports the progress of reading. Sources are set unless
+// there is an error.
 func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
 	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
 		err := take(l, func() {
@@ -164,8 +163,8 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 	})
 }
 
-// describe returns the sources of the layer, with the hashes of their bytes, once they have been
-// read.
+// describe returns the sources of the layer with the hashes of their bytes. The layer must have
+// been read.
 func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 	if l.Stream != nil {
 		src, err := f.in.Describe(l.Stream)

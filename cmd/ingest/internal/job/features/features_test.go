@@ -18,7 +18,7 @@ type zero struct{}
 
 func (zero) Read(p []byte) (int, error) { return len(p), nil }
 
-// A copy is refused before the disk is full, and small ones never are.
+// A copy is refused before the disk is full. Small copies are never refused.
 func TestCopiesLeaveRoom(t *testing.T) {
 	t.Cleanup(func() { free = disk.Free })
 	for _, tc := range []struct {
@@ -50,7 +50,8 @@ func TestCopiesLeaveRoom(t *testing.T) {
 	}
 }
 
-// Jobs that do not read standard input say so, and not that it was read already.
+// A job that does not read standard input says so. It does not say that standard input was already
+// read.
 func TestStandardInput(t *testing.T) {
 	s, err := New(t.Context(), job.Options{}.ReporterOrSilent(), t.TempDir(), nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 )
 
-// cityList writes a list of n ranges in the columns of ip-location-db, of
-// that many distinct cities in no order.
+// cityList writes a list of n ranges in the columns of ip-location-db, with the given number of
+// distinct cities in random order.
 func cityList(b *testing.B, n, cities int) job.Input {
 	var s strings.Builder
 	for i := range n {
@@ -28,8 +28,8 @@ func cityList(b *testing.B, n, cities int) job.Input {
 	return job.Input{Path: path}
 }
 
-// BenchmarkIPList reads a list of cities: into fields only, and into ranges with their records,
-// with few cities and with too many to keep.
+// BenchmarkIPList reads a list of cities, once into fields only and once into ranges with their
+// records. The list has few cities, or too many to remember.
 func BenchmarkIPList(b *testing.B) {
 	const n = 200_000
 	for _, cities := range []int{1000, 150_000} {

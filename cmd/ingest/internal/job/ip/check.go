@@ -22,7 +22,7 @@ type Change struct {
 // or the new generation answers.
 type Shares struct{ Added, Removed, Changed float64 }
 
-// Total is the share of the addresses whose answer has changed or is gone.
+// Total is the share of the addresses whose answer was added, removed or changed.
 func (s Shares) Total() float64 { return s.Added + s.Removed + s.Changed }
 
 // Shares returns the shares of both versions of IP.
@@ -34,7 +34,7 @@ func (c *Change) Shares() (v4, v6 Shares) {
 }
 
 // check returns a *ChangeError when more than the share most of the addresses of a version changed.
-// A version of IP that had no addresses before has not changed.
+// A version of IP that had no addresses before counts as unchanged.
 func (c *Change) check(most float64) error {
 	v4, v6 := c.Shares()
 	old4 := c.Removed.IPv4 + c.Changed.IPv4 + c.Same.IPv4

@@ -19,7 +19,7 @@ type conversion struct {
 	blank  bool           // the record has nothing to say
 }
 
-// size is about how many bytes v takes besides its slot.
+// size returns the approximate number of bytes that v takes in addition to its slot.
 func (v *conversion) size() int64 {
 	size := int64(v.record.Size())
 	for _, lost := range v.losses() {
@@ -42,7 +42,7 @@ func (v *conversion) losses() iprecord.Loss {
 	return *v.lost
 }
 
-// errNothing marks a record that has nothing to say, which is no fault.
+// errNothing marks a record without content, which is not a fault of the source.
 var errNothing = errors.New("the record says nothing")
 
 // ipRange makes a range of a source from its converted record.
@@ -59,14 +59,14 @@ func (v *conversion) ipRange(first, last netip.Addr, label string, line int) (ip
 	return r, nil
 }
 
-// converter makes records of a source's raw records.
+// converter converts a source's raw records to records.
 type converter struct {
 	fill   func(*ipgeo.Record) error // completes each record, on any goroutine; may be nil
 	memory int64                     // bytes for the conversions kept in case their raw records come again
 	feed   bool                      // for a geofeed, where an empty row says that its addresses have no place
 }
 
-// convert completes a record, or keeps the error that refused it.
+// convert completes a record, or stores the error with which it was refused.
 func (c *converter) convert(r *ipgeo.Record, err error) (v conversion, _ error) {
 	if err != nil {
 		var refused *iprecord.Refusal
@@ -107,14 +107,13 @@ func (c *converter) keeper() *keeper {
 }
 
 // rawKey identifies a raw record by its position in a file, or by two hashes with separate seeds:
-// 128 bits for which nobody can construct a collision.
+// 128 bits for which no one can construct a collision.
 type rawKey [2]uint64
 
-// keeper keeps conversions in case their raw records come again. It is a table of
-// pairs of slots: a new conversion takes the place of the older one of its pair.
-// While hardly any record comes again, it looks up few of them: a look into so
-// large a table costs as much as a quarter of a conversion. Call keep after a
-// find that found nothing.
+// keeper caches conversions in case their raw records occur again. It is a table of pairs of slots,
+// in which a new conversion replaces the older one of its pair. As long as hardly any record occurs
+// again, it looks up only a few, because a lookup in so large a table costs as much as a quarter of
+// a conversion. Call keep after a find without a result.
 type keeper struct {
 	again   repeats.Watch
 	looked  bool       // whether find looked up the current record
@@ -169,7 +168,7 @@ func (k *keeper) find(key rawKey) *conversion {
 	return nil
 }
 
-// keep keeps a conversion until another takes its slot.
+// keep stores a conversion until another one takes its slot.
 func (k *keeper) keep(key rawKey, v conversion) *conversion {
 	if !k.looked {
 		k.passing = v
@@ -195,8 +194,8 @@ func (k *keeper) keep(key rawKey, v conversion) *conversion {
 	return &p[0].conversion
 }
 
-// used corrects the count of bytes after the build has seen a conversion. before is the size of
-// its record until then; the build may have taken the bytes over.
+// used corrects the count of bytes after the build has received a conversion. before is the earlier
+// size of the record; the build may now own these bytes.
 func (k *keeper) used(v *conversion, before int) {
 	if v != &k.passing {
 		k.held += int64(v.record.Size() - before)

@@ -25,7 +25,7 @@ func productCredit(product string) job.Credit {
 	return job.Credit{}
 }
 
-// listCredit recognises a list by the name its publisher gives it.
+// listCredit recognises a list by the name that its publisher uses.
 func listCredit(path string) job.Credit {
 	if c := job.KnownCredit(path); c != (job.Credit{}) {
 		return c

@@ -27,15 +27,16 @@ const (
 	derivedTimeZone     = "location.time_zone"
 )
 
-// maxFilled bounds the coordinates whose answers are kept: cities repeat.
+// maxFilled bounds the number of coordinates whose derived fields are cached, because cities
+// repeat.
 const maxFilled = 1 << 17
 
-// filler derives from coordinates what a source omits: country and subdivision from the published
-// boundaries, the time zone from these and from places, as for airports. Derived fields are marked
-// in the record.
+// filler derives from coordinates the fields that a source omits: country and subdivision from the
+// published boundaries, the time zone from these and from places, as for airports. Derived fields
+// are marked in the record.
 //
-// Coordinates of a network are those of a city at best. So the source's country counts more than
-// the derived one: a point beyond that country's border says nothing about its states.
+// Coordinates of a network are at best those of a city. So the source's country counts more than
+// the derived one, and a point outside of the source's country says nothing about its states.
 type filler struct {
 	zones *zonefinder.Finder
 	types []string // of state and country, the published ones
@@ -43,8 +44,8 @@ type filler struct {
 	mu    sync.Mutex // guards the fields below, and the finder
 	known map[point]derived
 	hits  []places.Hit
-	// Numbers of conversions of records that got each field. A record that comes
-	// again after its conversion was forgotten counts again.
+	// These are the numbers of conversions that filled in each field. A record that occurs again
+	// after its conversion was forgotten counts again.
 	countries, subdivisions, timeZones int64
 }
 

@@ -30,13 +30,13 @@ type Input struct {
 // Options are the options of Ingest.
 type Options struct {
 	job.Options
-	// Derive fills subdivision, time zone and country of records that have
-	// coordinates from the boundaries and places that are published.
+	// Derive fills in the subdivision, time zone and country of records that have coordinates, from
+	// the published boundaries and places.
 	Derive bool
-	// KeepPrivate lets lists locate private networks, although they are not databases.
+	// KeepPrivate allows lists, and not only databases, to locate private networks.
 	KeepPrivate bool
-	// Check compares the build with the published generation even without MaxChange. Here
-	// MaxChange is the share of addresses whose answers may change, and its error is a
+	// Check compares the build with the published generation even without MaxChange. In this job
+	// MaxChange is the share of addresses whose answers may change. The error for more is a
 	// *ChangeError.
 	Check bool
 	// Compared, if set, receives the result of the comparison.
@@ -54,10 +54,10 @@ const maxSources = 1000
 // has a rank, in the order given. Each field comes from the first source that has it, and within
 // a source from the narrowest range.
 //
-// An empty range, such as one whose country is empty, "-", "--", "None", "ZZ" or "XX" and that
-// has no other field, is left out, so that a wider range or a later source may answer. In a
-// geofeed it keeps the feed's wider ranges from answering. An empty range is no fault of the
-// source. Codes that are not assigned are bad. AP and EU, which are not countries, are kept, as
+// A range is empty if it has no field, or only a country that is empty, "-", "--", "None", "ZZ" or
+// "XX". An empty range is left out, so that a wider range or a later source may answer. In a
+// geofeed it prevents the feed's wider ranges from answering. It is not a fault of the source.
+// Codes that are not assigned are bad records. AP and EU, which are not countries, are kept, as
 // package iso3166 explains.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) (dataset.Manifest, error) {
 	if len(inputs) == 0 {
@@ -135,8 +135,8 @@ func unpackedBytes(inputs []Input) (n int64) {
 	return n
 }
 
-// finish compares the new generation with the published one, if asked to, and writes its index
-// file.
+// finish compares the new generation with the published one, if the options require it, and writes
+// the index file.
 func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipgeo.Meta, o Options) error {
 	r, err := ipgeo.Open(ctx, b.Store(), meta)
 	if err != nil {
@@ -150,7 +150,7 @@ func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipge
 	return index(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o)
 }
 
-// index writes the index file and checks that it answers as the table does.
+// index writes the index file, and checks that its answers equal those of the table.
 func index(ctx context.Context, r *ipgeo.Reader, path string, o Options) (err error) {
 	rep := o.ReporterOrSilent()
 	options := ipgeo.IndexOptions{

@@ -108,7 +108,7 @@ type listRow struct {
 	err   error
 }
 
-// listMaker makes records of rows. It belongs to one goroutine.
+// listMaker converts rows to records. It belongs to one goroutine.
 type listMaker struct {
 	cols   iprecord.Columns
 	c      *converter
@@ -155,8 +155,8 @@ const (
 	maxAgain    = 1 << 17
 )
 
-// listRanges yields the ranges of a list. Another goroutine reads ahead, and
-// also makes the records ahead while they hardly come again.
+// listRanges yields the ranges of a list. Another goroutine reads ahead. It also makes the records
+// ahead, as long as hardly any record occurs again.
 func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *converter) iter.Seq2[ipRange, error] {
 	return func(yield func(ipRange, error) bool) {
 		var eager atomic.Bool

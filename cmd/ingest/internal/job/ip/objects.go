@@ -19,8 +19,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 )
 
-// A list of objects has one JSON object in each line: its network, or both ends of a range,
-// beside the fields of a MaxMind DB. export ip writes this form, and so do some publishers.
+// A list of objects has one JSON object in each line. The object has a network, or both ends of a
+// range, and the fields of a MaxMind DB. ingest export ip writes this form, and so do some
+// publishers.
 
 // maxObject bounds a line of such a list.
 const maxObject = 128 << 10
@@ -184,7 +185,7 @@ func (m *member) value() string {
 	return m.text
 }
 
-// addressNames are names that only in a list of columns have a meaning of their own.
+// addressNames are names of columns that have no meaning as members of an object.
 var addressNames = map[string]ipcsv.Column{string(ipcsv.Address): ipcsv.Network}
 
 // dropNull removes members without a value.

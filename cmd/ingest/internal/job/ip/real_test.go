@@ -86,9 +86,9 @@ func flat(prefix string, v any, out map[string]any) map[string]any {
 	return out
 }
 
-// Every network of the source data MaxMind builds its test databases from
-// answers as maxminddb-golang does from the database: at its first and last
-// address, one before and one after.
+// MaxMind builds its test databases from source data. Every network of that source data has the
+// same answer as maxminddb-golang gives from the database: at its first and last address, and at
+// the addresses before and after it.
 func TestIPMaxMindSourceData(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	files, err := filepath.Glob(filepath.FromSlash(maxmindData + "source-data/*.json"))
@@ -227,7 +227,7 @@ func TestIPBadData(t *testing.T) {
 	}
 }
 
-// says holds the compared fields of the reference.
+// says has the compared fields of the reference.
 type says struct {
 	country, asn, city, lat string
 }
@@ -339,7 +339,7 @@ func (l *refList) find(a netip.Addr) says {
 	return l.rows[best].says
 }
 
-// narrower reports whether a is at most as wide as b. Rows are visited backwards, so of equally
+// narrower reports whether a is at most as wide as b. Rows are visited in reverse, so of equally
 // wide rows the first in the list wins.
 func narrower(a, b *refRow) bool {
 	wa, wb := width(a), width(b)
@@ -411,9 +411,9 @@ func (d *refDatabase) bounds() (list [][2]netip.Addr) {
 	return list
 }
 
-// All real files together, as sources in this order, at random addresses and at the ends of their
-// ranges: the first source that names a country decides, and the others add fields if they name
-// the same country or none.
+// This ingests all real files together, as sources in this order, and compares random addresses and
+// the ends of ranges. The first source that names a country decides. The others add fields if they
+// name the same country or none.
 func TestIPRealFilesTogether(t *testing.T) {
 	if _, err := os.Stat(filepath.FromSlash(ipData)); err != nil {
 		t.Skip("no real data: ", err)
@@ -557,7 +557,7 @@ func TestIPRealFilesTogether(t *testing.T) {
 	}
 }
 
-// A database and the lists that it was made of give the same answers.
+// A database and the lists from which it was made give the same answers.
 func TestIPDatabaseIsItsLists(t *testing.T) {
 	lists := []job.Input{{Path: ipData + "geo-asn-country-ipv4-20201219.csv.gz"}, {Path: ipData + "geo-asn-country-ipv6-20201219.csv.gz"}}
 	if _, err := os.Stat(lists[0].Path); err != nil {

@@ -27,8 +27,8 @@ type ipSource interface {
 	size() int64 // bytes on disk
 	done() int64 // bytes read so far; may be called while ranges runs
 	modified() time.Time
-	// ranges yields the ranges once, with records that the converter made. A
-	// *source.BadRecord concerns one range alone.
+	// ranges yields the ranges once, with records that the converter made. A *source.BadRecord
+	// concerns only one range.
 	ranges(c *converter) iter.Seq2[ipRange, error]
 	// describe is called after ranges. It returns at least one source.
 	describe(ctx context.Context) ([]dataset.Source, error)
@@ -72,8 +72,8 @@ func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	return openListSource(in, f)
 }
 
-// lookIntoZip finds the member of a zip archive that is the source: match is
-// true for its name. For a file that is not a zip archive match is nil.
+// lookIntoZip finds the member of a zip archive that is the source. match returns true for its
+// name. For a file that is not a zip archive match is nil.
 func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 	packed, err := source.IsArchive(name)
 	if err != nil || !packed {
@@ -98,8 +98,8 @@ func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 	return false, nil, fmt.Errorf("%s: holds no .mmdb, .csv, .tsv or .json file; unpack it and name the file inside", name)
 }
 
-// isListName reports whether a member of an archive may be a list of ranges;
-// licences and read-me files lie beside them.
+// isListName reports whether a member of an archive may be a list of ranges; archives also have
+// licences and read-me files.
 func isListName(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {

@@ -30,7 +30,7 @@ import (
 )
 
 // answer returns the answer of the published generation and of its index for an address, without
-// its network; "" for nothing.
+// its network. It returns "" if there is no answer.
 func answer(t *testing.T, c *dataset.Catalog, addr string) string {
 	t.Helper()
 	g, r := ipReader(t, c)
@@ -149,7 +149,7 @@ func TestIPGeoLiteSet(t *testing.T) {
 	}
 }
 
-// Sources of all kinds at once: each field comes from the first source that has it.
+// This uses sources of all kinds at once: each field comes from the first source that has it.
 func TestIPSeveralSources(t *testing.T) {
 	city := &mmdbtest.Database{Type: "GeoLite2-City", IPVersion: 6, Epoch: 1800000000, Entries: []mmdbtest.Entry{
 		{
@@ -288,8 +288,8 @@ func TestIPColumnsGiven(t *testing.T) {
 	}
 }
 
-// A field with one value for all rows of a list is given once. Lists may locate private networks
-// with the option, and databases may not.
+// A field with the same value for all rows of a list is given once. With the option, lists may
+// locate private networks, and databases may not.
 func TestIPPrivateNetworksOfLists(t *testing.T) {
 	columns, err := ipcsv.ParseColumns("network,country=DE,extra.list=offices")
 	if err != nil {
@@ -331,7 +331,7 @@ func TestIPPrivateNetworksOfLists(t *testing.T) {
 	}
 }
 
-// Two countries, two states, one without a code, and a time zone.
+// These are two countries, two states of which one has no code, and a time zone.
 const (
 	fijiSquare = `{"type":"FeatureCollection","features":[
 {"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[177.8,-18.2],[178.2,-18.2],[178.2,-17.8],[177.8,-17.8],[177.8,-18.2]]]}}]}`
@@ -422,8 +422,8 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
-// A state without an ISO code takes the code of GeoNames' division of the same name, in countries
-// whose divisions have ISO codes there.
+// A state without an ISO code takes that of the GeoNames division of the same name, in countries
+// for which GeoNames uses ISO codes.
 func TestIPDivisionCode(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
@@ -515,8 +515,8 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// The answers match the meaning of users' files: for each set of files, in order, answers by
-// address, and the reported losses.
+// The answers match the meaning of users' files. Each case has a set of files in order, the answers
+// by address, and the reported losses.
 func TestIPAsItIsMeant(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for name, tc := range map[string]struct {

@@ -16,9 +16,9 @@ const (
 	muchWider = 2    // how many times larger the bounds of everything must be
 )
 
-// mainBounds returns the bounds of a country's main part, from its geometry: France as on a map
-// of France, without Réunion. The bounds stay whole if they are not much larger than those of the
-// main part, or if the country consists of scattered islands.
+// mainBounds returns the bounds of a country's main part, from its geometry: France as on a map of
+// France, without Réunion. It returns the whole bounds if they are not much larger than those of
+// the main part, or if the country consists of scattered islands.
 func mainBounds(geometry orb.Geometry, whole [4]float64) [4]float64 {
 	polygons, ok := geometry.(orb.MultiPolygon)
 	if !ok {

@@ -21,8 +21,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Every code of an airport, a station and a country finds it, and a country that no layer
-// draws is found where its places are.
+// Airports, stations and countries are found by each of their codes. A country that no layer draws
+// is found at the position of its places.
 func TestNamesOfCodes(t *testing.T) {
 	c := jobtest.Catalog(t)
 	rec := &jobtest.Recorder{}
@@ -99,7 +99,7 @@ func TestNamesOfCodes(t *testing.T) {
 	}
 }
 
-// Of real airports whose ident or GPS code is their only one, 200 are found by it.
+// This searches for 200 real airports by their ident or GPS code, which is their only code.
 func TestRealCodesOfAirports(t *testing.T) {
 	testrace.Plain(t, "indexing all airports takes long")
 	file, err := os.Open(jobtest.RealAirports)

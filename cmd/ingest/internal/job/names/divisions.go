@@ -16,7 +16,7 @@ type seat struct {
 	people   int64
 }
 
-// countDivision counts the people of a place for its first-level division.
+// countDivision adds the population of a place to that of its first-level division.
 func (n *namer) countDivision(h *places.Hit) {
 	if h.Country == "" || h.Admin1 == "" {
 		return

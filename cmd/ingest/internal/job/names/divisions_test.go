@@ -76,7 +76,7 @@ func TestNamesOfDivisions(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", text, f, want)
 		}
 	}
-	// A county's record has the code of the state around it, and it has none of its own.
+	// A county's record has the code of the state around it, and the county has none of its own.
 	if f := searchNames(t, c, "king county"); f.ID != "53033" || f.Code != "" || f.Parents[0].ID != "us-wa" {
 		t.Errorf("%+v", f)
 	}

@@ -18,8 +18,8 @@ import (
 	"quadrille/places/names"
 )
 
-// The facts of a region come from its source. Facts from its places are kept apart: their
-// population, and the codes that they use for it.
+// The facts of a region come from its source. Facts from its places are separate: their population,
+// and the codes that they use for the region.
 func TestNamesOfFacts(t *testing.T) {
 	c := jobtest.Catalog(t)
 	must := func(_ any, err error) {

@@ -38,7 +38,7 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 	}
 	add := func(name search.Name) {
 		name.Text = strings.TrimSpace(name.Text)
-		// The region's own name is kept once more if the source gives it a language.
+		// The region's own name is added once more if the source gives its language.
 		if name.Text == "" || name.Text == f.Name && name.Lang == "" || slices.Contains(f.Names, name) || len(f.Names) == maxOtherNames {
 			return
 		}
@@ -103,8 +103,8 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 // displayed matches the languages in which CLDR's names are available.
 var displayed = sync.OnceValue(func() language.Matcher { return language.NewMatcher(display.Supported.Tags()) })
 
-// ownNames yields the names of a country in the languages that are spoken there by CLDR, each
-// with its language. If CLDR knows no such language, it yields the name in the language that
+// ownNames yields the names of a country in the languages that are spoken there according to CLDR,
+// each with its language. If CLDR knows no such language, it yields the name in the language that
 // most people there speak.
 func ownNames(country string, spoken []string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {

@@ -149,10 +149,10 @@ type namer struct {
 	newest   time.Time
 
 	people map[regionID]uint64
-	// drawn counts the people of places that the map draws in another country than their row
-	// names, by the code of the row and the code of the map.
+	// drawn has the population of places that the map draws in another country than their row
+	// names, by the code of the row and then the code on the map.
 	drawn map[string]map[string]uint64
-	// rows counts the places of each state by first-level code; the key is the state's id.
+	// rows counts the places of each state by first-level code. Its key is the state's id.
 	rows      map[string]map[string]int
 	seats     map[string]seat         // of first-level divisions, by their codes
 	countries map[string]names.Parent // already read, by code
@@ -216,8 +216,8 @@ func (n *namer) close() {
 	}
 }
 
-// coarsestFirst orders layers by the size of their regions. It leaves out layers that do not
-// divide land by where people live.
+// coarsestFirst orders layers by the size of their regions. It leaves out layers that do not divide
+// inhabited land, such as lakes.
 func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	var list []tiles.TypeMeta
 	for _, t := range types {
@@ -246,7 +246,7 @@ const (
 	countyType  = "county"
 )
 
-// countPeople counts the people of the places in each region and first-level division.
+// countPeople adds up the population of the places in each region and first-level division.
 func (n *namer) countPeople() error {
 	if n.places == nil {
 		return nil
@@ -311,11 +311,11 @@ func (n *namer) eachImportant(l feature.Layer, q feature.Query, fn func(*feature
 // progressPlaces is the number of places that are counted between reports.
 const progressPlaces = 1000
 
-// coarseDegrees bounds how far a map may draw a border from its true place.
+// coarseDegrees bounds the distance of a border on the map from its true place.
 const coarseDegrees = 0.05
 
-// noteDrawn notes that the map draws a place in another country than its row names, unless the
-// border is so near that it may just be coarse.
+// noteDrawn records that the map draws a place in another country than its row names, unless the
+// border is so near that the reason may be a coarse map.
 func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == countryType })
 	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {
@@ -342,8 +342,8 @@ func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	return nil
 }
 
-// drawnIn returns the field of names.Meta: for each code, the country of the map in which most of
-// its people are drawn.
+// drawnIn returns the field Drawn of names.Meta. Each code belongs to the country of the map in
+// which most of its people are drawn.
 func (n *namer) drawnIn() map[string][]string {
 	in := map[string][]string{}
 	for _, code := range slices.Sorted(maps.Keys(n.drawn)) {
@@ -354,8 +354,8 @@ func (n *namer) drawnIn() map[string][]string {
 	return in
 }
 
-// divisions returns the field of names.Meta: for each state, the code that four fifths of its
-// places have.
+// divisions returns the field Divisions of names.Meta: for each state, the code that four fifths of
+// its places have.
 func (n *namer) divisions() map[string]string {
 	codes := map[string]string{}
 	for state, of := range n.rows {
@@ -421,13 +421,13 @@ type regionRecord struct {
 	ISO3166 code   `json:"iso_3166_2"`
 	Postal  code   `json:"postal"`
 	Country code   `json:"country"`
-	// Members that users' own layers may have, by the names in common use.
+	// These are members that users' own layers may have, under their usual names.
 	Population count `json:"population"`
 	PopEst     count `json:"pop_est"`
 }
 
-// code is a member that should be a text. Any other member is read as "": a user's own
-// layer may have anything.
+// code is a member that should be a text. Any other value is read as "", because a user's own layer
+// may have any values.
 type code string
 
 func (c *code) UnmarshalJSON(value []byte) error {
@@ -438,8 +438,8 @@ func (c *code) UnmarshalJSON(value []byte) error {
 	return json.Unmarshal(value, (*string)(c))
 }
 
-// count is a member that should be a whole number, or a text that is one. Any other member is
-// read as 0.
+// count is a member that should be a whole number, or a text that is one. Any other value is read
+// as 0.
 type count uint64
 
 func (c *count) UnmarshalJSON(value []byte) error {

@@ -49,8 +49,8 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a collection is published and to be in the index of names. It also does
-// so if the index has points, which may be earlier points of the collection.
+// Searched reports whether a collection is published and to be in the index of names. It also
+// returns true if the index has points, because these may be earlier points of the collection.
 func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, ask.CollectionOf(strings.TrimPrefix(collection, ask.CollectionPrefix)))
 	if err != nil {
@@ -151,8 +151,8 @@ func (n *namer) readPoints(take func(names.Feature) error) error {
 	return nil
 }
 
-// nameOf returns the name of a point, which some sources write as Name or NAME. A name that is
-// not a text is not searchable.
+// nameOf returns the name of a point, which some sources write as Name or NAME. A name that is not
+// a text is ignored.
 func nameOf(f *feature.Feature) string {
 	name := f.Name()
 	for key, v := range f.Properties.All() {
@@ -163,8 +163,8 @@ func nameOf(f *feature.Feature) string {
 	return name
 }
 
-// The first two digits of a county's FIPS code are its state or territory. In these ones counties
-// have another title.
+// The first two digits of a county's FIPS code are its state or territory. In those listed here,
+// counties have another title.
 const (
 	fipsAlaska     = "02"
 	fipsCapital    = "11" // District of Columbia
@@ -206,9 +206,9 @@ func countyTitle(typ, id string, r *regionRecord) string {
 	return r.Name + " County"
 }
 
-// airportNames returns the names that people search an airport by, besides its own name. They leave
-// out the words that many airports have. An airport with a code that travellers know also has names
-// with its city and without it, and the code.
+// airportNames returns the names, other than its own name, by which people search for an airport.
+// They leave out the words that many airports have. An airport with a code that travellers know
+// also has names with its city and without it, and the code.
 func airportNames(name, city, iata string) (list []search.Name) {
 	add := func(text string) {
 		if text != name && !slices.ContainsFunc(list, func(n search.Name) bool { return n.Text == text }) {
@@ -238,7 +238,7 @@ func airportNames(name, city, iata string) (list []search.Name) {
 		add(city + " " + name)
 		return list
 	}
-	// A hyphen or slash may stand between: "Paris-Orly".
+	// There may be a hyphen or slash between the two: "Paris-Orly".
 	if rest = strings.Trim(rest, " -–/"); len(rest) > 3 {
 		add(rest)
 		add(rest + " Airport")
@@ -250,7 +250,8 @@ func airportNames(name, city, iata string) (list []search.Name) {
 // former names and codes.
 func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	var record airports.Record
-	// A more important airport may have a code too; the code then finds its record.
+	// A more important airport may have the same code. The lookup then returns the record of that
+	// airport.
 	for _, by := range [...]struct {
 		kind airports.Kind
 		code string

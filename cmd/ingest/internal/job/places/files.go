@@ -26,9 +26,9 @@ var kindWords = map[geonames.Kind]string{
 // tableReader is a reader of package geonames.
 type tableReader[T any] func(r io.Reader, name string) iter.Seq2[T, error]
 
-// readTable passes the good records of a file to take and describes the file. The error of take may
-// be a *source.BadRecord too. The error of readTable comes from the file or from take, or is about
-// too many bad records.
+// readTable calls take with the good records of a file, and describes the file. The error of take
+// may be a *source.BadRecord too. The error of readTable comes from the file or from take, or is
+// about too many bad records.
 func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take func(T) error) error {
 	if err := j.ctx.Err(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *job.Tally)
 	case !newest.IsZero():
 		f.src.Modified = newest
 	case f.Released.IsZero():
-		// The download time says nothing about the content.
+		// The time of the download says nothing about the content.
 		f.src.Modified = file.Packed
 	}
 	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.Taken(), kindWords[f.Kind])
@@ -88,7 +88,7 @@ func (f *placesFile) newer(t time.Time) {
 	}
 }
 
-// cannotStore is the error for a record that package places does not take.
+// cannotStore returns the error for a record that package places refuses.
 func (f *placesFile) cannotStore(line int, err error) error {
 	return &source.BadRecord{Source: f.Path, Line: line, Reason: "cannot be stored", Detail: err.Error()}
 }

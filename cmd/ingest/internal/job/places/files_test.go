@@ -29,7 +29,7 @@ import (
 	"quadrille/places"
 )
 
-// Made by hand, in the layouts of GeoNames.
+// These tables are made by hand, in the layouts of GeoNames.
 const (
 	namesV2 = "1\t2661552\tde\tBern\t1\t\t\t\t\t\n" +
 		"2\t2661552\tfra\tBerne\t\t1\t\t\t\t\n" +
@@ -69,7 +69,7 @@ func zippedTable(t *testing.T, member, text string) string {
 	return testfile.Zip([2]string{"readme.txt", "columns:\n"}, [2]string{member, text}, [2]string{"iso-languagecodes.txt", languages})
 }
 
-// all takes a sequence that must not fail.
+// all collects a sequence that must not fail.
 func all[T any](t *testing.T, seq iter.Seq2[T, error]) (list []T) {
 	t.Helper()
 	if seq == nil {
@@ -171,7 +171,7 @@ func TestPlacesSource(t *testing.T) {
 	}
 }
 
-// A place that was deleted is left out of the rows until that day.
+// For a deleted place, rows up to the day of the deletion are left out.
 func TestDeletedPlaces(t *testing.T) {
 	// Bern is of 2019-09-05, Thun of 2020-01-02, Suva of 2018-01-01.
 	files := writeAll(t, [2]string{"places.txt", allPlaces},
@@ -201,7 +201,7 @@ func TestDeletedPlaces(t *testing.T) {
 	}
 }
 
-// Daily changes are rows like any others.
+// Rows of daily changes are treated like any other rows.
 func TestModifiedPlaces(t *testing.T) {
 	newer := strings.Replace(strings.Replace(jobtest.RowBern, "Bern\t", "Bern anew\t", 1), "2019-09-05", "2026-11-20", 1)
 	files := writeAll(t, [2]string{"allCountries.zip", allPlaces}, [2]string{"modifications-2026-11-20.txt", newer})
@@ -217,8 +217,8 @@ func TestModifiedPlaces(t *testing.T) {
 }
 
 // If a place has several rows, in one file or in several, the row with the latest date counts, and
-// among equal dates the last row of the file named first. Repeated rows are reported, and any
-// number of them is no failure.
+// among equal dates the last row of the file named first. Repeated rows are reported, and do not
+// make the job fail, however many there are.
 func TestPlacesGivenAgain(t *testing.T) {
 	rng := testseed.Rand(t)
 	type latest struct {
@@ -267,8 +267,7 @@ func TestPlacesGivenAgain(t *testing.T) {
 	}
 }
 
-// Rows that cannot be used, each counted by its reason, and rows that look odd
-// and are good.
+// Unusable rows are counted by reason. Rows that look odd but are valid are accepted.
 func TestBadPlaces(t *testing.T) {
 	row := func(columns ...string) string {
 		f := strings.Split(jobtest.RowBern, "\t")
@@ -311,7 +310,7 @@ func TestBadPlaces(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with any of the files, the published generation stays.
+// After any fault in one of the files, the published generation stays.
 func TestPlacesFailuresOfFiles(t *testing.T) {
 	good := writeAll(t, [2]string{"good.txt", allPlaces})[0]
 	c := jobtest.Catalog(t)
@@ -424,8 +423,8 @@ func currentGeneration(t *testing.T, c *dataset.Catalog) uint64 {
 	return g.Manifest.Generation
 }
 
-// stopper ends the context when a stage begins, or at the latest when the last stage does: names
-// are indexed while tiles are built, and report their stages only if they take longer.
+// stopper ends the context when a stage begins, or at the latest when the last stage begins. Names
+// are indexed while tiles are built, and their stages are reported only if they take longer.
 type stopper struct {
 	job.Silent
 	stage, last string
@@ -438,8 +437,8 @@ func (s *stopper) Progress(p job.Progress) {
 	}
 }
 
-// A job interrupted at any stage leaves the published generation and nothing else. Run again, it
-// gives the same result.
+// A job interrupted at any stage leaves the published generation and nothing else. If it is run
+// again, it gives the same result.
 func TestPlacesInterrupted(t *testing.T) {
 	files := placeFiles(writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2},
 		[2]string{"hierarchy.txt", parents}, [2]string{"admin1CodesASCII.txt", admin1})...)
@@ -478,7 +477,7 @@ func TestPlacesInterrupted(t *testing.T) {
 	}
 }
 
-// The real files that come with the places, and names and parents made by hand.
+// This ingests the real files that come with the places, and hand-made names and parents.
 func TestPlacesRealTables(t *testing.T) {
 	const dir = "../../../../../../shared/data/geonames/"
 	if _, err := os.Stat(dir); err != nil {

@@ -27,15 +27,15 @@ type Input struct {
 	Kind geonames.Kind
 }
 
-// Ingest reads files of GeoNames and publishes a generation of their places, with the details
-// from the other files. A place may have several rows, in one file or in several. The row with
-// the latest modification date is taken, and among equal dates the last row of the file named
-// first. A place named by a file of deletions is left out, unless its row is from a later day.
-// For all other duplicates the first one is taken.
+// Ingest reads files of GeoNames and publishes a generation of their places, with the details from
+// the other files. A place may have several rows, in one file or in several. The row with the
+// latest modification date is taken, and among equal dates the last row of the file named first. A
+// place that a file of deletions names is left out, unless its row is from a later day. For all
+// other duplicates the first one is taken.
 //
-// The tolerated share of bad records applies to each file, so that a small file of errors does
-// not hide behind a large one. The manifest dates each file by its newest row. A file whose rows
-// have no dates is dated by its name or its archive, if possible.
+// The tolerated share of bad records applies to each file, so that a large file does not hide the
+// errors of a small one. The manifest dates each file by its newest row. A file whose rows have no
+// dates is dated by its name or its archive, if possible.
 func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Options) (dataset.Manifest, error) {
 	j := &placesJob{
 		ctx:    ctx,

@@ -156,8 +156,8 @@ func TestPlacesFailures(t *testing.T) {
 	}
 }
 
-// Real files, overlapping and of different years, compared with a measurement of every place in
-// them.
+// This compares real files, which overlap and are from different years, with a measurement of every
+// place in them.
 func TestPlacesRealFiles(t *testing.T) {
 	const dir = "../../../../../../shared/data/geonames/"
 	files := []string{"countries/NL.zip", "countries/SG.zip", "countries/no-country.zip", "countries/LV.zip", "cities15000.zip"}

@@ -11,8 +11,8 @@ import (
 	"quadrille/places"
 )
 
-// smallRows counts and bounds the rows of small files in memory. Their texts are cloned, because
-// a text of a record would keep its whole line in memory.
+// smallRows counts and limits the rows of small files in memory. Their texts are cloned, because a
+// text of a record would keep its whole line in memory.
 type smallRows struct{ rows, bytes int }
 
 const (
@@ -74,8 +74,8 @@ func divisions(level int) tableReader[geonames.Division] {
 	}
 }
 
-// first reports whether a code of a kind is new. A code that an earlier file explains keeps that
-// explanation.
+// first reports whether a code of a kind is new. If several files explain a code, the first
+// explanation counts.
 func (j *placesJob) first(kind geonames.Kind, code string) bool {
 	key := string(kind) + " " + code
 	if j.given[key] {
@@ -148,8 +148,8 @@ func (j *placesJob) readDeletions(f *placesFile) error {
 	})
 }
 
-// keepLanguage remembers the short form of codes that have one, since the
-// alternate names use both forms for one language.
+// keepLanguage stores the short form of a language code, because the alternate names use both
+// forms.
 func (j *placesJob) keepLanguage(l geonames.Language) error {
 	if l.ISO1 == "" {
 		return nil

@@ -30,8 +30,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// The battery is a set of shapes, coordinate systems, texts and values, each with its right
-// answer. It is written in every format that can hold it and read by the jobs. A new format needs
+// The battery is a set of shapes, coordinate systems, texts and values, each with its expected
+// result. It is written in every format that can hold it and read by the jobs. A new format needs
 // one line in batteryFormats.
 
 // sheet is the content of a file.
@@ -90,7 +90,7 @@ var (
 	}
 )
 
-// batteryFormats write a sheet. They return "" if the format cannot hold it.
+// batteryFormats write a sheet. They return "" if the format cannot represent the sheet.
 var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 	"GeoJSON": func(t *testing.T, s *sheet) string {
 		head := `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"` + s.system.crs + `"}},"features":[`
@@ -143,7 +143,7 @@ func geoJSONFeatures(t *testing.T, s *sheet) (list []string) {
 	return list
 }
 
-// batteryTopoJSON writes polygons alone, each ring an arc of its own.
+// batteryTopoJSON writes only polygons, with an arc of its own for each ring.
 func batteryTopoJSON(t *testing.T, s *sheet) string {
 	t.Helper()
 	if s.system != wgs84 {
@@ -369,7 +369,7 @@ func turned(r orb.Ring) orb.Ring {
 	return r
 }
 
-// TestBatteryShapes reads every shape beside an ordinary square.
+// TestBatteryShapes reads every shape, together with an ordinary square.
 func TestBatteryShapes(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	for name, c := range map[string]struct {

@@ -17,9 +17,9 @@ import (
 	"quadrille/places/points"
 )
 
-// The place of a point is one number, made of the number of its file, of its line or
-// record in the file, and of the feature in the line. A number too large for its bits
-// becomes the largest that fits.
+// The place of a point is one number. It combines the number of the file, the number of the line or
+// record in the file, and that of the feature in the line. A number too large for its bits becomes
+// the largest that fits.
 const (
 	pointFileShift = 49
 	pointLineShift = 19
@@ -87,7 +87,7 @@ func (j *pointsJob) open(paths []string) (err error) {
 	return j.look()
 }
 
-// readFile hands over the points of a file.
+// readFile calls take with the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
 	before := j.tally.Taken()
 	f.emptied = source.Tally{} // forget the count of look
@@ -100,7 +100,8 @@ func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error 
 	return err
 }
 
-// readRecords opens the file and hands its records to read. report reports the progress.
+// readRecords opens the file and calls read with the sequence of its records. report reports the
+// progress.
 func (j *pointsJob) readRecords(f *pointFile, read func(seq iter.Seq2[record, error], report func()) error) error {
 	return f.Read("reading "+filepath.Base(f.Path), func(l *format.Layer, report func()) error {
 		if l.Columns != nil {
@@ -112,9 +113,9 @@ func (j *pointsJob) readRecords(f *pointFile, read func(seq iter.Seq2[record, er
 	})
 }
 
-// records makes points of features. If the columns are known, one of them is the id. A feature of
-// GeoJSON has no columns: its id is its own, or else its property id, unless the user names
-// another property. The reader of a table has already set the id.
+// records converts features to points. If the columns are known, one of them is the id. A feature
+// of GeoJSON has no columns. Its id is the feature's own id, or else its property id, unless the
+// user names another property. The reader of a table has already set the id.
 func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, error] {
 	f.key, f.taken, f.properties = l.Key, l.Taken, l.Properties
 	names := j.of.Columns
@@ -157,7 +158,7 @@ func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, err
 	}
 }
 
-// feature makes a point of a feature whose geometry is one. Its properties are the
+// feature converts a feature to a point. The geometry must be a point. Its properties are the
 // members, in their order and without the id. They are valid until the next call.
 func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, names pointtable.Columns) (p record, err error) {
 	bad := func(reason, detail string) (record, error) {

@@ -41,7 +41,8 @@ func shops(n int) []shop {
 
 func degrees(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// table writes shops as a table, quoting all texts but in one separated by tabs.
+// table writes shops as a table. All texts are in quotes, except in a table that is separated by
+// tabs.
 func table(all []shop, separator string) string {
 	quote := func(s string) string {
 		if separator == "\t" {
@@ -56,7 +57,7 @@ func table(all []shop, separator string) string {
 	return strings.Join(rows, "\r\n") + "\r\n"
 }
 
-// geoFeatures writes shops as features, with the text before in front of each.
+// geoFeatures writes shops as features, and puts the text before in front of each.
 func geoFeatures(all []shop, before string) string {
 	var out strings.Builder
 	for i, s := range all {
@@ -130,7 +131,7 @@ CREATE TABLE %[1]s (geom POINT, id TEXT, brand TEXT, price DOUBLE, open BOOLEAN)
 	return b
 }
 
-// pointBinary is a point of well-known binary.
+// pointBinary returns a point in well-known binary.
 func pointBinary(x, y float64) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32([]byte{1}, 1)

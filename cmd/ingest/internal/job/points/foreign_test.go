@@ -16,7 +16,7 @@ import (
 
 const gpx = `<?xml version="1.0"?><gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="47" lon="8"><name>a</name></wpt></gpx>`
 
-// The command that is advised for GPX makes a file that is read.
+// The command in the advice for GPX makes a readable file.
 func TestForeignAdvice(t *testing.T) {
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("needs GDAL")
@@ -37,7 +37,7 @@ func TestForeignAdvice(t *testing.T) {
 	}
 }
 
-// A file that begins like a compressed one but is none is read.
+// A file that begins like a compressed file, but is not compressed, is read.
 func TestNotPacked(t *testing.T) {
 	path := testfile.Temp(t, "in.csv", "BZh?1AY,lat,lon\na,47,8\n")
 	if _, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{}); err != nil {

@@ -140,7 +140,7 @@ func FuzzPointsOfGeoJSON(f *testing.F) {
 	})
 }
 
-// Rows without a geometry are counted apart in every format.
+// Rows without a geometry are counted separately, in every format.
 func TestPointsWithoutGeometry(t *testing.T) {
 	all := shops(3)
 	shape := pointShapefile(all)

@@ -25,8 +25,8 @@ const reasonRefused = "the server refuses it"
 
 // IntoLive reads files of points like Ingest and writes them into a live collection. It makes the
 // collection if it is missing. It writes nothing unless all files could be read. It writes all
-// records in their order, so that the last one of an id stays. Points that are not in the files
-// stay.
+// records in their order, so that of several with the same id the last one counts. Points that are
+// not in the files stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
 	j := newJob(ctx, of, o)
 	to.Note = j.rep.Note
@@ -75,8 +75,8 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	return nil
 }
 
-// typesThere returns the types of an existing live collection, overridden by the types that the
-// user gives. Values of another type would spoil the type for the whole collection.
+// typesThere returns the types of an existing live collection, unless the user gives others.
+// Without them, values of another type would change the type for the whole collection.
 func typesThere(ctx context.Context, client *liveclient.Client, told feature.Schema) (feature.Schema, error) {
 	types, err := client.Schema(ctx)
 	if err != nil {
@@ -89,8 +89,8 @@ func typesThere(ctx context.Context, client *liveclient.Client, told feature.Sch
 	return feature.NewSchema(append(types, told...))
 }
 
-// spooled is a file of the points to be written, in the order of the input. Before each stands
-// its length.
+// spooled is a file of the points that will be written, in the order of the input. Each is preceded
+// by its length.
 type spooled struct {
 	file   *os.File
 	schema feature.Schema
@@ -137,7 +137,8 @@ func appendFeature(dst, spooled []byte, schema feature.Schema) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// spool reads all files. Types are known only after that, so the points wait on disk.
+// spool reads all files. Types are known only after that, so the points are stored on disk until
+// then.
 func (j *pointsJob) spool() (s *spooled, err error) {
 	s = &spooled{}
 	file, err := os.CreateTemp(j.dir, "features-*")
@@ -222,7 +223,7 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 	return written, refused, nil
 }
 
-// next reads the next point. An error that is feature.ErrProperties concerns that point alone.
+// next reads the next point. An error that matches feature.ErrProperties concerns only that point.
 func (s *spooled) next(in *bufio.Reader) (l liveclient.Line, err error) {
 	n, err := binary.ReadUvarint(in)
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *liveServer) target(t *testing.T) liveclient.Target {
 	return liveclient.Target{Server: u, Collection: "mine"}
 }
 
-// Written points have the types and ids that would be published.
+// Points that are written into a live collection have the same types and ids as published ones.
 func TestPointsIntoLive(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s, rep := &liveServer{refuse: `"id":"r"`}, &examples{}

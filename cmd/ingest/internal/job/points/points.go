@@ -44,18 +44,18 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; for other files the id and the name
 	// Types are the given types of properties. The others are inferred from the points.
 	Types feature.Schema
-	// Empty are the words that stand for an empty value. If it is nil, they are
-	// source.EmptyWords in tables, and none in other files, which have a null of their own.
+	// Empty are the words that mean an empty value. If it is nil, they are source.EmptyWords in
+	// tables. In other files there are none then, because such files have a null of their own.
 	Empty []string
 	// Encoding is the name of the encoding of tables and GeoJSON. If it is empty, they are UTF-8,
-	// or windows-1252 where the text can be nothing else.
+	// or windows-1252 if the text cannot be UTF-8.
 	Encoding string
 	// Repeated chooses among points with one id. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
-	// another one after #.
+	// another layer after #.
 	Layer string
-	// Title, Private and Search are as in live.Meta. Credit holds for all files.
+	// Title, Private and Search are as in live.Meta. Credit applies to all files.
 	Title   string
 	Private bool
 	Search  bool
@@ -72,7 +72,7 @@ func (c *Collection) command() string {
 	return "ingest points " + c.Name
 }
 
-// Repeated is the choice among points with one id, in the order of the files.
+// Repeated is the choice between points with the same id, in the order of the files.
 type Repeated string
 
 const (
@@ -81,9 +81,8 @@ const (
 	Last   Repeated = "last"  // the last is taken, and the others are left out
 )
 
-// Ingest reads files of points and publishes a generation of a collection. Either all
-// files are tables, or none is. A point without an id gets the
-// number of its record, counted over all files.
+// Ingest reads files of points and publishes a generation of a collection. Either all files or none
+// must be tables. A point without an id gets the number of its record, counted over all files.
 func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []string, o job.Options) (dataset.Manifest, error) {
 	if err := live.CheckName(of.Name); err != nil {
 		return dataset.Manifest{}, err
@@ -157,8 +156,8 @@ const (
 	reasonType       = "value has not the type that is declared"
 )
 
-// pointsJob is the work of Ingest and IntoLive. The goroutine that reads ahead has first,
-// number, unnamed, zero, lost, swapped, object, said and rows while it runs.
+// pointsJob is the work of Ingest and IntoLive. While the goroutine that reads ahead runs, only it
+// uses first, number, unnamed, zero, lost, swapped, object, said and rows.
 type pointsJob struct {
 	ctx   context.Context
 	rep   job.Reporter
@@ -213,7 +212,7 @@ func (j *pointsJob) newest() (t time.Time) {
 	return t
 }
 
-// read hands over the points of all files.
+// read calls take with the points of all files.
 func (j *pointsJob) read(take func(points.Point) error) error {
 	for _, f := range j.files {
 		if err := j.readFile(f, take); err != nil {
@@ -230,15 +229,15 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 	return j.explain(j.files[len(j.files)-1], err)
 }
 
-// swappedCheck is the number of records that suffice to recognise swapped latitudes and
+// swappedCheck is the number of records that is enough to recognise swapped latitudes and
 // longitudes.
 const swappedCheck = 100
 
 var errSwapped = errors.New("latitudes and longitudes are swapped")
 
-// explain adds to the error how many records seem to have latitude and longitude swapped, and which
-// option mends it. It returns other errors, and errors where swaps are less than half of the
-// faults, unchanged.
+// explain adds to an error the number of records in which latitude and longitude seem to be
+// swapped, and the option that corrects this. It returns other errors unchanged, and also errors in
+// which swaps are less than half of the faults.
 func (j *pointsJob) explain(f *pointFile, err error) error {
 	var many *job.TooManyBadError
 	if !errors.Is(err, errSwapped) && (!errors.As(err, &many) || 2*j.swapped < many.Bad) {
@@ -260,7 +259,7 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 	return fmt.Errorf("%w; in %d of them latitude and longitude seem to be swapped: %s", err, j.swapped, advice)
 }
 
-// checked makes points of a reader's records. A point that a collection cannot have is a bad
+// checked converts a reader's records to points. A point that is not valid in a collection is a bad
 // record.
 func (j *pointsJob) checked(f *pointFile, records iter.Seq2[record, error]) iter.Seq2[points.Point, error] {
 	return func(yield func(points.Point, error) bool) {
@@ -334,7 +333,7 @@ func (j *pointsJob) point(f *pointFile, rec *record, at int64) (points.Point, er
 	return p, nil
 }
 
-// expiresOf parses the JSON of an expiry time. A point whose time is empty never expires.
+// expiresOf parses the JSON of an expiry time. A point with an empty time never expires.
 func expiresOf(value []byte) (time.Time, error) {
 	if len(value) == 0 {
 		return time.Time{}, nil
@@ -380,13 +379,13 @@ func (j *pointsJob) duplicate(id string, at int64) error {
 	return nil
 }
 
-// place decodes a number of pointFile.place: the file, the line or record in it, and the number
+// place decodes a number from pointFile.place: the file, the line or record in it, and the number
 // of the feature in the line.
 func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
 	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }
 
-// leaveOut counts a point as bad that was good at reading.
+// leaveOut counts a point as bad that was counted as good when it was read.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	f, line, number := j.place(at)
 	if number > 1 {
@@ -399,8 +398,8 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	return j.tally.Err()
 }
 
-// learned warns of properties whose types are not as one would expect, and refuses types for
-// properties that no point has. For tables the headers were checked before.
+// learned warns about properties with unexpected types, and refuses types for properties that no
+// point has. For tables the headers have already been checked.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
@@ -510,10 +509,11 @@ func (j *pointsJob) noteSearch(schema feature.Schema) {
 		"none of them; " + advice)
 }
 
-// likeNames are parts of common property names for a name, the most certain ones first.
+// likeNames are parts of names that a property with a name often has, the most certain ones first.
 var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"}
 
-// likeName returns the field that looks most like a name, the shortest of its kind, or "".
+// likeName returns the field that most probably has the name, or "". Of several such fields it
+// returns the shortest.
 func likeName(fields feature.Schema) (best string) {
 	for _, part := range likeNames {
 		for _, f := range fields {
@@ -529,8 +529,8 @@ func likeName(fields feature.Schema) (best string) {
 }
 
 // idOf returns the value of a member as an id: the text of a string, or a number as it is written.
-// For any other value it returns "". In a typed column the number itself counts, not its spelling,
-// and true and false are ids.
+// For any other value it returns "". In a typed column the value of a number counts and not its
+// spelling, and true and false are ids too.
 func idOf(value []byte, typed bool) (id string) {
 	c := value[0]
 	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'
@@ -556,12 +556,11 @@ func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
 	return nil
 }
 
-// maxGuessed bounds the records that are read to see whether a column holds ids.
+// maxGuessed bounds the records that are read to find out whether a column has ids.
 const maxGuessed = 1 << 21
 
-// look refuses types of columns that no table has. It also finds out whether a column that
-// may hold ids does: it does not if more records than are tolerated lack an id, or repeat
-// one.
+// look refuses types for columns that no table has. It also finds out whether a possible column of
+// ids has ids. It does not if more records than the tolerated share lack an id or repeat one.
 func (j *pointsJob) look() error {
 	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
 	var number, wrong float64

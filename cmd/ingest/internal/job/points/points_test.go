@@ -35,7 +35,8 @@ func openPoints(t *testing.T, c *dataset.Catalog, name string) *points.Collectio
 	return collection
 }
 
-// answers returns a collection's answers: its points, those near one and those within a box.
+// answers returns a collection's answers: all points, the points near a position and those within a
+// box.
 func answers(t *testing.T, c *points.Collection) map[string][]string {
 	t.Helper()
 	got := map[string][]string{}
@@ -251,7 +252,7 @@ func TestPointsLostOfRefused(t *testing.T) {
 	}
 }
 
-// Columns by flags, and without them.
+// This tests columns that are given by flags, and columns without flags.
 func TestPointsColumns(t *testing.T) {
 	document := func(id, properties string) string {
 		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`
@@ -345,7 +346,7 @@ func TestPointsNearPlace(t *testing.T) {
 	}
 }
 
-// A column that may hold ids is no id if two points have the same value.
+// A possible column of ids is not used as such if two points have the same value.
 func TestPointsGuessedID(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
@@ -430,7 +431,7 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 	}
 }
 
-// Words for an empty value do not affect a type, are reported, and can be set by --empty. In
+// Words for an empty value do not affect a type. They are reported, and can be set by --empty. In
 // files with a null of their own such words are ordinary values unless --empty is given.
 func TestEmptyValues(t *testing.T) {
 	table := "id,lat,lon,price,note\na,1,1,9.5,x\nb,2,2,NULL,-\nc,3,3,7,?\n"
@@ -482,7 +483,7 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// Positions at exactly 0, 0 are reported, or left out and counted apart.
+// Positions at exactly 0, 0 are reported, or left out and counted separately.
 func TestZeroPositions(t *testing.T) {
 	path := testfile.Temp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -534,7 +535,7 @@ func TestSearchWithoutNames(t *testing.T) {
 	}
 }
 
-// Users' files in shared/cases have the points that they mean, with or without a flag.
+// Users' files in shared/cases give the intended points, with or without a flag.
 func TestCasesOfTables(t *testing.T) {
 	const cases = "../../../../../../shared/cases/"
 	if _, err := os.Stat(cases + "points-2"); err != nil {
@@ -591,7 +592,7 @@ func TestCasesOfTables(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 is read as windows-1252 where it fits, with a note, or in the encoding
+// Text that is not UTF-8 is read as windows-1252 if it can be that, with a note, or in the encoding
 // of --encoding.
 func TestEncodings(t *testing.T) {
 	rows := strings.Repeat("x;46;7\n", 100)
@@ -658,8 +659,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// Of records with one id the first or the last counts, over all files. Then the others are not
-// bad records.
+// Of several records with the same id, in all files together, the first or the last counts. With
+// that option the others are not bad records.
 func TestRepeated(t *testing.T) {
 	head := "MMSI,lat,lon\n"
 	paths := []string{testfile.Temp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.Temp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
@@ -687,8 +688,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// One text among the numbers of a column makes it text, however late it comes: no value is
-// dropped because of a guess. The change is reported.
+// One text among the numbers of a column makes it text, however late it comes: no value is dropped
+// because of a wrong guess. The change is reported.
 func TestPointsOddValues(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("id,lat,lon,number\n")
@@ -1015,7 +1016,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 	}
 }
 
-// A real table, with the columns that its publisher gives it.
+// This reads a real table, with the columns of its publisher.
 func TestRealPoints(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	if _, err := os.Stat(jobtest.RealAirports); err != nil {
@@ -1048,7 +1049,8 @@ func TestRealPoints(t *testing.T) {
 	}
 }
 
-// A type of a property that no file has is refused: of tables before the rows are read.
+// A --type for a property that no file has is an error. For tables the error comes before any row
+// is read.
 func TestPointsTypeOfNothing(t *testing.T) {
 	const line = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Kind: feature.Text}}}
@@ -1068,7 +1070,7 @@ func TestPointsTypeOfNothing(t *testing.T) {
 	if err == nil || err.Error() != `there is no property "zipp" for --type: the properties are []` {
 		t.Error(err)
 	}
-	// It is enough that one of several files has the property, and its values may be empty.
+	// It is enough if one of several files has the property. Its values may be empty.
 	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{
 		testfile.Temp(t, "a", "id,lat,lon\na,1,1\n"),
 		testfile.Temp(t, "b", "id,lat,lon,zipp\nb,1,1,\n"),

@@ -17,8 +17,9 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// The files of others in shared/cases whose coordinate systems have many names are read, with a
-// note where one is not WGS84 itself, or refused with a command that works.
+// In shared/cases there are files from other programs, with many names of coordinate systems. Each
+// is either read, with a note if its system is not WGS84 itself, or refused with a command that
+// works.
 func TestSystemCases(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const cases = "../../../../../../shared/cases/"

@@ -94,9 +94,9 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// Renew runs build and replaces the record at the given path. It does not run build if, by the
-// record, the published generation has the same basis in today's layout, or such a generation was
-// rolled back. A build that publishes nothing, like a dry run, is not recorded.
+// Renew runs build and replaces the record at the given path. It does not run build if, according
+// to the record, the published generation has the same basis in the present layout, or if such a
+// generation was rolled back. A build that publishes nothing, like a dry run, is not recorded.
 func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record string, force bool, rep job.Reporter, build func() error) error {
 	before, err := c.Current(ctx, name)
 	if err == nil && !force {
@@ -134,9 +134,10 @@ func NotRenewed(names []string, errs []error) error {
 	return errors.Join(all...)
 }
 
-// same returns the reason why there is nothing to do, or "" if there is something. There is
-// nothing to do if, by the record, the published generation has the same inputs, in today's
-// layout. The same holds if such a generation was rolled back: it must not return by itself.
+// same returns the reason why there is nothing to do, or "" if there is something. There is nothing
+// to do if, according to the record, the published generation has the same inputs in the present
+// layout. There is also nothing to do if such a generation was rolled back, because it must not
+// return by itself.
 func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis
@@ -153,9 +154,9 @@ func (b Basis) same(record, dataset string, published uint64, otherLayout bool) 
 	return ""
 }
 
-// CarryForward makes the record of generation from stand for the later generation to, which holds
-// all of the earlier one and an addition by a command. If the record is missing or of another
-// generation, it changes nothing.
+// CarryForward makes the record of generation from valid for the later generation to. That
+// generation has all of the earlier one, plus an addition by a command. If the record is missing or
+// of another generation, it changes nothing.
 func CarryForward(record string, from, to uint64) error {
 	text, err := os.ReadFile(record)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,8 +173,8 @@ func CarryForward(record string, from, to uint64) error {
 	return nil // the next run makes the data set anew
 }
 
-// save replaces the record, in a directory made when it is missing. The temporary
-// file has a name of its own, since two programs may save the same record.
+// save replaces the record, and creates its directory if that is missing. The temporary file has a
+// name of its own, since two programs may save the same record.
 func (b Basis) save(record string) error {
 	text, err := json.Marshal(b)
 	if err != nil {

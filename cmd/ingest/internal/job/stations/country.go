@@ -13,11 +13,10 @@ import (
 // country.
 const stationReach = 300_000
 
-// countryOf returns the ISO 3166-1 code of a station's country. NOAA's list
-// gives FIPS 10-4 codes, but some hundred rows have ISO codes: CH is China by
-// the one and Switzerland by the other, and both are in the file. Where the two
-// readings differ, the nearest published place in one of the two countries
-// decides. Without such a place the code is read as FIPS, which it should be.
+// countryOf returns the ISO 3166-1 code of a station's country. NOAA's list gives FIPS 10-4 codes,
+// but some hundred rows have ISO codes: CH is China in FIPS and Switzerland in ISO, and both are in
+// the file. If the two readings differ, the nearest published place in one of the two countries
+// decides. Without such a place the code is read as FIPS, because it should be that.
 func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon float64) (string, error) {
 	fips, known := isoByFIPS10[code]
 	if !known && code != "" {

@@ -2,10 +2,9 @@ package stations
 
 import "strings"
 
-// isoByFIPS10 gives the ISO 3166-1 code for a FIPS 10-4 country code, which
-// NOAA's lists use. Islands that have a code only in FIPS get the code of the
-// country they belong to. The West Bank and Gaza are both PS. Kosovo has the
-// usual XK.
+// isoByFIPS10 gives the ISO 3166-1 code for a FIPS 10-4 country code, which NOAA's lists use.
+// Islands that have a code only in FIPS get the code of the country to which they belong. The West
+// Bank and Gaza are both PS. Kosovo has the usual XK.
 var isoByFIPS10 = func() map[string]string {
 	m := map[string]string{}
 	for pair := range strings.FieldsSeq(fips10ToISO) {

@@ -20,8 +20,8 @@ import (
 
 // Ingest reads NOAA's list of weather stations and publishes a generation of them. Rows without a
 // position are counted as bad and left out, but do not count in the tolerated share of bad records.
-// If a station has several records, the one that ends last is taken. The manifest dates the file by
-// the last day on which any station reported.
+// If a station has several records, the one with the latest end counts. The manifest dates the file
+// by the last day on which any station reported.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	z, err := zonefinder.Open(ctx, c)
@@ -71,7 +71,7 @@ type stationReader struct {
 	hits    []places.Hit
 }
 
-// read hands over the stations of the good rows.
+// read calls take with the stations of the good rows.
 func (r *stationReader) read(take func(stations.Station) error) error {
 	defer r.tally.Report(r.rep)
 	f, err := r.in.Open(nil, source.WantRows)
@@ -98,7 +98,7 @@ func (r *stationReader) read(take func(stations.Station) error) error {
 		return err
 	}
 	if !newest.IsZero() {
-		// The download time says nothing about the content.
+		// The time of the download says nothing about the content.
 		r.src.Modified = newest
 	}
 	return r.tally.Err()

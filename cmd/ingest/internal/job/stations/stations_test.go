@@ -24,8 +24,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// The lists and observations here are made by hand after NOAA's descriptions of
-// the formats; none is copied from its files.
+// The lists and observations here are hand-made, following NOAA's descriptions of the formats. None
+// of them is copied from NOAA's files.
 const (
 	rowPole      = `"890090","99999","SOUTH POLE","AY","","NZSP","-90.000","+000.000","+2830.0","19570101","20250528"` + "\n"
 	rowOld       = `"066600","99999","OLD","SZ","","","+47.000","+008.000","-0999.0","19310101","19481231"` + "\n"
@@ -200,8 +200,8 @@ func TestFIPS10(t *testing.T) {
 	}
 }
 
-// NOAA's list has ISO country codes among its FIPS ones. Where the two differ, the places around
-// a station decide.
+// NOAA's list has ISO country codes among its FIPS ones. If the two readings differ, the places
+// around a station decide.
 func TestStationsCountry(t *testing.T) {
 	c := jobtest.Catalog(t)
 	asISO := strings.Replace(jobtest.RowZurich, `"SZ"`, `"CH"`, 1)

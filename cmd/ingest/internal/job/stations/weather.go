@@ -19,8 +19,8 @@ import (
 
 // IngestWeather reads files of observations in NOAA's isd-lite format, one for each station and
 // year, and publishes a generation of them. The positions come from the published stations; the
-// file of an unknown station is left out and counted. If several files have an observation of one
-// station and hour, the file named first counts.
+// file of an unknown station is left out and counted. If several files have an observation of the
+// same station and hour, the first of these files counts.
 func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, o job.Options) (_ dataset.Manifest, err error) {
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
@@ -79,7 +79,7 @@ const (
 	reasonImpossible     = "value is not possible on Earth"
 )
 
-// readAll hands the content of all files' good lines to take.
+// readAll calls take with the observation of each valid line of all files.
 func (r *weatherReader) readAll(take func(stations.Observation) error) error {
 	defer r.tally.Report(r.rep)
 	report := func(i int) {
@@ -167,9 +167,8 @@ func fill(o *stations.Observation, rec *isd.Observation, path string) error {
 	return nil
 }
 
-// sourceList describes the files of a job. A few are listed one by one;
-// thousands are listed as one, whose checksum is made of their checksums and
-// names.
+// sourceList describes the files of a job. A few are listed one by one. Thousands are listed as a
+// single source, and its checksum is computed from their checksums and names.
 type sourceList struct {
 	few   []dataset.Source
 	all   dataset.Source

@@ -20,7 +20,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// liteFile makes a file of observations: one an hour from the first of January.
+// liteFile makes a file of observations, one for each hour from the first of January on.
 func liteFile(t *testing.T, name string, hours int, extra string) string {
 	t.Helper()
 	var text strings.Builder
@@ -145,7 +145,7 @@ func TestWeatherFailures(t *testing.T) {
 	}
 }
 
-// Thousands of files are one source, whose checksum depends on theirs.
+// Thousands of files are one source. Its checksum depends on their checksums.
 func TestManySources(t *testing.T) {
 	list := func(n int, change string) []dataset.Source {
 		var l sourceList

@@ -25,9 +25,10 @@ import (
 )
 
 // Ingest publishes the offsets of every time zone from 1900 to 2100. It takes them from the zone
-// database that Go's time package finds: the machine's, or the one compiled into this program for
-// a zone that the machine lacks. The manifest names the version of the database if it is known.
-// Only the machine's database lists which countries have a single zone.
+// database that Go's time package finds. This is the machine's database, or for a zone that the
+// machine lacks the one that is compiled into this program. The manifest names the version of the
+// database if it is known. Only the machine's database has a list of the zones of each country,
+// which shows the countries with a single zone.
 func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
 	return job.Publish(ctx, c, ask.TimeZones.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
@@ -66,15 +67,15 @@ func zoneDirs() []string {
 	return dirs
 }
 
-// versionLine begins tzdata.zi; +VERSION holds the version alone.
+// versionLine matches the first line of tzdata.zi, or the content of the file +VERSION, which is
+// just the version.
 var versionLine = regexp.MustCompile(`^(?:# version )?([0-9]{4}[a-z]{1,2})\s`)
 
-// Version returns the version of the database that Ingest would publish, "" if
-// it does not say.
+// Version returns the version of the database that Ingest would publish, or "" if the database does
+// not give it.
 func Version() string { return zoneVersion(zoneDirs()) }
 
-// zoneDir returns the first of the directories that holds a zone database, ""
-// if none does.
+// zoneDir returns the first directory that has a zone database, or "" if none has one.
 func zoneDir(dirs []string) string {
 	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, "Europe", "London")); err == nil {
@@ -84,13 +85,12 @@ func zoneDir(dirs []string) string {
 	return ""
 }
 
-// countryFile lists the zones of each country. The other list of the database,
-// zone1970.tab, names Oslo's clocks after Berlin.
+// countryFile lists the zones of each country. The other list of the database, zone1970.tab, would
+// give Oslo the zone of Berlin.
 const countryFile = "zone.tab"
 
-// countryZones reads which countries have a single zone, and which zone it is,
-// from the database in the directories. It returns nothing if no database says
-// so.
+// countryZones reads which countries have a single zone, and which zone it is, from the database in
+// the directories. It returns an empty result if no database has this list.
 func countryZones(dirs []string) (map[string]string, error) {
 	dir := zoneDir(dirs)
 	if dir == "" {
@@ -119,7 +119,7 @@ func countryZones(dirs []string) (map[string]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w; "+anew, err)
 		}
-		// A line that is skipped could be the second zone of a country.
+		// A skipped line could be the second zone of a country.
 		if len(columns) < 3 || !source.IsCode(string(columns[0]), 2) {
 			return nil, fmt.Errorf("%s, line %d: this is no list of countries and zones; "+anew, path, rows.Line)
 		}
@@ -135,9 +135,9 @@ func countryZones(dirs []string) (map[string]string, error) {
 // maxZoneLine bounds the bytes of a line of countryFile.
 const maxZoneLine = 64 << 10
 
-// zoneVersion returns the version of the database in the first of the
-// directories that holds one, "" if that does not say. If none holds one, it
-// returns the version of Go itself.
+// zoneVersion returns the version of the database in the first directory that has one. It returns
+// "" if that database does not give its version, and the version of Go itself if no directory has a
+// database.
 func zoneVersion(dirs []string) string {
 	dir := zoneDir(dirs)
 	if dir == "" {

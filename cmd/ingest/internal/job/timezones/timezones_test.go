@@ -113,7 +113,7 @@ func TestCountryZones(t *testing.T) {
 		{head, map[string]string{}},
 		{head + "CH\t+4723+00832\tEurope/Zurich\nDE\t+5230+01322\tEurope/Berlin\tmost of Germany\nDE\t+4742+00841\tEurope/Busingen\tBusingen\n" +
 			"NP\t+2743+08519\tAsia/Kathmandu", map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu"}},
-		// One that this program does not know counts nevertheless.
+		// A zone that this program does not know counts nevertheless.
 		{"CH\t+4723+00832\tEurope/Zurich\nCH\t+4612+00609\tEurope/Geneva\nXX\t+0000+00000\tEurope/Nowhere\n", map[string]string{}},
 		{"DE\t+5230+01322\tEurope/Berlin\nDE\t+4742+00841\tEurope/Busingen\nDE\t+4742+00841\tEurope/Zurich\n", map[string]string{}},
 	} {
@@ -133,7 +133,7 @@ func TestCountryZones(t *testing.T) {
 			t.Errorf("%.20q: %v, %v", table, got, err)
 		}
 	}
-	// That of this machine.
+	// This reads the zone.tab of this machine, if it has one.
 	got, err := countryZones(zoneDirs())
 	if err != nil {
 		t.Fatal(err)

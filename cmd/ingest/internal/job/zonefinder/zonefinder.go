@@ -1,5 +1,5 @@
 // Package zonefinder finds time zones at points from published data sets, for jobs whose sources
-// have none, and lists the names of all zones.
+// have no time zones. It also lists the names of all zones.
 package zonefinder
 
 import (
@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// Reach is the greatest distance at which a place lends its time zone, in metres.
+	// Reach is the greatest distance, in metres, at which the time zone of a place is used for a
+	// point.
 	Reach = 200_000
-	// Candidates is the number of nearest places among which a zone is looked for.
+	// Candidates is the number of nearest places that are examined for a zone.
 	Candidates = 8
 	// Layer is the type of the regions that are time zones.
 	Layer = "timezone"
@@ -49,8 +50,8 @@ const (
 //     of the zones in it, as Natural Earth's are: Lima lies in the one named
 //     for New York.
 //
-// Farther places do not count: the zone is stored as a fact about the point, without the distance
-// to the place.
+// More distant places do not count, because the zone is stored as a fact about the point, without
+// the distance to the place.
 type Finder struct {
 	Regions *tiles.Reader  // nil without boundaries
 	Types   []string       // of the regions
@@ -60,9 +61,9 @@ type Finder struct {
 
 	known map[string]region // by region id
 	hits  []places.Hit
-	// Numbers of zones found in each way: by the nearest place, inside a region, and as the only
-	// zone of a country. A caller that asks Places or Regions for more counts that here too, for the
-	// credits.
+	// These are the numbers of zones that were found in each way: by the nearest place, inside a
+	// region, and as the only zone of a country. A caller that takes further data from Places or
+	// Regions counts that here too, for the credits.
 	Nearest, Inside, Only int64
 }
 
@@ -132,8 +133,8 @@ func (z *Finder) Credits() (list []dataset.Source) {
 	return list
 }
 
-// Find returns the time zone at a point of a country, if that is known, and
-// how it was found; both are empty when it was not.
+// Find returns the time zone at a point, and the way in which it was found. Both are empty if it
+// was not found. country is "" if it is unknown.
 func (z *Finder) Find(ctx context.Context, lat, lon float64, country string) (zone, how string, err error) {
 	region, err := z.region(ctx, lat, lon)
 	if err != nil {

@@ -27,10 +27,10 @@ var pages = map[string]encoding.Encoding{
 	"28599": charmap.ISO8859_9, "28605": charmap.ISO8859_15, "54936": simplifiedchinese.GB18030,
 }
 
-// Find returns the encoding with a name in the spelling of any program: UTF-8, windows-1252,
-// cp850, ISO-8859-2, 28592, Shift_JIS. It returns nil for UTF-8, which needs no decoder, and
-// false for an unknown name. Latin-1 is read as windows-1252, which has letters and quotes where
-// Latin-1 has nothing, and is the same otherwise.
+// Find returns the encoding with a name in the spelling of any program: UTF-8, windows-1252, cp850,
+// ISO-8859-2, 28592, Shift_JIS. It returns nil for UTF-8, which needs no decoder, and false for an
+// unknown name. Latin-1 is read as windows-1252, which has letters and quotes where Latin-1 has no
+// characters, and is otherwise equal.
 func Find(page string) (e encoding.Encoding, known bool) {
 	name := strings.ToUpper(strings.TrimSpace(page))
 	for _, prefix := range []string{"ANSI", "OEM", "WINDOWS", "IBM", "CP", "MS", "X-"} {

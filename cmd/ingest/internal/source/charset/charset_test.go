@@ -114,7 +114,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// UTF-8 text stays, and text read as windows-1252 becomes UTF-8.
+// UTF-8 text stays unchanged, and text that is read as windows-1252 becomes UTF-8.
 func TestGuessAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := string(rapid.SliceOfN(rapid.ByteRange(0x1e, 0xff), 0, 200).Draw(t, "text"))

@@ -35,15 +35,16 @@ func New(in io.Reader, name string, e encoding.Encoding) *Reader {
 	return &Reader{name: name, in: in, named: e != nil}
 }
 
-// Guess returns a reader of text that should be UTF-8. At the first byte that is not, it reads
-// the whole text through again and decides whether it is windows-1252. If so, the text is read as
-// that. Otherwise bytes that are not UTF-8 stay. name is the subject of Note.
+// Guess returns a reader of text that should be UTF-8. At the first byte that is not UTF-8, it
+// opens the whole text by again, reads it, and decides whether it is windows-1252. If it is, the
+// text is read as that. Otherwise bytes that are not UTF-8 stay unchanged. name is the subject of
+// Note.
 func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
 	return &Reader{name: name, in: in, again: again}
 }
 
-// Marked returns a reader of text whose byte order mark shows that it is UTF-8. The mark counts
-// more than an encoding named for all files. The argument what is the encoding's name.
+// Marked returns a reader of text whose byte order mark shows that it is UTF-8. The mark takes
+// precedence over an encoding that is named for all files. what is the name of that encoding.
 func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
 	r := New(in, name, nil)
 	if e != nil {
@@ -64,7 +65,7 @@ func (r *Reader) Note() string {
 	return r.note
 }
 
-// Read implements [io.Reader]. p has room for a character, which a [bufio.Reader] sees to.
+// Read implements [io.Reader]. p must have room for a character, which a [bufio.Reader] ensures.
 func (r *Reader) Read(p []byte) (int, error) {
 	n := copy(p, r.held) // nothing once it is decided
 	r.held = r.held[:0]
@@ -114,7 +115,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// Whole returns UTF-8 text without a character that it ends within.
+// Whole returns UTF-8 text without an incomplete character at its end.
 func Whole(text []byte) []byte {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
@@ -149,9 +150,9 @@ func exampleOf(text []byte) []byte {
 }
 
 // survey reads a whole text that is not UTF-8. It returns the reason why it is not windows-1252
-// either, or "". It is windows-1252 if that encoding has all of its bytes, if hardly any of its
-// characters could be UTF-8's, and if its letters do not stand side by side as in other
-// alphabets.
+// either, or "". A text is windows-1252 under three conditions: that encoding has all of its bytes,
+// hardly any of its characters could be UTF-8, and its non-ASCII letters are not next to each other
+// as in other alphabets.
 func survey(open func() (io.ReadCloser, error)) (why string, err error) {
 	file, err := open()
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package crs judges coordinate systems for every reader: whether coordinates are longitudes and
-// latitudes in degrees that can be used as WGS84's. Whatever axis order a system has, all formats
-// have longitude first, except well-known text after an address.
+// Package crs judges coordinate systems for every reader: it decides whether coordinates are
+// longitudes and latitudes in degrees that can be used as WGS84. All formats have longitude first,
+// whatever the axis order of the system is, except well-known text after an address (an IRI of the
+// system).
 package crs
 
 import (
@@ -16,7 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Kind is how the coordinates of a system can be used here.
+// Kind says how the coordinates of a system can be used here.
 type Kind int
 
 const (
@@ -32,7 +33,8 @@ type System struct {
 	Name string // for messages
 }
 
-// Error is the refusal of a file whose coordinates must be converted first. Its message says how.
+// Error is the refusal of a file whose coordinates must be converted first. Its message says how to
+// convert them.
 type Error struct {
 	System
 	File string   // the subject of the message
@@ -57,7 +59,7 @@ func (e *Error) Error() string {
 		"first (%sogr2ogr -a_srs EPSG:4326 %s)", e.File, e.Name, save, command)
 }
 
-// Quoted is a word of a command, to be pasted into a shell.
+// Quoted returns a word of a command, quoted so that it can be pasted into a shell.
 func Quoted(word string) string {
 	if strings.ContainsAny(word, " '\"\\$&;|<>()*?#`") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -119,7 +121,7 @@ func Code(code int64) System {
 // epsg finds the code in 4326, EPSG:4326, urn:ogc:def:crs:EPSG::4326 and .../def/crs/EPSG/0/4326.
 var epsg = regexp.MustCompile(`(?i)(?:^|EPSG(?:\.XML|\.IO)?[:/#]+(?:[0-9.]*[:/])?)([0-9]{4,9})(?:$|[^0-9])`)
 
-// Named returns the system with a name, a URN or an address, or the one that well-known text
+// Named returns the system with a name, a URN or an address, or the system that a well-known text
 // describes.
 func Named(name string) System {
 	if strings.ContainsRune(name, '[') {
@@ -153,9 +155,9 @@ var eastFirst = []int64{7035, 7037, 7039, 7041, 7084, 7086, 7088, 7133, 8902, 97
 const newCodes = 10639
 
 // Address returns the system of an address before well-known text, as in GeoSPARQL and Wikidata.
-// latFirst reports whether latitudes come first there, as EPSG defines it. The OGC's own systems
-// have the longitude first, and so has Wikidata, whose Q2 is the Earth. An unknown address is of
-// kind Other.
+// latFirst reports whether latitudes come first in that system, as EPSG defines it. The OGC's own
+// systems have longitude first. So does Wikidata, in which Q2 is the Earth. An unknown address is
+// of kind Other.
 func Address(iri string) (s System, latFirst bool) {
 	other := System{Other, source.Excerpt(iri)}
 	m := address.FindStringSubmatch(iri)
@@ -199,8 +201,8 @@ var near = map[string]bool{
 }
 
 // distant are datums that lie 7 to 320 metres from WGS84, although they have one of these
-// ellipsoids. The distance follows from EPSG's parameters, which descriptions of systems leave
-// out.
+// ellipsoids. The distance follows from EPSG's parameters, which are missing in descriptions of
+// systems.
 var distant = regexp.MustCompile(`^(?:GREEKGEODETICREFERENCESYSTEM1987|GGRS(?:19)?87|ISRAEL(?:1993)?|KUWAITUTILITY|NATIONALGEODETICNETWORK|NGN|ST87OUVEA|` +
 	`VIETNAM2000|CYPRUSGEODETICREFERENCESYSTEM1993|XRAIL84|.*INTERMEDIATE.*|.*NADGRIDS.*|.*TOWGS840*[1-9].*)$`)
 
@@ -294,8 +296,7 @@ func (n *node) find(keys ...string) *node {
 	return nil
 }
 
-// moved reports whether a description has a shift between its datum and WGS84, or turns the
-// globe.
+// moved reports whether a description has a shift between its datum and WGS84, or a rotated globe.
 func (n *node) moved() bool {
 	switch n.key {
 	case "TOWGS84":
@@ -312,8 +313,8 @@ var errWKT = errors.New("its description is not well-known text")
 
 var token = regexp.MustCompile(`"[^"]*"?|[][(),]|[^][(),"\s]+`)
 
-// parse reads the nodes of a text. Behind the first there may be a system of heights, which
-// does not matter here.
+// parse reads the nodes of a text. After the first there may be a system of heights, which is
+// ignored.
 func parse(text string) (*node, error) {
 	const deepest = 32
 	open := []*node{{}}

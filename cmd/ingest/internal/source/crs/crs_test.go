@@ -156,7 +156,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// Whatever a file says, an answer comes, and a refusal has a name.
+// For any text there is a result, and a refusal has a name.
 func FuzzNamed(f *testing.F) {
 	for _, text := range []string{crs84, g1762, bound, turned, "EPSG:4326", `A["x`} {
 		f.Add(text)

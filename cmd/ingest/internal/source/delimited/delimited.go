@@ -1,5 +1,5 @@
-// Package delimited reads tables of text in bounded memory: a row a line, its
-// columns separated by commas, semicolons or tabs. All tables of foreign data are read by it.
+// Package delimited reads tables of text in bounded memory: one row per line, with columns
+// separated by commas, semicolons or tabs. It reads all tables of foreign data.
 package delimited
 
 import (
@@ -21,35 +21,35 @@ import (
 
 // Format is the syntax of a table.
 type Format struct {
-	// Separator is a comma, a semicolon or a tab. With a comma or a semicolon fields
-	// may be quoted (RFC 4180). With a tab a quote is part of the text unless rows
-	// are Quoted. A first line sep=; is not a row; it names another separator.
+	// Separator is a comma, a semicolon or a tab. With a comma or a semicolon fields may be quoted
+	// (RFC 4180). With a tab a quote is part of the text unless rows are Quoted. A first line such
+	// as sep=; is not a row, but names another separator.
 	Separator byte
 	Quoted    bool
 	// MaxBytes bounds a row, its line ends included.
 	MaxBytes int
-	// MaxLines bounds the lines of a row with line ends in quotes. 0 means that
-	// every line is a row.
+	// MaxLines bounds the number of lines of a row that has line ends in quotes. 0 means that every
+	// line is a row.
 	MaxLines int
-	// Lax rows may have blanks around themselves and their fields, which are dropped, and a quote
-	// within an unquoted field. If a row's quotes do not match and it has the header's columns
-	// without them, they are text.
+	// With Lax, rows may have blanks around themselves and around their fields, which are dropped,
+	// and a quote within an unquoted field. If a row's quotes do not match, but without them it has
+	// as many columns as the header, the quotes are text.
 	Lax bool
-	// Certain, if set, reports whether the fields of a line can be nothing but a row, such as by
-	// numbers where they must be. Quotes from one such line to another are text if most lines
-	// between are rows.
+	// Certain, if set, reports whether the fields of a line are certainly a row, for example
+	// because of numbers in the right columns. If most lines between two quotes are certainly rows,
+	// the quotes are text.
 	Certain func(fields [][]byte) bool
-	// Comments are the beginnings of rows to skip. One that ends in a blank also matches a row of
-	// it alone.
+	// Comments are the beginnings of rows to skip. A beginning that ends in a blank also matches a
+	// row that consists only of the beginning.
 	Comments []string
 	Trailing bool // text after a # outside quotes is a comment, too
 	UTF8     bool // other rows are bad
-	// Columns are the numbers of columns that a row may have; none: any number.
+	// Columns are the allowed numbers of columns in a row. If it is empty, any number is allowed.
 	Columns []int
-	// Header takes the names in the first row, valid until it returns, or the error
-	// of reading them, which is io.EOF for an empty table. Other rows must have as
-	// many columns. An error of Header ends the reading. If Header is nil, the
-	// first row is a row like others.
+	// Header is called with the names in the first row, which are valid until it returns, or with
+	// the error of reading them. That error is io.EOF for an empty table. All other rows must have
+	// as many columns. An error of Header ends the reading. If Header is nil, the first row is an
+	// ordinary row.
 	Header func(names [][]byte, err error) error
 }
 
@@ -73,7 +73,7 @@ func ReasonColumns(columns ...int) string {
 // Reader reads the rows of a table one after another.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
-	// Stray are the rows whose quotes are read as text, and Joined the rows of several lines.
+	// Stray counts the rows whose quotes are read as text, and Joined the rows of several lines.
 	Stray, Joined Occurrences
 
 	name   string // in errors
@@ -89,7 +89,7 @@ type Reader struct {
 	fields   [][]byte
 }
 
-// Occurrences counts rows and keeps the line of the first.
+// Occurrences counts rows and stores the line of the first.
 type Occurrences struct{ Count, Line int }
 
 func (s *Occurrences) add(line int) {
@@ -98,9 +98,9 @@ func (s *Occurrences) add(line int) {
 	}
 }
 
-// Separator returns the separator of the columns in the first row of text, 0 for none. It takes
-// the first group with a candidate outside quotes, and of that group the most frequent or else
-// the first candidate.
+// Separator returns the separator of the columns in the first row of text, 0 for none. It considers
+// the first group with a candidate outside quotes. Of that group it returns the most frequent
+// candidate if frequent is set, and otherwise the first.
 func Separator(text []byte, frequent bool, groups ...string) byte {
 	var counts, first [256]int
 	for i := 0; i < len(text) && text[i] != '\n'; i++ {
@@ -129,8 +129,8 @@ func Separator(text []byte, frequent bool, groups ...string) byte {
 	return 0
 }
 
-// New returns a Reader of r. Errors and bad rows bear the name. A byte order mark
-// is passed over. Where no line ends in a line feed, lines end in carriage returns.
+// New returns a Reader of r. Errors and bad rows have the name. A byte order mark is skipped. If no
+// line ends in a line feed, lines end in carriage returns.
 func New(r io.Reader, name string, format Format) *Reader {
 	in := bom.Skip(bufio.NewReaderSize(r, format.MaxBytes))
 	head, _ := in.Peek(min(format.MaxBytes, 4<<10)) // reading returns the error
@@ -146,7 +146,7 @@ func New(r io.Reader, name string, format Format) *Reader {
 	return t
 }
 
-// returns makes line feeds of carriage returns.
+// returns is a reader that replaces carriage returns by line feeds.
 type returns struct{ r io.Reader }
 
 func (r *returns) Read(p []byte) (int, error) {
@@ -160,8 +160,8 @@ func (r *returns) Read(p []byte) (int, error) {
 }
 
 // Next goes to the next row that is not blank and returns its first line without the line end,
-// valid until the next call. The error is a *source.BadRecord, after which reading goes on, io.EOF,
-// or the error of the underlying reader.
+// valid until the next call. The error is a *source.BadRecord, after which reading can continue,
+// io.EOF, or the error of the underlying reader.
 func (r *Reader) Next() (text []byte, err error) {
 	for {
 		if r.text, err = r.line(); err != nil {
@@ -181,7 +181,8 @@ func (r *Reader) Next() (text []byte, err error) {
 			r.text = beforeHash(r.text)
 		}
 		if !r.format.quotes() && len(r.format.Columns) > 0 {
-			// Lines are counted here, so that callers that walk the text need no Fields.
+			// Columns are counted here, so that callers that walk through the text do not need to
+			// call Fields.
 			if err := r.count(bytes.Count(r.text, []byte{'\t'})+1, r.text); err != nil {
 				return nil, err
 			}
@@ -243,7 +244,7 @@ func (r *Reader) Text() []byte { return r.text }
 
 func (r *Reader) failure(err error) error { return fmt.Errorf("%s: line %d: %w", r.name, r.Line, err) }
 
-// Bad is the error of the row read last, nil without a reason.
+// Bad returns a BadRecord error for the row that was read last, or nil if reason is "".
 func (r *Reader) Bad(reason, detail string) error {
 	if reason == "" {
 		return nil
@@ -259,8 +260,8 @@ func Index(header [][]byte, names ...string) int {
 }
 
 // Key returns the name of a column without insignificant parts: only letters and digits, in lower
-// case. A unit in brackets after the name is omitted if it only says that values are degrees of
-// WGS84; any other unit stays.
+// case. A unit in brackets after the name is dropped if it only means degrees of WGS84. Any other
+// unit is kept.
 func Key[T ~string | ~[]byte](name T) string {
 	text := string(name)
 	if i := strings.IndexAny(text, "(["); i > 0 {
@@ -282,9 +283,9 @@ func plain(text string) string {
 }
 
 // Fields returns the fields of the row that Next returned, valid until the next call. A row with
-// unclosed quotes or a wrong number of columns is a *source.BadRecord of its first line. The next
-// line is then a row again: only the first may be at fault. Lines joined by quotes count as rows
-// of their own if the first and most others have the header's columns.
+// unclosed quotes or a wrong number of columns is a *source.BadRecord for its first line. The next
+// line then begins a row again, because perhaps only the first line is at fault. Lines that quotes
+// join count as separate rows if the first and most others have as many columns as the header.
 func (r *Reader) Fields() ([][]byte, error) {
 	text := r.text
 	r.fields = r.fields[:0]
@@ -316,8 +317,8 @@ func (r *Reader) Fields() ([][]byte, error) {
 	return r.fields, r.count(len(r.fields), text)
 }
 
-// isRow reports whether a line alone has the header's columns, and whether its fields are a row
-// for certain. Quotes that do not fit in it count as text.
+// isRow reports whether a line alone has the header's columns, and whether its fields are a row for
+// certain. Quotes that do not match within it count as text.
 func (r *Reader) isRow(line []byte) (row, certain bool) {
 	s := splitter{format: &r.format}
 	if s.feed(line); s.misfit || s.quoted {
@@ -328,9 +329,9 @@ func (r *Reader) isRow(line []byte) (row, certain bool) {
 }
 
 // join feeds the lines after one with open quotes, up to the line that closes them. If no line
-// does within the limits, or the lines are rows of their own, the quotes do not match, and
-// nothing is consumed. Quotes that open in the first half of those lines would fail in the same
-// way, so they are not followed: otherwise every line would be read once for each such quote.
+// closes the quotes within the limits, or if the lines are separate rows, the quotes do not match
+// and no line is consumed. Quotes that open in the first half of those lines would fail in the same
+// way, so they are not followed. Otherwise every line would be read once for each such quote.
 func (r *Reader) join(s *splitter) error {
 	size, lines, rows, most := 0, 0, 0, r.format.MaxBytes-len(r.first)
 	first, certain := r.isRow(r.first)
@@ -401,7 +402,7 @@ func (f *Format) unindented(text []byte) []byte {
 	return text
 }
 
-// split appends the fields of a row without quotes, or whose quotes are text.
+// split appends the fields of a row that has no quotes, or whose quotes are text.
 func (f *Format) split(row []byte, fields [][]byte) [][]byte {
 	for more := true; more; {
 		var field []byte
@@ -452,8 +453,8 @@ func (s *splitter) feed(row []byte) {
 	}
 }
 
-// unquote reads a quoted field from after its opening quote, and returns the text after the
-// field.
+// unquote reads a quoted field, given the text after its opening quote, and returns the text after
+// the field.
 func (s *splitter) unquote(text []byte) (rest []byte) {
 	for {
 		end := bytes.IndexByte(text, '"')
@@ -469,10 +470,10 @@ func (s *splitter) unquote(text []byte) (rest []byte) {
 	}
 }
 
-// Records yields the record that parse makes of each row, and an error for each bad row, after
-// which reading goes on. parse is called after Next. A *source.BadRecord from it makes the row
-// bad, and ErrSkip skips the row. Any other error, such as that of the underlying reader, is the
-// last value yielded.
+// Records yields the record that parse makes from each row, and an error for each bad row, after
+// which it continues. parse is called after Next. A *source.BadRecord from it makes the row bad,
+// and ErrSkip skips the row. Any other error, such as that of the underlying reader, is the last
+// value yielded.
 func Records[T any](in *Reader, parse func(rec *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none, rec T
@@ -505,13 +506,13 @@ func Records[T any](in *Reader, parse func(rec *T) error) iter.Seq2[T, error] {
 // ErrSkip is the error of parse for a row that is neither a record nor a fault.
 var ErrSkip = errors.New("no record")
 
-// IsBad reports whether an error concerns one row alone, so that reading goes on after it.
+// IsBad reports whether an error concerns only one row, so that reading continues after it.
 func IsBad(err error) bool {
 	var bad *source.BadRecord
 	return errors.As(err, &bad)
 }
 
-// names reads the header, where there is one.
+// names reads the header, if there is one.
 func (r *Reader) names() error {
 	if r.format.Header == nil {
 		return nil

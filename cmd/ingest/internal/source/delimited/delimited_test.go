@@ -150,7 +150,7 @@ func TestStrayQuotes(t *testing.T) {
 		joined delimited.Occurrences
 	}{
 		{table, "a,b\n1,24\"\n2,27\"\n", []string{"2: 1|24\"", "3: 2|27\""}, delimited.Occurrences{}, delimited.Occurrences{}},
-		// A quote that opens in one row and closes in a later one.
+		// This is a quote that opens in one row and closes in a later one.
 		{
 			long,
 			"a,b,c\n1,\"x,1\n" + strings.Repeat("2,y,1\n", 10) + "\n3,z\",1\n",
@@ -166,7 +166,8 @@ func TestStrayQuotes(t *testing.T) {
 			delimited.Occurrences{Count: 1, Line: 2},
 		},
 		{table, "a,b,c\n1,2,\"x\n2,y,1\n", []string{"2: 1|2|\"x", "3: 2|y|1"}, delimited.Occurrences{Count: 1, Line: 2}, delimited.Occurrences{}},
-		// A break in a field, even where its first line has as many columns.
+		// This is a line break within a field, even if the field's first line has as many columns
+		// as the header.
 		{table, "a,b\n1,\"x\ny\"\n2,z\n", []string{"2: 1|x\ny", "4: 2|z"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
 		{
 			table,
@@ -239,8 +240,8 @@ func TestReaderFails(t *testing.T) {
 	}
 }
 
-// If each line opens a quote that no later line closes, lines are read about once, and not as far
-// as a row may reach for each quote.
+// If each line opens a quote that no later line closes, lines are read about once. They are not
+// read again for each quote, as far as a row may extend.
 func TestQuotesThatStayOpen(t *testing.T) {
 	const lines = 200_000
 	f := delimited.Format{
@@ -260,7 +261,7 @@ func TestQuotesThatStayOpen(t *testing.T) {
 	}
 }
 
-// However a field is quoted, the same comes out.
+// A field has the same value in every way of quoting.
 func TestQuotesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := delimited.Format{Separator: ',', MaxBytes: 4 << 10, MaxLines: 99, Lax: rapid.Bool().Draw(t, "lax")}
@@ -299,7 +300,7 @@ func TestQuotesProperty(t *testing.T) {
 	})
 }
 
-// No table makes the reader hold more than its bounds, lose count or run on.
+// No table makes the reader exceed its bounds of memory, miscount lines or read endlessly.
 func FuzzRead(f *testing.F) {
 	f.Add("a,\"b\nc\"\n\"\"\"\n", byte(0))
 	f.Add("a,b\n1,\"\n2,\"\r3\"\",4\n\"\n", byte(0xff))

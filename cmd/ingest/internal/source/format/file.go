@@ -54,8 +54,8 @@ type File struct {
 // headBytes of a file are enough to detect its format.
 const headBytes = 64 << 10
 
-// Open detects the format of a file by its content. A path may name a layer after #. called is
-// the file's name in messages, if it is not its path.
+// Open detects the format of a file by its content. A path may name a layer after #. called is the
+// file's name in messages, if it differs from the path.
 func Open(path, called string, o Options) (*File, error) {
 	f := &File{Options: o}
 	if o.Encoding != "" {
@@ -92,8 +92,8 @@ func Open(path, called string, o Options) (*File, error) {
 	return f, err
 }
 
-// lookInto checks whether an archive is a file of a format. If not, it sets match to the member
-// to read: the only one, or the only one with an extension of a wanted format.
+// lookInto checks whether an archive is a file of a format. If it is not, lookInto sets match to
+// the member to read: the only one, or the only one with an extension of a wanted format.
 func (f *File) lookInto() error {
 	a, err := source.OpenArchive(f.OnDisk)
 	if err != nil {
@@ -112,8 +112,8 @@ func (f *File) lookInto() error {
 		}
 	}
 	formats := f.giving()
-	// For polygons a text goes before a GeoPackage beside it. The first such archives date from
-	// before GeoPackages were read.
+	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is
+	// that such archives were accepted before GeoPackages were supported.
 	if f.Want == source.WantPolygons && slices.ContainsFunc(names, geoJSON.has) {
 		formats = []*Format{&geoJSON, &topoJSON}
 	}
@@ -132,7 +132,7 @@ func (f *File) giving() []*Format {
 	return slices.DeleteFunc(slices.Clone(table), func(format *Format) bool { return !format.gives(f.Want) })
 }
 
-// open opens the file, or the member packed in it.
+// open opens the file, or the member in the archive.
 func (f *File) open() (*source.File, error) {
 	in, err := source.OpenMember(f.OnDisk, f.match)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		switch {
 		case format.Is == nil || !format.Is(head):
 		case format.gives(f.Want):
-			// A topology whose type comes late passes for GeoJSON until it is read.
+			// A topology whose member type comes late looks like GeoJSON until it is read.
 			typ, _ := head.json()
 			if f.layer != "" && !format.Layered && !(format == &geoJSON && typ == "" && topoJSON.gives(f.Want)) {
 				return nil, f.noLayers(format)
@@ -185,7 +185,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	return giving[rest], nil
 }
 
-// instead refuses a file of a format without the wanted content.
+// instead returns the error for a file of a format without the wanted content.
 func (f *File) instead(format *Format) error {
 	if format.Instead == "" {
 		return fmt.Errorf("%s: is %s, which has no %s", f.Path, format.Name, f.Want)
@@ -201,8 +201,9 @@ func (f *File) Word() string {
 	return crs.Quoted(cmp.Or(f.gdal, f.Path))
 }
 
-// ReadLayer opens the layer of the file, calls read with it and closes it. Errors name the file as
-// messages do. If only reading shows the format, read may be called twice.
+// ReadLayer opens the layer of the file, calls read with it and closes it. Errors have the name of
+// the file in messages. If the format is only found out while the file is read, read may be called
+// twice.
 func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 	l, err := f.begin(ctx)
 	if err == nil {

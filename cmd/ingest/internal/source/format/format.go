@@ -1,7 +1,7 @@
 // Package format is the table of the formats of files that hold features: points, polygons and
-// lines. Whoever reads such files opens them here, so that a format in the table is read by every
-// command that takes what it gives. Files that nothing reads are listed in package source, with
-// advice.
+// lines. Every command that reads such files opens them here, so that it reads every format in the
+// table with the content that the command takes. Package source lists kinds of files that no reader
+// here supports, with advice.
 package format
 
 import (
@@ -24,36 +24,35 @@ type Format struct {
 	Name       string        // of such a file in messages, such as "a shapefile"
 	Gives      []source.Want // the possible contents of such files
 	Extensions []string      // of such files in an archive, in lower case
-	// Is reports whether a file begins in the way of this format and no other. It is nil for one
-	// format, plain text without any mark.
+	// Is reports whether the beginning of a file shows this format. It is nil only for the format
+	// of plain text, which has no mark.
 	Is      func(*Head) bool
 	Member  string // the end of a name, in lower case: a zip archive with such a member is such a file
 	Parts   string // names of the parts, if the file is one of several files in no archive
 	Layered bool   // whether such files may have several layers, chosen by File.Layer
 	Untyped bool   // all values are texts, so that the type of a property is known only after all its values
 	Instead string // advice for the file, %s, if it cannot have the wanted content
-	// Read begins to read a UTF-8 text, and Open a file on the disk that is not read in order. A
-	// format has one of them.
+	// Read begins to read a UTF-8 text. Open opens a file on the disk that is not read
+	// sequentially. A format has one of the two.
 	Read func(f *File, text *bufio.Reader) *Layer
 	Open func(ctx context.Context, f *File) (*Layer, error)
 }
 
 // Layer is an open layer of a file. It belongs to one goroutine, but for Progress.
 type Layer struct {
-	// Features yields the features in order, once. A feature that cannot be used is a
-	// *source.BadRecord and reading goes on; any other error ends it.
+	// Features yields the features in order, once. An unusable feature gives a *source.BadRecord,
+	// and reading continues. Any other error ends the sequence.
 	Features iter.Seq2[source.Feature, error]
-	// Columns are the names of the properties, not nil if they are known before the features are.
-	// Key is the column of the primary key, or "".
+	// Columns are the names of the properties. It is nil if they are not known before the features
+	// are read. Key is the column of the primary key, or "".
 	Columns []string
 	Key     string
 	// Taken are the columns used for position and id, and Properties the other columns. They are
-	// known after the first feature. Taken is nil where features have geometries and ids of their
-	// own.
+	// known after the first feature. Taken is nil if features have geometries and ids of their own.
 	Taken      *pointtable.Columns
 	Properties func() []string
 	Notes      func() []string // on assumptions so far; may be nil
-	// A format with Read leaves the following out.
+	// A format with Read does not set the following fields.
 	Progress func() int64 // how much of Size has been read
 	Size     int64
 	Unit     string   // "" is bytes

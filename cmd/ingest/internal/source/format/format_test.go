@@ -128,8 +128,8 @@ func open(t *testing.T, path string, o Options) (features []source.Feature, f *F
 	return features, f, err
 }
 
-// The samples of a format are read plain, compressed and in an archive, for each content that it
-// can have, and refused for other contents.
+// The samples of a format are read plain, compressed and in an archive, for each kind of content
+// that it can have, and refused for other kinds.
 func TestSamples(t *testing.T) {
 	for _, format := range table {
 		for _, path := range samples(t, format) {
@@ -249,7 +249,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// FuzzOpen: any file is recognised or refused, and its name is in the error.
+// FuzzOpen: any file is either recognised or refused, and the error has its name.
 func FuzzOpen(f *testing.F) {
 	for _, format := range table {
 		for _, path := range samples(f, format) {

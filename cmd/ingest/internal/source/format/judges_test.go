@@ -14,7 +14,7 @@ import (
 )
 
 // All readers judge words, numbers, times, encodings, separators and foreign kinds by these
-// functions, so that equal text means the same in every format and to every command.
+// functions, so that equal text has the same meaning in every format and for every command.
 func TestJudges(t *testing.T) {
 	words := func(w *source.Words) func(string) string {
 		return func(text string) string { return fmt.Sprint(w.Has([]byte(text))) }

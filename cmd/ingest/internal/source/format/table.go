@@ -17,7 +17,7 @@ var (
 	jsonExtensions = []string{".json", ".geojson", ".topojson", ".ndjson", ".jsonl", ".geojsonl", ".geojsons"}
 )
 
-// table has a row for each format. Messages list them in this order, on which nothing else depends.
+// table has a row for each format. The order is only that in which messages list the formats.
 var table = []*Format{
 	{
 		Name:       "a table",

@@ -10,8 +10,8 @@ import (
 	orbjson "github.com/paulmach/orb/geojson"
 )
 
-// BenchmarkCountries reads Natural Earth's 1:50m countries, beside orb's
-// reader, which holds the whole collection.
+// BenchmarkCountries reads Natural Earth's 1:50m countries. For comparison it uses orb's reader,
+// which has the whole collection in memory.
 func BenchmarkCountries(b *testing.B) {
 	f, err := os.Open(shared + "/50m/ne_50m_admin_0_countries.geojson.gz")
 	if err != nil {

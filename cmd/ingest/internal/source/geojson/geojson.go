@@ -1,7 +1,7 @@
 // Package geojson reads the features of a GeoJSON file, RFC 7946, one at a time and with any
-// geometry. It reads FeatureCollections, Features and bare geometries, one alone or one after
-// another, each on a line or after a record separator (RFC 8142). Memory is bounded by the
-// largest feature, whatever the size of the file or its lines.
+// geometry. It reads FeatureCollections, Features and bare geometries, a single one or several in
+// sequence, each on a line or after a record separator (RFC 8142). Memory is bounded by the largest
+// feature, whatever the size of the file or its lines.
 package geojson
 
 import (
@@ -36,11 +36,11 @@ const (
 	recordSeparator = 0x1e
 )
 
-// Read yields the features of the file with this name, in order, their properties as Members. It
-// keeps the member expires of a Feature, as tileserver writes it. A feature that cannot be used
-// is a *source.BadRecord and reading goes on. Any other error ends it, and gives the line and
-// byte of the fault. If said is not nil, Read adds the file's members outside the features to it;
-// see [Said.Missing].
+// Read yields the features of the file with this name, in order, with their properties as Members.
+// It keeps the member expires of a Feature, which tileserver writes. An unusable feature gives a
+// *source.BadRecord, and reading continues. Any other error ends the sequence, and gives the line
+// and byte of the fault. If said is not nil, Read adds the file's members outside the features to
+// it; see [Said.Missing].
 func Read(r io.Reader, name string, said *Said) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield, said: said}
@@ -54,7 +54,7 @@ func Read(r io.Reader, name string, said *Said) iter.Seq2[source.Feature, error]
 	}
 }
 
-// unseparated makes white space of record separators. They cannot stand within
+// unseparated is a reader that replaces record separators by white space. They cannot occur within
 // a value.
 type unseparated struct{ r io.Reader }
 
@@ -103,8 +103,8 @@ func (d *reader) documents() error {
 	}
 }
 
-// document reads a value of the top level. Members come in any order, so it is read as
-// collection, feature and geometry at once, and its type judged at the end.
+// document reads a value of the top level. Members come in any order, so the value is read as a
+// collection, feature and geometry at the same time, and its type is decided at the end.
 func (d *reader) document() error {
 	isCollection := false
 	whole := &d.whole
@@ -232,10 +232,10 @@ func (d *reader) bad(line int, reason, detail string) error {
 	return nil
 }
 
-// Geometries reads geometries that stand alone. Its zero value is ready.
+// Geometries reads single geometries. Its zero value is ready.
 type Geometries struct{ s *jsonscan.Scanner }
 
-// Position returns the position of a geometry that is a point, or the reason why it has none.
+// Position returns the position of a geometry that is a point, or the reason why there is none.
 func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail string) {
 	if g.s == nil {
 		g.s = jsonscan.New(nil)
@@ -253,7 +253,7 @@ func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail
 	return p[0], p[1], reason, detail
 }
 
-// shape is a geometry while it is read. Its type may follow its coordinates.
+// shape is a geometry that is being read. Its type may come after its coordinates.
 type shape struct {
 	kind           string
 	coords         coords
@@ -332,7 +332,7 @@ var kinds = map[string]struct {
 	"GeometryCollection": {},
 }
 
-// geometry makes a geometry of the shape, or returns the reason why it cannot.
+// geometry converts the shape to a geometry, or returns the reason why that is impossible.
 func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 	kind, known := kinds[g.kind]
 	switch c := &g.coords; {
@@ -461,7 +461,7 @@ func (d *reader) addPart(c *coords, part coords) {
 	}
 }
 
-// text reads a string; any other value gives "".
+// text reads a string. For any other value it returns "".
 func (d *reader) text() (string, error) {
 	k, err := d.s.Kind()
 	if err != nil {
@@ -474,8 +474,8 @@ func (d *reader) text() (string, error) {
 	return string(b), err
 }
 
-// crs reads the coordinate reference system that older GeoJSON may name, by a name, a code of
-// EPSG or an address. RFC 7946 knows WGS84 only.
+// crs reads the coordinate reference system that older GeoJSON may have, given by a name, a code of
+// EPSG or an address. RFC 7946 has only WGS84.
 func (d *reader) crs() error {
 	k, err := d.s.Kind()
 	if err != nil {

@@ -423,7 +423,7 @@ func checkFeature(t *testing.T, f source.Feature) {
 
 const shared = "../../../../../../shared/data/natural-earth"
 
-// The counts of features and vertices that the data set's own notes give.
+// The counts of features and vertices agree with those in the data set's own notes.
 func TestNaturalEarth(t *testing.T) {
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("no shared data: ", err)
@@ -510,7 +510,7 @@ func TestOpenRings(t *testing.T) {
 	}
 }
 
-// One line may be a whole ocean.
+// A single line may have a whole ocean.
 func TestLongLine(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[`)

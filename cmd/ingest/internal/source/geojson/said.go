@@ -10,9 +10,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// Said collects the members of files outside their features. The files of one layer share one
-// Said: a page of a service is not the whole, but all pages are. Its zero value is ready. It
-// belongs to one goroutine.
+// Said collects the members of files outside their features. The files of one layer share one Said:
+// a single page of a service is incomplete, but all pages together are complete. Its zero value is
+// ready. It belongs to one goroutine.
 type Said struct {
 	// Notes are sentences for the user: about a coordinate system that was used as WGS84, and
 	// about a collection of geometries that is one feature.
@@ -26,13 +26,13 @@ type Said struct {
 	told  bool            // whether a note says that a collection of geometries is one feature
 }
 
-// part counts the pages of a whole read so far.
+// part counts the pages that have been read so far of a whole layer.
 type part struct {
 	features int64
 	first    string // file
 }
 
-// maxWholes is the most layers whose pages may be mixed.
+// maxWholes is the greatest number of layers whose pages may be mixed.
 const maxWholes = 1000
 
 // collection holds the members of one FeatureCollection outside its features.
@@ -153,7 +153,7 @@ func (c *collection) links(s *jsonscan.Scanner) error {
 	})
 }
 
-// count reads a number of features; anything else, such as "unknown", is 0.
+// count reads a number of features. Any other value, such as "unknown", counts as 0.
 func count(s *jsonscan.Scanner) (int64, error) {
 	if k, err := s.Kind(); err != nil || k != jsonscan.Number {
 		return 0, skip(s, err)
@@ -165,7 +165,7 @@ func count(s *jsonscan.Scanner) (int64, error) {
 	return int64(math.Ceil(min(f, 1<<53))), err
 }
 
-// skip reads past an unneeded value, unless reading has failed.
+// skip skips an unneeded value, unless reading has failed.
 func skip(s *jsonscan.Scanner, err error) error {
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type Set struct {
 	Path string
 	// Product is the beginning of the files' names: "GeoLite2-City".
 	Product string
-	// Released is the date in the name of the folder, zero where it has none.
+	// Released is the date in the name of the folder, or zero if the name has none.
 	Released time.Time
 	Blocks   []*Member
 	// Locations are the files of places, English first.
@@ -52,7 +52,7 @@ var (
 	dated         = regexp.MustCompile(`_([0-9]{8})(\.zip|/|$)`)
 )
 
-// IsBlocks reports whether a file or member has the name of a set's networks.
+// IsBlocks reports whether a file or member has the name of a file with a set's networks.
 func IsBlocks(name string) bool { return blocksName.MatchString(path.Base(filepath.ToSlash(name))) }
 
 // maxFiles bounds the files of a set: two of networks, a dozen languages.
@@ -120,7 +120,7 @@ func (s *Set) date(name string) {
 	}
 }
 
-// add takes a file that belongs to the set.
+// add adds a file that belongs to the set.
 func (s *Set) add(m *Member) error {
 	parts, list := blocksName.FindStringSubmatch(m.Name), &s.Blocks
 	if parts == nil {
@@ -175,9 +175,9 @@ func (m *Member) Size() int64 {
 	return info.Size()
 }
 
-// PlacesMemory returns about how many bytes of memory the places of the set
-// take once Places has read them: twice the size of their files. For files
-// compressed by gzip it uses the compressed size.
+// PlacesMemory returns the approximate number of bytes of memory that the places of the set take
+// when they have been read: twice the size of their files. For files compressed by gzip it uses the
+// compressed size.
 func (s *Set) PlacesMemory() (n int64) {
 	for _, m := range s.Locations {
 		if m.file != nil {

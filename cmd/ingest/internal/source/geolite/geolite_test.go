@@ -19,7 +19,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// Rows in the columns of a GeoLite2 City set, written by hand.
+// These are hand-written rows in the columns of a GeoLite2 City set.
 const (
 	en = "geoname_id,locale_code,continent_code,continent_name,country_iso_code,country_name,subdivision_1_iso_code,subdivision_1_name,subdivision_2_iso_code,subdivision_2_name,city_name,metro_code,time_zone,is_in_european_union\n" +
 		"6255148,en,EU,Europe,,,,,,,,,,0\n" +

@@ -37,8 +37,8 @@ type Places struct {
 	byID map[uint32]*Place
 	rows int
 	text map[string]string // each text once
-	// names are the names of parts that many places share, by the part's own key,
-	// so that they are kept once.
+	// names are the names of parts that many places share, by the part's own key, so that they are
+	// stored only once.
 	names map[string]map[string]string
 	ids   map[string]uint32
 }
@@ -163,7 +163,7 @@ func (p *Places) add(c columns, fields [][]byte) (reason string, detail []byte) 
 	return "", nil
 }
 
-// own notes the id of the smallest part, which is the place itself.
+// own stores the id of the smallest part, which is the place itself.
 func (p *Places) own(place *Place, continent, country, key string) {
 	switch {
 	case place.City.known():
@@ -204,8 +204,8 @@ func (p *Places) intern(b []byte) string {
 	return s
 }
 
-// Resolve gives the parts of places their ids from other rows. It is called once, after all
-// files.
+// Resolve sets the ids of parts of places, which are in other rows. It is called once, after all
+// files have been read.
 func (p *Places) Resolve() {
 	for _, place := range p.byID {
 		set := func(part *Part, key string) {

@@ -8,9 +8,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// AlternateName is a row of alternateNamesV2.txt, of the older
-// alternateNames.txt, which has no period, or of the alternate names of one
-// country:
+// AlternateName is a row of alternateNamesV2.txt, of the older alternateNames.txt, which has no
+// columns from and to, or of the alternate names of one country:
 //
 //	1 alternateNameId   4 alternate name    7 isColloquial
 //	2 geonameid         5 isPreferredName   8 isHistoric
@@ -18,8 +17,8 @@ import (
 type AlternateName struct {
 	ID      uint32 // of the name, not 0
 	PlaceID uint32 // not 0
-	// Language is an ISO 639 code such as "de" or "zh-Hant". For a text other than a name it is
-	// its kind: "post", "link", "iata", "wkdt" and so on. It is empty if unknown.
+	// Language is an ISO 639 code such as "de" or "zh-Hant". For a text that is not a name it is
+	// the kind of the text: "post", "link", "iata", "wkdt" and so on. It is empty if unknown.
 	Language string
 	Name     string // not empty, up to 1000 bytes
 
@@ -42,8 +41,8 @@ const (
 	reasonLongName = "name is over 1000 bytes"
 )
 
-// ReadAlternateNames yields the alternate names of r; see Read. The id of a
-// name is taken once per file; later rows with it are bad.
+// ReadAlternateNames yields the alternate names of r; see Read. If the id of a name is repeated in
+// a file, only the first row is good.
 func ReadAlternateNames(r io.Reader, name string) iter.Seq2[AlternateName, error] {
 	var seen IDSet
 	return rows(r, name, format(8, 10), func(r row, rec *AlternateName) (reason, detail string) {

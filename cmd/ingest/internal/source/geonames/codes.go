@@ -50,7 +50,7 @@ const (
 // codes are the codes seen so far.
 type codes map[string]bool
 
-// once adds a code, or returns a reason if it was seen before.
+// once adds a code, or returns a reason if the code has occurred before.
 func (c codes) once(code string) (reason, detail string) {
 	if c[code] {
 		return reasonDuplicateCode, source.Excerpt(code)
@@ -59,8 +59,8 @@ func (c codes) once(code string) (reason, detail string) {
 	return "", ""
 }
 
-// ReadDivisions yields the divisions of r, which are of the first level or the
-// second; see Read. A code is taken once per file; later rows with it are bad.
+// ReadDivisions yields the divisions of r, which are of the first level or the second; see Read. If
+// a code is repeated in a file, only the first row is good.
 func ReadDivisions(r io.Reader, name string, level int) iter.Seq2[Division, error] {
 	seen := codes{}
 	return rows(r, name, format(4), func(r row, rec *Division) (reason, detail string) {
@@ -121,8 +121,8 @@ func levelOf(code string) int {
 	return level
 }
 
-// ReadAdmin5 yields the fifth-level codes of r; see Read. An id is taken once
-// per file; later rows with it are bad.
+// ReadAdmin5 yields the fifth-level codes of r; see Read. If an id is repeated in a file, only the
+// first row is good.
 func ReadAdmin5(r io.Reader, name string) iter.Seq2[Admin5, error] {
 	var seen IDSet
 	return rows(r, name, format(2), func(r row, rec *Admin5) (reason, detail string) {
@@ -142,8 +142,8 @@ func ReadAdmin5(r io.Reader, name string) iter.Seq2[Admin5, error] {
 // noFeature is the code that GeoNames explains as "not available".
 const noFeature = "null"
 
-// ReadFeatures yields the features of r; see Read. A code is taken once per
-// file; later rows with it are bad.
+// ReadFeatures yields the features of r; see Read. If a code is repeated in a file, only the first
+// row is good.
 func ReadFeatures(r io.Reader, name string) iter.Seq2[Feature, error] {
 	seen := codes{}
 	return rows(r, name, format(3), func(r row, rec *Feature) (reason, detail string) {

@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Country is a row of countryInfo.txt, whose other lines begin with #:
+// Country is a row of countryInfo.txt. All other lines of that file begin with #:
 //
 //	1 ISO            6 Capital          11 CurrencyCode       16 Languages
 //	2 ISO3           7 Area (km²)       12 CurrencyName       17 geonameid
@@ -47,8 +47,8 @@ const (
 	reasonLongText   = "text is over 1000 bytes"
 )
 
-// ReadCountries yields the countries of r; see Read. A code is taken once per
-// file; later rows with it are bad.
+// ReadCountries yields the countries of r; see Read. If a code is repeated in a file, only the
+// first row is good.
 func ReadCountries(r io.Reader, name string) iter.Seq2[Country, error] {
 	seen := codes{}
 	f := format(columns)

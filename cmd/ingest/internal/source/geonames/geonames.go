@@ -1,7 +1,6 @@
-// Package geonames reads the tables of the GeoNames gazetteer: UTF-8 text of one
-// record per line in columns separated by tabs, mostly without a header. Nothing
-// is quoted and nothing escaped: a " is part of a name. Lines end in LF or CRLF;
-// empty lines are skipped.
+// Package geonames reads the tables of the GeoNames gazetteer: UTF-8 text with one record per line
+// and columns separated by tabs, mostly without a header. There are no quotes or escapes: a " is
+// part of a name. Lines end in LF or CRLF; empty lines are skipped.
 //
 // The places have 19 columns:
 //
@@ -13,8 +12,8 @@
 //
 // The other tables are described with their records. Recognise detects the table of a file.
 //
-// Every reader holds one line at a time. Those of places and alternate names also remember the
-// ids seen, a bit each.
+// Every reader has one line in memory at a time. The readers of places and alternate names also
+// store the ids that have occurred, with a bit for each.
 package geonames
 
 import (
@@ -28,7 +27,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Record is one place as the file gives it. Unknown values are empty, zero or nil.
+// Record is one place as it is in the file. Unknown values are empty, zero or nil.
 type Record struct {
 	ID             uint32 // not 0
 	Name           string // not empty: see Read
@@ -52,9 +51,9 @@ type Record struct {
 	Line           int       // 1-based
 }
 
-// Repeated returns a *source.BadRecord for a row whose id occurred before in the file, and nil
-// for others. Ids repeat in files with the modifications of several days. The row itself is good:
-// which of them counts is known only after the last row.
+// Repeated returns a *source.BadRecord for a row whose id occurred before in the file, and nil for
+// others. Ids repeat in files with the modifications of several days. The row itself is good: which
+// of the rows counts is known only after the last row.
 func (rec *Record) Repeated(name string) error {
 	if !rec.Again {
 		return nil
@@ -62,7 +61,7 @@ func (rec *Record) Repeated(name string) error {
 	return &source.BadRecord{Source: name, Line: rec.Line, Reason: reasonRepeated, Detail: strconv.FormatUint(uint64(rec.ID), 10)}
 }
 
-// IsRepeated reports whether a bad record comes from Repeated, and so is no fault of a file.
+// IsRepeated reports whether a bad record comes from Repeated, and so is not a fault of the file.
 func IsRepeated(b *source.BadRecord) bool { return b.Reason == reasonRepeated }
 
 const columns = 19
@@ -84,11 +83,10 @@ const (
 )
 
 // Read yields the records of r in order. name is the source in bad records. The second value is
-// nil, a *source.BadRecord, after which reading goes on, or the error of r, which is the last
-// value yielded. source.OpenMember does the unpacking.
+// nil, a *source.BadRecord, after which reading continues, or the error of r, which ends the
+// sequence. source.OpenMember does the unpacking.
 //
-// A record without a name is given its ASCII name, else the first of its
-// alternate names.
+// A record without a name gets its ASCII name, or else the first of its alternate names.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	var seen IDSet
 	return rows(r, name, format(columns), func(r row, rec *Record) (reason, detail string) {
@@ -100,7 +98,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	})
 }
 
-// parse fills the record from a line without its end, or returns why it cannot.
+// parse fills the record from a line without its end, or returns the reason why that is impossible.
 func (rec *Record) parse(r row) (reason, detail string) {
 	c := r.next()
 	var ok bool

@@ -171,7 +171,7 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// A file may end without the end of a line, within one that is too long too.
+// The last line of a file may have no line end, even if it is too long.
 func TestLastLine(t *testing.T) {
 	long := strings.Repeat("x", 3*MaxLine)
 	for text, want := range map[string][2]int{ // good, bad

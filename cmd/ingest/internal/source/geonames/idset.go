@@ -2,8 +2,8 @@ package geonames
 
 import "strconv"
 
-// IDSet is a set of ids. GeoNames' are dense, so it keeps bits in pages; ids
-// chosen to waste pages cost at most about 600 MB.
+// IDSet is a set of ids. The ids of GeoNames are dense, so the set has pages of bits. Hostile ids
+// that waste pages take at most about 600 MB.
 type IDSet struct {
 	pages  map[uint32]*[pageBits / 64]uint64
 	number uint32
@@ -32,7 +32,7 @@ func (s *IDSet) Add(id uint32) bool {
 	return true
 }
 
-// once adds an id, or returns a reason if it was seen before.
+// once adds an id, or returns a reason if the id has occurred before.
 func (s *IDSet) once(id uint32) (reason, detail string) {
 	if !s.Add(id) {
 		return reasonDuplicate, strconv.FormatUint(uint64(id), 10)

@@ -37,7 +37,7 @@ var kinds = []struct {
 	{KindDeletions, "3"},
 }
 
-// ParseKind takes the text of a kind, in any case.
+// ParseKind parses the text of a kind, in any case.
 func ParseKind(s string) (Kind, error) {
 	for _, k := range kinds {
 		if strings.EqualFold(s, string(k.kind)) {
@@ -57,8 +57,8 @@ func KindNames() string {
 }
 
 // named are the names of files that imply their kind, in lower case and without .txt, .zip and .gz.
-// The name of a country's file does not: its alternate names and its postal codes have the same
-// name.
+// The name of a country's file does not imply it, because the files of alternate names and postal
+// codes of the country have the same name.
 var named = []struct {
 	kind Kind
 	name *regexp.Regexp
@@ -99,8 +99,8 @@ func stem(name string) string {
 	return s
 }
 
-// kindByName returns the kind for a file's name, "" for other names. The error is for a known
-// file that is not read here.
+// kindByName returns the kind for a file's name, "" for other names. The error is for a known file
+// that no reader here supports.
 func kindByName(name string) (Kind, error) {
 	s := stem(name)
 	for _, f := range foreign {
@@ -118,10 +118,10 @@ func kindByName(name string) (Kind, error) {
 
 var changes = regexp.MustCompile(`^modifications-`)
 
-// IsChanges reports whether a file of places, by its name, holds only one day's changes.
+// IsChanges reports whether a file of places, by its name, has only the changes of one day.
 func IsChanges(name string) bool { return changes.MatchString(stem(name)) }
 
-// DeletedOn is the day that the name of a file of deletions gives.
+// DeletedOn returns the day in the name of a file of deletions.
 func DeletedOn(name string) (time.Time, error) {
 	s, ok := strings.CutPrefix(stem(name), "deletes-")
 	if t, is := date(s); ok && is {

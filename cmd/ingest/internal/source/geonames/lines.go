@@ -9,12 +9,12 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// MaxLine is the longest line taken, in bytes with its end. GeoNames' longest
-// column, the alternate names, has up to 10,000 characters.
+// MaxLine is the greatest length of a line, in bytes with its end. GeoNames' longest column, the
+// alternate names, has up to 10,000 characters.
 const MaxLine = 256 << 10
 
-// parser fills a record from the columns of a row, or says why it cannot. The
-// reason skip passes over a row that is no record and no fault.
+// parser fills a record from the columns of a row, or returns a reason why that is impossible. The
+// reason skip is for a row that is neither a record nor a fault.
 type parser[T any] func(r row, rec *T) (reason, detail string)
 
 const skip = "\x00"
@@ -53,7 +53,7 @@ func (r *row) next() (column string) {
 	return column
 }
 
-// text is next without white space around it.
+// text does the same as next, and removes white space around the text.
 func (r *row) text() string { return strings.TrimSpace(r.next()) }
 
 // parseID parses an id, which is not 0.
@@ -62,7 +62,8 @@ func parseID(s string) (uint32, bool) {
 	return id, ok && id != 0
 }
 
-// parseAnyID is parseID for a column that may be empty or 0, which means no id.
+// parseAnyID does the same as parseID for a column that may be empty or 0, which means that there
+// is no id.
 func parseAnyID(s string) (uint32, bool) {
 	if s == "" {
 		return 0, true
@@ -71,7 +72,7 @@ func parseAnyID(s string) (uint32, bool) {
 	return uint32(id), err == nil
 }
 
-// list takes a comma-separated column apart.
+// list splits a comma-separated column.
 func list(s string) (elements []string) {
 	for e := range strings.SplitSeq(s, ",") {
 		if e = strings.TrimSpace(e); e != "" {

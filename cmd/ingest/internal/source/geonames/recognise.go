@@ -11,7 +11,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Size of the sample that decides the kind of a file: rows that are not comments, and bytes in all.
+// This is the size of the sample that decides the kind of a file: the number of rows that are not
+// comments, and the total of bytes.
 const (
 	sampleRows  = 100
 	sampleBytes = sampleRows * MaxLine
@@ -100,8 +101,8 @@ func (s *sample) vote(line []byte) {
 	}
 }
 
-// shape returns the kind that a row may be of. It returns "" for no kind, and
-// for rows of two columns, which say too little.
+// shape returns the kind that a row may be of. It returns "" if no kind fits, and for rows of two
+// columns, which do not show enough.
 func shape(c [][]byte) Kind {
 	switch len(c) {
 	case 3:
@@ -146,7 +147,7 @@ func shape(c [][]byte) Kind {
 	return ""
 }
 
-// best returns the kind with the most votes, and of kinds with equally many the first.
+// best returns the kind with the most votes. Of several such kinds it returns the first.
 func (s *sample) best() (best Kind, votes int) {
 	for _, k := range kinds {
 		if n := s.votes[k.kind]; n > votes {
@@ -159,7 +160,7 @@ func (s *sample) best() (best Kind, votes int) {
 	return best, votes
 }
 
-// kind decides by the rows alone: at least half of them must be alike.
+// kind decides only by the rows: at least half of them must be of the same kind.
 func (s *sample) kind(file string) (Kind, error) {
 	best, votes := s.best()
 	switch {

@@ -16,8 +16,8 @@ type Parent struct {
 	Line          int    // 1-based
 }
 
-// Deletion is a row of a deletes-YYYY-MM-DD.txt: a place that was deleted that
-// day, and why.
+// Deletion is a row of a deletes-YYYY-MM-DD.txt: a place that was deleted on that day, and the
+// reason.
 type Deletion struct {
 	ID            uint32 // not 0
 	Name, Comment string
@@ -28,7 +28,7 @@ type Deletion struct {
 type TimeZone struct {
 	Country string // two letters; empty: none
 	Name    string // "Europe/Zurich"
-	// January and July are the hours that the zone's clocks are ahead of UTC on the first of these
+	// January and July are the offsets of the zone from UTC, in hours, on the first day of these
 	// months in the file's year. Raw is the same without daylight saving.
 	January, July, Raw float64
 	Line               int // 1-based

@@ -37,7 +37,7 @@ type tableCase[T any] struct {
 	reason    string
 }
 
-// testTable puts each row between two good ones, which must be read whatever the row is.
+// testTable puts each row between two good ones, which must be read for any row between them.
 func testTable[T any](t *testing.T, read func(io.Reader, string) iter.Seq2[T, error], before, after string, cases []tableCase[T]) {
 	t.Helper()
 	for _, tc := range cases {
@@ -64,7 +64,7 @@ func testTable[T any](t *testing.T, read func(io.Reader, string) iter.Seq2[T, er
 	}
 }
 
-// common are rows that no table takes.
+// common returns rows that every table refuses.
 func common[T any](columns string) []tableCase[T] {
 	return []tableCase[T]{
 		{name: "one column", row: "x", reason: columns},
@@ -291,7 +291,7 @@ func TestLanguages(t *testing.T) {
 		}...))
 }
 
-// Every table ends with the error of its reader, and stops when asked.
+// Every table ends with the error of its reader, and stops when the loop ends.
 func TestTablesEnd(t *testing.T) {
 	broken := errors.New("broken")
 	for name, read := range tables {
@@ -319,7 +319,8 @@ type iotestErr struct{ err error }
 
 func (r iotestErr) Read([]byte) (int, error) { return 0, r.err }
 
-// tables are all readers except the reader of places, with the invariants of their records.
+// tables are all readers except the reader of places, with checks of the invariants of their
+// records.
 var tables = map[string]func(io.Reader) iter.Seq[error]{
 	"alternates": table(ReadAlternateNames, func(a AlternateName) bool {
 		return a.ID != 0 && a.PlaceID != 0 && a.Name != "" && len(a.Name) <= maxName && isLanguage(a.Language)

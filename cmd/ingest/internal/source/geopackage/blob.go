@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/wkb"
 )
 
-// decode reads a GeoPackage geometry, or returns the reason why there is none. It does not keep
-// blob.
+// decode reads a GeoPackage geometry, or returns the reason why there is none. The result does not
+// refer to blob.
 //
 //	0 "GP"   2 version 0   3 flags   4 coordinate system, int32   8 envelope   then WKB
 //	flags: extended<<5 | empty<<4 | kind of envelope<<1 | little-endian
@@ -30,7 +30,7 @@ func decode(blob []byte, srs int64) (g orb.Geometry, reason, detail string) {
 	if flags&1 == 1 {
 		id = int64(int32(binary.LittleEndian.Uint32(blob[4:])))
 	}
-	// 0 and -1 are "unknown" and common in the blobs of careless writers.
+	// 0 and -1 mean "unknown", and are common in the blobs of careless writers.
 	if id != srs && id != 0 && id != -1 {
 		return nil, source.OtherSystem, fmt.Sprintf("%d, the layer in %d", id, srs)
 	}

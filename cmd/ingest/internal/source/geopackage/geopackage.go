@@ -1,7 +1,7 @@
-// Package geopackage reads the features of a layer of an OGC GeoPackage, an
-// SQLite database of tables whose geometries are blobs: a head of the format's
-// own and well-known binary. The file is opened read-only and nothing in it is
-// run: a layer must be a table, not a view. One row is in memory at a time.
+// Package geopackage reads the features of a layer of an OGC GeoPackage, an SQLite database of
+// tables with geometries in blobs. A blob has a header of the format and then well-known binary.
+// The file is opened read-only and no code in it is run: a layer must be a table and not a view.
+// One row is in memory at a time.
 package geopackage
 
 import (
@@ -56,7 +56,7 @@ type File struct {
 	text    []byte // members of the current row
 }
 
-// declared are the declared geometry types of layers that can have the wanted content.
+// declared are, for each kind of wanted content, the geometry types of layers that can have it.
 var declared = map[source.Want][]string{
 	source.WantPolygons: {"POLYGON", "MULTIPOLYGON", "GEOMETRY", "GEOMETRYCOLLECTION", "SURFACE", "MULTISURFACE"},
 	source.WantPoints:   {"POINT", "MULTIPOINT", "GEOMETRY"},
@@ -152,7 +152,7 @@ func (f *File) find(ctx context.Context) error {
 	return f.isTable(ctx, f.Layer)
 }
 
-// isTable refuses anything but a plain table: a view could run for ever.
+// isTable returns an error unless the layer is a plain table, because a view could run for ever.
 func (f *File) isTable(ctx context.Context, name string) error {
 	var kind, create string
 	err := f.conn.QueryRowContext(ctx,
@@ -170,13 +170,13 @@ func (f *File) isTable(ctx context.Context, name string) error {
 }
 
 // checkSystem judges the system by its code of EPSG, as GDAL does, or else by the texts that
-// describe it. The second text is there for systems that the first cannot describe.
+// describe it. The second text is for systems that the first one cannot describe.
 func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string
 	var code int64
 	var texts [2]string
 	system := crs.System{Kind: crs.Unknown, Name: fmt.Sprintf("coordinate system %d, which it does not describe", f.srs)}
-	// SQLite takes a quoted name that is no column's as text.
+	// For SQLite a quoted name that is not the name of a column is text.
 	err := f.conn.QueryRowContext(ctx,
 		`SELECT srs_name, organization, organization_coordsys_id, ifnull(substr(definition, 1, ?2), ''), ifnull(substr("definition_12_063", 1, ?2), '')
 		FROM gpkg_spatial_ref_sys WHERE srs_id = ?1`, f.srs, maxText).Scan(&name, &organization, &code, &texts[0], &texts[1])
@@ -261,11 +261,10 @@ func (f *File) Close() error {
 	return errors.Join(err, f.db.Close())
 }
 
-// Features yields the rows as features, in the order of their keys; Line is
-// the number of the row in that order, from 1. The key is among the properties
-// under its own name, and is not the feature's ID: some writers number rows afresh.
-// A feature that cannot be used is a *source.BadRecord and reading goes on; any
-// other error ends it.
+// Features yields the rows as features, in the order of their keys; Line is the number of the row
+// in that order, from 1. The key is among the properties under its own name. It is not the
+// feature's ID, because some writers number rows anew. An unusable feature gives a
+// *source.BadRecord, and reading continues. Any other error ends the sequence.
 func (f *File) Features(ctx context.Context) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		if err := f.features(ctx, yield); err != nil && !errors.Is(err, errStop) {
@@ -281,8 +280,8 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 	var query strings.Builder
 	query.WriteString("SELECT " + quote(f.geom))
 	for _, c := range f.columns {
-		// Long texts are not properties, and are not even loaded. A blob takes the place of such
-		// a text.
+		// Long texts are not properties, and are not even loaded. A blob replaces such a text in
+		// the result.
 		fmt.Fprintf(&query, ", CASE WHEN %[1]s IS NULL OR octet_length(%[1]s) <= %[2]d AND typeof(%[1]s) <> 'blob' THEN "+
 			"%[1]s ELSE x'00' END", quote(c.name), maxText)
 	}

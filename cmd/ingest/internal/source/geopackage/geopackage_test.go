@@ -150,7 +150,7 @@ func TestReadsWhatIsThere(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	// Nothing is written, neither to the file nor beside it.
+	// Nothing is written, neither to the file nor to its directory.
 	after, err := os.ReadFile(path)
 	if entries, _ := os.ReadDir(filepath.Dir(path)); err != nil || !bytes.Equal(before, after) || len(entries) != 1 {
 		t.Error("the file was touched", entries, err)
@@ -329,8 +329,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 	}
 }
 
-// A system is judged by its code, or by one of the texts that describe it, and any system but
-// WGS84 itself is noted.
+// A system is judged by its code, or by one of the texts that describe it, and there is a note for
+// any system but WGS84 itself.
 func TestSystems(t *testing.T) {
 	const (
 		crs84 = `GEOGCS["WGS 84 (CRS84)",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]`

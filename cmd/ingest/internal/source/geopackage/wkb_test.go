@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Well-known binary reads as another library reads it.
+// Well-known binary gives the same result as with another library.
 func TestAgreesWithOrb(t *testing.T) {
 	point := rapid.Custom(func(t *rapid.T) orb.Point {
 		return orb.Point{rapid.Float64Range(-180, 180).Draw(t, "x"), rapid.Float64Range(-90, 90).Draw(t, "y")}

@@ -7,8 +7,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// parseAddr reads an address, and reports whether it is written as a number.
-// The reason is empty if the address is valid.
+// parseAddr parses an address, and reports whether it is written as a number. The reason is empty
+// if the address is valid.
 func parseAddr(s []byte) (a netip.Addr, number bool, reason string) {
 	if source.IsDigits(s) {
 		a, ok := parseNumber(s)
@@ -35,9 +35,9 @@ func parseAddr(s []byte) (a netip.Addr, number bool, reason string) {
 	return netip.Addr{}, false, ReasonAddress
 }
 
-// parseDotted is netip.ParseAddr of IPv4 addresses without its allocations,
-// which are most of the time that a list of millions takes. Leading zeros are
-// refused by both: some read them as octal.
+// parseDotted does the same as netip.ParseAddr for IPv4 addresses, without its allocations, which
+// take most of the time for a list of millions. Both refuse leading zeros, because some programs
+// read them as octal.
 func parseDotted(s []byte) (netip.Addr, bool) {
 	var b [4]byte
 	at, digits, value := 0, 0, 0
@@ -92,8 +92,8 @@ func parseNumber(digits []byte) (netip.Addr, bool) {
 	return netip.AddrFrom16(b), true
 }
 
-// widen makes an IPv6 address of a number that fits 32 bits. It puts zeros
-// before it, for the number is a count and not an IPv4-mapped address.
+// widen converts a number that fits into 32 bits to an IPv6 address. It adds zeros in front,
+// because the number is not an IPv4-mapped address.
 func widen(a netip.Addr) netip.Addr {
 	if !a.Is4() {
 		return a

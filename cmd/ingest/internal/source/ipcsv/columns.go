@@ -7,8 +7,8 @@ import (
 )
 
 // Column is the content of a column: First, Last, Network or PrefixLength, or a field of a record
-// by its path, such as "country.iso_code". The others are Skip, and Extra followed by the name
-// under which the value is kept.
+// by its path, such as "country.iso_code". Other columns are Skip, and Extra followed by the name
+// under which the value is stored.
 type Column string
 
 // The columns of addresses.
@@ -16,11 +16,11 @@ const (
 	First   Column = "first"   // address of a range
 	Last    Column = "last"    // address of a range
 	Network Column = "network" // in CIDR notation, or an address alone
-	// PrefixLength is the rest of a network whose address stands in another column: the
-	// length of its prefix, a netmask or a wildcard mask.
+	// PrefixLength is the rest of a network whose address is in another column: the length of its
+	// prefix, a netmask or a wildcard mask.
 	PrefixLength Column = "prefix_length"
-	// Address is a Network that is a single address by default. It is only for lists of columns
-	// that users give. A Table has Network in its place.
+	// Address is a Network that is a single address by default. It occurs only in lists of columns
+	// that users give. A Table has Network instead.
 	Address Column = "address"
 )
 
@@ -57,7 +57,7 @@ const (
 	RepresentedPlace Column = "represented_country.geoname_id"
 )
 
-// IsValue reports whether a column holds a value about addresses, and no addresses.
+// IsValue reports whether a column has a value about addresses, and not addresses themselves.
 func IsValue(c Column) bool {
 	switch c {
 	case First, Last, Network, PrefixLength, Address, Skip:
@@ -132,15 +132,15 @@ func ColumnNamed(name string) Column { return columnNames[squeezed(name)] }
 func squeezed(name string) string { return strings.ReplaceAll(name, "_", "") }
 
 const (
-	// maxColumns bounds the columns of a file, and maxName a name of one that
-	// is kept under extra.
+	// maxColumns bounds the columns of a file, and maxName the length of a name of a column under
+	// extra.
 	maxColumns = 100
 	maxName    = 64
 )
 
 // ParseColumns reads a list of column names separated by commas, as
-// "first,last,country,-,city,extra.carrier". A name with a value, as "country=DE", is
-// no column of the list: the value holds for all rows.
+// "first,last,country,-,city,extra.carrier". A name with a value, such as "country=DE", is not a
+// column of the list: the value applies to all rows.
 func ParseColumns(list string) ([]Column, error) {
 	var columns, names []Column
 	for i, entry := range strings.Split(list, ",") {
@@ -172,7 +172,7 @@ func ParseColumns(list string) ([]Column, error) {
 	return columns, nil
 }
 
-// fix sets the columns. Those with values come last.
+// fix sets the columns. Those with fixed values come last.
 func (t *Table) fix(columns []Column) {
 	var names []Column
 	for _, c := range columns {
@@ -225,7 +225,8 @@ func check(columns []Column) error {
 // wordBreaks are written between the words of a name.
 var wordBreaks = strings.NewReplacer(" ", "_", "-", "_")
 
-// columnName is the name of a column, however its words are set apart.
+// columnName returns the name of a column in a form that does not depend on how its words are
+// separated.
 func columnName(s string) string {
 	if s = strings.ToLower(strings.TrimSpace(s)); s == string(Skip) {
 		return s

@@ -15,10 +15,10 @@ func isWord(f []byte) bool {
 	return len(f) > 0 && !bytes.ContainsAny(f, ".:/") && ('a' <= f[0]|0x20 && f[0]|0x20 <= 'z' || f[0] == '_')
 }
 
-// isHeader reports whether the first of some rows names their columns: it has no address, and
-// its first field is a word, or empty beside a name for addresses. Words alone are a message,
-// and so is one over rows of several columns. A row whose address is damaged has values in it
-// that others have, too.
+// isHeader reports whether the first of some rows names their columns: it has no address, and its
+// first field is a word, or is empty if another field is a name for addresses. A row that is only a
+// text, or a single field above rows of several columns, is a message. A row with a damaged address
+// has values that other rows have too.
 func isHeader(rows [][][]byte) bool {
 	if len(rows) == 0 {
 		return false
@@ -47,8 +47,7 @@ func isHeader(rows [][][]byte) bool {
 	return true
 }
 
-// isAddress reports whether a field holds an address, a network or a range, and not a mere
-// number.
+// isAddress reports whether a field has an address, a network or a range, and not just a number.
 func isAddress(f []byte) bool {
 	if !bytes.ContainsAny(f, ".:") {
 		return false
@@ -65,9 +64,9 @@ type header struct {
 	guessed []string // conclusions from the rows, for people
 }
 
-// readHeader assigns columns to the given names. Only the columns of addresses may be recognised by
-// their content. Other columns with unknown names keep these. The error says why, if the line does
-// not name both an address and something about it.
+// readHeader assigns columns to the given names. Only columns of addresses are also recognised by
+// their content. Other columns with unknown names keep their names. If the line does not name both
+// an address and some value about it, the error says why.
 func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	h := &header{names: names, rows: rows, columns: make([]Column, len(names))}
 	if len(names) > maxColumns {
@@ -84,7 +83,7 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	if err := h.lengths(); err != nil {
 		return h, err
 	}
-	// A name beside it is the name of the system; the domain then belongs to its owner.
+	// A column name is then the name of the system, and the domain belongs to the system's owner.
 	columns := h.columns
 	if i := slices.Index(columns, Extra+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
 		columns[i] = ASOrganization
@@ -95,10 +94,10 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	return h, check(columns)
 }
 
-// name sets the meaning of column i from its name. If several columns have one meaning, all but
-// the first are kept under their own names. Two columns of one known name that differ are
-// refused, because it is unclear which counts. The second of two columns with one unknown name is
-// ignored.
+// name sets the meaning of column i from its name. If several columns have the same meaning, all
+// but the first are kept under their own names. Two columns with the same known name but different
+// content are refused, because it is unclear which one counts. The second of two columns with the
+// same unknown name is ignored.
 func (h *header) name(i int, name string) error {
 	c, before := ColumnNamed(name), h.columns[:i]
 	if c == Address { // names in use do not distinguish networks from addresses
@@ -129,7 +128,7 @@ func (h *header) keep(i int, name string) {
 	h.columns[i] = c
 }
 
-// equal reports whether two columns hold the same.
+// equal reports whether two columns have the same content.
 func (h *header) equal(i, j int) bool {
 	return !slices.ContainsFunc(h.rows, func(f [][]byte) bool { return !bytes.Equal(field(f, i), field(f, j)) })
 }
@@ -141,7 +140,7 @@ func field(f [][]byte, i int) []byte {
 	return nil
 }
 
-// holds reports whether most of the values in a column are of a kind, and there are some.
+// holds reports whether a column has values and most of them are of a kind.
 func (h *header) holds(i int, is func([]byte) bool) bool {
 	are, of := 0, 0
 	for _, f := range h.rows {
@@ -192,8 +191,8 @@ func (h *header) addresses() error {
 	return nil
 }
 
-// chooseNetwork leaves one column of networks: the first that holds addresses. Others that hold
-// lengths become lengths.
+// chooseNetwork keeps one column of networks: the first that has addresses. Others that have
+// lengths become columns of lengths.
 func (h *header) chooseNetwork() {
 	choice := slices.Index(h.columns, Network)
 	for i, c := range h.columns {
@@ -209,8 +208,8 @@ func (h *header) chooseNetwork() {
 	}
 }
 
-// demote makes a column with the name of a network a column of lengths if it holds some, or else
-// keeps it under its name.
+// demote handles a further column with the name of a network. If it has lengths, it becomes a
+// column of lengths. Otherwise it is kept under its own name.
 func (h *header) demote(i int) {
 	if h.keep(i, columnName(string(h.names[i]))); h.holds(i, isMask) {
 		h.columns[i] = PrefixLength
@@ -219,8 +218,8 @@ func (h *header) demote(i int) {
 
 func isMask(s []byte) bool { return readMask(s).length >= 0 }
 
-// guessAddresses uses the only column that holds networks, or the only two of addresses as the
-// ends of ranges.
+// guessAddresses uses the only column that has networks. If there is none, it uses the only two
+// columns of addresses as the ends of ranges.
 func (h *header) guessAddresses(holding []int) error {
 	var whole []int
 	for _, i := range holding {
@@ -267,11 +266,11 @@ func (h *header) ascend(first, last int) bool {
 	return some
 }
 
-// vague are names of lengths that other things also have. They mean lengths only beside networks
-// that have no length.
+// vague are names of lengths that columns of other content also have. They mean lengths only if
+// networks in another column have no length.
 var vague = []string{"length", "len", "bits", "slash", "size"}
 
-// lengths finds the column of missing prefix lengths. Only a column of masks may have any name.
+// lengths finds the column of missing prefix lengths. A column of dotted masks may have any name.
 func (h *header) lengths() error {
 	for i, c := range h.columns {
 		if c == PrefixLength && (slices.Contains(h.columns[:i], c) || !h.holds(i, isMask)) {
@@ -322,7 +321,7 @@ func (h *header) list() string {
 	return strings.Join(names, ", ")
 }
 
-// leftOver returns the guesses, and the columns that are not known fields.
+// leftOver returns a text with the guesses, and with the columns that are not known fields.
 func (h *header) leftOver() string {
 	var kept, left []string
 	for i, c := range h.columns {

@@ -6,11 +6,11 @@
 //	16777216,16777471,AU
 //	1.0.1.0/24,CN
 //
-// Both addresses are included in their range. They are dotted, in any spelling of IPv6, or
-// decimal numbers: two numbers below 2³² are IPv4 addresses, and if either is larger both are
-// IPv6. In place of the first address, a network, or both addresses with a hyphen between them,
-// gives the whole range, and so does an address with the length of its prefix or its mask in
-// another column. Fields between commas may be quoted. Lines end in LF or CRLF. Blank lines and
+// Both addresses are included in their range. They are dotted, in any spelling of IPv6, or decimal
+// numbers: two numbers below 2³² are IPv4 addresses, and if either is larger both are IPv6. Instead
+// of the first address there may be a network, or both addresses with a hyphen between them, which
+// gives the whole range. An address with the length of its prefix, or its mask, in another column
+// gives a range too. Fields between commas may be quoted. Lines end in LF or CRLF. Blank lines and
 // lines that begin with #, ; or // are comments. A line of column names may come first and then
 // defines the columns. Columns without names are recognised by their content: see layouts.
 //
@@ -32,22 +32,22 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Record is one range as the file gives it. First and Last are valid addresses
-// without zones, but may be of different versions or in the wrong order.
+// Record is one range as it is in the file. First and Last are valid addresses without zones, but
+// may be of different versions or in the wrong order.
 type Record struct {
 	First, Last netip.Addr
-	// Fields are the values of Table.Columns, without the blanks around them;
-	// empty for columns of addresses, those left out, and those the row lacks.
-	// They are valid until the next record.
+	// Fields are the values of Table.Columns, without the blanks around them. They are empty for
+	// columns of addresses, for ignored columns, and for columns that the row lacks. They are valid
+	// until the next record.
 	Fields [][]byte
 	Line   int // 1-based
 }
 
-// MaxLine is the longest line taken, in bytes with its end. Lists that carry
-// cities and organisations stay below 1 KiB.
+// MaxLine is the greatest length of a line, in bytes with its end. Lines of lists with cities and
+// organisations stay below 1 KiB.
 const MaxLine = 16 << 10
 
-// Size of the sample that decides the columns, in rows and in bytes.
+// This is the size of the sample that decides the columns, in rows and in bytes.
 const (
 	sampled     = 200
 	sampleBytes = sampled * MaxLine
@@ -60,8 +60,8 @@ const (
 	ReasonAddress = "not an IP address"
 	ReasonZone    = "address with a zone"
 	ReasonPort    = "address in brackets or with a port"
-	// ReasonMask is also the reason for masks with holes, and for masks of another form than the
-	// others.
+	// ReasonMask is also the reason for masks with holes, and for masks in another form than the
+	// others of the list.
 	ReasonMask  = "neither a prefix length nor a mask of these addresses"
 	ReasonHost  = "the address is not the first of the network that its mask makes"
 	ReasonOther = "the mask is not that of the network"
@@ -105,8 +105,8 @@ type Table struct {
 }
 
 // Open reads the first lines of r and recognises the content of the columns, unless columns gives
-// it. name is the name in errors and bad records. source.Open does the unpacking. The error
-// matches ErrColumns if the columns are not recognised, also for a file without a single address.
+// it. name is the name in errors and bad records. source.Open does the unpacking. The error matches
+// ErrColumns if the columns are not recognised, for example in a file without any address.
 func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	head, err := io.ReadAll(io.LimitReader(r, sampleBytes))
 	whole := head
@@ -115,7 +115,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 	}
 	t, format, err := learn(whole, columns, false)
 	if bytes.IndexByte(whole, '#') >= 0 {
-		// Only geofeeds have comments behind rows: names of companies have a #.
+		// Only geofeeds have comments after rows. In other lists, names of companies may have a #.
 		if feed, trailing, feedErr := learn(whole, columns, true); feedErr == nil && feed.isPlain() {
 			t, format, err = feed, trailing, nil
 		}
@@ -184,7 +184,7 @@ func (t *Table) recognise(rows [][][]byte) error {
 	return nil
 }
 
-// advice says which column has networks if they do not come first.
+// advice returns a text that says which column has networks, if they are not in the first.
 func advice(rows [][][]byte) string {
 	h := header{rows: rows}
 	for _, is := range []func([]byte) bool{func(s []byte) bool { return isWhole(s) && isAddress(s) }, isAddress} {
@@ -211,7 +211,7 @@ func width(rows [][][]byte) (most int) {
 	return most
 }
 
-// locate finds the columns of addresses among the others.
+// locate sets the positions of the columns of addresses.
 func (t *Table) locate() {
 	t.first, t.last, t.length = slices.Index(t.columns, First), slices.Index(t.columns, Last), slices.Index(t.columns, PrefixLength)
 	if t.network = t.first < 0; t.network {
@@ -222,7 +222,7 @@ func (t *Table) locate() {
 	}
 }
 
-// settle finds out how masks are written, and refuses networks that lack one.
+// settle finds out the form of masks, and refuses networks that lack a mask.
 func (t *Table) settle(rows [][][]byte) error {
 	column, alone := t.first, t.network && t.length < 0
 	if t.shape != nil {
@@ -262,8 +262,8 @@ func (t *Table) Columns() []Column { return t.columns }
 // Layout returns the kind of list, for people.
 func (t *Table) Layout() string { return t.layout }
 
-// Guess returns a text for people with the guesses about the columns and the ignored columns; "" if
-// nothing was guessed or ignored.
+// Guess returns a text for users with the guesses about the columns, and with the ignored columns.
+// It is "" if nothing was guessed or ignored.
 func (t *Table) Guess() string { return t.guess }
 
 // IsGeofeed reports whether the list has the columns of a geofeed, and no others.
@@ -276,8 +276,8 @@ func (t *Table) isPlain() bool {
 	})
 }
 
-// sample finds out from the first lines of a list how it is written, and
-// returns the fields of its first rows.
+// sample finds out the format of a list from its first lines, and returns the fields of its first
+// rows.
 func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, rows [][][]byte) {
 	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: []string{"#", "//", ";"}, Trailing: trailing, UTF8: true}
 	next := func(row func(*delimited.Reader, []byte) bool) {
@@ -290,7 +290,7 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 		} // a bad row shows nothing
 	}
 	next(func(_ *delimited.Reader, text []byte) bool {
-		// Lists that separate by commas or tabs have the other characters in names.
+		// Lists with commas or tabs as separators may have the other separators within names.
 		c := delimited.Separator(text, false, ",\t", ";|")
 		if c != 0 {
 			format.Separator = c
@@ -318,16 +318,15 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 	return format, blanks, rows
 }
 
-// areBlanks reports whether blanks separate the columns of a line without other separators: it
-// has an address and something after it that is not the rest of a range.
+// areBlanks reports whether blanks separate the columns of a line without other separators: it has
+// an address, and after the address a text that is not the rest of a range.
 func areBlanks(line []byte) bool {
 	fields := bytes.Fields(line)
 	return len(fields) > 1 && isAddress(fields[0]) && !bytes.HasPrefix(fields[1], []byte{'-'})
 }
 
-// Records yields the records in order, once. The second value is nil, a
-// *source.BadRecord, after which reading goes on, or the error of the reader,
-// which is the last thing yielded.
+// Records yields the records in order, once. The second value is nil, a *source.BadRecord, after
+// which reading continues, or the error of the reader, which ends the sequence.
 func (t *Table) Records() iter.Seq2[Record, error] {
 	values := make([][]byte, len(t.columns))
 	if t.rows == nil {
@@ -390,7 +389,8 @@ func (t *Table) fields() ([][]byte, error) {
 	return fields, nil
 }
 
-// record reads the fields of a line into rec, or returns which field is wrong, and why.
+// record reads the fields of a line into rec, or returns a reason and a detail about the wrong
+// field.
 func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []byte) {
 	whole := func() []byte { return bytes.Join(fields, []byte{','}) }
 	if t.shape != nil {
@@ -416,8 +416,7 @@ func (t *Table) record(fields [][]byte, rec *Record) (reason string, detail []by
 	if len(fields) < t.least {
 		return ReasonColumns, whole()
 	}
-	// A network may also stand in the column of first addresses, with the last
-	// address left empty.
+	// A network may also be in the column of first addresses if the last address is empty.
 	network := t.network || t.last >= 0 && len(fields[t.last]) == 0 && isWhole(fields[t.first])
 	if reason, detail = t.addresses(fields, t.first, t.last, t.length, network, rec); reason != "" {
 		return reason, detail
@@ -436,7 +435,7 @@ func (t *Table) addresses(fields [][]byte, first, last, length int, network bool
 	return "", nil
 }
 
-// values takes the fields that belong to the columns.
+// values sets rec.Fields to the fields that belong to the columns.
 func (t *Table) values(fields [][]byte, rec *Record, whole func() []byte) (reason string, detail []byte) {
 	if !t.open && len(trimEmpty(fields)) > len(t.columns) {
 		return ReasonMore, whole()
@@ -474,9 +473,9 @@ func parse(fields [][]byte, first, last int, network bool, rec *Record) (reason 
 	return "", nil
 }
 
-// ParseRange parses both ends of a range in the forms of a record. With an empty last one, first
-// is a network, a range with a hyphen, or a single address. length is a mask or the length of a
-// prefix, or empty. The reason is empty if all are valid and agree.
+// ParseRange parses both ends of a range in the forms of a record. If last is empty, first is a
+// network, a range with a hyphen, or a single address. length is a mask or the length of a prefix,
+// or empty. The reason is empty if all are valid and agree.
 func ParseRange(first, last, length string) (a, b netip.Addr, reason string) {
 	var rec Record
 	if reason, _ = parse([][]byte{[]byte(first), []byte(last)}, 0, 1, last == "", &rec); reason == "" && length != "" {
@@ -490,7 +489,7 @@ func ParseRange(first, last, length string) (a, b netip.Addr, reason string) {
 // isWhole reports whether a field has both ends of a range.
 func isWhole(s []byte) bool { return bytes.ContainsAny(s, "/-") }
 
-// parseNetwork reads a network, a range with a hyphen, or an address that is one alone.
+// parseNetwork parses a network, a range with a hyphen, or a single address.
 func parseNetwork(s []byte) (first, last netip.Addr, reason string) {
 	if a, b, ok := bytes.Cut(s, []byte{'-'}); ok {
 		var rec Record

@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lines reads everything, writing good records as "line first-last values" and
-// bad ones as "line! reason".
+// lines reads the whole list. It returns good records as "line first-last values" and bad ones as
+// "line! reason".
 func lines(t testing.TB, text string, columns ...Column) []string {
 	t.Helper()
 	table, err := Open(strings.NewReader(text), "x.csv", columns)
@@ -423,7 +423,7 @@ func TestReadStopsWhenAsked(t *testing.T) {
 	}
 }
 
-// A decimal number is the address math/big says.
+// A decimal number gives the same address as a computation with math/big.
 func TestParseNumberAgainstBig(t *testing.T) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 128)
 	rapid.Check(t, func(t *rapid.T) {
@@ -575,8 +575,8 @@ func TestGuess(t *testing.T) {
 			t.Errorf("%q: %s", text, got)
 		}
 	}
-	// A column beyond every layout, a name that is not the country's, an unassigned code,
-	// coordinates after a geofeed.
+	// These have a column beyond every layout, a name that is not the country's, an unassigned
+	// code, or coordinates after a geofeed.
 	for _, text := range []string{"1.0.0.0,1.0.0.255,AU,AU,x\n", "1.0.0.0,1.0.0.255,AU,Queensland,Brisbane\n", "1.0.0.0,1.0.0.255,QQ\n",
 		"9.0.0.0/24,US,US-CA,Los Angeles,90001,34.05,-118.24\n"} {
 		if got := lines(t, text); !slices.Equal(got, []string{notKnown}) {
@@ -615,7 +615,7 @@ func TestColumnsGiven(t *testing.T) {
 	}
 }
 
-// A registry's lines are ranges by their first address and a count.
+// A registry's lines give ranges by the first address and a count.
 func TestDelegations(t *testing.T) {
 	const begin = "2.3|arin|1|2|3|4|5\n"
 	for line, want := range map[string][]string{
@@ -682,7 +682,7 @@ func FuzzOpenJSON(f *testing.F) {
 	})
 }
 
-// A list longer than the sample is recognised by its whole lines, whatever their line ends.
+// A list longer than the sample is recognised by its complete lines, with any kind of line ends.
 func TestLong(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n"} {
 		row := "1.0.0.0,1.0.0.255,AU" + end

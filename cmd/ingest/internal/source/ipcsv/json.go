@@ -12,8 +12,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// Bounds of a list in JSON: the bytes of an entry, which may have thousands of networks, the
-// networks of all entries, and the entries without a network before the first with one.
+// These bound a list in JSON: the bytes of an entry, which may have thousands of networks, the
+// networks of all entries, and the number of entries without a network before the first entry with
+// one.
 const (
 	maxEntry    = 4 << 20
 	maxNetworks = 1 << 19
@@ -34,8 +35,8 @@ type entry struct {
 	} `json:"properties"`
 }
 
-// rows returns the rows of the entry, in the columns of OpenJSON. nameless reports an entry in
-// Google's form without a service, which others also write.
+// rows returns the rows of the entry, in the columns of OpenJSON. nameless is set for an entry in
+// Google's form without a service, because other providers also write that form.
 func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	owner, networks, region, service := "Microsoft", e.Azure.AddressPrefixes, e.Azure.Region, e.Azure.SystemService
 	switch {
@@ -56,18 +57,18 @@ func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	return rows, nameless
 }
 
-// IsJSON reports whether a list is JSON, after any white space, which r must have in its
+// IsJSON reports whether a list is JSON. r must have any white space at the beginning in its
 // buffer.
 func IsJSON(r *bufio.Reader) bool { return bytes.HasPrefix(begin(r), []byte{'{'}) }
 
-// begin returns the beginning of the text after white space. Reading returns the error.
+// begin returns the beginning of the text after white space. An error is returned by later reads.
 func begin(r *bufio.Reader) []byte {
 	head, _ := r.Peek(r.Size())
 	return bytes.TrimSpace(head)
 }
 
 // OpenJSON reads the whole list of a provider's networks: AWS, Azure or Google. If a network has
-// several entries, the most specific counts, in any order: the one with the most fields, and in a
+// several entries, the most specific counts, in any order: the entry with the most fields, and in a
 // tie the one whose service has the fewest entries. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks",
@@ -129,8 +130,8 @@ const (
 	listFields
 )
 
-// sortByWidth puts the most specific rows last: rows are yielded from the end, and the first of a
-// network counts.
+// sortByWidth puts the most specific rows last, because rows are yielded from the end and the first
+// row of a network counts.
 func (t *Table) sortByWidth() {
 	entries := map[string]int{} // by service
 	for _, r := range t.listed {
@@ -148,8 +149,8 @@ func (t *Table) sortByWidth() {
 	})
 }
 
-// said counts the informative fields of a row. The region of all networks, and the service with
-// the owner's name, which has all networks, do not count.
+// said counts the informative fields of a row. A region that all networks have does not count, and
+// neither does the service with the owner's name, which has all networks.
 func said(r Record) (n int) {
 	if region := r.Fields[regionField]; len(region) > 0 && !bytes.EqualFold(region, []byte("global")) {
 		n++

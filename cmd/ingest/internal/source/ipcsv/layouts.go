@@ -14,8 +14,8 @@ import (
 )
 
 // layout is a kind of list without column names, recognised by the look of its columns. The
-// addresses come first: two, or one network. It accounts for every column that holds anything; a
-// list with more columns is another kind.
+// addresses come first: two, or one network. It describes every column that is not empty. A list
+// with more columns is of another kind.
 type layout struct {
 	name    string
 	network bool // a network, or an address alone, and never two addresses
@@ -76,8 +76,7 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 		return false
 	}
 	for i, v := range values[:min(len(values), len(l.columns))] {
-		// A name after a code may be the name of a region, so it must be checked that it is the
-		// country's.
+		// A name after a code may be the name of a region, so check that it is the country's.
 		if c := l.columns[i]; !c.fits(v) || c.column == CountryName && !isNameOf(v, values[i-1]) {
 			return false
 		}
@@ -94,10 +93,10 @@ func trimEmpty(fields [][]byte) [][]byte {
 	return fields
 }
 
-// recognise returns the layout of most rows, and in a tie the more informative one. It also
-// returns the meaning of the columns, with the first example of each. It returns nil if fewer
-// than half of the rows have a layout, or they hold addresses alone. Rows without addresses do
-// not count. If no row has one, but they look as if they should, it returns the plainest layout,
+// recognise returns the layout of most rows, and in a tie the more informative one. It also returns
+// the meaning of the columns, with the first example of each. It returns nil if fewer than half of
+// the rows have a layout, or if the rows have only addresses. Rows without addresses do not count.
+// If no row has an address, but the rows seem to have damaged ones, it returns the simplest layout,
 // so that each row is refused for its own fault.
 func recognise(rows [][][]byte) (best *layout, guess string) {
 	most, of, bare := 0, 0, 0
@@ -109,8 +108,8 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 		}
 		fits := false
 		for i := range layouts {
-			// A single address is a network in geofeeds. In other lists its second address is
-			// bad, and the row shows nothing.
+			// A single address is a network in geofeeds. In other lists the second address of such
+			// a row is bad, and the row shows nothing.
 			if (!alone || layouts[i].network) && layouts[i].fits(values, network) {
 				counts[i]++
 				fits = true
@@ -138,9 +137,8 @@ func recognise(rows [][][]byte) (best *layout, guess string) {
 	return best, best.guess(rows)
 }
 
-// areContinents decides about codes that are codes of continents as well as of
-// countries. They are continents if Europe is among them and another one too: NA is
-// also Namibia.
+// areContinents decides about codes that are codes of continents as well as of countries. They are
+// continents if Europe and another continent are among them: NA is also Namibia.
 func areContinents(rows [][][]byte) bool {
 	seen := map[string]bool{}
 	for _, fields := range rows {
@@ -182,7 +180,7 @@ func (l *layout) guess(rows [][][]byte) string {
 }
 
 // split separates the addresses of a row from the rest. It reports whether they are one network, or
-// one single address.
+// a single address.
 func split(fields [][]byte) (values [][]byte, network, alone, ok bool) {
 	if isWhole(fields[0]) {
 		_, _, reason := parseNetwork(fields[0])
@@ -211,12 +209,13 @@ func resembles(s []byte) bool {
 
 func isAny([]byte) bool { return true }
 
-// isText: no number, and longer than nothing only if it has a letter.
+// isText reports whether a field is not a number, and is empty or has a letter.
 func isText(s []byte) bool {
 	return len(s) == 0 || bytes.ContainsFunc(s, func(r rune) bool { return r == '-' || unicode.IsLetter(r) })
 }
 
-// isCountry: a code that is assigned, or one of the words for none.
+// isCountry reports whether a field is an assigned code, or one of the words for an unknown
+// country.
 func isCountry(s []byte) bool {
 	if c, ok := iso3166.Lookup(string(s)); ok {
 		return c.Name != ""
@@ -241,7 +240,7 @@ func isLetters(s []byte) bool {
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
 
 // isNameOf reports whether a name may be the name of a code's country. Lists spell names in many
-// ways, so the beginning of one word of our name is enough.
+// ways, so the beginning of one word of the known name is enough.
 func isNameOf(name, code []byte) bool {
 	c, ok := iso3166.Lookup(string(code))
 	if !ok {
@@ -266,7 +265,7 @@ func isDegrees(s []byte) bool {
 	return number || len(s) == 0
 }
 
-// isZone: an IANA name, which has a slash, or UTC and such.
+// isZone reports whether a field is an IANA name, which has a slash, or a name such as UTC.
 func isZone(s []byte) bool {
 	return len(s) == 0 || bytes.IndexByte(s, '/') > 0 || len(s) <= 3
 }
@@ -334,7 +333,7 @@ func isVersion(f [][]byte) bool { return len(f[0]) > 0 && source.IsDigits(f[0][:
 // isSummary reports whether a line of a registry's file gives the number of other lines.
 func isSummary(f [][]byte) bool { return string(f[len(f)-1]) == "summary" }
 
-// areDelegations reports whether most rows are delegations. Other lines that such files
+// areDelegations reports whether most rows are delegations. Lines of other kinds that such files
 // have are not counted.
 func areDelegations(rows [][][]byte) bool {
 	are, of := 0, 0
@@ -349,8 +348,8 @@ func areDelegations(rows [][][]byte) bool {
 	return are*2 > of
 }
 
-// delegation returns the first address, the last address and the country of a line, or
-// nil for a line without addresses. Available and reserved ranges are in no country.
+// delegation returns the first address, the last address and the country of a line, or nil for a
+// line without addresses. Available and reserved ranges have no country.
 func (t *Table) delegation(f [][]byte) [][]byte {
 	first, last, country := f[3], []byte("+"), f[1] // no address
 	switch string(f[2]) {
@@ -360,7 +359,7 @@ func (t *Table) delegation(f [][]byte) [][]byte {
 	case "ipv6":
 		first, last = slices.Concat(first, []byte("/"), f[4]), nil
 	default:
-		// A number beyond 32 bits, or of fewer addresses than one, ends no range of IPv4.
+		// A number beyond 32 bits, or less than one, does not give a valid end of an IPv4 range.
 		a, _, _ := parseAddr(first)
 		if n, err := strconv.ParseUint(string(f[4]), 10, 32); err == nil && a.Is4() {
 			last = strconv.AppendUint(nil, uint64(binary.BigEndian.Uint32(a.AsSlice()))+n-1, 10)

@@ -12,11 +12,11 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// mask is the value of a row in a column of masks: a length, a netmask or a wildcard mask.
+// mask is a value in a column of masks: a length, a netmask or a wildcard mask.
 type mask struct {
 	length int // of the prefix; -1 for any other text
-	// A dotted mask is a netmask, a wildcard mask, or, as 0.0.0.0 and
-	// 255.255.255.255, either.
+	// A dotted mask is a netmask, a wildcard mask or, like 0.0.0.0 and 255.255.255.255, possibly
+	// either.
 	dotted, wildcard, either bool
 }
 
@@ -42,7 +42,8 @@ func readMask(s []byte) mask {
 	return m
 }
 
-// turned reads an ambiguous mask as a netmask or a wildcard mask, like the others of its list.
+// turned interprets an ambiguous mask as a netmask or a wildcard mask, like the other masks of its
+// list.
 func (m mask) turned(wildcards bool) mask {
 	if m.either && m.wildcard != wildcards {
 		m.length, m.wildcard = 32-m.length, wildcards
@@ -50,8 +51,8 @@ func (m mask) turned(wildcards bool) mask {
 	return m
 }
 
-// mask makes a network of the addresses of a row and its mask. bare is set if the row has a single
-// address. The reason is empty if the two do not contradict each other.
+// mask sets a record to the network with the address and the mask of a row. bare is set if the row
+// has a single address. The reason is empty if address and mask agree.
 func (t *Table) mask(s []byte, bare bool, rec *Record) (reason string) {
 	m := readMask(s).turned(t.wildcards)
 	if m.length < 0 || m.length > rec.First.BitLen() || m.dotted && (!rec.First.Is4() || m.wildcard != t.wildcards) {
@@ -69,8 +70,8 @@ func (t *Table) mask(s []byte, bare bool, rec *Record) (reason string) {
 	return ""
 }
 
-// areWildcards reports whether the first mask in a column that is one or the other is a
-// wildcard mask. Where none is, the name of the column decides.
+// areWildcards reports whether the first mask in a column that is not ambiguous is a wildcard mask.
+// If all are ambiguous, the name of the column decides.
 func areWildcards(rows [][][]byte, column int, name string) bool {
 	for _, f := range rows {
 		if m := readMask(field(f, column)); m.dotted && !m.either && m.length >= 0 {
@@ -80,8 +81,8 @@ func areWildcards(rows [][][]byte, column int, name string) bool {
 	return strings.Contains(name, "wild") || strings.Contains(name, "host")
 }
 
-// maskLasts reports whether the second of two addresses in most rows is a mask for the first, and
-// no last address. A mask of all bits is also the last of all addresses, and shows nothing.
+// maskLasts reports whether in most rows the second of two addresses is a mask for the first, and
+// not a last address. A mask of all bits is also the last of all addresses, so it shows nothing.
 func maskLasts(rows [][][]byte, first, last int) bool {
 	masks, of, telling := 0, 0, false
 	for _, f := range rows {
@@ -98,8 +99,8 @@ func maskLasts(rows [][][]byte, first, last int) bool {
 	return masks*2 > of && telling
 }
 
-// joined are rows whose first two columns are a network and its mask, with the network alone
-// in their place.
+// joined returns rows in which the first two columns, a network and its mask, are replaced by the
+// network.
 func joined(rows [][][]byte) (all [][][]byte) {
 	for _, f := range rows {
 		if len(f) > 1 {
@@ -112,7 +113,8 @@ func joined(rows [][][]byte) (all [][][]byte) {
 // Kind is the form of a text in a network's columns. A more precise kind is greater.
 type Kind int
 
-// The kinds. A dotted mask is also an address, but hardly a network's.
+// These are the kinds. A dotted mask has the form of an address too, but is hardly the address of a
+// network.
 const (
 	Digits Kind = iota // 24, as a length
 	DottedMask
@@ -122,8 +124,8 @@ const (
 	WholeNetwork // with its length, or both ends
 )
 
-// KindOf returns the kind of a text. Only a network may be mistaken for its mask, not the end
-// of a range; and of lengths none says more than another.
+// KindOf returns the kind of a text. Only the address of a network can be confused with a mask, and
+// not the end of a range. All forms of lengths are equally precise.
 func KindOf(text string, column Column) Kind {
 	s := []byte(text)
 	address := isAddress(s)
@@ -148,8 +150,8 @@ func KindOf(text string, column Column) Kind {
 	return Unknown
 }
 
-// BeginNetworks reports whether all of some networks are single addresses that begin one, so
-// that their lengths were lost.
+// BeginNetworks reports whether all networks are single addresses that look like the beginning of a
+// network, so that their lengths were probably lost.
 func BeginNetworks(networks []string) bool {
 	var rows [][][]byte
 	for _, n := range networks {

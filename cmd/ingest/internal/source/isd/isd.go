@@ -16,11 +16,11 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// MaxLine bounds a line, in bytes with its end. The lines of both formats stay below 200.
+// MaxLine bounds the length of a line, in bytes with its end. The lines of both formats are shorter
+// than 200 bytes.
 const MaxLine = 4 << 10
 
-// Station is a row of isd-history.csv as the file gives it. Unknown values are empty, zero or
-// nil.
+// Station is a row of isd-history.csv as it is in the file. Unknown values are empty, zero or nil.
 type Station struct {
 	USAF, WBAN string // six and five letters A to Z or digits
 	Name       string
@@ -46,9 +46,8 @@ const (
 	reasonDate       = "date is not one like 20240131"
 )
 
-// Unplaced reports whether a row was refused because it has no position. In
-// NOAA's own list 5 % of the rows have none, so they say nothing against a
-// file.
+// Unplaced reports whether a row was refused because it has no position. In NOAA's own list 5 % of
+// the rows have none, so such rows are not a sign of a bad file.
 func Unplaced(b *source.BadRecord) bool {
 	switch b.Reason {
 	case reasonNoPosition, reasonLatOnly, reasonOrigin:
@@ -83,7 +82,7 @@ var columnNames = [columnCount][]string{
 	colElevation: {"ELEV(M)", "ELEV", "ELEVATION"}, colBegin: {"BEGIN"}, colEnd: {"END"},
 }
 
-// required are the columns that may not be absent.
+// required are the columns that must be present.
 var required = [...]int{colUSAF, colWBAN, colLat, colLon}
 
 // ReadStations yields the rows of a list of stations, comma-separated with quotes and a header
@@ -92,8 +91,8 @@ var required = [...]int{colUSAF, colWBAN, colLat, colLon}
 //	"USAF","WBAN","STATION NAME","CTRY","STATE","ICAO","LAT","LON","ELEV(M)","BEGIN","END"
 //	"066600","99999","ZUERICH-FLUNTERN","SZ","","","+47.383","+008.567","+0569.0","19490101","20250525"
 //
-// name is the source in bad rows. The second value is nil, a *source.BadRecord, after which
-// reading goes on, or the last value yielded: the error of r, or one that matches ErrHeader. An
+// name is the source in bad rows. The second value is nil, a *source.BadRecord, after which reading
+// continues, or an error that ends the sequence: the error of r, or one that matches ErrHeader. An
 // elevation of -999 is unknown.
 func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 	var at [columnCount]int // of each column in a row, -1 where absent

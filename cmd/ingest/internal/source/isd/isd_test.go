@@ -17,8 +17,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// The rows here are made by hand after NOAA's descriptions of the two formats
-// (isd-history.txt and isd-lite-format.txt); none is copied from its files.
+// The rows here are hand-made, following NOAA's descriptions of the two formats (isd-history.txt
+// and isd-lite-format.txt). None of them is copied from NOAA's files.
 
 const head = `"USAF","WBAN","STATION NAME","CTRY","STATE","ICAO","LAT","LON","ELEV(M)","BEGIN","END"` + "\n"
 

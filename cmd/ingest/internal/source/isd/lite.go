@@ -51,8 +51,8 @@ type File struct {
 	Year       int
 }
 
-// ParseName reads a name such as 066600-99999-2024.gz, with or without a
-// directory before it, and reports whether it is one.
+// ParseName parses a file name such as 066600-99999-2024.gz, with or without a directory, and
+// reports whether it has this form.
 func ParseName(name string) (File, bool) {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	for _, suffix := range []string{".gz", ".txt", ".op"} {
@@ -72,15 +72,15 @@ func ParseName(name string) (File, bool) {
 
 const lineFields = 4 + Fields
 
-// ReadLite yields the observations of a file in the isd-lite format: twelve
-// whole numbers a line, in columns that blanks separate. They are year, month,
-// day and hour in UTC and then the fields above, -9999 where there is nothing:
+// ReadLite yields the observations of a file in the isd-lite format: twelve whole numbers in each
+// line, separated by blanks. They are year, month, day and hour in UTC and then the fields above,
+// or -9999 if a value is missing:
 //
 //	2024 01 01 06   -12   -30 10132   250    31     8     0    -1
 //
 // year is the year of the file, or 0 for any. name is the source in bad lines. The second value is
-// nil, a *source.BadRecord, after which reading goes on, or the error of r, which is the last value
-// yielded. The caller checks whether values are possible on Earth.
+// nil, a *source.BadRecord, after which reading continues, or the error of r, which ends the
+// sequence. The caller checks whether values are possible on Earth.
 func ReadLite(r io.Reader, name string, year int) iter.Seq2[Observation, error] {
 	in := delimited.New(r, name, format)
 	return delimited.Records(in, func(o *Observation) error {
@@ -131,14 +131,14 @@ func parseNumbers(line []byte, numbers *[lineFields]int) (reason, detail string)
 	return "", ""
 }
 
-// set makes the observation of a line's numbers.
+// set sets the observation from the numbers of a line.
 func (o *Observation) set(numbers *[lineFields]int, year int) (reason, detail string) {
 	y, month, day, hour := numbers[0], numbers[1], numbers[2], numbers[3]
 	if year != 0 && y != year {
 		return reasonYear, strconv.Itoa(y)
 	}
 	o.Time = time.Date(y, time.Month(month), day, hour, 0, 0, 0, time.UTC)
-	// Date takes the 31st of June for the 1st of July.
+	// time.Date would accept the 31st of June as the 1st of July.
 	if y < 1 || y > 9999 || month < 1 || month > 12 || o.Time.Day() != day || int(o.Time.Month()) != month || o.Time.Hour() != hour {
 		return reasonTime, fmt.Sprintf("%d-%d-%d %d", y, month, day, hour)
 	}

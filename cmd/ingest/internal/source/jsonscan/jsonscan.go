@@ -1,17 +1,16 @@
 // Package jsonscan reads JSON front to back in constant memory. The GeoJSON and TopoJSON readers
-// are built on it. A single line of a boundary file can be larger than the available memory.
-// Coordinates should become floats without a token or an interface value for each. An untrusted
-// file must not choose the depth of the stack or the length of a string.
+// use it. It exists for three reasons. A single line of a boundary file can be larger than the
+// available memory. Coordinates should become floats without a token or an interface value for
+// each. An untrusted file must not determine the depth of the stack or the length of a string.
 //
 // It accepts RFC 8259 and, because writers produce them where a coordinate is unknown, the literals
 // NaN, Infinity and -Infinity as numbers. Strings are not required to be valid UTF-8; invalid bytes
 // become U+FFFD.
 //
-// It is not jsontext.Decoder of go-json-experiment/json, which keeps a token whole:
-// of a string of 256 MB that nothing reads that one allocates 2 GB, and this package
-// nothing. Nor does that one take NaN, or know the line of an error. Reading Natural
-// Earth's 1:10m provinces, 56 MB, takes both the same time and as many allocations:
-// 1.25 s and 1.21 s.
+// The alternative would be jsontext.Decoder of go-json-experiment/json, which stores each token as
+// a whole. For an unneeded string of 256 MB it allocates 2 GB, and this package allocates nothing.
+// It also does not accept NaN, and does not give the line of an error. For Natural Earth's 1:10m
+// provinces, 56 MB, both need the same time, 1.25 s and 1.21 s, and as many allocations.
 package jsonscan
 
 import (
@@ -24,8 +23,7 @@ import (
 )
 
 const (
-	// MaxDepth is the deepest nesting of arrays and objects taken. GeoJSON
-	// needs about ten.
+	// MaxDepth is the greatest allowed nesting of arrays and objects. GeoJSON needs about ten.
 	MaxDepth  = 200
 	maxDigits = 512 // bytes of one number
 )
@@ -63,7 +61,7 @@ func (k Kind) String() string {
 	return "null"
 }
 
-// SyntaxError is the position where the input stops being JSON, or ends too early.
+// SyntaxError has the position at which the input is not JSON any more, or ends too early.
 type SyntaxError struct {
 	Line   int   // 1-based
 	Offset int64 // bytes from the start of the text
@@ -76,8 +74,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, byte %d: %s", e.Line, e.Offset, e.Msg)
 }
 
-// Explain adds the name of the file to an error of reading it. To a *SyntaxError
-// it also adds which format the file should have, and what to do.
+// Explain adds the name of the file to an error of reading it. To a *SyntaxError it also adds the
+// expected format of the file, and advice.
 func Explain(err error, file, format string) error {
 	var syntax *SyntaxError
 	switch {
@@ -117,7 +115,7 @@ func New(r io.Reader) *Scanner {
 	return &Scanner{r: r, buf: make([]byte, 64<<10), line: 1}
 }
 
-// Reset moves the Scanner to the start of r, like New, and keeps its buffers.
+// Reset makes the Scanner read from the start of r, like New, and keeps its buffers.
 func (s *Scanner) Reset(r io.Reader) {
 	*s = Scanner{r: r, buf: s.buf, text: s.text, number: s.number, line: 1}
 }
@@ -326,8 +324,8 @@ func (s *Scanner) Object(member func(name []byte) error) error {
 	}
 }
 
-// stop makes an error of a callback the scanner's own, so that no caller reads
-// on in the middle of a value.
+// stop makes an error of a callback the scanner's own error, so that no caller continues to read in
+// the middle of a value.
 func (s *Scanner) stop(err error) error {
 	if s.err == nil {
 		s.err = err

@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Bounds on the members of one object in Members, and on one member in Decode.
+// These bound the members of one object in Members, and one member in Decode.
 const (
 	maxMembers = 1000
 	maxValue   = 256 << 10 // bytes of a value as written
@@ -73,7 +73,7 @@ func (s *Scanner) KeepMembers() { s.members, s.values = nil, nil }
 // Decode returns the values of members: string, bool, int64 for a number without fraction or
 // exponent that fits, float64 for other numbers, and json.RawMessage for lists, objects and whole
 // numbers that do not fit. Nulls are left out. Values that cannot be kept are lost. The Scanner
-// must not be used meanwhile.
+// must not be used at the same time.
 func (s *Scanner) Decode(members []source.Member, lost *source.Lost) map[string]any {
 	m := make(map[string]any, len(members))
 	var r bytes.Reader
@@ -128,7 +128,7 @@ func (s *Scanner) Property() (v any, why string, err error) {
 		if err != nil || !whole {
 			return nil, tooLong, err
 		}
-		// It is read, not only looked at: it may contain a number that no program reads.
+		// The value is decoded, because it may contain a number that no program can read.
 		if raw = bytes.ToValidUTF8(raw, []byte("\ufffd")); json.Unmarshal(raw, &v) != nil {
 			return nil, notJSON, nil //nolint:nilerr // what is lost is told
 		}

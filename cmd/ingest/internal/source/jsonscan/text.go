@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text reads a string. At most limit bytes of it are kept; whole is false when
-// it was longer. The bytes are valid until the next call. A surrogate escape
-// without its other half becomes U+FFFD.
+// Text reads a string. It returns at most limit bytes of it. whole is false if the string was
+// longer. The bytes are valid until the next call. A surrogate escape without its other half
+// becomes U+FFFD.
 func (s *Scanner) Text(limit int) (text []byte, whole bool, err error) {
 	if err := s.want(String); err != nil {
 		return nil, false, err
@@ -64,7 +64,7 @@ func (s *Scanner) Text(limit int) (text []byte, whole bool, err error) {
 		case c < 0x20:
 			return nil, false, s.fail("control character %#02x in a string; a quote may be missing", c)
 		}
-		// Runs of plain bytes are the rule: take them at once.
+		// Most text consists of runs of plain bytes, so read a run at once.
 		i := s.pos + 1
 		for i < s.end && s.buf[i] >= 0x20 && s.buf[i] != '"' && s.buf[i] != '\\' {
 			i++
@@ -74,7 +74,7 @@ func (s *Scanner) Text(limit int) (text []byte, whole bool, err error) {
 	}
 }
 
-// escape reads the part after a backslash. A \u escape may be half a pair.
+// escape reads the part after a backslash. A \u escape may be half of a surrogate pair.
 func (s *Scanner) escape() (rune, error) {
 	c, ok := s.peek()
 	if !ok {

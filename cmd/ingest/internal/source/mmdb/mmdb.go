@@ -27,7 +27,7 @@ type File struct {
 	Type string
 	// Built is the time when its publisher built it.
 	Built time.Time
-	// Languages of the names in it.
+	// Languages are the languages of the names in the database.
 	Languages []string
 
 	db     *maxminddb.Reader
@@ -35,8 +35,8 @@ type File struct {
 	leaves uint64 // of the search tree, visited by Networks
 }
 
-// ErrDamaged is matched by the errors for a file that breaks the rules of the
-// format. Nothing in it is to be trusted.
+// ErrDamaged is matched by the errors for a file that breaks the rules of the format. No data of
+// such a file can be trusted.
 var ErrDamaged = errors.New("damaged MaxMind DB file")
 
 func damaged(path string, err error) error {
@@ -51,9 +51,9 @@ const maxMessage = 300
 // ReasonRecord refuses a record that is not a map.
 const ReasonRecord = "record is not a map"
 
-// Open opens a database: a plain file, one compressed by gzip, or the only .mmdb member of a zip
-// or tar.gz archive. A packed one is unpacked into the directory temp, within the bounds of
-// source.File, and removed by Close. A plain file must not be rewritten in place until then.
+// Open opens a database: a plain file, one compressed by gzip, or the only .mmdb member of a zip or
+// tar.gz archive. A packed one is unpacked into the directory temp, within the bounds of
+// source.File, and Close removes it. A plain file must not be rewritten in place before Close.
 func Open(path, temp string) (_ *File, err error) {
 	in, err := source.OpenMember(path, IsName)
 	if err != nil {
@@ -103,8 +103,8 @@ func Open(path, temp string) (_ *File, err error) {
 	return f, nil
 }
 
-// open protects the program from panics of the library on a damaged file. If whole is false,
-// records have not been checked yet.
+// open protects the program from panics of the library because of a damaged file. If whole is
+// false, records have not been checked yet.
 func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -140,14 +140,14 @@ func open(from func() (*maxminddb.Reader, error)) (db *maxminddb.Reader, whole b
 	return db, true, nil
 }
 
-// unused ends the error of the library's check for data that no network has. Such
-// data do not break the format: Python's mmdb_writer writes each value of a record
-// separately and lets the records point to them. The check ends there, after metadata
-// and tree.
+// unused is the end of the error with which the library's check reports data that no network has.
+// Such data do not break the format: Python's mmdb_writer writes each value of a record separately,
+// and the records point to these values. The check stops at this error, after it has checked
+// metadata and tree.
 const unused = "that the search tree does not point to"
 
-// readable reads every record once. It marks the records read with a bit for each byte of the
-// data.
+// readable reads every record once. It marks the records that have been read with a bit for each
+// byte of the data.
 func (f *File) readable() error {
 	var seen []uint64
 	for r, err := range f.Networks() {
@@ -252,14 +252,12 @@ type Record struct {
 	file   *File
 }
 
-// Networks yields the networks that have data, in the order of their
-// addresses. Networks that repeat the IPv4 ones inside IPv6 are passed over. An
-// error, which matches ErrDamaged, is the last thing yielded.
+// Networks yields the networks that have data, in the order of their addresses. Networks of IPv6
+// that repeat those of IPv4 are skipped. An error matches ErrDamaged and ends the sequence.
 //
-// Equal parts of a search tree may be stored once, as ingest export ip does, so
-// it may have more leaves than nodes. Nodes that are shared at every level would
-// have more networks than any disk has room for: a file with more than
-// leavesPerNode leaves for each node is refused.
+// Equal parts of a search tree may be stored once, as ingest export ip does, so it may have more
+// leaves than nodes. If nodes are shared at every level, there are more networks than any disk has
+// room for. So a file with more than leavesPerNode leaves per node is refused.
 func (f *File) Networks() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		stopped := false
@@ -272,12 +270,12 @@ func (f *File) Networks() iter.Seq2[Record, error] {
 	}
 }
 
-// leavesPerNode is far above the 3 that databases of countries reach, which share most.
+// leavesPerNode is far above 3, the value for databases of countries, which share the most nodes.
 const leavesPerNode = 64
 
 var all4 = netip.MustParsePrefix("0.0.0.0/0")
 
-// Progress is about how many bytes of Size Networks has come through.
+// Progress returns the approximate number of bytes of Size that Networks has processed.
 func (f *File) Progress() int64 {
 	return int64(float64(f.Size) * min(1, float64(f.leaves)/float64(f.db.Metadata.NodeCount+1)))
 }
@@ -303,7 +301,7 @@ func (f *File) networks(yield func(Record) bool) error {
 		if !yield(r) {
 			return nil
 		}
-		// A network that holds ::/96 answers for all of IPv4.
+		// A network that holds ::/96 is the answer for all IPv4 addresses.
 		if p.Addr().Is6() && p.Bits() < 96 && p.Contains(netip.IPv6Unspecified()) {
 			if r.First, r.Last = all4.Addr(), source.LastAddr(all4); !yield(r) {
 				return nil
@@ -313,10 +311,9 @@ func (f *File) networks(yield func(Record) bool) error {
 	return nil
 }
 
-// Fields decodes the data: strings, bool, int64, uint64, float64, []any and
-// map[string]any. Integers of 128 bits that fit no uint64 are decimal strings,
-// bytes hexadecimal ones. The error is a *source.BadRecord for data that is no
-// map, or matches ErrDamaged.
+// Fields decodes the data: strings, bool, int64, uint64, float64, []any and map[string]any.
+// Integers of 128 bits that do not fit into a uint64 are decimal strings, and bytes are hexadecimal
+// strings. The error is a *source.BadRecord for data that is not a map, or matches ErrDamaged.
 func (r *Record) Fields() (_ map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a mistake of the library

@@ -225,7 +225,7 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// A tree whose nodes are shared at every level has 2¹²⁸ networks. It is refused soon.
+// A tree whose nodes are shared at every level has 2¹²⁸ networks. It is refused quickly.
 func TestSharedNodes(t *testing.T) {
 	for _, empty := range []bool{true, false} {
 		d := sample

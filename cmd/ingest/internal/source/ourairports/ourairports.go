@@ -1,5 +1,5 @@
-// Package ourairports reads OurAirports' airports.csv: UTF-8, comma-separated,
-// a line of column names first, one airport per record.
+// Package ourairports reads OurAirports' airports.csv: UTF-8, comma-separated, with a first line of
+// column names and one airport per record.
 //
 //	id               "6523"          elevation_ft       "13"      iata_code   "SFO"
 //	ident            "KSFO"          iso_country        "US"      gps_code    "KSFO"
@@ -7,14 +7,13 @@
 //	name                             municipality                 home_link, wikipedia_link
 //	latitude_deg, longitude_deg      scheduled_service  "yes"     keywords    "SF, Bay"
 //
-// Columns are found by their names, in any order; ident, type, name and the
-// coordinates are required and the others may be missing. icao_code is a column
-// of files from 2025 on; in older ones the ICAO code is the ident or gps_code
-// that looks like one. A column tz with an IANA zone is not OurAirports' but
-// understood, and a file of one's own may leave out id.
+// Columns are found by their names, in any order; ident, type, name and the coordinates are
+// required and the others may be missing. icao_code is a column of files from 2025 on; in older
+// ones the ICAO code is the ident or gps_code that looks like one. A column tz with an IANA zone is
+// read too, although OurAirports does not have it. A user's own file may omit id.
 //
-// Fields may be quoted, and then hold commas, quotes that are doubled, and line
-// ends. The continent and the country "NA" are North America and Namibia.
+// Fields may be quoted, and may then have commas, doubled quotes and line ends. "NA" is North
+// America as a continent and Namibia as a country.
 package ourairports
 
 import (
@@ -32,8 +31,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Record is one airport as the file gives it. Unknown values are empty or nil. Codes are in
-// capital letters.
+// Record is one airport as it is in the file. Unknown values are empty or nil. Codes are in capital
+// letters.
 type Record struct {
 	ID          uint32 // 0 in files without the column
 	Ident       string // never empty, unique in the file
@@ -52,20 +51,20 @@ type Record struct {
 	Wikipedia   string // http or https
 	Keywords    []string
 	TimeZone    string // as given
-	// Ignored counts the fields of the record that are no code or address of their
-	// kind. They are left empty.
+	// Ignored counts the fields of the record that are not valid codes or addresses. They are left
+	// empty.
 	Ignored int
 	Line    int // 1-based, of the record's begin
 }
 
-// Types are the types there are.
+// Types are the valid types of airports.
 var Types = []string{"large_airport", "medium_airport", "small_airport", "heliport", "seaplane_base", "balloonport", "closed"}
 
 // oldClosed is the word for closed in files before 2013.
 const oldClosed = "closed_airport"
 
-// Limits of a record: bytes with its line ends, and lines. The longest real
-// one has about 1 KB.
+// These limit a record: its bytes with line ends, and its lines. The longest real record has about
+// 1 KB.
 const (
 	MaxRecord = 64 << 10
 	maxLines  = 16
@@ -99,8 +98,8 @@ func Member(name string) bool {
 }
 
 // Read yields the records of r in order. name is the source in bad records. The error is nil, a
-// *source.BadRecord, after which reading goes on, or the last value yielded: an error of r, or of
-// an invalid header. source.OpenMember does the unpacking.
+// *source.BadRecord, after which reading continues, or an error that ends the sequence: one of r,
+// or of an invalid header. source.OpenMember does the unpacking.
 //
 // An unclosed quote costs only its own line.
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
@@ -132,7 +131,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 // format is RFC 4180.
 var format = delimited.Format{Separator: ',', MaxBytes: MaxRecord, MaxLines: maxLines}
 
-// unused takes a record's id and ident, and reports whether both were free.
+// unused reserves a record's id and ident, and reports whether both were free.
 func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bool {
 	if _, used := idents[rec.Ident]; used {
 		return false
@@ -155,8 +154,8 @@ type columns struct {
 	icao, iata, gps, local, home, wiki, keywords, tz int
 }
 
-// find sets the columns from the names in the first row. err is the error of reading that row: the
-// error of find says why it is not a header.
+// find sets the columns from the names in the first row. err is the error of reading that row. The
+// error of find says why the row is not a header.
 func (c *columns) find(names [][]byte, err error) error {
 	var bad *source.BadRecord
 	switch {
@@ -187,7 +186,7 @@ func (c *columns) find(names [][]byte, err error) error {
 	return nil
 }
 
-// record fills rec from the fields of a record, or says why not.
+// record fills rec from the fields of a record, or returns the reason why that is impossible.
 func (c *columns) record(fields [][]byte, rec *Record) (reason, detail string) {
 	field := func(at int) string {
 		if at < 0 {
@@ -276,7 +275,7 @@ func (rec *Record) optional(c *columns, field func(int) string) {
 	}
 	rec.Home, rec.Wikipedia = link(c.home), link(c.wiki)
 	if rec.Region = field(c.region); !isRegion(rec.Region) {
-		// "US-U-A" is OurAirports' own for a region not known yet.
+		// "US-U-A" is OurAirports' own code for a region that is not known yet.
 		if rec.Region != "" && !strings.HasSuffix(rec.Region, "-U-A") {
 			rec.Ignored++
 		}
@@ -294,8 +293,8 @@ func (rec *Record) optional(c *columns, field func(int) string) {
 	}
 }
 
-// code reads a code of letters, digits and inner hyphens in either case; the
-// empty one is a code too.
+// code parses a code of letters, digits and inner hyphens, in either case. An empty text is valid
+// too.
 func code(s string, shortest, longest int) (string, bool) {
 	if s == "" {
 		return "", true

@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Files without icao_code, with columns in another order, and of one's own.
+// This reads files without icao_code, with columns in another order, and made by users.
 func TestOtherColumns(t *testing.T) {
 	good, bad, err := collect("\"id\",\"ident\",\"type\",\"name\",\"latitude_deg\",\"longitude_deg\",\"gps_code\",\"iata_code\"\n" +
 		"1,EGXX,closed_airport,A,1,2,EGXY,\n2,GB-0001,small_airport,B,1,2,EGXZ,\n3,2G7,small_airport,C,1,2,K2G7,\n")
@@ -154,7 +154,7 @@ func TestBadRecords(t *testing.T) {
 
 func shorten(s string) string { return s[:min(len(s), 60)] }
 
-// A quote that stays open costs its line, however long the file.
+// A quote that stays open makes only its line bad, however long the file is.
 func TestOpenQuote(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(head)
@@ -258,9 +258,8 @@ func TestRealFile(t *testing.T) {
 	t.Logf("%d fields ignored", ignored)
 }
 
-// Fuzzing compares the cutting of records with Go's reader, which agrees
-// wherever the whole text is well-formed, and looks for records that break
-// what their documentation says.
+// FuzzRead compares the splitting into records with Go's reader, which agrees if the whole text is
+// well-formed. It also searches for records that violate their documentation.
 func FuzzRead(f *testing.F) {
 	f.Add(head + row)
 	f.Add(head + row + "\n\"a\",b\n\"\"\"\n,\",\",\r\n")

@@ -1,6 +1,6 @@
-// Package pointtable reads tables of points: CSV or tab-separated text with a header and one
-// point a row. Columns of latitude and longitude hold its position. They are recognised by their
-// names, or given by the caller.
+// Package pointtable reads tables of points: CSV or tab-separated text with a header and one point
+// per row. Columns of latitude and longitude have its position. They are recognised by their names,
+// or given by the caller.
 package pointtable
 
 import (
@@ -43,10 +43,10 @@ type Columns struct {
 	Name     string // becomes the property name, instead of a column of that name
 	Lat, Lon string // both name the same column if it holds whole positions
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
-	// brackets around them decide the order, and then the first row once it is read.
+	// brackets around the numbers decide the order, and then Order is that of the first row.
 	Order string
-	// Certain is set if only columns with a certain name of an id count as ids, not columns with a
-	// possible one. A named id always counts.
+	// Certain is set if only a column whose name certainly means an id counts as the id, and not
+	// one whose name possibly does. An id that the caller names always counts.
 	Certain bool
 	// Empty are the words for an empty cell; nil: source.EmptyWords.
 	Empty *source.Words
@@ -65,11 +65,11 @@ var (
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
 		{[]string{"y"}, []string{"x"}},
 	}
-	// affixes may stand before or after these names. Both names of a pair have the same affix.
+	// affixes may come before or after these names. Both names of a pair have the same affix.
 	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
-// FindID makes the column that has the name of an id the id, unless one is named.
+// FindID uses the column that has the name of an id as the id, unless the caller has named one.
 func (c *Columns) FindID(columns []string) {
 	if c.ID == "" {
 		c.ID = guess(columns, idNames)
@@ -79,7 +79,7 @@ func (c *Columns) FindID(columns []string) {
 	}
 }
 
-// MayBeID reports whether a column of that name only may be an id.
+// MayBeID reports whether a column of that name is possibly, but not certainly, an id.
 func MayBeID(name string) bool { return slices.Contains(maybeNames, delimited.Key(name)) }
 
 func guess(columns, names []string) string {
@@ -95,7 +95,7 @@ func guess(columns, names []string) string {
 	return ""
 }
 
-// findAxes finds the columns of latitudes and longitudes that are not named: a pair of
+// findAxes finds the columns of latitudes and longitudes that the caller has not named: a pair of
 // one family and affix, or else the first two of one family.
 func (c *Columns) findAxes(columns []string) {
 	told := *c
@@ -161,8 +161,8 @@ type Table struct {
 	systemNote string // a note about the first system other than WGS84 itself
 }
 
-// New returns a reader of the table in r. name is the name in errors and bad rows.
-// Columns that are not named are found by their headers.
+// New returns a reader of the table in r. name is the name in errors and bad rows. Columns that the
+// caller has not named are found by their headers.
 func New(r *bufio.Reader, name string, told Columns) *Table {
 	t := &Table{Columns: told, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
 	head, err := bom.Skip(r).Peek(64 << 10) // reading returns the error
@@ -182,7 +182,7 @@ func (t *Table) format() delimited.Format {
 	return delimited.Format{Separator: separator, Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
 }
 
-// notAvailable stands for an empty value. Among two-letter codes it is Namibia or North America.
+// notAvailable is a word for an empty value. Among two-letter codes it is Namibia or North America.
 const notAvailable = "NA"
 
 // findCodes finds the columns of codes of two letters by the first rows.
@@ -216,7 +216,7 @@ func (t *Table) findCodes() {
 	t.codes = codes
 }
 
-// isEmpty reports whether the field of a column is empty or a word for that.
+// isEmpty reports whether the field of a column is empty or a word for an empty value.
 func (t *Table) isEmpty(column int, field []byte) bool {
 	if len(field) == 0 {
 		return true
@@ -232,9 +232,9 @@ func (t *Table) isEmpty(column int, field []byte) bool {
 	return true
 }
 
-// Features yields the rows, whose geometries are points and whose Members are texts. A row that
-// cannot be used is a *source.BadRecord and reading goes on; any other error ends it. Empty
-// cells and columns without a name are no properties.
+// Features yields the rows, whose geometries are points and whose Members are texts. An unusable
+// row gives a *source.BadRecord, and reading continues. Any other error ends the sequence. Empty
+// cells and columns without a name do not give properties.
 func (t *Table) Features() iter.Seq2[source.Feature, error] {
 	return delimited.Records(t.in, t.row)
 }
@@ -372,8 +372,8 @@ func (t *Table) row(f *source.Feature) error {
 	return nil
 }
 
-// isPoint reports whether fields have a position. It is used on text read ahead, so it must not
-// change any decision.
+// isPoint reports whether fields have a position. It is called with text that is read ahead, so it
+// must not change any decision.
 func (t *Table) isPoint(fields [][]byte) bool {
 	var at orb.Point
 	probe := *t

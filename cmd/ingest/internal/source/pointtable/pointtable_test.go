@@ -237,7 +237,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// A column of codes is found by whole values: the first letter of a code is no other value.
+// A column of codes is recognised by whole values, and not by the first letters of codes.
 func TestCodesOfManyRows(t *testing.T) {
 	const head, row = "id,lat,lon,country\n", "1,1,1,CH\n"
 	for cut := range len(row) {
@@ -256,8 +256,8 @@ func TestCodesOfManyRows(t *testing.T) {
 	}
 }
 
-// Words for an empty value are no values, ids or coordinates, and are counted. A word that may be a
-// value is kept: a town, a code of two letters.
+// Words for an empty value are not used as values, ids or coordinates, and are counted. A word that
+// may be a value is kept, such as the name of a town or a code of two letters.
 func TestEmptyWords(t *testing.T) {
 	head := "id,lat,lon,price,town,country\n"
 	for _, tc := range []struct {
@@ -307,7 +307,7 @@ func TestEmptyWords(t *testing.T) {
 }
 
 // Quotes of two rows near each other do not join them, however few columns there are. Text in
-// quotes may have lines of as many columns.
+// quotes may have lines with as many columns as the table.
 func TestStrayQuotes(t *testing.T) {
 	for text, want := range map[string]string{
 		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Post\",48.2,11.2\n3,Adler,48.3,11.3\n":          "48.1 48.2 48.3",
@@ -343,7 +343,7 @@ func TestOrderOfLookedAt(t *testing.T) {
 	}
 }
 
-// Well-known text of any length spoils its row alone.
+// Well-known text that is too long makes only its row bad.
 func TestLongPosition(t *testing.T) {
 	for _, long := range []string{
 		"POINT(" + strings.Repeat("7 ", 100_000),

@@ -20,9 +20,10 @@ const (
 	LonLat = "lon-lat"
 )
 
-// position reads a position from two columns, or from one in the form of its text: well-known
-// text, with or without the number or the address of its coordinate system before it; well-known
-// binary in hexadecimal, as PostGIS writes it; a geometry of GeoJSON; or two numbers.
+// position reads a position from two columns, or from a single one. The text of a single column
+// decides its form: well-known text, with or without the number or the address of its coordinate
+// system before it; well-known binary in hexadecimal, as PostGIS writes it; a geometry of GeoJSON;
+// or two numbers.
 func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 	text := bytes.TrimSpace(fields[t.lat])
 	var reason, detail string
@@ -57,14 +58,14 @@ func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 	return t.in.Bad(reason, detail)
 }
 
-// isNothing reports whether a coordinate is empty, or a word for that.
+// isNothing reports whether a coordinate is empty, or a word for an empty value.
 func (t *Table) isNothing(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) == 0 || t.empty.HasFold(text)
 }
 
-// inDegrees reports whether positions with a code of EPSG are taken. Code 0 means that none is
-// given.
+// inDegrees reports whether positions with a code of EPSG are accepted. Code 0 means that there is
+// no code.
 func (t *Table) inDegrees(srid int64) bool {
 	if srid != t.srid {
 		t.srid, t.system = srid, crs.Code(srid)

@@ -15,7 +15,7 @@ import (
 )
 
 // languages maps dBase's language bytes to code pages. 0x57 means the usual code page of the
-// writer's machine, so the default, Latin-1, remains.
+// writer's machine, so Latin-1, the default, is used.
 var languages = map[byte]string{
 	0x01: "437", 0x02: "850", 0x03: "1252", 0x08: "865", 0x09: "437", 0x0A: "850", 0x0B: "437", 0x0D: "437",
 	0x0E: "850", 0x0F: "437", 0x10: "850", 0x11: "437", 0x12: "850", 0x13: "932", 0x14: "850", 0x15: "437",
@@ -63,9 +63,9 @@ func (t *table) survey() (seen texts) {
 	return seen
 }
 
-// decoder returns the decoder of the texts, and a note about guesses or contradictions in the
-// file. The .cpg file counts, unless it names UTF-8 and most texts are not UTF-8. If there is no
-// .cpg, texts are UTF-8 if all of them can be.
+// decoder returns the decoder of the texts, and a note about guesses or contradictions in the file.
+// The .cpg file decides, unless it names UTF-8 and most texts are not UTF-8. If there is no .cpg,
+// texts are UTF-8 if all of them can be.
 func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note string, err error) {
 	d, err = decoder(page, language)
 	switch {
@@ -87,8 +87,8 @@ func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note s
 	return d, note, err
 }
 
-// decoder returns the decoder of a table's text, nil for UTF-8. The .cpg file names it, or else
-// the table's language byte stands for it; the default is Latin-1.
+// decoder returns the decoder of a table's text, nil for UTF-8. It is the one that the .cpg file
+// names, or else the one of the table's language byte. The default is Latin-1.
 func decoder(page string, language byte) (*encoding.Decoder, error) {
 	if page == "" {
 		page, ok := languages[language]

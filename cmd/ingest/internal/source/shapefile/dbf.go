@@ -19,7 +19,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// The .dbf file, dBase III and IV: a head, then rows of one width.
+// This is the .dbf file of dBase III and IV: a header, then rows of equal width.
 //
 //	head   0 version   4 rows   8 size of the head   10 size of a row   29 language, LE
 //	field  0 name, 11 bytes   11 type   16 width   17 decimals; 32 bytes each, 0x0D behind the last
@@ -64,7 +64,7 @@ func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, err
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, truncated(err)
 	}
-	// The low bits are 3 in everything of dBase III's layout, memo or not.
+	// The low bits are 3 in all files with the layout of dBase III, with or without memos.
 	if v := head[0]; v&7 != 3 && v != 0x30 && v != 0xF5 {
 		return nil, fmt.Errorf("not a dBase III or IV table (version %#02x); write it anew with: ogr2ogr out.shp in.shp", v)
 	}
@@ -105,7 +105,7 @@ func (t *table) readFields(b []byte) error {
 	if len(b) == 0 || b[0] != fieldsEnd {
 		return errors.New("the list of fields has no end: it is damaged; fetch it again")
 	}
-	// Clipper keeps the high byte of a long text's width where decimals are.
+	// Clipper stores the high byte of a long text's width in the field for decimals.
 	long := plain != len(t.row) && wide == len(t.row)
 	if !long && plain > len(t.row) {
 		return fmt.Errorf("fields of %d bytes in rows of %d: it is damaged; fetch it again", plain, len(t.row))
@@ -143,8 +143,8 @@ func width(b []byte, long bool) int {
 // lostKind is the kind of unreadable fields.
 const lostKind = 0
 
-// next reads a row: its known properties, valid until the next call, and the lost ones, or that it
-// is deleted. Behind the last row it returns io.EOF.
+// next reads a row. It returns the known properties, which are valid until the next call, the lost
+// ones, and whether the row is deleted. After the last row it returns io.EOF.
 func (t *table) next() (members []source.Member, lost source.Lost, deleted bool, err error) {
 	if t.count == t.rows {
 		return nil, lost, false, io.EOF

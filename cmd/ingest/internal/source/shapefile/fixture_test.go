@@ -96,7 +96,7 @@ type column struct {
 	width int
 }
 
-// dbf is a table; a row that begins with "*" in its first value is deleted.
+// dbf returns a table. A row whose first value begins with "*" is deleted.
 func dbf(language byte, columns []column, rows ...[]string) []byte {
 	size := 1
 	for _, c := range columns {
@@ -155,7 +155,7 @@ func files(t testing.TB, content map[string][]byte) string {
 	return found
 }
 
-// archive is a zip of the members, in their order: name, content, …
+// archive returns a zip of the members, in their order: name, content, …
 func archive(members ...any) []byte {
 	var list [][2]string
 	for i := 0; i < len(members); i += 2 {
@@ -164,7 +164,7 @@ func archive(members ...any) []byte {
 	return []byte(testfile.Zip(list...))
 }
 
-// unroll takes steps of more than 300° across ±180°.
+// unroll makes steps of more than 300° cross ±180°.
 func unroll(r orb.Ring) orb.Ring {
 	out := r.Clone()
 	for i := 1; i < len(r); i++ {

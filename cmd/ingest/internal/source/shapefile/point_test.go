@@ -16,8 +16,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// pointRecord is the content of a record of that type; several coordinates make a
-// multipoint.
+// pointRecord returns the content of a record of that type. Several points make a multipoint.
 func pointRecord(kind uint32, points ...orb.Point) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, kind)

@@ -10,16 +10,16 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// maxTests bounds the edges looked at to find which ring lies in which. A real
-// feature, an ocean of 450,000 vertices with all its islands, needs a few
-// thousand times less.
+// maxTests bounds the number of edges that are examined to find out which ring lies in which. A
+// real feature, an ocean of 450,000 vertices with all its islands, needs a few thousand times less.
 const maxTests = 1 << 28
 
-// assemble makes polygons of rings. In a shapefile only the direction distinguishes rings: a
-// clockwise ring is an outer ring, and an anticlockwise one is a hole in the outer ring around
-// it. A hole that sticks out belongs to the outer ring that holds most of it. Real files have
-// rings of the wrong direction, so a hole in no outer ring is not accepted as one. Such a ring,
-// and the rings within it, are holes if an odd number of other rings is around them.
+// assemble combines rings to polygons. In a shapefile only the direction distinguishes rings: a
+// clockwise ring is an outer ring, and an anticlockwise one is a hole in the outer ring around it.
+// A hole that extends beyond an outer ring belongs to the outer ring that holds most of it. Real
+// files have rings of the wrong direction, so a hole that lies in no outer ring is not accepted as
+// a hole. Such a ring, and the rings within it, are holes if an odd number of other rings is around
+// them.
 func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	for _, p := range points {
 		if _, reason, detail := source.NormalizePosition(p[0], p[1]); reason != "" {
@@ -49,13 +49,13 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	g.geometry = source.Join(g.polygons)
 }
 
-// sliver decides about a ring of the wrong direction that lies in another by a small share only.
-// Up to this share the ring is not a hole, but an island beside the other that overlaps it a
-// little.
+// sliver is for a ring of the wrong direction of which only a small share lies in another ring. Up
+// to the share sliver the ring is not a hole, but an island next to the other ring that overlaps it
+// a little.
 const sliver = 1. / 8
 
-// nest groups the rings into polygons, in the order of their outer rings. It
-// returns false if that takes more tests than allowed.
+// nest groups the rings into polygons, in the order of their outer rings. It returns false if that
+// takes more than the allowed number of tests.
 func (g *shape) nest(rings []ring, tests int) bool {
 	holes := make([][]ring, len(rings)) // by outer ring
 	var outer []int
@@ -70,8 +70,8 @@ func (g *shape) nest(rings []ring, tests int) bool {
 			if tests--; s.area <= -r.area && (r.area < 0 || s.area == 0) {
 				continue
 			}
-			// Choose the smallest of the rings that hold half of it, or else the one that holds
-			// most.
+			// Choose the smallest of the rings that hold at least half of it, or else the ring that
+			// holds most of it.
 			share := min(s.share(r, &tests), 0.5)
 			if share > most || share == most && in >= 0 && math.Abs(s.area) < math.Abs(rings[in].area) {
 				in, most = j, share
@@ -173,10 +173,10 @@ func newRing(points orb.Ring, unroll func(orb.Ring) orb.Ring) ring {
 	return r
 }
 
-// share returns how much of the area of another ring lies in this one, from 0 to 1. It is
-// measured along a few lines of latitude, or along two if these agree that all or nothing
-// does. tests is the number of edges that may still be looked at; once it is used up, the
-// share is 0.
+// share returns how much of the area of another ring lies in this one, from 0 to 1. It is measured
+// along a few lines of latitude. Two are enough if along both the whole ring, or nothing of it,
+// lies in this one. tests is the number of edges that may still be examined. When it is used up,
+// the share is 0.
 func (r *ring) share(o *ring, tests *int) float64 {
 	const lines, golden = 8, 0.618
 	var both, all float64
@@ -208,9 +208,8 @@ func (r *ring) share(o *ring, tests *int) float64 {
 	return both / max(all, math.SmallestNonzeroFloat64)
 }
 
-// index sorts the edges by their lower ends. For every range that a binary
-// search passes it notes the highest upper end: edges at a latitude are then
-// found without looking at the others.
+// index sorts the edges by their lower ends. For every range that a binary search passes it stores
+// the highest upper end. So the edges at a latitude are found without an examination of the others.
 func (r *ring) index() {
 	if r.edges != nil {
 		return

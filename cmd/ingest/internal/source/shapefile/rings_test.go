@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Holes along the border of their shells stay in them when coordinates are rounded, so that areas
-// are kept.
+// Holes along the border of their shells stay in these when coordinates are rounded, so that areas
+// stay the same.
 func TestHolesKeepTheirShells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fraction := func(from, to float64) float64 { return rapid.Float64Range(from, to).Draw(t, "fraction") }
@@ -67,7 +67,7 @@ func TestHolesKeepTheirShells(t *testing.T) {
 	})
 }
 
-// A ring is given up in time if every hole must be compared with every edge.
+// If every hole must be compared with every edge, the nesting of rings is given up in time.
 func TestNestingIsBounded(t *testing.T) {
 	// A comb: every horizontal line through its teeth crosses all of them.
 	const teeth = 2000

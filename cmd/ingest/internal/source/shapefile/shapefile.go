@@ -1,11 +1,11 @@
-// Package shapefile reads the features of an ESRI shapefile: NAME.shp with
-// NAME.shx, NAME.dbf, NAME.prj and NAME.cpg beside it, or the zip archive such files are
-// distributed in. One record is in memory at a time.
+// Package shapefile reads the features of an ESRI shapefile: NAME.shp with NAME.shx, NAME.dbf,
+// NAME.prj and NAME.cpg in the same directory, or a zip archive of such files. One record is in
+// memory at a time.
 //
-// The reader follows ESRI's published description of July 1998, strictly where a mistake could go
-// unnoticed. Records are found by NAME.shx. If there is none, they must be in order. Their number
-// must be the number of attribute rows. A coordinate system other than plain longitude and latitude
-// is refused by name.
+// The reader follows ESRI's published description of July 1998, strictly where a mistake could
+// remain unnoticed. Records are found by NAME.shx. If there is none, they must be in order. Their
+// number must be the number of attribute rows. A coordinate system other than plain longitude and
+// latitude is refused by name.
 package shapefile
 
 import (
@@ -32,7 +32,7 @@ import (
 // Magic begins the .shp file.
 const Magic = "\x00\x00\x27\x0a"
 
-// maxText bounds the two small text files beside a shapefile.
+// maxText bounds the two small text files of a shapefile.
 const maxText = 64 << 10
 
 // File is an open shapefile. It belongs to one goroutine.
@@ -44,8 +44,8 @@ type File struct {
 	Size int64
 	// Note is a sentence for the user about assumptions; "" if there were none.
 	Note string
-	// Unroll, if set, returns a ring with longitudes that run on where it crosses
-	// ±180°. It returns the ring itself if it does not cross. It is used to find
+	// Unroll, if set, returns a ring with longitudes that continue beyond ±180° where the ring
+	// crosses it. If the ring does not cross, Unroll returns the ring itself. It is used to find
 	// out which ring lies in which.
 	Unroll func(orb.Ring) orb.Ring
 
@@ -267,8 +267,8 @@ func (f *File) Close() error {
 }
 
 // Features yields the features in order. Line is the number of the record, from 1. Rows marked as
-// deleted are skipped with their shapes. A feature that cannot be used is a *source.BadRecord and
-// reading goes on; any other error ends it.
+// deleted are skipped with their shapes. An unusable feature gives a *source.BadRecord, and reading
+// continues. Any other error ends the sequence.
 func (f *File) Features() iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		err := f.features(yield)

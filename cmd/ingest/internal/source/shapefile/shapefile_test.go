@@ -82,7 +82,7 @@ func TestLargeNumbers(t *testing.T) {
 	}
 }
 
-// Unreadable fields are no columns. They do not hide others of the same name.
+// Unreadable fields do not become columns. They do not hide other fields of the same name.
 func TestFieldsNotRead(t *testing.T) {
 	f, err := shapefile.Open(files(t, map[string][]byte{
 		"a.shp": shp(5, record(box(0, 0, 4, 4))),
@@ -355,8 +355,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 const utm = `PROJCS["WGS_1984_UTM_Zone_33N",` + wgs84 +
 	`,PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500000.0],UNIT["Meter",1.0]]`
 
-// The .shx of a file edited in place: remains of others lie between its records, and the first
-// one is written last.
+// This is the .shx of a file that was edited in place: remains of old records lie between the
+// records, and the first record was written last.
 func TestIndex(t *testing.T) {
 	b := shp(5, record(box(0, 0, 1, 1)), record(box(5, 5, 6, 6)), record(box(7, 7, 8, 8)))
 	index := shx(b)
@@ -461,8 +461,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// The size in a member's header may be false. Reading stops where no real file could be
-// compressed so far.
+// The size in a member's header may be false. Reading stops at a size that no real file of this
+// compressed size has.
 func TestLyingArchive(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	b := archive("a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
@@ -522,7 +522,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// Guesses about texts and contradictions of the .cpg are noted with the first example.
+// Guesses about texts, and contradictions to the .cpg, are reported with the first example.
 func TestCharsetNotes(t *testing.T) {
 	const umlaut, latin = "Zürich", "S\xe3o"
 	for _, tc := range []struct {

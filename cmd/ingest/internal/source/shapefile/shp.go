@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// The .shp file: a head of 100 bytes, then records.
+// This is the .shp file: a header of 100 bytes, then records.
 //
 //	head     0 magic 9994, BE   24 length in 16-bit words, BE   32 shape type, LE
 //	record   0 number from 1, BE   4 length of the content in words, BE   8 content
@@ -97,8 +97,8 @@ func newShapes(r *bufio.Reader, seeker io.ReadSeeker, size int64, want source.Wa
 	return s, nil
 }
 
-// readHead reads the head of a .shp or .shx file. It returns the length of the
-// file that the head claims.
+// readHead reads the header of a .shp or .shx file, and the length of the file that the header
+// claims.
 func readHead(r *bufio.Reader, size int64) (head [headSize]byte, end int64, err error) {
 	if _, err := io.ReadFull(r, head[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return head, 0, fmt.Errorf("not a shapefile: %w", errTruncated)
@@ -118,9 +118,8 @@ func readHead(r *bufio.Reader, size int64) (head [headSize]byte, end int64, err 
 	return head, end, nil
 }
 
-// withIndex finds the records by a .shx file. In a file that has been edited in
-// place, the remains of other records lie between them, or they are out of
-// order.
+// withIndex finds the records by a .shx file. In a file that has been edited in place, the remains
+// of old records may lie between the records, or the records are out of order.
 func (s *shapes) withIndex(r *bufio.Reader, size int64) error {
 	_, end, err := readHead(r, size)
 	if err != nil {
@@ -234,7 +233,7 @@ func (s *shapes) next(g *shape) (bool, error) {
 			length, indexed))
 	case indexed < 0 && n != uint32(s.count+1):
 		// An editor that changes a shape in place may leave the old record behind and append the
-		// new one. Reading on would give stale borders.
+		// new one. Sequential reading would give outdated borders.
 		return false, fail(fmt.Errorf("is numbered %d: the records are not in order; put the .shx that belongs to it beside it", n))
 	case length < 4 || length > s.end-s.offset:
 		return false, fail(fmt.Errorf("content of %d bytes, with %d left in the file: it %w", length, s.end-s.offset, errTruncated))
@@ -378,7 +377,7 @@ func (s *shapes) readPoints(n int) ([]orb.Point, error) {
 	return all, nil
 }
 
-// maxRings is the most rings of one shape: each takes memory of its own.
+// maxRings is the greatest number of rings in a shape, because each ring takes memory.
 const maxRings = 1 << 20
 
 func position(b []byte) orb.Point {

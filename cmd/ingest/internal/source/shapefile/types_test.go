@@ -2,7 +2,8 @@ package shapefile
 
 import "testing"
 
-// A type that is a multiple of ten is unknown, and no null shape, which would be left out unsaid.
+// A type that is a multiple of ten is unknown. It is not treated as a null shape, which would be
+// left out without a message.
 func TestPlain(t *testing.T) {
 	for typ, want := range map[int32]int32{
 		0:   typeNull,

@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 )
 
-// All reads a sequence to its end. It returns its records, the bad ones, and the error that ended
-// it.
+// All reads a sequence to its end. It returns the records, the bad records, and the error that
+// ended the sequence.
 func All[T any](seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord, failure error) {
 	for record, err := range seq {
 		var b *source.BadRecord

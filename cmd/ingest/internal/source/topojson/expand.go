@@ -31,8 +31,8 @@ func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 }
 
 // box returns the box of a shape that quantisation has flattened, such as Vatican City, which is
-// two points in world-atlas. Each point stands for the cell around it, so the box around these
-// cells is all that remains of the shape.
+// two points in world-atlas. Each point represents the cell around it, so all that is known of the
+// shape is the box around these cells.
 func (t *topology) box(flat orb.Ring) orb.Polygon {
 	near := flat.Clone() // a collapsed shape is small, across ±180° too
 	for i, p := range near {
@@ -119,8 +119,8 @@ func (x *expansion) add(g *geometry) {
 	}
 }
 
-// near reports whether two ends that should be one point are equal, or a step or two of the grid
-// apart, as around Illinois in us-atlas. Such a gap is closed by a straight line.
+// near reports whether two ends that should be one point are equal, or at most two steps of the
+// grid apart, as around Illinois in us-atlas. Such a gap is closed by a straight line.
 func (t *topology) near(p, q orb.Point) bool {
 	if p == q {
 		return true

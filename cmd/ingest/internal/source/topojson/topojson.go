@@ -1,12 +1,10 @@
 // Package topojson reads the polygons of one object of a TopoJSON topology,
-// https://github.com/topojson/topojson-specification, quantised or not. The
-// vertices of an arc are computed once, so that two regions sharing it get
-// exactly equal ones.
+// https://github.com/topojson/topojson-specification, quantised or not. The vertices of an arc are
+// computed once, so that two regions with a common arc get exactly equal vertices.
 //
-// A topology can only be read whole, since its arcs usually follow what refers
-// to them. Memory is bounded by MaxArcPoints; references, which a hostile file
-// can repeat without end, by source.MaxVertices per feature and maxExpanded in
-// all.
+// A topology can only be read as a whole, since the arcs usually come after the references to them.
+// MaxArcPoints bounds the memory. A hostile file can repeat references without end, so these are
+// bounded too: by source.MaxVertices per feature and maxExpanded in total.
 package topojson
 
 import (
@@ -38,10 +36,9 @@ const (
 // ErrObject is matched by the error for a topology without the wanted object.
 var ErrObject = errors.New("does not hold the object wanted")
 
-// Read yields the features of one object of the topology: the first of wanted
-// that exists, or the only object. A feature that cannot be used is a
-// *source.BadRecord and reading goes on; any other error ends it. A feature's
-// Line is its number in the object.
+// Read yields the features of one object of the topology: the first of wanted that exists, or the
+// only object. An unusable feature gives a *source.BadRecord, and reading continues. Any other
+// error ends the sequence. A feature's Line is its number in the object.
 func Read(r io.Reader, name string, wanted ...string) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
 		t := &topology{name: name, s: jsonscan.New(r), wanted: wanted, objects: map[string]*object{}}
@@ -107,8 +104,8 @@ type geometry struct {
 	members    []geometry // of a collection
 }
 
-// refs is an "arcs" member, flattened like coordinates: the references, and
-// where each ring and each polygon ends.
+// refs is an "arcs" member, flattened like coordinates. It has the references, and the ends of each
+// ring and each polygon.
 type refs struct {
 	arcs   []int32
 	rings  []int
@@ -164,7 +161,7 @@ func (t *topology) read() error {
 	return nil
 }
 
-// skip reads past an unneeded value, unless reading has failed.
+// skip skips an unneeded value, unless reading has failed.
 func (t *topology) skip(err error) error {
 	if err != nil {
 		return err
@@ -204,9 +201,9 @@ func (t *topology) transform() error {
 	})
 }
 
-// readArcs keeps the numbers as written. settle converts them once the transform is known, which
-// may follow. A position that is not two numbers becomes NaN and is refused with the feature that
-// uses it.
+// readArcs stores the numbers as they are written. settle converts them when the transform is
+// known, which may come later in the file. A position that is not two numbers becomes NaN, and the
+// feature that uses it is refused.
 func (t *topology) readArcs() error {
 	t.arcs, t.points = nil, 0
 	var arc []orb.Point
@@ -255,8 +252,8 @@ func (t *topology) settle() {
 	}
 }
 
-// object reads one object. If several objects are wanted, or no particular one, all are kept
-// until it is known which exist.
+// object reads one object. If several objects are wanted, or no particular one, all are stored
+// until it is known which objects exist.
 func (t *topology) object(name string) error {
 	if len(t.wanted) > 0 && !slices.Contains(t.wanted, name) && len(t.objects) > 0 {
 		// Only the name of the object is needed, for the error that lists all objects.

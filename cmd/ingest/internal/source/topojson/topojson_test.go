@@ -33,9 +33,9 @@ func read(text string, wanted ...string) (r result) {
 	return r
 }
 
-// Two unit squares side by side: arc 0 is the border between them, drawn
-// northwards, arc 1 the rest of the western one, arc 2 of the eastern one.
-// Quantised: one step is a tenth of a degree, and the origin is 10°E 20°N.
+// These are two unit squares side by side. Arc 0 is the border between them, drawn northwards. Arc
+// 1 is the rest of the western square, and arc 2 that of the eastern one. The topology is
+// quantised: one step is a tenth of a degree, and the origin is 10°E 20°N.
 const squares = `{"type":"Topology","transform":{"scale":[0.1,0.1],"translate":[10,20]},
 "objects":{"fields":{"type":"GeometryCollection","geometries":[
  {"type":"Polygon","id":"w","properties":{"name":"West"},"arcs":[[0,1]]},
@@ -50,7 +50,7 @@ var (
 )
 
 func TestQuantised(t *testing.T) {
-	// Arc -1 is arc 0 southwards, then arc 2 from its south end: they join.
+	// Arc -1 is arc 0 southwards. Arc 2 begins at the south end of arc 0, so the two join.
 	east2 := orb.Ring{{11, 20}, {12, 20}, {12, 21}, {11, 21}, {11, 20}}
 	want := []source.Feature{
 		{ID: "w", Properties: map[string]any{"name": "West"}, Geometry: orb.Polygon{west}, Line: 1},
@@ -67,7 +67,7 @@ func TestQuantised(t *testing.T) {
 	}
 }
 
-// Members may come in any order, so the meaning of an arc may be known only at the end.
+// Members may come in any order, so the transform of the arcs may be known only at the end.
 func TestOrderOfMembers(t *testing.T) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(squares), &members); err != nil {
@@ -218,13 +218,13 @@ func TestCollapsedShapes(t *testing.T) {
 			t.Errorf("%s: %s %+v", name, d, r)
 		}
 	}
-	// One on the antimeridian does not reach around the globe.
+	// The box of a collapsed shape on the antimeridian does not extend around the globe.
 	across := read(`{"type":"Topology","transform":{"scale":[0.5,0.25],"translate":[-180,-90]},"objects":{"a":{"type":"Polygon","id":"va","arcs":[[0]]}},"arcs":[[[720,300],[-720,1],[720,-1]]]}`)
 	box[0].Geometry = orb.Polygon{{{179.75, -15.125}, {180.25, -15.125}, {180.25, -14.625}, {179.75, -14.625}, {179.75, -15.125}}}
 	if d := cmp.Diff(box, across.features); d != "" || across.err != nil || across.bad != nil {
 		t.Errorf("across: %s %+v", d, across)
 	}
-	// An islet beside a shape that has area is nothing to keep.
+	// A collapsed islet next to a shape with an area is not kept.
 	r := quantised(`{"type":"MultiPolygon","arcs":[[[0]],[[1]]]}`, `[[0,0],[0,1],[0,-1]],[[0,0],[4,0],[0,4],[-4,-4]]`)
 	want := []source.Feature{{Line: 1, Geometry: orb.Polygon{{{10, 20}, {12, 20}, {12, 21}, {10, 20}}}}}
 	if d := cmp.Diff(want, r.features); d != "" {
@@ -235,13 +235,13 @@ func TestCollapsedShapes(t *testing.T) {
 // The border of Illinois in us-atlas's counties is open by one step.
 func TestGapsOfAStepAreClosed(t *testing.T) {
 	for gap, good := range map[int]bool{0: true, 1: true, 2: true, 3: false, 100: false} {
-		// Two arcs; the second begins gap steps beside the end of the first.
+		// There are two arcs; the second begins gap steps away from the end of the first.
 		r := read(fmt.Sprintf(`{"type":"Topology","transform":{"scale":[0.001,0.001],"translate":[0,0]},"objects":{"a":{"type":"Polygon","arcs":[[0,1]]}},
 "arcs":[[[0,0],[1000,0],[0,1000]],[[%d,1000],[%d,0],[0,-1000]]]}`, 1000-gap, gap-1000))
 		if r.err != nil || (len(r.features) == 1) != good {
 			t.Errorf("gap of %d: %+v", gap, r)
 		}
-		// One arc that ends gap steps from where it began.
+		// This is a single arc that ends gap steps away from its beginning.
 		r = read(fmt.Sprintf(`{"type":"Topology","transform":{"scale":[0.001,0.001],"translate":[0,0]},"objects":{"a":{"type":"Polygon","arcs":[[0]]}},
 "arcs":[[[0,0],[1000,0],[0,1000],[-1000,%d]]]}`, gap-1000))
 		if r.err != nil || (len(r.features) == 1) != good {
@@ -255,7 +255,7 @@ func TestGapsOfAStepAreClosed(t *testing.T) {
 	}
 }
 
-// A file may refer to one long arc again and again; it must not unfold.
+// A file may refer to one long arc again and again. This must not multiply the memory.
 func TestAmplificationIsBounded(t *testing.T) {
 	var arc strings.Builder
 	arc.WriteString("[[0,0]")

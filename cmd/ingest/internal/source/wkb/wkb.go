@@ -12,13 +12,13 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Most is the size of the largest geometry worth decoding: MaxVertices in two
-// dimensions, and the heads of as many small rings as fit.
+// Most is the size of the largest geometry that is decoded: MaxVertices in two dimensions, and the
+// heads of as many small rings as fit.
 const Most = 16*source.MaxVertices + 32<<20
 
 const (
 	maxDepth = 8 // collections within collections
-	// Each has a head of nine bytes, so a geometry can name many with little.
+	// Each part has a header of nine bytes, so a small geometry can have many parts.
 	maxParts = 1 << 20
 )
 
@@ -39,8 +39,8 @@ const (
 var unread = map[uint32]string{9: "CompoundCurve", 10: "CurvePolygon", 11: "MultiCurve"}
 
 // Decode returns the geometry, or the reason why it cannot be read, and the number of its
-// coordinate system, 0 if it names none. Heights and measures are left out. An empty
-// point is an empty MultiPoint. b is not kept.
+// coordinate system, or 0 if it names none. Heights and measures are left out. An empty point
+// becomes an empty MultiPoint. The result does not refer to b.
 func Decode(b []byte) (g orb.Geometry, srid uint32, reason, detail string) {
 	d := decoder{rest: b}
 	if g = d.read(0); d.reason != "" {
@@ -216,7 +216,7 @@ func (d *decoder) members(kind uint32, depth int) orb.Geometry {
 	return all
 }
 
-// ofOneKind makes a geometry of its parts. If they differ in kind, they stay a collection.
+// ofOneKind combines parts to one geometry. If their kinds differ, the result is a collection.
 func ofOneKind[M interface {
 	~[]E
 	orb.Geometry

@@ -1,5 +1,5 @@
-// Package archivetest writes archives the obvious way, to try their reader. It shares no code
-// with the reader or with what ingest writes.
+// Package archivetest writes archives in a simple way, to test their reader. It shares no code with
+// the reader or with the writer of ingest.
 package archivetest
 
 import (
@@ -23,7 +23,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Tile is a tile, its row counted from the north, and its bytes as they are to be stored.
+// Tile is the address of a tile, with rows counted from the north, and the bytes to store.
 type Tile struct {
 	Z    uint8
 	X, Y uint32
@@ -33,8 +33,8 @@ type Tile struct {
 // PMTiles describes the archive to write. Numbers are the codes of the specification.
 type PMTiles struct {
 	Internal, Tiles, Type byte
-	// Leaf is the number of entries in a leaf directory, 0 for no leaves. Deep puts one
-	// more level above them.
+	// Leaf is the number of entries in a leaf directory, or 0 for no leaf directories. Deep adds
+	// one more level above the leaf directories.
 	Leaf     int
 	Deep     bool
 	Metadata string
@@ -68,7 +68,7 @@ func Pack(coding byte, b []byte) []byte {
 	return out.Bytes()
 }
 
-// ID is the id of a tile, by the textbook algorithm of the Hilbert curve.
+// ID returns the id of a tile. It uses the textbook algorithm of the Hilbert curve.
 func ID(z uint8, x, y uint32) uint64 {
 	var id uint64
 	for i := range z {
@@ -226,8 +226,8 @@ const MBTilesSchema = `CREATE TABLE metadata (name text, value text);
 CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);
 CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);`
 
-// Write writes a file beside path and renames it over path: a file in use must be replaced that
-// way.
+// Write writes a file next to path and renames it to path, because a file in use must be replaced
+// this way.
 func Write(t testing.TB, path string, b []byte) string {
 	t.Helper()
 	next := filepath.Join(filepath.Dir(path), ".next-"+filepath.Base(path))
@@ -240,7 +240,7 @@ func Write(t testing.TB, path string, b []byte) string {
 	return path
 }
 
-// Vector returns a vector tile with one layer. The layer's name makes it differ from others.
+// Vector returns a vector tile with one layer. The name of the layer makes the tile unique.
 func Vector(name string) []byte {
 	layer := append([]byte{0x0a, byte(len(name))}, name...)
 	layer = append(layer, 0x78, 0x02) // version 2

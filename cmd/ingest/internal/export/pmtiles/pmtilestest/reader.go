@@ -1,5 +1,5 @@
-// Package pmtilestest reads PMTiles archives in a slow and obvious way, to judge those that
-// pmtiles writes.
+// Package pmtilestest reads PMTiles archives in a slow and obvious way. With it, tests check the
+// archives that package pmtiles writes.
 package pmtilestest
 
 import (
@@ -31,7 +31,7 @@ type Archive struct {
 // Field returns one of the eleven numbers after the magic, in their order.
 func (a *Archive) Field(i int) uint64 { return binary.LittleEndian.Uint64(a.Header[8+8*i:]) }
 
-// Open reads the archive and checks what the specification demands of it.
+// Open reads the archive and checks the requirements of the specification.
 func Open(path string) (*Archive, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package mmdbtest writes small MaxMind DB files for tests, with any fields that a test wants,
-// absurd ones too. It follows the format's description, version 2.0, and nothing else, so that it
-// can judge readers.
+// Package mmdbtest writes small MaxMind DB files for tests, with any fields that a test needs, even
+// invalid ones. It follows only the description of the format, version 2.0, so that readers can be
+// tested with its files.
 package mmdbtest
 
 import (
@@ -27,9 +27,8 @@ type Database struct {
 	RecordSize int    // 24, 28 or 32; 0 means 32
 	Epoch      uint64 // seconds since 1970
 	Entries    []Entry
-	// Nodes, if set, changes the search tree before it is written. A node is two
-	// records. A record below len(nodes) is a node, and one equal to it stands for
-	// nothing.
+	// Nodes, if set, changes the search tree before it is written. A node is two records. A record
+	// below len(nodes) is a node, and a record equal to it means that there is no data.
 	Nodes func(nodes [][2]uint32) [][2]uint32
 }
 
@@ -66,14 +65,14 @@ func (d *Database) Bytes() []byte {
 	})
 }
 
-// While the tree grows, none marks an empty record, and from dataAt on a record is the offset
-// of data.
+// While the tree is built, none marks an empty record. A record from dataAt on is dataAt plus the
+// offset of data.
 const none, dataAt = math.MaxUint32, 1 << 31
 
 // searchTree has the two records of each node. The first node is the root.
 type searchTree [][2]uint32
 
-// add gives a network the data at an offset. Wider networks must have been added before.
+// add assigns the data at an offset to a network. Wider networks must have been added before.
 func (t *searchTree) add(network netip.Prefix, in6 bool, offset uint32) {
 	bits, addr := network.Bits(), network.Masked().Addr()
 	raw := addr.AsSlice()
@@ -97,7 +96,7 @@ func (t *searchTree) add(network netip.Prefix, in6 bool, offset uint32) {
 	}
 }
 
-// records returns the nodes in the form of the format, for a tree that is complete.
+// records returns the nodes of a complete tree with the numbers of the file format.
 func (t searchTree) records() [][2]uint32 {
 	count := uint32(len(t))
 	for i := range t {
