@@ -41,8 +41,8 @@ type Sets struct {
 	RegionSets *Family[*RegionSet]
 	// Collections are users' own collections of points.
 	Collections *Collections
-	// More are the caller's own layers. Every interface of features shows them.
-	More []LayerKind
+	// ExtraLayers are the caller's own layers. Every interface of features shows them.
+	ExtraLayers []LayerKind
 	// CountryByMap makes the map decide in which country a place is, instead of the place's
 	// source.
 	CountryByMap bool

@@ -100,9 +100,9 @@ func (p *PinnedCollection) Get() (Collection, error) {
 	return p.Pinned.Get()
 }
 
-// From returns the generations on which answers of the collection depend, for tags. It is nil if
-// answers must not be cached.
-func (p *PinnedCollection) From() []uint64 {
+// GenerationIDs returns the generations on which answers of the collection depend, for tags. It is
+// nil if answers must not be cached.
+func (p *PinnedCollection) GenerationIDs() []uint64 {
 	if p.Live != nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (m *Moment) Collection(name string) PinnedCollection {
 			return PinnedCollection{Live: l}
 		}
 		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection does not give way to another one of its name
-			return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
+			return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}}
 		}
 	}
 	if c := m.collections[name]; c != nil {

@@ -319,20 +319,20 @@ func (f Following) Sets(from *dataset.Generations) (s Sets) {
 // Published returns the published data sets, like Following.Sets with the zero value.
 func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
 
-// datasets returns the data sets of the server and of Sets.More.
+// datasets returns the data sets of the server and of Sets.ExtraLayers.
 func (s *Sets) datasets() []described {
-	if len(s.More) == 0 {
+	if len(s.ExtraLayers) == 0 {
 		return builtIn
 	}
 	all := slices.Clone(builtIn)
-	for _, kind := range s.More {
+	for _, kind := range s.ExtraLayers {
 		all = append(all, kind.described)
 	}
 	return all
 }
 
 // Followed returns the followed data sets, in the order of Datasets. It leaves out the families of
-// data sets that users name, and Sets.More.
+// data sets that users name, and Sets.ExtraLayers.
 func (s *Sets) Followed() (list []Followed) {
 	for _, d := range builtIn {
 		if l := d.live(s); l != nil {

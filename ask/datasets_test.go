@@ -38,7 +38,7 @@ func TestDatasets(t *testing.T) {
 // layers with known properties.
 func TestSingleNames(t *testing.T) {
 	var own ask.Sets
-	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}
 	all, open, tiled := sets.SingleNames(), sets.OpenNames(), sets.TiledNames()
 	if !slices.Equal(all, append(own.SingleNames(), "toys")) || !slices.Equal(open, append(own.OpenNames(), "toys")) ||
 		!slices.Equal(tiled, own.TiledNames()) {

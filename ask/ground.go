@@ -167,9 +167,9 @@ func (g *Ground) Regions(typ string) *tiles.Reader {
 	return g.regions
 }
 
-// IDs returns the generations on which answers about types depend. They are nil if answers hold for
-// this moment only and must not be cached.
-func (g *Ground) IDs(types ...string) (ids []uint64) {
+// GenerationIDs returns the generations on which answers about types depend. They are nil if
+// answers hold for this moment only and must not be cached.
+func (g *Ground) GenerationIDs(types ...string) (ids []uint64) {
 	regions, areas, some := g.parted(types)
 	if some {
 		ids = append(ids, g.of.IDOf(regions))
@@ -179,10 +179,10 @@ func (g *Ground) IDs(types ...string) (ids []uint64) {
 
 func withIDs(ids []uint64, areas []encloser) []uint64 {
 	for i := range areas {
-		if areas[i].IDs == nil {
+		if areas[i].GenerationIDs == nil {
 			return nil
 		}
-		ids = append(ids, areas[i].IDs...)
+		ids = append(ids, areas[i].GenerationIDs...)
 	}
 	return ids
 }

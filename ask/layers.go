@@ -33,9 +33,9 @@ type Layer struct {
 	// About describes the layer, with its name among all layers and the attribution
 	// of its generation.
 	About feature.Info
-	// IDs are the generations on which answers depend. It is nil if answers hold for this moment
-	// only and must not be cached.
-	IDs []uint64
+	// GenerationIDs are the generations on which answers depend. It is nil if answers hold for this
+	// moment only and must not be cached.
+	GenerationIDs []uint64
 	// Manifest is the manifest of the generation. It is nil without one.
 	Manifest *dataset.Manifest
 	// Written is set if the layer takes writes. Its features then have versions.
@@ -49,14 +49,14 @@ type Layer struct {
 // layers that take writes.
 func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
 
-// From appends the layer's generations to those on which an answer depends. Begin with an empty
-// list that is not nil. The result is nil, and stays nil, if the answer must not be cached: it
-// holds for this moment only, or access depends on a key.
-func (l *Layer) From(from []uint64) []uint64 {
-	if from == nil || l.IDs == nil || l.About.Private {
+// AppendGenerationIDs appends the layer's generations to those on which an answer depends. Begin
+// with an empty list that is not nil. The result is nil, and stays nil, if the answer must not be
+// cached: it holds for this moment only, or access depends on a key.
+func (l *Layer) AppendGenerationIDs(from []uint64) []uint64 {
+	if from == nil || l.GenerationIDs == nil || l.About.Private {
 		return nil
 	}
-	return append(from, l.IDs...)
+	return append(from, l.GenerationIDs...)
 }
 
 // Count implements feature.Counter.
@@ -76,10 +76,10 @@ func (l *Layer) Tiler() (feature.Tiler, error) {
 // ID returns the generation for keys and tags.
 func (l *Layer) ID() uint64 {
 	switch {
-	case len(l.IDs) > 0:
-		return l.IDs[0]
+	case len(l.GenerationIDs) > 0:
+		return l.GenerationIDs[0]
 	case l.Err != nil && !errors.Is(l.Err, ErrMissing):
-		return IDFailed
+		return IDUnreadable
 	}
 	return IDMissing
 }
@@ -110,9 +110,9 @@ func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, err
 	if l.Err = err; err != nil {
 		return l
 	}
-	l.About, l.IDs, l.Manifest = *l.Info(), []uint64{p.ID}, p.Manifest()
+	l.About, l.GenerationIDs, l.Manifest = *l.Info(), []uint64{p.ID}, p.Manifest()
 	if l.About.Name = name; l.About.Live {
-		l.IDs = nil
+		l.GenerationIDs = nil
 	}
 	l.About.Title = cmp.Or(l.About.Title, feature.Title(name))
 	l.About.Attribution = cmp.Or(l.About.Attribution, attribution(l.Manifest))
@@ -299,9 +299,9 @@ func pointsLayer(p *PinnedCollection, collection string) *Layer {
 		}
 		return &Layer{Err: err}
 	}
-	l := &Layer{Layer: of, About: *of.Info(), IDs: p.From(), Manifest: p.Manifest()}
+	l := &Layer{Layer: of, About: *of.Info(), GenerationIDs: p.GenerationIDs(), Manifest: p.Manifest()}
 	if l.About.Name = PointsPrefix + collection; l.About.Live {
-		l.IDs = nil
+		l.GenerationIDs = nil
 	}
 	l.About.Title = cmp.Or(l.About.Title, feature.Title(collection))
 	l.About.Description = cmp.Or(l.About.Description, "Points of the collection "+collection+".")
@@ -321,8 +321,9 @@ func (m *Moment) TiledCollection(name string) (*Layer, error) {
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, PointsPrefix+name)
 }
 
-// IsAbsent reports whether an error of Moment.Layer means that there is no such layer, and not that
-// it cannot be read. For callers without access, a layer that is known to be private is absent.
-func IsAbsent(err error) bool {
+// IsNoLayer reports whether an error of Moment.Layer means that there is no such layer, and not
+// that it cannot be read. For callers without access, a layer that is known to be private is
+// absent.
+func IsNoLayer(err error) bool {
 	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || OfPrivate(err)
 }

@@ -56,8 +56,8 @@ var (
 
 // Identities of missing generations. Those of real ones are odd.
 const (
-	IDMissing uint64 = 0
-	IDFailed  uint64 = 2
+	IDMissing    uint64 = 0
+	IDUnreadable uint64 = 2
 )
 
 // Pinned is one generation of a data set, held open for a question, or the
@@ -90,7 +90,7 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
 	}
-	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}
 }
 
 // PinGeneration takes a generation of a data set, in service or not. Number 0 stands for none. The
@@ -112,9 +112,9 @@ func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 		return pinned(h)
 	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy),
 		errors.Is(err, cellstore.ErrClosed):
-		return Pinned[T]{Err: err, ID: IDFailed}
+		return Pinned[T]{Err: err, ID: IDUnreadable}
 	}
-	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}
 }
 
 // Release gives the generation back. Call it once.

@@ -116,7 +116,7 @@ func (r *Regions) join(before *Regions) {
 		r.some = tiles.Join(readers...)
 	}
 	if r.value = r.some; failed != nil {
-		r.ID = IDFailed
+		r.ID = IDUnreadable
 	}
 	r.nameEdition()
 }
@@ -244,8 +244,8 @@ func (r *Regions) Release() {
 	}
 }
 
-// Sets are the names of the data sets that are followed, Boundaries first.
-func (r *Regions) Sets() (list []string) {
+// DatasetNames are the names of the data sets that are followed, Boundaries first.
+func (r *Regions) DatasetNames() (list []string) {
 	for i := range r.parts {
 		list = append(list, r.parts[i].dataset)
 	}

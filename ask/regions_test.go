@@ -125,7 +125,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	look("country:ch", "state:ch-zh", "park:Hill", "district:North")
 
 	// Older generations of some data sets, and none of the data sets that are not named.
-	older := views.Generations(map[string]uint64{"boundaries": 1, "boundaries-sales": 2}, time.Time{})
+	older := views.TakeGenerations(map[string]uint64{"boundaries": 1, "boundaries-sales": 2}, time.Time{})
 	defer older.Release()
 	if b := must.Get(older.Boundaries.Get()).In(t); b.Has("park") || !b.Has("state") ||
 		string(must.Get(b.Region(t.Context(), "district", "South", false)).In(t)) == "" {

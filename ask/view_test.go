@@ -65,7 +65,7 @@ func TestViewIsOneMoment(t *testing.T) {
 	c := must.Get(published.Catalog(t.TempDir())).In(t)
 	var open atomic.Int64
 	first, second := follow(t, c, "first", &open), follow(t, c, "second", &open)
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{
+	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{
 		ask.SingleLayer("first", func(*ask.Sets) *dataset.Live[*numbered] { return first }),
 		ask.SingleLayer("second", func(*ask.Sets) *dataset.Live[*numbered] { return second }),
 	}})
@@ -113,7 +113,7 @@ func TestViewIsOneMoment(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 
-	older := views.Generations(map[string]uint64{"first": 20}, time.Time{})
+	older := views.TakeGenerations(map[string]uint64{"first": 20}, time.Time{})
 	if n := numberOf(t, older, "first"); n != 20 {
 		t.Errorf("generation 20 is %d", n)
 	}
@@ -121,7 +121,7 @@ func TestViewIsOneMoment(t *testing.T) {
 		t.Errorf("what is not named is %v, %v", l, err)
 	}
 	older.Release()
-	gone := views.Generations(map[string]uint64{"first": 99}, time.Time{})
+	gone := views.TakeGenerations(map[string]uint64{"first": 99}, time.Time{})
 	if _, err := gone.Layer("first"); !errors.Is(err, dataset.ErrNoGeneration) {
 		t.Errorf("a generation that never was: %v", err)
 	}
@@ -134,7 +134,7 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 	must.Close(t, store)
 	must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	views := ask.NewViews(ask.Sets{Collections: &ask.Collections{Live: store}})
-	now, older := views.Take(time.Time{}), views.Generations(nil, time.Time{})
+	now, older := views.Take(time.Time{}), views.TakeGenerations(nil, time.Time{})
 	defer now.Release()
 	defer older.Release()
 	if _, err := now.Layer("points:vans"); err != nil || !slices.Equal(now.CollectionNames(), []string{"vans"}) {
@@ -149,7 +149,7 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 func TestViewsOfClosed(t *testing.T) {
 	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, Points: true}}
 	live := dataset.Fixed[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys",
+	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys",
 		func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}})
 	v := views.Take(time.Time{})
 	if got := v.LayerNames(); !slices.Equal(got, []string{"toys"}) {

@@ -306,7 +306,7 @@ func (c *condition) equalsOne(value []byte) Truth {
 				return Yes
 			}
 		case o.is&kindText != 0 && c.region && IsText(value):
-			if SameID(TextOf(value), o.plain) {
+			if SameRegionID(TextOf(value), o.plain) {
 				return Yes
 			}
 		case o.is&kindText != 0 && !c.fold && IsText(value):

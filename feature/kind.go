@@ -16,7 +16,7 @@ const (
 	Texts // a list of text
 	Any   // values of several kinds, or none of the above
 	// RegionID is text that is the id of a region; records of regions have it. One equals another,
-	// begins with it or is of a pattern as [SameID] compares them. They are ordered as texts.
+	// begins with it or is of a pattern as [SameRegionID] compares them. They are ordered as texts.
 	RegionID
 )
 

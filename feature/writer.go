@@ -37,12 +37,12 @@ type Writer struct {
 // comma behind it; they stand before the properties of nested features. Errors match
 // ErrDamaged.
 func (w *Writer) Append(dst []byte, f *Feature, members string) ([]byte, error) {
-	dst, err := w.Open(dst, f, members)
+	dst, err := w.AppendUnclosed(dst, f, members)
 	return append(dst, '}'), err
 }
 
-// Open is Append without the last brace, so that more members may follow.
-func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err error) {
+// AppendUnclosed is Append without the last brace, so that more members may follow.
+func (w *Writer) AppendUnclosed(dst []byte, f *Feature, members string) (_ []byte, err error) {
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
 		switch {

@@ -135,8 +135,8 @@ type Stats struct {
 // metro code come from the first source that has any of the first four, and from the sources that
 // name the same city or, where it names none, the same subdivision. The organization of an
 // autonomous system comes from a source with its number. Values that a source states take
-// precedence over values that another derived (Record.Derived) and values that follow from the code
-// of its country (Record.Implied), in any order of the sources.
+// precedence over values that another derived (Record.DerivedFields) and values that follow from
+// the code of its country (Record.ImpliedFields), in any order of the sources.
 //
 // Addresses that are never looked up, because they are reserved or resolve to an IPv4 address, are
 // cut out of the ranges. So are private ones, depending on BuildOptions.KeepPrivate. A row and its

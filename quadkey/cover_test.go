@@ -280,10 +280,10 @@ func cellAt(t *testing.T, x, y int) Cell {
 
 func TestCoverRefuses(t *testing.T) {
 	for _, limit := range []int{0, -1, math.MinInt} {
-		if got, err := CoverBox(World, limit); !errors.Is(err, ErrMaxRanges) || got != nil {
+		if got, err := CoverBox(World, limit); !errors.Is(err, ErrTooFewRanges) || got != nil {
 			t.Errorf("box in %d: %v, %v", limit, got, err)
 		}
-		if got, err := CoverCircle(0, 0, 1, limit); !errors.Is(err, ErrMaxRanges) || got != nil {
+		if got, err := CoverCircle(0, 0, 1, limit); !errors.Is(err, ErrTooFewRanges) || got != nil {
 			t.Errorf("circle in %d: %v, %v", limit, got, err)
 		}
 	}

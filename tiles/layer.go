@@ -196,7 +196,7 @@ func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 // ranked yields the most important regions, or the first ones by a property.
 func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	r := feature.Ranking{
-		Compare: func(a, b feature.Mark) int { return feature.CompareIDs(a, b) },
+		Compare: func(a, b feature.Mark) int { return feature.CompareRegionIDs(a, b) },
 		Geometry: func(f *feature.Feature) (err error) {
 			f.Geometry, err = l.border(ctx, f.ID)
 			return err
@@ -257,7 +257,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 				return err
 			case f == nil || f.metres > near.MaxM:
 				return nil
-			case f.metres < near.MinM || f.metres < after || f.metres == after && feature.CompareIDs(f.id, behind) <= 0:
+			case f.metres < near.MinM || f.metres < after || f.metres == after && feature.CompareRegionIDs(f.id, behind) <= 0:
 				continue
 			}
 			err = a.near(f)

@@ -42,7 +42,7 @@ func bruteNear(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]border
 		}
 		list = append(list, away{id, d})
 	}
-	slices.SortFunc(list, func(a, b away) int { return cmp.Or(cmp.Compare(a.m, b.m), feature.CompareIDs(a.id, b.id)) })
+	slices.SortFunc(list, func(a, b away) int { return cmp.Or(cmp.Compare(a.m, b.m), feature.CompareRegionIDs(a.id, b.id)) })
 	return list
 }
 
@@ -78,7 +78,7 @@ func TestLayerNear(t *testing.T) {
 			if off := math.Abs(all[i].m - want[j].m); off > tolerance && all[i].m < 20_000_000 {
 				t.Fatalf("lon %v lat %v: %s at %v m, want %v m", lon, lat, all[i].id, all[i].m, want[j].m)
 			}
-			if i > 0 && (all[i].m < all[i-1].m || all[i].m == all[i-1].m && feature.CompareIDs(all[i-1].id, all[i].id) >= 0) {
+			if i > 0 && (all[i].m < all[i-1].m || all[i].m == all[i-1].m && feature.CompareRegionIDs(all[i-1].id, all[i].id) >= 0) {
 				t.Fatalf("lon %v lat %v: %v comes before %v", lon, lat, all[i-1], all[i])
 			}
 		}

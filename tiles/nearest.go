@@ -205,7 +205,7 @@ func (p *pending) Above(o *pending) bool {
 	case p.region == nil || o.region == nil:
 		return o.region != nil || p.region == nil && p.tile.Z > o.tile.Z
 	}
-	return feature.CompareIDs(p.region.id, o.region.id) < 0
+	return feature.CompareRegionIDs(p.region.id, o.region.id) < 0
 }
 
 // slack is more than the errors of two distances together, as a chord.

@@ -125,12 +125,12 @@ func (r *Reader) Check(typ string) error {
 // Selector chooses from a tile layer: all regions of a type, or one region.
 type Selector struct {
 	Type string
-	ID   string // empty for all; as feature.SameID compares them
+	ID   string // empty for all; as feature.SameRegionID compares them
 }
 
 // among reports whether an id is one of ids. nil stands for all.
 func among[T ~string | ~[]byte](ids []string, id T) bool {
-	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameID(id, asked) })
+	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameRegionID(id, asked) })
 }
 
 // wanted returns what the selectors select of one type.
@@ -320,8 +320,8 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 
 // Region returns the record of a region as a JSON object. With geometry set, its member "geometry"
 // is the whole geometry: a GeoJSON Polygon or MultiPolygon, or for a type of lines a LineString or
-// MultiLineString. Region compares ids as feature.SameID does; RecordID returns the record's own
-// id. Errors match ErrUnknownType or ErrNotFound, or come from the store.
+// MultiLineString. Region compares ids as feature.SameRegionID does; RecordID returns the record's
+// own id. Errors match ErrUnknownType or ErrNotFound, or come from the store.
 func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	rt := r.types[typ]
 	if rt == nil {

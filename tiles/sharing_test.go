@@ -64,7 +64,7 @@ func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.La
 				apart++
 			}
 		}
-		if in := slices.IsSortedFunc(got, feature.CompareIDs); !in {
+		if in := slices.IsSortedFunc(got, feature.CompareRegionIDs); !in {
 			t.Errorf("%s: %v is not in the order of ids", id, got)
 		}
 	}

@@ -89,11 +89,11 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 	}
 	var ids []string
 	for id := range names {
-		if feature.CompareIDs(id, after) > 0 {
+		if feature.CompareRegionIDs(id, after) > 0 {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, feature.CompareIDs)
+	slices.SortFunc(ids, feature.CompareRegionIDs)
 	for _, id := range ids {
 		rec, err := r.record(ctx, rt.Name, id)
 		if errors.Is(err, ErrNotFound) {
@@ -114,7 +114,7 @@ func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[stri
 	fn func(rec *record) error) error {
 	left := make(map[string]string, len(names)) // by their keys, which ignore case
 	for id := range names {
-		if feature.CompareIDs(id, after) > 0 {
+		if feature.CompareRegionIDs(id, after) > 0 {
 			left[string(layout.RegionKey(rt.Byte, id))] = id
 		}
 	}

@@ -185,7 +185,7 @@ func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[
 // appendNew appends the regions in in that are not in out and match a fence of list.
 func appendNew(dst []Event, move *live.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
-		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }
+		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameRegionID(f.ID, r.ID)) }
 		if slices.ContainsFunc(list, wanted) && !holds(out, &r) {
 			dst = append(dst, Event{Type: typ, Fence: r.Type + ":" + r.ID, Event: move})
 		}

@@ -119,5 +119,5 @@ func sameRegions(a, b []tiles.Region) bool {
 
 // holds reports whether a list has a region.
 func holds(list []tiles.Region, r *tiles.Region) bool {
-	return slices.ContainsFunc(list, func(o tiles.Region) bool { return o.Type == r.Type && feature.SameID(o.ID, r.ID) })
+	return slices.ContainsFunc(list, func(o tiles.Region) bool { return o.Type == r.Type && feature.SameRegionID(o.ID, r.ID) })
 }

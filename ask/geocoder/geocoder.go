@@ -124,18 +124,18 @@ type Session struct {
 	NoAddresses bool
 }
 
-// ReverseIDs returns the generations on which an answer of Reverse depends, nil if it must not be
-// cached.
-func (s *Session) ReverseIDs(q *ReverseQuery) []uint64 {
+// ReverseGenerationIDs returns the generations on which an answer of Reverse depends, nil if it
+// must not be cached.
+func (s *Session) ReverseGenerationIDs(q *ReverseQuery) []uint64 {
 	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, names.Region) {
-		return s.IDs()
+		return s.GenerationIDs()
 	}
-	return s.View.WithAreas(s.IDs())
+	return s.View.WithAreas(s.GenerationIDs())
 }
 
-// IDs returns the generations on which all other answers depend.
-func (s *Session) IDs() []uint64 {
-	ids := hierarchy.IDs(s.View)
+// GenerationIDs returns the generations on which all other answers depend.
+func (s *Session) GenerationIDs() []uint64 {
+	ids := hierarchy.GenerationIDs(s.View)
 	if s.NoAddresses {
 		return ids
 	}
@@ -592,7 +592,7 @@ func inside(f, region *names.Feature) bool {
 	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
 		return true
 	}
-	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameID(p.ID, region.ID) })
+	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameRegionID(p.ID, region.ID) })
 }
 
 // outlined reports whether a layer has the outline of a region.

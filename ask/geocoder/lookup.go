@@ -172,7 +172,7 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 // published.
 func (s *Session) Built() (newest time.Time) {
 	all := []*dataset.Manifest{s.View.Places.Manifest(), s.View.Names.Manifest()}
-	for _, name := range s.View.Boundaries.Sets() {
+	for _, name := range s.View.Boundaries.DatasetNames() {
 		of := s.View.Boundaries.Part(name)
 		all = append(all, of.Manifest())
 	}

@@ -122,7 +122,7 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 				if err != nil {
 					return false, err
 				}
-				is = yesOrNo(slices.ContainsFunc(own, func(o names.Parent) bool { return o.Type == County && feature.SameID(o.ID, r.ID) }))
+				is = yesOrNo(slices.ContainsFunc(own, func(o names.Parent) bool { return o.Type == County && feature.SameRegionID(o.ID, r.ID) }))
 			}
 		}
 		switch {
@@ -138,6 +138,6 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 	at, err := v.Boundaries.At(ctx, p.Lat, p.Lon, of...)
 	return slices.ContainsFunc(list, func(r names.Parent) bool {
 		i := slices.IndexFunc(at, func(o tiles.Region) bool { return o.Type == r.Type })
-		return i >= 0 && feature.SameID(at[i].ID, r.ID)
+		return i >= 0 && feature.SameRegionID(at[i].ID, r.ID)
 	}), err
 }

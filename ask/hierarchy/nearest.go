@@ -191,7 +191,7 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 		switch j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type }); {
 		case j < 0:
 			is = max(is, Near)
-		case !feature.SameID(in[j].ID, r.ID):
+		case !feature.SameRegionID(in[j].ID, r.ID):
 			return apart(r.Type), nil
 		}
 	}
@@ -288,7 +288,7 @@ func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.P
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(in, func(r tiles.Region) bool { return feature.SameID(r.ID, own.ID) }) {
+		if slices.ContainsFunc(in, func(r tiles.Region) bool { return feature.SameRegionID(r.ID, own.ID) }) {
 			inside = append(inside, hits[i])
 		}
 	}

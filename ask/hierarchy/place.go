@@ -134,7 +134,7 @@ func (r *row) state(ctx context.Context) error {
 		return err
 	}
 	near = slices.DeleteFunc(near, func(p names.Parent) bool {
-		return r.Division(p.ID) != r.Country+"."+r.Admin1 && r.inState(all, &p, r.Hit) != yes
+		return r.Admin1Code(p.ID) != r.Country+"."+r.Admin1 && r.inState(all, &p, r.Hit) != yes
 	})
 	if j := slices.IndexFunc(near, func(p names.Parent) bool { return EqualNames(p.Name, r.Admin1Name) }); j >= 0 {
 		near = near[j : j+1]
@@ -182,7 +182,7 @@ func (r *row) county(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			in := func(p names.Parent) bool { return p.Type == State && feature.SameID(p.ID, r.list[state].ID) }
+			in := func(p names.Parent) bool { return p.Type == State && feature.SameRegionID(p.ID, r.list[state].ID) }
 			if !known || !slices.ContainsFunc(f.Parents, in) {
 				continue
 			}

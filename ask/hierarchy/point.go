@@ -143,7 +143,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	}
 	code := ""
 	if i := index(at, State); i >= 0 {
-		d.Name, code = at[i].Name, v.Division(at[i].ID)
+		d.Name, code = at[i].Name, v.Admin1Code(at[i].ID)
 		if of, iso := Division(at[i].ID); of == country {
 			d.ISO = iso
 		}
@@ -191,7 +191,7 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 	}
 	switch {
 	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code),
-		state >= 0 && of.ID != "" && !feature.SameID(at[state].ID, of.ID):
+		state >= 0 && of.ID != "" && !feature.SameRegionID(at[state].ID, of.ID):
 		d.county = nil
 	case state < 0 && of.ID != "":
 		f, ok, err := v.Names.Feature(ctx, names.Number(names.Region, State, of.ID))

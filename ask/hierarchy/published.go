@@ -6,9 +6,9 @@ import (
 	"quadrille/ask"
 )
 
-// IDs returns the generation numbers that answers depend on, followed by 1 if Sets.CountryByMap is
-// set. Views with equal IDs give equal answers.
-func IDs(v ask.View) []uint64 {
+// GenerationIDs returns the generation numbers that answers depend on, followed by 1 if
+// Sets.CountryByMap is set. Views with equal GenerationIDs give equal answers.
+func GenerationIDs(v ask.View) []uint64 {
 	ids := []uint64{v.Places.ID, v.Names.ID, v.Boundaries.ID}
 	if v.Sets().CountryByMap {
 		ids = append(ids, 1)

@@ -74,9 +74,9 @@ func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 	return n.hits, n.known && n.lat == lat && n.lon == lon
 }
 
-// IDs returns the generations on which answers depend.
-func (v *View) IDs() []uint64 {
-	return append(hierarchy.IDs(v.View), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
+// GenerationIDs returns the generations on which answers depend.
+func (v *View) GenerationIDs() []uint64 {
+	return append(hierarchy.GenerationIDs(v.View), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
 }
 
 // Ways in which a part of an answer about a point was found.

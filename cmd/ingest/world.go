@@ -84,7 +84,7 @@ func (c *worldCmd) Run(s *session) error {
 			return &usageError{errors.New(k + " holds a space or a line break; set it to the bare text")}
 		}
 	}
-	plan := world.Plan{
+	plan := world.Options{
 		Selection: world.Selection{
 			Only: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
 			Account: os.Getenv("MAXMIND_ACCOUNT_ID"), Key: os.Getenv("MAXMIND_LICENSE_KEY"),

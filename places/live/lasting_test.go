@@ -42,7 +42,7 @@ func TestLastingIndex(t *testing.T) {
 		}
 		return lasting{kept, &open}, nil
 	}
-	livetest.Index(t, &kind, func(t testing.TB) livetest.Disk {
+	livetest.TestIndex(t, &kind, func(t testing.TB) livetest.Disk {
 		kept, open = nil, false
 		return disk(t)
 	})

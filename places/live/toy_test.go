@@ -143,4 +143,4 @@ func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.F
 }
 
 // toy passes the suite for every index.
-func TestToy(t *testing.T) { livetest.Index(t, toys, disk) }
+func TestToy(t *testing.T) { livetest.TestIndex(t, toys, disk) }

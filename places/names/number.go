@@ -32,7 +32,7 @@ func keptID(typ, id string) string {
 	if typ == Division {
 		return id
 	}
-	return feature.FoldedID(id)
+	return feature.FoldedRegionID(id)
 }
 
 // numberMark begins the row keys that map a number to a feature. No build has so many features

@@ -31,7 +31,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 	}
 	r := &Reader{meta: &meta, states: map[string]string{}, codes: map[string]string{}}
 	for state, code := range meta.Divisions {
-		r.codes[feature.FoldedID(state)] = code
+		r.codes[feature.FoldedRegionID(state)] = code
 		if _, two := r.states[code]; two {
 			state = ""
 		}
@@ -59,11 +59,11 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 // country of the map: see Meta. The list is shared and must not be changed.
 func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
 
-// Division returns the source's code of the division that a region of type state is, or is
+// Admin1Code returns the source's code of the division that a region of type state is, or is
 // a part of, "" if that is unknown: see Meta.
-func (r *Reader) Division(state string) string { return r.codes[feature.FoldedID(state)] }
+func (r *Reader) Admin1Code(state string) string { return r.codes[feature.FoldedRegionID(state)] }
 
-// State returns the id of the only region of type state with a code of Division, "" if several
+// State returns the id of the only region of type state with a code of Admin1Code, "" if several
 // are parts of that division. known is false if none has it.
 func (r *Reader) State(code string) (id string, known bool) {
 	id, known = r.states[code]

@@ -83,8 +83,8 @@ type buildLayer struct {
 
 	// shown are the regions and the merged regions of any zoom, in the order of their cells.
 	shown       []*region
-	generalised []tiles.Generalised // the deepest zoom first
-	overBudget  int                 // tiles of zoom 13
+	generalised []tiles.Generalisation // the deepest zoom first
+	overBudget  int                    // tiles of zoom 13
 
 	family, familyMVT, familyLabel int // indexes into build.families
 }

@@ -596,15 +596,15 @@ func (g *generaliser) accept(v *view, t *target) {
 		for _, r := range l.regions {
 			g.visible[r.number] = false
 		}
-		entry := tiles.Generalised{Zoom: v.zoom, Simplified: t.coarse}
+		entry := tiles.Generalisation{Zoom: v.zoom, SimplifiedZooms: t.coarse}
 		l.shown = slices.Clip(l.shown) // it may be the layer's regions
 		for _, r := range v.shown[i] {
 			if r.named() {
 				g.visible[r.head] = true
-				entry.Shown++
+				entry.ShownRegions++
 			}
 			if r.merged > 0 {
-				entry.Merged++
+				entry.MergedPolygons++
 				b.regions[r.number] = r
 				l.shown = append(l.shown, r)
 			}
@@ -614,7 +614,7 @@ func (g *generaliser) accept(v *view, t *target) {
 				r.shown = uint8(v.zoom + 1)
 			}
 		}
-		if entry.Merged > 0 || entry.Simplified > 0 {
+		if entry.MergedPolygons > 0 || entry.SimplifiedZooms > 0 {
 			l.generalised = append(l.generalised, entry)
 		}
 	}

@@ -217,7 +217,7 @@ func TestTileBudget(t *testing.T) {
 				t.Errorf("seed %d: the polygons of zoom %d stand for %d regions of %d", seed, z, sum, meta.Types[0].Regions)
 			}
 			if int(z) < meta.Types[0].MergedBelow() {
-				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.Shown != len(shown) || g.Merged != len(regions)-len(shown) {
+				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.ShownRegions != len(shown) || g.MergedPolygons != len(regions)-len(shown) {
 					t.Errorf("seed %d: %+v, %d of %d polygons are regions", seed, g, len(shown), len(regions))
 				}
 			}
@@ -400,7 +400,7 @@ func TestTileBudgetIslands(t *testing.T) {
 		Feature{ID: "east", Geometry: tilestest.Square(179.9, -0.2, 180.1, 0.1)},
 		Feature{ID: "over", Geometry: tilestest.Square(179.95, -0.1, 180.2, 0.3)})
 	_, _, meta := runBudget(t, 2500, isles)
-	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].Merged == 0 {
+	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].MergedPolygons == 0 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -528,7 +528,7 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 		t.Fatal("everything fits into the budget")
 	}
 	for _, g := range list {
-		if g.Merged > 0 || g.Simplified == 0 || g.Shown != 3 {
+		if g.MergedPolygons > 0 || g.SimplifiedZooms == 0 || g.ShownRegions != 3 {
 			t.Errorf("%+v", g)
 		}
 	}
@@ -548,7 +548,7 @@ func TestTileBudgetOfOneRegion(t *testing.T) {
 	}
 	layer := Layer{Type: "star", Features: []Feature{{ID: "s", Geometry: orb.Polygon{append(ring, ring[0])}}}}
 	_, _, meta := runBudget(t, 2500, layer)
-	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].Simplified == 0 || g[0].Shown != 1 {
+	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].SimplifiedZooms == 0 || g[0].ShownRegions != 1 {
 		t.Errorf("%+v", g)
 	}
 	store := tilestest.OpenStore(t)

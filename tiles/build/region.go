@@ -116,7 +116,7 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 		if !layout.IDPattern.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
 		}
-		key := feature.FoldedID(f.ID)
+		key := feature.FoldedRegionID(f.ID)
 		r := byID[key]
 		if r != nil && r.id != f.ID {
 			return nil, fmt.Errorf("%w: the %s ids %q and %q differ only in case or in '.', '_' and '-': rename one", ErrBadLayer,

@@ -127,7 +127,7 @@ type figurePoint struct {
 func figurePoints(f figure, rnd *rand.Rand, n int) (out []figurePoint) {
 	for range n {
 		x, y := rnd.Float64()*16-3, rnd.Float64()*16-3
-		if d := f.Apart(x, y); d > 0.03 {
+		if d := f.DistanceToBoundary(x, y); d > 0.03 {
 			out = append(out, figurePoint{x, y, f.Holds(x, y), d > 0.2})
 		}
 	}

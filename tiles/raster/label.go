@@ -183,10 +183,10 @@ func (c *canvas) keepApart(rule *Places, t *Tile) {
 		if n.place {
 			// Mercator's scale is 1/cos φ = cosh(π − 2πy), y from 0 in the north to 1.
 			y := (float64(t.Row)*float64(c.size) + n.y) / world
-			around := min(rule.Around.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
+			around := min(rule.AroundCity.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
 			crowded := slices.ContainsFunc(places, func(o [3]float64) bool {
 				away := math.Hypot(n.x-o[0], n.y-o[1])
-				return away < rule.Apart*float64(c.scale) || away < around && o[2] >= rule.Around.People && o[2] > rule.Around.Times*n.people
+				return away < rule.Apart*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People && o[2] > rule.AroundCity.Times*n.people
 			})
 			places = append(places, [3]float64{n.x, n.y, n.people})
 			if crowded && !n.capital {

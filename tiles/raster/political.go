@@ -6,9 +6,9 @@ import "image/color"
 type Palette struct {
 	Water color.NRGBA // transparent for a map over another one
 	Land  []color.NRGBA
-	// Shades are blended over the land to distinguish its parts, with a strength of 0 to 1.
-	Shades             []color.NRGBA
-	ShadeStrength      float64
+	// StateTints are blended over the land to distinguish its parts, with a strength of 0 to 1.
+	StateTints         []color.NRGBA
+	StateTintStrength  float64
 	Lake, River, Urban color.NRGBA
 	// Lines: coasts, and borders by the type of the regions that they separate.
 	Coast, Country, State, County, Other color.NRGBA
@@ -36,7 +36,7 @@ func PoliticalStyle(p *Palette) Style {
 			"state": {
 				Order:  3,
 				Parts:  true,
-				Fill:   Fill{p.Shades, p.ShadeStrength},
+				Fill:   Fill{p.StateTints, p.StateTintStrength},
 				Border: Line{Width: 0.9, Color: p.State, From: 2, Dashed: true},
 				Coast:  line(0.7, p.Coast, 0, 2),
 			},

@@ -593,10 +593,10 @@ func TestStyle(t *testing.T) {
 var somePalette = Palette{
 	Water: hex(0xb7d9e9ff),
 	Land:  []color.NRGBA{hex(0xf6edd1ff), hex(0xfbdccbff), hex(0xdeefd4ff), hex(0xecddf4ff), hex(0xf3d3d4ff), hex(0xc8e5daff)},
-	Shades: []color.NRGBA{
+	StateTints: []color.NRGBA{
 		hex(0xffffffff), hex(0xe8e8e8ff), hex(0xd0d0d0ff), hex(0xb8b8b8ff), hex(0xa0a0a0ff), hex(0x888888ff),
 	},
-	ShadeStrength: 0.16, Lake: hex(0xb7d9e9ff), River: hex(0x7fb2cfff), Urban: hex(0xd8cbc1ff),
+	StateTintStrength: 0.16, Lake: hex(0xb7d9e9ff), River: hex(0x7fb2cfff), Urban: hex(0xd8cbc1ff),
 	Coast: hex(0x4f7a94ff), Country: hex(0x74667fff), State: hex(0x9f95a7ff), County: hex(0xbdb6c3ff), Other: hex(0x7a6d93ff),
 	Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
 }

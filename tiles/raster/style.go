@@ -40,9 +40,9 @@ type Places struct {
 	// more important one is shown, and capitals always are.
 	Apart   float64
 	ApartTo int
-	// Around also hides points around a city, up to the same zoom: those within KM kilometres of a
+	// AroundCity also hides points around a city, up to the same zoom: those within KM kilometres of a
 	// point that has at least People, and more than Times their population.
-	Around struct{ People, Times, KM float64 }
+	AroundCity struct{ People, Times, KM float64 }
 	// From zoom DotsFrom, a dot is drawn even if its name does not fit.
 	DotsFrom int
 }

@@ -75,7 +75,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			continue
 		}
 		for _, id := range t.ids[:t.records] {
-			t.byTag[layout.MergedID(feature.FoldedID(id))] = int32(len(t.ids))
+			t.byTag[layout.MergedID(feature.FoldedRegionID(id))] = int32(len(t.ids))
 			t.ids = append(t.ids, layout.MergedID(id))
 		}
 		t.area = append(t.area, make([]regionArea, t.records)...)
@@ -88,7 +88,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 // key.
 func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
 	value, _ := row.Value(layout.FamilyRecord, nil)
-	if id := tiles.RecordID(value); feature.SameID(id, key) {
+	if id := tiles.RecordID(value); feature.SameRegionID(id, key) {
 		return id
 	}
 	v.ofRecords.add(v.opts.Examples, typ, v.types[typ].Name, ProblemRow, Example{Region: key, Detail: "its record has another id, or none"})

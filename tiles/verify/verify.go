@@ -206,7 +206,7 @@ type checkType struct {
 
 // numberOf returns the number of the region with an id as its record has it.
 func (t *checkType) numberOf(id string) (int32, bool) {
-	region, ok := t.byTag[feature.FoldedID(id)]
+	region, ok := t.byTag[feature.FoldedRegionID(id)]
 	return region, ok && t.ids[region] == id
 }
 

@@ -208,10 +208,10 @@ func (c *Cluster) await(ctx context.Context, p *Process) error {
 			return conn.Close()
 		}
 		if p.ended() {
-			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.Log), p.logTail())
+			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.LogPath), p.logTail())
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.Log), p.logTail())
+			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.LogPath), p.logTail())
 		}
 	}
 }

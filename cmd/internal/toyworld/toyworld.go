@@ -36,8 +36,8 @@ import (
 const (
 	South, North = 46.0, 50.0
 	West, East   = 4.0, 8.0
-	Middle       = 6.0
-	Equatorward  = 48.0 // the border between Westland's states
+	MiddleLon    = 6.0
+	MiddleLat    = 48.0 // the border between Westland's states
 )
 
 // Modified is the date of everything in it.
@@ -150,7 +150,7 @@ func layers() []build.Layer {
 
 	// The states share a part of the border.
 	half := 0
-	for border[half][1] < Equatorward {
+	for border[half][1] < MiddleLat {
 		half++
 	}
 	south := append(orb.Ring{{West, South}}, border[:half+1]...)
@@ -179,7 +179,7 @@ func winding() orb.Ring {
 	line := make(orb.Ring, 0, steps+1)
 	for i := range steps + 1 {
 		t := float64(i) / steps
-		lon := Middle + 0.2*math.Sin(t*25) + 0.05*math.Sin(t*140) + 0.004*r.Float64()
+		lon := MiddleLon + 0.2*math.Sin(t*25) + 0.05*math.Sin(t*140) + 0.004*r.Float64()
 		line = append(line, orb.Point{lon, South + (North-South)*t})
 	}
 	return line
@@ -212,7 +212,7 @@ func eachPlace() iter.Seq2[places.Place, error] {
 				Population: int64(math.Exp(4 + 10*r.Float64())),
 				Modified:   Modified,
 			}
-			if p.Lon > Middle {
+			if p.Lon > MiddleLon {
 				p.Country = "EE"
 			}
 			if id%7 == 0 {

@@ -27,9 +27,9 @@ type Disk struct {
 	Crash func()
 }
 
-// Index checks an index against a model of random writes, with failures of the log or the index
+// TestIndex checks an index against a model of random writes, with failures of the log or the index
 // between any two steps, and with logs that do not fit. newDisk makes an empty disk.
-func Index(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
+func TestIndex(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
 	for name, judge := range map[string]func(r *rig){
 		"model": model, "two writers": twoWriters, "ahead of its log": ahead, "a log whose end is torn": torn,
 		"a log whose last row is torn": tornEvent, "a failure of the index": indexFails,
@@ -383,8 +383,8 @@ func (r *rig) spoil(row []byte, family string, at int64) {
 	}))
 }
 
-// Log checks a log. open returns a new one on the same data each time, like another program's.
-func Log(t *testing.T, open func() live.Log) {
+// TestLog checks a log. open returns a new one on the same data each time, like another program's.
+func TestLog(t *testing.T, open func() live.Log) {
 	ctx := t.Context()
 	first, second := open(), open()
 	change := func(seq, before uint64) live.Change {

@@ -106,7 +106,7 @@ func TestResolveRandom(t *testing.T) {
 		for range 30 {
 			x2, y2 := 2*rapid.IntRange(-20, 8*step).Draw(rt, "px")+1, 2*rapid.IntRange(-20, 8*step).Draw(rt, "py")+1
 			x, y := float64(x2)/2/step, float64(y2)/2/step
-			if f.Apart(x, y) < 4.0/step {
+			if f.DistanceToBoundary(x, y) < 4.0/step {
 				continue
 			}
 			want := 0

@@ -41,8 +41,8 @@ func TestImplied(t *testing.T) {
 		{fields{"country": fields{"iso_code": "GB"}, "continent": fields{"code": "EU"}}, []string{"country"}},
 		{fields{"postal": fields{"code": "1"}}, nil},
 	} {
-		if r, err := geoip2.Record(tc.in); err != nil || !slices.Equal(r.Implied, tc.want) {
-			t.Errorf("%v: %q, %v", tc.in, r.Implied, err)
+		if r, err := geoip2.Record(tc.in); err != nil || !slices.Equal(r.ImpliedFields, tc.want) {
+			t.Errorf("%v: %q, %v", tc.in, r.ImpliedFields, err)
 		}
 	}
 }

@@ -235,8 +235,8 @@ type Tally struct {
 	apart              int64 // see isApart
 	reasons            map[string]*badReason
 
-	Max   float64 // the share, 0 to 1, above which the job fails
-	Floor int64   // this number of bad records is always tolerated, if four in five records are good
+	MaxShare float64 // the share, 0 to 1, above which the job fails
+	Floor    int64   // this number of bad records is always tolerated, if four in five records are good
 	// Excuse reports whether a bad record is no fault of a file. Such records are reported like
 	// others, but do not count in the share. Nil excuses none.
 	Excuse func(*source.BadRecord) bool
@@ -249,7 +249,7 @@ type badReason struct {
 
 // NewTally begins a count that fails above maxBad, a share from 0 to 1.
 func NewTally(maxBad float64) *Tally {
-	return &Tally{Max: maxBad, reasons: map[string]*badReason{}}
+	return &Tally{MaxShare: maxBad, reasons: map[string]*badReason{}}
 }
 
 // Good counts a record that was taken.
@@ -371,10 +371,10 @@ func (t *Tally) Err() error {
 	if t.IsOther() {
 		bad += t.apart
 	}
-	if bad == 0 || float64(bad) <= t.Max*float64(t.good+bad) || t.Max > 0 && bad <= t.Floor && 4*bad <= t.good {
+	if bad == 0 || float64(bad) <= t.MaxShare*float64(t.good+bad) || t.MaxShare > 0 && bad <= t.Floor && 4*bad <= t.good {
 		return nil
 	}
-	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
+	return &TooManyBadError{Bad: bad, Records: t.good + bad, MaxShare: t.MaxShare, Example: t.Example()}
 }
 
 // Example is a bad record of the most frequent reason, nil if there is none.
@@ -388,15 +388,15 @@ func (t *Tally) Example() (e *source.BadRecord) {
 }
 
 // TooManyBadError is the error of a job that stopped because more of its records were bad than
-// Max allows.
+// MaxShare allows.
 type TooManyBadError struct {
 	Bad, Records int64
-	Max          float64           // share tolerated
+	MaxShare     float64           // share tolerated
 	Example      *source.BadRecord // of the most frequent reason
 }
 
 func (e *TooManyBadError) Error() string {
 	return fmt.Sprintf("%d of %d records are bad (%.3g%%; --max-bad tolerates %.3g%%), such as %v; correct the file, or "+
 		"raise --max-bad to leave them out",
-		e.Bad, e.Records, 100*float64(e.Bad)/float64(e.Records), 100*e.Max, e.Example)
+		e.Bad, e.Records, 100*float64(e.Bad)/float64(e.Records), 100*e.MaxShare, e.Example)
 }

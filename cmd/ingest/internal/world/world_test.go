@@ -138,7 +138,7 @@ func TestWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Plan{
+	p := Options{
 		Selection: Selection{
 			Scale:  "10m",
 			Places: "cities15000",
@@ -287,7 +287,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("%+v", bad)
 		}
 	}
-	for _, bad := range []Plan{
+	for _, bad := range []Options{
 		{Selection: Selection{Only: []string{"places"}}, IPFiles: []string{"x"}},
 		{IPFiles: []string{"no such file"}},
 		{Selection: Selection{Only: []string{"ip"}, IP: "none"}},

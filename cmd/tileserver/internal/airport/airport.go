@@ -71,7 +71,7 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 				return err
 			}
 			out.Body = append(out.Body[:len(out.Body)-1], ',') // the record is an object
-			out.Body = append(timezone.AppendClock(out.Body, at, o), '}')
+			out.Body = append(timezone.AppendOffsetMembers(out.Body, at, o), '}')
 		}
 		return nil
 	})

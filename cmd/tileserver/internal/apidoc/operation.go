@@ -176,7 +176,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	}
 	b.addProblems(all, e)
 	problems := b.problemsOf(e)
-	for _, o := range e.Others {
+	for _, o := range e.OtherAnswers {
 		answer := b.other(e, &o)
 		if kinds := problems[o.Status]; kinds != nil { // the status may also be a problem
 			problem := b.problemResponse(kinds)
@@ -214,7 +214,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 }
 
 // other describes an answer whose status is declared.
-func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
+func (b *builder) other(e *endpoint.Endpoint, o *endpoint.OtherAnswer) object {
 	r := object{"description": o.Text}
 	names := slices.Clone(o.Headers)
 	if !e.Admin {
@@ -362,7 +362,7 @@ func (b *builder) problemsOf(e *endpoint.Endpoint) map[int][]*Problem {
 // addProblems adds a response for each status. Endpoints with the same problems share one.
 func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
 	others := func(status int) bool {
-		return slices.ContainsFunc(e.Others, func(o endpoint.Other) bool { return o.Status == status && o.Content != nil })
+		return slices.ContainsFunc(e.OtherAnswers, func(o endpoint.OtherAnswer) bool { return o.Status == status && o.Content != nil })
 	}
 	for status, kinds := range b.problemsOf(e) {
 		if others(status) {

@@ -199,7 +199,7 @@ func (b *builder) pageStatuses(e *endpoint.Endpoint) (list []pageStatus) {
 	for _, typ := range problemTypes(e) {
 		add(b.problem(typ).Status, typ, "")
 	}
-	for _, o := range e.Others {
+	for _, o := range e.OtherAnswers {
 		add(o.Status, "", spans(o.Text))
 	}
 	slices.SortFunc(list, func(x, y pageStatus) int { return x.Status - y.Status })

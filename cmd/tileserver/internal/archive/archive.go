@@ -109,7 +109,7 @@ type reader interface {
 
 // Open opens the archive at a path and checks its header and metadata, its directory or tables, and
 // one tile. name is part of the archive's identity. directories may be shared with other archives.
-func Open(ctx context.Context, name, path string, directories *Directories) (_ *Archive, err error) {
+func Open(ctx context.Context, name, path string, directories *DirectoryCache) (_ *Archive, err error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err

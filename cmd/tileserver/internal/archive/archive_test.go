@@ -38,7 +38,7 @@ func pyramid(z uint8, coding byte) (tiles []archivetest.Tile) {
 
 func open(t testing.TB, path string) (*Archive, error) {
 	t.Helper()
-	a, err := Open(t.Context(), "test", path, NewDirectories(1<<20))
+	a, err := Open(t.Context(), "test", path, NewDirectoryCache(1<<20))
 	if err == nil {
 		t.Cleanup(func() {
 			if err := a.Close(); err != nil {
@@ -187,7 +187,7 @@ func TestFlipped(t *testing.T) {
 		for _, flip := range flips {
 			other := bytes.Clone(b)
 			other[i] ^= flip
-			a, err := Open(t.Context(), "test", archivetest.Write(t, path, other), NewDirectories(1<<20))
+			a, err := Open(t.Context(), "test", archivetest.Write(t, path, other), NewDirectoryCache(1<<20))
 			if err != nil {
 				continue
 			}

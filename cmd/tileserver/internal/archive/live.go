@@ -45,7 +45,7 @@ func ParseName(s string) (n Name, err error) {
 type Live struct {
 	Name
 
-	directories *Directories
+	directories *DirectoryCache
 	log         *slog.Logger
 
 	current atomic.Pointer[Archive]
@@ -176,7 +176,7 @@ func Serve(ctx context.Context, names []Name, directoryBytes int64, log *slog.Lo
 			_ = s.close() // err is the reason that matters
 		}
 	}()
-	directories := NewDirectories(directoryBytes)
+	directories := NewDirectoryCache(directoryBytes)
 	for _, n := range names {
 		if s.Map(n.Name) != nil {
 			return nil, fmt.Errorf("two base maps are called %s: give them names, as NAME=FILE", n.Name)

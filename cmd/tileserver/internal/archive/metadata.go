@@ -16,12 +16,12 @@ import (
 type Metadata struct {
 	Title       string
 	Description string
-	// Credit is the attribution as text, with the addresses of its links after their texts.
-	Credit string
-	// CreditHTML is the same as HTML that has links and nothing else.
-	CreditHTML string
-	Layers     []Layer // of vector tiles
-	Overlay    bool    // it is meant to lie over another map
+	// Attribution is the attribution as text, with the addresses of its links after their texts.
+	Attribution string
+	// AttributionHTML is the same as HTML that has links and nothing else.
+	AttributionHTML string
+	Layers          []Layer // of vector tiles
+	Overlay         bool    // it is meant to lie over another map
 }
 
 // Layer is a layer of vector tiles.
@@ -65,7 +65,7 @@ func (d described) text(name string) (s string) {
 // set fills the metadata from text, which returns a text by its name.
 func (m *Metadata) set(text func(name string) string) {
 	m.Title, m.Description = credit.Line(text("name"), maxTitle), credit.Line(text("description"), maxText)
-	m.CreditHTML, m.Credit = credit.Read(text("attribution"))
+	m.AttributionHTML, m.Attribution = credit.Read(text("attribution"))
 	m.Overlay = text("type") == "overlay"
 }
 

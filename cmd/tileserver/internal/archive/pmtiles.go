@@ -19,11 +19,13 @@ const (
 	maxEntriesSize = 16 << 20 // bytes of them, unpacked
 )
 
-// Directories keeps the directories of archives within a number of bytes.
-type Directories = bytecache.Cache[directoryKey, *directory]
+// DirectoryCache keeps the directories of archives within a number of bytes.
+type DirectoryCache = bytecache.Cache[directoryKey, *directory]
 
-// NewDirectories returns a cache of about the given number of bytes.
-func NewDirectories(bytes int64) *Directories { return bytecache.New[directoryKey, *directory](bytes) }
+// NewDirectoryCache returns a cache of about the given number of bytes.
+func NewDirectoryCache(bytes int64) *DirectoryCache {
+	return bytecache.New[directoryKey, *directory](bytes)
+}
 
 // directoryKey names a leaf directory.
 type directoryKey struct {
@@ -31,11 +33,11 @@ type directoryKey struct {
 	length          uint32
 }
 
-// Spread is a number that differs for most keys.
-func (k directoryKey) Spread() uint64 { return k.archive ^ k.offset }
+// Hash is a number that differs for most keys.
+func (k directoryKey) Hash() uint64 { return k.archive ^ k.offset }
 
-// Extra is 0: the key refers to nothing.
-func (directoryKey) Extra() int { return 0 }
+// ExtraBytes is 0: the key refers to nothing.
+func (directoryKey) ExtraBytes() int { return 0 }
 
 // directory is a directory that has been read.
 type directory struct{ entries []pmtiles.Entry }
@@ -64,10 +66,10 @@ type pmReader struct {
 	tiles    Coding
 	told     bool // the header states how tiles are packed
 	root     *directory
-	leaves   *Directories
+	leaves   *DirectoryCache
 }
 
-func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader, error) {
+func openPMTiles(f *file, head []byte, a *Archive, leaves *DirectoryCache) (reader, error) {
 	h, err := pmtiles.ParseHeader(head)
 	if err != nil {
 		return nil, err

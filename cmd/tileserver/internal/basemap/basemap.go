@@ -68,11 +68,11 @@ type tileKey struct {
 	coding  web.Coding
 }
 
-// Spread is a number that differs for most keys.
-func (k tileKey) Spread() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<<16 }
+// Hash is a number that differs for most keys.
+func (k tileKey) Hash() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<<16 }
 
-// Extra is 0: the key refers to nothing.
-func (tileKey) Extra() int { return 0 }
+// ExtraBytes is 0: the key refers to nothing.
+func (tileKey) ExtraBytes() int { return 0 }
 
 // Formats that only archives have.
 var (

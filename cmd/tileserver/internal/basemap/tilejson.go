@@ -64,7 +64,7 @@ func (s *Handlers) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 // describe makes the document of a base map.
 func describe(name string, a *archive.Archive, base string) *TileJSON {
 	doc := &TileJSON{
-		TileJSON: "3.0.0", Name: a.Title, Description: a.Description, Scheme: "xyz", Attribution: a.CreditHTML,
+		TileJSON: "3.0.0", Name: a.Title, Description: a.Description, Scheme: "xyz", Attribution: a.AttributionHTML,
 		Tiles:  []string{base + "/basemap/" + name + "/{z}/{x}/{y}." + forms[a.Format].extensions[0]},
 		Bounds: a.Bounds, Center: a.Center, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,
 	}

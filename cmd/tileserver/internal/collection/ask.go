@@ -43,7 +43,7 @@ func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from 
 	if a.meta = a.from.Meta(); !s.mayRead(c, name, a.meta) {
 		return a, nil, fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
-	if from = a.pin.From(); a.meta.Private { // whether a private collection is shown depends on the key
+	if from = a.pin.GenerationIDs(); a.meta.Private { // whether a private collection is shown depends on the key
 		from = nil
 	}
 	return a, from, nil

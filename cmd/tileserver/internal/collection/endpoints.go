@@ -122,7 +122,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"bad-description", "bad-point", "bad-properties", "collection-exists", "too-many-collections", "dataset-unavailable",
 				"timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  201,
 				Text:    "It was not there before.",
 				Content: endpoint.Content{"application/json": CollectionName{}},
@@ -153,7 +153,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Handle: unconditional(s.postLines), Cost: endpoint.Streamed,
 			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, Needed: true,
 			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, Keeps: endpoint.Never,
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  http.StatusBadRequest,
 				Text:    "No line is a valid write: the lines say why. A body that is not made of lines gets a problem.",
 				Content: endpoint.Content{"application/x-ndjson": WrittenLine{}},
@@ -186,7 +186,7 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-exists", "point-changed",
 				"dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body"},
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  201,
 				Text:    "It was not there before.",
 				Content: endpoint.Content{"application/json": WrittenPoint{}},
@@ -275,7 +275,7 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"collection-not-found", "bad-hook", "too-many-hooks", "unknown-layer", "region-not-found", "dataset-missing",
 				"dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  201,
 				Text:    "It was not there before.",
 				Content: endpoint.Content{"application/json": webhook.State{}},

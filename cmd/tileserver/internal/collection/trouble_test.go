@@ -63,7 +63,7 @@ func TestFullDisk(t *testing.T) {
 	s.want(s.send(rootKey, "POST", "/points/shops", lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "POST", "/points/shops", "{\"id\":1}\n"+lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
-	if got := problems.Troubles(s.handlers.Views.Collections, true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
+	if got := problems.LiveTroubles(s.handlers.Views.Collections, true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
 		t.Errorf("troubles: %v", got)
 	}
 	full.Store(false)
@@ -141,7 +141,7 @@ func TestDamagedCollection(t *testing.T) {
 		"PUT /points/shops", "DELETE /points/shops", "PUT /points/shops/a", "PATCH /points/shops/a", "DELETE /points/shops/a",
 	}
 	known := func(s *service, private bool, name string) {
-		if got := problems.Troubles(s.handlers.Views.Collections, private); len(got) != 1 || got[0].Collection != name ||
+		if got := problems.LiveTroubles(s.handlers.Views.Collections, private); len(got) != 1 || got[0].Collection != name ||
 			got[0].State != "damaged" {
 			t.Errorf("troubles: %v", got)
 		}

@@ -93,7 +93,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg.Views = ask.NewViews(sets)
 	k := web.New(&cfg)
-	face.MayRead = k.ReadsCollection
+	face.MayRead = k.MayReadCollection
 	s := &service{t: t, store: store, live: live, handlers: New(k, face)}
 	lists := layers.New(k, layers.Config{
 		Lists: []listing.Set{List}, MayRead: face.MayRead,

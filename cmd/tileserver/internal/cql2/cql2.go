@@ -30,8 +30,8 @@
 // A name with dots that no property has is that of a member within objects: address.city is the
 // city of the address.
 //
-// Ids of regions are equal, IN values or LIKE a pattern as [feature.SameID] compares them, whatever
-// their case. Their order is that of texts.
+// Ids of regions are equal, IN values or LIKE a pattern as [feature.SameRegionID] compares them,
+// whatever their case. Their order is that of texts.
 //
 // # What is unknown
 //

@@ -82,8 +82,8 @@ type Endpoint struct {
 	// Problems are the types of errors. dataset-missing includes the types for a data set that
 	// cannot be read. The types of every request are always included.
 	Problems []string
-	// Others are further answers.
-	Others []Other
+	// OtherAnswers are further answers.
+	OtherAnswers []OtherAnswer
 
 	// lost are routes of this endpoint that another endpoint answers.
 	lost map[string]bool
@@ -121,8 +121,8 @@ type Handler func(c echo.Context, q *Params) error
 // Schema, or nil if it is not JSON.
 type Content map[string]any
 
-// Other is an answer with a status of its own.
-type Other struct {
+// OtherAnswer is an answer with a status of its own.
+type OtherAnswer struct {
 	Status  int
 	Text    string
 	Content Content
@@ -130,9 +130,9 @@ type Other struct {
 }
 
 // Refused are answers of the same content, by status.
-func Refused(content Content, texts map[int]string) (list []Other) {
+func Refused(content Content, texts map[int]string) (list []OtherAnswer) {
 	for _, status := range slices.Sorted(maps.Keys(texts)) {
-		list = append(list, Other{Status: status, Text: texts[status], Content: content})
+		list = append(list, OtherAnswer{Status: status, Text: texts[status], Content: content})
 	}
 	return list
 }

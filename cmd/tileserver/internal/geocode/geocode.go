@@ -49,7 +49,7 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.GenerationIDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = find(ctx, session, &query, form, out.Body)
 		return err
 	})
@@ -64,7 +64,7 @@ func (s *Handlers) getReverse(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	from := session.ReverseIDs(&query)
+	from := session.ReverseGenerationIDs(&query)
 	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err

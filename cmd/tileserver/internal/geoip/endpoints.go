@@ -52,14 +52,14 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{addrParam}, Loose: true,
 			Handle: s.answer(v), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
 			Answers: endpoint.Content{"application/vnd.maxmind.com-" + v.name + "+json": GeoIP2{}}, Keeps: endpoint.Varies,
-			Headers: []string{"X-Geo-Database"},
-			Others:  refused,
-			Example: endpoint.Example{Request: path + "/8.8.8.8"},
+			Headers:      []string{"X-Geo-Database"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: path + "/8.8.8.8"},
 		}
 		if v.fields == nil {
 			list[i].Summary += ", which there is no data for"
 			list[i].Answers, list[i].Headers = nil, nil
-			list[i].Others = slices.DeleteFunc(slices.Clone(refused), func(o endpoint.Other) bool { return o.Status == http.StatusNotFound })
+			list[i].OtherAnswers = slices.DeleteFunc(slices.Clone(refused), func(o endpoint.OtherAnswer) bool { return o.Status == http.StatusNotFound })
 		}
 	}
 	return list

@@ -113,7 +113,7 @@ func (s *Handlers) geonames(e question) endpoint.Handler {
 			return s.fail(c, g, a, "", err)
 		}
 		g.view = localtime.In(q.View())
-		from := append(g.view.IDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
+		from := append(g.view.GenerationIDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
 		if e.moment {
 			s.TraceFrom(r.Context(), from...)
 			from = nil

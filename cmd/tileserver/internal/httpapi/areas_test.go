@@ -171,7 +171,7 @@ func TestAreasOfTheCallers(t *testing.T) {
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	more := []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w := servertest.NewWhole(t)
-	w.Config.More = more
+	w.Config.ExtraLayers = more
 	w.Serve()
 	get := func(path string, status int) (*http.Response, string) {
 		t.Helper()
@@ -240,7 +240,7 @@ func TestAreasAlone(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	w := servertest.New(t, func(c *httpapi.Config) {
-		c.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
+		c.ExtraLayers = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	}, ask.PlacesName)
 	want := func(path string, status int, text string) {
 		t.Helper()
@@ -277,7 +277,7 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := servertest.NewWhole(t)
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
+	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w.Serve()
 	for path, status := range map[string]int{
 		"/regions/at?lat=47&lon=4.5":             503,
@@ -296,7 +296,7 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("yards",
+	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("yards",
 		func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}})
 	set, err := fence.New(fence.Fences{Enter: []fence.Region{{Type: "yards"}}, Leave: []fence.Region{{Type: "yards", ID: "a"}}})
 	if err != nil {

@@ -77,7 +77,7 @@ func (s *baseMaps) shown() (all []basemaps.Map) {
 			Bytes:       a.Size,
 			Modified:    a.Modified.UTC().Truncate(time.Second),
 			Since:       st.Since.UTC().Truncate(time.Second),
-			Attribution: a.Credit,
+			Attribution: a.Attribution,
 		}
 		for _, l := range a.Layers {
 			m.Layers = append(m.Layers, basemaps.Layer{ID: l.ID, MinZoom: l.MinZoom})

@@ -33,7 +33,7 @@ func init() {
 		Settings: func() Settings { return &hooks{} },
 		New: func(p *Parts) Handlers {
 			cfg := collection.Config{
-				MayRead: p.Kit.ReadsCollection, Batch: p.Batch, Draining: p.Config.Draining,
+				MayRead: p.Kit.MayReadCollection, Batch: p.Batch, Draining: p.Config.Draining,
 			}
 			if s := flags[hooks](p.Config); s.sender != nil {
 				cfg.Hooks = s.sender

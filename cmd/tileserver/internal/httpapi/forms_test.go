@@ -49,7 +49,7 @@ func TestFormOfTheCallers(t *testing.T) {
 		List:  []feature.Feature{{ID: "oak", Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))})}},
 	}
 	live := dataset.Fixed[feature.Tiler](woods, dataset.Manifest{Dataset: "woods", Generation: 7})
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("woods", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("woods", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
 	w.Serve()
 	for path, want := range map[string]string{
 		"/places/nearby?lat=47&lon=8":                      "id,lat,lon,name\n",

@@ -40,7 +40,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 		}},
 	}
 	live := dataset.Fixed[feature.Tiler](toys, dataset.Manifest{Dataset: "toys", Generation: 7, Digest: strings.Repeat("7", 64)})
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
 	w.Serve()
 
 	ask := func(path string) string {

@@ -67,13 +67,13 @@ func (s *countHandlers) get(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	l, err := q.View().PublicLayer(values[0])
-	if ask.IsAbsent(err) {
+	if ask.IsNoLayer(err) {
 		return errUncounted
 	}
 	if err != nil {
 		return err
 	}
-	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.From([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.AppendGenerationIDs([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
 		var doc featureCount
 		if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
 			return err

@@ -137,7 +137,7 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	question.of, question.by = of, by
-	from := by.From(of.From([]uint64{})) // nil, and so not cached, if one of the two changes at any time
+	from := by.AppendGenerationIDs(of.AppendGenerationIDs([]uint64{})) // nil, and so not cached, if one of the two changes at any time
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		list, err := question.list(ctx)
 		if err != nil {
@@ -153,7 +153,7 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 func layerOf(v ask.View, parameter, name string, query *feature.Query) (*ask.Layer, error) {
 	l, err := v.PublicLayer(name)
 	switch {
-	case ask.IsAbsent(err):
+	case ask.IsNoLayer(err):
 		return nil, endpoint.Refuse(ask.ErrNoLayer, parameter, "Use a layer that /ogc/collections lists.")
 	case err != nil:
 		return nil, err
@@ -186,7 +186,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 			layer = flat{memory}
 		}
 		of := dataset.Fixed(layer, dataset.Manifest{Dataset: name, Generation: 7})
-		w.Config.More = append(w.Config.More, ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
+		w.Config.ExtraLayers = append(w.Config.ExtraLayers, ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
 	}
 	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), aroundFace)).Handler()
 	const there = "?lat=47&lon=5&radius=30000"

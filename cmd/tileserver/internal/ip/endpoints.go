@@ -109,7 +109,7 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Keys: endpoint.KeysOfProxy, Refuse: s.refuseHeaders,
 			Body:  true,
 			Keeps: endpoint.Never,
-			Others: []endpoint.Other{
+			OtherAnswers: []endpoint.OtherAnswer{
 				{Status: 200, Text: "Headers that the proxy passes on.", Headers: proxyHeaders},
 				{Status: 403, Text: "The same headers; the caller is in a country of `deny`.", Headers: proxyHeaders},
 				{Status: 400, Text: "`deny` is no list of country codes.", Content: endpoint.Content{"application/problem+json": web.Problem{}}},

@@ -24,7 +24,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	q.from = where.From(q.from)
+	q.from = where.AppendGenerationIDs(q.from)
 	q.turns = true // without an index, counting reads everything
 	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))

@@ -55,7 +55,7 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server {
 	t.Helper()
 	live := dataset.Fixed(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
-	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers), RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
 	handlers := New(k, Config{StreamTimeout: 200 * time.Millisecond})
@@ -151,7 +151,7 @@ func (w *watched) Write(b []byte) (int, error) {
 func TestSlowReadersHoldNothing(t *testing.T) {
 	l := &counting{Memory: toys(2000)}
 	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
-	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers)})
 	handlers := New(k, Config{})
 	w := &watched{ResponseRecorder: httptest.NewRecorder(), of: l}
@@ -171,7 +171,7 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 func TestNamesOfLayers(t *testing.T) {
 	handlers := func(name string) *Handlers {
 		live := dataset.Fixed[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
-		sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+		sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 		return New(web.New(&web.Config{Views: ask.NewViews(sets)}), Config{})
 	}
 	for _, name := range []string{"bus_stops", "a-b-1", "x"} {

@@ -226,7 +226,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return q.explain(err)
 	}
 	query.In = where.Area
-	q.from, q.turns = where.From(q.from), where.Drawn
+	q.from, q.turns = where.AppendGenerationIDs(q.from), where.Drawn
 	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Whole && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)

@@ -135,7 +135,7 @@ func (q *question) add(layer, name string) error {
 	case !q.mayRead(name):
 		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 	}
-	q.from = l.From(q.from)
+	q.from = l.AppendGenerationIDs(q.from)
 	return nil
 }
 

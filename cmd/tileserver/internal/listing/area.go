@@ -19,9 +19,9 @@ type Ground struct {
 	from  []uint64 // the generations that draw it, nil if it may change at any time
 }
 
-// From adds to the generations of an answer those that draw the area. It returns nil if the answer
-// may not be cached.
-func (a *Ground) From(ids []uint64) []uint64 {
+// AppendGenerationIDs adds to the generations of an answer those that draw the area. It returns nil
+// if the answer may not be cached.
+func (a *Ground) AppendGenerationIDs(ids []uint64) []uint64 {
 	switch {
 	case !a.Drawn:
 		return ids
@@ -40,7 +40,7 @@ func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
 	if err != nil {
 		return Ground{}, err
 	}
-	return Ground{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil
+	return Ground{inTurns{g.Area(typ, id)}, true, g.GenerationIDs(typ)}, nil
 }
 
 // inTurns is an area that lets others use the processor between its parts: a large region without a

@@ -23,7 +23,7 @@ import (
 // the computer of a reader of the table.
 func init() {
 	Register(&Form{
-		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
+		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true}),
 		Whole: true, Doc: "a row of names and a row for each feature",
 		Head: beginTable, Item: appendRow,
 	})

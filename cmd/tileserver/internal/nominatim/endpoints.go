@@ -33,8 +33,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Loose:  true,
 			Handle: s.handle(&searchQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&searchQuestion), Elsewhere: manual + "Search/",
 			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
-			Others:  refused,
-			Example: endpoint.Example{Request: "/nominatim/search?q=portland%20oregon&limit=1"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: "/nominatim/search?q=portland%20oregon&limit=1"},
 		},
 		{
 			Path: "/nominatim/reverse", Also: []string{"/nominatim/reverse.php"},
@@ -47,8 +47,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Loose:  true,
 			Handle: s.handle(&reverseQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&reverseQuestion), Elsewhere: manual + "Reverse/",
 			Answers: endpoint.Content{"application/json": NominatimResult1{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
-			Others:  refused,
-			Example: endpoint.Example{Request: "/nominatim/reverse?lat=45.52&lon=-122.68&zoom=10&format=jsonv2"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: "/nominatim/reverse?lat=45.52&lon=-122.68&zoom=10&format=jsonv2"},
 		},
 		{
 			Path: "/nominatim/lookup", Also: []string{"/nominatim/lookup.php"},
@@ -61,8 +61,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Loose:  true,
 			Handle: s.handle(&lookupQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&lookupQuestion), Elsewhere: manual + "Lookup/",
 			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, Keeps: endpoint.Tagged,
-			Others:  refused,
-			Example: endpoint.Example{Request: "/nominatim/lookup?osm_ids=N5746545&format=jsonv2"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: "/nominatim/lookup?osm_ids=N5746545&format=jsonv2"},
 		},
 		{
 			Path: "/nominatim/status", Also: []string{"/nominatim/status.php"},
@@ -73,8 +73,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Params: endpoint.Foreign("Nominatim", "format"), Loose: true,
 			Handle: s.handle(&statusQuestion), Cost: endpoint.Light, Refuse: s.refusing(&statusQuestion), Elsewhere: manual + "Status/",
 			Answers: endpoint.Content{"application/json": NominatimStatus{}, "text/plain": nil}, Keeps: endpoint.Never,
-			Others:  refused,
-			Example: endpoint.Example{Request: "/nominatim/status?format=json"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: "/nominatim/status?format=json"},
 		},
 	}
 }

@@ -95,7 +95,7 @@ func (s *Handlers) handle(e *question) endpoint.Handler {
 			q.langs = web.PreferredLanguages(q.get("accept-language"))
 		}
 		q.Session = &geocoder.Session{View: p.View(), NoAddresses: true}
-		from := q.IDs()
+		from := q.GenerationIDs()
 		if e.simple {
 			from = q.View.WithAreas(from)
 		}

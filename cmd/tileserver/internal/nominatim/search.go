@@ -292,11 +292,11 @@ func (f *filter) passes(e *entry) bool {
 // isWithin reports whether a result is a region or in it. A region in the row of a place may have
 // another id than the region in the boundaries.
 func (e *entry) isWithin(region names.Feature) bool {
-	if e.Type == region.Type && feature.SameID(e.ID, region.ID) {
+	if e.Type == region.Type && feature.SameRegionID(e.ID, region.ID) {
 		return true
 	}
 	return slices.ContainsFunc(e.Parents, func(p names.Parent) bool {
-		return p.Type == region.Type && feature.SameID(p.ID, region.ID) || strings.EqualFold(p.Name, region.Name)
+		return p.Type == region.Type && feature.SameRegionID(p.ID, region.ID) || strings.EqualFold(p.Name, region.Name)
 	})
 }
 

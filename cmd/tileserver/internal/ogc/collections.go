@@ -25,7 +25,7 @@ func open(v ask.View, name string) (*collection, error) {
 	if err == nil {
 		return newCollection(v, l), nil
 	}
-	if ask.IsAbsent(err) {
+	if ask.IsNoLayer(err) {
 		err = noCollection(v)
 	}
 	return nil, err

@@ -481,7 +481,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 			dst, err := l.Append(l.Begin(dst), &f, "")
 			return l.End(dst, ""), "", err
 		}
-		dst, err := in.writer().Open(dst, &f, "")
+		dst, err := in.writer().AppendUnclosed(dst, &f, "")
 		if err != nil {
 			return dst, "", err
 		}
@@ -504,11 +504,11 @@ type pageKey struct {
 	coding  web.Coding
 }
 
-func (k pageKey) Spread() uint64 {
+func (k pageKey) Hash() uint64 {
 	return uint64(web.HashStart.Bytes(k.address).Number(k.from).Number(k.form.Tag()).Number(uint64(k.coding)))
 }
 
-func (k pageKey) Extra() int { return len(k.address) }
+func (k pageKey) ExtraBytes() int { return len(k.address) }
 
 // sendFeatures answers with the body that fill writes, and caches it unless it is valid for this
 // moment only. next is the address of the next page, if the body has no place for it.
@@ -535,7 +535,7 @@ func (s *Handlers) sendFeatures(
 	if of.About.Live || web.KeyInQuery(c) { // links with a key are for one client
 		var from []uint64
 		if !of.About.Live {
-			from = append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(base)))
+			from = append(slices.Clone(of.GenerationIDs), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
 			err := inTurn(s.As(ctx, c), out)
@@ -545,9 +545,9 @@ func (s *Handlers) sendFeatures(
 			return err
 		})
 	}
-	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.IDs[0], form: form, coding: web.AcceptedKept(r)}
-	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
-	return s.kept.Send(c, key, &a, of.IDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.GenerationIDs[0], form: form, coding: web.AcceptedKept(r)}
+	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Hash()).Tag(), key.coding, s.CacheControl
+	return s.kept.Send(c, key, &a, of.GenerationIDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
 		if err = inTurn(ctx, out); err == nil {
 			res = web.Finish(&a, out.Body)
 			res.Link = link

@@ -243,7 +243,7 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 		}
 		if about := &l.About; !about.Private { // it may have become so since
 			all = append(all, s.describeCollection(base, newCollection(q.View(), l)))
-			from = append(append(from, l.IDs...), saidOf(about))
+			from = append(append(from, l.GenerationIDs...), saidOf(about))
 		}
 	}
 	here := base + "/ogc/collections"
@@ -320,7 +320,7 @@ func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe 
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), saidOf(&of.About)), of.About.Live, describe(base, of))
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.GenerationIDs), saidOf(&of.About)), of.About.Live, describe(base, of))
 }
 
 // noCollection returns the error for an unknown collection, which lists the collections that there

@@ -48,7 +48,7 @@ func (s *Handlers) sendDocument(path string) endpoint.Handler {
 const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"
-	docsStylePath = "/" + theme.StylePath
+	docsStylePath = "/" + theme.StylesheetPath
 	guidePath     = docsPath + "/{document}"
 	// docsScriptPath is the path of a file of the built map page.
 	docsScriptPath = "/docs.js"

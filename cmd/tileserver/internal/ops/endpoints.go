@@ -121,7 +121,7 @@ func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 			Loose:   true,
 			Keys:    endpoint.KeysUnasked,
 			Answers: endpoint.Content{"application/json": BusyClients{}}, Keeps: endpoint.Admins,
-			Others: []endpoint.Other{
+			OtherAnswers: []endpoint.OtherAnswer{
 				{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}},
 				{Status: 404,
 					Text: "As text: the server has neither keys nor limits, so no client is counted. As a problem document: this " +

@@ -164,9 +164,9 @@ type Health struct {
 // troubles returns the troubles that the sender of a request may see.
 func (s *Handlers) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
-	all := problems.Troubles(s.Views.Collections, private)
+	all := problems.LiveTroubles(s.Views.Collections, private)
 	if !private {
-		all = append(all, problems.Unopened(s.Views.Collections)...)
+		all = append(all, problems.UnopenedTroubles(s.Views.Collections)...)
 	}
 	return append(all, s.usageTrouble()...)
 }
@@ -228,10 +228,10 @@ type datasetStatus struct {
 }
 
 type typeStatus struct {
-	Name        string              `json:"name"`
-	Regions     int                 `json:"regions"`
-	Generalised []tiles.Generalised `json:"generalised,omitempty" doc:"Zooms, from 0 on, whose tiles do not show every region as it is."`
-	OverBudget  int                 `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
+	Name        string                 `json:"name"`
+	Regions     int                    `json:"regions"`
+	Generalised []tiles.Generalisation `json:"generalised,omitempty" doc:"Zooms, from 0 on, whose tiles do not show every region as it is."`
+	OverBudget  int                    `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
 }
 
 // getStatus answers GET /status. The reason why a generation does not open is

@@ -68,7 +68,7 @@ func (s *Handlers) collectDatasets(ch chan<- prometheus.Metric) {
 		}
 	}
 	if s.Views.Collections != nil && s.Views.Collections.Live != nil {
-		count("live", problems.Troubles(s.Views.Collections, false))
+		count("live", problems.LiveTroubles(s.Views.Collections, false))
 	}
 	if s.Usage != nil {
 		count("usage", s.usageTrouble())

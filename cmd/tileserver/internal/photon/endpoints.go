@@ -35,8 +35,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Loose:  true,
 			Handle: s.getSearch, Cost: endpoint.Heavy, Refuse: refuse, Elsewhere: manual,
 			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
-			Others:  refused,
-			Example: endpoint.Example{Request: "/photon/api?q=berlin&limit=1"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: "/photon/api?q=berlin&limit=1"},
 		},
 		{
 			Path: "/photon/reverse", Also: []string{"/photon/reverse/"},
@@ -51,8 +51,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Loose:  true,
 			Handle: s.getReverse, Cost: endpoint.Light, Refuse: refuse, Elsewhere: manual,
 			Answers: endpoint.Content{"application/json": PhotonFeatures{}}, Keeps: endpoint.Tagged,
-			Others:  refused,
-			Example: endpoint.Example{Request: "/photon/reverse?lat=52.52&lon=13.41"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: "/photon/reverse?lat=52.52&lon=13.41"},
 		},
 	}
 }

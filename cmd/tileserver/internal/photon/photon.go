@@ -43,7 +43,7 @@ func (s *Handlers) getSearch(c echo.Context, params *endpoint.Params) error {
 		return s.fail(c, p.err)
 	}
 	session := &geocoder.Session{View: params.View(), NoAddresses: true}
-	return s.answer(c, session, session.IDs(), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
+	return s.answer(c, session, session.GenerationIDs(), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		if q.nowhere {
 			return nil, nil
 		}
@@ -63,7 +63,7 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 		return s.fail(c, p.err)
 	}
 	session := &geocoder.Session{View: params.View(), NoAddresses: true}
-	return s.answer(c, session, session.ReverseIDs(&q.query), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
+	return s.answer(c, session, session.ReverseGenerationIDs(&q.query), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
 		if len(found) > 0 && found[0].Apart { // the regions show better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })

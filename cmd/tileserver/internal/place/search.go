@@ -68,7 +68,7 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	}
 	from := []uint64{q.View().Places.ID, air.ID}
 	if len(query.Countries) > 0 {
-		from = append(hierarchy.IDs(q.View()), air.ID)
+		from = append(hierarchy.GenerationIDs(q.View()), air.ID)
 	}
 	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
 		v, _ := hierarchy.Of(q.View()) // without the map all codes come from rows
@@ -305,11 +305,11 @@ type searchKey struct {
 	coding           web.Coding
 }
 
-func (k searchKey) Spread() uint64 {
+func (k searchKey) Hash() uint64 {
 	return uint64(web.HashStart.Bytes(k.text)) ^ uint64(k.coding)
 }
 
-func (k searchKey) Extra() int { return len(k.text) }
+func (k searchKey) ExtraBytes() int { return len(k.text) }
 
 // searchText reads the text of a search.
 func searchText(p *endpoint.Params, name string) string {

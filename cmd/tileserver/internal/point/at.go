@@ -81,7 +81,7 @@ func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	}
 	var from []uint64
 	if fixed {
-		from = v.WithAreas(v.IDs(), p.Types...)
+		from = v.WithAreas(v.GenerationIDs(), p.Types...)
 	}
 	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = answer(ctx, &v, &p, out.Body)

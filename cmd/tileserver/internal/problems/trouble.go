@@ -51,10 +51,10 @@ func NewTrouble(store, collection string, err error) Trouble {
 	return t
 }
 
-// Troubles lists the live collections that are in trouble. A collection is named here only if it is
-// known to be public or if private is set. A client that asks for such a collection by its name
-// learns that it cannot be read, unless it is known to be private.
-func Troubles(c *ask.Collections, private bool) (all []Trouble) {
+// LiveTroubles lists the live collections that are in trouble. A collection is named here only if
+// it is known to be public or if private is set. A client that asks for such a collection by its
+// name learns that it cannot be read, unless it is known to be private.
+func LiveTroubles(c *ask.Collections, private bool) (all []Trouble) {
 	if c == nil || c.Live == nil {
 		return nil
 	}
@@ -68,9 +68,9 @@ func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	return all
 }
 
-// Unopened are the published collections that are not served at all. They may be private, so they
-// are listed without a name. The operator sees their states.
-func Unopened(c *ask.Collections) (all []Trouble) {
+// UnopenedTroubles are the published collections that are not served at all. They may be private,
+// so they are listed without a name. The operator sees their states.
+func UnopenedTroubles(c *ask.Collections) (all []Trouble) {
 	for range c.Unopened() {
 		all = append(all, Trouble{Store: "data", State: TroubleDamaged,
 			Detail: "A published collection of points cannot be opened. The admin listener tells its name, and the log the reason."})

@@ -39,7 +39,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "The regions at a point",
 			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, listing.Types, snapParam},
 			Handle:  s.getRegionsAt, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": RegionsAt{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionsAtPoint{}}, Keeps: endpoint.Tagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/at?lat=38.5&lon=-98.3"},
 		},

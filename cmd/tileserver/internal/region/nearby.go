@@ -31,7 +31,7 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.IDs(types...))
+	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.GenerationIDs(types...))
 }
 
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
@@ -50,7 +50,7 @@ func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	query := feature.Query{In: in.Area, Step: web.Step}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, in.From(g.IDs(types...)), func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, in.AppendGenerationIDs(g.GenerationIDs(types...)), func(ctx context.Context, out *web.Scratch) error {
 		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
 			sum, each := int64(0), []byte{}
 			for _, l := range asked(g, types, &query) {

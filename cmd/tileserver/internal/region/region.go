@@ -42,7 +42,7 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
@@ -120,7 +120,7 @@ func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 	}
 	// The geometry of the largest countries is a megabyte.
 	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(typ), func(ctx context.Context, out *web.Scratch) error {
+		return s.Reply(c, web.Answer{Form: web.FormJSON}, g.GenerationIDs(typ), func(ctx context.Context, out *web.Scratch) error {
 			record, err := g.Record(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(g, "type")

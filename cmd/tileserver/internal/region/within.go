@@ -58,7 +58,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
+		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
 			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
 			return err
 		})
@@ -71,7 +71,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if !boxed || withBorders(&l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, g, &l, types, query, limit, cursor, in.From(g.IDs(types...)))
+	return s.send(c, q, g, &l, types, query, limit, cursor, in.AppendGenerationIDs(g.GenerationIDs(types...)))
 }
 
 // newList begins a list in the form of the request.

@@ -23,7 +23,7 @@ func TestSeeksPerTile(t *testing.T) {
 	w := servertest.NewWorld(t)
 	at := map[string][2]float64{
 		"land":         {toyworld.West + 0.5, 47},
-		"border":       {toyworld.Middle + 0.1, 48.5},
+		"border":       {toyworld.MiddleLon + 0.1, 48.5},
 		"sea":          {-30, 10},
 		"corner":       {toyworld.West, toyworld.North},
 		"antimeridian": {-180, 0},

@@ -17,8 +17,8 @@ var documentCSS string
 //go:embed document.html
 var documentText string
 
-// StylePath is the path of the style sheet of documents, below the server's own address.
-const StylePath = "docs.css"
+// StylesheetPath is the path of the style sheet of documents, below the server's own address.
+const StylesheetPath = "docs.css"
 
 // CSS is the style sheet of documents. It defines the tokens that it uses as
 // custom properties, under the names that they have on the map page.

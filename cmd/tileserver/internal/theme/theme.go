@@ -41,24 +41,24 @@ type Theme struct {
 type Map struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`
-	// Shade distinguishes the parts of a country. It has greys with the same numbers as Land, which
-	// are laid over it with a strength of 0 to 1.
-	Shade         []Color `json:"shade"`
-	ShadeStrength float64 `json:"shade-strength"`
-	Lake          Color   `json:"lake"`
-	River         Color   `json:"river"` // on land, for a thin line
-	Urban         Color   `json:"urban"`
-	Missing       Color   `json:"missing"`
-	Coast         Color   `json:"coast"`
-	Border        Border  `json:"border"`
-	Graticule     Color   `json:"graticule"`
-	Selection     Color   `json:"selection"`
-	Dot           Color   `json:"dot"`
-	Rim           Color   `json:"rim"`
-	Airport       Color   `json:"airport"`
-	Points        []Color `json:"points"` // of collections, one after another
-	PointsRim     Color   `json:"points-rim"`
-	PointsCount   Color   `json:"points-count"`
+	// StateTints distinguishes the parts of a country. It has greys with the same numbers as Land,
+	// which are laid over it with a strength of 0 to 1.
+	StateTints        []Color `json:"shade"`
+	StateTintStrength float64 `json:"shade-strength"`
+	Lake              Color   `json:"lake"`
+	River             Color   `json:"river"` // on land, for a thin line
+	Urban             Color   `json:"urban"`
+	Missing           Color   `json:"missing"`
+	Coast             Color   `json:"coast"`
+	Border            Border  `json:"border"`
+	Graticule         Color   `json:"graticule"`
+	Selection         Color   `json:"selection"`
+	Dot               Color   `json:"dot"`
+	Rim               Color   `json:"rim"`
+	Airport           Color   `json:"airport"`
+	Points            []Color `json:"points"` // of collections, one after another
+	PointsRim         Color   `json:"points-rim"`
+	PointsCount       Color   `json:"points-count"`
 }
 
 // Border has the colours of borders by the level of the regions they divide.
@@ -138,7 +138,7 @@ func parse(text []byte) (*Tokens, error) {
 	}
 	for _, name := range Themes {
 		theme := t.Themes[name]
-		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.Shade) != LandColors || len(theme.Map.Points) == 0 {
+		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.StateTints) != LandColors || len(theme.Map.Points) == 0 {
 			return nil, fmt.Errorf("design tokens: give the theme %s %d colours of land, as many shades, and some of points", name, LandColors)
 		}
 	}

@@ -78,11 +78,11 @@ type layerKey struct {
 	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
 
-// Spread has nothing to choose: one lock guards all sets.
-func (layerKey) Spread() uint64 { return 0 }
+// Hash has nothing to choose: one lock guards all sets.
+func (layerKey) Hash() uint64 { return 0 }
 
-// Extra returns the size of the list.
-func (k layerKey) Extra() int { return len(k.list) }
+// ExtraBytes returns the size of the list.
+func (k layerKey) ExtraBytes() int { return len(k.list) }
 
 // layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All
 // share one lock, since a sixteenth of the memory would be too little for a long list.

@@ -73,7 +73,7 @@ func (v *view) isTiled(collection string) (err error) {
 	} else if b, berr := v.Boundaries.Having(collection); berr != nil || !b.Has(collection) {
 		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
-	if ask.IsAbsent(err) {
+	if ask.IsNoLayer(err) {
 		return ogcapi.ErrNoCollection
 	}
 	return err

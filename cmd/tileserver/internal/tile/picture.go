@@ -73,7 +73,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	p := &names.Places
 	style.Places = raster.Places{
 		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,
-		Apart: p.Apart, ApartTo: p.ApartTo, Around: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
+		Apart: p.Apart, ApartTo: p.ApartTo, AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
@@ -94,7 +94,7 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 		return out
 	}
 	return &raster.Palette{
-		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
+		Water: m.Water.NRGBA, Land: list(m.Land), StateTints: list(m.StateTints), StateTintStrength: m.StateTintStrength,
 		Lake: m.Lake.NRGBA, River: m.River.NRGBA, Urban: m.Urban.NRGBA,
 		Coast:   m.Coast.NRGBA,
 		Country: m.Border.Country.NRGBA,

@@ -112,7 +112,7 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 
 // sets are the data sets that tiles are made from, without collections.
 func (s *Handlers) sets(v ask.View) []string {
-	return append(v.Boundaries.Sets(), s.Views.TiledNames()...)
+	return append(v.Boundaries.DatasetNames(), s.Views.TiledNames()...)
 }
 
 // generations returns the generations from which the tiles of a set are made, without
@@ -160,7 +160,7 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 		numbers[name] = g.numbers[i]
 	}
 	// The address has no generation of names, so its tiles have only local names of regions.
-	of := s.Views.Generations(numbers, q.View().At)
+	of := s.Views.TakeGenerations(numbers, q.View().At)
 	defer of.Release()
 	v := viewOf(of)
 	defer v.release()

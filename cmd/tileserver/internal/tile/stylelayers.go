@@ -22,9 +22,9 @@ func (p *palette) fill(typ string) []styleLayer {
 	case typ == p.land || typ == "country":
 		l.Paint["fill-color"] = byNumber(m.Land)
 	case typ == "state":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Shade), m.ShadeStrength
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.StateTints), m.StateTintStrength
 	case typ == "county":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Shade), m.ShadeStrength/2
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.StateTints), m.StateTintStrength/2
 	default:
 		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Land), 0.4
 	}

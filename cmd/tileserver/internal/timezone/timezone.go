@@ -62,15 +62,15 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 		}
 		body = jsontext.AppendString(append(body, `,"timezone":`...), zone)
 		body = at.AppendFormat(append(body, `,"at":"`...), time.RFC3339Nano)
-		out.Body = append(AppendClock(append(body, `",`...), at, o), '}')
+		out.Body = append(AppendOffsetMembers(append(body, `",`...), at, o), '}')
 		return nil
 	})
 }
 
-// AppendClock writes the members of an offset: hours and minutes, the same in
+// AppendOffsetMembers writes the members of an offset: hours and minutes, the same in
 // seconds, whether daylight saving time is in force, the abbreviation, the time
 // from which it holds, and the local time.
-func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
+func AppendOffsetMembers(dst []byte, at time.Time, o zones.Offset) []byte {
 	dst = zones.AppendOffset(append(dst, `"offset":"`...), o.Seconds)
 	dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(o.Seconds), 10)
 	dst = strconv.AppendBool(append(dst, `,"dst":`...), o.DST)

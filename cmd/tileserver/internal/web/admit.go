@@ -108,8 +108,8 @@ func (s *Kit) hasScope(c echo.Context, scope quota.Scope) bool {
 	return k != nil && k.Has(scope)
 }
 
-// ReadsCollection reports whether a request was made with a key that may read a collection.
-func (s *Kit) ReadsCollection(c echo.Context, name string) bool {
+// MayReadCollection reports whether a request was made with a key that may read a collection.
+func (s *Kit) MayReadCollection(c echo.Context, name string) bool {
 	return s.hasScope(c, quota.Scope{Collection: name})
 }
 

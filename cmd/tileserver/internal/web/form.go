@@ -15,9 +15,9 @@ type Media struct {
 	Name, Type string
 	// Picture is set for an image. Images are compressed as they are and have no content coding.
 	Picture bool
-	// Plain is set if a browser could take the body for another type. The header nosniff then
+	// NoSniff is set if a browser could take the body for another type. The header nosniff then
 	// forbids it.
-	Plain bool
+	NoSniff bool
 }
 
 // registered is a form with the values derived from it once.
@@ -37,8 +37,8 @@ const FormJSON Form = 0
 var (
 	FormGeoJSON = NewForm(Media{Name: "geojson", Type: "application/geo+json"})
 	FormMVT     = NewForm(Media{Name: "mvt", Type: "application/vnd.mapbox-vector-tile"})
-	FormScript  = NewForm(Media{Name: "script", Type: "text/javascript;charset=UTF-8", Plain: true})
-	FormText    = NewForm(Media{Name: "text", Type: "text/plain;charset=UTF-8", Plain: true})
+	FormScript  = NewForm(Media{Name: "script", Type: "text/javascript;charset=UTF-8", NoSniff: true})
+	FormText    = NewForm(Media{Name: "text", Type: "text/plain;charset=UTF-8", NoSniff: true})
 	FormNDJSON  = NewForm(Media{Name: "ndjson", Type: "application/x-ndjson"})
 	FormMLT     = NewForm(Media{Name: "mlt", Type: "application/vnd.maplibre-tile"})
 	FormPNG     = NewForm(Media{Name: "png", Type: "image/png", Picture: true})

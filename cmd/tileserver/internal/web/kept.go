@@ -119,7 +119,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		a.dated = s.dated(a, from)
 	}
 	h := c.Response().Header()
-	if k.Foreign || forms[a.Form].Plain {
+	if k.Foreign || forms[a.Form].NoSniff {
 		h["X-Content-Type-Options"] = noSniff
 	}
 	switch {

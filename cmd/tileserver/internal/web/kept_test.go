@@ -17,8 +17,8 @@ import (
 // textKey is a key of a text.
 type textKey string
 
-func (k textKey) Spread() uint64 { return uint64(HashStart.Bytes(string(k))) }
-func (k textKey) Extra() int     { return len(k) }
+func (k textKey) Hash() uint64    { return uint64(HashStart.Bytes(string(k))) }
+func (k textKey) ExtraBytes() int { return len(k) }
 
 // keptServer answers every path with itself but for the slash, by Kept, and counts how often
 // an answer is made.

@@ -155,7 +155,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 		body = b.packed.Bytes()
 		h["Content-Encoding"] = contentEncodings[a.Coding]
 	}
-	if forms[a.Form].Plain {
+	if forms[a.Form].NoSniff {
 		h["X-Content-Type-Options"] = noSniff
 	}
 	h["Content-Type"] = forms[a.Form].header

@@ -90,8 +90,8 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%v: %q, %v; want %q", tile, got, err, want)
 		}
 	}
-	if len(a.Entries) != 3 || a.Field(8) != 2+1<<24+1<<22 || a.Field(10) != 2 {
-		t.Errorf("%d entries, %d tiles, %d contents", len(a.Entries), a.Field(8), a.Field(10))
+	if len(a.Entries) != 3 || a.HeaderField(8) != 2+1<<24+1<<22 || a.HeaderField(10) != 2 {
+		t.Errorf("%d entries, %d tiles, %d contents", len(a.Entries), a.HeaderField(8), a.HeaderField(10))
 	}
 	if string(a.Metadata) != string(info.Metadata) {
 		t.Errorf("metadata %s", a.Metadata)

@@ -377,7 +377,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
-	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.Max)}
+	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.MaxShare)}
 	file.from = file.preset.from
 	if file.preset.own {
 		file.from = append(slices.Clip(file.from), "features' own ids", "")
@@ -609,7 +609,7 @@ func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
 	for i, id := range ids {
 		for _, other := range spellings[i] {
-			if feature.SameID(id, other) {
+			if feature.SameRegionID(id, other) {
 				shared = append(shared, fmt.Sprintf("%s %s: %s differs only in case, so that it is the same id", l.typ, id, other))
 			}
 		}

@@ -73,8 +73,8 @@ func TestCodesAsPublished(t *testing.T) {
 func TestSlugsAreFolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		code := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,79}`).Draw(t, "code")
-		if s := slug(code); s != feature.FoldedID(code) {
-			t.Fatalf("%q was %q, and is folded to %q", code, s, feature.FoldedID(code))
+		if s := slug(code); s != feature.FoldedRegionID(code) {
+			t.Fatalf("%q was %q, and is folded to %q", code, s, feature.FoldedRegionID(code))
 		}
 	})
 }

@@ -102,7 +102,7 @@ func (f *filler) record(ctx context.Context, r *ipgeo.Record) error {
 // apply fills the empty fields of r from d.
 func (f *filler) apply(r *ipgeo.Record, d derived) {
 	mark := func(field string, count *int64) {
-		r.Derived = append(slices.Clip(r.Derived), field)
+		r.DerivedFields = append(slices.Clip(r.DerivedFields), field)
 		*count++
 	}
 	if r.Country.ISOCode == "" && d.country != "" && iprecord.SetCountry(r, d.country) {

@@ -611,7 +611,7 @@ func (j *pointsJob) look() error {
 			return noProperty(t.Name, names)
 		}
 	}
-	if j.of.Columns.Certain = wrong > j.tally.Max*number; j.of.Columns.Certain {
+	if j.of.Columns.Certain = wrong > j.tally.MaxShare*number; j.of.Columns.Certain {
 		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
 		for _, f := range j.files {
 			f.Columns.Certain = true

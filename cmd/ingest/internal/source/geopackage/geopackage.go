@@ -25,8 +25,8 @@ import (
 
 // Bounds on the content of a database.
 const (
-	maxValue   = wkb.Most // bytes of a geometry, and of any other value
-	maxText    = 64 << 10 // bytes of a text property
+	maxValue   = wkb.MaxBytes // bytes of a geometry, and of any other value
+	maxText    = 64 << 10     // bytes of a text property
 	maxColumns = 1000
 	maxLayers  = 1000 // listed
 )

@@ -12,9 +12,9 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Most is the size of the largest geometry worth decoding: MaxVertices in two
+// MaxBytes is the size of the largest geometry worth decoding: MaxVertices in two
 // dimensions, and the heads of as many small rings as fit.
-const Most = 16*source.MaxVertices + 32<<20
+const MaxBytes = 16*source.MaxVertices + 32<<20
 
 const (
 	maxDepth = 8 // collections within collections
