@@ -60,7 +60,7 @@ func (c *newKeyCommand) line(key string) string {
 	for i, s := range c.Scope {
 		scopes[i] = quota.Scope(s)
 	}
-	return quota.Line(c.Name, quota.HashOf(key), limits, scopes...) + "\n"
+	return quota.FormatLine(c.Name, quota.HashOf(key), limits, scopes...) + "\n"
 }
 
 // addKey appends a key to a file and returns once it is on the disk. Only the

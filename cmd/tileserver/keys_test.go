@@ -176,7 +176,7 @@ func TestKeysHalfLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := testfile.Read(t, file)
-	line := quota.Line("torn", quota.HashOf("nobody has it"), []quota.Limit{
+	line := quota.FormatLine("torn", quota.HashOf("nobody has it"), []quota.Limit{
 		{Requests: 600, Window: quota.Minute},
 		{Requests: 1000, Window: quota.Day},
 	})

@@ -26,7 +26,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	publish(t, dir)
 	testfile.Write(t, keys, "")
-	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Uncompressed, Type: 1}
 	world := archivetest.Write(t, filepath.Join(t.TempDir(), "world.pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Vector("sea")}}))
 	url, _, stop := start(t, "--data="+dir, "--basemap="+world, "--keys="+keys, "--live="+t.TempDir(), "--anonymous",
 		"--address-limit=100000/1m")

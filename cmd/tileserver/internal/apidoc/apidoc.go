@@ -255,7 +255,7 @@ func (b *builder) document() object {
 
 // described are the methods that have operations. HEAD and OPTIONS are described in words.
 func described(e *endpoint.Endpoint) (methods []string) {
-	for _, m := range e.Offered() {
+	for _, m := range e.OfferedMethods() {
 		if m != http.MethodHead {
 			methods = append(methods, strings.ToLower(m))
 		}

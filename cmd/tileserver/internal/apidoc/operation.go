@@ -38,14 +38,14 @@ func equal(a, b object) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 // operation describes an endpoint at one of its paths.
 func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 	op := object{"operationId": e.ID, "tags": []string{e.Tag}, "summary": e.Summary, "responses": b.responses(e)}
-	if i := slices.Index(e.Also, path); i >= 0 {
+	if i := slices.Index(e.OtherPaths, path); i >= 0 {
 		op["operationId"] = e.ID + "_" + strconv.Itoa(i+2)
 	}
 	if e.Doc != "" {
 		op["description"] = e.Doc
 	}
-	if e.Elsewhere != "" {
-		op["externalDocs"] = object{"url": e.Elsewhere}
+	if e.DocsURL != "" {
+		op["externalDocs"] = object{"url": e.DocsURL}
 	}
 	var params []object
 	for _, p := range e.Params { // the suffix of names keeps them apart from answers: generators have one name space for both
@@ -60,9 +60,9 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 	if params != nil {
 		op["parameters"] = params
 	}
-	if e.Takes != nil {
-		body := object{"content": b.content(e.Takes)}
-		if e.Needed {
+	if e.BodyContent != nil {
+		body := object{"content": b.content(e.BodyContent)}
+		if e.BodyRequired {
 			body["required"] = true
 		}
 		op["requestBody"] = body
@@ -168,7 +168,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	if e.Empty != "" {
 		all["204"] = object{"description": e.Empty, "headers": headers}
 	}
-	if e.Keeps.Revalidated() {
+	if e.CachePolicy.Revalidated() {
 		all["304"] = object{
 			"description": "What the client has already, by If-None-Match or If-Modified-Since, is still the answer.",
 			"headers":     headers,
@@ -204,10 +204,10 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	for status, r := range all {
 		switch r := r.(object); {
 		case r["$ref"] != nil:
-		case len(e.Also) > 0 || e.Any:
+		case len(e.OtherPaths) > 0 || e.Any:
 			all[status] = b.share("responses", e.ID+"-"+status, r)
 		case status == "304":
-			all[status] = b.share("responses", "304-"+string(e.Keeps), r)
+			all[status] = b.share("responses", "304-"+string(e.CachePolicy), r)
 		}
 	}
 	return all
@@ -280,18 +280,18 @@ func mainMedia[T any](answers map[string]T) string {
 // them: words describe those once.
 func answerHeaders(e *endpoint.Endpoint) []string {
 	var names []string
-	switch e.Keeps {
-	case endpoint.Tagged:
+	switch e.CachePolicy {
+	case endpoint.CacheTagged:
 		names = append(names, "Cache-Control", "ETag", "Last-Modified", "Vary")
-	case endpoint.Instant:
+	case endpoint.CacheByInstant:
 		names = append(names, "Cache-Control", "ETag-Of-Instant", "Last-Modified", "Vary")
-	case endpoint.Varies:
+	case endpoint.CacheVaries:
 		names = append(names, "Cache-Control", "ETag-Of-Some", "Last-Modified", "Vary")
-	case endpoint.Plain:
+	case endpoint.CacheUntagged:
 		names = append(names, "Cache-Control", "Vary")
-	case endpoint.File:
+	case endpoint.CacheFile:
 		names = append(names, "Cache-Control", "ETag", "Vary", "Content-Security-Policy")
-	case endpoint.Admins:
+	case endpoint.CacheAdmin:
 		names = []string{"Cache-Control-No-Store"}
 	default:
 		names = append(names, "Cache-Control-No-Store", "Vary")

@@ -142,8 +142,8 @@ var starts = []endpoint.Example{
 func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation {
 	method := e.Method()
 	op := pageOperation{
-		ID: e.ID, Method: method, Writes: e.Tag == "collections" && method != http.MethodGet, Path: e.Path, Also: e.Also,
-		Summary: e.Summary, Description: prose(e.Doc), Elsewhere: e.Elsewhere, Problems: b.pageStatuses(e),
+		ID: e.ID, Method: method, Writes: e.Tag == "collections" && method != http.MethodGet, Path: e.Path, Also: e.OtherPaths,
+		Summary: e.Summary, Description: prose(e.Doc), Elsewhere: e.DocsURL, Problems: b.pageStatuses(e),
 	}
 	for _, p := range e.Params {
 		s := p.Is()

@@ -54,7 +54,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	db, all, err := sqlitefile.Open(ctx, f.Name(), min(maxConnections, runtime.GOMAXPROCS(0)+1),
-		sqlitefile.Bounds{Value: MaxTile, Columns: 100})
+		sqlitefile.Bounds{Value: MaxTileBytes, Columns: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func (r *mbReader) ask(asked context.Context, query func(context.Context, *conne
 	select {
 	case c = <-r.connections:
 	case <-asked.Done():
-		return nil, Plain, false, asked.Err()
+		return nil, Uncompressed, false, asked.Err()
 	}
 	defer func() { r.connections <- c }()
 	ctx, cancel := context.WithTimeout(asked, queryTime)
@@ -260,17 +260,17 @@ func (r *mbReader) ask(asked context.Context, query func(context.Context, *conne
 	err := query(ctx, c).Scan(&kind, &data)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, Plain, false, nil
+		return nil, Uncompressed, false, nil
 	case err != nil:
 		if ctx.Err() != nil && asked.Err() == nil {
 			err = ctx.Err() // SQLite calls it an interruption
 		}
-		return nil, Plain, false, r.meaning(asked, err)
+		return nil, Uncompressed, false, r.meaning(asked, err)
 	case kind != "blob" || len(data) == 0:
-		return nil, Plain, false, fmt.Errorf("%w: a tile is of type %s and has %d bytes", ErrDamaged, kind, len(data))
+		return nil, Uncompressed, false, fmt.Errorf("%w: a tile is of type %s and has %d bytes", ErrDamaged, kind, len(data))
 	}
 	coding := packing(data)
-	if coding == Plain {
+	if coding == Uncompressed {
 		coding = r.coding
 	}
 	return data, coding, true, nil

@@ -170,7 +170,7 @@ func (r *pmReader) decode(packed []byte) (*directory, error) {
 
 // inside checks that the bytes of an entry lie in their section.
 func (r *pmReader) inside(e pmtiles.Entry) error {
-	section, most := r.header.Tiles, uint32(MaxTile)
+	section, most := r.header.Tiles, uint32(MaxTileBytes)
 	if e.Run == 0 {
 		section, most = r.header.Leaves, maxDirectory
 	}
@@ -214,17 +214,17 @@ func (r *pmReader) tile(ctx context.Context, t quadkey.Tile) ([]byte, Coding, bo
 		e, ok := d.find(id)
 		switch {
 		case !ok || e.Run > 0 && id-e.ID >= uint64(e.Run):
-			return nil, Plain, false, nil
+			return nil, Uncompressed, false, nil
 		case e.Run > 0:
 			b, c, err := r.content(e)
 			return b, c, err == nil, err
 		}
 		var err error
 		if d, err = r.step(ctx, e); err != nil {
-			return nil, Plain, false, err
+			return nil, Uncompressed, false, err
 		}
 	}
-	return nil, Plain, false, errTooDeep
+	return nil, Uncompressed, false, errTooDeep
 }
 
 var errTooDeep = fmt.Errorf("%w: its directories lead to directories more than %d deep", ErrDamaged, maxDepth)
@@ -240,11 +240,11 @@ func (r *pmReader) step(ctx context.Context, e pmtiles.Entry) (*directory, error
 // content reads the content of an entry of tiles.
 func (r *pmReader) content(e pmtiles.Entry) ([]byte, Coding, error) {
 	if err := r.inside(e); err != nil {
-		return nil, Plain, err
+		return nil, Uncompressed, err
 	}
 	b, err := r.readAt(r.header.Tiles.Offset+e.Offset, uint64(e.Length))
 	if err != nil {
-		return nil, Plain, err
+		return nil, Uncompressed, err
 	}
 	if !r.told {
 		return b, packing(b), nil
@@ -261,10 +261,10 @@ func (r *pmReader) sample(ctx context.Context) ([]byte, Coding, error) {
 		}
 		var err error
 		if d, err = r.step(ctx, e); err != nil {
-			return nil, Plain, err
+			return nil, Uncompressed, err
 		}
 	}
-	return nil, Plain, errTooDeep
+	return nil, Uncompressed, errTooDeep
 }
 
 func (r *pmReader) close() error { return nil }

@@ -56,8 +56,8 @@ func (s *Handlers) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 		return s.unknown()
 	}
 	a := live.Current()
-	answer := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	answer.Tag = s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
+	answer := web.Answer{Format: web.FormatJSON, Cache: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
+	answer.Tag = s.ETagSeed.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
 	return s.SendJSON(c, answer, func() (any, error) { return describe(name, a, base), nil })
 }
 
@@ -71,7 +71,7 @@ func describe(name string, a *archive.Archive, base string) *TileJSON {
 	if doc.Name == "" {
 		doc.Name = name
 	}
-	if a.Format.Picture() {
+	if a.Format.IsPicture() {
 		return doc
 	}
 	if a.Format == archive.MLT {

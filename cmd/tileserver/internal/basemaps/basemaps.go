@@ -44,5 +44,5 @@ type Layer struct {
 // MLT is the format of MapLibre Tiles.
 const MLT = "mlt"
 
-// Picture reports whether the tiles are pictures.
-func (m *Map) Picture() bool { return m.Format != MLT && m.Format != "pbf" }
+// IsPicture reports whether the tiles are pictures.
+func (m *Map) IsPicture() bool { return m.Format != MLT && m.Format != "pbf" }

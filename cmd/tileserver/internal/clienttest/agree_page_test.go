@@ -118,7 +118,7 @@ type pictureNames struct {
 }
 
 func newPictureNames(t *testing.T, site string) *pictureNames {
-	style, table := tile.PictureStyle(theme.Get().Themes["political"]), theme.GetNames()
+	style, table := tile.PictureStyle(theme.GetTokens().Themes["political"]), theme.GetNames()
 	p := &pictureNames{
 		t:        t,
 		site:     site,

@@ -76,7 +76,7 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	must(err)
 
 	page, _ := static.FS()
-	server := httptest.NewServer(httpapi.New(httpapi.Config{Sets: sets, Page: page, Config: web.Config{Version: "v1"}}))
+	server := httptest.NewServer(httpapi.New(httpapi.Config{Sets: sets, PageFiles: page, Config: web.Config{Version: "v1"}}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	return server.URL, cars

@@ -403,7 +403,7 @@ func readLifetime(q *endpoint.Params, now time.Time, w *live.Write) error {
 		var err error
 		if name == "expires" {
 			err = change.expireAt(text)
-		} else if seconds, ok := endpoint.Decimal(text); ok {
+		} else if seconds, ok := endpoint.ParseDecimal(text); ok {
 			err = change.live(seconds)
 		} else {
 			err = errTTL

@@ -295,8 +295,8 @@ func TestEventsOnce(t *testing.T) {
 // A key that is revoked, or loses its scope, ends its streams of private collections.
 func TestEventsOfRevokedKey(t *testing.T) {
 	for _, line := range []string{
-		quota.Line("other", quota.HashOf(plainKey), nil),
-		quota.Line("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"}),
+		quota.FormatLine("other", quota.HashOf(plainKey), nil),
+		quota.FormatLine("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"}),
 	} {
 		revoked, err := quota.ReadKeys(strings.NewReader(line))
 		if err != nil {

@@ -45,7 +45,7 @@ func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 		length: c.Request().ContentLength,
 	}
 	defer b.Release()
-	b.LineBytes, b.Untaken, b.Sample = maxBody, true, sampleLine
+	b.LineBytes, b.NoneTaken, b.Sample = maxBody, true, sampleLine
 	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
 	return b.Run()
 }
@@ -213,7 +213,7 @@ func (b *batch) writeAll() {
 // time to send the refusals: the client may wait for them before it goes on. A client that sent a
 // Content-Length does not wait for them.
 func (b *batch) untaken() (c *chunk, open bool) {
-	if !b.Untaken {
+	if !b.NoneTaken {
 		return nil, true
 	}
 	var end <-chan time.Time
@@ -224,7 +224,7 @@ func (b *batch) untaken() (c *chunk, open bool) {
 	case c, open = <-b.queue:
 		return c, open
 	case <-end:
-		b.Untaken = false
+		b.NoneTaken = false
 		return nil, true
 	}
 }
@@ -255,11 +255,11 @@ func (b *batch) write(c *chunk) error {
 			if k.Status >= http.StatusInternalServerError {
 				return err
 			}
-			b.Untaken = b.Untaken && k.Status == http.StatusBadRequest
+			b.NoneTaken = b.NoneTaken && k.Status == http.StatusBadRequest
 			b.appendRefusal(l.number, l.id, err)
 			continue
 		}
-		b.Untaken = false
+		b.NoneTaken = false
 		b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), l.number, 10)
 		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
 		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
@@ -267,7 +267,7 @@ func (b *batch) write(c *chunk) error {
 		b.Body = append(appendIgnored(b.Body, l.ignored), "}\n"...)
 	}
 	switch {
-	case !b.Untaken:
+	case !b.NoneTaken:
 		return b.Spill()
 	case len(b.Body) > maxUntaken:
 		return endpoint.Refuse(endpoint.ErrLine, "",

@@ -40,7 +40,7 @@ var (
 	errTooLarge    = errors.New("body of a write is too large")
 )
 
-var writeKinds = []web.Kind{
+var writeKinds = []web.ProblemKind{
 	{Err: errReadOnly, Status: http.StatusMethodNotAllowed, Type: "read-only", Title: "No writes are taken here",
 		Detail: "This server takes no writes: the operator starts it with --live DIR for that."},
 	{Err: live.ErrName, Status: http.StatusBadRequest, Type: "bad-name", Title: "A collection cannot have this name",
@@ -454,7 +454,7 @@ func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outco
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
 	out.Body = append(appendIgnored(out.Body, ignored), '}')
 	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
-	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, Cache: web.PrivateNoStore}, out)
 }
 
 // appendIgnored names a member that was ignored, if there is one.

@@ -69,8 +69,8 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	all := quota.Scope{Write: true, Collection: quota.AnyCollection}
 	shops := quota.Scope{Write: true, Collection: "shops"}
 	file := strings.Join([]string{
-		quota.Line("root", quota.HashOf(rootKey), nil, all), quota.Line("shops", quota.HashOf(shopsKey), nil, shops),
-		quota.Line("reader", quota.HashOf(readerKey), nil, quota.Scope{Collection: "shops"}), quota.Line("plain", quota.HashOf(plainKey), nil),
+		quota.FormatLine("root", quota.HashOf(rootKey), nil, all), quota.FormatLine("shops", quota.HashOf(shopsKey), nil, shops),
+		quota.FormatLine("reader", quota.HashOf(readerKey), nil, quota.Scope{Collection: "shops"}), quota.FormatLine("plain", quota.HashOf(plainKey), nil),
 	}, "\n")
 	keys, err := quota.ReadKeys(strings.NewReader(file))
 	if err != nil {
@@ -82,7 +82,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Layers, problems.Points, problems.Regions),
+		Kinds: slices.Concat(problems.Kinds, Kinds, problems.LayerKinds, problems.PointKinds, problems.RegionKinds),
 	}
 	sets := ask.Sets{Collections: &ask.Collections{Live: live}}
 	face := Config{
@@ -96,7 +96,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	face.MayRead = k.MayReadCollection
 	s := &service{t: t, store: store, live: live, handlers: New(k, face)}
 	lists := layers.New(k, layers.Config{
-		Lists: []listing.Set{List}, MayRead: face.MayRead,
+		Lists: []listing.Spec{List}, MayRead: face.MayRead,
 	})
 	s.handler = k.Handler(slices.Concat(s.handlers.Endpoints(), lists.Endpoints()))
 	return s

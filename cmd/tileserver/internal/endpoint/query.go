@@ -11,14 +11,14 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// Query says which parameters an endpoint takes. A request with any other is
+// ParamNames says which parameters an endpoint takes. A request with any other is
 // refused: a misspelt filter must not give another answer. Names that begin with _
 // are free, for clients that want a different address for each request.
-type Query struct {
-	Names []string
-	Any   bool // others are ignored
-	// Others is set if the handler judges further names, by [Params.Others].
-	Others bool
+type ParamNames struct {
+	Names   []string
+	AnyName bool // others are ignored
+	// ExtraNames is set if the handler judges further names, by [Params.ExtraParams].
+	ExtraNames bool
 }
 
 // KeyParameter is the parameter in which clients may send their key if they can
@@ -26,7 +26,7 @@ type Query struct {
 const KeyParameter = "key"
 
 // Check goes over the names in a query without decoding it into a map.
-func (q *Query) Check(raw string) error {
+func (q *ParamNames) Check(raw string) error {
 	var seen uint64 // bit i is for names[i]; there are fewer than 64 names
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
@@ -46,7 +46,7 @@ func (q *Query) Check(raw string) error {
 			continue
 		}
 		i := slices.Index(q.Names, name)
-		if i < 0 && q.Others {
+		if i < 0 && q.ExtraNames {
 			continue
 		}
 		if i < 0 {
@@ -90,7 +90,7 @@ func isHex(c byte) bool {
 func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
 // unknown refuses a parameter by its name, and suggests the nearest one.
-func (q *Query) unknown(name string) error {
+func (q *ParamNames) unknown(name string) error {
 	accepted := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {
 		accepted = "This endpoint takes " + strings.Join(q.Names, ", ")
@@ -104,7 +104,7 @@ func (q *Query) unknown(name string) error {
 }
 
 // Nearest returns the parameter that was probably meant by a name, or "" if none is near.
-func (q *Query) Nearest(name string) string {
+func (q *ParamNames) Nearest(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
 	}

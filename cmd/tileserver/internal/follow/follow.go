@@ -27,13 +27,13 @@ const (
 	maxShapes   = fence.Max * 80 // bytes of a list of circles or boxes
 )
 
-// Read reads a set from parameters.
-func Read(q *endpoint.Params) (set fence.Set) {
+// ReadFences reads a set from parameters.
+func ReadFences(q *endpoint.Params) (set fence.Set) {
 	var f fence.Fences
 	f.Enter, f.Leave = readRegions(q, "enter"), readRegions(q, "leave")
 	readShapes(q, "within", 3, func(v []float64, name string) bool {
 		f.Circles = append(f.Circles, fence.Circle{Name: name, Lat: v[0], Lon: v[1], RadiusM: v[2]})
-		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= endpoint.MaxRadius
+		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= endpoint.MaxRadiusM
 	}, "lat,lon,metres")
 	readShapes(q, "bbox", 4, func(v []float64, name string) bool {
 		box := quadkey.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
@@ -83,7 +83,7 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 		var v [4]float64
 		ok := true
 		for j := range n {
-			number, isNumber := endpoint.Decimal(parts[i+j])
+			number, isNumber := endpoint.ParseDecimal(parts[i+j])
 			v[j], ok = number, ok && isNumber
 		}
 		if !add(v[:n], name+":"+strings.Join(parts[i:i+n], ",")) || !ok {
@@ -114,9 +114,9 @@ type Reader struct {
 	processors *web.Processors
 }
 
-// Begin returns a Reader of the events of a set that come after the event after. It takes turns
+// NewReader returns a Reader of the events of a set that come after the event after. It takes turns
 // from the processors from.
-func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
+func NewReader(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r

@@ -20,9 +20,9 @@ const (
 	redrawStep = 30 * time.Second
 )
 
-// Redraws makes live collections report the crossings that redrawn published boundaries cause,
-// until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
-func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
+// ReportRedraws makes live collections report the crossings that redrawn published boundaries
+// cause, until ctx ends. Collections take turns, so that a large one keeps no small one waiting.
+func ReportRedraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
 	// held keeps open the generations by which all points are judged. When others replace them,

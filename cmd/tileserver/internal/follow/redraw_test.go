@@ -46,7 +46,7 @@ func TestRedraws(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var log text
 	var ended sync.WaitGroup
-	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { ReportRedraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	second := must.Get(store.Create(t.Context(), live.Meta{Name: "second"})).In(t)
 	for _, c := range []*live.Collection{first, second} {
 		for now, _ := c.Editions(); now.Number != 3 || now.Identity == 0; now, _ = c.Editions() {
@@ -60,7 +60,7 @@ func TestRedraws(t *testing.T) {
 	}
 	must.Do(t, boundaries.Close())
 	ctx, cancel = context.WithCancel(t.Context())
-	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { ReportRedraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	for log.String() == "" {
 		time.Sleep(time.Millisecond)
 	}

@@ -32,7 +32,7 @@ type Handlers struct {
 
 // New returns the handlers. batch bounds the answers to many questions in one request.
 func New(k *web.Kit, batch web.BatchLimits) *Handlers {
-	return &Handlers{Kit: k, batch: batch, form: listing.FormParam(false)}
+	return &Handlers{Kit: k, batch: batch, form: listing.FormatParam(false)}
 }
 
 const (
@@ -44,12 +44,12 @@ const (
 func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readSearch(q)
-	form := listing.FormOf(r, s.form.Of(q))
+	form := listing.FormatOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.GenerationIDs(), func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, session.GenerationIDs(), func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = find(ctx, session, &query, form, out.Body)
 		return err
 	})
@@ -59,13 +59,13 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) getReverse(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readReverse(q)
-	form := listing.FormOf(r, s.form.Of(q))
+	form := listing.FormatOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
 	from := session.ReverseGenerationIDs(&query)
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err
 	})
@@ -108,7 +108,7 @@ func (s *Handlers) postReverses(c echo.Context, p *endpoint.Params) error {
 }
 
 // find appends the answer to a search.
-func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form *listing.Form, dst []byte) ([]byte, error) {
+func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form *listing.Format, dst []byte) ([]byte, error) {
 	found, err := session.Search(ctx, *query)
 	if errors.Is(err, places.ErrQuery) {
 		err = endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
@@ -120,7 +120,7 @@ func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query,
 }
 
 // reverse appends the features at a point.
-func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Form, dst []byte) ([]byte, error) {
+func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Format, dst []byte) ([]byte, error) {
 	found, err := session.Reverse(ctx, *query)
 	if err != nil {
 		return dst, err
@@ -168,7 +168,7 @@ func readText(p *endpoint.Params, name string) string {
 		p.Refuse(name, "Add q: a name, a name with the region around it, a position or a code.")
 		return ""
 	}
-	v := p.Typed(name, search.MaxQuery)
+	v := p.TypedText(name, search.MaxQuery)
 	if p.Err == nil && !listing.IsSearchText(v) {
 		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+
 			" characters of UTF-8 without control characters, of which not all are spaces.")
@@ -182,16 +182,16 @@ func kindsOf(known []names.Kind) *endpoint.Value[[]names.Kind] {
 		"type":     "array",
 		"items":    endpoint.Schema{"type": "string", "enum": known},
 		"minItems": 1,
-		"maxItems": endpoint.MaxList,
+		"maxItems": endpoint.MaxListEntries,
 	}
 	return endpoint.New("kinds", "Only results of these kinds.", of, func(p *endpoint.Params, _ string) []names.Kind {
 		return readKinds(p, known)
-	}).Like([]names.Kind{names.Region})
+	}).WithExample([]names.Kind{names.Region})
 }
 
 // readKinds returns the wanted kinds of results among the known ones.
 func readKinds(p *endpoint.Params, known []names.Kind) (kinds []names.Kind) {
-	for _, text := range p.List("kinds", endpoint.MaxList) {
+	for _, text := range p.List("kinds", endpoint.MaxListEntries) {
 		kind := names.Kind(text)
 		if !slices.Contains(known, kind) {
 			var all []string
@@ -225,12 +225,12 @@ var schema = feature.Schema{
 }
 
 // list describes lists of results.
-var list = listing.Set{Name: "results", List: GeocodeList{}, Features: GeocodeFeatures{}, One: GeocodeFeature{}}
+var list = listing.Spec{Name: "results", List: GeocodeList{}, Features: GeocodeFeatures{}, Item: GeocodeFeature{}}
 
 // appendResults writes the results, with the distance of a place from the point of a
 // reverse query.
-func appendResults(dst []byte, found []geocoder.Result, form *listing.Form, reverse *geocoder.ReverseQuery) (_ []byte, err error) {
-	l := listing.List{Set: &list, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true}}
+func appendResults(dst []byte, found []geocoder.Result, form *listing.Format, reverse *geocoder.ReverseQuery) (_ []byte, err error) {
+	l := listing.List{Spec: &list, Format: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true}}
 	dst = l.Begin(dst)
 	var members []byte
 	for i := range found {

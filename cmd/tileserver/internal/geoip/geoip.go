@@ -38,7 +38,7 @@ func New(k *web.Kit, accounts func() *Accounts) *Handlers {
 // service is one of the services.
 type service struct {
 	name   string
-	form   web.Form
+	form   web.Format
 	fields *ipgeo.Fields // the fields it has; nil if there is no data of that kind
 }
 
@@ -133,8 +133,8 @@ func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 		return s.fail(c, err)
 	}
 	s.TraceFrom(r.Context(), from.ID)
-	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
-	defer ipdatabase.Lookups.Put(l)
+	l := ipdatabase.LookupPool.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.LookupPool.Put(l)
 	if err := reader.Lookup(r.Context(), addr, &l.Res); err != nil {
 		return s.fail(c, err)
 	}
@@ -144,7 +144,7 @@ func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	b = l.Res.Addr.AppendTo(b)
 	l.Out.Body = append(b, `"}}`...)
 	c.Response().Header()[ipdatabase.Header] = s.databases.Of(from).Header
-	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
+	return s.Send(c, web.Answer{Format: v.form, Cache: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
 }
 
 // address returns the address asked about, and whether it is the caller's own.
@@ -173,7 +173,7 @@ func (s *Handlers) address(c echo.Context) (addr netip.Addr, own bool, err error
 
 // fail answers with an error object, or with a status alone.
 func (s *Handlers) fail(c echo.Context, err error) error {
-	a := web.Answer{Form: formError, Cache: web.NoStore}
+	a := web.Answer{Format: formError, Cache: web.NoStore}
 	h := c.Response().Header()
 	var e *refusal
 	switch {
@@ -188,7 +188,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		// not found.
 		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}
 		if k.Retry || k.Status < http.StatusInternalServerError {
-			web.AskAgain(h, web.RetryAfter)
+			web.SetRetryAfter(h, web.RetryAfter)
 		}
 		if k == &web.Internal {
 			e.status = http.StatusInternalServerError
@@ -241,7 +241,7 @@ func takes(values []string, good func(name, params string) bool) bool {
 			var item string
 			item, v, more = strings.Cut(v, ",")
 			name, params, _ := strings.Cut(item, ";")
-			if good(strings.TrimSpace(name), params) && web.Weight(params) > 0 {
+			if good(strings.TrimSpace(name), params) && web.QValue(params) > 0 {
 				return true
 			}
 		}
@@ -289,7 +289,7 @@ func refusalOf(err error) error {
 
 // Forms of GeoIP2's web service.
 var (
-	formCountry = web.NewForm(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
-	formCity    = web.NewForm(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
-	formError   = web.NewForm(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
+	formCountry = web.NewFormat(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
+	formCity    = web.NewFormat(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
+	formError   = web.NewFormat(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
 )

@@ -107,7 +107,7 @@ func (s *Handlers) geonames(e question) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
-		a := web.Answer{Form: formGeoNames, Coding: web.Accepted(r)}
+		a := web.Answer{Format: formGeoNames, Coding: web.AcceptedCoding(r)}
 		callback, err := g.formOf(&a, e.text, isJSON(c))
 		if err != nil {
 			return s.fail(c, g, a, "", err)
@@ -143,7 +143,7 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 	case typ != "":
 		return "", refuse(notOffered, "type "+strconv.Quote(clip(typ, 20))+" is not implemented, use type=json")
 	case text:
-		g.plain, a.Form = true, web.FormText
+		g.plain, a.Format = true, web.FormatText
 		return "", nil
 	}
 	callback = g.params.text("callback")
@@ -153,7 +153,7 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 	if !web.IsCallback(callback) {
 		return "", refuse(badParameter, "invalid callback; give the name of a JavaScript function")
 	}
-	a.Form = web.FormScript
+	a.Format = web.FormatScript
 	// The comment keeps the caller's own text from being the first bytes of the
 	// answer, which programs other than browsers might run.
 	return "/**/" + callback + "(", nil
@@ -192,7 +192,7 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 	out.Body = b
 	a.Cache = web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
-		web.AskAgain(c.Response().Header(), web.RetryAfter)
+		web.SetRetryAfter(c.Response().Header(), web.RetryAfter)
 		a.Status = http.StatusServiceUnavailable
 	}
 	return s.Send(c, a, out)
@@ -231,7 +231,7 @@ func (p params) codes(name string, min, max int, digits bool) ([]string, error) 
 			}
 			ok := endpoint.IsCode(code, min, max, digits)
 			if ok && name == "country" {
-				code, ok = endpoint.CountryCode(code)
+				code, ok = endpoint.ParseCountryCode(code)
 			}
 			if !ok {
 				return nil, refuse(badParameter, "invalid "+name)
@@ -250,7 +250,7 @@ func (p params) integer(name string, absent int) (int, error) {
 	if v == "" {
 		return absent, nil
 	}
-	n, ok := endpoint.Whole(v)
+	n, ok := endpoint.ParseWhole(v)
 	if !ok || n < 0 {
 		return 0, refuse(badParameter, "invalid "+name+"; give a whole number")
 	}
@@ -263,9 +263,9 @@ func (p params) number(name string, most float64) (float64, bool, error) {
 	if v == "" {
 		return 0, false, nil
 	}
-	n, ok := endpoint.Decimal(v)
+	n, ok := endpoint.ParseDecimal(v)
 	if !ok || !(n >= -most && n <= most) {
-		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+endpoint.Bound(-most)+" to "+endpoint.Bound(most))
+		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+endpoint.FormatBound(-most)+" to "+endpoint.FormatBound(most))
 	}
 	return n + 0, true, nil // -0 is 0
 }
@@ -356,7 +356,7 @@ func (p params) language(absent string) string {
 	switch {
 	case v == "":
 		return absent
-	case strings.EqualFold(v, "local") || len(v) > endpoint.MaxLanguage:
+	case strings.EqualFold(v, "local") || len(v) > endpoint.MaxLanguageBytes:
 		return ""
 	}
 	return v
@@ -368,7 +368,7 @@ func (p params) minPopulation() (int64, error) {
 	if v == "" {
 		return 0, nil
 	}
-	n, ok := endpoint.Whole(strings.TrimPrefix(v, "cities"))
+	n, ok := endpoint.ParseWhole(strings.TrimPrefix(v, "cities"))
 	if !ok || n < 0 || !strings.HasPrefix(v, "cities") {
 		return 0, refuse(badParameter, "invalid cities; give one such as cities1000")
 	}
@@ -432,7 +432,7 @@ func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
-	a := web.Answer{Form: formGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
+	a := web.Answer{Format: formGeoNames, Cache: web.NoStore, Coding: web.AcceptedCoding(r)}
 	switch {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
@@ -451,4 +451,4 @@ func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 }
 
 // formGeoNames is JSON, as GeoNames labels it.
-var formGeoNames = web.NewForm(web.Media{Name: "geonames", Type: "application/json;charset=UTF-8"})
+var formGeoNames = web.NewFormat(web.Media{Name: "geonames", Type: "application/json;charset=UTF-8"})

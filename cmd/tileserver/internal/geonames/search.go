@@ -262,8 +262,8 @@ func (g *request) findByName(ctx context.Context, finder *places.Finder, q place
 // It also returns the least number of places that the search finds, whether
 // they meet the conditions or not.
 func (g *request) candidates(ctx context.Context, finder *places.Finder, query search.Query, q *placeSearch) ([]places.Record, int, error) {
-	memory := listing.SearchHits.Get().(*[]search.Hit)
-	defer listing.SearchHits.Put(memory)
+	memory := listing.SearchHitPool.Get().(*[]search.Hit)
+	defer listing.SearchHitPool.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
 		return nil, 0, nil // no place has such a name; that is not an error

@@ -114,11 +114,11 @@ func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 // A client that revalidates by dates alone never keeps an answer of another generation: not after a
 // rollback, which goes back in time, and not if two were built in one second.
 func TestDatesOfGenerations(t *testing.T) {
-	now := servertest.Built.Add(time.Hour)
+	now := servertest.BuildDate.Add(time.Hour)
 	f := servertest.New(t, nil)
 	f.Config.Now = func() time.Time { return now }
 	f.Serve()
-	first := servertest.Built
+	first := servertest.BuildDate
 	second, ahead := first.Add(time.Second), first.Add(2*time.Hour)
 	for _, path := range []string{"/regions/at?lat=1&lon=1", "/tiles/country/1/0/0.mvt"} {
 		want := func(step string, told time.Time, unchanged ...time.Time) {
@@ -165,36 +165,36 @@ func TestDatesOfGenerations(t *testing.T) {
 		want("one of a clock that is ahead", time.Time{})
 		now = ahead
 		want("the same, later", ahead, ahead)
-		now = servertest.Built.Add(time.Hour)
+		now = servertest.BuildDate.Add(time.Hour)
 	}
 }
 
 // If-None-Match wins over If-Modified-Since, whatever either says. A text that is no date of HTTP
 // is ignored.
 func TestIfModifiedSince(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const path = "/regions/at?lat=1&lon=1"
-	tag, date := f.Get(path).Header.Get("Etag"), servertest.Built.Format(http.TimeFormat)
-	other := servertest.Built.Add(-time.Hour).Format(http.TimeFormat)
+	tag, date := f.Get(path).Header.Get("Etag"), servertest.BuildDate.Format(http.TimeFormat)
+	other := servertest.BuildDate.Add(-time.Hour).Format(http.TimeFormat)
 	for _, c := range []struct {
 		status  int
 		headers []string
 	}{
 		{304, []string{"If-Modified-Since", date}},
-		{304, []string{"If-Modified-Since", servertest.Built.Format("Monday, 02-Jan-06 15:04:05 GMT")}},
-		{304, []string{"If-Modified-Since", servertest.Built.Format(time.ANSIC)}},
+		{304, []string{"If-Modified-Since", servertest.BuildDate.Format("Monday, 02-Jan-06 15:04:05 GMT")}},
+		{304, []string{"If-Modified-Since", servertest.BuildDate.Format(time.ANSIC)}},
 		{304, []string{"If-None-Match", tag, "If-Modified-Since", other}},
 		{304, []string{"If-None-Match", tag, "If-Modified-Since", "x"}},
 		{200, []string{"If-None-Match", `"x"`, "If-Modified-Since", date}},
 		{200, []string{"If-None-Match", "", "If-Modified-Since", date}},
 		{200, []string{"If-Modified-Since", other}},
-		{200, []string{"If-Modified-Since", servertest.Built.Add(time.Hour).Format(http.TimeFormat)}},
+		{200, []string{"If-Modified-Since", servertest.BuildDate.Add(time.Hour).Format(http.TimeFormat)}},
 		{200, []string{"If-Modified-Since", date, "If-Modified-Since", date}},
 		{200, []string{"If-Modified-Since", ""}},
 		{200, []string{"If-Modified-Since", "0"}},
 		{200, []string{"If-Modified-Since", "Sun, 32 Mar 2026 12:00:00 GMT"}},
 		{200, []string{"If-Modified-Since", "Sun, 01 Mar 2026 12:00:00"}},
-		{200, []string{"If-Modified-Since", servertest.Built.Format(time.RFC3339)}},
+		{200, []string{"If-Modified-Since", servertest.BuildDate.Format(time.RFC3339)}},
 		{200, []string{"If-Modified-Since", strings.Repeat("9", 5000)}},
 	} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -214,7 +214,7 @@ func TestDatesOfCollections(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	for _, path := range []string{"/tiles/points:shops/5/17/15.mvt", "/tiles/points:shops,points:shops_label/5/17/15.mvt"} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
-		out := &servertest.Discard{Headers: http.Header{}}
+		out := &servertest.DiscardWriter{Headers: http.Header{}}
 		w.Handler.ServeHTTP(out, r)
 		if n := testing.AllocsPerRun(200, func() {
 			clear(out.Headers)

@@ -163,7 +163,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	w.Config.Sets = ask.Published(c.Generations)
 	w.Config.Addresses, w.Config.Names = ask.Addresses.Live(c.Generations), nil // from its index
 	w.Config.Collections = &ask.Collections{}
-	servertest.Guarded(t, false, quota.Limits{})(&w.Config)
+	servertest.NewGuarded(t, false, quota.Limits{})(&w.Config)
 	servertest.OpenDearMaps(t, &w.Config)
 	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	w.Config.Collections.Follow(toyworld.Shops, shops)
@@ -230,7 +230,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	words := []string{
 		"{key}",
-		servertest.Key,
+		servertest.TestKey,
 		"{pinned}",
 		"/g/" + generations,
 		"{place}",
@@ -286,7 +286,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 	if err != nil {
 		return err
 	}
-	m := dataset.Manifest{SchemaVersion: places.SchemaVersion, Built: servertest.Built}
+	m := dataset.Manifest{SchemaVersion: places.SchemaVersion, Built: servertest.BuildDate}
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 
 // ask sends a question with the key that the server asks for.
 func (w *dearWorld) ask(path string) *http.Response {
-	return w.Get(path, "X-Api-Key", servertest.Key)
+	return w.Get(path, "X-Api-Key", servertest.TestKey)
 }
 
 func TestCosts(t *testing.T) {
@@ -483,8 +483,8 @@ func BenchmarkDearest(b *testing.B) {
 			for _, coding := range []string{"identity", "br"} {
 				b.Run(coding+strings.ReplaceAll(q, "/", "|"), func(b *testing.B) {
 					r := httptest.NewRequest(http.MethodGet, w.fill.Replace(q), nil)
-					r.Header["X-Api-Key"], r.Header["Accept-Encoding"] = []string{servertest.Key}, []string{coding}
-					out := &servertest.Discard{Headers: http.Header{}}
+					r.Header["X-Api-Key"], r.Header["Accept-Encoding"] = []string{servertest.TestKey}, []string{coding}
+					out := &servertest.DiscardWriter{Headers: http.Header{}}
 					w.work.reset()
 					start := processorTime(b)
 					for b.Loop() {

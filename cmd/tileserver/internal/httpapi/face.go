@@ -18,19 +18,19 @@ import (
 // file and the face removes the interface.
 type Face struct {
 	Name string
-	// At is its place among the faces, in ascending order. No two have the same.
-	At int
+	// Order is its place among the faces, in ascending order. No two have the same.
+	Order int
 	// Kinds are the kinds of errors that only this face has.
-	Kinds []web.Kind
+	Kinds []web.ProblemKind
 	// List describes the layer of this face in the list of the face layers; nil if it has none
 	// there.
-	List *listing.Set
+	List *listing.Spec
 	// Metrics are the metrics that its handlers collect.
 	Metrics []*prometheus.Desc
 	// Settings returns the defaults of the operator's settings for this face; nil if it has none.
 	Settings func() Settings
-	// Root is set if its handlers implement rooted.
-	Root bool
+	// Rooted is set if its handlers implement rooted.
+	Rooted bool
 	// New makes its handlers. It is nil if the face only has errors, which several faces share.
 	New func(*Parts) Handlers
 }
@@ -47,9 +47,9 @@ type Parts struct {
 	Config *Config
 	Batch  web.BatchLimits
 	// Lists are the lists of all faces.
-	Lists []listing.Set
-	// Before are the handlers of the faces before.
-	Before []Handlers
+	Lists []listing.Spec
+	// Earlier are the handlers of the faces before.
+	Earlier []Handlers
 	// DescribeBelow returns an OpenAPI 3.0 document of the paths below a given one, which
 	// has the address at.
 	DescribeBelow func(path, server string) ([]byte, error)
@@ -62,13 +62,13 @@ func register(f Face) { registered = append(registered, f) }
 
 // Faces returns the registered faces, in their order.
 func Faces() []Face {
-	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.At, b.At) })
+	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // RootGeocoders are the names that Config.RootGeocoder may have.
 func RootGeocoders() (names []string) {
 	for _, f := range Faces() {
-		if f.Root {
+		if f.Rooted {
 			names = append(names, f.Name)
 		}
 	}
@@ -85,17 +85,17 @@ type Settings interface {
 
 // Process is the part of the program that Open may use. Opening adds to its lists of functions.
 type Process struct {
-	Config *Config
-	Log    *slog.Logger
-	Cache  int64         // bytes that there are for caches
-	Grace  time.Duration // in which to end running work
+	Config      *Config
+	Log         *slog.Logger
+	CacheBytes  int64         // bytes that there are for caches
+	GracePeriod time.Duration // in which to end running work
 	// Reloaded returns a function that returns the result of load, and that calls load again when
 	// the files have changed. flag is for the log.
 	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
-	Looks  []func()       // look at files again
-	Ready  []func()       // are called once the data is there
-	Closes []func() error // end what the face has begun, even if Open failed
+	PollFiles []func()       // look at files again
+	OnReady   []func()       // are called once the data is there
+	OnClose   []func() error // end what the face has begun, even if Open failed
 }
 
 // NewSettings returns the settings of all faces with their defaults.

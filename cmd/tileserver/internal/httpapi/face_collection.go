@@ -26,7 +26,7 @@ var descHooks = web.Metric("hook_deliveries_total",
 func init() {
 	register(Face{
 		Name:     "collection",
-		At:       80,
+		Order:    80,
 		Kinds:    collection.Kinds,
 		List:     &collection.List,
 		Metrics:  []*prometheus.Desc{descHooks},
@@ -47,24 +47,24 @@ func init() {
 // Open starts the delivery of webhooks, and the reporting of crossings by redrawn borders.
 // Boundaries, if there are some, must be in service by then: crossings depend on them.
 func (s *hooks) Open(ctx context.Context, in *Process) error {
-	in.Ready = append(in.Ready, func() {
+	in.OnReady = append(in.OnReady, func() {
 		c := in.Config
 		if c.Collections.Live == nil {
 			return
 		}
 		c.Views = ask.NewViews(c.Sets) // of the server, too
 		s.sender = webhook.Start(ctx, webhook.Config{
-			Live:       c.Collections.Live,
-			Views:      c.Views,
-			Processors: c.Processors,
-			Private:    s.Private,
-			Grace:      in.Grace,
-			Log:        in.Log,
+			Live:         c.Collections.Live,
+			Views:        c.Views,
+			Processors:   c.Processors,
+			AllowPrivate: s.Private,
+			Grace:        in.GracePeriod,
+			Log:          in.Log,
 		})
 		redraws, end := context.WithCancel(ctx)
 		var ended sync.WaitGroup
-		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, c.Views, in.Log) })
-		in.Closes = append(in.Closes, func() error {
+		ended.Go(func() { follow.ReportRedraws(redraws, c.Collections.Live, c.Views, in.Log) })
+		in.OnClose = append(in.OnClose, func() error {
 			end()
 			s.sender.Close()
 			ended.Wait()

@@ -17,7 +17,7 @@ type geoIP struct {
 
 func init() {
 	register(Face{
-		Name: "geoip", At: 120, Settings: func() Settings { return &geoIP{} },
+		Name: "geoip", Order: 120, Settings: func() Settings { return &geoIP{} },
 		New: func(p *Parts) Handlers { return geoip.New(p.Kit, flags[geoIP](p.Config).accounts) },
 	})
 }

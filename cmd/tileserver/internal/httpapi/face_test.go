@@ -16,8 +16,8 @@ func TestPlacesOfFaces(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	all := httpapi.Faces()
 	for i := range all[1:] {
-		if all[i].At == all[i+1].At {
-			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].At)
+		if all[i].Order == all[i+1].Order {
+			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].Order)
 		}
 	}
 }
@@ -25,7 +25,7 @@ func TestPlacesOfFaces(t *testing.T) {
 // TestOfNoFace: endpoints that belong to no face pass the suite of faces, too.
 func TestOfNoFace(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.OfNoFace(t)
+	servertest.TestNoFace(t)
 }
 
 // TestWithoutFace: a server that is made without a face has none of its endpoints, and its other
@@ -75,7 +75,7 @@ func TestWithoutFace(t *testing.T) {
 			handlers := map[*servertest.Server]*servertest.Server{}
 			for _, w := range worlds.Servers() {
 				cfg := w.Config
-				handlers[w] = &servertest.Server{T: t, Handler: httpapi.Compose(&cfg, servertest.Without(f.Name)).Handler()}
+				handlers[w] = &servertest.Server{T: t, Handler: httpapi.Compose(&cfg, servertest.FacesWithout(f.Name)).Handler()}
 			}
 			for _, c := range calls {
 				res := handlers[c.world].Do(http.MethodGet, c.text, c.headers...)

@@ -29,8 +29,8 @@ import (
 //
 // From that it is in every list of the server, of layers that are added, too, and in OGC API: as a
 // value of format and f, for the header Accept, in links, and in the description.
-var toyForm = listing.Form{
-	Name: "toy", Form: web.NewForm(web.Media{Name: "toy", Type: "text/toy"}), Whole: true, Doc: "a line each",
+var toyForm = listing.Format{
+	Name: "toy", Format: web.NewFormat(web.Media{Name: "toy", Type: "text/toy"}), Whole: true, Doc: "a line each",
 	Head: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
 	Item: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
 		return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
@@ -39,9 +39,9 @@ var toyForm = listing.Form{
 
 // A registered form is in the lists of every layer.
 func TestFormOfTheCallers(t *testing.T) {
-	forms := listing.Forms
-	t.Cleanup(func() { listing.Forms = forms })
-	listing.Forms = slices.Clone(forms)
+	forms := listing.Formats
+	t.Cleanup(func() { listing.Formats = forms })
+	listing.Formats = slices.Clone(forms)
 	listing.Register(&toyForm)
 	w := servertest.NewWhole(t)
 	woods := &layertest.Memory{

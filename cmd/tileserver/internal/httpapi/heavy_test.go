@@ -17,7 +17,7 @@ import (
 
 // Requests that take long leave room for the others.
 func TestHeavy(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.DefaultDatasets...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
 	var held atomic.Bool
 	f.Boundaries.Before = func(ctx context.Context, _ string, _ []byte) error {
@@ -60,7 +60,7 @@ func TestHeavy(t *testing.T) {
 // Compressing a large tile is heavy. A small one, one that is sent as it is and one from the cache
 // are not.
 func TestHeavyTile(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	// The tile of zoom 0 is larger by a byte than one that is compressed at once.
 	f.Boundaries.Change = func(_ string, row *cellstore.Row) {
 		tile := must.Get(quadkey.ParseKey(row.Key)).In(t)
@@ -90,7 +90,7 @@ func TestHeavyTile(t *testing.T) {
 	if res := f.Get(large, packed, "br"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Encoding") != "br" {
 		t.Errorf("with a place: %d as %q", res.StatusCode, res.Header.Get("Content-Encoding"))
 	}
-	if n := s.Heavy.Taken(); n != 0 {
+	if n := s.HeavyPlaces.Taken(); n != 0 {
 		t.Errorf("%d places are not given back", n)
 	}
 	defer servertest.FillHeavy(s)()

@@ -44,9 +44,9 @@ type Config struct {
 	// Remote is set if others may remove generations while they are read here.
 	Remote bool
 
-	// Page holds the built map page with index.html at its root; nil serves a
+	// PageFiles holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
-	Page fs.FS
+	PageFiles fs.FS
 
 	// EmptyTile is the status of a vector tile that has nothing in it, since
 	// clients differ: 204, which is the default, 200 with no bytes, or 404.
@@ -104,16 +104,16 @@ type Server struct {
 
 func init() {
 	// Errors that several faces share, at their places among the others in documents.
-	for at, kinds := range map[int][]web.Kind{
-		25: problems.Regions,
-		42: problems.Layers,
-		45: problems.Places,
-		65: problems.Airports,
+	for at, kinds := range map[int][]web.ProblemKind{
+		25: problems.RegionKinds,
+		42: problems.LayerKinds,
+		45: problems.PlaceKinds,
+		65: problems.AirportKinds,
 		75: timezone.Kinds,
-		78: problems.Points,
-		85: problems.Stations,
+		78: problems.PointKinds,
+		85: problems.StationKinds,
 	} {
-		register(Face{At: at, Kinds: kinds})
+		register(Face{Order: at, Kinds: kinds})
 	}
 }
 
@@ -125,7 +125,7 @@ func New(cfg Config) http.Handler { return Compose(&cfg, Faces()).Handler() }
 func Compose(cfg *Config, faces []Face) *Server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
-	var lists []listing.Set
+	var lists []listing.Spec
 	for _, f := range faces {
 		http.Kinds = append(http.Kinds, f.Kinds...)
 		if f.List != nil {
@@ -136,14 +136,14 @@ func Compose(cfg *Config, faces []Face) *Server {
 	if http.Views == nil {
 		http.Views = ask.NewViews(cfg.Sets)
 	}
-	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
+	http.TranslateError, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	s := &Server{Kit: k, named: map[string]Handlers{}, ops: ops.New(k, ops.Config{
 		BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 		Require: cfg.Require, NoData: cfg.NoData,
-		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
+		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, PageFiles: cfg.PageFiles,
 	})}
-	s.ops.Described = s.Endpoints
+	s.ops.AllEndpoints = s.Endpoints
 	p := &Parts{
 		Kit: k, Config: cfg, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
 		Batch: web.BatchLimits{
@@ -156,12 +156,12 @@ func Compose(cfg *Config, faces []Face) *Server {
 			continue
 		}
 		handlers := f.New(p)
-		if f.Root && f.Name == cfg.RootGeocoder {
+		if f.Rooted && f.Name == cfg.RootGeocoder {
 			s.atRoot = handlers.(rooted).RootEndpoints()
 		}
-		s.named[f.Name], p.Before = handlers, append(p.Before, handlers)
+		s.named[f.Name], p.Earlier = handlers, append(p.Earlier, handlers)
 	}
-	s.faces = p.Before
+	s.faces = p.Earlier
 	return s
 }
 
@@ -211,7 +211,7 @@ func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }
 
 // NewMetrics returns counters at zero, to be given to one Config and registered.
 func NewMetrics() *web.Metrics {
-	described := slices.Clone(ops.Described)
+	described := slices.Clone(ops.MetricDescs)
 	for _, f := range Faces() {
 		described = append(described, f.Metrics...)
 	}

@@ -28,7 +28,7 @@ import (
 // From its declaration come its route and OPTIONS, the reading of its parameters, its limits
 // and metrics, the status of its error, and the description.
 var countFace = httpapi.Face{
-	Name: "count", At: 1000, Kinds: []web.Kind{
+	Name: "count", Order: 1000, Kinds: []web.ProblemKind{
 		{
 			Err:    errUncounted,
 			Status: http.StatusNotFound,
@@ -49,14 +49,14 @@ type featureCount struct {
 	Count int64    `json:"count" schema:"min=0"`
 }
 
-var countedParam = endpoint.Described(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
+var countedParam = endpoint.DescribedParam(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
 
 // Endpoints returns the endpoints of this face.
 func (s *countHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/count/{layer}", ID: "countLayer", Tag: "points", Summary: "How many features a layer has",
 		Params: []endpoint.Param{countedParam}, Handle: s.get, Cost: endpoint.Light,
-		Answers: endpoint.Content{"application/json": featureCount{}}, Keeps: endpoint.Tagged,
+		Answers: endpoint.Content{"application/json": featureCount{}}, CachePolicy: endpoint.CacheTagged,
 		Problems: []string{"uncounted", "dataset-missing"},
 	}}
 }
@@ -73,7 +73,7 @@ func (s *countHandlers) get(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.AppendGenerationIDs([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Kit.Reply(c, web.Answer{Format: web.FormatJSON}, l.AppendGenerationIDs([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
 		var doc featureCount
 		if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
 			return err

@@ -30,7 +30,7 @@ import (
 // Damage met while serving shows in /readyz and /status, and goes when another generation is
 // published. Undamaged data is served all the while.
 func TestDamaged(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, ask.Places.Name, ask.Boundaries.Name)
+	f := servertest.New(t, servertest.WithMetrics, ask.Places.Name, ask.Boundaries.Name)
 	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), ask.Places.Name, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
@@ -127,7 +127,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestLimitsAndMethods(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	r := httptest.NewRequest("GET", "/healthz", nil)
 	r.ContentLength = 64<<10 + 1
 	w := httptest.NewRecorder()
@@ -151,7 +151,7 @@ func TestLimitsAndMethods(t *testing.T) {
 // OPTIONS and refusals of a method without a route name the same methods, the methods of the path's
 // routes.
 func TestAllowedMethods(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
+	f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{}), servertest.DefaultDatasets...)
 	const reads = "GET, HEAD, OPTIONS"
 	for path, allow := range map[string]string{
 		"/":                             reads,
@@ -195,7 +195,7 @@ func TestAllowedMethods(t *testing.T) {
 
 func TestCORSOrigin(t *testing.T) {
 	for _, tt := range []struct{ cfg, want string }{{"", "*"}, {"*", "*"}, {"none", ""}, {"https://a.example", "https://a.example"}} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = tt.cfg }, servertest.All...)
+		f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = tt.cfg }, servertest.DefaultDatasets...)
 		for _, path := range []string{"/tiles/country/0/0/0.mvt", "/ip/1.2.3.4", "/ip/x", "/status"} {
 			if got := f.Get(path).Header.Get("Access-Control-Allow-Origin"); got != tt.want {
 				t.Errorf("%q %s: %q, want %q", tt.cfg, path, got, tt.want)
@@ -212,7 +212,7 @@ func TestCORSOrigin(t *testing.T) {
 func TestCORSOrigins(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const a, b = "https://a.example", "http://b.example:8080"
-	f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = a + "," + b }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = a + "," + b }, servertest.DefaultDatasets...)
 	for _, path := range []string{
 		"/tiles/country/3/4/2.mvt", "/tiles/country/3/4/2.mvt", "/ip/1.2.3.4", "/ip/x", "/nowhere", "/status", "/openapi.json",
 		"/docs", "/", "/ip/headers", "/ip/ranges?country=FR",
@@ -257,7 +257,7 @@ func TestLogs(t *testing.T) {
 		c.AccessLog = slog.New(slog.NewJSONHandler(&access, nil))
 		c.Log = slog.New(slog.NewJSONHandler(&failures, nil))
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("1.2.0.0/24"))
-	}, servertest.All...)
+	}, servertest.DefaultDatasets...)
 	f.Get("/tiles/country/1/0/0.mvt?_=b%0Ac", "X-Forwarded-For", "1.2.3.4")
 	f.Get("/nowhere\"x")
 	f.Do("POST", "/")

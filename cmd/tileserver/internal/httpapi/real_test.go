@@ -154,7 +154,7 @@ func TestHotAllocations(t *testing.T) {
 	w.Config.ResponseCacheBytes = 1 << 20
 	w.Serve()
 	r := httptest.NewRequest("GET", "/tiles/country,state/5/16/11.mvt", nil)
-	out := &servertest.Discard{Headers: http.Header{}}
+	out := &servertest.DiscardWriter{Headers: http.Header{}}
 	w.Handler.ServeHTTP(out, r)
 	if n := testing.AllocsPerRun(500, func() {
 		clear(out.Headers)

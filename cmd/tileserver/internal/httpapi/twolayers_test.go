@@ -92,7 +92,7 @@ func (q *around) queryOf(at quadkey.Position) *feature.Query {
 }
 
 // aroundFace shows the question for all layers by their names.
-var aroundFace = httpapi.Face{Name: "around", At: 1000, New: func(p *httpapi.Parts) httpapi.Handlers { return &aroundHandlers{p.Kit} }}
+var aroundFace = httpapi.Face{Name: "around", Order: 1000, New: func(p *httpapi.Parts) httpapi.Handlers { return &aroundHandlers{p.Kit} }}
 
 type aroundHandlers struct{ *web.Kit }
 
@@ -102,10 +102,10 @@ type aroundList struct {
 }
 
 var (
-	ofParam    = endpoint.Described(endpoint.InPath, "of", "A layer.", endpoint.Schema{"type": "string"}, "places")
-	byParam    = endpoint.Described(endpoint.InPath, "by", "Another layer, or the same.", endpoint.Schema{"type": "string"}, "airports")
-	firstParam = endpoint.Integer("first", 1, 10, "Around so many features of the other layer, those nearest to the position.").Or(1)
-	farParam   = endpoint.Radius.As("Farthest distance in metres from one of them.").Must()
+	ofParam    = endpoint.DescribedParam(endpoint.InPath, "of", "A layer.", endpoint.Schema{"type": "string"}, "places")
+	byParam    = endpoint.DescribedParam(endpoint.InPath, "by", "Another layer, or the same.", endpoint.Schema{"type": "string"}, "airports")
+	firstParam = endpoint.Integer("first", 1, 10, "Around so many features of the other layer, those nearest to the position.").WithDefault(1)
+	farParam   = endpoint.Radius.WithDoc("Farthest distance in metres from one of them.").AsRequired()
 )
 
 // Endpoints returns the endpoints of this face.
@@ -113,7 +113,7 @@ func (s *aroundHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/around/{of}/{by}", ID: "getAround", Tag: "points", Summary: "What is around the nearest features of another layer",
 		Params: []endpoint.Param{ofParam, byParam, endpoint.Lat, endpoint.Lon, firstParam, farParam}, Handle: s.get, Cost: endpoint.Heavy,
-		Answers: endpoint.Content{"application/json": aroundList{}}, Keeps: endpoint.Varies,
+		Answers: endpoint.Content{"application/json": aroundList{}}, CachePolicy: endpoint.CacheVaries,
 		Problems: []string{"bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
 	}}
 }
@@ -138,7 +138,7 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 	}
 	question.of, question.by = of, by
 	from := by.AppendGenerationIDs(of.AppendGenerationIDs([]uint64{})) // nil, and so not cached, if one of the two changes at any time
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		list, err := question.list(ctx)
 		if err != nil {
 			return err
@@ -205,7 +205,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 	}
 
 	// Each layer is combined with each. For regions the distances are those to their borders.
-	view := ask.NewViews(w.Config.Sets).Take(servertest.Built)
+	view := ask.NewViews(w.Config.Sets).Take(servertest.BuildDate)
 	defer view.Release()
 	names := []string{"woods", "cars", ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer, ask.PointsPrefix + "shops"}
 	all, most := map[string][]feature.Feature{}, 0

@@ -99,14 +99,14 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 // formats are the media types that the Accept header may choose, and their formats.
 var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
 
-func (q *rangesQuery) form() web.Form {
+func (q *rangesQuery) form() web.Format {
 	switch q.format {
 	case "json":
-		return web.FormJSON
+		return web.FormatJSON
 	case "ndjson":
-		return web.FormNDJSON
+		return web.FormatNDJSON
 	}
-	return web.FormText
+	return web.FormatText
 }
 
 func (q *rangesQuery) wants(res *ipgeo.Result) bool {
@@ -129,7 +129,7 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	c.Response().Header()[ipdatabase.Header] = s.databases.Of(pin).Header
-	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
+	answer := web.Answer{Format: q.form(), ByAccept: q.accept}
 	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
 		missing := q.loose

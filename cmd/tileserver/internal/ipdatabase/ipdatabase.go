@@ -24,14 +24,14 @@ type Lookup struct {
 	Out web.Scratch
 }
 
-// Lookups lends a *Lookup for one answer. What a Lookup holds is valid until it is put back.
-var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
+// LookupPool lends a *Lookup for one answer. What a Lookup holds is valid until it is put back.
+var LookupPool = sync.Pool{New: func() any { return new(Lookup) }}
 
 // Database has the parts that all answers from one generation of addresses share.
 type Database struct {
-	id     uint64
-	Member []byte   // `,"source":"…"`, or nothing when no source is named
-	Header []string // of DatabaseHeader
+	id           uint64
+	SourceMember []byte   // `,"source":"…"`, or nothing when no source is named
+	Header       []string // of DatabaseHeader
 }
 
 // Newest remembers the Database of the newest generation. Its zero value is ready.
@@ -42,7 +42,7 @@ func (d *Newest) Of(p *ask.Pinned[ask.AddressReader]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {
 		m := p.Handle.Manifest()
-		now = &Database{id: p.ID, Member: encodeSources(m), Header: []string{describeDatabase(m)}}
+		now = &Database{id: p.ID, SourceMember: encodeSources(m), Header: []string{describeDatabase(m)}}
 		d.Store(now)
 	}
 	return now

@@ -15,7 +15,7 @@ import (
 
 // getCount answers GET …/count: how many features are in an area, or in all.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
-	in := listing.WhereOf(p, "region")
+	in := listing.AreaParamsOf(p, "region")
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	}
 	q.from = where.AppendGenerationIDs(q.from)
 	q.turns = true // without an index, counting reads everything
-	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)
 		for i := range q.asked {

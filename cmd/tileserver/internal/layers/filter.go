@@ -27,10 +27,10 @@ func (q *question) checkFields(p *endpoint.Params) error {
 
 // readOpen makes filters of all parameters that are not declared.
 func (q *question) readOpen(p *endpoint.Params) error {
-	if !p.Of().Filters {
+	if !p.Endpoint().TakesFilters {
 		return nil
 	}
-	others := p.Others()
+	others := p.ExtraParams()
 	if p.Err != nil {
 		return p.Err
 	}
@@ -38,7 +38,7 @@ func (q *question) readOpen(p *endpoint.Params) error {
 		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
 	}
 	for i := range q.asked {
-		if err := q.filter(&q.asked[i], p.Of().Query(), others); err != nil {
+		if err := q.filter(&q.asked[i], p.Endpoint().ParamNames(), others); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func (q *question) readOpen(p *endpoint.Params) error {
 
 // filter makes the filter of a layer. It tries each parameter alone first, so that a refusal
 // names it.
-func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
+func (q *question) filter(a *asked, query *endpoint.ParamNames, others []endpoint.ExtraParam) error {
 	schema := a.About.Schema
 	var terms []feature.Term
 	for _, o := range others {

@@ -20,7 +20,7 @@ import (
 type Config struct {
 	// Lists are the layers that have words of their own. A layer of ask.Sets.OpenNames has paths by
 	// its name.
-	Lists []listing.Set
+	Lists []listing.Spec
 	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
 	// minutes.
 	StreamTimeout time.Duration
@@ -40,7 +40,7 @@ type Handlers struct {
 
 // list is a set of layers that are listed.
 type list struct {
-	listing.Set
+	listing.Spec
 	handlers *Handlers
 	named    bool // the path names the layer
 }
@@ -50,7 +50,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormParam(false), areaForm: listing.FormParam(true)}
+	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormatParam(false), areaForm: listing.FormatParam(true)}
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
@@ -63,8 +63,8 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	return s
 }
 
-func (s *Handlers) add(set listing.Set) {
-	s.lists = append(s.lists, &list{Set: set, handlers: s, named: strings.Contains(set.Path, "{")})
+func (s *Handlers) add(set listing.Spec) {
+	s.lists = append(s.lists, &list{Spec: set, handlers: s, named: strings.Contains(set.Path, "{")})
 }
 
 // ownNames are the first words of paths, or of names of operations, of other faces. No layer
@@ -72,15 +72,15 @@ func (s *Handlers) add(set listing.Set) {
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
 // byName describes a layer for which there is no description.
-func byName(name string) listing.Set {
+func byName(name string) listing.Spec {
 	things := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	var id string
 	for word := range strings.FieldsSeq(things) {
 		id += feature.Title(word)
 	}
-	return listing.Set{
+	return listing.Spec{
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
 		Words: listing.Words{Tag: "collections", Rank: 50, IDs: id, Things: things},
-		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
+		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, Item: listing.OpenFeature{},
 	}
 }

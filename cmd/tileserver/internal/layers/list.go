@@ -53,10 +53,10 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	case l.Open:
 		plain := len(q.asked) == 1 && query.Filter == nil && cursor == "" && q.at.IsZero()
 		dear = !plain || near.MinM > 0 || limit > maxLightLimit
-	case l.Dear != nil:
-		dear = l.Dear(p, limit)
+	case l.IsDear != nil:
+		dear = l.IsDear(p, limit)
 	}
-	return l.handlers.Heavily(l.handlers.As(c.Request().Context(), c), dear, func() error {
+	return l.handlers.RunHeavy(l.handlers.WithClientOf(c.Request().Context(), c), dear, func() error {
 		return q.send("", func(ctx context.Context, out *page) (next string, err error) {
 			if len(q.asked) > 1 {
 				return "", out.nearest(ctx, query, limit)
@@ -68,7 +68,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 
 // ask is begin for a list. It also reads the form.
 func (l *list) ask(c echo.Context, p *endpoint.Params, format *endpoint.Value[string], several bool) (*question, error) {
-	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p)), byAccept: !format.Given(p)}
+	a := asking{several: several, at: l.past(p), form: listing.FormatOf(c.Request(), format.Of(p)), byAccept: !format.Given(p)}
 	if a.writer = l.readWriter(p, a.form.GeoJSON); l.Show != nil {
 		a.show = l.Show(p)
 	}
@@ -130,7 +130,7 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 // head begins a list that is an object. more, if set, adds members to it.
 func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error),
 	more func(ctx context.Context, dst []byte) ([]byte, error)) error {
-	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: q.form.Format, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
 		p := page{question: q, list: q.newList(head), body: out.Body}
 		defer func() { out.Body = p.body }()
 		p.body = p.list.Begin(p.body)
@@ -146,7 +146,7 @@ func (q *question) send(head string, fill func(ctx context.Context, p *page) (ne
 }
 
 func (q *question) newList(head string) listing.List {
-	l := listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head, Several: len(q.asked) > 1}
+	l := listing.List{Spec: &q.Spec, Format: q.form, Writer: q.writer, FirstMembers: head, SeveralCollections: len(q.asked) > 1}
 	for i := range q.asked {
 		of := q.asked[i].Layer
 		l.Schema = l.Schema.With(of.About.Schema)
@@ -157,7 +157,7 @@ func (q *question) newList(head string) listing.List {
 
 // getWithin answers GET …/within: the features in a box or a tile.
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
-	in := listing.WhereOf(p)
+	in := listing.AreaParamsOf(p)
 	if in.In == nil {
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
@@ -192,7 +192,7 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 		}
 		ctx, cancel := context.WithTimeout(c.Request().Context(), l.handlers.Timeout)
 		defer cancel()
-		err = l.handlers.InTurn(l.handlers.As(ctx, c), func(turn context.Context) (err error) {
+		err = l.handlers.InTurn(l.handlers.WithClientOf(ctx, c), func(turn context.Context) (err error) {
 			in.Area, err = clusters.Cluster(turn, values[len(values)-1])
 			return err
 		})
@@ -226,7 +226,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return q.explain(err)
 	}
 	query.In = where.Area
-	q.from, q.turns = where.AppendGenerationIDs(q.from), where.Drawn
+	q.from, q.turns = where.AppendGenerationIDs(q.from), where.FromData
 	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Whole && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)
@@ -238,7 +238,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		query.Examine = maxExamined
 	}
 	head := ""
-	if box, ok := where.Area.(feature.Box); ok && l.Bounds {
+	if box, ok := where.Area.(feature.Box); ok && l.WithBounds {
 		head = string(append(feature.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
 	}
 	var more func(context.Context, []byte) ([]byte, error)
@@ -263,7 +263,7 @@ func (q *question) stream(query feature.Query) error {
 		from = nil
 	}
 	of := q.layer()
-	answer := web.Answer{Form: q.form.Form, ByAccept: q.byAccept}
+	answer := web.Answer{Format: q.form.Format, ByAccept: q.byAccept}
 	return q.handlers.Stream(q.context, answer, from, q.handlers.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
 		out.Body = p.list.Begin(out.Body)

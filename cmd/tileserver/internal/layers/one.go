@@ -28,7 +28,7 @@ func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
 	if q.layer().Written && q.writer.Fields == nil && !q.writer.SkipGeometry && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
-	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: web.FormatGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
 		_, err := q.appendOne(ctx, id, out)
 		return err
 	})
@@ -55,7 +55,7 @@ func (q *question) sendVersion(id string) error {
 	if end(); err != nil {
 		return q.explain(err)
 	}
-	return s.Send(c, web.Answer{Form: web.FormGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), Cache: web.NoStore}, out)
 }
 
 // Stops on a page of a track.
@@ -85,7 +85,7 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 	if !ok || !q.layer().About.History {
 		return endpoint.Refuse(ask.ErrNoLayer, "", "Only live collections with a history have tracks; ask for the point itself.")
 	}
-	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {
 		stops, next, err := tracker.Track(ctx, id, from, to, limit)
 		if err != nil {
 			return err

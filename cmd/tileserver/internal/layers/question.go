@@ -48,7 +48,7 @@ type question struct {
 type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
-	form    *listing.Form
+	form    *listing.Format
 	// byAccept is set if no parameter names the form.
 	byAccept bool
 	writer   feature.Writer
@@ -85,7 +85,7 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 
 // readWriter reads how features are written.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
-	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
+	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.NumericIDs}
 	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)
 	if l.Open && fieldsParam.Given(p) {
 		if w.Fields = fieldsParam.Of(p); listing.Properties.Given(p) {
@@ -210,6 +210,6 @@ func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.S
 		if !q.turns {
 			return q.explain(fill(ctx, out))
 		}
-		return q.handlers.InTurn(q.handlers.As(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
+		return q.handlers.InTurn(q.handlers.WithClientOf(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
 	})
 }

@@ -15,15 +15,15 @@ import (
 // Ground is the area in which features are queried. The zero Ground is everywhere.
 type Ground struct {
 	feature.Area
-	Drawn bool     // data draws the area, not the question alone
-	from  []uint64 // the generations that draw it, nil if it may change at any time
+	FromData bool     // data draws the area, not the question alone
+	from     []uint64 // the generations that draw it, nil if it may change at any time
 }
 
 // AppendGenerationIDs adds to the generations of an answer those that draw the area. It returns nil
 // if the answer may not be cached.
 func (a *Ground) AppendGenerationIDs(ids []uint64) []uint64 {
 	switch {
-	case !a.Drawn:
+	case !a.FromData:
 		return ids
 	case ids == nil || a.from == nil:
 		return nil
@@ -57,15 +57,15 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 	})
 }
 
-// Where is the area that a request names: nothing, a box, a tile or a region.
-type Where struct {
+// AreaParams is the area that a request names: nothing, a box, a tile or a region.
+type AreaParams struct {
 	In     feature.Area    // a feature.Box or feature.Tile, nil for none
 	Region *tiles.Selector // nil for none
 }
 
-// WhereOf reads the parameters bbox and tile, and region if more names it. It refuses more than one
-// of them.
-func WhereOf(q *endpoint.Params, more ...string) (w Where) {
+// AreaParamsOf reads the parameters bbox and tile, and region if more names it. It refuses more
+// than one of them.
+func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 	given := ""
 	for _, name := range append([]string{"bbox", "tile"}, more...) {
 		if !q.Has(name) {
@@ -91,7 +91,7 @@ func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 }
 
 // Ground returns the area. It reads a region from v.
-func (w *Where) Ground(v ask.View) (Ground, error) {
+func (w *AreaParams) Ground(v ask.View) (Ground, error) {
 	if w.Region == nil {
 		return Ground{Area: w.In}, nil
 	}

@@ -22,8 +22,8 @@ import (
 // before it, at the start of a text and within. Anybody may write points, and they must not run on
 // the computer of a reader of the table.
 func init() {
-	Register(&Form{
-		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true}),
+	Register(&Format{
+		Name: "csv", Format: web.NewFormat(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true}),
 		Whole: true, Doc: "a row of names and a row for each feature",
 		Head: beginTable, Item: appendRow,
 	})
@@ -42,7 +42,7 @@ func beginTable(dst []byte, l *List) []byte {
 	t := &table{position: !l.Writer.SkipGeometry, more: l.More && l.Writer.Fields == nil}
 	l.memory = t
 	before, behind := []string{"id"}, []string{}
-	if l.Several {
+	if l.SeveralCollections {
 		before = append(before, "collection")
 	}
 	switch {
@@ -102,7 +102,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 	if f.ID != "" {
 		dst = appendTextCell(dst, f.ID)
 	}
-	if l.Several {
+	if l.SeveralCollections {
 		dst = appendTextCell(append(dst, ','), of)
 	}
 	for _, v := range t.columns.Of(f.Properties) {

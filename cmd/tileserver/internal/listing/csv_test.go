@@ -21,14 +21,14 @@ import (
 // written returns a list of features in the form with a name.
 func written(t testing.TB, form string, l List, next string, all ...feature.Feature) string {
 	t.Helper()
-	i := slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == form })
-	l.Form = Forms[i]
-	if l.Set == nil {
-		l.Set = &Set{Name: "things"}
+	i := slices.IndexFunc(Formats, func(f *Format) bool { return f.Name == form })
+	l.Format = Formats[i]
+	if l.Spec == nil {
+		l.Spec = &Spec{Name: "things"}
 	}
 	dst := l.Begin(nil)
 	of := ""
-	if l.Several {
+	if l.SeveralCollections {
 		of = "shops"
 	}
 	for i := range all {
@@ -68,8 +68,8 @@ func TestTables(t *testing.T) {
 		of   []feature.Feature
 		want string
 	}{
-		{"no features", List{Set: &Set{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
-		{"open layer", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Nested: true, Versions: true, Near: true}},
+		{"no features", List{Spec: &Spec{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
+		{"open layer", List{Spec: &Spec{Open: true}, Schema: schema, Writer: feature.Writer{Nested: true, Versions: true, Near: true}},
 			[]feature.Feature{
 				of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`),
 				of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`),
@@ -77,12 +77,12 @@ func TestTables(t *testing.T) {
 			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
 				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
 				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
-		{"more than the schema", List{Set: &Set{Open: true}, Schema: schema[:1], More: true},
+		{"more than the schema", List{Spec: &Spec{Open: true}, Schema: schema[:1], More: true},
 			[]feature.Feature{of("1", `{"a":2,"more":"x;=1","b":[1,"c"],"none":null}`), of("2", `{"a":3}`)},
 			"id,a,lat,lon,more\r\n1,2,47.5,-8.25,\"{\"\"more\"\":\"\"x;'=1\"\",\"\"b\"\":[1,\"\"c\"\"]}\"\r\n2,3,47.5,-8.25,\r\n"},
 		{
 			"fields, of more than the schema",
-			List{Set: &Set{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}},
+			List{Spec: &Spec{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}},
 			[]feature.Feature{of("1", `{"b":1,"a":1}`)},
 			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
 		},
@@ -95,13 +95,13 @@ func TestTables(t *testing.T) {
 		},
 		{
 			"some fields",
-			List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}},
+			List{Spec: &Spec{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}},
 			[]feature.Feature{of("1", `{"name":"N","a":1}`)},
 			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
 		},
 		{
 			"several collections",
-			List{Schema: schema[2:3], Several: true},
+			List{Schema: schema[2:3], SeveralCollections: true},
 			[]feature.Feature{of("1", `{}`)},
 			"id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n",
 		},
@@ -187,12 +187,12 @@ func TestFormulas(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	nested := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "a", Kind: feature.Any}}}
+	nested := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "a", Kind: feature.Any}}}
 	f := feature.Feature{ID: "1", Properties: compact(t, `{"a":["x;=1","|\"@y"]}`)}
 	if got, want := written(t, "csv", nested, "", f), `1,"[""x;'=1"",""|\""@y""]",0,0`; !strings.Contains(got, want) {
 		t.Errorf("in a list: %q, want %q", got, want)
 	}
-	list := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "=1+1", Kind: feature.Text}}}
+	list := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "=1+1", Kind: feature.Text}}}
 	if got := written(t, "csv", list, "", feature.Feature{ID: "=2"}); got != "id,'=1+1,lat,lon\r\n'=2,,0,0\r\n" {
 		t.Errorf("names and ids: %q", got)
 	}
@@ -213,7 +213,7 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		table := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
+		table := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
 		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.Compact(properties[1 : len(properties)-1])})
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
@@ -281,10 +281,10 @@ func TestCellsAreAsOthersWriteThem(t *testing.T) {
 func TestListsAllocateNothing(t *testing.T) {
 	testrace.Plain(t, "the race detector allocates")
 	f, schema := shop(t)
-	for _, form := range Forms {
+	for _, form := range Formats {
 		l := List{
-			Set:    &Set{Name: "points", Open: true},
-			Form:   form,
+			Spec:   &Spec{Name: "points", Open: true},
+			Format: form,
 			Schema: schema,
 			Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true, Near: true},
 		}
@@ -313,11 +313,11 @@ func shop(t testing.TB) (feature.Feature, feature.Schema) {
 
 func BenchmarkLists(b *testing.B) {
 	f, schema := shop(b)
-	for _, form := range Forms {
+	for _, form := range Formats {
 		b.Run(form.Name, func(b *testing.B) {
 			l := List{
-				Set:    &Set{Name: "points", Open: true},
-				Form:   form,
+				Spec:   &Spec{Name: "points", Open: true},
+				Format: form,
 				Schema: schema,
 				Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true},
 			}
@@ -333,12 +333,12 @@ func BenchmarkLists(b *testing.B) {
 
 // A form that cannot be in a list fails at the start and says what to do.
 func TestRegisterRefuses(t *testing.T) {
-	before := len(Forms)
-	item := Forms[0].Item
-	for want, f := range map[string]*Form{
+	before := len(Formats)
+	item := Formats[0].Item
+	for want, f := range map[string]*Format{
 		"give it the function that writes a feature": {Name: "x"},
-		"give each its own":                          {Name: "csv", Item: item, Form: web.NewForm(web.Media{Name: "listing-test", Type: "x/x"})},
-		"one web.Form":                               {Name: "x", Item: item}, // the form of JSON
+		"give each its own":                          {Name: "csv", Item: item, Format: web.NewFormat(web.Media{Name: "listing-test", Type: "x/x"})},
+		"one web.Format":                             {Name: "x", Item: item}, // the form of JSON
 	} {
 		func() {
 			defer func() {
@@ -349,7 +349,7 @@ func TestRegisterRefuses(t *testing.T) {
 			Register(f)
 		}()
 	}
-	if len(Forms) != before {
+	if len(Formats) != before {
 		t.Error("one is registered")
 	}
 }

@@ -1,6 +1,6 @@
-// Package listing says how layers of points are listed: a Set for each, and the Forms of all lists.
-// It also writes what several faces share in their answers, such as regions and the cursor of the
-// next page.
+// Package listing says how layers of points are listed: a Spec for each, and the Formats of all
+// lists. It also writes what several faces share in their answers, such as regions and the cursor
+// of the next page.
 package listing
 
 import (
@@ -14,8 +14,8 @@ import (
 	"quadrille/tiles"
 )
 
-// SearchHits is reused memory for the hits of one search.
-var SearchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
+// SearchHitPool is reused memory for the hits of one search.
+var SearchHitPool = sync.Pool{New: func() any { return new([]search.Hit) }}
 
 // AppendRegion writes the object of a region without its end, so that members can follow.
 func AppendRegion(dst []byte, r *tiles.Region) []byte {

@@ -7,9 +7,9 @@ import (
 	"quadrille/feature"
 )
 
-// Set describes how a layer of points is listed at paths of its own: package layers
+// Spec describes how a layer of points is listed at paths of its own: package layers
 // answers at Path/nearby, Path/within, Path/within/{type}/{id} and Path/count.
-type Set struct {
+type Spec struct {
 	// Layer is the name of the layer. If the path has a parameter that names one or
 	// several layers, Layer is the beginning of their names.
 	Layer string
@@ -21,21 +21,21 @@ type Set struct {
 	// choose and sort by them, and write them apart from the members of the layer itself. Such
 	// layers can be asked as of a past instant, and for single features at Path/{id}.
 	Open bool
-	// Numbers is set if ids of GeoJSON are numbers.
-	Numbers bool
+	// NumericIDs is set if ids of GeoJSON are numbers.
+	NumericIDs bool
 	// Params are parameters of lists and counts besides those of all layers. Filter makes a
 	// filter of them. Open layers have none.
 	Params []endpoint.Param
 	Filter func(q *endpoint.Params) (feature.Filter, error)
-	// Dear reports whether a list of the nearest may take long. Nil means that it never does.
-	Dear func(q *endpoint.Params, limit int) bool
-	// Order is the order of features within an area. Bounds is set if lists of a box have it too.
-	Order  feature.Order
-	Bounds bool
-	// Show reads the parameters Shown, which only lists have. It returns a function that changes a
+	// IsDear reports whether a list of the nearest may take long. Nil means that it never does.
+	IsDear func(q *endpoint.Params, limit int) bool
+	// Order is the order of features within an area. WithBounds is set if lists of a box have it too.
+	Order      feature.Order
+	WithBounds bool
+	// Show reads the parameters ShowParams, which only lists have. It returns a function that changes a
 	// feature for the answer, or nil for no change.
-	Shown []endpoint.Param
-	Show  func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
+	ShowParams []endpoint.Param
+	Show       func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
 	// More adds members to the first page of an area. It may be nil.
 	More func(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error)
 	// NoLayer and NoFeature are the types of the problems for a missing layer and a missing
@@ -44,8 +44,8 @@ type Set struct {
 
 	// Examples are requests by the ends of their paths.
 	Examples map[string]string
-	// List and Features describe lists, and One a feature of an open layer.
-	List, Features, One any
+	// List and Features describe lists, and Item a feature of an open layer.
+	List, Features, Item any
 }
 
 // Words describe an interface.
@@ -57,8 +57,8 @@ type Words struct {
 	// IDs is the rest of get… in the operations' ids, such as Airports. Things are the
 	// features of the layer, such as airports.
 	IDs, Things string
-	// Ordered describes the order of lists of an area, such as ", the most important first".
-	Ordered string
-	// Nearby describes lists of the nearest features.
-	Nearby string
+	// OrderText describes the order of lists of an area, such as ", the most important first".
+	OrderText string
+	// NearbyText describes lists of the nearest features.
+	NearbyText string
 }

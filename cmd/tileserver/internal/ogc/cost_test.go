@@ -57,7 +57,7 @@ func endless() *fake {
 }
 
 // asked has the parameters of a filter.
-var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: true}
+var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, TakesFilters: true}
 
 // The dearer a filter, the fewer features a page looks at: the work of a page is bounded
 // whatever the filter, and the next page goes on.

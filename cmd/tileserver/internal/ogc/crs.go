@@ -68,7 +68,7 @@ func fromMercator(x, y float64) (lon, lat float64) {
 // default.
 func systemParam(name, doc string, uris []string) *endpoint.Value[*crs] {
 	return endpoint.New(name, doc, endpoint.Schema{"type": "string", "format": "uri", "enum": uris},
-		system).Or(crs84).Bounded("default", crs84.uri)
+		system).WithDefault(crs84).WithBound("default", crs84.uri)
 }
 
 // system reads a parameter that names a system.
@@ -107,7 +107,7 @@ func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 	}
 	var n [6]float64
 	for i, p := range parts {
-		v, ok := endpoint.Decimal(p)
+		v, ok := endpoint.ParseDecimal(p)
 		// EPSG:3857 has the poles at infinity, and clients write it so.
 		if infinite, pole := poles[p]; pole && of.digits >= 0 {
 			v, ok = infinite, true

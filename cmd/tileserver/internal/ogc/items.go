@@ -177,10 +177,10 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 			}
 		}
 	}
-	for _, other := range q.Others() {
+	for _, other := range q.ExtraParams() {
 		if !c.has(other.Name) {
 			shown := endpoint.Printable(other.Name)
-			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+
+			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Endpoint().ParamNames().Names, ", ")+
 				" there are the properties that "+c.About.Name+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
@@ -279,7 +279,7 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	format, byAccept, err := ogcapi.Choose(q, r, s.formats)
+	format, byAccept, err := ogcapi.ChooseFormat(q, r, s.formats)
 	if err != nil {
 		return err
 	}
@@ -296,11 +296,11 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	if format.Name == "html" {
-		ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
+		ctx, cancel := context.WithTimeout(s.WithClientOf(r.Context(), c), s.Timeout)
 		defer cancel()
 		return s.sendItemsPage(ctx, c, base, of, a)
 	}
-	return s.sendFeatures(c, of, base, a.crs, format.Form, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return s.sendFeatures(c, of, base, a.crs, format.Format, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		if form := listOf(format); form != nil {
 			dst, next, err := appendList(ctx, dst, of, a, form, s.list(of))
 			if next != "" {
@@ -314,18 +314,18 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 }
 
 // list describes a list of a collection. Some have properties of any names.
-func (s *Handlers) list(of *collection) *listing.Set {
+func (s *Handlers) list(of *collection) *listing.Spec {
 	name := of.About.Name
-	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
+	return &listing.Spec{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
 }
 
 // listOf returns the form of lists for a format, nil for GeoJSON, which has links here.
-func listOf(format ogcapi.Format) *listing.Form {
-	i := slices.IndexFunc(listing.Forms, func(f *listing.Form) bool { return !f.Object && f.Form == format.Form })
+func listOf(format ogcapi.Format) *listing.Format {
+	i := slices.IndexFunc(listing.Formats, func(f *listing.Format) bool { return !f.Object && f.Format == format.Format })
 	if i < 0 {
 		return nil
 	}
-	return listing.Forms[i]
+	return listing.Formats[i]
 }
 
 // withKey adds the key of the request to the pairs of an address for the header Link, since query
@@ -338,8 +338,8 @@ func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 }
 
 // listIn is a list of features of a collection in a form.
-func (s *shown) listIn(form *listing.Form, set *listing.Set, of *collection) listing.List {
-	l := listing.List{Set: set, Form: form, Writer: *s.writer(), Schema: of.About.Schema, Shapes: !of.About.Points, Axes: s.axes}
+func (s *shown) listIn(form *listing.Format, set *listing.Spec, of *collection) listing.List {
+	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.About.Schema, Shapes: !of.About.Points, Axes: s.axes}
 	l.More = listing.Incomplete(l.Schema, of.Written)
 	l.Writer.GeoJSON = form.GeoJSON
 	return l
@@ -347,7 +347,7 @@ func (s *shown) listIn(form *listing.Form, set *listing.Set, of *collection) lis
 
 // appendList writes a page in a form of lists, and returns the cursor of the next page.
 func appendList(
-	ctx context.Context, dst []byte, of *collection, a *question, form *listing.Form, set *listing.Set,
+	ctx context.Context, dst []byte, of *collection, a *question, form *listing.Format, set *listing.Spec,
 ) (_ []byte, next string, err error) {
 	l := a.listIn(form, set, of)
 	dst = l.Begin(dst)
@@ -446,7 +446,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 	if crsParam.Of(q); q.Err != nil {
 		return q.Err
 	}
-	format, byAccept, err := ogcapi.Choose(q, r, s.formats)
+	format, byAccept, err := ogcapi.ChooseFormat(q, r, s.formats)
 	if err != nil {
 		return err
 	}
@@ -471,7 +471,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 		}
 		return s.sendItemPage(c, base, of, &f, in.properties)
 	}
-	return s.sendFeatures(c, of, base, in.crs, format.Form, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return s.sendFeatures(c, of, base, in.crs, format.Format, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		var f feature.Feature
 		if err := of.read(ctx, values[1], &f); err != nil {
 			return dst, "", err
@@ -500,7 +500,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 type pageKey struct {
 	address string // with the server's, which is in the links
 	from    uint64
-	form    web.Form // which the header Accept may have chosen
+	form    web.Format // which the header Accept may have chosen
 	coding  web.Coding
 }
 
@@ -513,13 +513,13 @@ func (k pageKey) ExtraBytes() int { return len(k.address) }
 // sendFeatures answers with the body that fill writes, and caches it unless it is valid for this
 // moment only. next is the address of the next page, if the body has no place for it.
 func (s *Handlers) sendFeatures(
-	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
+	c echo.Context, of *collection, base string, in *crs, form web.Format, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),
 ) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK, Linked: true} // lines of no features
-	if form == web.FormGeoJSON {
+	a := web.Answer{Format: form, ByAccept: byAccept, Empty: http.StatusOK, Linked: true} // lines of no features
+	if form == web.FormatGeoJSON {
 		a.Base = base // the body has links
 	}
 	var link []string
@@ -538,18 +538,18 @@ func (s *Handlers) sendFeatures(
 			from = append(slices.Clone(of.GenerationIDs), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			err := inTurn(s.As(ctx, c), out)
+			err := inTurn(s.WithClientOf(ctx, c), out)
 			if link != nil {
 				c.Response().Header()["Link"] = link
 			}
 			return err
 		})
 	}
-	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.GenerationIDs[0], form: form, coding: web.AcceptedKept(r)}
-	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Hash()).Tag(), key.coding, s.CacheControl
-	return s.kept.Send(c, key, &a, of.GenerationIDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.GenerationIDs[0], form: form, coding: web.AcceptedCacheCoding(r)}
+	a.Tag, a.Coding, a.Cache = s.ETagSeed.Number(key.Hash()).Tag(), key.coding, s.CacheControl
+	return s.kept.Send(c, key, &a, of.GenerationIDs, func(ctx context.Context, out *web.Scratch) (res *web.CachedResponse, err error) {
 		if err = inTurn(ctx, out); err == nil {
-			res = web.Finish(&a, out.Body)
+			res = web.NewCachedResponse(&a, out.Body)
 			res.Link = link
 		}
 		return res, err

@@ -44,7 +44,7 @@ type Handlers struct {
 	*web.Kit
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
-	kept     *web.Kept[pageKey]
+	kept     *web.ResponseCache[pageKey]
 	// formats are the formats of features, and fFeatures is the parameter f that chooses one.
 	formats   []ogcapi.Format
 	fFeatures *endpoint.Value[string]
@@ -52,11 +52,11 @@ type Handlers struct {
 
 // New returns the handlers.
 func New(k *web.Kit, cfg Config) *Handlers {
-	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
-	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
-	for _, f := range listing.Forms {
+	kept := web.NewLargeResponseCache[pageKey](k, "features", cfg.CacheBytes)
+	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Format: web.FormatGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
+	for _, f := range listing.Formats {
 		if !f.Object { // a list that is an object has no OGC links
-			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Form: f.Form})
+			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Format: f.Format})
 		}
 	}
 	return &Handlers{
@@ -71,7 +71,7 @@ func (s *Handlers) content(geojson any) endpoint.Content {
 	for _, f := range s.formats {
 		c[f.Type] = nil
 		if form := listOf(f); form != nil && form.Content != nil {
-			c[f.Type] = form.Content(&listing.Set{One: Feature{}})
+			c[f.Type] = form.Content(&listing.Spec{Item: Feature{}})
 		}
 	}
 	c[ogcapi.TypeGeoJSON] = geojson
@@ -181,7 +181,7 @@ func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	format, _, err := ogcapi.Choose(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
+	format, _, err := ogcapi.ChooseFormat(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: ogcapi.FormOpenAPI})
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Format: ogcapi.FormatOpenAPI})
 }
 
 // Collection describes a collection.
@@ -290,7 +290,7 @@ func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 			properties[f.Name] = property{Title: f.Name, Type: schemaTypes[f.Kind]}
 		}
 		return &ogcapi.Document{
-			Title: of.About.Title, Form: formSchema,
+			Title: of.About.Title, Format: formSchema,
 			JSON: Queryables{
 				Schema:     "https://json-schema.org/draft/2020-12/schema",
 				ID:         ogcapi.Collection(base, of.About.Name) + "/queryables",
@@ -327,8 +327,8 @@ func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe 
 // are.
 func noCollection(v ask.View) error {
 	names := v.LayerNames()
-	if len(names) > endpoint.MaxList {
-		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
+	if len(names) > endpoint.MaxListEntries {
+		names = append(names[:endpoint.MaxListEntries:endpoint.MaxListEntries], "…")
 	}
 	return endpoint.Refuse(ogcapi.ErrNoCollection, "collection",
 		"Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
@@ -423,4 +423,4 @@ func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *
 }
 
 // formSchema is a JSON schema.
-var formSchema = web.NewForm(web.Media{Name: "schema", Type: ogcapi.TypeSchema})
+var formSchema = web.NewFormat(web.Media{Name: "schema", Type: ogcapi.TypeSchema})

@@ -19,7 +19,7 @@ import (
 var ErrNoCollection = errors.New("no such collection")
 
 // Kinds are the problems of requests for collections.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of /ogc/collections."},
 }
@@ -52,14 +52,14 @@ const (
 // Format is a format of a resource: its name in the parameter f and its media type.
 type Format struct {
 	Name, Type string
-	Form       web.Form
+	Format     web.Format
 }
 
 // Documents are the formats of documents; the first is the default.
 var Documents = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
 
 // Parameter declares f, which names one of the formats or its media type; the first is the
-// default. [Choose] judges it.
+// default. [ChooseFormat] judges it.
 func Parameter(doc string, formats []Format) *endpoint.Value[string] {
 	names := make([]string, len(formats))
 	for i := range formats {
@@ -67,13 +67,13 @@ func Parameter(doc string, formats []Format) *endpoint.Value[string] {
 	}
 	return endpoint.New("f", doc, endpoint.Schema{"type": "string", "enum": names}, func(q *endpoint.Params, name string) string {
 		return q.Text(name, 40)
-	}).Bounded("default", names[0])
+	}).WithBound("default", names[0])
 }
 
-// Choose returns the format that the parameter f names, or else the one that the
+// ChooseFormat returns the format that the parameter f names, or else the one that the
 // Accept header prefers, and whether the header chose. A format that is not offered
 // is refused.
-func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
+func ChooseFormat(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
 	if q.Has("f") {
 		var names []string
 		name := q.Text("f", 40)
@@ -85,12 +85,12 @@ func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, by
 		}
 		return f, false, endpoint.Refuse(endpoint.ErrParameter, "f", "Set f to one of: "+strings.Join(names, ", ")+".")
 	}
-	return Accepted(r, formats), true, nil
+	return AcceptedFormat(r, formats), true, nil
 }
 
-// Accepted returns the format that the Accept header prefers, or the first one if it
+// AcceptedFormat returns the format that the Accept header prefers, or the first one if it
 // prefers none.
-func Accepted(r *http.Request, formats []Format) Format {
+func AcceptedFormat(r *http.Request, formats []Format) Format {
 	types := make([]string, len(formats))
 	for i, f := range formats {
 		types[i], _, _ = strings.Cut(f.Type, ";")

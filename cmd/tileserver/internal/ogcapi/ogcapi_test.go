@@ -15,7 +15,7 @@ func TestAccepted(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept", accept)
-		if got := Accepted(r, formats).Name; got != want {
+		if got := AcceptedFormat(r, formats).Name; got != want {
 			t.Errorf("Accept %q: %s, want %s", accept, got, want)
 		}
 	}

@@ -63,7 +63,7 @@ func (s *Handlers) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 		return err
 	}
 	server := cmp.Or(s.PublicURL, s.RootPath(c.Request()))
-	a := web.Answer{Form: web.FormJSON, Cache: []string{"no-cache"}}
+	a := web.Answer{Format: web.FormatJSON, Cache: []string{"no-cache"}}
 	return s.Reply(c, a, []uint64{uint64(web.HashStart.Bytes(server))}, func(_ context.Context, out *web.Scratch) error {
 		out.Body = doc.AppendJSON(out.Body, server)
 		return nil
@@ -114,7 +114,7 @@ func (s *Handlers) makeDescription() (*apidoc.Document, error) {
 		PublicURL: s.PublicURL,
 		Problem:   web.Problem{},
 		Problems:  s.problems(),
-		Endpoints: s.Described(),
+		Endpoints: s.AllEndpoints(),
 	}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]

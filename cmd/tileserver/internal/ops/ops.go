@@ -50,9 +50,9 @@ type Config struct {
 	Draining <-chan struct{}
 	// MetricsHandler answers /metrics. If it is nil, the path is not found.
 	MetricsHandler http.Handler
-	// Page holds the built map page with index.html at its root; nil serves a
+	// PageFiles holds the built map page with index.html at its root; nil serves a
 	// page that says how to build it.
-	Page fs.FS
+	PageFiles fs.FS
 }
 
 // Handlers answers with the state of the service, its page and its documents.
@@ -65,14 +65,14 @@ type Handlers struct {
 	description func() (*apidoc.Document, error)
 	guide       func() (*docspages.Pages, error)
 	pages       func() (map[string]*web.Asset, error)
-	// Described are all endpoints of the server.
-	Described func() []endpoint.Endpoint
+	// AllEndpoints are all endpoints of the server.
+	AllEndpoints func() []endpoint.Endpoint
 }
 
 // New returns the handlers, and adds the metrics of the data sets to k. The description is made
 // when it is first asked for.
 func New(k *web.Kit, cfg Config) *Handlers {
-	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.Page)}
+	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.PageFiles)}
 	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.First...) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
@@ -87,7 +87,7 @@ var (
 )
 
 // Kinds are the problems that /readyz answers with.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: errNotReady, Status: http.StatusServiceUnavailable, Type: "not-ready", Title: "The server is not ready",
 		Detail: "A published data set is not open yet; /status says which.", Retry: true, Expected: true},
 	{Err: errDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
@@ -271,7 +271,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 
 // sendJSON answers with a document that must not be cached.
 func (s *Handlers) sendJSON(c echo.Context, a web.Answer, doc any) error {
-	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
+	a.Format, a.Cache, a.Coding = web.FormatJSON, web.NoStore, web.AcceptedCoding(c.Request())
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }
 
@@ -279,7 +279,7 @@ func (s *Handlers) sendText(c echo.Context, text string) error {
 	b := web.GetScratch()
 	defer b.Release()
 	b.Body = append(b.Body, text...)
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, b)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Cache: web.NoStore}, b)
 }
 
 // servePlain passes requests to a handler that knows nothing of the router.

@@ -26,8 +26,8 @@ var (
 var descTrouble = web.Metric("store_troubles",
 	"Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
 
-// Described are the metrics that collectDatasets makes.
-var Described = []*prometheus.Desc{
+// MetricDescs are the metrics that collectDatasets makes.
+var MetricDescs = []*prometheus.Desc{
 	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
 	descLost, descTrouble,
 }

@@ -77,7 +77,7 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 func (s *Handlers) answer(
 	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {
-	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
+	a := web.Answer{Format: web.FormatJSON, ByLanguage: q.byHeader}
 	if from != nil {
 		from = append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
 	}
@@ -151,14 +151,14 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	} else {
 		k, p := s.Judge(c, err)
 		if k.Retry {
-			web.AskAgain(c.Response().Header(), web.RetryAfter)
+			web.SetRetryAfter(c.Response().Header(), web.RetryAfter)
 		}
 		status, message = k.Status, p.Detail
 	}
 	out := web.GetScratch()
 	defer out.Release()
 	out.Body = append(jsontext.AppendString(append(out.Body[:0], `{"message":`...), message), '}')
-	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, Cache: web.NoStore}, out)
 }
 
 // refusal is an error in Photon's words, with status 400.

@@ -17,21 +17,21 @@ import (
 var filterParams = []endpoint.Param{listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation}
 
 // List describes the lists of places.
-var List = listing.Set{
-	Layer: ask.PlacesLayer, Path: "/places", Name: "places", Numbers: true,
-	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", Ordered: ", the most important first"},
+var List = listing.Spec{
+	Layer: ask.PlacesLayer, Path: "/places", Name: "places", NumericIDs: true,
+	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", OrderText: ", the most important first"},
 	Params: filterParams,
 	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).Feature() },
 	// The index knows where classes, codes and countries lie, so up to 100 of those are cheap.
 	// It does not know populations.
-	Dear: func(q *endpoint.Params, limit int) bool {
+	IsDear: func(q *endpoint.Params, limit int) bool {
 		f := readFilter(q)
 		return f.MinPopulation > 0 || limit > 100 && len(f.Classes)+len(f.Codes)+len(f.Countries) > 0
 	},
-	Order: feature.Order{Importance: true},
-	Shown: []endpoint.Param{endpoint.Lang}, Show: rename,
+	Order:      feature.Order{Importance: true},
+	ShowParams: []endpoint.Param{endpoint.Lang}, Show: rename,
 	More: appendCounts,
-	List: PlaceList{}, Features: PlaceFeatures{}, One: PlaceFeature{},
+	List: PlaceList{}, Features: PlaceFeatures{}, Item: PlaceFeature{},
 	NoLayer: "dataset-missing",
 	Examples: map[string]string{
 		"/nearby":                           "/places/nearby?lat=48.8566&lon=2.3522&limit=2",

@@ -21,13 +21,13 @@ import (
 // Handlers answers with places: near a point, within an area, by name and by id.
 type Handlers struct {
 	*web.Kit
-	kept *web.Kept[searchKey]
+	kept *web.ResponseCache[searchKey]
 	form *endpoint.Value[string] // of a search
 }
 
 // New returns the handlers. It keeps finished searches in up to cacheBytes of memory, none with 0.
 func New(k *web.Kit, cacheBytes int64) *Handlers {
-	return &Handlers{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
+	return &Handlers{Kit: k, kept: web.NewResponseCache[searchKey](k, "searches", cacheBytes), form: listing.FormatParam(false)}
 }
 
 // getPlace answers GET /places/{id}: the record of a GeoNames id. With lang its name is the name in
@@ -45,7 +45,7 @@ func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Places.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, []uint64{q.View().Places.ID}, func(ctx context.Context, out *web.Scratch) error {
 		record, err := finder.Place(ctx, id)
 		name := ""
 		if err == nil && lang != "" {

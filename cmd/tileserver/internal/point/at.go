@@ -83,7 +83,7 @@ func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	if fixed {
 		from = v.WithAreas(v.GenerationIDs(), p.Types...)
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = answer(ctx, &v, &p, out.Body)
 		return err
 	})
@@ -123,7 +123,7 @@ func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 		dst = append(list.Body, ']')
 	}
 	if a.Zone.ID != "" {
-		dst = timezone.Append(append(dst, `,"timezone":`...), &a.Zone, q.At)
+		dst = timezone.AppendZone(append(dst, `,"timezone":`...), &a.Zone, q.At)
 	}
 	if a.Place != nil {
 		dst = places.AppendNamed(append(dst, `,"place":{`...), a.Place.JSON, a.PlaceName)

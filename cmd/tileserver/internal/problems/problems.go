@@ -19,7 +19,7 @@ import (
 // Kinds are the ways in which reading data fails. A store that does not answer never means
 // that something does not exist, so that kind comes first. A face may know better what its
 // damage means, so damage comes last.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Order: -1,
 		Err:    cellstore.ErrShortage,
 		Status: http.StatusServiceUnavailable,

@@ -14,7 +14,7 @@ import (
 )
 
 // nearList describes lists of the nearest regions.
-var nearList = listing.Set{Name: "regions", List: RegionsNear{}, Features: RegionFeaturesNear{}, One: RegionFeatureNear{}}
+var nearList = listing.Spec{Name: "regions", List: RegionsNear{}, Features: RegionFeaturesNear{}, Item: RegionFeatureNear{}}
 
 // getRegionsNearby answers GET /regions/nearby?lat=&lon=: a page of the nearest regions of every type or of
 // those in types, ordered by the distance to their borders.
@@ -37,7 +37,7 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: how many regions of every type, or of
 // those in types, are in an area or exist.
 func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
-	of, types := listing.WhereOf(q, "region"), listing.Types.Of(q)
+	of, types := listing.AreaParamsOf(q, "region"), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -50,8 +50,8 @@ func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	query := feature.Query{In: in.Area, Step: web.Step}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, in.AppendGenerationIDs(g.GenerationIDs(types...)), func(ctx context.Context, out *web.Scratch) error {
-		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, in.AppendGenerationIDs(g.GenerationIDs(types...)), func(ctx context.Context, out *web.Scratch) error {
+		return s.InTurn(s.WithClientOf(ctx, c), func(ctx context.Context) error {
 			sum, each := int64(0), []byte{}
 			for _, l := range asked(g, types, &query) {
 				n, err := feature.Count(ctx, l, &query)

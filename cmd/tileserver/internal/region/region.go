@@ -25,7 +25,7 @@ type Handlers struct {
 }
 
 // New returns the handlers.
-func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
+func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormatParam(false)} }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap=: the regions of every type, or of
 // those listed, that hold the point. With snap, a distance in metres, a type of which no region
@@ -42,7 +42,7 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
@@ -119,8 +119,8 @@ func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	// The geometry of the largest countries is a megabyte.
-	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, g.GenerationIDs(typ), func(ctx context.Context, out *web.Scratch) error {
+	return s.RunHeavy(s.WithClientOf(r.Context(), c), geometry, func() error {
+		return s.Reply(c, web.Answer{Format: web.FormatJSON}, g.GenerationIDs(typ), func(ctx context.Context, out *web.Scratch) error {
 			record, err := g.Record(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(g, "type")

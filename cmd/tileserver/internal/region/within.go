@@ -22,7 +22,7 @@ import (
 // regions in an area, of every type or of those in types; or, with bbox=&types=T&id=ID,
 // the part of one region in the box as GeoJSON.
 func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	of, types, id := listing.WhereOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
+	of, types, id := listing.AreaParamsOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
 	box, boxed := of.In.(feature.Box)
 	switch {
@@ -41,7 +41,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	}
 	l := s.newList(c, q, &list)
 	if boxed {
-		l.First = string(append(feature.AppendBounds(nil, boundsOf(quadkey.Box(box))), ','))
+		l.FirstMembers = string(append(feature.AppendBounds(nil, boundsOf(quadkey.Box(box))), ','))
 	}
 	if id != "" && s.form.Given(q) {
 		q.Refuse("format", "Leave out format: the part of one region is GeoJSON.")
@@ -58,8 +58,8 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
-			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
+		return s.Reply(c, web.Answer{Format: web.FormatGeoJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
+			out.Body, err = s.appendCutout(s.WithClientOf(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
 			return err
 		})
 	}
@@ -75,16 +75,16 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 }
 
 // newList begins a list in the form of the request.
-func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
-	form := listing.FormOf(c.Request(), s.form.Of(q))
+func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Spec) listing.List {
+	form := listing.FormatOf(c.Request(), s.form.Of(q))
 	return listing.List{
-		Set: of, Form: form, Schema: schema, Shapes: true,
+		Spec: of, Format: form, Schema: schema, Shapes: true,
 		Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true, SkipGeometry: listing.SkipGeometry.Of(q)},
 	}
 }
 
 // withBorders reports whether a list has the borders of its regions.
-func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
+func withBorders(l *listing.List) bool { return l.Format != listing.JSON && !l.Writer.SkipGeometry }
 
 // ground returns the regions and other areas of types, which must be there.
 func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
@@ -104,19 +104,19 @@ func (s *Handlers) send(
 	if !withBorders(l) {
 		query.Detail = feature.WithoutGeometry
 	}
-	answer := web.Answer{Form: l.Form.Form, ByAccept: !s.form.Given(q), Linked: !l.Form.Object}
+	answer := web.Answer{Format: l.Format.Format, ByAccept: !s.form.Given(q), Linked: !l.Format.Object}
 	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
-			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {
-				s.LinkNext(c, next, l.Form.Name)
+			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Format.Object {
+				s.LinkNext(c, next, l.Format.Name)
 			}
 			return err
 		}
 		if query.Step == nil {
 			return fill(ctx)
 		}
-		return s.InTurn(s.As(ctx, c), fill)
+		return s.InTurn(s.WithClientOf(ctx, c), fill)
 	})
 }
 
@@ -124,7 +124,7 @@ func (s *Handlers) send(
 const maxPageBytes = 16 << 20
 
 // list describes lists of regions.
-var list = listing.Set{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, One: RegionFeature{}}
+var list = listing.Spec{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, Item: RegionFeature{}}
 
 // schema has the properties of a region in lists.
 var schema = feature.Schema{

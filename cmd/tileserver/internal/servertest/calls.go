@@ -22,7 +22,7 @@ func declaredCalls(o *Operation) (calls []string) {
 	if calls = contractCalls[o.Path]; calls != nil {
 		return calls
 	}
-	for _, e := range Declared() {
+	for _, e := range DeclaredEndpoints() {
 		if e.ID == o.Members["operationId"] && e.Example.Request != "" {
 			return []string{e.Example.Request}
 		}
@@ -51,8 +51,8 @@ func openLayer(path string) string {
 	return ""
 }
 
-// Declared are the endpoints of a server.
-var Declared = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
+// DeclaredEndpoints are the endpoints of a server.
+var DeclaredEndpoints = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
 
 // FirstCall returns the address of the first of contractCalls. A path that has no call, which
 // TestAnswersAreAsDescribed reports, is called as it is written.
@@ -501,14 +501,14 @@ var contractCalls = map[string][]string{
 		"/points/shops/x",
 	},
 	"/points/{collection}/hooks": {
-		"/points/drivers/hooks | X-Api-Key: " + Key,
+		"/points/drivers/hooks | X-Api-Key: " + TestKey,
 		"/points/drivers/hooks",
-		"/points/none/hooks | X-Api-Key: " + Key,
-		"/points/shops/hooks | X-Api-Key: " + Key,
+		"/points/none/hooks | X-Api-Key: " + TestKey,
+		"/points/shops/hooks | X-Api-Key: " + TestKey,
 	},
 	"/points/{collection}/hooks/{hook}": {
-		"/points/drivers/hooks/first | X-Api-Key: " + Key,
-		"/points/drivers/hooks/none | X-Api-Key: " + Key,
+		"/points/drivers/hooks/first | X-Api-Key: " + TestKey,
+		"/points/drivers/hooks/none | X-Api-Key: " + TestKey,
 		"/points/drivers/hooks/first",
 	},
 	// Good answers have no end; package collection tests them.
@@ -531,7 +531,7 @@ var contractCalls = map[string][]string{
 	"/readyz":          {"/readyz"},
 	"/status":          {"/status", "/status | Accept: text/html"},
 	"/metrics":         {"/metrics"},
-	"/usage":           {"/usage | X-Api-Key: " + Key, "/usage", "/usage?key=x"},
+	"/usage":           {"/usage | X-Api-Key: " + TestKey, "/usage", "/usage?key=x"},
 	"/usage/top":       {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
 	"/":                {"/"},
 	"/openapi.json":    {"/openapi.json"},
@@ -547,9 +547,9 @@ var writeCalls = map[string][]string{
 		"/points/new2 | Body: []" + keyed, "/points/new2 | Body: {\"history\":\"-1h\"}" + keyed, "/points/new2 | Body: {}",
 		"/points/new2 | Body: {} | Content-Encoding: br" + keyed},
 	"DELETE /points/{collection}": {
-		"/points/secret | X-Api-Key: " + Key,
-		"/points/secret | X-Api-Key: " + Key,
-		"/points/shops | X-Api-Key: " + Key,
+		"/points/secret | X-Api-Key: " + TestKey,
+		"/points/secret | X-Api-Key: " + TestKey,
+		"/points/shops | X-Api-Key: " + TestKey,
 		"/points/drivers",
 	},
 	"POST /points/{collection}": {"/points/drivers | Body: {\"id\":\"d-9\",\"delete\":true}\nx\n" + aPoint + keyed,
@@ -573,8 +573,8 @@ var writeCalls = map[string][]string{
 		"/points/drivers/hooks/alarm | Body: {\"url\":\"https://example.org\",\"enter\":[\"planet\"]}" + keyed,
 		"/points/none/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: x | Content-Encoding: br" + keyed},
 	"DELETE /points/{collection}/hooks/{hook}": {
-		"/points/drivers/hooks/second | X-Api-Key: " + Key,
-		"/points/drivers/hooks/second | X-Api-Key: " + Key,
+		"/points/drivers/hooks/second | X-Api-Key: " + TestKey,
+		"/points/drivers/hooks/second | X-Api-Key: " + TestKey,
 		"/points/drivers/hooks/second",
 	},
 	"PATCH /points/{collection}/{id}": {
@@ -584,16 +584,16 @@ var writeCalls = map[string][]string{
 		"/points/shops/s-1 | Body: {\"ttl\":1}" + keyed,
 	},
 	"DELETE /points/{collection}/{id}": {
-		"/points/drivers/d-1 | X-Api-Key: " + Key,
-		"/points/drivers/d-1 | X-Api-Key: " + Key,
-		"/points/drivers/d-2 | If-Match: \"v1\" | X-Api-Key: " + Key,
+		"/points/drivers/d-1 | X-Api-Key: " + TestKey,
+		"/points/drivers/d-1 | X-Api-Key: " + TestKey,
+		"/points/drivers/d-2 | If-Match: \"v1\" | X-Api-Key: " + TestKey,
 	},
 }
 
 const (
 	aPoint = `{"type":"Feature","id":"d-5","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"name":"Cy"}}`
 	aHook  = `{"url":"https://hooks.invalid/","bbox":["8,47,9,48"]}`
-	keyed  = " | X-Api-Key: " + Key
+	keyed  = " | X-Api-Key: " + TestKey
 )
 
 // Send is Do, with an empty body where one is read.

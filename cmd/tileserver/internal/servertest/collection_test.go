@@ -556,7 +556,7 @@ func TestCollectionLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	for w.Composed.Heavy.Taken() != 0 { // ends when the handler has
+	for w.Composed.HeavyPlaces.Taken() != 0 { // ends when the handler has
 		time.Sleep(time.Millisecond)
 	}
 	if res := w.Do(http.MethodHead, "/points/shops/within?tile=0/0/0&format=ndjson"); res.StatusCode != http.StatusOK ||
@@ -577,7 +577,7 @@ func TestLinesKeepNoHeavyPlace(t *testing.T) {
 		if res := w.Get("/points/shops/" + area); res.StatusCode != http.StatusOK {
 			t.Errorf("%s as a page: %d %s", area, res.StatusCode, servertest.Body(t, res))
 		}
-		if n := w.Composed.Heavy.Taken(); n != 0 {
+		if n := w.Composed.HeavyPlaces.Taken(); n != 0 {
 			t.Errorf("%d places are not given back", n)
 		}
 	}

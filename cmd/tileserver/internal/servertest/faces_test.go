@@ -17,7 +17,7 @@ func TestFaces(t *testing.T) {
 	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, f := range httpapi.Faces() {
 		if f.New != nil {
-			t.Run(f.Name, func(t *testing.T) { servertest.Face(t, f.Name) })
+			t.Run(f.Name, func(t *testing.T) { servertest.TestFace(t, f.Name) })
 		}
 	}
 }

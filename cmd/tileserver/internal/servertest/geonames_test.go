@@ -454,7 +454,7 @@ func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	// in Oregon
 	portland := servertest.GlobePlaces[slices.IndexFunc(servertest.GlobePlaces, func(p places.Place) bool { return p.ID == 5746545 })]
-	portland.Admin1, portland.Modified = "07", servertest.Built
+	portland.Admin1, portland.Modified = "07", servertest.BuildDate
 	at := func(division string) map[string]any {
 		gazetteer := servertest.GlobeGazetteer
 		gazetteer.Admin1 = append(slices.Clone(gazetteer.Admin1), places.Division{Code: "US.07", Name: division})

@@ -398,7 +398,7 @@ func TestBatchMemory(t *testing.T) {
 		w.Close()
 	}()
 	req := httptest.NewRequest("POST", "/ip/batch", r)
-	out := &servertest.Discard{Headers: http.Header{}}
+	out := &servertest.DiscardWriter{Headers: http.Header{}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f.Handler.ServeHTTP(out, req)
@@ -424,7 +424,7 @@ func FuzzBatch(f *testing.F) {
 		f.Add([]byte(seed), false)
 		f.Add(servertest.Gzipped(f, seed), true)
 	}
-	fix := servertest.New(f, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 50, 4096 }, servertest.All...)
+	fix := servertest.New(f, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 50, 4096 }, servertest.DefaultDatasets...)
 	f.Fuzz(func(t *testing.T, text []byte, zipped bool) {
 		r := httptest.NewRequest("POST", "/ip/batch", bytes.NewReader(text))
 		if zipped {

@@ -518,7 +518,7 @@ func TestNominatimRefuses(t *testing.T) {
 	if text := servertest.Body(t, empty.Get("/nominatim/status?format=json")); !strings.Contains(text, `"status":700`) {
 		t.Errorf("status without data: %s", text)
 	}
-	keyed := servertest.New(t, servertest.Guarded(t, false, quota.Limits{}))
+	keyed := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{}))
 	if res := keyed.Get("/nominatim/reverse?lat=1&lon=1&format=json"); res.StatusCode != http.StatusUnauthorized ||
 		!strings.Contains(servertest.Body(t, res), `{"error":{"code":401,`) {
 		t.Errorf("without a key: %d", res.StatusCode)

@@ -117,7 +117,7 @@ func TestRequired(t *testing.T) {
 
 func TestDraining(t *testing.T) {
 	stop := make(chan struct{})
-	f := servertest.New(t, func(c *httpapi.Config) { c.Draining = stop }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.Draining = stop }, servertest.DefaultDatasets...)
 	if res := f.Get("/readyz"); res.StatusCode != http.StatusOK {
 		t.Errorf("before: %d", res.StatusCode)
 	}

@@ -10,19 +10,19 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Face is the suite that every face passes. It judges the operations of a face by their
+// TestFace is the suite that every face passes. It judges the operations of a face by their
 // description: their answers to the declared examples, to HEAD, to conditional requests and without
 // data; the bounds of each parameter; and hostile parameters. Package httpapi judges all faces
 // together: that a server without a face answers everything else as before, what requests cost, and
 // who may ask.
-func Face(t *testing.T, name string) {
+func TestFace(t *testing.T, name string) {
 	t.Helper()
 	operations := OperationsOf(httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Handlers(name).Endpoints())
 	judge(t, name, func(o *Operation) bool { return slices.Contains(operations, o.Method+" "+o.Path) })
 }
 
-// OfNoFace is the same suite for the operations that belong to no face.
-func OfNoFace(t *testing.T) {
+// TestNoFace is the same suite for the operations that belong to no face.
+func TestNoFace(t *testing.T) {
 	t.Helper()
 	var all []string
 	server := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
@@ -128,7 +128,7 @@ func (s *suite) bounds() {
 		base := f.Pin(FirstCall(&o))
 		if f == worlds.made["writers"] {
 			base, _, _ = strings.Cut(calls[0], " | ")
-			base += "?key=" + Key
+			base += "?key=" + TestKey
 		}
 		for _, p := range o.Parameters {
 			if p["in"] != "query" {
@@ -165,8 +165,8 @@ func (s *suite) bounds() {
 	}
 }
 
-// hostile repeats, empties and lengthens parameters. All are refused by their names, in the same
-// way.
+// hostile repeats, empties and lengthens parameters. All are refused by their names, in
+// the same way.
 func (s *suite) hostile() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	long := strings.Repeat("1,", 5000)
@@ -184,7 +184,7 @@ func (s *suite) hostile() {
 		send := f.Send
 		if f == worlds.made["writers"] {
 			send = func(method, path string) *http.Response {
-				return f.SendTo(method, path, strings.NewReader(""), "X-Api-Key", Key)
+				return f.SendTo(method, path, strings.NewReader(""), "X-Api-Key", TestKey)
 			}
 		}
 		sign := "?"

@@ -21,7 +21,7 @@ import (
 )
 
 func TestPicture(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	// The first is covered whole by one region, and nothing is in the other.
 	for _, tt := range []struct {
 		path   string

@@ -30,7 +30,7 @@ func pinnedTiles(f *servertest.Server, path string) string {
 }
 
 func TestPinnedTiles(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	if plain := pinnedTiles(f, "/tiles/country.json"); strings.Contains(plain, "/g/") {
 		t.Errorf("pinned without being asked: %s", plain)
 	}
@@ -163,7 +163,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestPinnedByDefault(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true }, servertest.DefaultDatasets...)
 	if got := pinnedTiles(f, "/tiles/country.json"); !strings.HasPrefix(got, "/g/boundaries.1-") {
 		t.Errorf("pinned to %s", got)
 	}

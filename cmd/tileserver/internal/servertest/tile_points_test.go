@@ -271,7 +271,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 // In a tile with a live layer, only that layer is made anew. The others come from the cache.
 func TestLiveTilesKeepOtherLayers(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
-	servertest.Measured(&w.Config)
+	servertest.WithMetrics(&w.Config)
 	w.Serve()
 	for _, form := range []string{"mvt", "geojson"} {
 		address := func(layers string) string { return "/tiles/" + layers + "/3/4/3." + form }

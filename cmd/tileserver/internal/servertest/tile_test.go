@@ -27,7 +27,7 @@ import (
 )
 
 func TestTileEmpty(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, layers := range []string{"country", "places", "all"} {
 		res := f.Get("/tiles/" + layers + "/5/1/1.mvt")
 		if b := servertest.Body(t, res); res.StatusCode != http.StatusNoContent || b != "" || res.Header.Get("Content-Length") != "" {
@@ -107,7 +107,7 @@ func TestTilePlacesLayer(t *testing.T) {
 }
 
 func TestTileAddresses(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, tt := range []struct {
 		path   string
 		status int
@@ -218,7 +218,7 @@ func TestTileFailures(t *testing.T) {
 // A missing table is damage, unless others remove generations.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.All...)
+		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.DefaultDatasets...)
 		gone := &cellstore.Error{Op: "Get", Table: "secret", Err: cellstore.ErrTableNotFound}
 		f.Boundaries.Err, f.Places.Err, f.Addresses.Err = gone, gone, gone
 		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/places/nearby?lat=1&lon=1", "/ip/1.2.3.4", "/geoip/v2.1/city/1.2.3.4"} {
@@ -234,7 +234,7 @@ func TestTableGone(t *testing.T) {
 // A tag answers 304 without a read, and covers generation, layers, tile,
 // format and coding.
 func TestTileRevalidation(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const path = "/tiles/country,places/3/4/2.mvt"
 	etag := f.Get(path).Header.Get("Etag")
 	seen := map[string]string{etag: path}

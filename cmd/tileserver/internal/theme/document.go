@@ -23,7 +23,7 @@ const StylesheetPath = "docs.css"
 // CSS is the style sheet of documents. It defines the tokens that it uses as
 // custom properties, under the names that they have on the map page.
 var CSS = sync.OnceValue(func() []byte {
-	t := Get()
+	t := GetTokens()
 	var b strings.Builder
 	b.WriteString(":root {\n  color-scheme: light dark;\n")
 	for _, name := range slices.Sorted(maps.Keys(t.Type.Fonts)) {

@@ -11,7 +11,7 @@ type tileKey struct {
 	layers string   // canonical
 	from   web.Hash // of the layers and their generations
 	tile   uint64   // packed with its zoom
-	form   web.Form
+	form   web.Format
 	theme  uint8 // of a picture
 	coding web.Coding
 	lang   string // of names beside the local ones

@@ -42,7 +42,7 @@ func (set *layerSet) with(points []string) *layerSet {
 	names := slices.Concat(part.regions, points)
 	part.canonical = strings.Join(names, ",")
 	part.hash = web.HashStart.Bytes(part.canonical)
-	if len(names) > endpoint.MaxList || len(part.canonical) > endpoint.MaxListText {
+	if len(names) > endpoint.MaxListEntries || len(part.canonical) > endpoint.MaxListBytes {
 		collections := slices.DeleteFunc(slices.Clone(points), func(name string) bool { return !strings.HasPrefix(name, ask.PointsPrefix) })
 		part.canonical = strings.Join(append([]string{allLayers}, collections...), ",")
 	}

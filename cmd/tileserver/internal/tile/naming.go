@@ -45,12 +45,12 @@ func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
 
 // spare resets options that do not change the tiles of a set in a form, so that such tiles are
 // cached once.
-func (v *view) spare(set *layerSet, f web.Form) {
+func (v *view) spare(set *layerSet, f web.Format) {
 	v.double = v.double && set.doubles
 	if set.named {
 		return
 	}
-	if f == web.FormGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
+	if f == web.FormatGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
 		v.naming = naming{}
 	}
 }

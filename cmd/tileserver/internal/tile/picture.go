@@ -19,7 +19,7 @@ import (
 // their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range theme.Themes {
-		r, err := raster.New(PictureStyle(theme.Get().Themes[name]))
+		r, err := raster.New(PictureStyle(theme.GetTokens().Themes[name]))
 		if err != nil {
 			panic(err)
 		}
@@ -38,7 +38,7 @@ const pictureScale = 0.88
 func PictureStyle(of *theme.Theme) raster.Style {
 	style := raster.PoliticalStyle(pictureColors(of))
 	names := theme.GetNames()
-	text := func(name string, naming theme.Naming) raster.Text {
+	text := func(name string, naming theme.RegionNaming) raster.Text {
 		r := names.Looks[name]
 		return raster.Text{
 			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
@@ -46,7 +46,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 			From: naming.From, To: naming.To, Ranks: naming.Ranks,
 		}
 	}
-	write := func(t *raster.RegionStyle, naming theme.Naming) {
+	write := func(t *raster.RegionStyle, naming theme.RegionNaming) {
 		var all []raster.Text
 		for _, name := range naming.Looks {
 			all = append(all, text(name, naming))
@@ -72,13 +72,13 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	write(&style.Other, names.Region("other"))
 	p := &names.Places
 	style.Places = raster.Places{
-		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,
-		Apart: p.Apart, ApartTo: p.ApartTo, AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
+		GreatCapital: p.MinGreatCapital, Bonus: p.GreatCapitalBonus, Least: p.MinPopulation, LeastOfCapital: p.MinPopulationOfCapital,
+		Apart: p.DotDistancePx, ApartTo: p.DotDistanceMaxZoom, AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
 			// half of the rim is within on the page
-			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5,
+			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.RegionNaming{}), Radius: p.Dots[name]*pictureScale - 0.5,
 		})
 	}
 	return style
@@ -107,7 +107,7 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
-func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form,
+func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Format,
 	theme uint8) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()

@@ -179,6 +179,6 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if markOf(ids) != g.mark {
 		return dataset.ErrPruned
 	}
-	v.double = doubledBy(q, f.Picture(), t.Z)
-	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
+	v.double = doubledBy(q, f.IsPicture(), t.Z)
+	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCacheControl, byAccept: byAccept})
 }

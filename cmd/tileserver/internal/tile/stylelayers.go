@@ -86,13 +86,13 @@ func (p *palette) lines(typ string) []styleLayer {
 var (
 	population   = []any{"to-number", []any{"get", "population"}, 0}
 	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
-	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.GreatCapital}}
+	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.MinGreatCapital}}
 	// importance is how much a place counts beside others: a great capital like a city with
 	// more people, but not like the greatest of the world; a part of a town less than the town.
 	importance = []any{
 		"case",
 		greatCapital,
-		[]any{"+", population, theme.GetNames().Places.Bonus},
+		[]any{"+", population, theme.GetNames().Places.GreatCapitalBonus},
 		[]any{"==", []any{"get", "code"}, "PPLX"},
 		[]any{"/", population, 4},
 		population,
@@ -137,8 +137,8 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 	enough := []any{
 		"case",
 		capital,
-		[]any{">=", population, byTable(table.LeastOfCapital, 0)},
-		[]any{">=", population, byTable(table.Least, 0)},
+		[]any{">=", population, byTable(table.MinPopulationOfCapital, 0)},
+		[]any{">=", population, byTable(table.MinPopulation, 0)},
 	}
 	byTier := func(of func(tier string) any) []any {
 		return []any{
@@ -178,8 +178,8 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 			[]any{"zoom"},
 			0,
 			6,
-			max(0, (table.Apart-room)/2),
-			table.ApartTo,
+			max(0, (table.DotDistancePx-room)/2),
+			table.DotDistanceMaxZoom,
 			0,
 		}
 		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })
@@ -221,7 +221,7 @@ func (p *palette) write(l *styleLayer, name string) {
 // fonts are the faces of a look: one that the source of glyphs must have, or else those of the
 // client, which takes the first that it has. MapLibre reads weight and slant from the name of the
 // first, whether the client has it or not.
-func (p *palette) fonts(r theme.Rank) []string {
+func (p *palette) fonts(r theme.NameLook) []string {
 	all := theme.GetNames().Fonts
 	switch {
 	case p.glyphs:
@@ -286,10 +286,10 @@ func (p *palette) names(typ string) []styleLayer {
 	if small == 0 {
 		return []styleLayer{l}
 	}
-	for key, of := range map[string]func(r theme.Rank) any{
-		"text-size":           func(r theme.Rank) any { return r.Size },
-		"text-letter-spacing": func(r theme.Rank) any { return r.Spacing },
-		"text-font":           func(r theme.Rank) any { return []any{"literal", p.fonts(r)} },
+	for key, of := range map[string]func(r theme.NameLook) any{
+		"text-size":           func(r theme.NameLook) any { return r.Size },
+		"text-letter-spacing": func(r theme.NameLook) any { return r.Spacing },
+		"text-font":           func(r theme.NameLook) any { return []any{"literal", p.fonts(r)} },
 	} {
 		l.Layout[key] = byLook(naming, of)
 	}
@@ -317,7 +317,7 @@ const allRanks = 1e6
 
 // byLook is an expression of the looks of regions: a region has the smallest one at the two zooms
 // that name it first, and a larger one zoom by zoom.
-func byLook(naming theme.Naming, of func(r theme.Rank) any) any {
+func byLook(naming theme.RegionNaming, of func(r theme.NameLook) any) any {
 	looks, small := theme.GetNames().Looks, len(naming.Looks)-1
 	return byStep(len(naming.Ranks)+small+1, func(zoom int) any {
 		e := []any{"case"}

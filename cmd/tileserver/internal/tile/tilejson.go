@@ -92,11 +92,11 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v.spare(set, web.FormMVT)
+	v.spare(set, web.FormatMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not name the generations of collections and of names.
 	pinned = pinned && from == 0 && !v.named(set)
-	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
+	a := web.Answer{Format: web.FormatJSON, Cache: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
 	}
@@ -151,7 +151,7 @@ func with(address, name, value string) string {
 // its form: base, and the generations. from is the identity of the collections among these. A
 // document of live collections may not be cached, since their properties change.
 func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
-	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
+	h = s.ETagSeed.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)
 	for _, id := range ids[:1+v.singles] {
 		if id != 0 {

@@ -154,7 +154,7 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 		{Href: base + "/ogc/tileMatrixSets/" + webMercatorQuad + "?f=json", Rel: relTilingScheme, Type: ogcapi.TypeJSON, Title: webMercatorQuad},
 	}
 	for _, f := range k.formats {
-		if k == vectorTiles && f.Form.Picture() {
+		if k == vectorTiles && f.Format.IsPicture() {
 			continue // they are the map tiles
 		}
 		all = append(all, ogcapi.Link{

@@ -108,7 +108,7 @@ func (v *view) addPublic() (names []string) {
 			v.points = append(v.points, c)
 			names = append(names, c.About.Name)
 		}
-		if len(names) == endpoint.MaxList {
+		if len(names) == endpoint.MaxListEntries {
 			break
 		}
 	}

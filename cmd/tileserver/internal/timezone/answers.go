@@ -27,7 +27,7 @@ type ZoneAt struct {
 	LocalTime
 }
 
-// Zone describes the output of Append.
+// Zone describes the output of AppendZone.
 type Zone struct {
 	*clock
 	ID       string   `json:"id" doc:"IANA."`

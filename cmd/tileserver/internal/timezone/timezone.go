@@ -18,7 +18,7 @@ import (
 )
 
 // Kinds are the problems of requests for local time.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: localtime.ErrUnknown, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "There is no time zone on record here, so no offset can be told."},
 	{Err: zones.ErrNotFound, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
@@ -51,7 +51,7 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 	if fixed {
 		from = []uint64{generation, v.TimeZones.ID, v.Airports.ID}
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		body, zone, err := of(ctx, out.Body)
 		if err != nil {
 			return err
@@ -83,8 +83,8 @@ func AppendOffsetMembers(dst []byte, at time.Time, o zones.Offset) []byte {
 	return append(dst, '"')
 }
 
-// Append writes a zone as an object, with the local time at an instant.
-func Append(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
+// AppendZone writes a zone as an object, with the local time at an instant.
+func AppendZone(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
 	dst = jsontext.AppendString(append(dst, `{"id":`...), z.ID)
 	if z.Known {
 		dst = zones.AppendOffset(append(dst, `,"offset":"`...), z.Offset.Seconds)

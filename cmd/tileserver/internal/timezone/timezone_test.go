@@ -34,7 +34,7 @@ func TestAppend(t *testing.T) {
 			`{"id":"Asia/Urumqi","source":"region","match":"inside","also":["Asia/Shanghai","\""]}`,
 		},
 	} {
-		got := Append(nil, &c.z, at)
+		got := AppendZone(nil, &c.z, at)
 		if string(got) != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}

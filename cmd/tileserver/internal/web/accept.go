@@ -8,15 +8,15 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Weight returns q of an item of an Accept header, or 1 if there is no q or it
+// QValue returns q of an item of an Accept header, or 1 if there is no q or it
 // is not a number.
-func Weight(params string) float64 {
+func QValue(params string) float64 {
 	for len(params) > 0 {
 		var p string
 		p, params, _ = strings.Cut(params, ";")
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			if q, ok := endpoint.Decimal(strings.TrimSpace(value)); ok {
+			if q, ok := endpoint.ParseDecimal(strings.TrimSpace(value)); ok {
 				return q
 			}
 		}
@@ -50,7 +50,7 @@ func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 				var item string
 				item, v, _ = strings.Cut(v, ",")
 				name, params, _ := strings.Cut(item, ";")
-				if !yield(strings.TrimSpace(name), Weight(params)) {
+				if !yield(strings.TrimSpace(name), QValue(params)) {
 					return
 				}
 			}

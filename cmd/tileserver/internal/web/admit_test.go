@@ -18,7 +18,7 @@ import (
 
 // Who may ask, wherever a client puts its key, and how often. Wrong keys count for the address.
 func TestAdmission(t *testing.T) {
-	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("a", quota.HashOf("secret"), []quota.Limit{{Requests: 2, Window: quota.Hour}})))
+	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("a", quota.HashOf("secret"), []quota.Limit{{Requests: 2, Window: quota.Hour}})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestAdmission(t *testing.T) {
 			}
 			s := New(&Config{Guard: &Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: tt.anonymous}})
 			handle := func(c echo.Context, _ *endpoint.Params) error { return c.NoContent(http.StatusOK) }
-			h := s.Handler([]endpoint.Endpoint{{Path: "/", Cost: endpoint.Light, Keys: tt.rule, Loose: true, Handle: handle}})
+			h := s.Handler([]endpoint.Endpoint{{Path: "/", Cost: endpoint.Light, Keys: tt.rule, IgnoresOthers: true, Handle: handle}})
 			var got []string
 			for range 3 {
 				r, w := httptest.NewRequest(http.MethodGet, "/"+tt.query, nil), httptest.NewRecorder()

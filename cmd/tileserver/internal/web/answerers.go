@@ -31,9 +31,9 @@ type questions struct {
 	*Batch
 	ctx       context.Context
 	q         *Questions
-	common    *endpoint.Params // of the address
-	query     *endpoint.Query  // the parameters of a line
-	text      []byte           // of the lines that wait
+	common    *endpoint.Params     // of the address
+	query     *endpoint.ParamNames // the parameters of a line
+	text      []byte               // of the lines that wait
 	waiting   []question
 	answerers []*answerer
 	failed    error // the error that ended the batch, at the line failedAt
@@ -228,7 +228,7 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	if q.Check(&example); common.Err != nil || example.Err != nil {
 		return cmp.Or(common.Err, example.Err)
 	}
-	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Endpoint().LineParamNames()}
 	defer b.Release()
 	b.Text = q.Points
 	// The context of the request ends when its client closes its half of the

@@ -104,7 +104,7 @@ func compressed(body []byte, c Coding) []byte {
 // SendPage answers with a page made for this request alone, if the Accept header
 // asked for one. base is the server's address in the links of the page.
 func (s *Kit) SendPage(c echo.Context, base string, html []byte) error {
-	html = carryKey(c, FormText, base, html)
+	html = carryKey(c, FormatText, base, html)
 	h := c.Response().Header()
 	for name, values := range pageHeaders {
 		h[name] = values
@@ -127,7 +127,7 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 	if a.framed {
 		h["Content-Security-Policy"] = framedPolicy
 	}
-	cd := AcceptedKept(r)
+	cd := AcceptedCacheCoding(r)
 	as := a.coded[cd]()
 	if as.body == nil {
 		cd = Identity

@@ -19,8 +19,8 @@ import (
 // RetryAfter is the number of seconds after which the client should try again.
 const RetryAfter = 1
 
-// AskAgain tells a client after how many seconds it should try again.
-func AskAgain(h http.Header, seconds int) { h["Retry-After"] = lengthHeader(seconds) }
+// SetRetryAfter tells a client after how many seconds it should try again.
+func SetRetryAfter(h http.Header, seconds int) { h["Retry-After"] = lengthHeader(seconds) }
 
 // Fail answers a request with the problem an error maps to. It is the
 // router's error handler too, so that unknown paths and methods answer in the
@@ -66,7 +66,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if k.Retry {
-		AskAgain(h, RetryAfter)
+		SetRetryAfter(h, RetryAfter)
 	}
 	res.WriteHeader(k.Status)
 	if c.Request().Method != http.MethodHead {
@@ -76,10 +76,12 @@ func (s *Kit) Fail(err error, c echo.Context) {
 
 // Judge returns the kind and the problem of an error, for services that answer in words of their
 // own. It logs the error if the server has failed.
-func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge(c, s.Replaced(err)) }
+func (s *Kit) Judge(c echo.Context, err error) (*ProblemKind, Problem) {
+	return s.judge(c, s.Replaced(err))
+}
 
 // judge is Judge of an error that has its meaning.
-func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
+func (s *Kit) judge(c echo.Context, err error) (*ProblemKind, Problem) {
 	k, p := s.Classify(err)
 	p.Detail += slashAdvice(k, c.Request().URL.EscapedPath())
 	if k.Status >= http.StatusInternalServerError && !k.Expected {
@@ -91,7 +93,7 @@ func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
 // slashAdvice advises on a slash too many in the escaped path of a request that failed for its
 // address. Proxies and clients make such paths when they join two halves. A slash that is escaped
 // belongs to an id.
-func slashAdvice(k *Kind, path string) string {
+func slashAdvice(k *ProblemKind, path string) string {
 	if k.Status != http.StatusNotFound && k.Status != http.StatusBadRequest {
 		return ""
 	}

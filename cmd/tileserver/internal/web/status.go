@@ -52,11 +52,11 @@ var ErrGone = errors.New("the client is gone")
 // client left before the answer.
 const statusClientClosed = 499
 
-// Kind is the public description of one sort of error. The table of kinds, which the faces
+// ProblemKind is the public description of one sort of error. The table of kinds, which the faces
 // contribute to, is the only place where an error becomes a status. The first match wins. "Nothing
 // there", "outside the grid" and "could not be read" are different answers: a failure is never
 // reported as something not found.
-type Kind struct {
+type ProblemKind struct {
 	Err    error
 	Status int
 	Type   string // stable: clients branch on it
@@ -71,10 +71,10 @@ type Kind struct {
 }
 
 // Unsent reports whether no client sees the kind, since it has left.
-func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
+func (k *ProblemKind) Unsent() bool { return k.Status == statusClientClosed }
 
 // kinds are the problems of requests to any endpoint.
-var kinds = []Kind{
+var kinds = []ProblemKind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
 	{Err: ErrKeyMissing, Status: http.StatusUnauthorized, Type: "key-missing", Title: "A key is needed",
@@ -125,7 +125,7 @@ var kinds = []Kind{
 }
 
 // Internal is every error the table does not know.
-var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
+var Internal = ProblemKind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // Replaced gives an error of the store its meaning.
@@ -138,15 +138,15 @@ func (s *table) Replaced(err error) error {
 
 // table is the table of the kinds of errors.
 type table struct {
-	Kinds   []Kind
+	Kinds   []ProblemKind
 	meaning func(error) error // nil for none
 }
 
 // tableOf joins the kinds of the faces with those of any request. An error that two faces
 // describe, and a type with two statuses, are faults of the program.
-func tableOf(faces []Kind) []Kind {
+func tableOf(faces []ProblemKind) []ProblemKind {
 	all := slices.Concat(kinds, faces)
-	slices.SortStableFunc(all, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(all, func(a, b ProblemKind) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range all {
 		k := &all[i]
 		for j := range all[:i] {
@@ -171,7 +171,7 @@ type Problem struct {
 }
 
 // Classify returns the kind and the problem of an error.
-func (s *table) Classify(err error) (*Kind, Problem) {
+func (s *table) Classify(err error) (*ProblemKind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
 		// The router's own errors are these two.
@@ -196,7 +196,7 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 }
 
 // kindOf finds the first entry of the table that an error matches.
-func (s *table) kindOf(err error) *Kind {
+func (s *table) kindOf(err error) *ProblemKind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {
 			return &s.Kinds[i]

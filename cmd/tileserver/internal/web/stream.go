@@ -64,7 +64,7 @@ func (o *Stream) writeHeader() {
 	o.begun = true
 	r := o.c.Request()
 	h := o.c.Response().Header()
-	h["Content-Type"] = forms[o.answer.Form].header
+	h["Content-Type"] = forms[o.answer.Format].header
 	h["X-Content-Type-Options"] = noSniff
 	if preferStream.Of(r) == gzipped {
 		h["Content-Encoding"] = contentEncodings[gzipped]

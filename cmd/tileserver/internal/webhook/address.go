@@ -42,7 +42,7 @@ const (
 // us.
 func newClient(cfg *Config) *http.Client {
 	dialer := &net.Dialer{Timeout: requestTimeout, Resolver: cfg.Resolver}
-	if !cfg.Private {
+	if !cfg.AllowPrivate {
 		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil || !isPublic(to.Addr()) {
