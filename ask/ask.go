@@ -26,8 +26,8 @@ import (
 )
 
 // Sets are the data sets of a program. A nil one counts as not published. Published makes the sets
-// of a directory, and dataset.Fixed a set of a single reader. Sets must not change after their
-// first use, and may be used concurrently.
+// of a directory, and dataset.NewFixedLive a set of a single reader. Sets must not change after
+// their first use, and may be used concurrently.
 type Sets struct {
 	Boundaries *dataset.Live[*tiles.Reader]
 	Places     *dataset.Live[*places.Finder]
@@ -38,7 +38,7 @@ type Sets struct {
 	Stations   *dataset.Live[*stations.Finder]
 	Weather    *dataset.Live[*stations.Weather]
 	// RegionSets are the region layers that users publish by themselves.
-	RegionSets *Family[*RegionSet]
+	RegionSets *DatasetGroup[*RegionSet]
 	// Collections are users' own collections of points.
 	Collections *Collections
 	// ExtraLayers are the caller's own layers. Every interface of features shows them.
@@ -58,7 +58,7 @@ func (s *Sets) States() []dataset.Status { return s.states(false) }
 func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
 
 func (s *Sets) states(private bool) (all []dataset.Status) {
-	for _, l := range s.Followed() {
+	for _, l := range s.LiveDatasets() {
 		all = append(all, l.Status())
 	}
 	slices.SortStableFunc(all, func(a, b dataset.Status) int { return cmp.Compare(placeOf(a.Dataset), placeOf(b.Dataset)) })
@@ -75,8 +75,8 @@ func placeOf(name string) int {
 	return len(shown)
 }
 
-// Inside turns "not found" into damage, for a record that the same generation refers to.
-func Inside(err error) error {
+// NotFoundAsDamage turns "not found" into damage, for a record that the same generation refers to.
+func NotFoundAsDamage(err error) error {
 	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
 		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())
 	}

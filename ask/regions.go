@@ -29,8 +29,8 @@ type RegionSet struct {
 }
 
 // RegionSetOf returns the region set with the given name.
-func RegionSetOf(name string) *Of[*RegionSet] {
-	return &Of[*RegionSet]{
+func RegionSetOf(name string) *DatasetOf[*RegionSet] {
+	return &DatasetOf[*RegionSet]{
 		Dataset: Dataset{Name: RegionSetPrefix + name, Schema: tiles.SchemaVersion, Uses: []string{BoundariesName, PlacesName}},
 		open:    openRegionSet,
 	}
@@ -56,7 +56,7 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 // Regions are the regions of all data sets in a moment.
 type Regions struct {
 	// Pinned reads all of them as one. Its error means that a data set cannot be read, which may
-	// hold the answer; Having reads the others. Its manifest is that of Boundaries, if that is
+	// hold the answer; ReaderOf reads the others. Its manifest is that of Boundaries, if that is
 	// published.
 	Pinned[*tiles.Reader]
 
@@ -121,9 +121,9 @@ func (r *Regions) join(before *Regions) {
 	r.nameEdition()
 }
 
-// Having returns a reader of the given types, even while data sets without these types cannot be
+// ReaderOf returns a reader of the given types, even while data sets without these types cannot be
 // read. It may lack a type that no data set has.
-func (r *Regions) Having(types ...string) (*tiles.Reader, error) {
+func (r *Regions) ReaderOf(types ...string) (*tiles.Reader, error) {
 	if r.Err == nil || len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return r.part(t) == nil }) {
 		return r.Get()
 	}
@@ -179,8 +179,8 @@ func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
 	return list
 }
 
-// Part returns the pin of one of the data sets. The view holds it.
-func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
+// PinOf returns the pin of one of the data sets. The view holds it.
+func (r *Regions) PinOf(dataset string) Pinned[*tiles.Reader] {
 	for i := range r.parts {
 		if r.parts[i].dataset == dataset {
 			return r.parts[i].Pinned
@@ -297,7 +297,7 @@ func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 // may be nil. The caller releases it.
 func (v *Views) PinRegions(g Generation, held *Regions) Pinned[*tiles.Reader] {
 	if held != nil {
-		if p := held.Part(g.Dataset); p.manifest != nil && p.manifest.Generation == g.Number {
+		if p := held.PinOf(g.Dataset); p.manifest != nil && p.manifest.Generation == g.Number {
 			p.Handle, p.held = nil, nil // the caller holds it
 			return p
 		}
@@ -322,7 +322,7 @@ func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
 	if of == nil {
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
 	}
-	return asPinned(of.AcquireKept(number))
+	return asPinned(of.AcquireEvenIfDropped(number))
 }
 
 // pinSets sets the parts to Boundaries, which is pinned, and the region sets of users. numbers are
@@ -345,10 +345,10 @@ func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
 		} else if !errors.Is(s.Err, ErrMissing) {
 			p.Err = fmt.Errorf("%s: %w", p.dataset, s.Err)
 		}
-		r.unsure = r.unsure || !set.Looked()
+		r.unsure = r.unsure || !set.HasPolled()
 		r.parts = append(r.parts, p)
 	}
-	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.Looked() || !v.RegionSets.isListed()
+	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.HasPolled() || !v.RegionSets.isListed()
 }
 
 // pinRegions pins the regions of a moment, with their names.

@@ -37,7 +37,7 @@ func (n *numbered) Close() error {
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)
-		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, Points: true}},
+		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, AllPoints: true}},
 			g.Manifest.Generation, open}, nil
 	})
 	must.Close(t, live)
@@ -62,7 +62,7 @@ func numberOf(t *testing.T, v ask.View, name string) uint64 {
 // A view is one moment: two data sets are published in turns, and no view has the second of a turn
 // without the first. A view keeps its generations open, and all others are closed.
 func TestViewIsOneMoment(t *testing.T) {
-	c := must.Get(published.Catalog(t.TempDir())).In(t)
+	c := must.Get(published.OpenCatalog(t.TempDir())).In(t)
 	var open atomic.Int64
 	first, second := follow(t, c, "first", &open), follow(t, c, "second", &open)
 	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{
@@ -130,7 +130,7 @@ func TestViewIsOneMoment(t *testing.T) {
 
 // A view of given generations has no collections, because those exist only in the present.
 func TestGenerationsHaveNoCollections(t *testing.T) {
-	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.Live)).In(t)
 	must.Close(t, store)
 	must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	views := ask.NewViews(ask.Sets{Collections: &ask.Collections{Live: store}})
@@ -147,8 +147,8 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 
 // Closing a data set ends its views, also those taken too late.
 func TestViewsOfClosed(t *testing.T) {
-	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, Points: true}}
-	live := dataset.Fixed[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
+	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, AllPoints: true}}
+	live := dataset.NewFixedLive[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
 	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys",
 		func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}})
 	v := views.Take(time.Time{})

@@ -49,15 +49,15 @@ type ClockOptions struct {
 	// Skew bounds the error of the machine's clock, and is also a duration: a step ahead by more is
 	// followed only once it has lasted for Skew.
 	Skew time.Duration
-	// Wall and Steady replace the machine's clocks: Wall the one that may be set, in
-	// milliseconds since 1970, and Steady the one that nobody sets. A Wall without Steady is
+	// Wall and Monotonic replace the machine's clocks: Wall the one that may be set, in
+	// milliseconds since 1970, and Monotonic the one that nobody sets. A Wall without Monotonic is
 	// followed at once.
-	Wall   func() int64
-	Steady func() time.Duration
-	// Stepped, unless nil, is called with steps by more than the skew. A step ahead is
+	Wall      func() int64
+	Monotonic func() time.Duration
+	// OnStep, unless nil, is called with steps by more than the skew. A step ahead is
 	// reported when it is noticed and, with followed, when it has lasted and is followed.
-	// A step back is reported as followed. Stepped must not ask the clock.
-	Stepped func(by time.Duration, followed bool)
+	// A step back is reported as followed. OnStep must not ask the clock.
+	OnStep func(by time.Duration, followed bool)
 }
 
 // NewClock returns a clock.
@@ -65,21 +65,21 @@ func NewClock(o ClockOptions) *Clock {
 	if o.Skew <= 0 {
 		o.Skew = DefaultClockSkew
 	}
-	c := &Clock{skew: max(o.Skew.Milliseconds(), 1), stepped: o.Stepped}
+	c := &Clock{skew: max(o.Skew.Milliseconds(), 1), stepped: o.OnStep}
 	switch start := time.Now(); {
 	case o.Wall == nil:
 		c.read = func() (wall, steady int64) {
 			t := time.Now()
 			return t.UnixMilli(), t.Sub(start).Milliseconds()
 		}
-	case o.Steady == nil:
+	case o.Monotonic == nil:
 		c.trusts = true
 		c.read = func() (wall, steady int64) {
 			wall = o.Wall()
 			return wall, wall
 		}
 	default:
-		c.read = func() (wall, steady int64) { return o.Wall(), o.Steady().Milliseconds() }
+		c.read = func() (wall, steady int64) { return o.Wall(), o.Monotonic().Milliseconds() }
 	}
 	wall, steady := c.read()
 	c.offset.Store(wall - steady)

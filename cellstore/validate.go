@@ -21,7 +21,7 @@ func (v *Validator) Row(key []byte) error {
 	if len(key) == 0 {
 		return ErrEmptyRow
 	}
-	return checkSize("row", len(key), v.Limits.Row)
+	return checkSize("row", len(key), v.Limits.RowKeyBytes)
 }
 
 // Family checks that the table has a family: ErrFamilyNotFound.
@@ -73,7 +73,7 @@ func (v *Validator) op(row []byte, op *Op) error {
 	case OpPut, OpDeleteVersion:
 		valid = valid || ts == Now
 	case OpDeleteColumn, OpDeleteFamily, OpDeleteRow:
-		valid = valid || ts == Now || ts == All
+		valid = valid || ts == Now || ts == AllVersions
 	case OpDeleteFamilyVersion:
 	default:
 		return fmt.Errorf("%w: unknown kind %d of operation", ErrBadCondition, op.Kind)
@@ -92,7 +92,7 @@ func (v *Validator) op(row []byte, op *Op) error {
 		if err := v.column(row, op.Family, op.Qualifier); err != nil {
 			return err
 		}
-		return checkSize("value", len(op.Value), v.Limits.Value)
+		return checkSize("value", len(op.Value), v.Limits.ValueBytes)
 	case OpDeleteVersion, OpDeleteColumn:
 		return v.column(row, op.Family, op.Qualifier)
 	}
@@ -101,10 +101,10 @@ func (v *Validator) op(row []byte, op *Op) error {
 
 // column checks the sizes of a column's name.
 func (v *Validator) column(row []byte, family string, qualifier []byte) error {
-	if err := checkSize("qualifier", len(qualifier), v.Limits.Qualifier); err != nil {
+	if err := checkSize("qualifier", len(qualifier), v.Limits.QualifierBytes); err != nil {
 		return err
 	}
-	return checkSize("cell key", len(row)+len(family)+len(qualifier)+cellKeyOverhead, v.Limits.CellKey)
+	return checkSize("cell key", len(row)+len(family)+len(qualifier)+cellKeyOverhead, v.Limits.CellKeyBytes)
 }
 
 // Check checks the condition of a CheckAndMutate on a row.
@@ -123,7 +123,7 @@ func (v *Validator) Check(row []byte, c *Check) error {
 	case c.Op > Present && len(c.Value) == 0:
 		return fmt.Errorf("%w: compare with a value that is not empty, or use Absent or Present", ErrBadCondition)
 	}
-	return checkSize("value", len(c.Value), v.Limits.Value)
+	return checkSize("value", len(c.Value), v.Limits.ValueBytes)
 }
 
 // Increment checks an increment. Whether the columns hold counters is known
@@ -150,8 +150,8 @@ func (v *Validator) Increment(inc *Increment) error {
 	return nil
 }
 
-// Append checks an append. That the result is within Limits.Value is left to
-// the driver, which answers with Appended.
+// Append checks an append. That the result is within Limits.ValueBytes is left to
+// the driver, which answers with AppendResult.
 func (v *Validator) Append(row []byte, family string, qualifier, value []byte, d Durability) error {
 	if err := v.Row(row); err != nil {
 		return err
@@ -165,11 +165,13 @@ func (v *Validator) Append(row []byte, family string, qualifier, value []byte, d
 	if err := v.column(row, family, qualifier); err != nil {
 		return err
 	}
-	return checkSize("value", len(value), v.Limits.Value)
+	return checkSize("value", len(value), v.Limits.ValueBytes)
 }
 
-// Appended checks the size in bytes of the value that an append makes.
-func (v *Validator) Appended(size int) error { return checkSize("value", size, v.Limits.Value) }
+// AppendResult checks the size in bytes of the value that an append makes.
+func (v *Validator) AppendResult(size int) error {
+	return checkSize("value", size, v.Limits.ValueBytes)
+}
 
 // Cell checks a cell of a bulk load, which must have a timestamp of its own.
 func (v *Validator) Cell(row []byte, c *Cell) error {
@@ -185,7 +187,7 @@ func (v *Validator) Cell(row []byte, c *Cell) error {
 	if err := v.column(row, c.Family, c.Qualifier); err != nil {
 		return err
 	}
-	return checkSize("value", len(c.Value), v.Limits.Value)
+	return checkSize("value", len(c.Value), v.Limits.ValueBytes)
 }
 
 // Selection checks what a read selects. Nil is everything.
@@ -211,7 +213,7 @@ func (v *Validator) Selection(sel *Selection) error {
 		if err := v.Family(sel.Columns[i].Family); err != nil {
 			return err
 		}
-		if err := checkSize("qualifier", len(sel.Columns[i].Qualifier), v.Limits.Qualifier); err != nil {
+		if err := checkSize("qualifier", len(sel.Columns[i].Qualifier), v.Limits.QualifierBytes); err != nil {
 			return err
 		}
 	}

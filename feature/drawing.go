@@ -16,8 +16,8 @@ type Drawing struct {
 	Attributes Schema
 	// Look is how styles draw it; a look that they do not know is that of a layer without a Drawing.
 	Look Look
-	// Named says that the layer is a Namer.
-	Named bool
+	// HasNames says that the layer is a Namer.
+	HasNames bool
 	// Importance ranks features of a tile, greater for what is more important. With it a tile for maps that draw
 	// tiles twice as large has all that the four tiles in it have. It may be nil.
 	Importance func(*Feature) uint64

@@ -24,8 +24,8 @@ type Feature struct {
 	Bounds     quadkey.Box
 	Geometry   Geometry
 	Properties Properties
-	// Distance is in metres from the position of Query.Near.
-	Distance float64
+	// DistanceM is in metres from the position of Query.Near.
+	DistanceM float64
 	// Mark is the place of the feature in the order of the answer.
 	Mark Mark
 	// Version rises with every write of the feature, in milliseconds since 1970. It is set
@@ -33,9 +33,9 @@ type Feature struct {
 	// time means never.
 	Version int64
 	Expires time.Time
-	// Members is the number of features that a cluster stands for. The cluster itself is not a
+	// ClusterSize is the number of features that a cluster stands for. The cluster itself is not a
 	// feature of the layer, and its ID is that of a Clusterer. 0 means that this is no cluster.
-	Members int64
+	ClusterSize int64
 }
 
 // Name returns the text of the property name, or "" if there is none.
@@ -61,13 +61,13 @@ type Info struct {
 	Bounds quadkey.Box
 	// Count is the number of features, or -1 if it is not known.
 	Count int64
-	// Points says that all features are points.
-	Points bool
+	// AllPoints says that all features are points.
+	AllPoints bool
 	// Live layers change at any time. Layers with a History can answer as of an instant.
 	// Private layers are shown only to those who may read them.
 	Live, Private, History bool
 	// Can lists the layer's abilities.
-	Can Can
+	Can Abilities
 	// Drawing says how maps show the layer. Nil is all properties of the features, drawn as dots and clusters.
 	Drawing *Drawing
 	// Fingerprint differs between data of the layer if marks of one mean nothing in the other.
@@ -266,8 +266,8 @@ func (f *Feature) decode() error {
 	return err
 }
 
-// Title turns a name such as time_zone into a title for people.
-func Title(name string) string {
+// TitleOf turns a name such as time_zone into a title for people.
+func TitleOf(name string) string {
 	words := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	if words == "" {
 		return ""

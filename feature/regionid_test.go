@@ -74,8 +74,8 @@ func TestRegionIDFilters(t *testing.T) {
 	}
 	test := func(of feature.Test) func(feature.Schema, feature.Properties) bool {
 		return func(s feature.Schema, p feature.Properties) bool {
-			in := of.In(s)
-			return in.Of(p) == feature.Yes
+			in := of.ForSchema(s)
+			return in.Eval(p) == feature.Yes
 		}
 	}
 	for _, tc := range []struct {
@@ -100,7 +100,7 @@ func TestRegionIDFilters(t *testing.T) {
 		for kind, want := range map[feature.Kind]string{feature.RegionID: tc.regions, feature.Text: tc.other} {
 			var found []string
 			for _, id := range ids {
-				if tc.pass(schema(kind), feature.Compact([]byte(`"id":"`+id+`"`))) {
+				if tc.pass(schema(kind), feature.CompactProperties([]byte(`"id":"`+id+`"`))) {
 					found = append(found, id)
 				}
 			}

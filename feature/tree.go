@@ -78,11 +78,11 @@ func join(op testOp, tests []Test) Test {
 	return t
 }
 
-// In is the test in a layer of a schema, where an id of a region is compared as one.
-func (t Test) In(s Schema) Test {
+// ForSchema is the test in a layer of a schema, where an id of a region is compared as one.
+func (t Test) ForSchema(s Schema) Test {
 	t.kids = slices.Clone(t.kids)
 	for i := range t.kids {
-		t.kids[i] = t.kids[i].In(s)
+		t.kids[i] = t.kids[i].ForSchema(s)
 	}
 	c := &t.condition
 	of, _ := s.Lookup(c.name)
@@ -92,9 +92,9 @@ func (t Test) In(s Schema) Test {
 	return t
 }
 
-// Of evaluates the test for some properties. A condition is Unknown where the property is absent,
-// except for OpLacks, and where its type differs from that of the values. Boxes are not for Of.
-func (t *Test) Of(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
+// Eval evaluates the test for some properties. A condition is Unknown where the property is absent,
+// except for OpLacks, and where its type differs from that of the values. Boxes are not for Eval.
+func (t *Test) Eval(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
 
 // each calls fn with a test and all tests within.
 func (t *Test) each(fn func(t *Test)) {

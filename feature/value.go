@@ -137,11 +137,11 @@ type Properties struct {
 	list    []Property
 }
 
-// Of are properties that are values. The list belongs to them.
-func Of(list ...Property) Properties { return Properties{list: list} }
+// PropertiesOf are properties that are values. The list belongs to them.
+func PropertiesOf(list ...Property) Properties { return Properties{list: list} }
 
-// Compact are properties that are the members of a compact object, without its braces.
-func Compact(members []byte) Properties { return Properties{compact: members} }
+// CompactProperties are properties that are the members of a compact object, without its braces.
+func CompactProperties(members []byte) Properties { return Properties{compact: members} }
 
 // Lookup returns the value of a property. ok is false if there is none.
 func (p Properties) Lookup(name string) (v Value, ok bool) {

@@ -497,7 +497,7 @@ func drawSources(t *rapid.T) []Range {
 func winners(ranges []Range, a netip.Addr, keep func(uint16) bool) (out []Record) {
 	bySource := map[uint16]reference{}
 	for _, r := range ranges {
-		if b, ok := Special(a); ok && b.private() && !keep(r.Source) {
+		if b, ok := SpecialBlockOf(a); ok && b.private() && !keep(r.Source) {
 			continue
 		}
 		bySource[r.Source] = append(bySource[r.Source], r)
@@ -524,7 +524,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 		r, err := Open(context.Background(), f, meta)
 		must.Do(t, err)
 		reserved := func(a netip.Addr) bool {
-			b, ok := Special(a)
+			b, ok := SpecialBlockOf(a)
 			return !a.IsValid() || resolve(a) != a || ok && !b.Global && !b.private()
 		}
 		var res Result
@@ -535,7 +535,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 			all := winners(ranges, a, keep)
 			err := r.Lookup(context.Background(), a, &res)
 			if len(all) == 0 {
-				if b, ok := Special(a); err == nil || errors.Is(err, ErrReserved) != (ok && !b.Global) {
+				if b, ok := SpecialBlockOf(a); err == nil || errors.Is(err, ErrReserved) != (ok && !b.Global) {
 					t.Fatalf("%s: %s, %v; want nothing", a, res.JSON, err)
 				}
 				continue

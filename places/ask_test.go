@@ -49,7 +49,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 	if q.Keep != nil {
 		filter = keeping{filter, q.Keep}
 	}
-	ask := feature.Query{In: feature.Box(q.Box), Filter: filter, Order: feature.Order{Importance: true}, Examine: q.Examine}
+	ask := feature.Query{In: feature.Box(q.Box), Filter: filter, Order: feature.Order{Importance: true}, MaxExamined: q.Examine}
 	if q.Tile != nil {
 		ask.In = feature.Tile(*q.Tile)
 	}
@@ -92,7 +92,7 @@ func pageOf(ctx context.Context, f *Finder, q feature.Query, limit int, cursor s
 		}
 		return dst[n-1].Of(of)
 	})
-	if errors.Is(err, ErrTooMuchWork) && q.Examine > 0 {
+	if errors.Is(err, ErrTooMuchWork) && q.MaxExamined > 0 {
 		err = nil
 	}
 	if err != nil {

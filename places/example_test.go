@@ -90,7 +90,7 @@ func Example() {
 
 // publish publishes a place like ingest.
 func publish(ctx context.Context, dir string) (err error) {
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ const maxTexts = 1 << 12
 // fill is Hit.Of.
 func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
-	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.Distance
+	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.DistanceM
 	h.Population = populationOf(h.JSON)
 	// The name is often that of the previous hit.
 	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {

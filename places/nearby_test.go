@@ -226,7 +226,7 @@ func TestCursorIsBound(t *testing.T) {
 // A search reads little: in clustered data, the number of places read for the ten nearest grows
 // neither with the number of places nor with the density of clusters.
 func TestNearbyReadsLittle(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(2, 6000, clustered)
 	f := build(t, list)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -262,7 +262,7 @@ func TestEmpty(t *testing.T) {
 
 // A failing store gives errors, not empty answers.
 func TestFailuresAreReported(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, _ := must.Two(Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})).In(t)
 	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	store.Close()

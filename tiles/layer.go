@@ -47,10 +47,10 @@ import (
 // bounds. Regions at one distance come in the order of their ids. A region too small for the finest
 // grid has no border and is near nothing. For each page the search reads the rows of the borders
 // anew, the nearest first. A long search reads only rows within the bounds of regions that it has
-// not returned yet. After 65,536 rows, or Query.Examine, it ends with feature.TooMuchWork.
+// not returned yet. After 65,536 rows, or Query.MaxExamined, it ends with feature.TooMuchWork.
 //
 // The most important region is the one with the largest bounds, in square degrees. That order, and
-// the order of a property, look at all regions of the area; see feature.Query.Ranked.
+// the order of a property, look at all regions of the area; see feature.Query.SelectRanked.
 //
 // The layer is a feature.Tiler, see Tile, and a feature.Encloser, see At.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
@@ -85,9 +85,9 @@ type layer struct {
 
 func (t *TypeMeta) info() *feature.Info {
 	in := &feature.Info{
-		Name: t.Name, Title: feature.Title(t.Name), Description: "Regions of the layer " + t.Name + ".",
+		Name: t.Name, Title: feature.TitleOf(t.Name), Description: "Regions of the layer " + t.Name + ".",
 		Schema: t.schema(), Bounds: boxOf(t.Bounds), Count: int64(t.Regions),
-		Can: feature.Can{Near: true, Area: true, Importance: true, Sort: true},
+		Can: feature.Abilities{Near: true, Area: true, Importance: true, Sort: true},
 	}
 	if t.Bounds == [4]float64{} {
 		in.Bounds = quadkey.World
@@ -205,7 +205,7 @@ func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature
 	if q.Order.Importance {
 		r.Rank = func(f *feature.Feature) uint64 { return ^math.Float64bits(squareDegrees(f.Bounds)) }
 	}
-	return q.Ranked(ctx, r, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
+	return q.SelectRanked(ctx, r, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
 		if _, all := l.rt.about.Schema.ForIndex(own.Filter); all { // no filter asks for borders
 			own.Detail = feature.WithoutGeometry
 		}
@@ -242,7 +242,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		s := l.r.scratch.Get().(*scratch)
 		defer l.r.scratch.Put(s)
-		n := newNearest(descend(ctx, s, l.rt, cmp.Or(q.Examine, nearRows)), near.Position, near.MaxM)
+		n := newNearest(descend(ctx, s, l.rt, cmp.Or(q.MaxExamined, nearRows)), near.Position, near.MaxM)
 		n.step, n.reader = q.Step, l.r
 		inside, err := l.r.At(ctx, near.Lat, near.Lon, l.rt.Name)
 		for i := range inside {
@@ -273,7 +273,7 @@ func (a *answer) near(f *found) error {
 	if err := a.recorded(f.id); err != nil {
 		return err
 	}
-	a.f.Distance = f.metres
+	a.f.DistanceM = f.metres
 	a.f.Mark = append(binary.BigEndian.AppendUint64(a.f.Mark[:0], math.Float64bits(f.metres)), a.f.ID...)
 	return a.one(true, false)
 }
@@ -293,7 +293,7 @@ func (a *answer) recorded(id string) error {
 // screen returns the part of a query's filter that needs only properties. Reading a border takes
 // much longer than reading a record, so only the borders of regions that pass it are read.
 func (l *layer) screen(q *feature.Query) feature.Filter {
-	if q.Filter == nil || q.Detail != feature.Whole {
+	if q.Filter == nil || q.Detail != feature.WithGeometry {
 		return nil
 	}
 	if screen, _ := l.rt.about.Schema.ForIndex(q.Filter); screen != nil {
@@ -341,7 +341,7 @@ func (a *answer) run() error {
 // scan considers all regions.
 func (a *answer) scan() error {
 	// Reading all borders in a row is faster than reading them one by one.
-	whole := a.q.Detail == feature.Whole && a.screen == nil
+	whole := a.q.Detail == feature.WithGeometry && a.screen == nil
 	for row, err := range a.r.scanRegions(a.ctx, a.rt, string(a.q.After), whole) {
 		if err != nil {
 			return err
@@ -375,7 +375,7 @@ func (a *answer) one(in, whole bool) (err error) {
 			return err
 		}
 	}
-	if in && !whole && a.q.Detail == feature.Whole {
+	if in && !whole && a.q.Detail == feature.WithGeometry {
 		if a.f.Geometry, err = a.border(a.ctx, a.f.ID); err != nil {
 			return err
 		}
@@ -417,7 +417,7 @@ func (l *layer) geometry(id string, row *cellstore.Row) (feature.Geometry, error
 	case len(g) < 2 || g[0] != '{' || g[len(g)-1] != '}':
 		return feature.NoGeometry, fmt.Errorf("%w: geometry of %s %s", ErrCorrupt, l.rt.Name, id)
 	}
-	return feature.GeoJSON(g), nil
+	return feature.GeoJSONGeometry(g), nil
 }
 
 // feature writes a region without its geometry over f. Its properties are in members.
@@ -425,7 +425,7 @@ func (rec *record) feature(f *feature.Feature, members *[]byte) {
 	*members = append(append((*members)[:0], rec.before...), rec.after...)
 	*f = feature.Feature{
 		ID: rec.id, Position: middle(rec.bounds), Bounds: boxOf(rec.bounds), Geometry: feature.NoGeometry,
-		Properties: feature.Compact(*members), Mark: append(f.Mark[:0], rec.id...),
+		Properties: feature.CompactProperties(*members), Mark: append(f.Mark[:0], rec.id...),
 	}
 }
 

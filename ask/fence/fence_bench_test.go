@@ -44,7 +44,7 @@ func BenchmarkFence(b *testing.B) {
 }
 
 func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
-	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[*tiles.Reader](r, dataset.Manifest{})})
+	views := ask.NewViews(ask.Sets{Boundaries: dataset.NewFixedLive[*tiles.Reader](r, dataset.Manifest{})})
 	states := []Region{{Type: "state"}}
 	f, err := New(Fences{Enter: states, Leave: states})
 	if err != nil {

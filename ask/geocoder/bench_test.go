@@ -20,7 +20,7 @@ func BenchmarkReverse(b *testing.B) {
 	if dir == "" {
 		b.Skip("QUADRILLE_DATA names no directory of published data")
 	}
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) 
 	}
 	of := Result{Feature: r.Feature, Place: r.Place}
 	if r.Kind == Place {
-		around, err := f.view.Of(f.ctx, &r.Place)
+		around, err := f.view.ParentsOf(f.ctx, &r.Place)
 		if err != nil {
 			return false, err
 		}
@@ -182,9 +182,9 @@ func (f *finding) read(r *reading) error {
 		if err != nil {
 			return err
 		}
-		exact := f.q.Exact
-		f.q.Exact = len(known) > 0
-		defer func() { f.q.Exact = exact }()
+		exact := f.q.NoTypos
+		f.q.NoTypos = len(known) > 0
+		defer func() { f.q.NoTypos = exact }()
 	}
 	before := len(f.found)
 	err = f.match(r.name, f.q.Limit, within, contextPenalty)

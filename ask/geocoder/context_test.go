@@ -16,7 +16,7 @@ import (
 // A town with a misspelled name is found without its code and with the code behind a comma.
 // Completing the code takes no budget from the forgiving search.
 func TestMisspelledWithCode(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	towns, regions := crowd(6_000)
 	s := serveFrom(t, openStore, towns, regions, boundarySet, placesSet, nameSet)
 	finds := func(text, id string) bool {
@@ -117,7 +117,7 @@ func TestTypedInLanguages(t *testing.T) {
 		{"Мюнхен, Ф", "", false},
 		{"Portland, Г", "", false},
 	} {
-		q := Query{Text: c.text, Exact: true}
+		q := Query{Text: c.text, NoTypos: true}
 		if c.lang != "" {
 			q.Langs = []string{c.lang}
 		}

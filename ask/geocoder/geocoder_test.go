@@ -162,7 +162,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 					}
 				}
 				meta, _, err := places.Build(t.Context(), s, places.Source{
-					Places:    buildtest.Each(towns),
+					Places:    buildtest.SeqOf(towns),
 					Gazetteer: places.Gazetteer{Countries: []places.Country{{Code: "GA", Name: "Gabon"}}},
 				}, places.BuildOptions{})
 				return meta, err
@@ -183,7 +183,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 			})
 		case nameSet:
 			publish(t, c, d, func(s cellstore.Store) (names.Meta, error) {
-				return names.Build(t.Context(), s, buildtest.Each(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
+				return names.Build(t.Context(), s, buildtest.SeqOf(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
 			})
 		case addressSet:
 			publish(t, c, d, func(s cellstore.Store) (ipgeo.Meta, error) {
@@ -199,7 +199,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 						Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"},
 							Location: ipgeo.Location{Latitude: &lat, Longitude: &lon}}},
 				}
-				meta, _, err := ipgeo.Build(t.Context(), s, buildtest.Each(ranges), ipgeo.BuildOptions{})
+				meta, _, err := ipgeo.Build(t.Context(), s, buildtest.SeqOf(ranges), ipgeo.BuildOptions{})
 				return meta, err
 			})
 		}

@@ -13,9 +13,9 @@ import (
 	"quadrille/places/search"
 )
 
-// Part is the kind of a match in which only a part of the text names the result: the city in
+// PartMatch is the kind of a match in which only a part of the text names the result: the city in
 // an address, or the rest of a text with an unknown word.
-const Part search.Kind = "part"
+const PartMatch search.Kind = "part"
 
 const (
 	// mostParted bounds the words of a text that may be read in part.
@@ -265,7 +265,7 @@ func (f *finding) begins(rest string, r *Result) bool {
 
 // part finds the certain part of a text without results as a whole. Such a part follows a street or
 // stands beside a postcode, or it is a country before the name of another one that does not contain
-// it: "Hong Kong, China". The results are marked as Part.
+// it: "Hong Kong, China". The results are marked as PartMatch.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -350,7 +350,7 @@ func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	for _, r := range found {
 		if keep(&r) {
 			m := *r.Match
-			m.Kind = Part
+			m.Kind = PartMatch
 			r.Match, r.Score = &m, r.Score-2*contextPenalty
 			f.found = append(f.found, r)
 		}
@@ -475,7 +475,7 @@ func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
 // inner returns a finding for another text, without misspellings.
 func (f *finding) inner(text string) *finding {
 	inner, q := *f, *f.q
-	q.Text, q.Exact = text, true
+	q.Text, q.NoTypos = text, true
 	inner.q, inner.found, inner.forgiving = &q, nil, false
 	return &inner
 }

@@ -126,7 +126,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 	near := q.Near
 	all, err := v.great(ctx, near.Lat, near.Lon)
 	if err != nil {
-		return city, Near, false, err
+		return city, SameCounty, false, err
 	}
 	share := best.DistanceM / root(best.Population)
 	for _, c := range over(all, near.Lat, near.Lon, share) {
@@ -135,7 +135,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 		}
 		if ok, err = v.ofDivision(ctx, c, best, &city); err != nil || !ok {
 			if err != nil {
-				return city, Near, false, err
+				return city, SameCounty, false, err
 			}
 			continue
 		}
@@ -145,7 +145,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 		if is, err = v.Relate(ctx, &city, at); err != nil {
 			return city, is, false, err
 		}
-		if is.Apart() {
+		if is.AcrossBorder() {
 			continue
 		}
 		if own, has, err := v.City(ctx, best); err != nil || has && own.ID == city.ID {
@@ -153,7 +153,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 		}
 		return v.smaller(ctx, q, &city, is, at)
 	}
-	return city, Near, false, nil
+	return city, SameCounty, false, nil
 }
 
 // ofDivision reads a great city, and reports whether it is in the country and first-level division
@@ -189,7 +189,7 @@ func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, 
 			if err != nil {
 				return best, of, false, err
 			}
-			if !other.Apart() {
+			if !other.AcrossBorder() {
 				best, of, share = *h, other, own
 			}
 		}

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// PlaceReach is the greatest distance, in metres, at which the nearest place determines the
+	// PlaceReachM is the greatest distance, in metres, at which the nearest place determines the
 	// country of a point while no countries are published.
-	PlaceReach = 50_000
-	// ShoreReach is the greatest distance, in metres, at which a place determines the country of a
+	PlaceReachM = 50_000
+	// ShoreReachM is the greatest distance, in metres, at which a place determines the country of a
 	// point outside all borders: world maps draw coasts so coarsely that Manhattan and Stockholm
 	// lie in the sea.
-	ShoreReach = 5_000
-	// NearPlaces bounds the places that PlacesNear returns.
-	NearPlaces = 10
+	ShoreReachM = 5_000
+	// MaxNearPlaces bounds the places that PlacesNear returns.
+	MaxNearPlaces = 10
 )
 
 // PlacesNear returns the nearest populated places within reach, in metres. A country that is not ""
@@ -32,14 +32,14 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 	if v.Places == nil || reach <= 0 {
 		return nil, nil
 	}
-	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.Populated, Limit: NearPlaces}
+	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.Populated, Limit: MaxNearPlaces}
 	if country != "" {
 		var err error
 		if q.Filter, err = (places.Filter{Classes: []string{"P"}, Countries: []string{country}}).Feature(); err != nil {
 			return nil, err
 		}
 	}
-	return places.Hits(make([]places.Hit, 0, NearPlaces), v.Places.Features(ctx, &q))
+	return places.Hits(make([]places.Hit, 0, MaxNearPlaces), v.Places.Features(ctx, &q))
 }
 
 // PointCountry is the country of a point. Its code is "" when there is none.
@@ -56,9 +56,9 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	if err != nil {
 		return c, err
 	}
-	at, reach := Around(all), max(radius, PlaceReach)
+	at, reach := AddressRegions(all), max(radius, PlaceReachM)
 	if v.published(Country) {
-		if all, c.DistanceM, err = v.Snap(ctx, lat, lon, radius, Country, all); err != nil {
+		if all, c.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, Country, all); err != nil {
 			return c, err
 		}
 		for i := range all {
@@ -75,7 +75,7 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 			}
 			// Farther than radius from all borders only places determine the country. Within it,
 			// they do so for land whose region has no country code.
-			reach = max(radius, ShoreReach)
+			reach = max(radius, ShoreReachM)
 		}
 	}
 	near, err := v.PlacesNear(ctx, lat, lon, reach, "")
@@ -91,9 +91,9 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	return PointCountry{}, err
 }
 
-// Snap adds the nearest region of a type to the regions at a point, if these have none of the
+// AddNearest adds the nearest region of a type to the regions at a point, if these have none of the
 // type and it is at most radius metres away. It returns the distance.
-func (v *View) Snap(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
+func (v *View) AddNearest(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
 	}
@@ -130,13 +130,13 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if err != nil {
 		return d, err
 	}
-	if at, d.DistanceM, err = v.Snap(ctx, lat, lon, radius, State, Around(at)); err != nil {
+	if at, d.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, State, AddressRegions(at)); err != nil {
 		return d, err
 	}
 	// If layers disagree about the country, the layer of countries is right.
 	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
 		of := v.CountryOf(&p)
-		return p.Type == State && of != "" && !slices.Contains(v.Wide([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
+		return p.Type == State && of != "" && !slices.Contains(v.WidenCountries([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
 	})
 	if at, err = v.countyAt(ctx, &d, at); err != nil {
 		return d, err
@@ -148,7 +148,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 			d.ISO = iso
 		}
 	}
-	near, err := v.PlacesNear(ctx, lat, lon, max(radius, PlaceReach), country)
+	near, err := v.PlacesNear(ctx, lat, lon, max(radius, PlaceReachM), country)
 	if err != nil {
 		return d, err
 	}
@@ -159,7 +159,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if own, ok := strings.CutPrefix(code, country+"."); ok && v.Places != nil {
 		known, err := v.Places.Division(ctx, code)
 		if err != nil && !errors.Is(err, places.ErrNoCode) {
-			return d, ask.Inside(err)
+			return d, ask.NotFoundAsDamage(err)
 		}
 		if d.Code != own {
 			d.place = 0
@@ -249,7 +249,7 @@ func (v *View) LowerDivisions(ctx context.Context, d *PointDivision) (codes [4]s
 	var p places.Record
 	if d.place != 0 {
 		if err := v.Places.Record(ctx, d.place, &p); err != nil {
-			return codes, "", ask.Inside(err)
+			return codes, "", ask.NotFoundAsDamage(err)
 		}
 	}
 	if p.Admin2 == "" { // older generations repeat the code of the first level

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Replaced is the generation whose place another took when it was published.
-type Replaced struct {
+// Predecessor is the generation whose place another took when it was published.
+type Predecessor struct {
 	Generation uint64           `json:"generation"`
 	Built      time.Time        `json:"built,omitzero"`    // older programs do not write it
 	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
-	// Older names a source of an earlier edition than in the replaced generation; empty if there is
-	// none.
-	Older string `json:"older,omitempty"`
+	// OlderSource names a source of an earlier edition than in the replaced generation; empty if there
+	// is none.
+	OlderSource string `json:"older,omitempty"`
 }
 
-// Replace notes in m, which is to be published next, the generation that m replaces.
-func (m *Manifest) Replace(old *Manifest) {
-	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
+// SetPredecessor notes in m, which is to be published next, the generation that m replaces.
+func (m *Manifest) SetPredecessor(old *Manifest) {
+	m.Predecessor = &Predecessor{Generation: old.Generation, Built: old.Built, Records: old.Records, OlderSource: earlierEdition(m.Sources, old)}
 }
 
 // Loss is a kind of record whose number is less than in the replaced generation.
@@ -32,11 +32,11 @@ type Loss struct {
 // Losses lists, by name, the kinds that have lost more than the share most, 0 to 1, of their
 // records since the generation that was replaced. The list is empty if nothing was replaced.
 func (m *Manifest) Losses(most float64) (list []Loss) {
-	if m.Replaced == nil {
+	if m.Predecessor == nil {
 		return nil
 	}
-	for _, kind := range slices.Sorted(maps.Keys(m.Replaced.Records)) {
-		before, now := m.Replaced.Records[kind], m.Records[kind]
+	for _, kind := range slices.Sorted(maps.Keys(m.Predecessor.Records)) {
+		before, now := m.Predecessor.Records[kind], m.Records[kind]
 		if float64(before-now) > most*float64(before) {
 			list = append(list, Loss{kind, before, now})
 		}

@@ -33,7 +33,7 @@ func damaged(t testing.TB, mem *vfs.MemFS, file string, offset int) *vfs.MemFS {
 // TestFlippedByte damages a store in every place: reads return the right answer or ErrCorrupt,
 // never a wrong answer or a panic.
 func TestFlippedByte(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	mem := vfs.NewMem()
 	s, tab := fixture(t, "s", &Options{FS: mem})
 	want := must(all(tab, cellstore.Scan{}))

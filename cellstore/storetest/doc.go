@@ -22,7 +22,7 @@
 //
 // [Model] is a whole store, slow and obvious: sorted maps that follow the
 // contract to the letter. Random operations are judged by it, and it passes
-// the suite itself. [Random] plays scripts made up from a seed on a backend
+// the suite itself. [RunRandom] plays scripts made up from a seed on a backend
 // and on a Model, and makes a script that fails short before it prints it;
 // [Fuzz] gives the choice to the fuzzer.
 //

@@ -37,7 +37,7 @@ func (s *suite) runRandom(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", seedVariable, err)
 		}
-		Random(t, s.open, s.caps, seed, randomLines)
+		RunRandom(t, s.open, s.caps, seed, randomLines)
 		return
 	}
 	runs := randomRuns
@@ -50,18 +50,18 @@ func (s *suite) runRandom(t *testing.T) {
 			break
 		}
 		seed := base + i
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { Random(t, s.open, s.caps, seed, randomLines) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { RunRandom(t, s.open, s.caps, seed, randomLines) })
 	}
 }
 
-// Random plays a random script of so many lines, chosen by the seed, on the
+// RunRandom plays a random script of so many lines, chosen by the seed, on the
 // backend and on the Model: all reads of every form, all writes, bulk loads,
 // snapshots, changes of schema, compaction, reopening, and crashes where the
 // backend has them. Every answer must be the same. A script that fails is made
 // shorter and printed, ready to become an example.
 //
 // Operations that depend on the time are left out for a backend with RealTime.
-func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64, lines int) {
+func RunRandom(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64, lines int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	if play(t, open, caps, rnd.IntN, lines) {
@@ -69,7 +69,7 @@ func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64,
 	}
 }
 
-// Fuzz lets the fuzzer choose the scripts of Random. Run it with
+// Fuzz lets the fuzzer choose the scripts of RunRandom. Run it with
 // -fuzzminimizetime=0: scripts that fail are made shorter here, and those that
 // are merely interesting are not worth the minutes.
 func Fuzz(f *testing.F, open Opener, caps cellstore.Capabilities) {

@@ -17,7 +17,7 @@ import (
 
 // TestModel: the judge passes the suite.
 func TestModel(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
 	Run(t, ModelBackend, NewModel().Capabilities())
 }
@@ -33,7 +33,7 @@ func TestModelForRaces(t *testing.T) {
 // TestModelWithoutHooks: what a remote store runs. It waits where it cannot
 // set the clock, and says what it skips.
 func TestModelWithoutHooks(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
 	Run(t, func(t testing.TB) Backend {
 		b := ModelBackend(t)

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 // The scripts run the program itself on small files made by hand.
 func TestScripts(t *testing.T) {
-	testrace.Plain(t, "each run builds by itself, as the script of TestExportScript does under the detector")
+	testrace.SkipUnderRace(t, "each run builds by itself, as the script of TestExportScript does under the detector")
 	all, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)

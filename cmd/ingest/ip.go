@@ -171,7 +171,7 @@ func comparedEvent(c *ip.Change, v4, v6 ip.Shares) any {
 	for i, e := range c.Examples {
 		examples[i] = example{string(e.Kind), e.First.String(), e.Last.String(), object(e.Old), object(e.New)}
 	}
-	country4, country6 := c.Share(c.Country)
+	country4, country6 := c.Share(c.ChangedCountry)
 	return struct {
 		Event     string    `json:"event"`
 		Published uint64    `json:"published"`

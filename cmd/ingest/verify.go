@@ -66,7 +66,7 @@ func remarkForeign(s *session, name string, generation uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, gen.Close()) }()
-	foreign, err := gen.Foreign(s.ctx)
+	foreign, err := gen.ForeignFiles(s.ctx)
 	for _, path := range foreign {
 		s.tell(told{Event: "foreign file", Dataset: name, Generation: gen.Manifest.Generation, Path: path},
 			"%s does not belong to generation %d of %s and does no harm; it can be removed", path, gen.Manifest.Generation, name)

@@ -33,7 +33,7 @@ func eventually(t *testing.T, url, text string) {
 
 // A collection that is published while the server runs is served, and listed like other data sets.
 func TestPublishedCollections(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	c := catalogIn(t, dir)
 	url, _, stop := start(t, "--data", dir)

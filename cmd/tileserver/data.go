@@ -78,7 +78,7 @@ func (c *config) depot(observed *observer) (source, error) {
 		return rowcache.New(counted, rowcache.Options{Cache: rows})
 	}}
 	if !c.IPIndex {
-		o.Skip = []string{ipgeo.IndexName}
+		o.Skip = []string{ipgeo.IndexFileName}
 	}
 	depot, err := hbasedepot.Open(c.Store, o)
 	if err != nil {
@@ -91,20 +91,20 @@ func (c *config) depot(observed *observer) (source, error) {
 type followed struct {
 	source
 	log *slog.Logger
-	all []ask.Followed
+	all []ask.LiveDataset
 
 	// Users name data sets of their own, and new ones appear.
 	collections ask.Collections
-	regions     ask.Family[*ask.RegionSet]
+	regions     ask.DatasetGroup[*ask.RegionSet]
 	looking     sync.WaitGroup
 	stopLooking context.CancelFunc // nil before looking begins
 }
 
 // sets are the data sets that are served.
 func (c *config) sets(s *followed) ask.Sets {
-	sets := ask.Following{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
+	sets := ask.FollowOptions{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
 	sets.RegionSets, sets.Collections, sets.CountryByMap = &s.regions, &s.collections, c.CountryOf == "map"
-	s.all = append(s.all, sets.Followed()...)
+	s.all = append(s.all, sets.LiveDatasets()...)
 	return sets
 }
 
@@ -138,7 +138,7 @@ func (s *followed) follow(ctx context.Context) int {
 	defer cancel()
 	var serving atomic.Int64
 	var wg sync.WaitGroup
-	begin := func(l ask.Followed) {
+	begin := func(l ask.LiveDataset) {
 		_ = l.Poll(first)              // notify has said why
 		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 		if l.Status().Serving != nil {
@@ -148,7 +148,7 @@ func (s *followed) follow(ctx context.Context) int {
 	for _, l := range s.all {
 		wg.Go(func() { begin(l) })
 	}
-	s.look(first, func(l ask.Followed) { wg.Go(func() { begin(l) }) })
+	s.look(first, func(l ask.LiveDataset) { wg.Go(func() { begin(l) }) })
 	wg.Wait()
 	var looking context.Context
 	looking, s.stopLooking = context.WithCancel(ctx)
@@ -169,7 +169,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.look(ctx, func(l ask.Followed) {
+			s.look(ctx, func(l ask.LiveDataset) {
 				go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 			})
 		}
@@ -178,7 +178,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 
 // look calls begin with each published data set of a family that is not followed yet, and
 // forgets collections that are not published any more.
-func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
+func (s *followed) look(ctx context.Context, begin func(ask.LiveDataset)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
 		// The store does not answer. The data sets that are followed report that.
@@ -186,7 +186,7 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 		return
 	}
 	s.forget(names)
-	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
+	lookFor(s, ask.CollectionPrefix, &s.collections.DatasetGroup, ask.CollectionOf, names, begin)
 	// Dropped layers stay followed: their followers get events by the generation that was in
 	// service.
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
@@ -194,13 +194,13 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 
 // forget ends collections that are not published any more.
 func (s *followed) forget(names []string) {
-	s.all = slices.DeleteFunc(s.all, func(l ask.Followed) bool {
+	s.all = slices.DeleteFunc(s.all, func(l ask.LiveDataset) bool {
 		st := l.Status()
 		name, ok := strings.CutPrefix(st.Dataset, ask.CollectionPrefix)
 		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
 			return false
 		}
-		s.collections.Unfollow(name)
+		s.collections.Remove(name)
 		s.looking.Go(func() {
 			if err := l.Close(); err != nil {
 				s.log.Error("data set was not closed as it should be", "dataset", st.Dataset, "error", err)
@@ -212,7 +212,7 @@ func (s *followed) forget(names []string) {
 
 // lookFor is look for new ones of one family.
 func lookFor[R any](
-	s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed),
+	s *followed, prefix string, family *ask.DatasetGroup[R], of func(string) *ask.DatasetOf[R], names []string, begin func(ask.LiveDataset),
 ) {
 	found := map[string]*dataset.Live[R]{}
 	for _, set := range names {
@@ -224,7 +224,7 @@ func lookFor[R any](
 		l.Notify = s.notify
 		found[name] = l
 	}
-	family.FollowAll(found)
+	family.AddAll(found)
 	for _, l := range found {
 		s.all = append(s.all, l)
 		begin(l)
@@ -246,7 +246,7 @@ func (s *followed) stop() error {
 
 // newClock returns the clock that live collections and counts go by.
 func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
-	return cellstore.NewClock(cellstore.ClockOptions{Skew: c.ClockSkew, Stepped: func(by time.Duration, followed bool) {
+	return cellstore.NewClock(cellstore.ClockOptions{Skew: c.ClockSkew, OnStep: func(by time.Duration, followed bool) {
 		switch {
 		case by < 0:
 			log.Warn("the clock of this machine was set back: live collections and counts follow it", "by", -by)

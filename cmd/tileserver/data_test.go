@@ -16,7 +16,7 @@ import (
 
 // /status, ingest list and du agree on the size of every data set, and /status lists every one.
 func TestSizes(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	if _, err := exec.LookPath("du"); err != nil {
 		t.Skip("no du to compare with")
 	}

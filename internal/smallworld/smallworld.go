@@ -27,7 +27,7 @@ import (
 
 // Publish publishes all data sets in a directory, like ingest.
 func Publish(ctx context.Context, dir string) error {
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		return err
 	}

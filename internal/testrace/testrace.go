@@ -4,12 +4,12 @@ package testrace
 
 import "testing"
 
-// Plain skips a test under the race detector. why is one of two reasons. Either the test measures
-// allocations or pools, which the detector changes. Or the test becomes ten times as slow and the
-// detector has nothing to find, because smaller tests run the same code under it. `make test` runs
-// such tests once more without the detector, together with the tests in files that are built only
-// without it.
-func Plain(t testing.TB, why string) {
+// SkipUnderRace skips a test under the race detector. why is one of two reasons. Either the test
+// measures allocations or pools, which the detector changes. Or the test becomes ten times as slow
+// and the detector has nothing to find, because smaller tests run the same code under it. `make
+// test` runs such tests once more without the detector, together with the tests in files that are
+// built only without it.
+func SkipUnderRace(t testing.TB, why string) {
 	t.Helper()
 	if Enabled {
 		t.Skip(why + ": make test runs this without the race detector")

@@ -111,4 +111,6 @@ func over(f *feature.Feature, now int64) bool {
 }
 
 // objectOf returns the properties of an object.
-func objectOf(object []byte) feature.Properties { return feature.Compact(object[1 : len(object)-1]) }
+func objectOf(object []byte) feature.Properties {
+	return feature.CompactProperties(object[1 : len(object)-1])
+}

@@ -49,7 +49,7 @@ func (k *step) describe(change func(m *Meta) error) (others map[string]int64, er
 	}
 	k.undescribe = c.learner.Declare(next.Declared)
 	k.next = &next
-	return c.learner.Others(), nil
+	return c.learner.OtherTypes(), nil
 }
 
 // succeed checks a description that replaces another one.

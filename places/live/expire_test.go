@@ -28,7 +28,7 @@ func (l elsewhere) Append(ctx context.Context, s *live.Step) error {
 
 // Expiry rows are in the table of the collection, with any log.
 func TestExpiryOfAnotherLog(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	must.Do(t, store.CreateTable(t.Context(), toys.Schema(&live.Meta{Name: "log"})))
 	log := live.NewTableLog(must.Get(store.Table(t.Context(), toys.Table("log"))).In(t), true)
 	kind := *toys

@@ -22,7 +22,7 @@ func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d c
 	}
 	note := metaRow(append([]byte{rowDescription, rowNote}, name...), value)
 	if value == nil {
-		note.Ops[0] = cellstore.DeleteColumn(famMeta, nil, cellstore.All)
+		note.Ops[0] = cellstore.DeleteColumn(famMeta, nil, cellstore.AllVersions)
 	}
 	note.Durability = d
 	// A call that returns ErrClosed has written nothing.

@@ -37,7 +37,7 @@ var toys = &live.Kind{
 		return w.Lat, w.Lon, err
 	},
 	Info: func(m *live.Meta) *feature.Info {
-		return &feature.Info{Name: m.Name, Schema: m.Schema, Count: -1, Points: true, Live: true, Private: m.Private}
+		return &feature.Info{Name: m.Name, Schema: m.Schema, Count: -1, AllPoints: true, Live: true, Private: m.Private}
 	},
 	Open: func(_ context.Context, o *live.Opening) (live.Index, error) {
 		return &toy{meta: o.Meta, known: map[string]*feature.Feature{}, rows: map[int]map[string]struct{}{}}, nil

@@ -33,7 +33,7 @@ func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 	}
 	var list []search.Name
 	for _, n := range f.Names {
-		if isLanguage(n.Lang) && !n.Historic && !n.Colloquial && len(n.Text) <= extsort.MaxRecord {
+		if isLanguage(n.Lang) && !n.Historic && !n.Colloquial && len(n.Text) <= extsort.MaxRecordBytes {
 			list = append(list, n)
 		}
 	}
@@ -86,12 +86,12 @@ func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorte
 }
 
 // NameIn returns the name of a region in a language, such as "de" or "zh-TW", in either
-// case. If there is none, it returns the name in the next language of lang.Chain
+// case. If there is none, it returns the name in the next language of lang.FallbackChain
 // ("zh-Hant", "zh"). It reports whether there is one.
 func (r *Reader) NameIn(ctx context.Context, typ, id, code string) (name string, ok bool, err error) {
 	var row cellstore.Row
 	last := ""
-	for _, l := range lang.Chain(code) {
+	for _, l := range lang.FallbackChain(code) {
 		if l = strings.ToLower(l); l == last || !isLanguage(l) {
 			continue
 		}

@@ -12,9 +12,9 @@ import (
 )
 
 func TestSearch(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	us := names.Parent{Type: "country", ID: "us", Name: "United States"}
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+	meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf([]names.Feature{
 		{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
 			Names: []search.Name{{Text: "US", Lang: search.Code}, {Text: "Vereinigte Staaten", Lang: "de"}}},
 		{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
@@ -83,8 +83,8 @@ func TestSearch(t *testing.T) {
 }
 
 func TestNameIn(t *testing.T) {
-	store := buildtest.Store(t)
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+	store := buildtest.NewStore(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf([]names.Feature{
 		{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
 		{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
 			{Text: "BRD", Lang: "de", Short: true}, {Text: "Bundesrepublik", Lang: "de"}, {Text: "Deutschland", Lang: "de", Preferred: true},
@@ -131,16 +131,16 @@ func TestNameIn(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
-		if _, err := names.Build(t.Context(), buildtest.Store(t), buildtest.Each([]names.Feature{f}),
+		if _, err := names.Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]names.Feature{f}),
 			names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
-	_, err := names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
+	_, err := names.Open(t.Context(), buildtest.NewStore(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
 	if !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err = names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err,
+	if _, err = names.Open(t.Context(), buildtest.NewStore(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err,
 		cellstore.ErrOlder) {
 		t.Error(err)
 	}

@@ -25,8 +25,8 @@ type BuildOptions struct {
 	// the points.
 	Schema feature.Schema
 	// Text is set if all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that stay
-	// text because of a few values.
+	// booleans or times in all points get that type. [feature.Learner.OddColumns] reports those that
+	// stay text because of a few values.
 	Text bool
 	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for the rest.
 	Memory  int64

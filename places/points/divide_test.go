@@ -93,7 +93,7 @@ func TestDivideWhileSearched(t *testing.T) {
 							}
 							mustWrite(t, c, others...)
 						}
-					}}, r.view}, &feature.Query{Filter: f, Examine: MaxExamined})
+					}}, r.view}, &feature.Query{Filter: f, MaxExamined: MaxExamined})
 					found := 0
 					if err := ask(&s, func() { found++ }); err != nil || found != 3*n {
 						t.Fatalf("%d points of %d: %v", found, 3*n, err)

@@ -228,7 +228,7 @@ type WithinQuery struct {
 }
 
 func hitOf(f *feature.Feature) Hit {
-	return Hit{f.ID, f.Lat, f.Lon, f.Distance, f.Version, f.Expires, append(f.Properties.AppendMembers([]byte{'{'}), '}')}
+	return Hit{f.ID, f.Lat, f.Lon, f.DistanceM, f.Version, f.Expires, append(f.Properties.AppendMembers([]byte{'{'}), '}')}
 }
 
 // askPage returns a page of a query.
@@ -255,12 +255,12 @@ func askNearby(ctx context.Context, l feature.Layer, q NearbyQuery) ([]Hit, stri
 
 func askWithin(ctx context.Context, l feature.Layer, q WithinQuery) ([]Hit, string, error) {
 	return askPage(ctx, l, &feature.Query{
-		In:      q.Area,
-		Filter:  q.Filter,
-		Order:   feature.Order{Sort: q.Sort},
-		At:      q.At,
-		Examine: MaxExamined,
-		Step:    q.Step,
+		In:          q.Area,
+		Filter:      q.Filter,
+		Order:       feature.Order{Sort: q.Sort},
+		At:          q.At,
+		MaxExamined: MaxExamined,
+		Step:        q.Step,
 	}, q.Limit, q.Cursor)
 }
 
@@ -282,7 +282,7 @@ func askTile(ctx context.Context, l feature.Tiler, t quadkey.Tile, fn func(*Show
 		if err != nil {
 			return err
 		}
-		s := Shown{hitOf(f), f.Members}
+		s := Shown{hitOf(f), f.ClusterSize}
 		if err := fn(&s); err != nil {
 			return err
 		}

@@ -279,7 +279,7 @@ func TestTreeAgreesWithRows(t *testing.T) {
 
 // A track of more versions than are read at once has them all, page by page.
 func TestLongTrack(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
 	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
 	var want []feature.Stop
 	for range 10 {

@@ -227,10 +227,10 @@ func (x *Index) change(c *live.Change) {
 	case history:
 		x.put(idKey, cellstore.PutAt(famID, nil, c.Version, nil))
 	default:
-		x.put(idKey, cellstore.DeleteColumn(famID, nil, cellstore.All))
+		x.put(idKey, cellstore.DeleteColumn(famID, nil, cellstore.AllVersions))
 	}
 	if leaves {
-		x.put(x.pointKey(rowPoint, &was, c.ID), cellstore.DeleteColumn(famPoint, nil, cellstore.All))
+		x.put(x.pointKey(rowPoint, &was, c.ID), cellstore.DeleteColumn(famPoint, nil, cellstore.AllVersions))
 		if history {
 			x.put(x.pointKey(rowPast, &was, c.ID), cellstore.PutAt(famPast, nil, c.Version, nil))
 		}

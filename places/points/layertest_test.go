@@ -13,7 +13,7 @@ import (
 // Published and live collections fulfil the contract of layers, in every representation of their
 // points.
 func TestLayer(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, uint64(len(name))))

@@ -772,7 +772,7 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 // the name takes it over.
 func TestMissingDescription(t *testing.T) {
 	ctx := t.Context()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	l := must.Get(OpenLive(ctx, store)).In(t)
 	for _, name := range []string{"damaged", "whole"} {
 		mustWrite(t, must.Get(l.Create(ctx, Meta{Name: name})).In(t), putNumber(1))

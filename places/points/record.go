@@ -135,7 +135,7 @@ func (r *record) show(f *feature.Feature) {
 	if f.ID != string(r.id) {
 		f.ID = string(r.id)
 	}
-	f.Position, f.Distance, f.Version = r.degrees(), 0, r.version
+	f.Position, f.DistanceM, f.Version = r.degrees(), 0, r.version
 	f.Expires = live.ExpiryTime(r.expires)
-	f.Members, f.Properties = 0, feature.Compact(r.properties[1:len(r.properties)-1])
+	f.ClusterSize, f.Properties = 0, feature.CompactProperties(r.properties[1:len(r.properties)-1])
 }

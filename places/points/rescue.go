@@ -23,7 +23,7 @@ type LiveReport struct {
 
 // removal removes a row of one family.
 func removal(family string, key []byte) cellstore.Mutation {
-	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}
+	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.AllVersions)}}
 }
 
 // maxFaults bounds the faults in a report.

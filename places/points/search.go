@@ -95,7 +95,7 @@ type search struct {
 func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feature.Query) {
 	s.c, s.from, s.examined, s.resumes, s.lists, s.looked = c, from, 0, false, false, nil
 	s.Reset(0, 0, mark{})
-	s.now, s.past, s.around, s.most = c.now(q.At), !q.At.IsZero(), q.Near, q.Examine
+	s.now, s.past, s.around, s.most = c.now(q.At), !q.At.IsZero(), q.Near, q.MaxExamined
 	s.sel, s.kind = *selectPoint, rowOf(q.At)
 	if s.past {
 		s.sel = cellstore.Selection{Families: selectPast.Families, Time: cellstore.AsOf(q.At.UnixMilli())}
@@ -151,8 +151,8 @@ func (s *search) found(fn func(*feature.Feature) error) error {
 		n := len(k.id)
 		f.ID, ids = ids[:n], ids[n:]
 		k.show(f)
-		if f.Distance = 0; s.around != nil {
-			f.Distance = x.Distance()
+		if f.DistanceM = 0; s.around != nil {
+			f.DistanceM = x.Distance()
 		}
 		f.Mark = appendMark(f.Mark[:0], x.Rank, &k.record)
 		if err := fn(f); err != nil {

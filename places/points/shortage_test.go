@@ -19,7 +19,7 @@ import (
 // Collections that cannot be opened for lack of file descriptors are not damaged. The shortage is
 // reported, and they are served once files can be opened. The others are served meanwhile.
 func TestTooFewFilesAtTheStart(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	const collections = 4
 	dir := t.TempDir()
 	open := func() (cellstore.Store, *LiveStore, error) {

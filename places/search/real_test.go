@@ -259,7 +259,7 @@ var ranking = []struct {
 }
 
 func TestRanking(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		names := map[uint32]string{}
 		for _, e := range g.entries {
@@ -285,7 +285,7 @@ func TestRanking(t *testing.T) {
 
 // While a text is typed, the right answer stays first once it is first.
 func TestTypingKeepsTheAnswer(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		for _, text := range []string{
 			"zurich", "munchen", "tromso", "saint petersbourg", "北京", "breslau", "warszawa", "dundee", "liverpool", "new york",
@@ -312,7 +312,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 
 // For every beginning of users' texts, the answer equals the reference's.
 func TestRealAgainstReference(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	g := realGazetteers(t)["cities15000"]
 	ref := &reference{entries: g.entries}
 	for i := range g.entries {
@@ -349,7 +349,7 @@ func TestRealAgainstReference(t *testing.T) {
 
 // Complete and Search give one answer, for the beginnings of real names.
 func TestRealAnswersAgree(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		stored := 0
 		for i := 0; i < len(g.entries); i += 97 {

@@ -571,7 +571,7 @@ func drawName(t *rapid.T, label string, from []string) string {
 }
 
 func TestAgainstReference(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	dir := t.TempDir()
 	contexts := []Context{{"Caab", "AA", ""}, {"Ab a", "AA", "B"}, {"a", "BB", ""}, {"cab", "BB", "05"}}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -53,7 +53,7 @@ func TestCodesLeaveRoomForNames(t *testing.T) {
 	for i := range 14 {
 		add(1, Entry{Name: "Abd", Class: 'P', Population: uint64(9000 - 300*i)})
 	}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	small := sizes{list: 12, rows: 2, scan: 2, reads: 100}
 	meta := buildSized(t, t.TempDir(), store, entries, nil, small)
 	r := must.Get(Open(t.Context(), store, meta)).In(t)

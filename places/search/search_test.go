@@ -52,7 +52,7 @@ func buildSized(t fataler, dir string, store cellstore.Store, entries []Entry, c
 
 func build(t testing.TB, entries []Entry, contexts ...Context) *Reader {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	return must.Get(Open(t.Context(), store, buildIn(t, store, entries, contexts))).In(t)
 }
 

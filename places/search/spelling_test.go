@@ -152,8 +152,8 @@ func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2
 
 // Hostile texts take no more seeks than the documentation of Search says.
 func TestSeeksAreBounded(t *testing.T) {
-	testrace.Plain(t, "many questions")
-	store := buildtest.Store(t)
+	testrace.SkipUnderRace(t, "many questions")
+	store := buildtest.NewStore(t)
 	entries := make([]Entry, 15_000)
 	next := synthetic(len(entries))
 	for i := range entries {

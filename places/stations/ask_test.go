@@ -49,7 +49,7 @@ func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int
 			dst = append(dst, Hit{})
 		}
 		h := &dst[n-1]
-		*h = Hit{ID: ID([]byte(of.ID)), Lat: of.Lat, Lon: of.Lon, DistanceM: of.Distance, JSON: of.Properties.AppendMembers(h.JSON[:0])}
+		*h = Hit{ID: ID([]byte(of.ID)), Lat: of.Lat, Lon: of.Lon, DistanceM: of.DistanceM, JSON: of.Properties.AppendMembers(h.JSON[:0])}
 		return nil
 	})
 	if err != nil {

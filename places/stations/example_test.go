@@ -54,7 +54,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s at %.1f km\n", s.ID, s.Distance/1000)
+		fmt.Printf("%s at %.1f km\n", s.ID, s.DistanceM/1000)
 	}
 
 	for _, err := range finder.Features(ctx, &feature.Query{Near: feature.NearTo(100, 0, 0), Limit: 10}) {

@@ -39,8 +39,8 @@ func (m *Meta) info() feature.Info {
 		Name:        "stations",
 		Title:       "Weather stations",
 		Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema:      schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true,
-		Can: feature.Can{Near: true, Area: true}, Fingerprint: m.Fingerprint,
+		Schema:      schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, AllPoints: true,
+		Can: feature.Abilities{Near: true, Area: true}, Fingerprint: m.Fingerprint,
 	}
 }
 
@@ -60,7 +60,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	if err != nil {
 		return err
 	}
-	*into = feature.Feature{ID: id, Properties: feature.Compact(record)}
+	*into = feature.Feature{ID: id, Properties: feature.CompactProperties(record)}
 	lat, _ := into.Properties.Lookup("lat")
 	lon, _ := into.Properties.Lookup("lon")
 	var ok [2]bool
@@ -146,7 +146,7 @@ func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memo
 	if err != nil {
 		return memory, inside(err, e.id[:])
 	}
-	into.ID, into.Properties = e.id.String(), feature.Compact(memory)
+	into.ID, into.Properties = e.id.String(), feature.CompactProperties(memory)
 	into.Lon, into.Lat = e.at.degrees()
 	return memory, nil
 }
@@ -210,13 +210,13 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 		defer func() { s.step, s.admit = nil, nil }()
 		s.lat, s.lon = q.Near.Lat, q.Near.Lon
 		s.begin(f, flt, q.Limit, reach, after)
-		s.most = q.Examine
+		s.most = q.MaxExamined
 		if q.Step != nil {
 			s.step = func() error { return q.Step(ctx) }
 		}
 		var err error
 		if rest != nil {
-			s.most = cmp.Or(q.Examine, MaxExamined)
+			s.most = cmp.Or(q.MaxExamined, MaxExamined)
 			s.admit = func(i int32) (pass bool, err error) {
 				if s.memory, err = f.show(ctx, &f.entries[i], &s.shown, s.memory); err != nil {
 					return false, err
@@ -231,7 +231,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 			if s.memory, err = f.show(ctx, e, shown, s.memory); err != nil {
 				break
 			}
-			shown.Distance = found[i].Distance()
+			shown.DistanceM = found[i].Distance()
 			shown.Mark = append(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), e.id[:]...)
 			if !yield(shown, nil) {
 				return

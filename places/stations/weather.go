@@ -148,7 +148,7 @@ func (q *ObservationQuery) minutes() (oldest, newest uint32, err error) {
 }
 
 // newestFirst is the order of observations, which other data do not keep.
-var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Down: true}}
+var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Descending: true}}
 
 func timeError(name string, t time.Time) error {
 	return feature.BadQuery("%s %v; give a time of the years 1 to 6053", name, t)

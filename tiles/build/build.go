@@ -105,7 +105,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	for z := range b.position {
 		b.position[z] = layout.MercatorPosition(z)
 	}
-	limit := store.Limits().Value
+	limit := store.Limits().ValueBytes
 	types, err := b.addLayers(layers)
 	if err != nil {
 		return tiles.Meta{}, Stats{}, err

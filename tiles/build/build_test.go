@@ -241,7 +241,7 @@ func degreesArea(g orb.Geometry) float64 {
 // countries touch, enclose each other and lie on both sides of the antimeridian; lakes are a second
 // type. The full tests build all of the world.
 func TestNaturalEarth(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	countries := func() Layer {
 		var only []string

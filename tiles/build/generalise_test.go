@@ -161,7 +161,7 @@ const budgetZooms = 10 // of the tests below: deeper ones show everything
 // zoom. Zooming in only adds detail, and tiles agree with each other. Lookups give the same answers
 // as without a budget.
 func TestTileBudget(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	first, seeds := uint64(0), uint64(2)
 	switch {
@@ -372,7 +372,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 
 // A data set within the budget is the same as without one, byte for byte.
 func TestTileBudgetThatIsKept(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(3, 4))
 	layer := patchwork("ward", 8, rnd)
 	cells := func(budget int64) []string {
@@ -504,7 +504,7 @@ func TestRefineSimplifiesFirst(t *testing.T) {
 // Coasts make the tiles of these countries large. Regions merge only after coasts are simplified as
 // far as possible.
 func TestTileBudgetOfCoasts(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(9, 10))
 	layer := Layer{Type: "land"}
 	for country := range 3 {
@@ -537,7 +537,7 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 // A border too detailed for the budget is simplified. If that is impossible, it is refused before
 // any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var ring orb.Ring
 	const n = 2500

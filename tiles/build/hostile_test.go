@@ -27,7 +27,7 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 
 // TestHostileRings: a few bytes of input cause no more than reasonable work, or are refused.
 func TestHostileRings(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for rule, lons := range map[LongEdges][]float64{
 		LongEdgesShortest: {0, 120, -120},
 		LongEdgesAuto:     {0, 45, 90, 135, 170, -160, -115, -80, -40},
@@ -81,7 +81,7 @@ func TestHostileRings(t *testing.T) {
 
 // A ring with too many crossings with itself is bad geometry.
 func TestTangle(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(79, 80))
 	var r ring
 	for range 4000 {

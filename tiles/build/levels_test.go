@@ -150,7 +150,7 @@ func lineCounts(lv *levels) (counts []int) {
 }
 
 func TestLevels(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tilestest.Full {
 		for _, scale := range []string{"50m", "10m"} {
 			t.Run(scale, func(t *testing.T) {

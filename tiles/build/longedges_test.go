@@ -259,7 +259,7 @@ var longEdgeCases = []struct {
 }
 
 func TestLongEdges(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for i, c := range longEdgeCases {
 		t.Run(c.name, func(t *testing.T) {
 			poly := c.poly
@@ -482,7 +482,7 @@ func TestRingsRoundAPole(t *testing.T) {
 
 // The real continent reaches the pole, though its source may end before.
 func TestAntarcticaHoldsThePole(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for _, scale := range []string{"110m", "50m", "10m"} {
 		t.Run(scale, func(t *testing.T) {

@@ -57,7 +57,7 @@ func TestManyOverlappingRings(t *testing.T) {
 
 // Rings that all cross each other are refused. The error names their region.
 func TestRingsThatAllCross(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var rings orb.MultiPolygon
 	for range scaled(200_000, 40) {
@@ -89,7 +89,7 @@ func TestIdenticalPolygons(t *testing.T) {
 
 // One ring with very many vertices.
 func TestLongRing(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	n := scaled(1_000_000, 50)
 	ring := make(orb.Ring, 0, n+1)
 	for i := range n {
@@ -108,7 +108,7 @@ func TestLongRing(t *testing.T) {
 
 // Layers that need too much memory are refused, and the error has the need.
 func TestMemory(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	many := make(orb.Ring, 2000)
 	for i := range many {
 		a := 2 * math.Pi * float64(i) / float64(len(many))
@@ -136,7 +136,7 @@ func TestMemory(t *testing.T) {
 
 // Many regions of one shape have few lines, but each has a border.
 func TestMemoryOfCopies(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	layer := Layer{Type: "land"}
 	for i := range 3000 {
 		layer.Features = append(layer.Features, Feature{ID: fmt.Sprint("r", i), Geometry: orb.Polygon{tilestest.Square(1, 1, 8, 8)[0]}})

@@ -146,7 +146,7 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 	}
 	defer bulk.Abort()
 	b.progress.begin("writing records", b.vertices, unitVertices)
-	limit := store.Limits().Value
+	limit := store.Limits().ValueBytes
 	g, gctx := errgroup.WithContext(ctx)
 	order := make(chan chan []byte, b.opts.Workers)
 	g.Go(func() error {

@@ -275,12 +275,12 @@ func testFigures(t *testing.T, all map[string]figure, points int) {
 }
 
 func TestSelfCrossing(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	testFigures(t, figures(), 60)
 }
 
 func TestSelfCrossingRandom(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 

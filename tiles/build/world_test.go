@@ -40,7 +40,7 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 // The same land in the three notations of sources: cut at ±180°, stitched across it with a jump,
 // stitched with longitudes beyond 180.
 func TestAntimeridian(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for name, g := range map[string]orb.Geometry{
 		"cut":      orb.MultiPolygon{tilestest.Square(168.75, -20, 180, 10), tilestest.Square(-180, -20, -168.75, 10)},
 		"stitched": orb.Polygon{{{168.75, -20}, {-168.75, -20}, {-168.75, 10}, {168.75, 10}, {168.75, -20}}},
@@ -117,7 +117,7 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 // Land around the south pole, as a ring around it and as a ring that is cut and runs along −90°,
 // and land at the north pole.
 func TestPoles(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	var winding, north orb.Ring
 	for lon := -180.0; lon < 180; lon += 10 {

@@ -200,7 +200,7 @@ func TestIntegers(t *testing.T) {
 // If each point has attributes of its own, there are as many columns as values. Memory must grow
 // with the values, and not with features times columns.
 func TestManyAttributes(t *testing.T) {
-	testrace.Plain(t, "it allocates")
+	testrace.SkipUnderRace(t, "it allocates")
 	const features, own = 1000, 32
 	var l mvt.Layer
 	l.Reset("points")

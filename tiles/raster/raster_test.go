@@ -239,7 +239,7 @@ const oneStep = 20
 // TestSeams: a window across the corner of four tiles shows the same as the four tiles, names, dots
 // and lines included, at both scales.
 func TestSeams(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -266,7 +266,7 @@ func TestSeams(t *testing.T) {
 // TestNeighboursMeet: the ground does not shine through where regions share an edge, in any
 // direction, nor along the edges of tiles.
 func TestNeighboursMeet(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		// A fan of regions around a point, far wider than the tile.
@@ -363,7 +363,7 @@ func TestNames(t *testing.T) {
 // TestRanks: in a layer with ranks by zoom, the dot and the name of a point both follow its rank.
 // Layers without ranks show all points.
 func TestRanks(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	ranks := []int64{0, 1, 3, 8, 9, 26, 27, 1 << 40}
 	for zoom := range 6 {
@@ -455,7 +455,7 @@ func TestLayout(t *testing.T) {
 
 // TestPNG: the standard library decodes our files to the same picture, at every depth of palette.
 func TestPNG(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
 		rnd := rand.New(rand.NewPCG(uint64(colors), 3))
 		c := new(canvas)
@@ -524,7 +524,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, scale := range []int{-1, 0, 3} {
 		if out, err := r.AppendPNG([]byte("x"), &Tile{Scale: scale}); !errors.Is(err, ErrScale) || string(out) != "x" {
@@ -625,7 +625,7 @@ func regionTile(typ, id string, mapColor any) *Tile {
 // TestColours: a region has the colour of its map_color, or without a valid one the colour of its
 // id. The number of its feature does not matter. Ids spread over all colours.
 func TestColours(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	r := newRenderer(t)
 	at := func(tile *Tile) color.RGBA { return drawn(t, r, tile).RGBAAt(64, 128) }
 	for n := range 13 {
@@ -668,7 +668,7 @@ func placeTile(zoom int, code string, population int64) *Tile {
 // TestPlaces: villages appear at their zoom, great capitals at once, and capitals have a ring. A
 // dot without a name appears later.
 func TestPlaces(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, tt := range []struct {
 		code       string

@@ -30,7 +30,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		byByte[t.Byte] = i
 		t.byTag = make(map[string]int32, t.Regions)
 	}
-	limit := store.Limits().Value
+	limit := store.Limits().ValueBytes
 	for row, err := range table.Scan(ctx, cellstore.Scan{}) {
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
 
 // checkLines checks the geometry of a record of lines.
 func checkLines(g []byte) error {
-	f := feature.Feature{Geometry: feature.GeoJSON(g)}
+	f := feature.Feature{Geometry: feature.GeoJSONGeometry(g)}
 	shape, err := f.Orb()
 	if err != nil {
 		return err

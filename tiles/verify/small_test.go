@@ -18,7 +18,7 @@ import (
 
 // Anything too small or too narrow for the grid is drawn or reported, and the output has no faults.
 func TestVerifySmallRegions(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	const unit = 360.0 / grid.WorldSize
 	random := testseed.Rand(t)
 	layer := build.Layer{Type: "small"}

@@ -111,7 +111,7 @@ func describeFindings(r Report) string {
 
 // The output of a build has no faults.
 func TestVerify(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
 		t.Skip("borders meet at vertices from row layout 2 on")
 	}
@@ -154,7 +154,7 @@ func TestVerify(t *testing.T) {
 // The same holds for real borders: a few of the coarsest ones, and with the full tests all of the
 // finest.
 func TestVerifyNaturalEarth(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
 		t.Skip("borders meet at vertices from row layout 2 on")
 	}
@@ -343,7 +343,7 @@ func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []qu
 
 // Each kind of damage is found and correctly named.
 func TestVerifyFindsDamage(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	// borderTile is a deep tile in which west and east meet.
 	borderTile := func(t *testing.T, s cellstore.Store, z uint8) quadkey.Tile {
 		t.Helper()

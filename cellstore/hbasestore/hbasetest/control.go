@@ -27,7 +27,7 @@ import (
 //	regions TABLE         name,start,end,server of each
 //	servers
 //	move REGION [SERVER]
-//	observe TABLE CLASS   gives it a coprocessor; see [Cluster.Fail]
+//	observe TABLE CLASS   gives it a coprocessor; see [Cluster.FailWrites]
 //	disable TABLE
 //	split REGION [KEY]
 //	merge REGION REGION
@@ -71,11 +71,11 @@ func (c *Cluster) Control(ctx context.Context, words ...string) (string, error) 
 	return Ask(ctx, c.control.Addr, words...)
 }
 
-// Fail makes writes to a table, "namespace:name", fail. The beginning of a row chooses when:
+// FailWrites makes writes to a table, "namespace:name", fail. The beginning of a row chooses when:
 // "never" before anything is applied; "after" once all is applied; "gateway" once all is applied
 // too, but in the gateway, for increments and appends; "halt", the first time, by the death of the
 // region server once all is applied.
-func (c *Cluster) Fail(ctx context.Context, table string) error {
+func (c *Cluster) FailWrites(ctx context.Context, table string) error {
 	source := filepath.Join(c.dir, "Failing.java")
 	if err := os.WriteFile(source, failingSource, 0o644); err != nil {
 		return err

@@ -136,7 +136,7 @@ func TestRareFiltersAreBounded(t *testing.T) {
 // blocks that have places of it with people, and where these are too few, the
 // blocks that have any.
 func TestCodesOfTheWorldAreBounded(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	n := 60_000
 	if testing.Short() {
 		n = 30_000

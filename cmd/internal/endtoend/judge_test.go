@@ -71,9 +71,9 @@ func (w writer) send(s *programs.Server, j *damagetest.Judge, id, value string) 
 	}
 	code, _, err := w.do(method, s.URL+"/points/judged/"+id, body)
 	if err == nil && (code/100 == 2 || value == "" && code == http.StatusNotFound) {
-		j.Done(id, value)
+		j.RecordAcked(id, value)
 	} else {
-		j.Tried(id, value)
+		j.RecordTried(id, value)
 	}
 }
 

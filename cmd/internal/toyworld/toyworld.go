@@ -244,7 +244,7 @@ func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipg
 		if err != nil {
 			return err
 		}
-		_, err = ipgeo.BuildIndex(ctx, r, filepath.Join(dir, ipgeo.IndexName), ipgeo.IndexOptions{})
+		_, err = ipgeo.BuildIndex(ctx, r, filepath.Join(dir, ipgeo.IndexFileName), ipgeo.IndexOptions{})
 		return err
 	})
 }

@@ -166,7 +166,7 @@ func TestScaled(t *testing.T) {
 // The rings of a region share one limit of crossings with themselves, so many small tangles are
 // refused like a large one.
 func TestTangledRings(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(77, 78))
 	var rings [4][]Point
 	for i := range rings {

@@ -128,7 +128,7 @@ func New(dir string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := filelock.Exclusive(lock); {
+	switch err := filelock.LockExclusive(lock); {
 	case errors.Is(err, filelock.ErrLocked):
 		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, ErrLocked), lock.Close())
 	case errors.Is(err, errors.ErrUnsupported):

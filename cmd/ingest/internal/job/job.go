@@ -194,7 +194,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 		}
 	}
 	if old, err := c.Current(ctx, d.Name); err == nil { // damage of it keeps nothing from being published
-		m.Replace(&old)
+		m.SetPredecessor(&old)
 	}
 	if m, err = b.Publish(ctx, m); err != nil {
 		return dataset.Manifest{}, err
@@ -205,7 +205,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 
 // OpenCurrent opens the published generation of a data set for a job that uses it. It returns
 // nil if none is published.
-func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d *ask.Of[R]) (r R, g *dataset.Generation, err error) {
+func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d *ask.DatasetOf[R]) (r R, g *dataset.Generation, err error) {
 	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil, nil
 	}

@@ -114,7 +114,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		text = &boundedReader{f: f, r: counted}
 	}
 	f.text = bufio.NewReaderSize(text, 256<<10)
-	f.Marked = bom.Begins(f.text)
+	f.Marked = bom.HasMark(f.text)
 	bom.Skip(f.text)
 	return f, nil
 }

@@ -48,7 +48,7 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	finder, err := v.Airports.Get()
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *Handlers) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {

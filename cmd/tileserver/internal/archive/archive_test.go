@@ -70,7 +70,7 @@ func same(t *testing.T, a *Archive, tiles []archivetest.Tile) {
 }
 
 func TestPMTiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine writes and reads archives")
+	testrace.SkipUnderRace(t, "one goroutine writes and reads archives")
 	for _, coding := range []byte{archivetest.Uncompressed, archivetest.Gzip, archivetest.Brotli, archivetest.Zstd} {
 		tiles := pyramid(4, coding)
 		for _, p := range []archivetest.PMTiles{
@@ -94,7 +94,7 @@ func TestPMTiles(t *testing.T) {
 }
 
 func TestMBTiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine writes and reads archives")
+	testrace.SkipUnderRace(t, "one goroutine writes and reads archives")
 	plain := pyramid(4, archivetest.Gzip)
 	metadata := `INSERT INTO metadata VALUES ('name', 'Toy'), ('format', 'pbf'), ('bounds', '-10,-20,30,40'), ('json', '{"vector_layers":[{"id":"roads"}]}');`
 	for name, schema := range map[string]string{
@@ -204,7 +204,7 @@ func TestFlipped(t *testing.T) {
 }
 
 func TestHostilePMTiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine writes and reads archives")
+	testrace.SkipUnderRace(t, "one goroutine writes and reads archives")
 	p := archivetest.PMTiles{Internal: archivetest.Uncompressed, Tiles: archivetest.Gzip, Type: 1}
 	tile := archivetest.Pack(archivetest.Gzip, archivetest.Vector("x"))
 	whole := uint64(len(tile))

@@ -65,7 +65,7 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 		live := ask.CollectionOf(name).Live(c.Generations)
 		must(live.Poll(t.Context()))
 		t.Cleanup(func() { must(live.Close()) })
-		sets.Collections.Follow(name, live)
+		sets.Collections.Add(name, live)
 	}
 	store, err := pebblestore.Open(t.TempDir(), nil)
 	must(err)

@@ -53,7 +53,7 @@ func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from 
 // exists: it may be a private one.
 func (s *Handlers) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
-	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {
+	if errors.Is(err, ask.ErrFailed) && !ask.IsPrivateFailure(err) {
 		return err
 	}
 	if !s.mayRead(c, name, &live.Meta{Private: true}) {

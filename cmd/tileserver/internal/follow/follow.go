@@ -24,7 +24,7 @@ import (
 
 const (
 	enterAdvice = "a region as type:id, such as state:us-ks, or a type alone for each of its regions, or several with commas between them"
-	maxShapes   = fence.Max * 80 // bytes of a list of circles or boxes
+	maxShapes   = fence.MaxFences * 80 // bytes of a list of circles or boxes
 )
 
 // ReadFences reads a set from parameters.
@@ -45,7 +45,7 @@ func ReadFences(q *endpoint.Params) (set fence.Set) {
 	}
 	set, err := fence.New(f)
 	if err != nil { // the shapes were checked
-		q.Refuse("", "Ask for at most "+strconv.Itoa(fence.Max)+" fences; spread the rest over further streams or hooks.")
+		q.Refuse("", "Ask for at most "+strconv.Itoa(fence.MaxFences)+" fences; spread the rest over further streams or hooks.")
 	}
 	return set
 }
@@ -61,7 +61,7 @@ func readRegions(q *endpoint.Params, name string) (list []fence.Region) {
 			q.Refuse(name, "Set "+name+" to "+enterAdvice+".")
 			return nil
 		}
-		if list = append(list, fence.Region{Type: typ, ID: id}); len(list) > fence.Max {
+		if list = append(list, fence.Region{Type: typ, ID: id}); len(list) > fence.MaxFences {
 			break
 		}
 	}
@@ -105,7 +105,7 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	if err != nil {
 		return err
 	}
-	return problems.UnknownType(g, unknown.Of)
+	return problems.UnknownType(g, unknown.EventType)
 }
 
 // Reader reads the events of a collection in turns of web.Processors. It belongs to one goroutine.
@@ -126,7 +126,7 @@ func NewReader(set *fence.Set, live *live.Collection, after fence.ID, views *ask
 // have any number of moves to catch up with. Once the moves come as they are made, and there are no
 // fences, no turns are taken.
 func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {
-	if r.Light() {
+	if r.IsCheap() {
 		return r.Reader.Append(ctx, dst)
 	}
 	err := r.processors.InTurn(ctx, func(in context.Context) (err error) {

@@ -40,7 +40,7 @@ func ReportRedraws(ctx context.Context, store *live.Store, views *ask.Views, log
 				if err == nil || errors.Is(err, live.ErrClosed) || ctx.Err() != nil {
 					return done || err != nil
 				}
-				failed = failed || !errors.Is(err, fence.ErrUntold)
+				failed = failed || !errors.Is(err, fence.ErrRedrawEventsLost)
 				if !logged[err.Error()] {
 					logged[err.Error()] = true
 					log.Warn("followers are not told of borders that were redrawn", "collection", c.Meta().Name, "error", err)

@@ -38,9 +38,9 @@ func (t *text) String() string {
 // Collections get the generation in service without delay, new ones with the next look, and an error is logged
 // once and not for each of them.
 func TestRedraws(t *testing.T) {
-	boundaries := dataset.Fixed(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
+	boundaries := dataset.NewFixedLive(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
-	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.Live)).In(t)
 	must.Close(t, store)
 	first := must.Get(store.Create(t.Context(), live.Meta{Name: "first"})).In(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -239,7 +239,7 @@ func appendResults(dst []byte, found []geocoder.Result, form *listing.Format, re
 		if reverse != nil && r.Kind == geocoder.Place {
 			members = feature.AppendDistance(append(members, ','), r.Place.DistanceM)
 		}
-		f := feature.Feature{ID: r.ID, Position: quadkey.Position{Lat: r.Lat, Lon: r.Lon}, Properties: feature.Compact(members)}
+		f := feature.Feature{ID: r.ID, Position: quadkey.Position{Lat: r.Lat, Lon: r.Lon}, Properties: feature.CompactProperties(members)}
 		if dst, err = l.Append(dst, &f, ""); err != nil {
 			return dst, err
 		}

@@ -112,7 +112,7 @@ func (s *Handlers) geonames(e question) endpoint.Handler {
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
-		g.view = localtime.In(q.View())
+		g.view = localtime.ViewOf(q.View())
 		from := append(g.view.GenerationIDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
 		if e.moment {
 			s.TraceFrom(r.Context(), from...)

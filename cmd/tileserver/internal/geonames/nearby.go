@@ -107,7 +107,7 @@ func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
 	r := places.Record{Hit: *h}
 	if l.style >= styleLong {
 		if err := l.finder.Record(ctx, h.ID, &r); err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 	}
 	return l.write(ctx, &r, h.DistanceM)

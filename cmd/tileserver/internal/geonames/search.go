@@ -62,7 +62,7 @@ func (g *request) search(ctx context.Context) error {
 		return err
 	}
 	if len(q.filter.Countries) > 0 {
-		v, err := hierarchy.Of(g.view.View)
+		v, err := hierarchy.ViewOf(g.view.View)
 		if err != nil {
 			return err
 		}
@@ -281,7 +281,7 @@ func (g *request) candidates(ctx context.Context, finder *places.Finder, query s
 			err = finder.Hit(ctx, hits[i].ID, &doc.Hit)
 		}
 		if err != nil {
-			return nil, 0, ask.Inside(err)
+			return nil, 0, ask.NotFoundAsDamage(err)
 		}
 		ok, err := q.passes(ctx, finder, &doc)
 		if err != nil {
@@ -299,7 +299,7 @@ func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r)
 // ask returns the query for the most important places that pass a filter and meet the
 // conditions on continent and first-level division.
 func (q *placeSearch) ask(finder *places.Finder, f places.Filter) (query feature.Query, err error) {
-	query = feature.Query{Order: feature.Order{Importance: true}, Examine: maxExamined}
+	query = feature.Query{Order: feature.Order{Importance: true}, MaxExamined: maxExamined}
 	if q.query.Box != nil {
 		query.In = feature.Box(*q.query.Box)
 	}
@@ -433,7 +433,7 @@ func (g *request) within(ctx context.Context, finder *places.Finder, f places.Fi
 			doc := places.Record{Hit: hits[i]}
 			if q.detailed() {
 				if err := finder.Record(ctx, doc.ID, &doc); err != nil {
-					return nil, 0, ask.Inside(err)
+					return nil, 0, ask.NotFoundAsDamage(err)
 				}
 			}
 			ok, err := q.passes(ctx, finder, &doc)

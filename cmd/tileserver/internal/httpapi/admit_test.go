@@ -20,7 +20,7 @@ import (
 )
 
 func TestKeyNeeded(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{}), servertest.DefaultDatasets...)
 	const path = "/regions/at?lat=1&lon=2"
 	for name, headers := range map[string][]string{
@@ -116,7 +116,7 @@ var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
 // A client that takes nothing but an address follows the addresses in documents. So all of these
 // have the key, wherever they lead, and the documents are otherwise the same.
 func TestKeyInLinks(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{1}), servertest.DefaultDatasets...)
 	with := "key=" + url.QueryEscape(servertest.TestKey)
 	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark",

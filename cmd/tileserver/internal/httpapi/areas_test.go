@@ -48,7 +48,7 @@ func (y *yards) set(id string, b quadkey.Box) {
 func (y *yards) Info() *feature.Info {
 	return &feature.Info{
 		Name: "yards", Title: "Yards", Schema: feature.Schema{{Name: "name", Kind: feature.Text}}, Bounds: quadkey.World, Count: -1,
-		Live: true, Private: y.private, Can: feature.Can{Near: !y.flat},
+		Live: true, Private: y.private, Can: feature.Abilities{Near: !y.flat},
 	}
 }
 
@@ -59,8 +59,8 @@ func (y *yards) list() (list []feature.Feature) {
 	for id, b := range y.boxes {
 		list = append(list, feature.Feature{
 			ID: id, Bounds: b, Position: quadkey.Position{Lat: (b.South + b.North) / 2, Lon: (b.West + b.East) / 2},
-			Geometry:   feature.Shape(orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}.ToPolygon()),
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Yard " + id))}),
+			Geometry:   feature.OrbGeometry(orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}.ToPolygon()),
+			Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Yard " + id))}),
 			Mark:       feature.Mark(id),
 			Version:    1,
 		})
@@ -90,8 +90,8 @@ func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 		if f := &list[i]; q.Near != nil {
 			b := f.Bounds
 			nearest := quadkey.Position{Lat: min(max(q.Near.Lat, b.South), b.North), Lon: min(max(q.Near.Lon, b.West), b.East)}
-			f.Distance = nearest.Distance(q.Near.Position)
-			f.Mark = append(binary.BigEndian.AppendUint64(nil, math.Float64bits(f.Distance)), f.Mark...)
+			f.DistanceM = nearest.Distance(q.Near.Position)
+			f.Mark = append(binary.BigEndian.AppendUint64(nil, math.Float64bits(f.DistanceM)), f.Mark...)
 		}
 	}
 	slices.SortFunc(list, func(a, b feature.Feature) int { return strings.Compare(string(a.Mark), string(b.Mark)) })
@@ -103,7 +103,7 @@ func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 			}
 			box, boxed := q.In.(feature.Box)
 			in := !boxed || meet(quadkey.Box(box), f.Bounds)
-			if n := q.Near; n != nil && (f.Distance < n.MinM || n.MaxM > 0 && f.Distance > n.MaxM) {
+			if n := q.Near; n != nil && (f.DistanceM < n.MinM || n.MaxM > 0 && f.DistanceM > n.MaxM) {
 				in = false
 			}
 			if err := consider(f, in); err != nil {
@@ -168,7 +168,7 @@ func TestAreasOfTheCallers(t *testing.T) {
 		"far": {West: 100, South: 0, East: 101, North: 1},
 	}}
 	layertest.Test(t, of, layertest.Options{})
-	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	more := []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w := servertest.NewWhole(t)
 	w.Config.ExtraLayers = more
@@ -238,7 +238,7 @@ func TestAreasOfTheCallers(t *testing.T) {
 // A layer of areas does not replace missing boundaries, and its Info may change.
 func TestAreasAlone(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
-	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	w := servertest.New(t, func(c *httpapi.Config) {
 		c.ExtraLayers = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	}, ask.PlacesName)
@@ -272,7 +272,7 @@ func TestAreasAlone(t *testing.T) {
 
 // A layer of areas that cannot be read may hold the answer.
 func TestAreasThatCannotBeRead(t *testing.T) {
-	fixed := dataset.Fixed[feature.Encloser](&yards{}, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](&yards{}, dataset.Manifest{Dataset: "yards", Generation: 7})
 	if err := fixed.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 // Fences of such a layer work like those of regions, whatever boundaries a move was made by.
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
-	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("yards",
 		func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}})
 	set, err := fence.New(fence.Fences{Enter: []fence.Region{{Type: "yards"}}, Leave: []fence.Region{{Type: "yards", ID: "a"}}})

@@ -166,7 +166,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	servertest.NewGuarded(t, false, quota.Limits{})(&w.Config)
 	servertest.OpenDearMaps(t, &w.Config)
 	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
-	w.Config.Collections.Follow(toyworld.Shops, shops)
+	w.Config.Collections.Add(toyworld.Shops, shops)
 	if madeUp {
 		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.Shops).Dataset) {
 			if ask.IsPoints(d.Name) {

@@ -13,7 +13,7 @@ import (
 
 // No two faces have the same place, or documents would differ from start to start.
 func TestPlacesOfFaces(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	all := httpapi.Faces()
 	for i := range all[1:] {
 		if all[i].Order == all[i+1].Order {
@@ -24,14 +24,14 @@ func TestPlacesOfFaces(t *testing.T) {
 
 // TestOfNoFace: endpoints that belong to no face pass the suite of faces, too.
 func TestOfNoFace(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.TestNoFace(t)
 }
 
 // TestWithoutFace: a server that is made without a face has none of its endpoints, and its other
 // answers stay the same.
 func TestWithoutFace(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	worlds := servertest.NewWorlds(t)
 	type call struct {
 		path, text string

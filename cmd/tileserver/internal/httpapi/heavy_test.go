@@ -20,7 +20,7 @@ func TestHeavy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.DefaultDatasets...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
 	var held atomic.Bool
-	f.Boundaries.Before = func(ctx context.Context, _ string, _ []byte) error {
+	f.Boundaries.BeforeRead = func(ctx context.Context, _ string, _ []byte) error {
 		if held.Swap(true) {
 			return nil
 		}
@@ -62,7 +62,7 @@ func TestHeavy(t *testing.T) {
 func TestHeavyTile(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	// The tile of zoom 0 is larger by a byte than one that is compressed at once.
-	f.Boundaries.Change = func(_ string, row *cellstore.Row) {
+	f.Boundaries.ChangeRow = func(_ string, row *cellstore.Row) {
 		tile := must.Get(quadkey.ParseKey(row.Key)).In(t)
 		for i := range row.Cells {
 			c := &row.Cells[i]

@@ -136,7 +136,7 @@ func Compose(cfg *Config, faces []Face) *Server {
 	if http.Views == nil {
 		http.Views = ask.NewViews(cfg.Sets)
 	}
-	http.TranslateError, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
+	http.TranslateError, http.Generations = ask.MarkTemporary(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	s := &Server{Kit: k, named: map[string]Handlers{}, ops: ops.New(k, ops.Config{
 		BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
@@ -185,7 +185,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
 		if m := st.Serving; m != nil {
 			g := web.Generation{Dataset: st.Dataset, Number: m.Generation, ID: ask.IdentityOf(m)}
-			if m.Replaced == nil || !m.Replaced.Built.Equal(m.Built) {
+			if m.Predecessor == nil || !m.Predecessor.Built.Equal(m.Built) {
 				g.Built = m.Built
 			}
 			all = append(all, g)

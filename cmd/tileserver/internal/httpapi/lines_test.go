@@ -139,7 +139,7 @@ func TestQuestionLines(t *testing.T) {
 
 // Batches of questions have the bounds of batches of addresses.
 func TestQuestionLimits(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 })
 	gz := string(servertest.Gzipped(t, strings.Repeat("1,2\n", 9)))
 	for _, tt := range []struct {
@@ -267,7 +267,7 @@ func TestQuestionOrder(t *testing.T) {
 // read. A batch whose later line fails ends with the error.
 func TestQuestionFailures(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Boundaries.Err = cellstore.ErrUnavailable
+	g.Boundaries.ReadErr = cellstore.ErrUnavailable
 	servertest.WantProblem(t, g.Post("/at", strings.NewReader(strings.Repeat("47.4,8.5\n", 30))), 503, "dataset-unavailable")
 	got := servertest.BatchLines(t, servertest.Body(t, g.Post("/at", strings.NewReader("x\n"+strings.Repeat("47.4,8.5\n", 30)))))
 	if len(got) != 2 || !strings.HasPrefix(got[1], servertest.BatchError(2, "", "dataset-unavailable")) {

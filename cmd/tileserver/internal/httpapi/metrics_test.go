@@ -122,7 +122,7 @@ func TestNoMetrics(t *testing.T) {
 
 // Counting allocates nothing.
 func TestMetricsAllocs(t *testing.T) {
-	testrace.Plain(t, "it allocates")
+	testrace.SkipUnderRace(t, "it allocates")
 	allocs := func(change func(*httpapi.Config)) float64 {
 		f := servertest.New(t, change, servertest.DefaultDatasets...)
 		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &servertest.DiscardWriter{Headers: http.Header{}}

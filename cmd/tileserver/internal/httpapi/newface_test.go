@@ -84,7 +84,7 @@ func (s *countHandlers) get(c echo.Context, q *endpoint.Params) error {
 }
 
 func TestNewFace(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), countFace)).Handler()
 	if res := w.Get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {

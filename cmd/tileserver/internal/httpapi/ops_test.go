@@ -73,7 +73,7 @@ func TestBusy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 2 }, ask.Boundaries.Name)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var held atomic.Int64
-	f.Boundaries.Before = func(context.Context, string, []byte) error {
+	f.Boundaries.BeforeRead = func(context.Context, string, []byte) error {
 		if held.Add(1) <= 2 {
 			enter <- struct{}{}
 			<-leave
@@ -115,7 +115,7 @@ func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 },
 		ask.Boundaries.Name)
-	f.Boundaries.Before = func(context.Context, string, []byte) error { panic("secret") }
+	f.Boundaries.BeforeRead = func(context.Context, string, []byte) error { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)
@@ -210,7 +210,7 @@ func TestCORSOrigin(t *testing.T) {
 // With a list of origins, the answer names the origin that asks. Every answer that caches keep has
 // Vary: Origin, whatever else it depends on, and whoever it was for.
 func TestCORSOrigins(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const a, b = "https://a.example", "http://b.example:8080"
 	f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = a + "," + b }, servertest.DefaultDatasets...)
 	for _, path := range []string{
@@ -283,7 +283,7 @@ func TestLogs(t *testing.T) {
 	if failures.Len() != 0 {
 		t.Errorf("refusals are logged as failures: %s", failures.String())
 	}
-	f.Boundaries.Err = errors.New("disk on fire")
+	f.Boundaries.ReadErr = errors.New("disk on fire")
 	f.Get("/regions/at?lat=1&lon=1")
 	if !strings.Contains(failures.String(), "disk on fire") {
 		t.Errorf("the cause is not logged: %s", failures.String())

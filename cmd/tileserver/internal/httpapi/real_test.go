@@ -20,7 +20,7 @@ import (
 )
 
 func TestRealAnswers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	for _, tt := range []struct{ path, want string }{
 		{
@@ -149,7 +149,7 @@ func TestRealAnswers(t *testing.T) {
 
 // TestHotAllocations: a cached tile is served with next to no allocation of ours.
 func TestHotAllocations(t *testing.T) {
-	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
+	testrace.SkipUnderRace(t, "it makes pools forget, and forgetting allocates")
 	w := servertest.NewWorld(t)
 	w.Config.ResponseCacheBytes = 1 << 20
 	w.Serve()

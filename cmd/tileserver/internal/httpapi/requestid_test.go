@@ -24,7 +24,7 @@ func TestRequestID(t *testing.T) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("1.2.0.7/32")}
 	}, servertest.DefaultDatasets...)
-	f.Boundaries.Err = errors.New("disk on fire")
+	f.Boundaries.ReadErr = errors.New("disk on fire")
 	const path = "/tiles/country/1/0/0.mvt"
 	p := servertest.WantProblem(t, f.Get(path, "X-Request-Id", "abc.DEF_1-2"), 500, "internal")
 	if p.RequestID != "abc.DEF_1-2" || !strings.Contains(log.String(), "request_id=abc.DEF_1-2") || strings.Contains(p.Detail, "fire") {

@@ -145,7 +145,7 @@ func TestTracesConcurrent(t *testing.T) {
 // A request that is not traced allocates nothing for it, whether tracing is on
 // or not.
 func TestTracesAllocs(t *testing.T) {
-	testrace.Plain(t, "it allocates")
+	testrace.SkipUnderRace(t, "it allocates")
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/ip/1.2.3.4", "/regions/at?lat=1&lon=2"} {
 		allocs := func(change func(*httpapi.Config)) float64 {
 			f := servertest.New(t, change, servertest.DefaultDatasets...)

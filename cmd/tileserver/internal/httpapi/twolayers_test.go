@@ -68,9 +68,9 @@ func (q *around) list(ctx context.Context) ([]found, error) {
 			if err != nil {
 				return nil, err
 			}
-			if other, known := nearest[f.ID]; !known || f.Distance < other.Distance {
+			if other, known := nearest[f.ID]; !known || f.DistanceM < other.Distance {
 				id := strings.Clone(f.ID) // f is valid until the next one
-				nearest[id] = found{id, by[i].ID, f.Distance}
+				nearest[id] = found{id, by[i].ID, f.DistanceM}
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func layerOf(v ask.View, parameter, name string, query *feature.Query) (*ask.Lay
 	case err != nil:
 		return nil, err
 	}
-	if err := l.About.Check(query); err != nil {
+	if err := l.LayerInfo.Check(query); err != nil {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, parameter, endpoint.Sentence(feature.DetailOf(err, errors.ErrUnsupported)))
 	}
 	return l, nil
@@ -169,23 +169,23 @@ type flat struct{ *layertest.Memory }
 
 func (f flat) Info() *feature.Info {
 	about := *f.Memory.Info()
-	about.Can = feature.Can{}
+	about.Can = feature.Abilities{}
 	return &about
 }
 
 func TestQuestionOverTwoLayers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWhole(t)
 	type kind struct{ live, flat, private bool }
 	list := []feature.Feature{{ID: "oak", Position: quadkey.Position{Lat: 47.001, Lon: 5}}, {ID: "fir", Position: quadkey.Position{Lat: -47}}}
 	for name, is := range map[string]kind{"woods": {}, "cars": {live: true}, "drawings": {flat: true}, "secrets": {private: true}} {
-		about := feature.Info{Name: name, Points: true, Live: is.live, Private: is.private, Bounds: quadkey.World}
+		about := feature.Info{Name: name, AllPoints: true, Live: is.live, Private: is.private, Bounds: quadkey.World}
 		memory := &layertest.Memory{About: about, List: list}
 		layer := feature.Layer(memory)
 		if is.flat {
 			layer = flat{memory}
 		}
-		of := dataset.Fixed(layer, dataset.Manifest{Dataset: name, Generation: 7})
+		of := dataset.NewFixedLive(layer, dataset.Manifest{Dataset: name, Generation: 7})
 		w.Config.ExtraLayers = append(w.Config.ExtraLayers, ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
 	}
 	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), aroundFace)).Handler()

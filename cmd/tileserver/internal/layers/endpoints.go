@@ -22,7 +22,7 @@ var (
 		"values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and "+
 		"`lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.",
 		map[string]any{"category": "cafe"})
-	sortParam = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix),
+	sortParam = endpoint.Text("sort", feature.MaxPropertyNameBytes+len("-"+feature.PropertyPrefix),
 		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").WithExample("-price")
 	regionTypeParam = endpoint.DescribedParam(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")

@@ -13,7 +13,7 @@ import (
 // checkFields refuses fields that no layer has.
 func (q *question) checkFields(p *endpoint.Params) error {
 	for _, name := range q.writer.Fields {
-		known := func(a asked) bool { _, ok := a.About.Schema.Lookup(name); return ok }
+		known := func(a asked) bool { _, ok := a.LayerInfo.Schema.Lookup(name); return ok }
 		if !slices.ContainsFunc(q.asked, known) {
 			parameter := listing.Properties.Name
 			if !listing.Properties.Given(p) {
@@ -48,7 +48,7 @@ func (q *question) readOpen(p *endpoint.Params) error {
 // filter makes the filter of a layer. It tries each parameter alone first, so that a refusal
 // names it.
 func (q *question) filter(a *asked, query *endpoint.ParamNames, others []endpoint.ExtraParam) error {
-	schema := a.About.Schema
+	schema := a.LayerInfo.Schema
 	var terms []feature.Term
 	for _, o := range others {
 		term, err := schema.ParseTerm(o.Name, o.Value)
@@ -60,7 +60,7 @@ func (q *question) filter(a *asked, query *endpoint.ParamNames, others []endpoin
 			continue
 		}
 		shown := endpoint.Printable(o.Name)
-		if _, known := schema.Find(term.Name); term.Name == "" || known {
+		if _, known := schema.LookupPath(term.Name); term.Name == "" || known {
 			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
@@ -83,7 +83,7 @@ const namesInRefusal = 8
 func (q *question) properties() string {
 	var names []string
 	for i := range q.asked {
-		for _, f := range q.asked[i].About.Schema {
+		for _, f := range q.asked[i].LayerInfo.Schema {
 			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -107,7 +107,7 @@ func (q *question) sort(text string) (by feature.Sort, err error) {
 	if text == "" {
 		return by, nil
 	}
-	if by, err = q.layer().About.Schema.ParseSort(text); err != nil {
+	if by, err = q.layer().LayerInfo.Schema.ParseSort(text); err != nil {
 		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 	}
 	return by, err

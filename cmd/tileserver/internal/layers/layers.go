@@ -18,8 +18,8 @@ import (
 
 // Config says what the face serves.
 type Config struct {
-	// Lists are the layers that have words of their own. A layer of ask.Sets.OpenNames has paths by
-	// its name.
+	// Lists are the layers that have words of their own. A layer of ask.Sets.OpenLayerNames has paths
+	// by its name.
 	Lists []listing.Spec
 	// StreamTimeout bounds how long a client may take over an answer of lines. The default is 5
 	// minutes.
@@ -54,7 +54,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
-	for _, name := range k.Views.OpenNames() {
+	for _, name := range k.Views.OpenLayerNames() {
 		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
 			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
 		}
@@ -76,7 +76,7 @@ func byName(name string) listing.Spec {
 	things := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	var id string
 	for word := range strings.FieldsSeq(things) {
-		id += feature.Title(word)
+		id += feature.TitleOf(word)
 	}
 	return listing.Spec{
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",

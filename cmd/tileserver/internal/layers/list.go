@@ -39,7 +39,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	q.writer.Near = true
+	q.writer.WithDistance = true
 	if cursor != "" && len(q.asked) > 1 {
 		return endpoint.Refuse(endpoint.ErrParameter, "cursor",
 			"Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
@@ -117,7 +117,7 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 			all = append(all, found{f.Clone(), a})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.Distance, b.Distance) })
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.DistanceM, b.DistanceM) })
 	for i := range all[:min(len(all), limit)] {
 		if err := p.append(ctx, all[i].of, &all[i].Feature, all[i].of.name); err != nil {
 			return err
@@ -149,8 +149,8 @@ func (q *question) newList(head string) listing.List {
 	l := listing.List{Spec: &q.Spec, Format: q.form, Writer: q.writer, FirstMembers: head, SeveralCollections: len(q.asked) > 1}
 	for i := range q.asked {
 		of := q.asked[i].Layer
-		l.Schema = l.Schema.With(of.About.Schema)
-		l.More = l.More || listing.Incomplete(of.About.Schema, of.Written)
+		l.Schema = l.Schema.Merge(of.LayerInfo.Schema)
+		l.More = l.More || listing.Incomplete(of.LayerInfo.Schema, of.TakesWrites)
 	}
 	return l
 }
@@ -235,7 +235,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return err
 	}
 	if !query.Order.Importance {
-		query.Examine = maxExamined
+		query.MaxExamined = maxExamined
 	}
 	head := ""
 	if box, ok := where.Area.(feature.Box); ok && l.WithBounds {
@@ -275,7 +275,7 @@ func (q *question) stream(query feature.Query) error {
 					err = p.append(ctx, of, f, "")
 					out.Body = p.body
 				}
-				if err == nil && of.Written && out.Full() {
+				if err == nil && of.TakesWrites && out.Full() {
 					err = out.Send()
 				}
 				if err != nil {

@@ -25,7 +25,7 @@ func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if q.layer().Written && q.writer.Fields == nil && !q.writer.SkipGeometry && q.at.IsZero() {
+	if q.layer().TakesWrites && q.writer.Fields == nil && !q.writer.SkipGeometry && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
 	return q.reply(web.Answer{Format: web.FormatGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
@@ -82,7 +82,7 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	tracker, ok := q.layer().Layer.Layer.(feature.Tracker)
-	if !ok || !q.layer().About.History {
+	if !ok || !q.layer().LayerInfo.History {
 		return endpoint.Refuse(ask.ErrNoLayer, "", "Only live collections with a history have tracks; ask for the point itself.")
 	}
 	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {

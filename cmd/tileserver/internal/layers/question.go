@@ -85,7 +85,7 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 
 // readWriter reads how features are written.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
-	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.NumericIDs}
+	w := feature.Writer{GeoJSON: geojson, NestProperties: l.Open, WithVersion: l.Open, NumericIDs: l.NumericIDs}
 	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)
 	if l.Open && fieldsParam.Given(p) {
 		if w.Fields = fieldsParam.Of(p); listing.Properties.Given(p) {
@@ -129,7 +129,7 @@ func (q *question) add(layer, name string) error {
 	}
 	q.asked = append(q.asked, asked{Layer: l, name: name})
 	switch {
-	case !l.About.Private:
+	case !l.LayerInfo.Private:
 	case !q.named: // keys give access to collections only
 		return ask.ErrMissing
 	case !q.mayRead(name):
@@ -147,7 +147,7 @@ func (q *question) mayRead(name string) bool {
 // it may be a private one.
 func (q *question) unread(layer, name string, err error) error {
 	// A failure is never "not found", unless the layer is known to be private.
-	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) || q.mayRead(name) {
+	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.IsPrivateFailure(err) || q.mayRead(name) {
 		return err
 	}
 	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
@@ -157,7 +157,7 @@ func (q *question) unread(layer, name string, err error) error {
 // the layers.
 func (q *question) read(p *endpoint.Params) error {
 	for i := range q.asked {
-		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
+		if a := &q.asked[i]; !q.at.IsZero() && !a.LayerInfo.History {
 			return endpoint.Refuse(endpoint.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
 		}
 	}
@@ -169,7 +169,7 @@ func (q *question) read(p *endpoint.Params) error {
 	}
 	if w := &q.writer; w.SkipGeometry {
 		if w.Fields == nil {
-			for _, f := range q.layer().About.Schema {
+			for _, f := range q.layer().LayerInfo.Schema {
 				w.Fields = append(w.Fields, f.Name)
 			}
 		}
@@ -189,8 +189,8 @@ func (q *question) explain(err error) error {
 		return nil
 	}
 	for i := range q.asked {
-		if q.asked[i].Dropped() {
-			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
+		if q.asked[i].IsDropped() {
+			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].LayerInfo.Name)
 		}
 	}
 	past := feature.DetailOf(err, feature.ErrQuery)

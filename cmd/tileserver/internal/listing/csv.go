@@ -55,10 +55,10 @@ func beginTable(dst []byte, l *List) []byte {
 	if t.position && l.Shapes {
 		behind = append(behind, "wkt")
 	}
-	if l.Writer.Near {
+	if l.Writer.WithDistance {
 		behind = append(behind, "distance_m")
 	}
-	if l.Writer.Versions {
+	if l.Writer.WithVersion {
 		behind = append(behind, "version", "expires")
 	}
 	if t.more {
@@ -105,7 +105,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 	if l.SeveralCollections {
 		dst = appendTextCell(append(dst, ','), of)
 	}
-	for _, v := range t.columns.Of(f.Properties) {
+	for _, v := range t.columns.ValuesOf(f.Properties) {
 		dst = append(dst, ',')
 		from := len(dst)
 		dst = v.AppendText(dst)
@@ -134,10 +134,10 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		}
 		dst = quoted(appendWKT(dst, t.shape), from)
 	}
-	if l.Writer.Near {
-		dst = strconv.AppendFloat(append(dst, ','), f.Distance, 'f', 1, 64)
+	if l.Writer.WithDistance {
+		dst = strconv.AppendFloat(append(dst, ','), f.DistanceM, 'f', 1, 64)
 	}
-	if l.Writer.Versions {
+	if l.Writer.WithVersion {
 		dst = append(strconv.AppendInt(append(dst, ','), f.Version, 10), ',')
 		if !f.Expires.IsZero() {
 			dst = f.Expires.UTC().AppendFormat(dst, time.RFC3339Nano)

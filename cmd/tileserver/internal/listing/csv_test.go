@@ -47,7 +47,7 @@ func compact(t testing.TB, object string) feature.Properties {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return feature.Compact(text[1 : len(text)-1])
+	return feature.CompactProperties(text[1 : len(text)-1])
 }
 
 // A table has the columns that the list and the schema know, and every value in them.
@@ -56,10 +56,10 @@ func TestTables(t *testing.T) {
 		{Name: "p.x", Kind: feature.Any}}
 	at := quadkey.Position{Lat: 47.5, Lon: -8.25}
 	of := func(id, properties string) feature.Feature {
-		return feature.Feature{ID: id, Position: at, Distance: 12.34, Version: 7, Properties: compact(t, properties)}
+		return feature.Feature{ID: id, Position: at, DistanceM: 12.34, Version: 7, Properties: compact(t, properties)}
 	}
 	area := of("r", `{"name":"R"}`)
-	area.Geometry = feature.GeoJSON([]byte(`{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]]],[[[5,6],[7,8],[5,6]]]]}`))
+	area.Geometry = feature.GeoJSONGeometry([]byte(`{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]]],[[[5,6],[7,8],[5,6]]]]}`))
 	unknown := of("u", `{}`)
 	unknown.Geometry = feature.NoGeometry
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestTables(t *testing.T) {
 		want string
 	}{
 		{"no features", List{Spec: &Spec{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
-		{"open layer", List{Spec: &Spec{Open: true}, Schema: schema, Writer: feature.Writer{Nested: true, Versions: true, Near: true}},
+		{"open layer", List{Spec: &Spec{Open: true}, Schema: schema, Writer: feature.Writer{NestProperties: true, WithVersion: true, WithDistance: true}},
 			[]feature.Feature{
 				of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`),
 				of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`),
@@ -128,7 +128,7 @@ func TestTables(t *testing.T) {
 				}
 				list = append(list, feature.Property{Name: name, Value: v})
 			}
-			decoded[i].Properties = feature.Of(list...)
+			decoded[i].Properties = feature.PropertiesOf(list...)
 		}
 		if got := written(t, "csv", c.list, "next", decoded...); got != c.want {
 			t.Errorf("%s, of values:\n%s\nwant\n%s", c.what, got, c.want)
@@ -136,7 +136,7 @@ func TestTables(t *testing.T) {
 	}
 	expires := of("1", `{}`)
 	expires.Expires = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	if got := written(t, "csv", List{Writer: feature.Writer{Versions: true}}, "", expires); !strings.HasSuffix(got,
+	if got := written(t, "csv", List{Writer: feature.Writer{WithVersion: true}}, "", expires); !strings.HasSuffix(got,
 		",7,2026-01-02T03:04:05Z\r\n") {
 		t.Error(got)
 	}
@@ -214,7 +214,7 @@ func FuzzTable(f *testing.F) {
 			t.Skip()
 		}
 		table := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
-		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.Compact(properties[1 : len(properties)-1])})
+		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.CompactProperties(properties[1 : len(properties)-1])})
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
 			t.Fatalf("%q: %v %q", text, err, rows)
@@ -279,14 +279,14 @@ func TestCellsAreAsOthersWriteThem(t *testing.T) {
 
 // Writing a feature allocates nothing in any form, once there is room for it.
 func TestListsAllocateNothing(t *testing.T) {
-	testrace.Plain(t, "the race detector allocates")
+	testrace.SkipUnderRace(t, "the race detector allocates")
 	f, schema := shop(t)
 	for _, form := range Formats {
 		l := List{
 			Spec:   &Spec{Name: "points", Open: true},
 			Format: form,
 			Schema: schema,
-			Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true, Near: true},
+			Writer: feature.Writer{GeoJSON: form.GeoJSON, NestProperties: true, WithVersion: true, WithDistance: true},
 		}
 		dst := l.Begin(make([]byte, 0, 1<<16))
 		if n := testing.AllocsPerRun(100, func() { dst, _ = l.Append(dst[:0], &f, "") }); n > 0 {
@@ -297,7 +297,7 @@ func TestListsAllocateNothing(t *testing.T) {
 
 // shop is a usual point with its schema.
 func shop(t testing.TB) (feature.Feature, feature.Schema) {
-	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, Distance: 812.5, Version: 1_790_000_000_000}
+	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, DistanceM: 812.5, Version: 1_790_000_000_000}
 	f.Properties = compact(t,
 		`{"name":"Café \"Odeon\", Bellevue","category":"cafe","price":4.5,"open":true,"since":"1911-07-01","tags":["wifi","terrace"],"address":{"city":"Zürich","street":"Limmatquai 2"}}`)
 	var schema feature.Schema
@@ -319,7 +319,7 @@ func BenchmarkLists(b *testing.B) {
 				Spec:   &Spec{Name: "points", Open: true},
 				Format: form,
 				Schema: schema,
-				Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true},
+				Writer: feature.Writer{GeoJSON: form.GeoJSON, NestProperties: true, WithVersion: true},
 			}
 			dst := l.Begin(nil)
 			b.ReportAllocs()

@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 				`{"type":"Feature","geometry":{"type":"Point","coordinates":[0,0]},"properties":{"a":2}}],"next":"\"c\""}`,
 		},
 	} {
-		list := List{Spec: &Spec{Name: "places"}, Writer: feature.Writer{GeoJSON: form.GeoJSON, Numbers: true}}
+		list := List{Spec: &Spec{Name: "places"}, Writer: feature.Writer{GeoJSON: form.GeoJSON, NumericIDs: true}}
 		if got := written(t, form.Name, list, ""); got != want[0] {
 			t.Errorf("an empty list is %s, want %s", got, want[0])
 		}

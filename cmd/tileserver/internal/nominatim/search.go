@@ -57,7 +57,7 @@ type filter struct {
 
 // search answers /search: the features that a text names.
 func (q *request) search(ctx context.Context) error {
-	f := filter{max: geocoder.RankMost, dedupe: q.flag("dedupe", true)}
+	f := filter{max: geocoder.RankMax, dedupe: q.flag("dedupe", true)}
 	query, err := q.readSearch(&f)
 	if err != nil || query.Text == "" && f.country == "" {
 		return err
@@ -77,7 +77,7 @@ func (q *request) search(ctx context.Context) error {
 	for i := range found {
 		r := &found[i]
 		if r.Kind == geocoder.Position {
-			at, ok, err := q.at(ctx, r.Lat, r.Lon, geocoder.RankMost)
+			at, ok, err := q.at(ctx, r.Lat, r.Lon, geocoder.RankMax)
 			if err != nil || !ok {
 				return err
 			}
@@ -216,7 +216,7 @@ func (q *request) readText(f *filter) (string, error) {
 		if part == "" || !s.held {
 			continue
 		}
-		if f.max == geocoder.RankMost { // the finest
+		if f.max == geocoder.RankMax { // the finest
 			f.min, f.max = s.min, s.max
 		}
 		if s.name == "country" {
@@ -271,7 +271,7 @@ func (f *filter) feature(name string) error {
 
 // narrow reports whether results other than doubles may be left out.
 func (f *filter) narrow() bool {
-	return f.min > 0 || f.max < geocoder.RankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
+	return f.min > 0 || f.max < geocoder.RankMax || len(f.layers)+len(f.excluded)+len(f.countries) > 0
 }
 
 // passes reports whether a result passes.

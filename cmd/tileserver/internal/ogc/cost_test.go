@@ -44,14 +44,14 @@ func (l *fake) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 
 // collectionOf is a fake as a collection.
 func collectionOf(l *fake) *collection {
-	return &collection{Layer: &ask.Layer{Layer: l, About: l.about}}
+	return &collection{Layer: &ask.Layer{Layer: l, LayerInfo: l.about}}
 }
 
 // endless has features that go on for ever.
 func endless() *fake {
-	return &fake{about: feature.Info{Name: "places", Points: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}},
+	return &fake{about: feature.Info{Name: "places", AllPoints: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}},
 		next: func(_ feature.Mark, f *feature.Feature) bool {
-			*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.Compact([]byte(`"a":1`))}
+			*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.CompactProperties([]byte(`"a":1`))}
 			return true
 		}}
 }

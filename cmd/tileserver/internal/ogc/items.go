@@ -68,9 +68,9 @@ type shown struct {
 func readShown(q *endpoint.Params, c *collection) (s shown) {
 	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
 	for _, name := range s.properties {
-		if _, ok := c.About.Schema.Lookup(name); !ok {
+		if _, ok := c.LayerInfo.Schema.Lookup(name); !ok {
 			q.Refuse(listing.Properties.Name, "There is no property "+endpoint.Printable(name)+
-				": use those that "+c.About.Name+"/queryables lists"+c.someProperties()+".")
+				": use those that "+c.LayerInfo.Name+"/queryables lists"+c.someProperties()+".")
 		}
 	}
 	return s
@@ -116,7 +116,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	var lasting *span
 	if when, ok := datetime(q); ok {
 		switch {
-		case c.About.History:
+		case c.LayerInfo.History:
 			a.At = when.to // the features as they were, at the end of an interval
 		case c.first != "":
 			lasting = &span{when, c.first, c.last, nil}
@@ -130,18 +130,18 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if q.Err != nil {
 		return nil, q.Err
 	}
-	a.Examine, a.Step = maxLooked, web.Step
+	a.MaxExamined, a.Step = maxLooked, web.Step
 	if len(filters) > 0 {
 		filter := feature.And(filters...)
-		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
+		a.MaxExamined = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
 		var given *quadkey.Box
 		if box, ok := filter.Box(); ok && !a.boxed {
 			a.box, a.boxed, given = box, true, &box
 		}
-		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
+		if !c.LayerInfo.AllPoints && len(filter.Boxes()) > maxBoxes+1 {
 			return nil, errManyBoxes
 		}
-		a.Filter = filter.Expression(c.About.Schema, given, c.meets())
+		a.Filter = filter.Expression(c.LayerInfo.Schema, given, c.meets())
 	}
 	if lasting != nil {
 		lasting.also, a.Filter = a.Filter, lasting
@@ -149,7 +149,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if a.boxed {
 		a.In = feature.Box(a.box)
 	}
-	if a.Continue(&c.About, cursor) != nil {
+	if a.Continue(&c.LayerInfo, cursor) != nil {
 		return nil, errCursor
 	}
 	return a, nil
@@ -167,7 +167,7 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 			filters = append(filters, f.Test)
 			for _, name := range f.Properties() {
 				if !c.has(name) {
-					q.Refuse("filter", "Use properties that "+c.About.Name+"/queryables lists, not "+endpoint.Printable(name)+".")
+					q.Refuse("filter", "Use properties that "+c.LayerInfo.Name+"/queryables lists, not "+endpoint.Printable(name)+".")
 				}
 			}
 			for _, name := range f.Geometries() {
@@ -181,11 +181,11 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 		if !c.has(other.Name) {
 			shown := endpoint.Printable(other.Name)
 			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Endpoint().ParamNames().Names, ", ")+
-				" there are the properties that "+c.About.Name+"/queryables lists; names that begin with _ are ignored.")
+				" there are the properties that "+c.LayerInfo.Name+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
 		value := other.Value
-		if other.Name == "country" && slices.Contains(upperCountries, c.About.Name) {
+		if other.Name == "country" && slices.Contains(upperCountries, c.LayerInfo.Name) {
 			value = endpoint.Country.Of(q)
 		}
 		filters = append(filters, cql2.Equal(other.Name, value))
@@ -199,7 +199,7 @@ var upperCountries = []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLa
 
 // has reports whether features have a property, or may have a member within one.
 func (c *collection) has(name string) bool {
-	_, ok := c.About.Schema.Find(name)
+	_, ok := c.LayerInfo.Schema.LookupPath(name)
 	return ok
 }
 
@@ -208,8 +208,8 @@ const maxMet = 10_000
 
 // meets returns a function that reports which boxes a feature meets besides the box of the search.
 // It is nil for points, since their position decides that.
-func (c *collection) meets() feature.Meets {
-	if c.About.Points {
+func (c *collection) meets() feature.MeetsBox {
+	if c.LayerInfo.AllPoints {
 		return nil
 	}
 	met := map[quadkey.Box]map[string]bool{}
@@ -244,7 +244,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 			if left < a.offset {
 				return "", left, errOffset
 			}
-			return a.Cursor(&c.About, work.After), left, nil
+			return a.Cursor(&c.LayerInfo, work.After), left, nil
 		}
 		if err == nil {
 			err = web.Step(ctx)
@@ -256,7 +256,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		case err != nil:
 			return "", left, err
 		case full:
-			return a.Cursor(&c.About, last), left, nil
+			return a.Cursor(&c.LayerInfo, last), left, nil
 		case left < a.offset:
 			left++
 			continue
@@ -304,7 +304,7 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 		if form := listOf(format); form != nil {
 			dst, next, err := appendList(ctx, dst, of, a, form, s.list(of))
 			if next != "" {
-				next = ogcapi.Collection(base, of.About.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
+				next = ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
 			}
 			return dst, next, err
 		}
@@ -315,8 +315,8 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 
 // list describes a list of a collection. Some have properties of any names.
 func (s *Handlers) list(of *collection) *listing.Spec {
-	name := of.About.Name
-	return &listing.Spec{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
+	name := of.LayerInfo.Name
+	return &listing.Spec{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenLayerNames(), name)}
 }
 
 // listOf returns the form of lists for a format, nil for GeoJSON, which has links here.
@@ -339,8 +339,8 @@ func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 
 // listIn is a list of features of a collection in a form.
 func (s *shown) listIn(form *listing.Format, set *listing.Spec, of *collection) listing.List {
-	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.About.Schema, Shapes: !of.About.Points, Axes: s.axes}
-	l.More = listing.Incomplete(l.Schema, of.Written)
+	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.LayerInfo.Schema, Shapes: !of.LayerInfo.AllPoints, Axes: s.axes}
+	l.More = listing.Incomplete(l.Schema, of.TakesWrites)
 	l.Writer.GeoJSON = form.GeoJSON
 	return l
 }
@@ -379,9 +379,9 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 	case a.After == nil && next == "":
 		dst = append(dst, `,"numberMatched":`...)
 		dst = strconv.AppendInt(dst, int64(n+left), 10)
-	case plain && of.About.Count > 0:
+	case plain && of.LayerInfo.Count > 0:
 		dst = append(dst, `,"numberMatched":`...)
-		dst = strconv.AppendInt(dst, of.About.Count, 10)
+		dst = strconv.AppendInt(dst, of.LayerInfo.Count, 10)
 	}
 	dst = append(dst, `,"timeStamp":"`...)
 	dst = append(time.Now().UTC().AppendFormat(dst, time.RFC3339), `","links":`...)
@@ -394,11 +394,11 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 
 // itemLinks returns the links of a page of features.
 func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
-	address := ogcapi.Collection(base, of.About.Name)
+	address := ogcapi.Collection(base, of.LayerInfo.Name)
 	all := []ogcapi.Link{
 		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
 		{Href: address + "/items" + query(here, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This page for people"},
-		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
+		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.LayerInfo.Title},
 	}
 	all = append(all, s.alternates(address+"/items", here, "This page")...)
 	if next != "" {
@@ -485,12 +485,12 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			return dst, "", err
 		}
-		address := ogcapi.Collection(base, of.About.Name)
+		address := ogcapi.Collection(base, of.LayerInfo.Name)
 		here := address + "/items/" + url.PathEscape(f.ID)
 		links, err := json.Marshal(append([]ogcapi.Link{
 			{Href: here + query(r.URL, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This feature"},
 			{Href: here + query(r.URL, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This feature for people"},
-			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
+			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.LayerInfo.Title},
 		}, s.alternates(here, r.URL, "This feature")...))
 		return append(append(append(dst, `,"links":`...), links...), '}'), "", err
 	})
@@ -532,9 +532,9 @@ func (s *Handlers) sendFeatures(
 			return err
 		})
 	}
-	if of.About.Live || web.KeyInQuery(c) { // links with a key are for one client
+	if of.LayerInfo.Live || web.KeyInQuery(c) { // links with a key are for one client
 		var from []uint64
-		if !of.About.Live {
+		if !of.LayerInfo.Live {
 			from = append(slices.Clone(of.GenerationIDs), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {

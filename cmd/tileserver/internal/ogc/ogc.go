@@ -219,11 +219,11 @@ type extent struct {
 
 func (s *Handlers) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
-		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: credit.Text(c.About.Attribution),
+		ID: c.LayerInfo.Name, Title: c.LayerInfo.Title, Description: c.LayerInfo.Description, Attribution: credit.Text(c.LayerInfo.Attribution),
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri,
-		Can: canBeAsked(&c.About.Can), Links: s.links(base, c),
+		Can: canBeAsked(&c.LayerInfo.Can), Links: s.links(base, c),
 	}
-	b := c.About.Bounds
+	b := c.LayerInfo.Bounds
 	d.Extent.Spatial.BBox, d.Extent.Spatial.CRS = [][4]float64{{b.West, b.South, b.East, b.North}}, crs84.uri
 	return d
 }
@@ -241,7 +241,7 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			continue // removed meanwhile, or not readable now: that must not hide the others
 		}
-		if about := &l.About; !about.Private { // it may have become so since
+		if about := &l.LayerInfo; !about.Private { // it may have become so since
 			all = append(all, s.describeCollection(base, newCollection(q.View(), l)))
 			from = append(append(from, l.GenerationIDs...), saidOf(about))
 		}
@@ -277,7 +277,7 @@ func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 				Fields []field
 				Count  int64
 				Links  []ogcapi.Link
-			}{d, of.fields(), max(of.About.Count, 0), forPeople(d.Links)},
+			}{d, of.fields(), max(of.LayerInfo.Count, 0), forPeople(d.Links)},
 		}
 	})
 }
@@ -286,22 +286,22 @@ func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
-		for _, f := range of.About.Schema {
+		for _, f := range of.LayerInfo.Schema {
 			properties[f.Name] = property{Title: f.Name, Type: schemaTypes[f.Kind]}
 		}
 		return &ogcapi.Document{
-			Title: of.About.Title, Format: formSchema,
+			Title: of.LayerInfo.Title, Format: formSchema,
 			JSON: Queryables{
 				Schema:     "https://json-schema.org/draft/2020-12/schema",
-				ID:         ogcapi.Collection(base, of.About.Name) + "/queryables",
+				ID:         ogcapi.Collection(base, of.LayerInfo.Name) + "/queryables",
 				Type:       "object",
-				Title:      of.About.Title,
+				Title:      of.LayerInfo.Title,
 				Properties: properties,
 			},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
 				Fields    []field
-			}{of.About.Name, of.About.Title, of.fields()},
+			}{of.LayerInfo.Name, of.LayerInfo.Title, of.fields()},
 		}
 	})
 }
@@ -320,7 +320,7 @@ func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe 
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.GenerationIDs), saidOf(&of.About)), of.About.Live, describe(base, of))
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.GenerationIDs), saidOf(&of.LayerInfo)), of.LayerInfo.Live, describe(base, of))
 }
 
 // noCollection returns the error for an unknown collection, which lists the collections that there
@@ -361,7 +361,7 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 			}
 			rows, found = append(rows, row{
 				ID:   f.ID,
-				Href: ogcapi.Collection(base, of.About.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
+				Href: ogcapi.Collection(base, of.LayerInfo.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
 			}), append(found, values)
 			return 0, nil
 		})
@@ -382,20 +382,20 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 		Columns                                     []string
 		Rows                                        []row
 	}{
-		ID: of.About.Name, Title: of.About.Title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.About.Name) + "?f=html",
-		GeoJSON: ogcapi.Collection(base, of.About.Name) + "/items" + query(here, "f", "json"),
+		ID: of.LayerInfo.Name, Title: of.LayerInfo.Title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.LayerInfo.Name) + "?f=html",
+		GeoJSON: ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(here, "f", "json"),
 	}
 	if next != "" {
-		data.Next = ogcapi.Collection(base, of.About.Name) + "/items" + query(here, "f", "html", "cursor", next)
+		data.Next = ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(here, "f", "html", "cursor", next)
 	}
 	if a.After != nil {
 		first := *here
 		values := first.Query()
 		values.Del("cursor")
 		first.RawQuery = values.Encode()
-		data.First = ogcapi.Collection(base, of.About.Name) + "/items" + query(&first, "f", "html")
+		data.First = ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(&first, "f", "html")
 	}
-	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.About.Title, Templates: pages, Template: "items", Data: data})
+	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.LayerInfo.Title, Templates: pages, Template: "items", Data: data})
 }
 
 // sendItemPage answers with the page of a feature. properties are those that are wanted, nil for
@@ -409,16 +409,16 @@ func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *
 		}
 	}
 	box := f.Bounds
-	if of.About.Points {
+	if of.LayerInfo.AllPoints {
 		box = quadkey.Box{West: f.Lon, South: f.Lat, East: f.Lon, North: f.Lat}
 	}
 	name := cmp.Or(f.Name(), f.ID)
-	here := ogcapi.Collection(base, of.About.Name)
+	here := ogcapi.Collection(base, of.LayerInfo.Name)
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: name, Templates: pages, Template: "item", Data: struct {
 		Name, Title, Collection, GeoJSON, Map string
 		Properties                            []property
 	}{
-		name, of.About.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
+		name, of.LayerInfo.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
 	}})
 }
 

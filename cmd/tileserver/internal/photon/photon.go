@@ -65,7 +65,7 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 	session := &geocoder.Session{View: params.View(), NoAddresses: true}
 	return s.answer(c, session, session.ReverseGenerationIDs(&q.query), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
-		if len(found) > 0 && found[0].Apart { // the regions show better where the point is
+		if len(found) > 0 && found[0].AcrossBorder { // the regions show better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })
 		}
 		return found, err

@@ -61,11 +61,11 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 	return func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
 		name, found, err := l.(*places.Finder).NameIn(ctx, uint32(f.Number), lang)
 		if err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 		if found {
 			memory = f.Properties.AppendWith(memory[:0], "name", feature.TextValue([]byte(name)))
-			f.Properties = feature.Compact(memory)
+			f.Properties = feature.CompactProperties(memory)
 		}
 		return nil
 	}

@@ -50,7 +50,7 @@ func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 		name := ""
 		if err == nil && lang != "" {
 			if name, _, err = finder.NameIn(ctx, id, lang); err != nil {
-				err = ask.Inside(err)
+				err = ask.NotFoundAsDamage(err)
 			}
 		}
 		out.Body = places.AppendNamed(out.Body, record, name)
@@ -77,7 +77,7 @@ func (s *Handlers) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
 		if err != nil {

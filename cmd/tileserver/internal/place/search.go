@@ -71,7 +71,7 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 		from = append(hierarchy.GenerationIDs(q.View()), air.ID)
 	}
 	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
-		v, _ := hierarchy.Of(q.View()) // without the map all codes come from rows
+		v, _ := hierarchy.ViewOf(q.View()) // without the map all codes come from rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func insert(dst, stored []byte, airport *foundAirport, limit int) ([]byte, error
 			return dst, errStored
 		}
 		if l.next(p.Population) {
-			l.append(&feature.Feature{Properties: feature.Compact(item[1 : len(item)-1])})
+			l.append(&feature.Feature{Properties: feature.CompactProperties(item[1 : len(item)-1])})
 		}
 	}
 	return l.end()
@@ -185,7 +185,7 @@ func find(
 	*memory = hits
 	var schema feature.Schema
 	if !form.Object {
-		schema = finder.Info().Schema.With(foundSchema)
+		schema = finder.Info().Schema.Merge(foundSchema)
 	}
 	l := beginList(dst, form, schema, airport, q.Limit)
 	var place places.Hit
@@ -193,12 +193,12 @@ func find(
 	for i := range hits {
 		h := &hits[i]
 		if err := finder.Hit(ctx, h.ID, &place); err != nil {
-			return dst, ask.Inside(err)
+			return dst, ask.NotFoundAsDamage(err)
 		}
 		name := ""
 		if q.Lang != "" {
 			if name, _, err = finder.NameIn(ctx, h.ID, q.Lang); err != nil {
-				return dst, ask.Inside(err)
+				return dst, ask.NotFoundAsDamage(err)
 			}
 		}
 		if !l.next(place.Population) {
@@ -208,7 +208,7 @@ func find(
 		properties = search.AppendMatch(append(properties, ','), matchOf(&h.Match, place.Name, name))
 		l.append(&feature.Feature{
 			ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID),
-			Position: quadkey.Position{Lat: degrees(h.Lat), Lon: degrees(h.Lon)}, Properties: feature.Compact(properties),
+			Position: quadkey.Position{Lat: degrees(h.Lat), Lon: degrees(h.Lon)}, Properties: feature.CompactProperties(properties),
 		})
 	}
 	return l.end()
@@ -241,7 +241,7 @@ type placeList struct {
 
 func beginList(dst []byte, form *listing.Format, schema feature.Schema, airport *foundAirport, limit int) *placeList {
 	l := &placeList{airport: airport, room: limit}
-	l.List = listing.List{Spec: &found, Format: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Numbers: true}}
+	l.List = listing.List{Spec: &found, Format: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NumericIDs: true}}
 	l.body = l.Begin(dst)
 	return l
 }
@@ -268,7 +268,7 @@ func (l *placeList) addAirport() {
 	if l.room > 0 {
 		l.append(&feature.Feature{
 			Position:   quadkey.Position{Lat: l.airport.Lat, Lon: l.airport.Lon},
-			Properties: feature.Compact(l.airport.appendMembers(nil)),
+			Properties: feature.CompactProperties(l.airport.appendMembers(nil)),
 		})
 		l.room--
 	}

@@ -51,7 +51,7 @@ func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 // postAt answers POST /at: a point in each line of its body.
 func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	// Each goroutine has its own, because it remembers the last result.
-	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
+	views := sync.Pool{New: func() any { own := localtime.ViewOf(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
 		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
 		Answer: func(ctx context.Context, q *endpoint.Params, dst []byte) ([]byte, error) {
@@ -74,7 +74,7 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 // The answer is about an instant. With at= the answer depends on nothing else and may be cached.
 // Otherwise the instant is now, and the answer must not be cached.
 func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	p, fixed := read(q)
 	if q.Err != nil {
 		return q.Err

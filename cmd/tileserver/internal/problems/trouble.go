@@ -71,7 +71,7 @@ func LiveTroubles(c *ask.Collections, private bool) (all []Trouble) {
 // UnopenedTroubles are the published collections that are not served at all. They may be private,
 // so they are listed without a name. The operator sees their states.
 func UnopenedTroubles(c *ask.Collections) (all []Trouble) {
-	for range c.Unopened() {
+	for range c.CountUnopened() {
 		all = append(all, Trouble{Store: "data", State: TroubleDamaged,
 			Detail: "A published collection of points cannot be opened. The admin listener tells its name, and the log the reason."})
 	}

@@ -163,7 +163,7 @@ func TestClockIsSetAndRestart(t *testing.T) {
 func TestClockIsAheadForAMoment(t *testing.T) {
 	c := newClocks()
 	clock := cellstore.NewClock(cellstore.ClockOptions{
-		Wall: func() int64 { return c.wall.now().UnixMilli() }, Steady: func() time.Duration { return c.steady },
+		Wall: func() int64 { return c.wall.now().UnixMilli() }, Monotonic: func() time.Duration { return c.steady },
 	})
 	table, closeTable := openTableBy(t, t.TempDir(), clock)
 	defer closeTable()

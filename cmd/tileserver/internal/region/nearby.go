@@ -23,7 +23,7 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	near.Lat, near.Lon = endpoint.Position(q)
 	types, limit, cursor := listing.Types.Of(q), int(listing.Limit.Of(q)), endpoint.Cursor.Of(q)
 	l := s.newList(c, q, &nearList)
-	l.Writer.Near = true
+	l.Writer.WithDistance = true
 	if q.Err != nil {
 		return q.Err
 	}

@@ -166,7 +166,7 @@ func appendPage(
 			bounds = tiles.Overlap(quadkey.Box(box), bounds)
 		}
 		members = feature.AppendBounds(append(members, ','), boundsOf(bounds))
-		f.Properties = feature.Compact(members[1:])
+		f.Properties = feature.CompactProperties(members[1:])
 		if dst, err = l.Append(dst, f, ""); err == nil && len(dst) >= maxPageBytes {
 			err = feature.ErrPageFull
 		}

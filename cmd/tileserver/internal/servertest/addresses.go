@@ -108,7 +108,7 @@ func PublishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Ran
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ipgeo.BuildIndex(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), ipgeo.IndexOptions{}); err != nil {
+		if _, err := ipgeo.BuildIndex(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexFileName), ipgeo.IndexOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 
 // TestAirportGolden pins whole answers, headers included.
 func TestAirportGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewAirfield(t)
 	var out bytes.Buffer
 	for _, line := range []string{
@@ -137,7 +137,7 @@ func TestAirportBadParameters(t *testing.T) {
 // Answers that depend on the address and the data alone are revalidated by tags that change with
 // the data. Answers that depend on the clock are not cached.
 func TestAirportCaching(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.ServeAirfield(t, t.TempDir())
 	for _, name := range []string{ask.Places.Name, ask.Airports.Name, ask.TimeZones.Name} {
 		f.Republish(name)
@@ -220,7 +220,7 @@ func TestAirportMissingData(t *testing.T) {
 
 // Pages of both searches, put together, are the unpaged answer.
 func TestAirportPages(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewAirfield(t)
 	type page struct {
 		Airports []struct {

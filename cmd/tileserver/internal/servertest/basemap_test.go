@@ -21,7 +21,7 @@ import (
 // A tile is sent as it is stored if the client accepts that coding. Unpacked, it is the same for
 // all clients.
 func TestBaseMapCodings(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	for stored := range servertest.ArchiveCodings {
 		for accepted, want := range map[string]map[string]string{
@@ -52,7 +52,7 @@ func TestBaseMapCodings(t *testing.T) {
 }
 
 func TestBaseMapTiles(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	for path, want := range map[string]string{
 		"/basemap/gzip/0/0/0.mvt": "application/vnd.mapbox-vector-tile",
@@ -149,7 +149,7 @@ func TestBaseMapReplaced(t *testing.T) {
 
 // Texts of archives are not trusted.
 func TestBaseMapTexts(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	var doc struct {
 		Name, Description, Attribution string
@@ -174,7 +174,7 @@ func TestBaseMapTexts(t *testing.T) {
 
 // Base maps lie under the borders, and regions do not hide them.
 func TestBaseMapStyle(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	type layer struct{ ID, Type, Source string }
 	var style struct {
@@ -216,7 +216,7 @@ func TestBaseMapStyle(t *testing.T) {
 }
 
 func TestBaseMapMetrics(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	f.Get("/basemap/bad/1/0/0.mvt")
 	for range 2 {

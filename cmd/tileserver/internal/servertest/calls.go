@@ -45,7 +45,7 @@ func declaredCalls(o *Operation) (calls []string) {
 // openLayer returns the data set of a path, if the layer's own name begins the path.
 func openLayer(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if slices.Contains(new(ask.Sets).OpenNames(), name) {
+	if slices.Contains(new(ask.Sets).OpenLayerNames(), name) {
 		return name
 	}
 	return ""

@@ -109,7 +109,7 @@ func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 				t.Error(err)
 			}
 		})
-		w.Config.Collections.Follow(name, live)
+		w.Config.Collections.Add(name, live)
 	}
 	store, err := toyworld.Open("live", t.TempDir(), false)
 	if err != nil {

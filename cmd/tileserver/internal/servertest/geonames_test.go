@@ -170,7 +170,7 @@ func TestGeonamesErrors(t *testing.T) {
 }
 
 func TestGeonamesFailures(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/searchJSON?q=bern", "/searchJSON?country=CH", "/findNearbyJSON?lat=47.4&lng=8.5",
 		"/findNearbyPlaceNameJSON?lat=47.4&lng=8.5", "/getJSON?geonameId=2657896"}
 	g := servertest.NewGlobe(t, nil)
@@ -181,7 +181,7 @@ func TestGeonamesFailures(t *testing.T) {
 		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"),
 			12}, {servertest.ErrHidden, 12},
 	} {
-		g.Places.Err = fmt.Errorf("secret: %w", tt.err)
+		g.Places.ReadErr = fmt.Errorf("secret: %w", tt.err)
 		for _, path := range paths {
 			if m := g.WantGeonames(path, tt.value); strings.Contains(m, "secret") {
 				t.Errorf("%s: internals shown: %s", path, m)
@@ -218,7 +218,7 @@ func TestGeonamesFailures(t *testing.T) {
 		t.Errorf("without places: %v", doc)
 	}
 	g = servertest.NewGlobe(t, nil)
-	g.Boundaries.Err = servertest.ErrHidden
+	g.Boundaries.ReadErr = servertest.ErrHidden
 	g.WantGeonames("/findNearbyPlaceNameJSON?lat=47.4&lng=8.5&localCountry=true", 12)
 }
 
@@ -229,7 +229,7 @@ func TestGeonamesBusy(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan struct{})
 	var once sync.Once
-	g.Places.Before = func(context.Context, string, []byte) error {
+	g.Places.BeforeRead = func(context.Context, string, []byte) error {
 		once.Do(func() { close(inside); <-leave })
 		return nil
 	}
@@ -512,7 +512,7 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 
 // A search that uses up its work before it finds anything does not answer that there is nothing.
 func TestGeonamesTooWide(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, nil)
 	var rows []places.Place
 	for i := range uint32(2 * 3_000) {

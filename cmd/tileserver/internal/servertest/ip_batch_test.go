@@ -234,7 +234,7 @@ func TestBatchRefused(t *testing.T) {
 // A store that fails is no answer to an address.
 func TestBatchFailingStore(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
-	f.Addresses.Err = errors.New("secret path")
+	f.Addresses.ReadErr = errors.New("secret path")
 	servertest.WantProblem(t, f.Post("/ip/batch", strings.NewReader("1.2.3.4\n")), 500, "internal")
 	got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch", strings.NewReader("x\n1.2.3.4\n1.2.3.4\n"))))
 	if len(got) != 2 || !strings.HasPrefix(got[1], servertest.BatchError(2, "", "internal")) || strings.Contains(got[1], "secret") {

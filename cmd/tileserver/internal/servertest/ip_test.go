@@ -214,7 +214,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
 	}
 	f = servertest.New(t, nil, ask.Addresses.Name)
-	f.Addresses.Err = context.DeadlineExceeded
+	f.Addresses.ReadErr = context.DeadlineExceeded
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("failing: %d %v", res.StatusCode, res.Header)
 	}

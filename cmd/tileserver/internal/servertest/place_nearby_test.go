@@ -73,7 +73,7 @@ func TestNearbyFailures(t *testing.T) {
 		{cellstore.ErrCorrupt, 500, "data-corrupt"},
 		{errors.New("secret"), 500, "internal"},
 	} {
-		f.Places.Err = fmt.Errorf("secret: %w", tt.err)
+		f.Places.ReadErr = fmt.Errorf("secret: %w", tt.err)
 		p := servertest.WantProblem(t, f.Get("/places/nearby?lat=1&lon=1"), tt.status, tt.typ)
 		if strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)

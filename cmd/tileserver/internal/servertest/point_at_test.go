@@ -212,12 +212,12 @@ func TestAtMissing(t *testing.T) {
 	servertest.WantProblem(t, servertest.NewGlobe(t, nil, ask.Addresses.Name).Get("/at?lat=1&lon=1"), 404, "dataset-missing")
 
 	for name, spoil := range map[string]func(*servertest.Server){
-		"places":   func(g *servertest.Server) { g.Places.Err = servertest.ErrHidden },
-		"regions":  func(g *servertest.Server) { g.Boundaries.Err = servertest.ErrHidden },
-		"airports": func(g *servertest.Server) { g.Airports.Err = servertest.ErrHidden },
-		"stations": func(g *servertest.Server) { g.Stations.Err = servertest.ErrHidden },
+		"places":   func(g *servertest.Server) { g.Places.ReadErr = servertest.ErrHidden },
+		"regions":  func(g *servertest.Server) { g.Boundaries.ReadErr = servertest.ErrHidden },
+		"airports": func(g *servertest.Server) { g.Airports.ReadErr = servertest.ErrHidden },
+		"stations": func(g *servertest.Server) { g.Stations.ReadErr = servertest.ErrHidden },
 		"record": func(g *servertest.Server) {
-			g.Boundaries.Change = func(table string, row *cellstore.Row) {
+			g.Boundaries.ChangeRow = func(table string, row *cellstore.Row) {
 				for i := range row.Cells {
 					if table == "region_info" {
 						row.Cells[i].Value = []byte("{")

@@ -66,7 +66,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 			live.Write{ID: "d-2", Lat: 47, Lon: 9.5, Properties: []byte(`{"name":"Bob","busy":true}`), Expires: time.Now().Add(time.Hour)})
 	}
 	w.Config.Collections = &ask.Collections{Live: w.Live}
-	w.Config.Collections.Follow(toyworld.Shops, w.Published)
+	w.Config.Collections.Add(toyworld.Shops, w.Published)
 	// Hooks are kept with their collection: the server finds those of an earlier sender.
 	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Views: ask.NewViews(ask.Sets{Boundaries: w.Config.Boundaries})})
 	for _, name := range []string{"first", "second"} {

@@ -144,6 +144,6 @@ func TestNamesOfRegions(t *testing.T) {
 		t.Error("other names change the tag of tiles without them")
 	}
 	publish(map[string]string{"wl": "Altland"})
-	named.Names.Err = errors.New("no reads")
+	named.Names.ReadErr = errors.New("no reads")
 	servertest.WantProblem(t, w.Get(path+".mvt?names=de"), 500, "internal")
 }

@@ -52,7 +52,7 @@ func pointsOf(t *testing.T, tile, layer string) (single, clustered int) {
 
 // Every tile, as vectors and as GeoJSON, shows all points: themselves or in clusters.
 func TestCollectionTilesShowAllPoints(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	for zoom := range 8 {
 		sum, side := 0, 1<<zoom
@@ -127,7 +127,7 @@ func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 
 // A collection that is not there or is private is no layer, and "all" has none.
 func TestCollectionsThatAreNoLayers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	for _, path := range []string{
 		"/tiles/points:none/0/0/0.mvt", "/tiles/points:secret/0/0/0.mvt", "/tiles/points:secret.json", "/tiles/points:/0/0/0.mvt",
@@ -156,7 +156,7 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 
 // Tiles have texts unchanged but for their length. Names of the layer's own attributes are its own.
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	layers, err := orbmvt.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops_label/9/284/255.mvt"))))
 	if err != nil || len(layers) != 1 || layers[0].Name != "points:shops_label" || len(layers[0].Features) != 2 {
@@ -204,7 +204,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 
 // The documents about tiles name collections.
 func TestCollectionsInDocuments(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	var doc tile.TileJSON
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops.json?pinned=true"))), &doc); err != nil {

@@ -196,7 +196,7 @@ func TestTileFailures(t *testing.T) {
 		{errors.New("secret: disk on fire"), 500, "internal"},
 		{fmt.Errorf("secret: %w", context.DeadlineExceeded), 503, "timeout"},
 	} {
-		f.Boundaries.Err = tt.err
+		f.Boundaries.ReadErr = tt.err
 		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/tiles/all/3/0/0.geojson", "/tiles/country:us/3/0/0.mvt",
 			"/regions/at?lat=1&lon=1", "/regions/country/us"} {
 			res := f.Get(path)
@@ -209,7 +209,7 @@ func TestTileFailures(t *testing.T) {
 			}
 		}
 	}
-	f.Boundaries.Err = nil
+	f.Boundaries.ReadErr = nil
 	if res := f.Get("/tiles/country/3/4/2.mvt"); res.StatusCode != 200 {
 		t.Errorf("a failure was kept: %d", res.StatusCode)
 	}
@@ -220,7 +220,7 @@ func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.DefaultDatasets...)
 		gone := &cellstore.Error{Op: "Get", Table: "secret", Err: cellstore.ErrTableNotFound}
-		f.Boundaries.Err, f.Places.Err, f.Addresses.Err = gone, gone, gone
+		f.Boundaries.ReadErr, f.Places.ReadErr, f.Addresses.ReadErr = gone, gone, gone
 		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/places/nearby?lat=1&lon=1", "/ip/1.2.3.4", "/geoip/v2.1/city/1.2.3.4"} {
 			res := f.Get(path)
 			b := servertest.Body(t, res)
@@ -355,7 +355,7 @@ func TestTileShared(t *testing.T) {
 	f.Boundaries.Reads.Store(0)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	f.Boundaries.Before = func(ctx context.Context, _ string, _ []byte) error {
+	f.Boundaries.BeforeRead = func(ctx context.Context, _ string, _ []byte) error {
 		once.Do(func() { close(enter) })
 		<-leave
 		return ctx.Err()

@@ -95,7 +95,7 @@ func NewWhole(t *testing.T) *Server {
 	f.Config.Sets = ask.Published(c.Generations)
 	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
 	f.Config.Collections = &ask.Collections{}
-	f.Config.Collections.Follow(toyworld.Shops, shops)
+	f.Config.Collections.Add(toyworld.Shops, shops)
 	t.Cleanup(func() {
 		if err := errors.Join(f.Config.Sets.Close(), shops.Close()); err != nil {
 			t.Error(err)

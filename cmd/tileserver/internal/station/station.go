@@ -44,8 +44,8 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 		if err := f.Get(ctx, near.ID.String(), time.Time{}, &station); err != nil {
 			return err
 		}
-		station.Distance = near.DistanceM
-		l := listing.List{Spec: &nearest, Format: form, Schema: f.Info().Schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Near: true}}
+		station.DistanceM = near.DistanceM
+		l := listing.List{Spec: &nearest, Format: form, Schema: f.Info().Schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, WithDistance: true}}
 		switch form {
 		case listing.GeoJSON:
 			out.Body, err = l.Writer.Append(out.Body, &station, "")

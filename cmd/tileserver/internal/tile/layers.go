@@ -98,7 +98,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		return err
 	}
 	typ, id, one := strings.Cut(name, ":")
-	b, err := v.Boundaries.Having(typ)
+	b, err := v.Boundaries.ReaderOf(typ)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (n *namedLayers) set(v *view) *layerSet {
 	}
 	var points []string
 	for i := range v.points[:v.singles] {
-		about := &v.points[i].About
+		about := &v.points[i].LayerInfo
 		if !n.singles[about.Name] {
 			continue
 		}

@@ -25,7 +25,7 @@ type layerSet struct {
 	// points are layers of points in the order of the registry, then collections by name.
 	points []string
 	// drawings are those of layers of points that have one, by name. named and doubles say that one of points is
-	// feature.Drawing.Named, or has an Importance.
+	// feature.Drawing.HasNames, or has an Importance.
 	drawings       map[string]*feature.Drawing
 	named, doubles bool
 }
@@ -36,7 +36,7 @@ func (set *layerSet) with(points []string) *layerSet {
 	part.points, part.named, part.doubles = points, false, false
 	for _, name := range points {
 		if d := part.drawings[name]; d != nil {
-			part.named, part.doubles = part.named || d.Named, part.doubles || d.Importance != nil
+			part.named, part.doubles = part.named || d.HasNames, part.doubles || d.Importance != nil
 		}
 	}
 	names := slices.Concat(part.regions, points)

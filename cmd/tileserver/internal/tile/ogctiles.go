@@ -70,7 +70,7 @@ func (v *view) isTiled(collection string) (err error) {
 		_, err = v.TiledCollection(name)
 	} else if p := v.single(collection); p != nil {
 		err = p.Err
-	} else if b, berr := v.Boundaries.Having(collection); berr != nil || !b.Has(collection) {
+	} else if b, berr := v.Boundaries.ReaderOf(collection); berr != nil || !b.Has(collection) {
 		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
 	if ask.IsNoLayer(err) {

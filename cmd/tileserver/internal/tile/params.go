@@ -69,7 +69,9 @@ func (s *Handlers) layersParam() endpoint.Param {
 }
 
 // tiledNames are the layers that are one data set, for texts.
-func (s *Handlers) tiledNames() string { return "`" + strings.Join(s.Views.TiledNames(), "`, `") + "`" }
+func (s *Handlers) tiledNames() string {
+	return "`" + strings.Join(s.Views.TiledLayerNames(), "`, `") + "`"
+}
 
 // doubledBy reads the parameter pixels. The deepest tiles have no others in them.
 func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {

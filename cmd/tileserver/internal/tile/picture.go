@@ -118,7 +118,7 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	}
 	var err error
 	if len(set.selectors) > 0 {
-		r, err := v.Boundaries.Having(set.types...)
+		r, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return dst, err
 		}

@@ -112,7 +112,7 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 
 // sets are the data sets that tiles are made from, without collections.
 func (s *Handlers) sets(v ask.View) []string {
-	return append(v.Boundaries.DatasetNames(), s.Views.TiledNames()...)
+	return append(v.Boundaries.DatasetNames(), s.Views.TiledLayerNames()...)
 }
 
 // generations returns the generations from which the tiles of a set are made, without
@@ -128,11 +128,11 @@ func (v *view) generations(set *layerSet) (g generations) {
 	}
 	if ids[0] != 0 {
 		for _, m := range v.Boundaries.Manifests(set.types) {
-			add(m.Dataset, m, v.Boundaries.Part(m.Dataset).ID)
+			add(m.Dataset, m, v.Boundaries.PinOf(m.Dataset).ID)
 		}
 	}
 	for i, p := range v.points[:v.singles] {
-		add(p.About.Name, p.Manifest, ids[1+i])
+		add(p.LayerInfo.Name, p.Manifest, ids[1+i])
 	}
 	g.mark = markOf(of)
 	return g
@@ -166,7 +166,7 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	defer v.release()
 	var ids []uint64
 	for _, name := range g.names {
-		of := v.Boundaries.Part(name)
+		of := v.Boundaries.PinOf(name)
 		id, err := of.ID, of.Err
 		if p := v.single(name); p != nil {
 			id, err = p.ID(), p.Err

@@ -274,7 +274,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	dst = append(dst, listing.CollectionHead...)
 	start := len(dst)
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Having(set.types...)
+		b, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return dst, err
 		}
@@ -297,7 +297,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, se
 			dst = append(dst, ',')
 		}
 		comma := len(dst)
-		if dst, err = appendTileGeoJSON(ctx, dst, p.About.Drawing, l, t, v.naming); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming); err != nil {
 			return dst, err
 		}
 		if len(dst) == comma && comma > start {

@@ -195,7 +195,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 	var extent quadkey.Extent
 	var credits []string
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Having(set.types...)
+		b, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return nil, err
 		}
@@ -235,8 +235,8 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			credits = append(credits, c)
 		}
 		extent.Add(bounds)
-		layer := describePoints(p.About.Name, about)
-		if d := about.Drawing; d != nil && d.Named && v.naming.lang != "" {
+		layer := describePoints(p.LayerInfo.Name, about)
+		if d := about.Drawing; d != nil && d.HasNames && v.naming.lang != "" {
 			layer.Fields[v.naming.key()] = "String"
 		}
 		doc.VectorLayers = append(doc.VectorLayers, layer)

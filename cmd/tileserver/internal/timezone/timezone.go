@@ -102,10 +102,10 @@ func AppendZone(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
 	case z.Match == localtime.MatchNearest:
 		dst = feature.AppendDistance(append(dst, ','), z.DistanceM)
 	}
-	if len(z.Also) > 0 {
+	if len(z.OtherZones) > 0 {
 		dst = append(dst, `,"also":`...)
 		separator := byte('[')
-		for _, id := range z.Also {
+		for _, id := range z.OtherZones {
 			dst = jsontext.AppendString(append(dst, separator), id)
 			separator = ','
 		}

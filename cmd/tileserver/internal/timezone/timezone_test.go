@@ -30,7 +30,7 @@ func TestAppend(t *testing.T) {
 			`{"id":"Etc/GMT+9","source":"longitude","match":"derived","nautical":true}`,
 		},
 		{
-			localtime.LocalZone{ID: "Asia/Urumqi", Source: "region", Match: "inside", Also: []string{"Asia/Shanghai", `"`}},
+			localtime.LocalZone{ID: "Asia/Urumqi", Source: "region", Match: "inside", OtherZones: []string{"Asia/Shanghai", `"`}},
 			`{"id":"Asia/Urumqi","source":"region","match":"inside","also":["Asia/Shanghai","\""]}`,
 		},
 	} {

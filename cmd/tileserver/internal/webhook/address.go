@@ -24,7 +24,7 @@ var (
 // sets apart are not, nor are IPv6 addresses that lead to such IPv4 addresses.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	if _, special := ipgeo.Special(a); special || a.Zone() != "" {
+	if _, special := ipgeo.SpecialBlockOf(a); special || a.Zone() != "" {
 		return false
 	}
 	return a.Is4() || globalUnicast.Contains(a) && !sixToFour.Contains(a)

@@ -121,7 +121,7 @@ func TestZeroAirports(t *testing.T) {
 }
 
 func TestAirportZones(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	row := func(id int, country string, lat, lon float64) string {
 		return fmt.Sprintf("%d,X-%04d,small_airport,Field %d,%v,%v,,%s,,,no,,,,,,,\n", id, id, id, lat, lon, country)
 	}
@@ -353,7 +353,7 @@ func TestRealAirports(t *testing.T) {
 			t.Skip("the real files are not here")
 		}
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	path := jobtest.RealAirports
 	if os.Getenv("QUADRILLE_FULL") == "" {
 		path = scheduledOnly(t)

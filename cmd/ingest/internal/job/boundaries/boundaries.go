@@ -76,7 +76,7 @@ var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 // taken are names that addresses use for other layers. There, points:NAME is a collection of
 // points and TYPE:ID a region.
-var taken = append(new(ask.Sets).SingleNames(), "all", "points")
+var taken = append(new(ask.Sets).SingleLayerNames(), "all", "points")
 
 // CheckType returns an error if a region type cannot have this name.
 func CheckType(typ string) error {

@@ -103,7 +103,7 @@ func TestBoundaries(t *testing.T) {
 
 // The same input gives the same bytes.
 func TestBoundariesAreReproducible(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	var files [2][]dataset.File
 	for i := range files {
 		m, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{layerInput("ward", "testdata/squares.geojson", "CODE")}, job.Options{})
@@ -245,7 +245,7 @@ func TestCollapsedRegion(t *testing.T) {
 
 // If no region has a name under the usual property, names come from other common ones.
 func TestLikelyNames(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for properties, want := range map[string]struct{ name, column string }{
 		`"GM_NAAM":"Reimerswaal","GM_CODE":"GM0703"`:                                       {"Reimerswaal", "GM_NAAM"},
 		`"reg_name":"Sicilia","reg_istat_code":"06"`:                                       {"Sicilia", "reg_name"},

@@ -19,7 +19,7 @@ import (
 
 // Polygon files from users.
 func TestBoundariesCases(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	const cases = "../../../../../../shared/cases/tiles/"
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not there: ", err)
@@ -53,7 +53,7 @@ func TestBoundariesCases(t *testing.T) {
 // Features without a geometry, or with one that is not a polygon, are counted apart from bad
 // records in every format. A file with a larger share of non-polygons than MaxBad is refused.
 func TestBoundariesCountedApart(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	feature := func(geometry string) string {
 		return `{"type":"Feature","properties":{"id":"` + fmt.Sprint(len(geometry)) + `"},"geometry":` + geometry + "}\n"
 	}

@@ -37,7 +37,7 @@ var ordinary = map[string]*regexp.Regexp{
 
 // The golden files list the ids of real layers that are not ordinary, and count the others.
 func TestIDsOfRealLayers(t *testing.T) {
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	for _, tc := range []struct{ typ, file, missing string }{
 		{"country", naturalEarth + "/110m/ne_110m_admin_0_countries.geojson.gz", naturalEarth},
 		{"country", naturalEarth + "/50m/ne_50m_admin_0_countries.geojson.gz", naturalEarth},

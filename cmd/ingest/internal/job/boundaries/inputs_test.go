@@ -95,7 +95,7 @@ func layersOf(t *testing.T, m dataset.Manifest) []string {
 }
 
 func TestKeep(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	ward, county := layerInput("ward", "testdata/squares.geojson", "code"), layerInput("county", "testdata/topology.json", "")
 	county.Credit = job.Credit{Name: "Counties", Attribution: "The counties", Version: "7"}

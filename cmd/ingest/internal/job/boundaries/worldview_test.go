@@ -100,7 +100,7 @@ func TestWorldviewsOfNaturalEarth(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("no real data: ", err)
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	all := map[string]bool{}
 	for _, region := range strings.Fields(regionsOf(t, layerInput("country", file, ""))) {
 		id, _, _ := strings.Cut(region, "=")

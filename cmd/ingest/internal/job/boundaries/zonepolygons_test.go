@@ -39,7 +39,7 @@ func zoneInput(path string) job.Input { return job.Input{Path: path, Credit: job
 
 // TestZonePolygons: every form of release becomes the layer timezone beside the published layers.
 func TestZonePolygons(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	two := zonesOf("Europe/Zurich", "Europe/Paris")
 	for _, tt := range []struct {
 		name, path string
@@ -163,7 +163,7 @@ func TestLayersGone(t *testing.T) {
 // TestKeepZones: a job of other sources keeps zones that somebody has added, instead of its own
 // areas.
 func TestKeepZones(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
 	areas := layerInput("timezone", testfile.Temp(t, "areas.geojson", jobtest.ZoneSquares), "")
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
@@ -269,7 +269,7 @@ func TestZoneOfOcean(t *testing.T) {
 
 // TestZonesKeepTheBudget: adding zones keeps the published tile budget.
 func TestZonesKeepTheBudget(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	zones := zoneInput(testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich")))
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
 	budgetOf := func(m dataset.Manifest, err error) int64 {

@@ -147,7 +147,7 @@ func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipge
 			return err
 		}
 	}
-	return index(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o)
+	return index(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexFileName), o)
 }
 
 // index writes the index file and checks that it answers as the table does.
@@ -278,10 +278,10 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range",
 			stats.Overlaps))
 	}
-	if stats.Apart > 0 {
+	if stats.Disagreements > 0 {
 		rep.Note(fmt.Sprintf("%d ranges are elsewhere by a later source than by one before it, such as %s to %s: "+
-			"the one named first says where they are, and what the later one says of that was left out", stats.Apart, stats.ApartFirst,
-			stats.ApartLast))
+			"the one named first says where they are, and what the later one says of that was left out", stats.Disagreements, stats.DisagreementFirst,
+			stats.DisagreementLast))
 	}
 	if stats.Reserved > 0 {
 		hint := ""
@@ -359,9 +359,9 @@ func (in *rangeInputs) check(rec *ipRange) error {
 // ipRange is one range of a source.
 type ipRange struct {
 	first, last netip.Addr
-	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil if it is empty
-	lost        []error         // a *source.BadRecord for each thing of a good range that has no effect
-	blank       bool            // its addresses are not to be located
+	record      *ipgeo.PreparedRecord // shared by ranges of equal raw records; nil if it is empty
+	lost        []error               // a *source.BadRecord for each thing of a good range that has no effect
+	blank       bool                  // its addresses are not to be located
 	label       string
 	line        int
 }

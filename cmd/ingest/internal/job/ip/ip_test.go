@@ -286,7 +286,7 @@ func truncated(t *testing.T) job.Input {
 
 // The real lists, dotted and decimal, give the same rows.
 func TestIPRealFiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	list := func(notation string) []job.Input {
 		return []job.Input{{Path: filepath.FromSlash(ipData + "geo-asn-country-ipv6" + notation + "-20201219.csv.gz")}}
 	}
@@ -317,7 +317,7 @@ func TestIPRealFiles(t *testing.T) {
 
 // Every line of the demo's lists is understood.
 func TestIPSamplePackage(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	dir := jobtest.Packages + "/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-"
 	if _, err := os.Stat(dir + "ipv4.csv"); err != nil {
 		t.Skip("no sample packages: ", err)

@@ -34,7 +34,7 @@ import (
 func answer(t *testing.T, c *dataset.Catalog, addr string) string {
 	t.Helper()
 	g, r := ipReader(t, c)
-	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
+	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexFileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestIPSeveralSources(t *testing.T) {
 			t.Errorf("%s is part of the generation", f.Path)
 		}
 	}
-	if !slices.ContainsFunc(m.Files, func(f dataset.File) bool { return f.Path == ipgeo.IndexName }) {
+	if !slices.ContainsFunc(m.Files, func(f dataset.File) bool { return f.Path == ipgeo.IndexFileName }) {
 		t.Error("no index file")
 	}
 }
@@ -425,7 +425,7 @@ func TestIPDerive(t *testing.T) {
 // A state without an ISO code takes the code of GeoNames' division of the same name, in countries
 // whose divisions have ISO codes there.
 func TestIPDivisionCode(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
 	for name, want := range map[string]string{"Bern": "BE", "BERN": "BE", "Bernina": ""} {
 		c := jobtest.Catalog(t)
@@ -518,7 +518,7 @@ func TestPercent(t *testing.T) {
 // The answers match the meaning of users' files: for each set of files, in order, answers by
 // address, and the reported losses.
 func TestIPAsItIsMeant(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for name, tc := range map[string]struct {
 		files []string
 		want  map[string]string // members of the answer, as JSON, that must be there; "" for no answer

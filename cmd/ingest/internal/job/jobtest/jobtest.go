@@ -35,7 +35,7 @@ func CatalogIn(t testing.TB, dir string) *dataset.Catalog {
 }
 
 // Open opens the published generation of a data set until the test ends.
-func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.Of[R]) (R, *dataset.Generation) {
+func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, *dataset.Generation) {
 	t.Helper()
 	g, err := c.OpenCurrent(t.Context(), d.Name)
 	if err != nil {

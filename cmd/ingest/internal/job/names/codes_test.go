@@ -101,7 +101,7 @@ func TestNamesOfCodes(t *testing.T) {
 
 // Of real airports whose ident or GPS code is their only one, 200 are found by it.
 func TestRealCodesOfAirports(t *testing.T) {
-	testrace.Plain(t, "indexing all airports takes long")
+	testrace.SkipUnderRace(t, "indexing all airports takes long")
 	file, err := os.Open(jobtest.RealAirports)
 	if err != nil {
 		t.Skip(err)

@@ -188,7 +188,7 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 }
 
 // published opens a published data set, nil if there is none.
-func published[R any](n *namer, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
+func published[R any](n *namer, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, error) {
 	r, g, err := job.OpenCurrent(n.ctx, c, d)
 	if g != nil {
 		n.use(g)

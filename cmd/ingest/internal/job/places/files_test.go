@@ -472,7 +472,7 @@ func TestPlacesInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.Generation, again.Built, again.Files, again.Digest, again.Replaced = whole.Generation, whole.Built, whole.Files, whole.Digest, nil
+	again.Generation, again.Built, again.Files, again.Digest, again.Predecessor = whole.Generation, whole.Built, whole.Files, whole.Digest, nil
 	if diff := gocmp.Diff(whole, again); diff != "" {
 		t.Error(diff)
 	}
@@ -492,7 +492,7 @@ func TestPlacesRealTables(t *testing.T) {
 	files = append(files, writeAll(t,
 		[2]string{"alternateNamesV2.zip", "1\t2759794\tde\tAmsterdam\t1\t\t\t\t\t\n2\t2759794\tla\tAmstelodamum\t\t\t\t1\t\t\n"},
 		[2]string{"hierarchy.txt", "2749879\t2759794\tADM\n"})...)
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	const stored = 55436
 	var inputs []Input
 	for _, f := range files {

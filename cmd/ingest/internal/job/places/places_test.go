@@ -164,7 +164,7 @@ func TestPlacesRealFiles(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("the real GeoNames files are not there:", err)
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	var inputs []Input
 	newest := map[uint32]geonames.Record{}
 	for _, name := range files {

@@ -169,7 +169,7 @@ func TestPointsExpire(t *testing.T) {
 
 // Every feature arrives, in several requests, whatever the format.
 func TestManyPointsIntoLive(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	all := shops(12_000)
 	var want []string
 	for _, content := range []string{featureCollection(all), string(geoPackage(t, all, "shops"))} {

@@ -402,7 +402,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // learned warns of properties whose types are not as one would expect, and refuses types for
 // properties that no point has. For tables the headers were checked before.
 func (j *pointsJob) learned(l *feature.Learner) error {
-	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
+	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
 		var names []string
 		for _, f := range l.Schema() {
@@ -413,21 +413,21 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 		return noProperty(unseen[0], names)
 	}
 	for _, f := range l.Schema() {
-		if f.Kind == feature.Text && l.Commas(f.Name) {
+		if f.Kind == feature.Text && l.HasDecimalCommas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
 		}
 	}
-	for _, odd := range l.Odd() {
-		if l.Commas(odd.Name) {
+	for _, odd := range l.OddColumns() {
+		if l.HasDecimalCommas(odd.Name) {
 			continue
 		}
 		f, line, _ := j.place(odd.At)
 		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; "+
 			"--type=%s makes them bad records",
-			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line,
+			source.Excerpt(odd.Name), odd.Count, odd.Total, odd.Kind, source.Excerpt(odd.Text), f.Path, line,
 			crs.Quoted(odd.Name+"="+odd.Kind.String())))
 	}
-	if n := l.Unlisted(); n > 0 {
+	if n := l.UnlistedMembers(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type",
 			feature.MaxFields, n))
 	}

@@ -56,7 +56,7 @@ func answers(t *testing.T, c *points.Collection) map[string][]string {
 
 // Whatever the format and the packing, the collection is the same.
 func TestPointsOfEveryFormat(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	all := shops(500)
 	want := map[string][]string{}
 	for _, s := range all {
@@ -347,7 +347,7 @@ func TestPointsNearPlace(t *testing.T) {
 
 // A column that may hold ids is no id if two points have the same value.
 func TestPointsGuessedID(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
 		path := testfile.Temp(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
 		db, err := sql.Open("sqlite", path)
@@ -792,7 +792,7 @@ func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) 
 
 // Records that cannot be used are counted and left out.
 func TestPointsBadRecords(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const head = "id,lat,lon,n\n"
 	long := strings.Repeat("x", 70_000)
 	document := func(geometry string) string {
@@ -1017,7 +1017,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 
 // A real table, with the columns that its publisher gives it.
 func TestRealPoints(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	if _, err := os.Stat(jobtest.RealAirports); err != nil {
 		t.Skip("the file of OurAirports is not there: ", err)
 	}

@@ -20,7 +20,7 @@ import (
 // The files of others in shared/cases whose coordinate systems have many names are read, with a
 // note where one is not WGS84 itself, or refused with a command that works.
 func TestSystemCases(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const cases = "../../../../../../shared/cases/"
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not there: ", err)

@@ -100,7 +100,7 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 
 // openFor opens the published generation of a data set until z is closed. It returns nil if there
 // is none.
-func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
+func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, error) {
 	r, g, err := job.OpenCurrent(ctx, c, d)
 	if g != nil {
 		z.open = append(z.open, g)

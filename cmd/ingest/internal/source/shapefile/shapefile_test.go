@@ -400,7 +400,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestArchives(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	a, b := shp(5, record(box(0, 0, 1, 1))), shp(5, record(box(5, 5, 6, 6)))
 	one := archive("README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg",
 		[]byte("utf8"),
@@ -464,7 +464,7 @@ func TestArchives(t *testing.T) {
 // The size in a member's header may be false. Reading stops where no real file could be
 // compressed so far.
 func TestLyingArchive(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	b := archive("a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
 	at := strings.Index(string(b), "PK\x01\x02")
 	binary.LittleEndian.PutUint32(b[at+24:], 236) // unpacked size
