@@ -285,7 +285,7 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 				return found, err
 			default:
 				m.ID, m.Name = f.ID, f.Name()
-				m.Kind, m.Distance = tiles.MatchSnapped, f.DistanceM
+				m.Kind, m.DistanceM = tiles.MatchSnapped, f.DistanceM
 			}
 		}
 	}

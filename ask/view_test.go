@@ -130,7 +130,7 @@ func TestViewIsOneMoment(t *testing.T) {
 
 // A view of given generations has no collections, because those exist only in the present.
 func TestGenerationsHaveNoCollections(t *testing.T) {
-	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
 	must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	views := ask.NewViews(ask.Sets{Collections: &ask.Collections{Live: store}})

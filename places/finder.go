@@ -269,8 +269,8 @@ func (f *Finder) Counts(ctx context.Context, t quadkey.Tile, fn func(class strin
 	if err := checkTile(t); err != nil {
 		return err
 	}
-	if t.Z > CountedZoom {
-		return fmt.Errorf("%w: tile %v: places are counted up to zoom %d", ErrQuery, t, CountedZoom)
+	if t.Z > MaxCountedZoom {
+		return fmt.Errorf("%w: tile %v: places are counted up to zoom %d", ErrQuery, t, MaxCountedZoom)
 	}
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)

@@ -43,7 +43,7 @@ var schema = feature.Schema{
 func (m *Meta) info() feature.Info {
 	return feature.Info{
 		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
-		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, AllPoints: true,
+		Schema: schema, Bounds: near.BoxOf(m.Bounds), Count: m.Places, AllPoints: true,
 		Can: feature.Abilities{Near: true, Area: true, Importance: true}, Fingerprint: m.Fingerprint,
 		Drawing: &drawing,
 	}
@@ -123,7 +123,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
-	reach, after, err := near.Ring(q.Near, after)
+	reach, after, err := near.CheckRing(q.Near, after)
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
@@ -348,7 +348,7 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err erro
 		if n, ok := f.tally(q.Filter); ok {
 			return n, nil
 		}
-	case tile && t.Z <= CountedZoom && q.Filter == nil:
+	case tile && t.Z <= MaxCountedZoom && q.Filter == nil:
 		err = f.Counts(ctx, quadkey.Tile(t), func(_ string, count int64) { n += count })
 		return n, err
 	}

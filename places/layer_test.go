@@ -105,7 +105,7 @@ func TestCountOfFilters(t *testing.T) {
 		"too many":     {Filter{MinPopulation: 1 << 40}, true},
 		"nothing such": {Filter{Countries: []string{"ch"}}, true},
 	} {
-		filter := must.Get(c.Filter.Feature()).In(t)
+		filter := must.Get(c.Filter.FeatureFilter()).In(t)
 		want := int64(0)
 		for _, p := range list {
 			if p = settled(p); (c.Countries == nil || c.Countries[0] == p.Country) && bruteFilter(&p, c.Classes, c.Codes, nil, c.MinPopulation) {

@@ -48,7 +48,7 @@ func (r *recorder) Close() error { r.closed = true; return nil }
 // of countries and divisions.
 func TestNameSink(t *testing.T) {
 	var r *recorder
-	var contexts []search.Context
+	var contexts []search.ContextName
 	old := newNameSink
 	defer func() { newNameSink = old }()
 	newNameSink = func(b *builder, _ cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {

@@ -173,7 +173,7 @@ func TestCoverBoxCoarsely(t *testing.T) {
 			t.Fatalf("%v: %v", box, err)
 		}
 		for p := range uint64(1) << (2 * z) {
-			tile, _ := FromPacked(z, p)
+			tile, _ := TileFromPacked(z, p)
 			first, last := tile.CellRange()
 			hit := slices.ContainsFunc(got, func(r Range) bool { return r.First <= last && r.Last >= first })
 			if boxTouches(box, tile) && !hit {
@@ -447,7 +447,7 @@ func TestCoverCircleCoarsely(t *testing.T) {
 		}
 		covered += float64(size(got))
 		for p := range uint64(1) << (2 * z) {
-			tile, _ := FromPacked(z, p)
+			tile, _ := TileFromPacked(z, p)
 			if tile.MinDistance(lon, lat) > radius {
 				continue
 			}

@@ -326,7 +326,7 @@ func (a *answer) run() error {
 	case feature.Box:
 		return a.within(quadkey.Box(in), windowOf(quadkey.Box(in)))
 	case feature.Tile:
-		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in), a.rt.Lines))
+		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in), a.rt.IsLines))
 	}
 	found, err := a.r.sharing(a.ctx, a.rt, a.q.In, a.q.Step)
 	if err != nil {
@@ -456,11 +456,11 @@ func (a area) String() string { return "region " + a.typ + "/" + a.id }
 // Cover implements feature.Area.
 func (a area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
 	var part feature.Part
-	var tile *Covered
+	var tile *CoveredTile
 	var outline feature.Border
 	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }
 	part.Border = func() (*feature.Border, error) { return &outline, tile.border(&outline) }
-	return a.r.Cover(ctx, a.typ, a.id, from, func(c *Covered) error {
+	return a.r.Cover(ctx, a.typ, a.id, from, func(c *CoveredTile) error {
 		tile = c
 		part.Cells.First, part.Cells.Last = c.Tile.CellRange()
 		if part.Contains = contains; c.Whole {

@@ -9,10 +9,10 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts. Layout 3 keeps ids of regions as published, and
-// gives labels ids of their own. A reader takes all layouts from OldestSchema on.
+// gives labels ids of their own. A reader takes all layouts from OldestSchemaVersion on.
 const (
-	SchemaVersion = 3
-	OldestSchema  = 2
+	SchemaVersion       = 3
+	OldestSchemaVersion = 2
 )
 
 // MaxZoom is the deepest zoom with rows of its own. Deeper tiles are cut from it.
@@ -31,13 +31,13 @@ type Meta struct {
 // TypeMeta describes a region type.
 type TypeMeta struct {
 	Name    string     `json:"name"`
-	Byte    uint8      `json:"byte"` // prefix of its keys in region_info
+	KeyByte uint8      `json:"byte"` // prefix of its keys in region_info
 	Regions int        `json:"regions"`
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
-	// Lines is set if the regions are lines and enclose nothing. Vector tiles have them in the
+	// IsLines is set if the regions are lines and enclose nothing. Vector tiles have them in the
 	// layer of lines, with ids and names. A lookup at a point never finds them; a box and a layer's
 	// search for the nearest do.
-	Lines bool `json:"lines,omitempty"`
+	IsLines bool `json:"lines,omitempty"`
 	// LabelOf is the attribute of labels that has the id of their region. It is empty in data sets
 	// that older programs built: there the label's own id, "id", is that of the region.
 	LabelOf string `json:"label_of,omitempty"`

@@ -117,7 +117,7 @@ func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 // appendEvents appends the events of a move that come after Last.
 func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *live.Event) ([]Event, error) {
 	if r.set.EveryMove() {
-		if r.Last = (ID{Seq: v.Seq}); v.Redrawn() {
+		if r.Last = (ID{Seq: v.Seq}); v.IsRedraw() {
 			return dst, nil // it has not moved
 		}
 		return append(dst, Event{ID: r.Last, Type: Move, Event: v}), nil

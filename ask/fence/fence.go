@@ -148,14 +148,14 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	if len(f.types) > 0 {
 		var err error
 		if e.From != nil {
-			before := live.Edition{Number: e.By, More: e.More}
-			if e.Redrawn() {
-				before = live.Edition{Number: e.Was, More: e.WasMore}
+			before := live.Edition{Number: e.Edition, Rest: e.EditionRest}
+			if e.IsRedraw() {
+				before = live.Edition{Number: e.WasEdition, Rest: e.WasEditionRest}
 			}
 			from, err = by.regions(ctx, before, e.From, f.types)
 		}
 		if err == nil && e.To != nil {
-			to, err = by.regions(ctx, live.Edition{Number: e.By, More: e.More}, e.To, f.types)
+			to, err = by.regions(ctx, live.Edition{Number: e.Edition, Rest: e.EditionRest}, e.To, f.types)
 		}
 		if err != nil {
 			return dst, err

@@ -93,7 +93,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t}
 	r.openBoundaries()
 	t.Cleanup(func() { must.Do(t, r.boundaries.Close()) })
-	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
 	r.live = must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	r.set = must.Get(fence.New(fence.Fences{
@@ -231,7 +231,7 @@ func TestRedraw(t *testing.T) {
 	for range 3 {
 		events := must.Get(all.Append(t.Context(), nil)).In(t)
 		for _, e := range events {
-			if moves++; e.Was != 0 {
+			if moves++; e.WasEdition != 0 {
 				t.Errorf("%+v", e.Event)
 			}
 		}

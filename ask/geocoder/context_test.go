@@ -52,7 +52,7 @@ func TestTypedRegion(t *testing.T) {
 	s := serveFrom(t, openStore, more,
 		[]names.Feature{{
 			Kind: names.Region, Type: "state", ID: "us-ri", Name: "Rhode Island", Country: "US", Level: 1,
-			Names: []search.Name{{Text: "RI", Lang: search.Code}},
+			Names: []search.Name{{Text: "RI", Lang: search.CodeLang}},
 		}}, boundarySet, placesSet, nameSet)
 	portland, maine := "Portland, Oregon, United States of America", "Portland, Maine, United States of America"
 	texas, rice, lyons := "Paris, Texas, United States of America", "Rice, Oregon, United States of America", "Lyons, Kansas, United States of America"

@@ -28,7 +28,7 @@ func TestDivisionsWithoutOutline(t *testing.T) {
 	}
 	s := serveFrom(t, openStore, towns, []names.Feature{
 		{Kind: names.Region,
-			Type:    names.Division,
+			Type:    names.Admin1Type,
 			ID:      "DE.07",
 			Name:    "North Rhine-Westphalia",
 			Country: "DE",

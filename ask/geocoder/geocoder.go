@@ -311,7 +311,7 @@ func (f *finding) share(seeks int, fn func() error) error {
 // wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist" is
 // Istanbul. Otherwise the airport wins: "maa".
 func (f *finding) preferCodes() {
-	isCode := func(r Result) bool { return r.Match.Code }
+	isCode := func(r Result) bool { return r.Match.IsCode }
 	if !slices.ContainsFunc(f.found, isCode) {
 		return
 	}
@@ -319,7 +319,7 @@ func (f *finding) preferCodes() {
 	text := strings.TrimSpace(f.q.Text)
 	folded := string(search.Fold(nil, text))
 	capitals := text == strings.ToUpper(text)
-	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
+	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.IsCode && r.Match.Name == "" })
 	isAirport := func(r Result) bool { // not if the code is that of a city with several airports
 		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
 	}
@@ -333,7 +333,7 @@ func (f *finding) preferCodes() {
 		}
 		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
 		switch {
-		case !r.Match.Code:
+		case !r.Match.IsCode:
 		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(stateLetters, r.Country)):
 			r.Score += 3 * codeBonus
 		case r.Kind == names.Region && capitals:
@@ -358,7 +358,7 @@ var stateLetters = []string{"AU", "BR", "CA", "US"}
 // preferLetters puts names with the text's accents before names that match only without regard to
 // accents: Bali before Bāli.
 func (f *finding) preferLetters() {
-	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code }
+	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.IsCode }
 	equal := func(r Result) bool { return strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text) }
 	if !slices.ContainsFunc(f.found, func(r Result) bool { return exact(r) && equal(r) }) {
 		return
@@ -401,7 +401,7 @@ func (f *finding) preferSeats() {
 // wholeName reports whether the text, or the part of it that was read, is the whole name of a
 // result.
 func wholeName(r *Result) bool {
-	return (r.Match.Kind == search.Exact || r.Match.Kind == PartMatch) && !r.Match.Code
+	return (r.Match.Kind == search.Exact || r.Match.Kind == PartMatch) && !r.Match.IsCode
 }
 
 // airportWords are words that one source puts into names of airports and another leaves out.
@@ -454,10 +454,10 @@ func (f *finding) order() {
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,
-		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.NoTypos, Whole: f.whole, Budget: &f.budget,
+		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, NoTypos: f.q.NoTypos, WholeNames: f.whole, Budget: &f.budget,
 	}
 	if len(within) > 0 {
-		q.Limit, q.Exact = candidates, q.Exact || !f.forgiving
+		q.Limit, q.NoTypos = candidates, q.NoTypos || !f.forgiving
 		if q.Box == nil && len(within) == 1 {
 			q.Box = boxOf(within[0].Bounds)
 		}

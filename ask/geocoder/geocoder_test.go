@@ -72,7 +72,7 @@ var airportsOf = []names.Feature{
 		Code:    "CDG",
 		Lat:     49.01,
 		Lon:     2.55,
-		Names:   []search.Name{{Text: "CDG", Lang: search.Code}}},
+		Names:   []search.Name{{Text: "CDG", Lang: search.CodeLang}}},
 	{Kind: names.Zone, ID: "America/Chicago", Name: "America/Chicago", Lat: 41, Lon: -88, Names: []search.Name{{Text: "Chicago"}}},
 	{Kind: names.Station, ID: "72456013920", Name: "FORBES FLD AIRPORT", Country: "US", Lat: 38.95, Lon: -95.66},
 	{Kind: names.Point, Type: "shops", ID: "17", Name: "Corner <shop>", Lat: 39, Lon: -98},
@@ -120,7 +120,7 @@ func regionNames() (list []names.Feature) {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
 		}
 		for _, code := range b.codes {
-			f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
+			f.Names = append(f.Names, search.Name{Text: code, Lang: search.CodeLang})
 		}
 		if b.id == "de" {
 			f.Names = append(f.Names, search.Name{Text: "Allemagne", Lang: "fr"}, search.Name{Text: "Германия", Lang: "ru"})

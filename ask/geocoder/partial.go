@@ -255,7 +255,7 @@ func rules(text string) bool {
 // beginning of another name: in small letters "united ar" may continue, and so may "republic of
 // mo", which is not Macao.
 func (f *finding) begins(rest string, r *Result) bool {
-	if !r.Match.Code || rest == strings.ToUpper(rest) {
+	if !r.Match.IsCode || rest == strings.ToUpper(rest) {
 		return false
 	}
 	of := strings.Fields(strings.TrimSuffix(f.q.Text, rest))

@@ -51,7 +51,7 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	if f.places != nil && f.wants(Place) {
 		near := feature.Query{
 			Near:   feature.NearTo(q.Lat, q.Lon, cmp.Or(q.RadiusM, defaultReach)),
-			Filter: places.Populated, Limit: max(q.Limit, 1),
+			Filter: places.OnlyPopulated, Limit: max(q.Limit, 1),
 		}
 		if hits, first, err = f.view.Nearest(ctx, near, around); err != nil {
 			return nil, err

@@ -103,7 +103,7 @@ func keyboards(t *testing.T) *Session {
 			Name:       "United States of America",
 			Country:    "US",
 			Population: 330e6,
-			Names:      []search.Name{{Text: "U.S.A."}, {Text: "USA", Lang: search.Code}, {Text: "US", Lang: search.Code}},
+			Names:      []search.Name{{Text: "U.S.A."}, {Text: "USA", Lang: search.CodeLang}, {Text: "US", Lang: search.CodeLang}},
 		},
 	}
 	s := serveFrom(t, openStore, towns, more, boundarySet, placesSet, nameSet)

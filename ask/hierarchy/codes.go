@@ -57,7 +57,7 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	}
 	code := v.Admin1Code(state.ID)
 	if own := p.Country + "." + p.Admin1; v.Names != nil {
-		switch only, known := v.Names.State(own); {
+		switch only, known := v.Names.StateID(own); {
 		case only != "":
 			return yesOrNo(feature.SameRegionID(only, state.ID))
 		case known && (code == "" || code == own):

@@ -62,7 +62,7 @@ func TestGreatCity(t *testing.T) {
 		for range 2 { // the second answer may come from the cache
 			hits, first, err := v.Nearest(t.Context(), feature.Query{
 				Near:   feature.NearTo(c.lat, c.lon, c.radius),
-				Filter: places.Populated,
+				Filter: places.OnlyPopulated,
 				Limit:  3,
 			}, nil)
 			if err != nil || first.AcrossBorder() || hits[0].Name != c.want || !strings.Contains(string(hits[0].JSON), c.want) {

@@ -144,7 +144,7 @@ func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
 	if p.Admin1Name == "" || slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type != Country }) {
 		return list
 	}
-	return slices.Insert(list, 0, names.Parent{Type: names.Division, ID: divisionCode(p), Name: p.Admin1Name})
+	return slices.Insert(list, 0, names.Parent{Type: names.Admin1Type, ID: divisionCode(p), Name: p.Admin1Name})
 }
 
 // Holds reports, by a place's row, whether the place is in a region without an outline.
@@ -152,7 +152,7 @@ func Holds(region *names.Feature, p *places.Hit) bool {
 	switch region.Type {
 	case Country:
 		return p.Country != "" && p.Country == region.Country
-	case names.Division:
+	case names.Admin1Type:
 		return divisionCode(p) == region.ID
 	}
 	return false

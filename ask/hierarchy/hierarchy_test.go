@@ -270,8 +270,8 @@ func TestFilters(t *testing.T) {
 	}
 	v := world(t, list...)
 	v.Names = namesOf(t, names.Options{
-		Drawn:     map[string][]string{"CA": {"GF", "US"}},
-		Divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
+		SourceCodes: map[string][]string{"CA": {"GF", "US"}},
+		Admin1Codes: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
 	})
 	if got := v.WidenCountries([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
 		t.Errorf("%v", got)
@@ -339,7 +339,7 @@ func TestPoint(t *testing.T) {
 	county := func(id string, parents ...names.Parent) names.Feature {
 		return names.Feature{Kind: names.Region, Type: County, ID: id, Name: id, Parents: parents}
 	}
-	v.Names = namesOf(t, names.Options{Divisions: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
+	v.Names = namesOf(t, names.Options{Admin1Codes: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
 		county("26163", mi, us), county("26115", names.Parent{Type: Country, ID: "ca"}), county("55037", mi, us))
 	for name, c := range map[string]struct {
 		lat, lon, radius float64

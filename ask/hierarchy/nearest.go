@@ -26,7 +26,7 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	}
 	q.Limit = limit
 	if hits = found[:min(len(found), limit)]; len(hits) < limit {
-		hits, err = places.Hits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
+		hits, err = places.CollectHits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
 	}
 	if err != nil || len(hits) == 0 {
 		return hits, SameCounty, err
@@ -76,7 +76,7 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 			near.MaxM = reach
 		}
 		wide.Near, wide.Limit = &near, manyNear
-		more, err := places.Hits(nil, v.Places.Features(ctx, &wide))
+		more, err := places.CollectHits(nil, v.Places.Features(ctx, &wide))
 		if err != nil {
 			return best, is, err
 		}
@@ -111,9 +111,9 @@ const (
 // AcrossBorder reports whether the place is in another country, state or county.
 func (r Relation) AcrossBorder() bool { return r >= apartCounty }
 
-// Same reports, as far as is known, whether the place is in the point's own region of a type,
-// and in all regions that hold that region.
-func (r Relation) Same(typ string) bool { return r < apart(typ) }
+// InSameRegion reports, as far as is known, whether the place is in the point's own region of a
+// type, and in all regions that hold that region.
+func (r Relation) InSameRegion(typ string) bool { return r < apart(typ) }
 
 // Relate returns the relation of a place to a point with the regions at. It compares the row, or
 // else the map if the row is inconclusive or the map assigns the ground to another country.
@@ -278,7 +278,7 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 // centre may be in another municipality.
 func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.Parent, limit int) ([]places.Hit, error) {
 	q.Limit = max(limit, fewNear)
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return nil, err
 	}
@@ -317,10 +317,10 @@ func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 		f.Countries = []string{p.Country}
 	}
 	q := feature.Query{Near: feature.NearTo(p.Lat, p.Lon, cityM), Limit: manyNear}
-	if q.Filter, err = f.Feature(); err != nil {
+	if q.Filter, err = f.FeatureFilter(); err != nil {
 		return city, false, err
 	}
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return city, false, err
 	}

@@ -32,14 +32,14 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 	if v.Places == nil || reach <= 0 {
 		return nil, nil
 	}
-	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.Populated, Limit: MaxNearPlaces}
+	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.OnlyPopulated, Limit: MaxNearPlaces}
 	if country != "" {
 		var err error
-		if q.Filter, err = (places.Filter{Classes: []string{"P"}, Countries: []string{country}}).Feature(); err != nil {
+		if q.Filter, err = (places.Filter{Classes: []string{"P"}, Countries: []string{country}}).FeatureFilter(); err != nil {
 			return nil, err
 		}
 	}
-	return places.Hits(make([]places.Hit, 0, MaxNearPlaces), v.Places.Features(ctx, &q))
+	return places.CollectHits(make([]places.Hit, 0, MaxNearPlaces), v.Places.Features(ctx, &q))
 }
 
 // PointCountry is the country of a point. Its code is "" when there is none.
@@ -84,7 +84,7 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 		if err != nil {
 			return PointCountry{}, err
 		}
-		if near[i].Country != "" && is.Same(Country) {
+		if near[i].Country != "" && is.InSameRegion(Country) {
 			return PointCountry{Code: near[i].Country}, nil
 		}
 	}
@@ -97,11 +97,11 @@ func (v *View) AddNearest(ctx context.Context, lat, lon, radius float64, typ str
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
 	}
-	found, err := v.Boundaries.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), typ)
+	found, err := v.Boundaries.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnapM), typ)
 	if err != nil || len(found) == 0 || found[0].Kind == tiles.MatchNone {
 		return at, 0, err
 	}
-	return append(slices.Clip(at), names.Parent{Type: typ, ID: found[0].ID, Name: found[0].Name}), found[0].Distance, nil
+	return append(slices.Clip(at), names.Parent{Type: typ, ID: found[0].ID, Name: found[0].Name}), found[0].DistanceM, nil
 }
 
 // PointDivision is the first-level division at a point: its GeoNames code, its name and its ISO
@@ -214,8 +214,8 @@ func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit
 		if err != nil {
 			return "", err
 		}
-		same := d.county != nil && is.Same(County)
-		if p.Admin1 != "" && is.Same(State) && (d.place == 0 || same && !inCounty) {
+		same := d.county != nil && is.InSameRegion(County)
+		if p.Admin1 != "" && is.InSameRegion(State) && (d.place == 0 || same && !inCounty) {
 			d.place, d.Code, name, inCounty = p.ID, p.Admin1, p.Admin1Name, same
 		}
 	}

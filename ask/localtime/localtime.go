@@ -382,12 +382,12 @@ func zoneOfAirports(
 		f.Countries = []string{country}
 	}
 	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Limit: hierarchy.MaxNearPlaces}
-	if q.Filter, err = f.Feature(); err != nil {
+	if q.Filter, err = f.FeatureFilter(); err != nil {
 		return "", 0, err
 	}
 	memory := airportHits.Get().(*[]places.Hit)
 	defer airportHits.Put(memory)
-	hits, err := places.Hits(*memory, r.Features(ctx, &q))
+	hits, err := places.CollectHits(*memory, r.Features(ctx, &q))
 	if err != nil {
 		return "", 0, err
 	}
@@ -434,8 +434,8 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 var ErrUnknown = errors.New("time zone is not known")
 
 // Offset returns the offset of a zone at an instant. The error matches ErrUnknown if zone is "",
-// zones.ErrNotFound if the published zones lack it, and zones.ErrRange if the instant is outside
-// the years of the zones.
+// zones.ErrNotFound if the published zones lack it, and zones.ErrTimeRange if the instant is
+// outside the years of the zones.
 func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
 	if zone == "" {
 		return zones.Offset{}, ErrUnknown

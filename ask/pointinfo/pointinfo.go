@@ -187,10 +187,10 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	if !ok {
 		return err
 	}
-	near := a.nearest(q, places.Populated)
+	near := a.nearest(q, places.OnlyPopulated)
 	hits, known := v.Nearest(q.Lat, q.Lon)
 	if !known {
-		if hits, err = places.Hits(a.nearby, finder.Features(ctx, near)); err != nil {
+		if hits, err = places.CollectHits(a.nearby, finder.Features(ctx, near)); err != nil {
 			return err
 		}
 		a.nearby = hits
@@ -217,7 +217,7 @@ func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
 }
 
 // flying is the filter of airports for travellers.
-var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature)
+var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.FeatureFilter)
 
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {
 	r, ok, err := reader(a, &v.Airports, ask.AirportsName)
@@ -228,7 +228,7 @@ func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) e
 	if err != nil {
 		return err
 	}
-	hits, err := places.Hits(a.airports, r.Features(ctx, a.nearest(q, flying)))
+	hits, err := places.CollectHits(a.airports, r.Features(ctx, a.nearest(q, flying)))
 	if err != nil {
 		return err
 	}

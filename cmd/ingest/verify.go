@@ -107,7 +107,7 @@ func printReport(out io.Writer, r verify.Report) error {
 			leaves, mixed = leaves+t.Leaves[z], mixed+t.Mixed[z]
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", t.Name, grouped(int64(t.Regions)), grouped(leaves), grouped(mixed),
-			grouped(t.Edges), grouped(t.Shared), grouped(t.Labels), grouped(t.Witnesses))
+			grouped(t.Edges), grouped(t.SharedEdges), grouped(t.Labels), grouped(t.Witnesses))
 	}
 	if err := w.Flush(); err != nil {
 		return err

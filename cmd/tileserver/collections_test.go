@@ -122,7 +122,7 @@ func TestLiveCollections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := live.Open(t.Context(), store, points.Live)
+	opened, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -291,7 +291,7 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, process
 		Notify: func(t live.Trouble) { logTrouble(log, t) },
 		Turn:   func() live.Turn { return processors.Turn(web.Client{Key: writesClient}) },
 	}
-	if collections, err = opts.Open(ctx, store, points.Live); err != nil {
+	if collections, err = opts.Open(ctx, store, points.LiveKind); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
 	}
 	return collections, store, func() error { return errors.Join(collections.Close(), store.Close()) }, nil

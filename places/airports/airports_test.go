@@ -86,7 +86,7 @@ func TestLookup(t *testing.T) {
 	for code, want := range map[string]uint32{
 		"ZZH": 1, "zzh": 1, "LSZZ": 1, "lszz": 1, "US-0001": 2, "us-0001": 2, "01TA": 4, "US-0002": 4,
 		"NZXX": 5, "XXN": 5, "PAXX": 6, "AQ-0001": 7,
-		"XXX": 0, "ZZHH": 0, "X": 0, "-": 0, strings.Repeat("A", MaxCode): 0,
+		"XXX": 0, "ZZHH": 0, "X": 0, "-": 0, strings.Repeat("A", MaxCodeBytes): 0,
 	} {
 		var r Record
 		switch err := f.Lookup(t.Context(), code, &r); {
@@ -99,7 +99,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		kind Kind
+		kind CodeKind
 		code string
 		want uint32
 	}{{IATA, "ZZH", 1}, {Local, "zzh", 2}, {ICAO, "LSZZ", 1}, {ICAO, "ZZH", 0}, {IATA, "LSZZ", 0}, {Local, "LSZZ", 1}} {
@@ -109,7 +109,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%c %s: %d, %v", tt.kind, tt.code, r.ID, err)
 		}
 	}
-	for _, code := range []string{"", "S FO", "SFO\x00", "Ü", "SFO/", strings.Repeat("A", MaxCode+1), strings.Repeat("A", 1<<20)} {
+	for _, code := range []string{"", "S FO", "SFO\x00", "Ü", "SFO/", strings.Repeat("A", MaxCodeBytes+1), strings.Repeat("A", 1<<20)} {
 		if err := f.Lookup(t.Context(), code, new(Record)); !errors.Is(err, ErrBadCode) || len(err.Error()) > 200 {
 			t.Errorf("%.20q: %v", code, err)
 		}
@@ -254,13 +254,13 @@ func better(a, b *Airport) bool {
 func TestCodesAgainstList(t *testing.T) {
 	list := scatter(1, 1000)
 	f, stats := newFinder(t, list)
-	columns := map[Kind]func(a *Airport) []string{
+	columns := map[CodeKind]func(a *Airport) []string{
 		IATA:  func(a *Airport) []string { return []string{a.IATA} },
 		ICAO:  func(a *Airport) []string { return []string{a.ICAO} },
 		Local: func(a *Airport) []string { return []string{a.Ident, a.GPS, a.Local} },
 	}
 	type row struct {
-		kind Kind
+		kind CodeKind
 		code string
 	}
 	having := map[row][]*Airport{}

@@ -58,7 +58,7 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 			{Near: &feature.Near{Position: at}},
 			{In: feature.Box{West: at.Lon, South: -60, East: rng.Float64()*360 - 180, North: 60}, Order: feature.Order{Importance: true}},
 		} {
-			q.Filter = must.Get(fl.Feature()).In(t)
+			q.Filter = must.Get(fl.FeatureFilter()).In(t)
 			want := layertest.Pages(t, f, q, 300)
 			q.Filter = filter
 			if got := layertest.Pages(t, f, q, 300); !reflect.DeepEqual(got, want) {

@@ -25,7 +25,7 @@ func TestLastingIndex(t *testing.T) {
 	var kept *toy
 	open := false
 	kind := *toys
-	kind.Open = func(ctx context.Context, o *live.Opening) (live.Index, error) {
+	kind.Open = func(ctx context.Context, o *live.OpenOptions) (live.Index, error) {
 		if open {
 			return nil, errors.New("it is open already")
 		}

@@ -9,16 +9,16 @@ import (
 	"quadrille/cellstore"
 )
 
-// MaxNote bounds the name of a note, in bytes.
-const MaxNote = 200
+// MaxNoteBytes bounds the name of a note, in bytes.
+const MaxNoteBytes = 200
 
 // SetNote stores a document of the calling program with the collection, under a name of 1 to
-// MaxNote bytes. It replaces a note of the same name; nil removes it. Notes are removed with their
-// collection, which does not use them. An Async note may be lost for about a second. Errors match
-// ErrClosed or ErrRefused, or come from the store.
+// MaxNoteBytes bytes. It replaces a note of the same name; nil removes it. Notes are removed with
+// their collection, which does not use them. An Async note may be lost for about a second. Errors
+// match ErrClosed or ErrWritesRefused, or come from the store.
 func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
-	if name == "" || len(name) > MaxNote {
-		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)
+	if name == "" || len(name) > MaxNoteBytes {
+		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNoteBytes)
 	}
 	note := metaRow(append([]byte{rowDescription, rowNote}, name...), value)
 	if value == nil {
@@ -27,7 +27,7 @@ func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d c
 	note.Durability = d
 	// A call that returns ErrClosed has written nothing.
 	err := c.unlessClosed(c.read(ctx, func(now *current) error { return c.refused(now.rows.Apply(ctx, note)) }))
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, ErrWritesRefused) {
 		c.disturbed()
 	}
 	return err

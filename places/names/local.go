@@ -59,7 +59,7 @@ func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 }
 
 // notLanguages are values of Lang that are not languages.
-var notLanguages = []string{search.Code, "iata", "icao", "faac", "unlc", "link", "post", "wkdt", "tcid", "phon", "piny", "abbr"}
+var notLanguages = []string{search.CodeLang, "iata", "icao", "faac", "unlc", "link", "post", "wkdt", "tcid", "phon", "piny", "abbr"}
 
 // isLanguage reports whether a code is in lower case and has the form of a language.
 func isLanguage(code string) bool {

@@ -37,7 +37,7 @@ func TestDamagedAtRandom(t *testing.T) {
 	store := must.Get(pebblestore.Open("s", &pebblestore.Options{FS: mem})).In(t)
 	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 	want := map[string]map[string]string{}
-	for _, meta := range []points.Meta{{Name: "cars"}, {Name: "carts", History: points.Duration(time.Hour)}} {
+	for _, meta := range []points.Meta{{Name: "cars"}, {Name: "carts", HistoryRetention: points.Duration(time.Hour)}} {
 		c := must.Get(l.Create(t.Context(), meta)).In(t)
 		model := map[string]string{}
 		want[meta.Name] = model

@@ -38,7 +38,7 @@ func TestDivideWhileSearched(t *testing.T) {
 			s.Reset(1000, math.MaxUint64, mark{})
 			s.around = &feature.Near{Position: quadkey.Position{Lon: 170}}
 			err := s.nearby(t.Context())
-			for range s.Kept() {
+			for range s.Unsorted() {
 				found()
 			}
 			return err

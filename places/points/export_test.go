@@ -36,7 +36,7 @@ const (
 	redrawn     = live.RedrawStep
 	redrawWait  = live.RedrawWait
 	maxHistory  = live.MaxHistory
-	MaxNote     = live.MaxNote
+	MaxNote     = live.MaxNoteBytes
 	rowMeta     = 'm'
 	famMeta     = "meta"
 	famEnd      = "end"
@@ -51,18 +51,18 @@ var (
 	ErrDamaged      = live.ErrDamaged
 	ErrUnreadable   = live.ErrUnreadable
 	ErrUnfinished   = live.ErrUnfinished
-	ErrRefused      = live.ErrRefused
+	ErrRefused      = live.ErrWritesRefused
 	ErrEventsGone   = live.ErrEventsGone
 	ErrName         = live.ErrName
 	CheckName       = live.CheckName
-	LiveTable       = Live.Table
-	expiresOf       = live.Expiry
+	LiveTable       = LiveKind.Table
+	expiresOf       = live.ExpiryMillis
 )
 
 // liveMeta is a stored description.
 type liveMeta struct{ Meta }
 
-func (m *liveMeta) tableSchema() cellstore.Schema { return Live.Schema(&m.Meta) }
+func (m *liveMeta) tableSchema() cellstore.Schema { return LiveKind.Schema(&m.Meta) }
 
 func (m *liveMeta) mutation() cellstore.Mutation {
 	b, _ := json.Marshal(m.Meta)
@@ -84,7 +84,7 @@ func (e *expirer) expired() *removals {
 	if e.x == nil {
 		e.x = live.NewExpirer(e.c.index().clock)
 	}
-	gone := e.x.Expired(e.c.index().table, 4096)
+	gone := e.x.ExpiredWrites(e.c.index().table, 4096)
 	if len(gone) == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func prune(c *LiveCollection) (bool, error) {
 	if !c.index().clock.Settled() {
 		return false, nil
 	}
-	return c.index().Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().History)-time.Minute).UnixMilli()+1)
+	return c.index().Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().HistoryRetention)-time.Minute).UnixMilli()+1)
 }
 
 // events reads the log.
@@ -117,7 +117,7 @@ func OpenLive(ctx context.Context, store cellstore.Store) (*LiveStore, error) {
 
 // OpenLiveWith is OpenLive with options.
 func OpenLiveWith(ctx context.Context, store cellstore.Store, o live.Options) (*LiveStore, error) {
-	l, err := o.Open(ctx, store, Live)
+	l, err := o.Open(ctx, store, LiveKind)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (c *Collection) Info() *feature.Info { return info(c.Meta(), c.views != nil
 func info(m *live.Meta, changes bool) *feature.Info {
 	in := &feature.Info{
 		Name: m.Name, Title: m.Title, Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema, Bounds: quadkey.World, Count: m.Points,
-		AllPoints: true, Live: changes || m.Expiring, Private: m.Private, History: changes && m.History > 0,
+		AllPoints: true, Live: changes || m.Expiring, Private: m.Private, History: changes && m.HistoryRetention > 0,
 		Can: feature.Abilities{Near: true, Area: true, Sort: true},
 	}
 	if in.Live {

@@ -352,7 +352,7 @@ func testDuplicates(t *testing.T, last bool, from int) {
 		})
 	}
 	told := 0
-	c := build(t, list, points.BuildOptions{Last: last, Duplicate: func(id string, line int64) error {
+	c := build(t, list, points.BuildOptions{KeepLast: last, OnDuplicate: func(id string, line int64) error {
 		if told++; fmt.Sprint(line%100) != id || line >= int64(from) && line < int64(from)+100 {
 			t.Errorf("%s of line %d is left out", id, line)
 		}

@@ -112,7 +112,7 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 func TestNearbyWherePointsWere(t *testing.T) {
 	testrace.SkipUnderRace(t, "it asks one question after the other of a collection that other tests use at once")
 	l, _ := openLive(t)
-	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", HistoryRetention: points.Duration(time.Hour)})).In(t)
 	r := rand.New(rand.NewPCG(3, 3))
 	model := map[string]points.Point{}
 	for round := range 6 {
@@ -156,7 +156,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 // that all points at its key are too far.
 func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	l, _ := openLive(t)
-	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", HistoryRetention: points.Duration(time.Hour)})).In(t)
 	for _, id := range []string{"a", "b", "c", "far 1", "far 2"} {
 		w := points.Write{Kind: points.Put, ID: id, Lat: 1, Lon: 20}
 		if len(id) > 1 {

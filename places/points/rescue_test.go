@@ -25,7 +25,7 @@ func TestRescue(t *testing.T) {
 			t.Run(fmt.Sprint(time.Duration(history), "/", lose), func(t *testing.T) {
 				store := buildtest.NewStore(t)
 				l, _ := openOn(t, store)
-				c := must.Get(l.Create(ctx, Meta{Name: "test", Title: "Test", History: history})).In(t)
+				c := must.Get(l.Create(ctx, Meta{Name: "test", Title: "Test", HistoryRetention: history})).In(t)
 				r := rand.New(rand.NewPCG(uint64(history), uint64(lose)))
 				var earlier map[string]*cellstore.Row
 				for n := range 400 {
@@ -43,7 +43,7 @@ func TestRescue(t *testing.T) {
 					}
 				}
 				want := countOf(t, c)
-				if report := must.Get(VerifyLive(ctx, store, "test")).In(t); report.Points != want || report.Faulty != 0 {
+				if report := must.Get(VerifyLive(ctx, store, "test")).In(t); report.Points != want || report.FaultyRows != 0 {
 					t.Fatalf("before: %+v", report)
 				}
 				to := buildtest.NewStore(t)
@@ -70,7 +70,7 @@ func TestRescue(t *testing.T) {
 				}
 				report := must.Get(rescuer.Finish(ctx)).In(t)
 				found := must.Get(VerifyLive(ctx, to, "test")).In(t)
-				if found.Points != report.Points || found.Faulty != 0 {
+				if found.Points != report.Points || found.FaultyRows != 0 {
 					t.Fatalf("%+v, verified %+v", report, found)
 				}
 				if lose == 0 && (report.Points != want || report != RescueReport{Points: want}) ||
@@ -121,10 +121,10 @@ func TestVerifyLive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := buildtest.NewStore(t)
 			l, _ := openOn(t, store)
-			c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: maxHistory})).In(t)
+			c := must.Get(l.Create(t.Context(), Meta{Name: "test", HistoryRetention: maxHistory})).In(t)
 			mustWrite(t, c, putNumber(1))
 			damage(t.Context(), t, c.index().table)
-			if report := must.Get(VerifyLive(t.Context(), store, "test")).In(t); report.Faulty == 0 {
+			if report := must.Get(VerifyLive(t.Context(), store, "test")).In(t); report.FaultyRows == 0 {
 				t.Fatalf("%+v", report)
 			}
 		})

@@ -260,7 +260,7 @@ func (s *search) Bound(b *branch) (rank uint64, ok bool) {
 	if !s.blind() && !s.mayHold(b) {
 		return 0, false
 	}
-	return near.ByDistance(b.tile.MinDistance(s.around.Lon, s.around.Lat)), true
+	return near.DistanceRank(b.tile.MinDistance(s.around.Lon, s.around.Lat)), true
 }
 
 // Visit implements near.Tree.
@@ -330,7 +330,7 @@ func (s *search) look() (more bool, err error) {
 	if s.record.properties == nil { // gone, so it has no position
 		return s.count()
 	}
-	rank := near.ByDistance(quadkey.Distance(s.around.Lon, s.around.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
+	rank := near.DistanceRank(quadkey.Distance(s.around.Lon, s.around.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
 	if s.Wants(rank, s.tie()) {
 		if math.Float64frombits(rank) >= s.around.MinM && !(v.repeats && s.has()) {
 			pass, err := s.passes()
@@ -363,7 +363,7 @@ func (s *search) count() (more bool, err error) {
 // has reports whether the current record is kept already. A blind search may examine a record
 // twice.
 func (s *search) has() bool {
-	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
+	return slices.ContainsFunc(s.Unsorted(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
 // skip moves s.rest past all points at the position of the current record, if that is not wanted.

@@ -27,7 +27,7 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := OpenLiveWith(t.Context(), store, live.Options{Pause: time.Millisecond})
+		l, err := OpenLiveWith(t.Context(), store, live.Options{RetryInterval: time.Millisecond})
 		if err != nil {
 			return nil, nil, errors.Join(err, store.Close())
 		}

@@ -25,7 +25,7 @@ func TestSpillingChangesNothing(t *testing.T) {
 	one := func(spill bool) (string, Meta) {
 		store := buildtest.NewStore(t)
 		b := must.Get(NewBuilder(t.Context(), store, Options{TempDir: dir, Lookup: longMembers, Timestamp: func() int64 { return 77 },
-			Context: []Context{{"Here", "AA", ""}, {"There", "AA", "X"}}})).In(t)
+			ContextNames: []ContextName{{"Here", "AA", ""}, {"There", "AA", "X"}}})).In(t)
 		defer b.Close()
 		if spill {
 			b.names = extsort.NewBytes(dir, 0)
@@ -140,8 +140,8 @@ func TestBuildFailures(t *testing.T) {
 	if err := finish(t.Context(), Options{Lookup: func(uint32, []byte) ([]byte, error) { return nil, broken }}); !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	for _, c := range []Context{{"x", "", ""}, {"x", "CHE", ""}, {"x", "CH", strings.Repeat("1", maxText+1)}} {
-		if err := finish(t.Context(), Options{Lookup: membersOf, Context: []Context{c}}); !errors.Is(err, ErrInvalidEntry) {
+	for _, c := range []ContextName{{"x", "", ""}, {"x", "CHE", ""}, {"x", "CH", strings.Repeat("1", maxText+1)}} {
+		if err := finish(t.Context(), Options{Lookup: membersOf, ContextNames: []ContextName{c}}); !errors.Is(err, ErrInvalidEntry) {
 			t.Error(err)
 		}
 	}
@@ -172,7 +172,7 @@ func TestDamagedTables(t *testing.T) {
 		})
 	}
 	small := sizes{list: 12, rows: 11, scan: 3, reads: maxReads, typos: typoReads}
-	contexts := []Context{{"Bern", "CH", "BE"}}
+	contexts := []ContextName{{"Bern", "CH", "BE"}}
 	queries := []Query{
 		{Text: "bad"},
 		{Text: "bad ol 1 bern"},
@@ -268,7 +268,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(s, byte(255))
 	}
 	f.Fuzz(func(t *testing.T, text string, flags byte) {
-		q := Query{Text: text, Exact: flags&1 != 0, Whole: flags&2 != 0, Bias: flags&4 != 0, Lat: 10}
+		q := Query{Text: text, NoTypos: flags&1 != 0, WholeNames: flags&2 != 0, Bias: flags&4 != 0, Lat: 10}
 		if flags&8 != 0 {
 			q.Countries = []string{"CH", "US"}
 		}

@@ -85,14 +85,14 @@ func byID(entries []Entry) []Entry {
 	return slices.CompactFunc(entries, func(a, b Entry) bool { return a.ID == b.ID })
 }
 
-func readContexts(t testing.TB) (contexts []Context) {
+func readContexts(t testing.TB) (contexts []ContextName) {
 	t.Helper()
 	for _, c := range lines(t, "meta/countryInfo.txt") {
-		contexts = append(contexts, Context{c[4], c[0], ""})
+		contexts = append(contexts, ContextName{c[4], c[0], ""})
 	}
 	for _, c := range lines(t, "meta/admin1CodesASCII.txt") {
 		country, admin1, _ := strings.Cut(c[0], ".")
-		contexts = append(contexts, Context{c[1], country, admin1}, Context{c[2], country, admin1})
+		contexts = append(contexts, ContextName{c[1], country, admin1}, ContextName{c[2], country, admin1})
 	}
 	return contexts
 }
@@ -304,7 +304,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 				if was && !is && first[0].Match.Kind != Exact {
 					t.Errorf("%s: %q finds %d %+v first, after less of it found %d", name, text[:i], first[0].ID, first[0].Match, right)
 				}
-				was = was || is && !first[0].Match.Code // "fra" is an airport's code, "fran" is France
+				was = was || is && !first[0].Match.IsCode // "fra" is an airport's code, "fran" is France
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestWholeNamesAreBounded(t *testing.T) {
 	}
 	r := build(t, entries)
 	s := newSearch(r)
-	q := Query{Text: "church", Whole: true}
+	q := Query{Text: "church", WholeNames: true}
 	f := must.Get(q.check()).In(t)
 	must.Do(t, s.begin(t.Context(), &q, f))
 	must.Do(t, s.run())

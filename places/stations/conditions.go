@@ -15,8 +15,8 @@ type Filter struct {
 	At      time.Time // only stations whose record has this day, or may have it; zero: any
 }
 
-// Feature is the filter of a query, nil for all stations. Errors match ErrQuery.
-func (f Filter) Feature() (feature.Filter, error) {
+// FeatureFilter is the filter of a query, nil for all stations. Errors match ErrQuery.
+func (f Filter) FeatureFilter() (feature.Filter, error) {
 	var terms []feature.Term
 	if f.Country != "" {
 		terms = append(terms, feature.Term{Name: "country", Values: []string{f.Country}})

@@ -46,7 +46,7 @@ func Example() {
 	}
 	fmt.Printf("%s at %.1f km\n", near.ID, near.DistanceM/1000)
 
-	swiss, err := stations.Filter{Country: "CH"}.Feature()
+	swiss, err := stations.Filter{Country: "CH"}.FeatureFilter()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (m *Meta) info() feature.Info {
 		Name:        "stations",
 		Title:       "Weather stations",
 		Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema:      schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, AllPoints: true,
+		Schema:      schema, Bounds: near.BoxOf(m.Bounds), Count: m.Stations, AllPoints: true,
 		Can: feature.Abilities{Near: true, Area: true}, Fingerprint: m.Fingerprint,
 	}
 }
@@ -169,7 +169,7 @@ func (f *Finder) after(m feature.Mark) (int, error) {
 	if copy(id[:], m[4:]); !id.Valid() {
 		return 0, near.BadCursor()
 	}
-	from, to := near.Between(f.cells, cell, cell)
+	from, to := near.IndexRange(f.cells, cell, cell)
 	for from < to && string(f.entries[from].id[:]) <= string(id[:]) {
 		from++
 	}
@@ -197,7 +197,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
-	reach, after, err := near.Ring(q.Near, after)
+	reach, after, err := near.CheckRing(q.Near, after)
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
@@ -304,7 +304,7 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 		return f.leaves(box, quadkey.Tile{}, first, len(f.cells), func(from, to int) error { return look(from, to, &p) })
 	}
 	return a.Cover(ctx, f.cells[first], func(p *feature.Part) error {
-		from, to := near.Between(f.cells, p.Cells.First, p.Cells.Last)
+		from, to := near.IndexRange(f.cells, p.Cells.First, p.Cells.Last)
 		return look(from, to, p)
 	})
 }
@@ -314,14 +314,14 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 // cells.
 func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(from, to int) error) error {
 	switch {
-	case from >= to || !near.Overlap(box, t):
+	case from >= to || !near.BoxMeetsTile(box, t):
 		return nil
 	case to-from <= leafEntries || t.Z == quadkey.CellZoom:
 		return fn(from, to)
 	}
 	for _, child := range t.Children() {
 		first, last := child.CellRange()
-		lo, hi := near.Between(f.cells[from:to], first, last)
+		lo, hi := near.IndexRange(f.cells[from:to], first, last)
 		if err := f.leaves(box, child, from+lo, from+hi, fn); err != nil {
 			return err
 		}

@@ -159,10 +159,10 @@ type TileWeather struct {
 	Hour time.Time // when it begins, UTC
 	// Total is the sum of the whole tile. Parts lists the parts that have
 	// observations, from west to east and then from north to south. The tile
-	// has Side × Side parts: 4 to zoom 6, 2 at 7 and 1 at 8.
-	Total Sums
-	Side  int
-	Parts []Part
+	// has PartsPerSide × PartsPerSide parts: 4 to zoom 6, 2 at 7 and 1 at 8.
+	Total        Sums
+	PartsPerSide int
+	Parts        []Part
 }
 
 // Part is the weather of a part of a tile.
@@ -196,7 +196,7 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 		return fmt.Errorf("stations: %w", err)
 	}
 	// The tile covers a square of the row's parts.
-	dst.Side = partsPerSide >> (t.Z - above.Z)
+	dst.PartsPerSide = partsPerSide >> (t.Z - above.Z)
 	if !found {
 		return nil
 	}
@@ -205,9 +205,9 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 		return cellstore.CorruptRow(tableWeather, row.Key, "has another layout")
 	}
 	first, _ := t.AtZoom(above.Z + partDepth)
-	dst.Parts = slices.Grow(dst.Parts, dst.Side*dst.Side)
-	for y := range dst.Side {
-		for x := range dst.Side {
+	dst.Parts = slices.Grow(dst.Parts, dst.PartsPerSide*dst.PartsPerSide)
+	for y := range dst.PartsPerSide {
+		for x := range dst.PartsPerSide {
 			p := &parts[partOf(quadkey.Tile{Z: first.Z, X: first.X + uint32(x), Y: first.Y + uint32(y)})]
 			if p.Observations > 0 {
 				dst.Total.merge(p)

@@ -192,7 +192,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 				must.Do(t, w.Tile(t.Context(), tile, some.Time, &got))
 				hour := some.Time.Truncate(time.Hour)
 				side := min(4, 1<<(MaxWeatherZoom-tile.Z))
-				want := TileWeather{Hour: hour, Side: side}
+				want := TileWeather{Hour: hour, PartsPerSide: side}
 				depth := map[int]uint8{4: 2, 2: 1, 1: 0}[side]
 				first, _ := tile.AtZoom(tile.Z + depth)
 				for y := range side {
@@ -250,15 +250,15 @@ func TestWeatherJSON(t *testing.T) {
 			Pressure:        10132,
 			WindDirection:   350,
 			WindSpeed:       40,
-			Sky:             8,
-			Precipitation1h: Trace,
+			SkyCover:        8,
+			Precipitation1h: TraceAmount,
 			Precipitation6h: 5,
 		}),
 		observed(t, numbered(2), "2024-01-01T06:30:00Z", map[Quantity]int{
 			Temperature:     5,
 			WindDirection:   10,
 			WindSpeed:       40,
-			Sky:             12,
+			SkyCover:        12,
 			Precipitation1h: 14,
 		}),
 		observed(t, id, "2024-01-01T07:00:00Z", nil),

@@ -224,7 +224,7 @@ func TestRefusals(t *testing.T) {
 		if _, err := r.Offset(t.Context(), zone, now); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%.40q: %v", zone, err)
 		}
-		if _, _, _, err := r.Year(t.Context(), zone, 2026); !errors.Is(err, ErrNotFound) {
+		if _, _, _, err := r.YearOffsets(t.Context(), zone, 2026); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%.40q: %v", zone, err)
 		}
 	}
@@ -232,12 +232,12 @@ func TestRefusals(t *testing.T) {
 		{}, first.Add(-1), after, time.Unix(math.MaxInt64, 0), time.Unix(math.MinInt64, 0),
 		time.Date(292277026, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
-		if _, err := r.Offset(t.Context(), "UTC", at); !errors.Is(err, ErrRange) {
+		if _, err := r.Offset(t.Context(), "UTC", at); !errors.Is(err, ErrTimeRange) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	for _, year := range []int{1899, 2101, math.MinInt, math.MaxInt} {
-		if _, _, _, err := r.Year(t.Context(), "UTC", year); !errors.Is(err, ErrRange) {
+		if _, _, _, err := r.YearOffsets(t.Context(), "UTC", year); !errors.Is(err, ErrTimeRange) {
 			t.Errorf("%d: %v", year, err)
 		}
 	}
@@ -306,7 +306,7 @@ func TestYear(t *testing.T) {
 		{"UTC", 2100, 0, 0, 0},
 		{"Asia/Kathmandu", 1986, 5*h + h*3/4, 5*h + h*3/4, 5*h + h*3/4},
 	} {
-		jan, jul, raw, err := r.Year(t.Context(), tt.zone, tt.year)
+		jan, jul, raw, err := r.YearOffsets(t.Context(), tt.zone, tt.year)
 		if err != nil || jan != tt.jan || jul != tt.jul || raw != tt.raw {
 			t.Errorf("%s %d: %d %d %d, %v", tt.zone, tt.year, jan, jul, raw, err)
 		}
@@ -315,7 +315,7 @@ func TestYear(t *testing.T) {
 	for _, name := range some {
 		loc := location(t, name)
 		for year := 1900; year <= 2100; year += 13 {
-			jan, jul, raw, err := r.Year(t.Context(), name, year)
+			jan, jul, raw, err := r.YearOffsets(t.Context(), name, year)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -344,7 +344,7 @@ func TestDamaged(t *testing.T) {
 	if _, err := r.Offset(t.Context(), "Short", at); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("short value: %v", err)
 	}
-	if _, _, _, err := r.Year(t.Context(), "Late", 2026); !errors.Is(err, cellstore.ErrCorrupt) {
+	if _, _, _, err := r.YearOffsets(t.Context(), "Late", 2026); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("a row that does not reach back: %v", err)
 	}
 }

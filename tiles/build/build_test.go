@@ -91,7 +91,7 @@ func newReferences(t testing.TB, layers ...Layer) []*reference {
 	for _, l := range b.layers {
 		ref := &reference{typ: l.typ, regions: l.regions, levels: make([][grid.MaxZoom + 1][]grid.Edge, len(l.regions))}
 		for z := range lv.lines {
-			edges := grid.ByRegion(lv.lines[z], lv.reg, len(b.regions))
+			edges := grid.EdgesByRegion(lv.lines[z], lv.reg, len(b.regions))
 			for i, r := range l.regions {
 				ref.levels[i][z] = edges[r.number]
 			}

@@ -129,7 +129,7 @@ func tilesOf(t *testing.T, r *tiles.Reader, layers []tiles.Selector, z uint8) (v
 func eachPolygon(t *testing.T, typ string, tile []byte, fn func(id string, merged int, rings [][]mvt.XY)) {
 	t.Helper()
 	for len(tile) > 0 {
-		var v mvt.View
+		var v mvt.LayerView
 		rest, _, err := mvt.NextLayer(tile, &v)
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestTileBudget(t *testing.T) {
 				}
 				// Where cells are smaller than the tolerance, the corners of the outline may
 				// vanish: four triangles.
-				if d := areas[0] - areas[1]; d != 0 && (z > 2 || max(d, -d) > 4*grid.Fineness) {
+				if d := areas[0] - areas[1]; d != 0 && (z > 2 || max(d, -d) > 4*grid.MaxThinArea2) {
 					t.Errorf("seed %d: tile %v covers %d, %d without a budget", seed, tile, areas[0], areas[1])
 				}
 			}
@@ -318,7 +318,7 @@ func within(t *testing.T, r *tiles.Reader, typ string, box quadkey.Box) (found [
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, fmt.Sprint(f.ID, f.Name(), tiles.Overlap(box, f.Bounds)))
+		found = append(found, fmt.Sprint(f.ID, f.Name(), tiles.ClipBounds(box, f.Bounds)))
 	}
 	return found
 }
@@ -409,15 +409,15 @@ func TestTileBudgetIslands(t *testing.T) {
 // neighbour.
 func TestShareBorders(t *testing.T) {
 	const side = 20_000
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	var shares []grid.Share
 	for r := range int32(2 * side) {
 		shares = append(shares, grid.Share{Region: r, Times: 1 - r%2*2})
 	}
-	set := reg.Of(shares)
+	set := reg.Number(shares)
 	var lines []grid.Line
 	for y := range int32(100) {
-		lines = append(lines, grid.Line{A: grid.Pt(5, y), B: grid.Pt(5, y+1), Set: set})
+		lines = append(lines, grid.Line{A: grid.Pt(5, y), B: grid.Pt(5, y+1), ShareSet: set})
 	}
 	m := &merger{ties: make([][]tie, 2*side)}
 	if err := m.shareBorders(t.Context(), lines, reg, make([]int, 2*side)); err != nil {
@@ -442,9 +442,9 @@ func TestShareBorders(t *testing.T) {
 
 // A merged polygon has the id of its largest region only if that one is drawn.
 func TestMergedIsDrawn(t *testing.T) {
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	line := func(region int32) grid.Line {
-		return grid.Line{B: grid.Pt(0, 1), Set: reg.Of([]grid.Share{{Region: region, Times: 1}})}
+		return grid.Line{B: grid.Pt(0, 1), ShareSet: reg.Number([]grid.Share{{Region: region, Times: 1}})}
 	}
 	in := []*region{{id: "a", area: 1 << 40}, {id: "b", number: 1, head: 1, area: 1}}
 	pair := &region{id: "a", number: 2, merged: 2}

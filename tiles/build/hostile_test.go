@@ -74,7 +74,7 @@ func TestHostileRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sets := reg.Of([]grid.Share{{Region: 1 << 20, Times: 1}}); sets > 1000 { // a new one has the next number
+	if sets := reg.Number([]grid.Share{{Region: 1 << 20, Times: 1}}); sets > 1000 { // a new one has the next number
 		t.Errorf("a hundred copies: %d sets", sets)
 	}
 }
@@ -87,7 +87,7 @@ func TestTangle(t *testing.T) {
 	for range 4000 {
 		r = append(r, orb.Point{10 * rnd.Float64(), 10 * rnd.Float64()})
 	}
-	if _, err := outline(grid.NewOutliner(), [][]ring{{r}}, layout.Plate); !errors.Is(err, ErrBadGeometry) {
+	if _, err := outline(grid.NewOutliner(), [][]ring{{r}}, layout.PlateCarree); !errors.Is(err, ErrBadGeometry) {
 		t.Error(err)
 	}
 }
@@ -117,7 +117,7 @@ func TestEveryRegionHasItsLabel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range row.Cells {
-			var v mvt.View
+			var v mvt.LayerView
 			switch c.Family {
 			case "speck":
 				shown[string(c.Qualifier)] = true

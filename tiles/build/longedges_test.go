@@ -23,15 +23,15 @@ type spot struct {
 	in       bool
 }
 
-// buildAssuming builds one region and returns the messages of Assumed and Repaired.
+// buildAssuming builds one region and returns the messages of OnAssumption and OnRepair.
 func buildAssuming(t *testing.T, rule LongEdges, poly orb.Polygon) (r *tiles.Reader, assumed, repaired string) {
 	t.Helper()
 	store := tilestest.OpenStore(t)
 	layers := []Layer{{Type: "land", Features: []Feature{{ID: "a", Geometry: poly, LongEdges: rule}}}}
 	meta, _, err := Run(context.Background(), store, layers, Options{
-		Timestamp: 1,
-		Assumed:   func(_, _, _, what string) { assumed += what },
-		Repaired:  func(_, _, _, what string) { repaired += what },
+		Timestamp:    1,
+		OnAssumption: func(_, _, _, what string) { assumed += what },
+		OnRepair:     func(_, _, _, what string) { repaired += what },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -124,10 +124,10 @@ func TestMemory(t *testing.T) {
 	}
 	for name, g := range map[string]orb.Geometry{"many vertices": orb.Polygon{many}, "many tiles": wide} {
 		var short *MemoryError
-		if err := run(g, MemoryFor(1000)); !errors.As(err, &short) || short.Need <= MemoryFor(1000) {
+		if err := run(g, MemoryFor(1000)); !errors.As(err, &short) || short.NeedBytes <= MemoryFor(1000) {
 			t.Errorf("%s: error %v, want a MemoryError", name, err)
 		} else if name == "many vertices" {
-			if err := run(g, short.Need); err != nil {
+			if err := run(g, short.NeedBytes); err != nil {
 				t.Errorf("with as much memory as the error asked for: %v", err)
 			}
 		}
@@ -143,7 +143,7 @@ func TestMemoryOfCopies(t *testing.T) {
 	}
 	_, _, err := Run(t.Context(), tilestest.OpenStore(t), []Layer{layer}, Options{Memory: baseMemory + 8<<20})
 	var short *MemoryError
-	if !errors.As(err, &short) || short.Need < baseMemory+3000*4*100*bytesPerShare {
+	if !errors.As(err, &short) || short.NeedBytes < baseMemory+3000*4*100*bytesPerShare {
 		t.Errorf("error %v, want a MemoryError of more", err)
 	}
 }

@@ -160,7 +160,7 @@ func inTile(t *testing.T, r *tiles.Reader, tile quadkey.Tile, id string, lon, la
 	side := math.Exp2(float64(tile.Z))
 	x := (layout.GridX(lon)/grid.WorldSize*side - float64(tile.X)) * mvt.Extent
 	y := (layout.MercatorY(lat)/grid.WorldSize*side - float64(tile.Y)) * mvt.Extent
-	var v mvt.View
+	var v mvt.LayerView
 	in := false
 	for {
 		rest, ok, err := mvt.NextLayer(data, &v)

@@ -230,12 +230,12 @@ func TestPiecesAddUp(t *testing.T) {
 		}
 		// When twins cancel, the outer border is left and nothing of the inner one. The inner one's
 		// points lie east of the left region's western side.
-		left := grid.Cancel(all)
+		left := grid.CancelEdges(all)
 		var outer []grid.Edge
 		for i := range ref.regions {
 			outer = append(outer, ref.levels[i][z]...)
 		}
-		outer = grid.Cancel(outer)
+		outer = grid.CancelEdges(outer)
 		for _, e := range left {
 			ok := false
 			for _, o := range outer {

@@ -21,7 +21,7 @@ import (
 
 // fromMVT decodes a vector tile to the form in which mlttest decodes the MapLibre Tile.
 func fromMVT(tile []byte) (layers []mlttest.Layer, err error) {
-	var v mvt.View
+	var v mvt.LayerView
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &v)
 		if err != nil || !ok {

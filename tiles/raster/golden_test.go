@@ -86,7 +86,7 @@ func TestGolden(t *testing.T) {
 		{"airports@2x", airfields().window(0, 0, 3, 2)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.tile.Land, tt.tile.Sea = "country", true
+			tt.tile.Land, tt.tile.FillSea = "country", true
 			compareGolden(t, r, tt.name, tt.tile)
 		})
 	}

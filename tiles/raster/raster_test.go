@@ -33,15 +33,15 @@ func newRenderer(t testing.TB) *Renderer {
 // someStyle is a style with names and with tiers of places.
 func someStyle() Style {
 	s := PoliticalStyle(&somePalette)
-	ink := func(c uint32, size float64, ranks ...float64) Text {
-		return Text{Size: size, Color: hex(c), Halo: somePalette.Halo, Ranks: ranks}
+	ink := func(c uint32, size float64, ranks ...float64) TextStyle {
+		return TextStyle{Size: size, Color: hex(c), Halo: somePalette.Halo, MaxRanks: ranks}
 	}
-	bold := func(t Text) Text {
+	bold := func(t TextStyle) TextStyle {
 		t.Bold = true
 		return t
 	}
 	text := ink(0x242c35ff, 10.5)
-	for typ, t := range map[string]Text{
+	for typ, t := range map[string]TextStyle{
 		"continent": bold(ink(0x44374dff, 14)), "country": bold(ink(0x44374dff, 12, 6, 18, 54, 162)),
 		"timezone": ink(0x5a4f60ff, 11, 4, 12, 36, 108), "state": ink(0x5a4f60ff, 11, 0.6, 1.8, 5.4, 16.2, 48.6),
 		"county": ink(0x5d5365ff, 10, 0.15, 0.45, 1.35, 4.05, 12.15, 36.45), "marine": ink(0x175675ff, 11),
@@ -55,12 +55,12 @@ func someStyle() Style {
 		s.Types[typ] = one
 	}
 	s.Other.Text = ink(0x5a4f60ff, 11, 1, 3, 9, 27, 81, 243)
-	s.Places = Places{
-		Tiers: []Tier{
+	s.Places = PlaceStyle{
+		Tiers: []PlaceTier{
 			{Turn: 2, Text: bold(ink(0x242c35ff, 11)), Radius: 2.5},
-			{People: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
+			{MinPopulation: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
 		},
-		GreatCapital: 2e5, Bonus: 2e6, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, LeastOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
+		MinGreatCapital: 2e5, GreatCapitalBonus: 2e6, MinPopulation: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, MinPopulationOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
 		DotsFrom: 5,
 	}
 	return s
@@ -321,7 +321,7 @@ func TestFill(t *testing.T) {
 }
 
 // TestNames: no name overlaps another, the first in rank is always drawn, and none extends beyond
-// Reach.
+// MaxNameReachPx.
 func TestNames(t *testing.T) {
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -342,7 +342,7 @@ func TestNames(t *testing.T) {
 		for i := range c.names {
 			n := &c.names[i]
 			c.place(i)
-			reach := Reach * c.scale
+			reach := MaxNameReachPx * c.scale
 			if limit := image.Rect(-reach, -reach, reach, reach).Add(image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))); !n.box.In(limit) {
 				t.Fatalf("%q at %v, %v takes %v", n.text, n.x, n.y, n.box)
 			}
@@ -568,7 +568,7 @@ func TestErrors(t *testing.T) {
 func TestStyle(t *testing.T) {
 	for name, spoil := range map[string]func(*RegionStyle){
 		"wide border": func(t *RegionStyle) { t.Border.Width = 8 },
-		"casing":      func(t *RegionStyle) { t.Coast = Line{Width: 2, Casing: 3} },
+		"casing":      func(t *RegionStyle) { t.Coast = LineStyle{Width: 2, Casing: 3} },
 		"negative":    func(t *RegionStyle) { t.Coast.Width = -1 },
 		"huge text":   func(t *RegionStyle) { t.Text.Size = 40 },
 		"NaN":         func(t *RegionStyle) { t.Fill.Opacity = math.NaN() },
@@ -727,8 +727,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestGround: the sea is drawn if the tile has Sea set and the style has water. Any type may be the
-// land.
+// TestGround: the sea is drawn if the tile has FillSea set and the style has water. Any type may be
+// the land.
 func TestGround(t *testing.T) {
 	plain := somePalette
 	plain.Water = color.NRGBA{}
@@ -750,7 +750,7 @@ func TestGround(t *testing.T) {
 		{"transparent water", over, true, "county", land, color.RGBA{}},
 	} {
 		tile := regionTile("county", "x", 0)
-		tile.Sea, tile.Land = tt.sea, tt.land
+		tile.FillSea, tile.Land = tt.sea, tt.land
 		img := drawn(t, tt.r, tile)
 		if got, beside := img.RGBAAt(64, 128), img.RGBAAt(192, 128); got != tt.want || beside != tt.beside {
 			t.Errorf("%s: %v and %v, want %v and %v", tt.name, got, beside, tt.want, tt.beside)

@@ -27,7 +27,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 	}
 	byByte := map[uint8]int{}
 	for i, t := range v.types {
-		byByte[t.Byte] = i
+		byByte[t.KeyByte] = i
 		t.byTag = make(map[string]int32, t.Regions)
 	}
 	limit := store.Limits().ValueBytes
@@ -47,7 +47,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		t.ids = append(t.ids, id)
 		var a regionArea
 		if g, ok := row.Value(layout.FamilyGeometry, nil); ok {
-			if t.Lines {
+			if t.IsLines {
 				err = checkLines(g)
 			} else {
 				a, err = geometryArea(g, limit)
@@ -55,7 +55,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			if err != nil {
 				v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: fmt.Sprintf("its geometry: %v", err)})
 			}
-		} else if !t.Lines || v.lines {
+		} else if !t.IsLines || v.lines {
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no geometry"})
 		}
 		t.area = append(t.area, a)
@@ -175,7 +175,7 @@ func (p *checkPart) region(typ int, r int32) {
 		find(ProblemArea, "its pieces at zoom %d have the area %.0f, its geometry %.0f, which rounding lets differ by %.0f",
 			grid.MaxZoom, pt.area[r], want.area, want.bound)
 	}
-	if !p.v.bordered || zooms == 0 || p.v.types[typ].Lines {
+	if !p.v.bordered || zooms == 0 || p.v.types[typ].IsLines {
 		return
 	}
 	labelled := pt.labelled[r]

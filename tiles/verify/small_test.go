@@ -48,7 +48,7 @@ func TestVerifySmallRegions(t *testing.T) {
 	store := tilestest.OpenStore(t)
 	meta, _, err := build.Run(t.Context(), store, []build.Layer{layer}, build.Options{
 		Timestamp: 1,
-		Repaired:  func(_, id, _, what string) { told[id] = what },
+		OnRepair:  func(_, id, _, what string) { told[id] = what },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -167,10 +167,10 @@ func TestCodesOfTheWorldAreBounded(t *testing.T) {
 // ask appends the places that pass a filter to dst[:0].
 func ask(tb testing.TB, f *places.Finder, q feature.Query, of places.Filter, dst []places.Hit) (hits []places.Hit, err error) {
 	tb.Helper()
-	if q.Filter, err = of.Feature(); err != nil {
+	if q.Filter, err = of.FeatureFilter(); err != nil {
 		tb.Fatal(err)
 	}
-	return places.Hits(dst, f.Features(tb.Context(), &q))
+	return places.CollectHits(dst, f.Features(tb.Context(), &q))
 }
 
 // peak watches the memory of the process while fn runs.

@@ -57,7 +57,7 @@ type rig struct {
 	kind  *live.Kind
 	disk  Disk
 	cut   *cut
-	by    uint64 // added to the result of At
+	by    uint64 // added to the result of LastSeq
 	store cellstore.Store
 	all   *live.Store
 	c     *live.Collection
@@ -79,15 +79,15 @@ func (r *rig) open() {
 	r.Helper()
 	r.store = must.Get(r.disk.Open()).In(r)
 	kind := *r.kind
-	kind.Log = func(table cellstore.Table) live.Log { return &cutLog{r.kind.OpenLog(table), r.cut} }
-	kind.Open = func(ctx context.Context, o *live.Opening) (live.Index, error) {
+	kind.NewLog = func(table cellstore.Table) live.Log { return &cutLog{r.kind.OpenLog(table), r.cut} }
+	kind.Open = func(ctx context.Context, o *live.OpenOptions) (live.Index, error) {
 		index, err := r.kind.Open(ctx, o)
-		if _, is := index.(live.Tabled); !is && err == nil {
+		if _, is := index.(live.TableIndex); !is && err == nil {
 			index = &cutIndex{index, r.cut, r.by}
 		}
 		return index, err
 	}
-	r.all = must.Get(live.Options{Pause: time.Millisecond}.Open(r.Context(), r.store, &kind)).In(r)
+	r.all = must.Get(live.Options{RetryInterval: time.Millisecond}.Open(r.Context(), r.store, &kind)).In(r)
 	r.c = r.all.Collection(name)
 }
 
@@ -266,7 +266,7 @@ func (r *rig) fails(at int) (failed bool) {
 // indexFails makes an index fail after its log has a step. The write counts, since the log is the
 // truth, and the index later gets it from the log.
 func indexFails(r *rig) {
-	if _, is := r.c.Index().(live.Tabled); is {
+	if _, is := r.c.Index().(live.TableIndex); is {
 		r.Skip("it is written together with its log")
 	}
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
@@ -278,7 +278,7 @@ func indexFails(r *rig) {
 	outcomes := make([]live.Outcome, len(writes))
 	must.Do(r, r.c.Write(r.Context(), writes, outcomes))
 	for i, o := range outcomes {
-		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrRefused) ||
+		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrWritesRefused) ||
 			errors.Is(o.Err, cellstore.ErrUnknownOutcome) {
 			r.Fatalf("write %d: %v", i, o.Err)
 		}
@@ -286,7 +286,7 @@ func indexFails(r *rig) {
 	if r.c.Index() != nil {
 		r.Errorf("the write was answered before the index has it: %v", r.is())
 	}
-	if err := r.write(live.Write{ID: "b"}); !errors.Is(err, live.ErrRefused) || errors.Is(err, cellstore.ErrUnknownOutcome) {
+	if err := r.write(live.Write{ID: "b"}); !errors.Is(err, live.ErrWritesRefused) || errors.Is(err, cellstore.ErrUnknownOutcome) {
 		r.Error(err)
 	}
 	r.cut.mend()
@@ -308,8 +308,8 @@ func twoWriters(r *rig) {
 	other := r.kind.OpenLog(must.Get(r.store.Table(r.Context(), r.kind.Table(name))).In(r))
 	end := must.Get(other.End(r.Context())).In(r)
 	end.Step++
-	must.Do(r, other.Append(r.Context(), &live.Step{End: end}))
-	if err := r.write(live.Write{ID: "a", Lat: 2}); !errors.Is(err, live.ErrTaken) {
+	must.Do(r, other.Append(r.Context(), &live.LogStep{LogEnd: end}))
+	if err := r.write(live.Write{ID: "a", Lat: 2}); !errors.Is(err, live.ErrOtherWriter) {
 		r.Fatal(err)
 	}
 	for {
@@ -317,7 +317,7 @@ func twoWriters(r *rig) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, live.ErrTaken) {
+		if !errors.Is(err, live.ErrOtherWriter) {
 			r.Fatal(err)
 		}
 	}
@@ -326,7 +326,7 @@ func twoWriters(r *rig) {
 
 // ahead makes an index newer than its log.
 func ahead(r *rig) {
-	if _, is := r.c.Index().(live.Tabled); is {
+	if _, is := r.c.Index().(live.TableIndex); is {
 		r.Skip("it is written together with its log")
 	}
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
@@ -366,7 +366,7 @@ func tornEvent(r *rig) {
 		r.damaged("tileserver live verify")
 		return
 	}
-	if at := r.c.Index().At(); at != last {
+	if at := r.c.Index().LastSeq(); at != last {
 		r.Errorf("the index has change %d, and the log ends with %d", at, last)
 	}
 	if err := r.c.CheckEvents(r.Context(), last-1); !errors.Is(err, cellstore.ErrCorrupt) {
@@ -390,24 +390,24 @@ func TestLog(t *testing.T, open func() live.Log) {
 	change := func(seq, before uint64) live.Change {
 		return live.Change{ID: "a", Version: int64(seq), Is: &feature.Feature{ID: "a", Version: int64(seq)}, Seq: seq, Before: before}
 	}
-	end := live.End{Seq: 5, Floor: 3, Step: 1}
-	must.Do(t, first.Append(ctx, &live.Step{End: end, Changes: []live.Change{change(4, 0), change(5, 4)}}))
+	end := live.LogEnd{Seq: 5, Floor: 3, Step: 1}
+	must.Do(t, first.Append(ctx, &live.LogStep{LogEnd: end, Changes: []live.Change{change(4, 0), change(5, 4)}}))
 	for _, log := range []live.Log{first, second, open()} {
 		if got, err := log.End(ctx); got != end || err != nil {
 			t.Fatalf("it ends at %+v, want %+v: %v", got, end, err)
 		}
-		if err := log.Append(ctx, &live.Step{
-			End:     live.End{Seq: 9, Step: 1},
+		if err := log.Append(ctx, &live.LogStep{
+			LogEnd:  live.LogEnd{Seq: 9, Step: 1},
 			Changes: []live.Change{change(9, 5)},
-		}); !errors.Is(err, live.ErrTaken) {
+		}); !errors.Is(err, live.ErrOtherWriter) {
 			t.Errorf("a number that is taken: %v", err)
 		}
-		if err := log.Append(ctx, &live.Step{End: live.End{Seq: 9, Step: 3}}); !errors.Is(err, live.ErrTaken) {
+		if err := log.Append(ctx, &live.LogStep{LogEnd: live.LogEnd{Seq: 9, Step: 3}}); !errors.Is(err, live.ErrOtherWriter) {
 			t.Errorf("a number that is left out: %v", err)
 		}
 	}
-	end = live.End{Seq: 8, Floor: 3, Step: 2}
-	must.Do(t, second.Append(ctx, &live.Step{End: end, Changes: []live.Change{change(8, 5)}}))
+	end = live.LogEnd{Seq: 8, Floor: 3, Step: 2}
+	must.Do(t, second.Append(ctx, &live.LogStep{LogEnd: end, Changes: []live.Change{change(8, 5)}}))
 	must.Do(t, second.Sync(ctx))
 	for _, c := range []struct {
 		after, last uint64
@@ -469,7 +469,7 @@ type cutLog struct {
 	cut *cut
 }
 
-func (l *cutLog) Append(ctx context.Context, s *live.Step) error {
+func (l *cutLog) Append(ctx context.Context, s *live.LogStep) error {
 	return l.around(func() error { return l.Log.Append(ctx, s) })
 }
 
@@ -494,7 +494,7 @@ type cutIndex struct {
 	by  uint64
 }
 
-func (x *cutIndex) At() uint64 { return x.Index.At() + x.by }
+func (x *cutIndex) LastSeq() uint64 { return x.Index.LastSeq() + x.by }
 
 func (x *cutIndex) Apply(changes []live.Change) error {
 	if err := x.cut.step(true); err != nil {

@@ -24,12 +24,12 @@ func regionOf(t interface{ Fatal(...any) }, polygons ...[][]Point) (border []Edg
 			t.Fatal(err)
 		}
 	}
-	n := Noder{Reg: NewRegistry(), Crossings: true}
-	lines, err := n.Node(Merge(AppendLines(nil, chain, n.Reg, 0), n.Reg))
+	n := Noder{ShareSets: NewShareSets(), MayCross: true}
+	lines, err := n.Node(MergeLines(AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
 	if err != nil {
 		t.Fatal(err)
 	}
-	border, repaired, err = Resolve(AppendCounted(nil, lines, n.Reg), Winding.Covered, nil)
+	border, repaired, err = Resolve(AppendCounted(nil, lines, n.ShareSets), Winding.Covered, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func sample(t *testing.T, r *tiles.Reader, layers []tiles.Selector, minZoom, max
 	}
 	for z := range uint8(6) {
 		for d := range uint64(1) << (2 * z) {
-			tile, _ := quadkey.FromHilbert(z, d)
+			tile, _ := quadkey.TileFromHilbert(z, d)
 			check(tile)
 		}
 	}

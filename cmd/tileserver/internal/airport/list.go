@@ -16,7 +16,7 @@ var List = listing.Spec{
 	Filter: func(q *endpoint.Params) (feature.Filter, error) {
 		return airports.Filter{
 			Types: airportTypeParam.Of(q), Countries: endpoint.Countries.Of(q), Scheduled: scheduledParam.Of(q), Closed: closedParam.Of(q),
-		}.Feature()
+		}.FeatureFilter()
 	},
 	Order: feature.Order{Importance: true},
 	List:  AirportList{}, Features: AirportFeatures{}, Item: AirportFeature{},

@@ -69,7 +69,7 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 	}
 	store, err := pebblestore.Open(t.TempDir(), nil)
 	must(err)
-	sets.Collections.Live, err = live.Open(t.Context(), store, points.Live)
+	sets.Collections.Live, err = live.Open(t.Context(), store, points.LiveKind)
 	must(err)
 	t.Cleanup(func() { must(errors.Join(sets.Collections.Live.Close(), store.Close())) })
 	cars, err = sets.Collections.Live.Create(t.Context(), live.Meta{Name: "cars", Title: "Cars <b>&"})

@@ -88,8 +88,8 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	if d.Schema == nil {
 		d.Schema = []feature.Field{}
 	}
-	if m.History > 0 {
-		d.History = time.Duration(m.History).String()
+	if m.HistoryRetention > 0 {
+		d.History = time.Duration(m.HistoryRetention).String()
 	}
 	switch {
 	case d.Live:

@@ -100,7 +100,7 @@ func (b *batch) answer() (err error) {
 		}
 	}()
 	defer b.turn.Pause() // before writeAll is waited for
-	ended := b.Each(points.ErrPoint, func(text []byte, refused error) error {
+	ended := b.Each(points.ErrInvalidPoint, func(text []byte, refused error) error {
 		switch {
 		case refused != nil:
 			b.add(line{err: refused})

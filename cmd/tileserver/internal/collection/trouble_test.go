@@ -84,10 +84,10 @@ func TestTwoWriters(t *testing.T) {
 	s.make("shops", `{}`)
 	point := pointFeature("a", 8, 47, "{}")
 	s.want(s.send(rootKey, "PUT", "/points/shops/a", point), 201, "")
-	other := points.Live.OpenLog(must.Get(s.store.Table(t.Context(), points.Live.Table("shops"))).In(t))
+	other := points.LiveKind.OpenLog(must.Get(s.store.Table(t.Context(), points.LiveKind.Table("shops"))).In(t))
 	end := must.Get(other.End(t.Context())).In(t)
 	end.Step++
-	must.Do(t, other.Append(t.Context(), &live.Step{End: end}))
+	must.Do(t, other.Append(t.Context(), &live.LogStep{LogEnd: end}))
 	w := s.send(rootKey, "DELETE", "/points/shops/a", "")
 	s.want(w, 503, "dataset-unavailable")
 	if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "Nothing was written, as another program") {

@@ -54,7 +54,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := live.Open(t.Context(), store, points.Live)
+	live, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +193,8 @@ func TestCollections(t *testing.T) {
 	const description = `{"title":"Shops","licence":"CC0","private":true,"history":"720h","schema":{"price":"number","open":"boolean"}}`
 	l := s.make("shops", description)
 	m := l.Meta()
-	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != live.DefaultEvents ||
-		len(l.Declared()) != 2 {
+	if m.Title != "Shops" || !m.Private || time.Duration(m.HistoryRetention) != 720*time.Hour || m.EventRetention != live.DefaultEventRetention ||
+		len(l.DeclaredTypes()) != 2 {
 		t.Errorf("made as %+v", m)
 	}
 	s.want(s.send(rootKey, "PUT", "/points/shops/x", pointFeature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")

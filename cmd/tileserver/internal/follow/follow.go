@@ -150,7 +150,7 @@ func AppendMembers(b []byte, e *fence.Event) []byte {
 	} else {
 		b = append(b, `,"gone":true`...)
 	}
-	if e.Redrawn() {
+	if e.IsRedraw() {
 		b = append(b, `,"redrawn":true`...)
 	}
 	if e.Expired {

@@ -40,7 +40,7 @@ func (t *text) String() string {
 func TestRedraws(t *testing.T) {
 	boundaries := dataset.NewFixedLive(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
-	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
 	first := must.Get(store.Create(t.Context(), live.Meta{Name: "first"})).In(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ var (
 			"position (`47.37, 8.54`, `47°22'N 8°32'E`, `47d22m12s N 8d32m24s E`, `@47.37,8.54,15z`, the address of a map, "+
 			"`geo:` URI, tile `z/x/y`, quadkey, plus code, or a short plus code with a place: `9G8F+6W Zurich`); the code of a "+
 			"region or an airport; an IP address.",
-		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQuery}, readText).WithExample("portland oregon").AsRequired()
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQueryChars}, readText).WithExample("portland oregon").AsRequired()
 	limitParam        = endpoint.Integer("limit", 1, maxLimit, "Most results.").WithDefault(defaultLimit)
 	kindsParam        = kindsOf(geocoder.Kinds)
 	boxParam          = endpoint.BBox.AsOptional()

@@ -168,9 +168,9 @@ func readText(p *endpoint.Params, name string) string {
 		p.Refuse(name, "Add q: a name, a name with the region around it, a position or a code.")
 		return ""
 	}
-	v := p.TypedText(name, search.MaxQuery)
+	v := p.TypedText(name, search.MaxQueryChars)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+
+		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQueryChars)+
 			" characters of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v

@@ -77,7 +77,7 @@ func refusalOf(err error) *refusal {
 		return &refusal{badInput, "the search is too wide; add a radius or drop a filter"}
 	case errors.Is(err, places.ErrQuery):
 		return &refusal{badParameter, "invalid parameter"}
-	case errors.Is(err, zones.ErrRange):
+	case errors.Is(err, zones.ErrTimeRange):
 		return &refusal{badParameter, "invalid date; give one of the years 1900 to 2100"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &refusal{tooSlow, "the answer took too long; ask for less"}
@@ -215,7 +215,7 @@ func (p params) text(name string) string { return strings.TrimSpace(p.values.Get
 func (p params) flag(name string) bool { return strings.EqualFold(p.text(name), "true") }
 
 // maxRepeated bounds how often a parameter may be repeated.
-const maxRepeated = places.MaxFilter
+const maxRepeated = places.MaxFilterValues
 
 // codes returns the values of a parameter in upper case. The parameter may be
 // repeated, or have several values with commas between them. Values that cannot

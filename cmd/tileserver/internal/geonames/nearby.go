@@ -64,14 +64,14 @@ func (g *request) nearby(ctx context.Context, f places.Filter, lang string) erro
 			f.Countries = []string{at.Code}
 		}
 	}
-	if q.Filter, err = f.Feature(); err != nil {
+	if q.Filter, err = f.FeatureFilter(); err != nil {
 		return err
 	}
 	var hits []places.Hit
 	if q.Limit > 0 {
 		memory := hitsMemory.Get().(*[]places.Hit)
 		defer hitsMemory.Put(memory)
-		if hits, err = places.Hits(*memory, finder.Features(ctx, &q)); err != nil {
+		if hits, err = places.CollectHits(*memory, finder.Features(ctx, &q)); err != nil {
 			return err
 		}
 		*memory = hits

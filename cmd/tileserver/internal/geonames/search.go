@@ -170,13 +170,13 @@ func (q *placeSearch) readText(p *params) error {
 			continue
 		}
 		if !utf8.ValidString(given) || !listing.IsSearchText(text) {
-			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" characters of UTF-8")
+			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQueryChars)+" characters of UTF-8")
 		}
-		q.query.Text, q.query.Whole = text, name == "name_equals"
+		q.query.Text, q.query.WholeNames = text, name == "name_equals"
 		break
 	}
 	fuzzy, given, err := p.number("fuzzy", 1)
-	q.query.Exact = !given || fuzzy >= 1
+	q.query.NoTypos = !given || fuzzy >= 1
 	return err
 }
 
@@ -303,7 +303,7 @@ func (q *placeSearch) ask(finder *places.Finder, f places.Filter) (query feature
 	if q.query.Box != nil {
 		query.In = feature.Box(*q.query.Box)
 	}
-	if query.Filter, err = f.Feature(); err == nil && (q.continent != "" || q.divisions[0] != "") {
+	if query.Filter, err = f.FeatureFilter(); err == nil && (q.continent != "" || q.divisions[0] != "") {
 		query.Filter = &conditions{of: query.Filter, finder: finder, continent: q.continent, admin1: q.divisions[0], onIt: map[string]bool{}}
 	}
 	return query, err
@@ -476,7 +476,7 @@ func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst
 			return dst, true, nil
 		}
 		dst = slices.Grow(dst, 1)[:len(dst)+1]
-		if err := dst[len(dst)-1].Of(f); err != nil {
+		if err := dst[len(dst)-1].FromFeature(f); err != nil {
 			return dst, false, err
 		}
 		last = append(last[:0], f.Mark...)

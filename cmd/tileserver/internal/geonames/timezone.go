@@ -112,8 +112,8 @@ func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw i
 	if !ok {
 		return 0, 0, 0, false, err
 	}
-	jan, jul, raw, err = r.Year(ctx, zone, g.now.Year())
-	if errors.Is(err, zones.ErrNotFound) || errors.Is(err, zones.ErrRange) {
+	jan, jul, raw, err = r.YearOffsets(ctx, zone, g.now.Year())
+	if errors.Is(err, zones.ErrNotFound) || errors.Is(err, zones.ErrTimeRange) {
 		return 0, 0, 0, false, nil
 	}
 	return jan, jul, raw, err == nil, err

@@ -312,7 +312,7 @@ func TestFencesOfTheCallers(t *testing.T) {
 	}{
 		{live.Event{From: &out, To: &in}, "enter yards:a"},
 		{live.Event{From: &in, To: &out}, "leave yards:a"},
-		{live.Event{From: &in, To: &out, More: "wards.2"}, "leave yards:a"},
+		{live.Event{From: &in, To: &out, EditionRest: "wards.2"}, "leave yards:a"},
 		{live.Event{From: &in, To: &in}, ""},
 	} {
 		events, err := set.AppendCrossings(t.Context(), nil, &c.move, views)

@@ -81,17 +81,17 @@ func TestFormOf(t *testing.T) {
 
 func TestIsSearchText(t *testing.T) {
 	for text, want := range map[string]bool{
-		"a":                                    true,
-		" Zürich ":                             true,
-		strings.Repeat("a", search.MaxQuery):   true,
-		strings.Repeat("ก", search.MaxQuery):   true,
-		strings.Repeat("ก", search.MaxQuery+1): false,
-		"":                                     false,
-		" \u00a0":                              false,
-		"a\nb":                                 false,
-		"a\x00":                                false,
-		"\xff":                                 false,
-		strings.Repeat("a", search.MaxQuery+1): false,
+		"a":        true,
+		" Zürich ": true,
+		strings.Repeat("a", search.MaxQueryChars):   true,
+		strings.Repeat("ก", search.MaxQueryChars):   true,
+		strings.Repeat("ก", search.MaxQueryChars+1): false,
+		"":        false,
+		" \u00a0": false,
+		"a\nb":    false,
+		"a\x00":   false,
+		"\xff":    false,
+		strings.Repeat("a", search.MaxQueryChars+1): false,
 	} {
 		if got := IsSearchText(text); got != want {
 			t.Errorf("%.20q can be searched for: %v", text, got)

@@ -97,7 +97,7 @@ func readSearchText(name, given string) (string, error) {
 		return r
 	}, given))
 	if !utf8.ValidString(given) || search.TooLong(text) {
-		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQuery) + " characters.")
+		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQueryChars) + " characters.")
 	}
 	return text, nil
 }

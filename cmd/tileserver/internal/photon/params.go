@@ -209,7 +209,7 @@ func (p *params) text() string {
 	case text == "":
 		p.refuse("q parameter is required when no include categories are specified")
 	case search.TooLong(text):
-		p.refuse("The q parameter is too long, give at most " + strconv.Itoa(search.MaxQuery) + " characters.")
+		p.refuse("The q parameter is too long, give at most " + strconv.Itoa(search.MaxQueryChars) + " characters.")
 	}
 	return text
 }

@@ -21,7 +21,7 @@ var List = listing.Spec{
 	Layer: ask.PlacesLayer, Path: "/places", Name: "places", NumericIDs: true,
 	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", OrderText: ", the most important first"},
 	Params: filterParams,
-	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).Feature() },
+	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).FeatureFilter() },
 	// The index knows where classes, codes and countries lie, so up to 100 of those are cheap.
 	// It does not know populations.
 	IsDear: func(q *endpoint.Params, limit int) bool {
@@ -75,7 +75,7 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 // filters; places without a class are counted under "".
 func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error) {
 	t, ok := in.(feature.Tile)
-	if !ok || t.Z > places.CountedZoom {
+	if !ok || t.Z > places.MaxCountedZoom {
 		return dst, nil
 	}
 	dst = append(dst[:len(dst)-1], `,"counts":{`...)

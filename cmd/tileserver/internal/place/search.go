@@ -27,7 +27,7 @@ import (
 
 // Limits of a search.
 const (
-	maxSearchText      = search.MaxQuery // characters
+	maxSearchText      = search.MaxQueryChars // characters
 	maxSearchLimit     = 100
 	defaultSearchLimit = 10 // places in a stored answer
 )

@@ -45,7 +45,7 @@ var Kinds = []web.ProblemKind{
 		Retry:    true,
 		Expected: true},
 	{Order: -1,
-		Err:      live.ErrRefused,
+		Err:      live.ErrWritesRefused,
 		Status:   http.StatusServiceUnavailable,
 		Type:     "storage-failing",
 		Title:    "The disk of the server refuses writes",

@@ -14,7 +14,7 @@ const (
 
 // Parameters of this face alone.
 var (
-	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnap,
+	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnapM,
 		"Take the nearest region within so many metres for a type that has none at the point.")
 	idParam = endpoint.Text("id", 1024,
 		"Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")

@@ -80,7 +80,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 		dst := listing.AppendRegion(p.Body, &m.Region)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Kind == tiles.MatchSnapped {
-			dst = feature.AppendDistance(append(dst, ','), m.Distance)
+			dst = feature.AppendDistance(append(dst, ','), m.DistanceM)
 		}
 		p.Body = append(dst, '}')
 	}

@@ -163,7 +163,7 @@ func appendPage(
 		members = listing.AppendRegion(members[:0], &tiles.Region{Type: string(typ), ID: f.ID, Name: f.Name()})
 		bounds := f.Bounds
 		if within {
-			bounds = tiles.Overlap(quadkey.Box(box), bounds)
+			bounds = tiles.ClipBounds(quadkey.Box(box), bounds)
 		}
 		members = feature.AppendBounds(append(members, ','), boundsOf(bounds))
 		f.Properties = feature.CompactProperties(members[1:])

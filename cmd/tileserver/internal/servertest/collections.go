@@ -115,7 +115,7 @@ func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Config.Collections.Live, err = live.Open(t.Context(), store, points.Live); err != nil {
+	if w.Config.Collections.Live, err = live.Open(t.Context(), store, points.LiveKind); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

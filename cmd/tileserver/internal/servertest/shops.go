@@ -43,7 +43,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Live, err = live.Open(t.Context(), store, points.Live); err != nil {
+	if w.Live, err = live.Open(t.Context(), store, points.LiveKind); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -54,7 +54,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 		}
 	})
 	for _, meta := range []live.Meta{
-		{Name: "drivers", Title: "Drivers", History: live.Duration(24 * time.Hour)},
+		{Name: "drivers", Title: "Drivers", HistoryRetention: live.Duration(24 * time.Hour)},
 		{Name: "secret", Private: true},
 	} {
 		l, err := w.Live.Create(t.Context(), meta)

@@ -356,21 +356,21 @@ func TestDamagedPrivateCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden, err := live.Open(t.Context(), store, points.Live)
+	hidden, err := live.Open(t.Context(), store, points.LiveKind)
 	if err == nil {
 		_, err = hidden.Create(t.Context(), live.Meta{Name: "hidden", Private: true})
 	}
 	if err = errors.Join(err, hidden.Close()); err != nil {
 		t.Fatal(err)
 	}
-	table, err := store.Table(t.Context(), points.Live.Table("hidden"))
+	table, err := store.Table(t.Context(), points.LiveKind.Table("hidden"))
 	if err == nil {
 		err = table.Apply(t.Context(), cellstore.Mutation{Row: []byte("p"), Ops: []cellstore.Op{cellstore.Put("point", nil, []byte("spoiled"))}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hidden, err = live.Open(t.Context(), store, points.Live); err != nil || len(hidden.Troubles()) != 1 || !hidden.Troubles()[0].Private {
+	if hidden, err = live.Open(t.Context(), store, points.LiveKind); err != nil || len(hidden.Troubles()) != 1 || !hidden.Troubles()[0].Private {
 		t.Fatal(err, hidden.Troubles())
 	}
 	t.Cleanup(func() {

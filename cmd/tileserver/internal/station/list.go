@@ -14,7 +14,7 @@ var List = listing.Spec{
 	Words:  listing.Words{Tag: "stations", Rank: 2, IDs: "Stations", Things: "weather stations"},
 	Params: []endpoint.Param{dayParam, endpoint.Country},
 	Filter: func(q *endpoint.Params) (feature.Filter, error) {
-		return stations.Filter{At: dayParam.Of(q), Country: endpoint.Country.Of(q)}.Feature()
+		return stations.Filter{At: dayParam.Of(q), Country: endpoint.Country.Of(q)}.FeatureFilter()
 	},
 	WithBounds: true,
 	List:       StationList{}, Features: StationFeatures{}, Item: StationFeature{},

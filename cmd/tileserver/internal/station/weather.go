@@ -127,7 +127,7 @@ func appendWeather(dst []byte, t quadkey.Tile, w *stations.TileWeather) []byte {
 	dst = append(append(dst, `{"tile":"`...), t.String()...)
 	dst = w.Hour.AppendFormat(append(dst, `","hour":"`...), time.RFC3339)
 	dst = w.Total.AppendMembers(append(dst, `",`...))
-	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.Side), 10)
+	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.PartsPerSide), 10)
 	list := listing.Begin(append(dst, ','), "parts")
 	for i := range w.Parts {
 		p := &w.Parts[i]

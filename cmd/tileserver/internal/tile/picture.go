@@ -38,20 +38,20 @@ const pictureScale = 0.88
 func PictureStyle(of *theme.Theme) raster.Style {
 	style := raster.PoliticalStyle(pictureColors(of))
 	names := theme.GetNames()
-	text := func(name string, naming theme.RegionNaming) raster.Text {
+	text := func(name string, naming theme.RegionNaming) raster.TextStyle {
 		r := names.Looks[name]
-		return raster.Text{
-			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
+		return raster.TextStyle{
+			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, UpperCase: r.Transform == "uppercase",
 			Color: of.Label.Ink(r.Ink).NRGBA, Halo: of.Label.Halo.NRGBA,
-			From: naming.From, To: naming.To, Ranks: naming.Ranks,
+			FromZoom: naming.From, ToZoom: naming.To, MaxRanks: naming.Ranks,
 		}
 	}
 	write := func(t *raster.RegionStyle, naming theme.RegionNaming) {
-		var all []raster.Text
+		var all []raster.TextStyle
 		for _, name := range naming.Looks {
 			all = append(all, text(name, naming))
 		}
-		t.Text, t.Smaller, t.Turn = all[0], all[1:], 1+naming.Turn
+		t.Text, t.SmallerTexts, t.Turn = all[0], all[1:], 1+naming.Turn
 	}
 	for typ, t := range style.Types {
 		switch {
@@ -64,21 +64,21 @@ func PictureStyle(of *theme.Theme) raster.Style {
 			t.LateTurn = 2 + names.Places.Turns["town"]
 		}
 		if typ == "county" {
-			t.First = names.Region(typ).From
-			t.Border.From, t.Coast.From = t.First, t.First
+			t.BordersFromZoom = names.Region(typ).From
+			t.Border.GrowsFromZoom, t.Coast.GrowsFromZoom = t.BordersFromZoom, t.BordersFromZoom
 		}
 		style.Types[typ] = t
 	}
 	write(&style.Other, names.Region("other"))
 	p := &names.Places
-	style.Places = raster.Places{
-		GreatCapital: p.MinGreatCapital, Bonus: p.GreatCapitalBonus, Least: p.MinPopulation, LeastOfCapital: p.MinPopulationOfCapital,
-		Apart: p.DotDistancePx, ApartTo: p.DotDistanceMaxZoom, AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
+	style.Places = raster.PlaceStyle{
+		MinGreatCapital: p.MinGreatCapital, GreatCapitalBonus: p.GreatCapitalBonus, MinPopulation: p.MinPopulation, MinPopulationOfCapital: p.MinPopulationOfCapital,
+		DotDistancePx: p.DotDistancePx, DotDistanceMaxZoom: p.DotDistanceMaxZoom, AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
-		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
+		style.Places.Tiers = append(style.Places.Tiers, raster.PlaceTier{
 			// half of the rim is within on the page
-			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.RegionNaming{}), Radius: p.Dots[name]*pictureScale - 0.5,
+			MinPopulation: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.RegionNaming{}), Radius: p.Dots[name]*pictureScale - 0.5,
 		})
 	}
 	return style
@@ -112,7 +112,7 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	b := web.GetScratch()
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1}
-	picture.Land, picture.Sea = set.ground()
+	picture.Land, picture.FillSea = set.ground()
 	if f == formPNG2x {
 		picture.Scale = 2
 	}

@@ -281,7 +281,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 		what += "; below zoom " + strconv.Itoa(from) +
 			" small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
-	if t.Lines {
+	if t.IsLines {
 		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})}
 	}
 	return []vectorLayer{

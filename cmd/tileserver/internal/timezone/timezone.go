@@ -23,7 +23,7 @@ var Kinds = []web.ProblemKind{
 		Detail: "There is no time zone on record here, so no offset can be told."},
 	{Err: zones.ErrNotFound, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
-	{Err: zones.ErrRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+	{Err: zones.ErrTimeRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give a time from 1900 to 2100."},
 }
 

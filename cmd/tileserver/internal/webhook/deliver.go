@@ -133,7 +133,7 @@ func (h *hook) settle() {
 
 // forgets reports whether the collection may have removed an event.
 func (h *hook) forgets(seq uint64) bool {
-	oldest := h.live.Now().Add(-time.Duration(h.live.Meta().Events))
+	oldest := h.live.Now().Add(-time.Duration(h.live.Meta().EventRetention))
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 

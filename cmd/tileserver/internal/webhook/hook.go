@@ -203,7 +203,7 @@ func (s *Sender) check(name string, d *Definition) error {
 	if live.CheckName(name) != nil {
 		return endpoint.Refuse(ErrInvalidHook, "name",
 			"Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+
-				strconv.Itoa(live.MaxName)+" in all.")
+				strconv.Itoa(live.MaxNameBytes)+" in all.")
 	}
 	if d.URL == "" || len(d.URL) > MaxURLBytes {
 		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURLBytes) + " bytes.")

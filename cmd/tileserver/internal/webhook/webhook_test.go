@@ -84,7 +84,7 @@ func openLive(t *testing.T, dir string) (*live.Store, func()) {
 
 func openLiveOf(t *testing.T, store *failingStore) (*live.Store, func()) {
 	t.Helper()
-	opened, err := live.Open(t.Context(), store, points.Live)
+	opened, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func newCollection(t *testing.T, events time.Duration) (*live.Store, *live.Colle
 	t.Helper()
 	store, shut := openLive(t, t.TempDir())
 	t.Cleanup(shut)
-	l, err := store.Create(t.Context(), live.Meta{Name: "taxis", Events: live.Duration(events)})
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis", EventRetention: live.Duration(events)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -294,10 +294,10 @@ func TestSampleAirports(t *testing.T) {
 // list lists the airports that pass a filter.
 func list(t *testing.T, f *airports.Finder, of airports.Filter, q feature.Query) (hits []places.Hit, err error) {
 	t.Helper()
-	if q.Filter, err = of.Feature(); err != nil {
+	if q.Filter, err = of.FeatureFilter(); err != nil {
 		t.Fatal(err)
 	}
-	return places.Hits(nil, f.Features(t.Context(), &q))
+	return places.CollectHits(nil, f.Features(t.Context(), &q))
 }
 
 // The facts in the sample against the real file: the position within 5 km and

@@ -44,7 +44,7 @@ func (v *vertexCount) fits() bool { return v.memory == 0 || build.MemoryFor(v.n)
 func moreMemory(err error) error {
 	var short *build.MemoryError
 	if errors.As(err, &short) {
-		return fmt.Errorf("%w; give --memory %dMiB", err, short.Need>>20+1)
+		return fmt.Errorf("%w; give --memory %dMiB", err, short.NeedBytes>>20+1)
 	}
 	return err
 }
@@ -159,10 +159,10 @@ func ingest(
 		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
 			Timestamp:  dataset.Timestamp(sources),
 			TileBudget: budget,
-			Repaired: func(typ, id, name, what string) {
+			OnRepair: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
-			Assumed: func(typ, id, name, what string) {
+			OnAssumption: func(typ, id, name, what string) {
 				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
 					return // already noted when the layer was ingested
 				}
@@ -228,7 +228,7 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint
 		return 0, err
 	}
 	var meta tiles.Meta
-	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion < tiles.OldestSchema {
+	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion < tiles.OldestSchemaVersion {
 		return build.DefaultTileBudget, err
 	}
 	return meta.TileBudget, nil
@@ -331,7 +331,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 		}
 	}
 	if !vertices.fits() {
-		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, Need: build.MemoryFor(vertices.n)})
+		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, NeedBytes: build.MemoryFor(vertices.n)})
 	}
 	return layers, sources, nil
 }

@@ -173,12 +173,12 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {
 		return "", nil
 	}
-	own, err := places.Filter{Countries: []string{country}}.Feature()
+	own, err := places.Filter{Countries: []string{country}}.FeatureFilter()
 	if err != nil {
 		return "", err
 	}
 	q := feature.Query{Near: feature.NearTo(p.lat, p.lon, zonefinder.Reach), Filter: own, Limit: zonefinder.Candidates}
-	if f.hits, err = places.Hits(f.hits, f.zones.Places.Features(ctx, &q)); err != nil {
+	if f.hits, err = places.CollectHits(f.hits, f.zones.Places.Features(ctx, &q)); err != nil {
 		return "", fmt.Errorf("the published places: %w", err)
 	}
 	for i := range f.hits {

@@ -139,7 +139,7 @@ func TestRealCodesOfAirports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(hits, func(h names.Hit) bool { return h.ID == a.Ident && h.Match.Code && h.Match.Kind == search.Exact }) {
+		if slices.ContainsFunc(hits, func(h names.Hit) bool { return h.ID == a.Ident && h.Match.IsCode && h.Match.Kind == search.Exact }) {
 			found++
 		} else {
 			missed = append(missed, code)

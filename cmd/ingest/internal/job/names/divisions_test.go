@@ -44,7 +44,7 @@ func TestNamesOfDivisions(t *testing.T) {
 	must(Ingest(t.Context(), c, o)) // without boundaries
 	for _, text := range []string{"bavaria", "Bayern", "DE-BY", "Бавария"} {
 		f := searchNames(t, c, text)
-		if f.Kind != names.Region || f.Type != names.Division || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" ||
+		if f.Kind != names.Region || f.Type != names.Admin1Type || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" ||
 			f.Level != 1 || f.Lat != 48.1 || f.Bounds != [4]float64{} ||
 			len(f.Parents) != 1 || f.Parents[0] != (names.Parent{Type: "country", ID: "de", Name: "Germany"}) {
 			t.Errorf("%s: %+v", text, f)

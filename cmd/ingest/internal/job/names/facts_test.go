@@ -67,29 +67,29 @@ func TestNamesOfFacts(t *testing.T) {
 	var meta names.Meta
 	must(meta, json.Unmarshal(g.Manifest.Meta, &meta))
 	for _, want := range []names.Feature{
-		{Type: "country", ID: "fr", Population: 66987244, People: 21000},
-		{Type: "country", ID: "br", People: 1200},
-		{Type: "state", ID: "fra-1", People: 2000},
-		{Type: "state", ID: "fra-2", People: 1000},
-		{Type: "land", ID: "a", Population: 387890, People: 2000}, {Type: "land", ID: "b", Population: 191377}, {Type: "land",
+		{Type: "country", ID: "fr", Population: 66987244, PlacesPopulation: 21000},
+		{Type: "country", ID: "br", PlacesPopulation: 1200},
+		{Type: "state", ID: "fra-1", PlacesPopulation: 2000},
+		{Type: "state", ID: "fra-2", PlacesPopulation: 1000},
+		{Type: "land", ID: "a", Population: 387890, PlacesPopulation: 2000}, {Type: "land", ID: "b", Population: 191377}, {Type: "land",
 			ID: "c"}, {Type: "land", ID: "d"},
-		{Type: "state", ID: "fra-3", People: 18000},
+		{Type: "state", ID: "fra-3", PlacesPopulation: 18000},
 	} {
 		f, ok, err := r.Feature(t.Context(), names.Number(names.Region, want.Type, want.ID))
-		if err != nil || !ok || f.Population != want.Population || f.People != want.People {
+		if err != nil || !ok || f.Population != want.Population || f.PlacesPopulation != want.PlacesPopulation {
 			t.Errorf("%+v, want %+v, %v", f, want, err)
 		}
 		if want.Type == "state" && (len(f.Parents) != 1 || f.Parents[0].ID != "fr") {
 			t.Errorf("%s is in %v", f.Name, f.Parents)
 		}
 	}
-	if got := r.Drawn("FR"); !slices.Equal(got, []string{"GF"}) || len(meta.Drawn) != 1 {
-		t.Errorf("%v", meta.Drawn)
+	if got := r.SourceCodes("FR"); !slices.Equal(got, []string{"GF"}) || len(meta.SourceCodes) != 1 {
+		t.Errorf("%v", meta.SourceCodes)
 	}
-	if want := map[string]string{"fra-1": "FR.76", "fra-2": "FR.76"}; !maps.Equal(meta.Divisions, want) {
-		t.Errorf("%v, want %v", meta.Divisions, want)
+	if want := map[string]string{"fra-1": "FR.76", "fra-2": "FR.76"}; !maps.Equal(meta.Admin1Codes, want) {
+		t.Errorf("%v, want %v", meta.Admin1Codes, want)
 	}
-	if id, known := r.State("FR.76"); id != "" || !known {
+	if id, known := r.StateID("FR.76"); id != "" || !known {
 		t.Errorf("%q, %v", id, known)
 	}
 }

@@ -75,7 +75,7 @@ func TestNamesInLanguages(t *testing.T) {
 		"deu":              "de",
 		"nirgends":         "",
 	} {
-		hits, err := r.Search(t.Context(), search.Query{Text: text, Exact: true}, nil)
+		hits, err := r.Search(t.Context(), search.Query{Text: text, NoTypos: true}, nil)
 		if err != nil || (want == "") != (len(hits) == 0) || want != "" && hits[0].ID != want {
 			t.Errorf("%s: %+v, want %s: %v", text, hits, want, err)
 		}

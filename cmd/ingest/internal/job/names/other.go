@@ -252,7 +252,7 @@ func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	var record airports.Record
 	// A more important airport may have a code too; the code then finds its record.
 	for _, by := range [...]struct {
-		kind airports.Kind
+		kind airports.CodeKind
 		code string
 	}{{airports.Local, r.ident}, {airports.ICAO, r.icao}, {airports.IATA, r.iata}, {airports.Local, r.local}} {
 		err := n.airports.ByCode(n.ctx, by.kind, by.code, &record)

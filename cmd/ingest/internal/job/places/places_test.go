@@ -226,11 +226,11 @@ func TestPlacesRealFiles(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b near) int { return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.id, b.id)) })
-		filter, err := q.Feature()
+		filter, err := q.FeatureFilter()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hits, err = places.Hits(hits, f.Features(t.Context(), &feature.Query{Near: at, Filter: filter, Limit: 20})); err != nil {
+		if hits, err = places.CollectHits(hits, f.Features(t.Context(), &feature.Query{Near: at, Filter: filter, Limit: 20})); err != nil {
 			t.Fatal(err)
 		}
 		for j, h := range hits {

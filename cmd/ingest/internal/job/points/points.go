@@ -107,12 +107,12 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		}
 		var unseen error
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
-			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
+			Name: of.Name, Schema: of.Types, AllTexts: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
-			Last:      of.Repeated == Last,
-			Duplicate: j.duplicate,
-			Learned:   func(l *feature.Learner) { unseen = j.learned(l) },
-			Progress:  job.ProgressOf(j.rep, "points"),
+			KeepLast:    of.Repeated == Last,
+			OnDuplicate: j.duplicate,
+			OnLearned:   func(l *feature.Learner) { unseen = j.learned(l) },
+			Progress:    job.ProgressOf(j.rep, "points"),
 		})
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
@@ -135,9 +135,9 @@ func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 		return ""
 	}
 	defer func() { _ = g.Close() }() // only read
-	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{
+	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{
 		Near:   feature.NearTo(p.Lat, p.Lon, 0),
-		Filter: places.Populated,
+		Filter: places.OnlyPopulated,
 		Limit:  1,
 	}))
 	if err != nil || len(hits) == 0 {

@@ -223,9 +223,9 @@ func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (st
 	if z.Places == nil {
 		return "", nil
 	}
-	queries := []feature.Query{{Near: feature.NearTo(lat, lon, Reach), Filter: places.Populated}}
+	queries := []feature.Query{{Near: feature.NearTo(lat, lon, Reach), Filter: places.OnlyPopulated}}
 	if country != "" {
-		own, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.Feature()
+		own, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.FeatureFilter()
 		if err != nil {
 			return "", err
 		}
@@ -233,7 +233,7 @@ func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (st
 	}
 	for _, q := range queries {
 		q.Limit = Candidates
-		hits, err := places.Hits(z.hits, z.Places.Features(ctx, &q))
+		hits, err := places.CollectHits(z.hits, z.Places.Features(ctx, &q))
 		if err != nil {
 			return "", err
 		}
