@@ -86,7 +86,7 @@ func (c *ipCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
 		}
 	}
-	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, Compared: s.reporter.compared}
+	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, OnCompared: s.reporter.compared}
 	o.Check = c.Check || o.DryRun
 	_, err := ip.Ingest(s.ctx, s.catalog, inputs, o)
 	return err

@@ -70,7 +70,7 @@ const remotePatience = 5 * time.Second
 func (c *config) depot(observed *observer) (source, error) {
 	rows := rowcache.NewCache(c.storeBytes())
 	observed.remote.cache = rows
-	o := hbasedepot.Options{Data: c.Data, ReadOnly: true, Opened: func(s *hbasestore.Store, dataset string) cellstore.Store {
+	o := hbasedepot.Options{Data: c.Data, ReadOnly: true, WrapStore: func(s *hbasestore.Store, dataset string) cellstore.Store {
 		counted := observed.remote.opened(s, dataset)
 		if dataset == "" {
 			return counted // the rows of the catalog change

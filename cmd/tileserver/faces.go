@@ -12,7 +12,7 @@ import (
 // Call begin once the server's data is there. Call closing in any case.
 func (c *config) openFaces(ctx context.Context, api *httpapi.Config, log *slog.Logger) (begin func(), closing func() error, err error) {
 	in := &httpapi.Process{Config: api, Log: log, CacheBytes: int64(c.Cache), GracePeriod: c.DrainTimeout}
-	in.Reloaded = func(flag string, load func() (any, error), files ...string) (func() any, error) {
+	in.Reloading = func(flag string, load func() (any, error), files ...string) (func() any, error) {
 		r, err := newReloaded(log, flag, load, files...)
 		if err != nil {
 			return nil, err

@@ -77,7 +77,7 @@ const speck = 200
 func (l *Layer) At(lon, lat float64) []*Region {
 	var list []*Region
 	for _, r := range l.Regions {
-		if r.Holds(lon, lat) || r.size == 0 && r.Nearer(lon, lat, speck) {
+		if r.Holds(lon, lat) || r.size == 0 && r.EdgeNearer(lon, lat, speck) {
 			list = append(list, r)
 		}
 	}
@@ -104,8 +104,8 @@ func (r *Region) Holds(lon, lat float64) bool {
 // metre is a metre of latitude in degrees.
 const metre = 1 / 111_195.0
 
-// Nearer reports whether an edge of the region is nearer to a point than a distance in metres.
-func (r *Region) Nearer(lon, lat, metres float64) bool {
+// EdgeNearer reports whether an edge of the region is nearer to a point than a distance in metres.
+func (r *Region) EdgeNearer(lon, lat, metres float64) bool {
 	shrink, found, reach := math.Cos(lat*math.Pi/180), false, metres*metre
 	r.each(lon, lat, reach/max(shrink, 0.01), func(x float64, ring [][2]float64) bool {
 		for i, a := range ring {

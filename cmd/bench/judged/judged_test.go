@@ -67,12 +67,12 @@ func TestGeoJSON(t *testing.T) {
 		{out, 0.01, 5, 1200, true}, {out, 0.01, 5, 1000, false}, {out, -0.01, 5, 1200, true}, {out, 5, 5, 1000, false},
 		{date, -174.99, 5, 1200, true}, {date, 174.99, 5, 1200, true}, {date, 180, 5, 1200, false},
 	} {
-		if got := c.r.Nearer(c.lon, c.lat, c.near); got != c.want {
+		if got := c.r.EdgeNearer(c.lon, c.lat, c.near); got != c.want {
 			t.Errorf("%v,%v is within %v m of %s: %v", c.lon, c.lat, c.near, c.r.Names[0], got)
 		}
 	}
 	for share := 0.0; share < 1; share += 0.07 {
-		if at, edge := in.Edge(share); !in.Nearer(at[0], at[1], 1) || math.Hypot(edge[0], edge[1]) != 2 {
+		if at, edge := in.Edge(share); !in.EdgeNearer(at[0], at[1], 1) || math.Hypot(edge[0], edge[1]) != 2 {
 			t.Errorf("%v along the outline is %v with the edge %v", share, at, edge)
 		}
 	}

@@ -47,7 +47,7 @@ func truths(w *judged.World, q question) (list [judged.Levels]truth) {
 			}
 		}
 		for _, r := range layer.Regions {
-			if !slices.Contains(holding, r) && r.Nearer(q.lon, q.lat, blurred) {
+			if !slices.Contains(holding, r) && r.EdgeNearer(q.lon, q.lat, blurred) {
 				t.right, t.apart = append(t.right, r), onBorder
 			}
 		}
@@ -219,7 +219,7 @@ func (j judge) besideFault(p *judged.Place, c claim) string {
 			return ""
 		case holds:
 			kind = besideRow
-		case own != "" && r.Division != "" || !r.Nearer(p.Lon, p.Lat, 2000):
+		case own != "" && r.Division != "" || !r.EdgeNearer(p.Lon, p.Lat, 2000):
 			if kind == "" {
 				kind = beside
 			}

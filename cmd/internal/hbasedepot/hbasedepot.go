@@ -20,9 +20,9 @@ type Options struct {
 	ReadOnly bool
 	// Skip names files that this machine does not need.
 	Skip []string
-	// Opened, unless nil, may wrap each store that is opened; the data set is
+	// WrapStore, unless nil, may wrap each store that is opened; the data set is
 	// empty for the depot's own.
-	Opened func(s *hbasestore.Store, dataset string) cellstore.Store
+	WrapStore func(s *hbasestore.Store, dataset string) cellstore.Store
 }
 
 // filesDir is the directory below --data. No data set can have this name.
@@ -47,11 +47,11 @@ func Open(address string, o Options) (*dataset.Depot, error) {
 			if err != nil {
 				return nil, err
 			}
-			if o.Opened == nil {
+			if o.WrapStore == nil {
 				return s, nil
 			}
 			name, _, _ := strings.Cut(prefix, ".")
-			return o.Opened(s, name), nil
+			return o.WrapStore(s, name), nil
 		},
 	})
 }

@@ -75,10 +75,10 @@ func Start(server *exec.Cmd) (url string, err error) {
 	return url, nil
 }
 
-// Folder is the environment variable of a folder for the programs that tests build. Several test
-// processes share it, so that each program is linked once. If it is not set, a process builds its
-// own programs.
-const Folder = "TEST_PROGRAMS"
+// FolderVariable is the environment variable of a folder for the programs that tests build. Several
+// test processes share it, so that each program is linked once. If it is not set, a process builds
+// its own programs.
+const FolderVariable = "TEST_PROGRAMS"
 
 // built are the programs requested by tests of this process, each built once.
 var built struct {
@@ -131,7 +131,7 @@ func Path(t testing.TB, name string) string {
 
 // place chooses the folder of the programs. Those with the race detector have one of their own.
 func place() (err error) {
-	if dir := os.Getenv(Folder); dir != "" {
+	if dir := os.Getenv(FolderVariable); dir != "" {
 		built.dir = filepath.Join(dir, map[bool]string{false: "plain", true: "race"}[testrace.Enabled])
 		return os.MkdirAll(built.dir, 0o755)
 	}

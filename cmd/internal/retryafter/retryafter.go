@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Of returns how long the header Retry-After asks to wait, 0 if it does not. An instant counts from
-// that of the header Date, since the clocks of two machines differ.
-func Of(h http.Header) time.Duration {
+// Parse returns how long the header Retry-After asks to wait, 0 if it does not. An instant counts
+// from that of the header Date, since the clocks of two machines differ.
+func Parse(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

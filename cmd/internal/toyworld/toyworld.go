@@ -185,8 +185,8 @@ func winding() orb.Ring {
 	return line
 }
 
-// Places is the number of its places. Their ids count from 1.
-const Places = 3000
+// PlaceCount is the number of its places. Their ids count from 1.
+const PlaceCount = 3000
 
 // PublishPlaces publishes the places: most of them around a few towns.
 func PublishPlaces(ctx context.Context, c *dataset.Catalog) error {
@@ -203,7 +203,7 @@ func eachPlace() iter.Seq2[places.Place, error] {
 		for i := range towns {
 			towns[i] = orb.Point{West + (East-West)*r.Float64(), South + (North-South)*r.Float64()}
 		}
-		for id := uint32(1); id <= Places; id++ {
+		for id := uint32(1); id <= PlaceCount; id++ {
 			town := towns[r.IntN(len(towns))]
 			p := places.Place{
 				ID: id, Name: fmt.Sprintf("Place %d – \"Ü\"", id), Class: "P", Code: "PPL", Country: "WS", TimeZone: "Europe/Zurich",
@@ -225,8 +225,8 @@ func eachPlace() iter.Seq2[places.Place, error] {
 	}
 }
 
-// Ranges is the number of its address ranges, for each version of IP.
-const Ranges = 20_000
+// RangeCount is the number of its address ranges, for each version of IP.
+const RangeCount = 20_000
 
 // PublishAddresses publishes the address ranges.
 func PublishAddresses(ctx context.Context, c *dataset.Catalog) error {
@@ -252,10 +252,10 @@ func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipg
 // Address returns an address of range i: IPv4 for even i, IPv6 for odd.
 func Address(i int) netip.Addr {
 	if i%2 == 0 {
-		n := firstAddress + uint32(i/2%Ranges)*step + 5
+		n := firstAddress + uint32(i/2%RangeCount)*step + 5
 		return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 	}
-	n := i / 2 % Ranges
+	n := i / 2 % RangeCount
 	return netip.AddrFrom16([16]byte{0x2a, 0x00, byte(n >> 8), byte(n), 15: 9})
 }
 
@@ -267,7 +267,7 @@ const (
 func eachRange() iter.Seq2[ipgeo.Range, error] {
 	countries := []string{"DE", "FR", "US", "JP", "BR", "ZA", "NZ"}
 	return func(yield func(ipgeo.Range, error) bool) {
-		for i := range 2 * Ranges {
+		for i := range 2 * RangeCount {
 			first := Address(i)
 			var last netip.Addr
 			if first.Is4() {

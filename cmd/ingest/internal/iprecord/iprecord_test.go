@@ -337,7 +337,7 @@ func TestColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ForColumns(columns, nil)
+		c, err := NewColumns(columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +395,7 @@ func TestRegionCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ForColumns(columns, nil)
+		c, err := NewColumns(columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +425,7 @@ func TestEveryColumn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, places := range []*geolite.Places{nil, geolite.NewPlaces()} {
-			if _, err := ForColumns(columns, places); err != nil {
+			if _, err := NewColumns(columns, places); err != nil {
 				t.Error(err)
 			}
 		}
@@ -439,7 +439,7 @@ func FuzzColumns(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	c, err := ForColumns(columns, nil)
+	c, err := NewColumns(columns, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -44,18 +44,18 @@ type Reporter interface {
 	Rehearsed(Rehearsal)
 }
 
-// Silent is a Reporter that discards all reports.
-type Silent struct{}
+// SilentReporter is a Reporter that discards all reports.
+type SilentReporter struct{}
 
-func (Silent) Progress(Progress)                      {}
-func (Silent) Bad(string, int64, []*source.BadRecord) {}
-func (Silent) Note(string)                            {}
-func (Silent) Published(dataset.Manifest)             {}
-func (Silent) Rehearsed(Rehearsal)                    {}
+func (SilentReporter) Progress(Progress)                      {}
+func (SilentReporter) Bad(string, int64, []*source.BadRecord) {}
+func (SilentReporter) Note(string)                            {}
+func (SilentReporter) Published(dataset.Manifest)             {}
+func (SilentReporter) Rehearsed(Rehearsal)                    {}
 
 // Options are common to all jobs.
 type Options struct {
-	Reporter Reporter // nil: Silent
+	Reporter Reporter // nil: SilentReporter
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
@@ -80,7 +80,7 @@ type Options struct {
 }
 
 // ReporterOrSilent returns Reporter, or one that reports nothing.
-func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
+func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, SilentReporter{}) }
 
 // defaultMemory bounds the memory of a build that is given no bound.
 const defaultMemory = 2 << 30
@@ -182,9 +182,9 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 		}
 		if o.DryRun {
 			rep.Rehearsed(r)
-		} else if r.Why != nil && r.Published != nil {
+		} else if r.Err != nil && r.Published != nil {
 			rep.Note(fmt.Sprintf("warning: the rows of %s cannot be compared with those published, so --max-change goes by the "+
-				"numbers of records: %v", d.Name, r.Why))
+				"numbers of records: %v", d.Name, r.Err))
 		}
 		if o.MaxChange != nil {
 			err = r.check(*o.MaxChange)
@@ -235,8 +235,8 @@ type Tally struct {
 	apart              int64 // see isApart
 	reasons            map[string]*badReason
 
-	MaxShare float64 // the share, 0 to 1, above which the job fails
-	Floor    int64   // this number of bad records is always tolerated, if four in five records are good
+	MaxShare       float64 // the share, 0 to 1, above which the job fails
+	ToleratedCount int64   // this number of bad records is always tolerated, if four in five records are good
 	// Excuse reports whether a bad record is no fault of a file. Such records are reported like
 	// others, but do not count in the share. Nil excuses none.
 	Excuse func(*source.BadRecord) bool
@@ -258,11 +258,11 @@ func (t *Tally) Good() { t.good++ }
 // Retract takes back a call of Good for a record that turned out to be bad.
 func (t *Tally) Retract() { t.good-- }
 
-// Taken returns the number of good records.
-func (t *Tally) Taken() int64 { return t.good }
+// TakenCount returns the number of good records.
+func (t *Tally) TakenCount() int64 { return t.good }
 
-// LeftOut returns the number of all other records, for whatever reason.
-func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
+// LeftOutCount returns the number of all other records, for whatever reason.
+func (t *Tally) LeftOutCount() int64 { return t.bad + t.excused + t.apart }
 
 // Bad takes the error of a reader. It counts a *source.BadRecord and returns
 // nil, so that the job goes on, unless most of the file is bad; any other
@@ -302,7 +302,9 @@ func (t *Tally) Bad(err error) error {
 
 // isApart reports whether a bad record has no position, which RFC 7946 and tables allow, or is a
 // label or a line among polygons. Such records are counted apart, as neither good nor bad.
-func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
+func isApart(reason string) bool {
+	return reason == source.ReasonNoGeometry || reason == source.ReasonNotAPolygon
+}
 
 // IsOther reports whether more records are counted apart than are good. Then the file is the
 // wrong one, and the records counted apart are bad.
@@ -311,7 +313,7 @@ func (t *Tally) IsOther() bool { return t.apart > t.good }
 // excuses reports whether a bad record does not count: Excuse accepts it, or the user wants to
 // leave it out.
 func (t *Tally) excuses(r *source.BadRecord) bool {
-	return r.Reason == source.AtZero || t.Excuse != nil && t.Excuse(r)
+	return r.Reason == source.ReasonAtZero || t.Excuse != nil && t.Excuse(r)
 }
 
 // Merge adds the counts of another tally.
@@ -347,8 +349,8 @@ func (t *Tally) Counts() map[string]int64 {
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
-		if isApart(reason) && !t.IsOther() || reason == source.AtZero {
-			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOut(), b.examples[0]))
+		if isApart(reason) && !t.IsOther() || reason == source.ReasonAtZero {
+			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOutCount(), b.examples[0]))
 			continue
 		}
 		rep.Bad(reason, b.count, b.examples)
@@ -371,7 +373,7 @@ func (t *Tally) Err() error {
 	if t.IsOther() {
 		bad += t.apart
 	}
-	if bad == 0 || float64(bad) <= t.MaxShare*float64(t.good+bad) || t.MaxShare > 0 && bad <= t.Floor && 4*bad <= t.good {
+	if bad == 0 || float64(bad) <= t.MaxShare*float64(t.good+bad) || t.MaxShare > 0 && bad <= t.ToleratedCount && 4*bad <= t.good {
 		return nil
 	}
 	return &TooManyBadError{Bad: bad, Records: t.good + bad, MaxShare: t.MaxShare, Example: t.Example()}

@@ -163,8 +163,8 @@ func (f *File) Read(p []byte) (int, error) { return f.text.Read(p) }
 // delimiters. Using it and Read in turn is fine: they share one position.
 func (f *File) Reader() *bufio.Reader { return f.text }
 
-// Plain reports whether the text is the file itself, not unpacked.
-func (f *File) Plain() bool { return f.plain }
+// IsUnpacked reports whether the text is the file itself, not unpacked.
+func (f *File) IsUnpacked() bool { return f.plain }
 
 // Progress returns how many bytes of the Size on disk have been read.
 func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }

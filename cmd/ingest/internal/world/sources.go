@@ -19,12 +19,12 @@ var Datasets = slices.DeleteFunc(ask.DatasetNames(ask.Datasets), func(name strin
 
 // Source is a file of a publisher.
 type Source struct {
-	Dataset string
-	File    fetch.File
-	About   int64      // size in bytes when the file was added to this list
-	Credit  job.Credit // its owner and licence
-	Layer   string     // type of region, of boundaries
-	Terms   string     // where the terms of use are, when they have to be accepted
+	Dataset     string
+	File        fetch.File
+	ApproxBytes int64      // size in bytes when the file was added to this list
+	Credit      job.Credit // its owner and licence
+	Layer       string     // type of region, of boundaries
+	Terms       string     // where the terms of use are, when they have to be accepted
 }
 
 // Selection chooses among the publishers' files.
@@ -99,7 +99,7 @@ func (s Selection) Wants(dataset string) bool {
 // four times its present size, which is room to grow for years.
 func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, about int64) Source {
 	return Source{
-		Dataset: dataset, Credit: credit, About: about,
+		Dataset: dataset, Credit: credit, ApproxBytes: about,
 		File: fetch.File{URL: address, Name: address[strings.LastIndexByte(address, '/')+1:], Kind: kind, MaxBytes: max(4*about, mB)},
 	}
 }
@@ -166,7 +166,7 @@ func ipSources(s Selection) ([]Source, error) {
 		var list []Source
 		for _, edition := range editions {
 			list = append(list, Source{
-				Dataset: ask.Addresses.Name, About: 50 * mB, Terms: maxMindTerms,
+				Dataset: ask.Addresses.Name, ApproxBytes: 50 * mB, Terms: maxMindTerms,
 				Credit: job.Credit{
 					Name:        "MaxMind " + edition,
 					License:     "GeoLite2 End User License Agreement",

@@ -52,7 +52,7 @@ func Run(ctx context.Context, c *dataset.Catalog, p Options) error {
 	}
 	r := &run{Options: p, ctx: ctx, catalog: c, paths: map[string]string{}}
 	if r.Job.Reporter == nil {
-		r.Job.Reporter = job.Silent{}
+		r.Job.Reporter = job.SilentReporter{}
 	}
 	if err := r.download(sources); err != nil {
 		return err

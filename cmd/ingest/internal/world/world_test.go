@@ -112,7 +112,7 @@ func smallWorld(t *testing.T) map[string]string {
 }
 
 type notes struct {
-	job.Silent
+	job.SilentReporter
 	mu   sync.Mutex
 	text []string
 	made []string
@@ -254,7 +254,7 @@ func TestSources(t *testing.T) {
 			}
 			names := map[string]bool{}
 			for _, s := range list {
-				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.About <= 0 || s.File.MaxBytes < s.About ||
+				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.ApproxBytes <= 0 || s.File.MaxBytes < s.ApproxBytes ||
 					s.Credit.License == "" || !strings.HasPrefix(s.File.URL, "https://") {
 					t.Errorf("%+v", s)
 				}

@@ -67,7 +67,7 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 		}
 		op["requestBody"] = body
 	}
-	if schemes := security(e); len(schemes) != len(keySchemes) || e.Keys == endpoint.KeysInside {
+	if schemes := security(e); len(schemes) != len(keySchemes) || e.Keys == endpoint.KeysByHandler {
 		op["security"] = schemes
 	}
 	if e.Admin {
@@ -186,7 +186,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 		}
 		all[strconv.Itoa(o.Status)] = answer
 	}
-	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside {
+	if e.Keys != endpoint.KeysIgnored && e.Keys != endpoint.KeysByHandler {
 		for status, r := range all {
 			r := r.(object)
 			if h, own := r["headers"].(object); own {
@@ -238,9 +238,9 @@ func (b *builder) other(e *endpoint.Endpoint, o *endpoint.OtherAnswer) object {
 // security says how to send a key. The operator may not ask for one.
 func security(e *endpoint.Endpoint) []object {
 	switch {
-	case e.Keys == endpoint.KeysUnasked:
+	case e.Keys == endpoint.KeysIgnored:
 		return []object{}
-	case e.Keys == endpoint.KeysInside:
+	case e.Keys == endpoint.KeysByHandler:
 		return keySchemes[1:]
 	case e.Keys == endpoint.KeysOfProxy:
 		return schemes("key")
@@ -328,7 +328,7 @@ func problemTypes(e *endpoint.Endpoint) []string {
 	if len(types) > 0 {
 		types = append(types, ofAll...)
 	}
-	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside && e.Refuse == nil {
+	if e.Keys != endpoint.KeysIgnored && e.Keys != endpoint.KeysByHandler && e.Refuse == nil {
 		types = append(types, ofKeyed...)
 	}
 	var once []string

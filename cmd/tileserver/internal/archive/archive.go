@@ -79,8 +79,8 @@ type Info struct {
 	Center           [3]float64 // longitude, latitude, zoom
 	// TileSize is the side of a picture in pixels, 0 for vector tiles.
 	TileSize int
-	// Tiles is the number of tiles, 0 if unknown.
-	Tiles int64
+	// TileCount is the number of tiles, 0 if unknown.
+	TileCount int64
 	Metadata
 }
 

@@ -201,13 +201,13 @@ func (s *Set) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.Look(ctx)
+			s.CheckFiles(ctx)
 		}
 	}
 }
 
-// Look looks at the files now.
-func (s *Set) Look(ctx context.Context) {
+// CheckFiles looks at the files now.
+func (s *Set) CheckFiles(ctx context.Context) {
 	if s == nil {
 		return
 	}

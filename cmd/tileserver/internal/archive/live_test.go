@@ -61,7 +61,7 @@ func TestReplaced(t *testing.T) {
 	}()
 	shows := func(name, state string) *Archive {
 		t.Helper()
-		s.Look(t.Context())
+		s.CheckFiles(t.Context())
 		l := s.Map("a")
 		a := l.Current()
 		data, coding, _, err := a.Tile(t.Context(), quadkey.Tile{})
@@ -115,7 +115,7 @@ func TestServeRefuses(t *testing.T) {
 		}
 	}
 	var none *Set
-	none.Look(t.Context())
+	none.CheckFiles(t.Context())
 	if none.Map("a") != nil || none.Maps() != nil || none.Close() != nil {
 		t.Error("no set has base maps")
 	}

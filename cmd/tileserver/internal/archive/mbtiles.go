@@ -54,7 +54,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	db, all, err := sqlitefile.Open(ctx, f.Name(), min(maxConnections, runtime.GOMAXPROCS(0)+1),
-		sqlitefile.Bounds{Value: MaxTileBytes, Columns: 100})
+		sqlitefile.Limits{ValueBytes: MaxTileBytes, Columns: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (r *mbReader) meaning(asked context.Context, err error) error {
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: finding one of its tiles takes longer than %v", ErrDamaged, queryTime)
-	case sqlitefile.Damaged(err):
+	case sqlitefile.IsDamaged(err):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err

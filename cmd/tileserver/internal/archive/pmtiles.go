@@ -99,7 +99,7 @@ func openPMTiles(f *file, head []byte, a *Archive, leaves *DirectoryCache) (read
 		pmtiles.AVIF: AVIF,
 		pmtiles.MLT:  MLT,
 	}[h.Type]
-	a.MinZoom, a.MaxZoom, a.Tiles = h.MinZoom, h.MaxZoom, int64(min(h.Addressed, 1<<62))
+	a.MinZoom, a.MaxZoom, a.TileCount = h.MinZoom, h.MaxZoom, int64(min(h.Addressed, 1<<62))
 	a.place(h.Bounds[:], []float64{h.Center[0], h.Center[1], float64(h.CenterZoom)})
 	a.set(metadata.text)
 	a.Layers = metadata.layers(a.MaxZoom)

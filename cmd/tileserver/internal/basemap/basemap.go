@@ -154,7 +154,7 @@ func (s *Handlers) sendTile(c echo.Context, live *archive.Live, values []string)
 		}
 	}
 	tag := s.ETagSeed.Number(a.ID).Number(key.tile).Number(uint64(key.coding)).Tag()
-	answer := web.Answer{Format: f.Format, Tag: tag, Coding: key.coding, Cache: s.CacheControl, Empty: s.EmptyTile}
+	answer := web.Answer{Format: f.Format, Tag: tag, Coding: key.coding, CacheControl: s.CacheControl, EmptyStatus: s.EmptyTile}
 	return s.kept.Send(c, key, &answer, nil, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 		return s.makeTile(ctx, live, a, t, &answer)
 	})

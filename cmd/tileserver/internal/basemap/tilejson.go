@@ -56,7 +56,7 @@ func (s *Handlers) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 		return s.unknown()
 	}
 	a := live.Current()
-	answer := web.Answer{Format: web.FormatJSON, Cache: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
+	answer := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	answer.Tag = s.ETagSeed.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
 	return s.SendJSON(c, answer, func() (any, error) { return describe(name, a, base), nil })
 }

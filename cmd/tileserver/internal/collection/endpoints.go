@@ -74,7 +74,7 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 				"`leave` for those that cross one. The id of an event goes into `Last-Event-ID` to go on after it: each comes " +
 				"once, in the order of the writes. At most 100 fences.",
 			Params: []endpoint.Param{collectionParam, enterParam, leaveParam, withinParam, boxesParam, lastEventIDParam},
-			Handle: s.getEvents, Cost: endpoint.Followed,
+			Handle: s.getEvents, Cost: endpoint.LongLived,
 			Answers: endpoint.Content{"text/event-stream": nil}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer",
 				"region-not-found", "events-gone", "dataset-missing"},

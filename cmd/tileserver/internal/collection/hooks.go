@@ -118,6 +118,6 @@ func readHook(body []byte) (d webhook.Definition, err error) {
 
 // sendDocument answers with a document that may not be cached.
 func (s *Handlers) sendDocument(c echo.Context, status int, doc any) error {
-	a := web.Answer{Format: web.FormatJSON, Status: status, Cache: web.PrivateNoStore}
+	a := web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.PrivateNoStore}
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }

@@ -304,7 +304,7 @@ func (b *batch) appendRefusal(number int64, id string, err error) {
 	}
 	b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(p.Status), 10)
 	b.Body = jsontext.AppendString(append(b.Body, `,"type":`...), p.Type)
-	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail+b.Joined(number))
+	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail+b.JoinedAdvice(number))
 	b.Body = append(b.Body, "}\n"...)
 }
 

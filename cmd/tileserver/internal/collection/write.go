@@ -454,7 +454,7 @@ func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outco
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
 	out.Body = append(appendIgnored(out.Body, ignored), '}')
 	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
-	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, Cache: web.PrivateNoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.PrivateNoStore}, out)
 }
 
 // appendIgnored names a member that was ignored, if there is one.

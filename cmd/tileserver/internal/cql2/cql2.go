@@ -83,10 +83,10 @@ func Parse(text string) (*Filter, error) {
 // Geometries lists the names of the geometries of spatial operators, each once, sorted.
 func (f *Filter) Geometries() []string { return slices.Clone(f.geometries) }
 
-// Equal returns the test name = text for a parameter of a query, which has no types. A
+// EqualTest returns the test name = text for a parameter of a query, which has no types. A
 // number passes if the text is a number of the same value, and a boolean if the text is
 // true or false accordingly.
-func Equal(name, text string) feature.Test {
+func EqualTest(name, text string) feature.Test {
 	values := []feature.Literal{feature.TextLiteral(text)}
 	switch {
 	case text == "true" || text == "false":

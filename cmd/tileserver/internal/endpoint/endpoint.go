@@ -156,9 +156,9 @@ const (
 	Mixed
 	// Streamed requests run for as long as their client sends lines.
 	Streamed
-	// Followed requests are answered for as long as their client listens, and hardly
+	// LongLived requests are answered for as long as their client listens, and hardly
 	// cost any work. They have places of their own; each client address gets a few.
-	Followed
+	LongLived
 	// Vital requests take no place: they are needed most when the service is at
 	// its limit.
 	Vital
@@ -168,14 +168,14 @@ const (
 type KeyRule uint8
 
 const (
-	// KeysAsked admits requests with a key, if the server asks for keys, and counts
+	// KeysRequired admits requests with a key, if the server asks for keys, and counts
 	// them against a limit.
-	KeysAsked KeyRule = iota
-	// KeysUnasked admits everybody and uses up no limit. It is for endpoints that watch the
+	KeysRequired KeyRule = iota
+	// KeysIgnored admits everybody and uses up no limit. It is for endpoints that watch the
 	// service, and for the files of its page.
-	KeysUnasked
-	// KeysInside: the handler asks for a key, and no limit is used up.
-	KeysInside
+	KeysIgnored
+	// KeysByHandler: the handler asks for a key, and no limit is used up.
+	KeysByHandler
 	// KeysByUsername: the parameter username is taken for a key.
 	KeysByUsername
 	// KeysOfProxy looks only at the header that is ours alone: the other

@@ -249,8 +249,8 @@ var (
 // moment is the schema of a day or a time.
 var moment = Schema{"type": "string", "maxLength": 64}
 
-// Moment declares a day or a time that read reads.
-func Moment[T any](name, doc string, read func(q *Params, name string) T) *Value[T] {
+// Instant declares a day or a time that read reads.
+func Instant[T any](name, doc string, read func(q *Params, name string) T) *Value[T] {
 	return New(name, doc, moment, read)
 }
 

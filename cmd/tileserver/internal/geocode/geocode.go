@@ -96,7 +96,7 @@ func (s *Handlers) postReverses(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	return s.AnswerLines(c, p, &web.Questions{
-		BatchLimits: s.batch, Points: true, Check: func(p *endpoint.Params) { readReverse(p) },
+		BatchLimits: s.batch, AllowPoints: true, Check: func(p *endpoint.Params) { readReverse(p) },
 		Answer: func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error) {
 			query := readReverse(p)
 			if p.Err != nil {

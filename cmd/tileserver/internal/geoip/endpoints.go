@@ -37,7 +37,7 @@ var refused = slices.Concat(
 // Endpoints returns the endpoints of this face. They ignore unknown parameters, as the web service
 // does.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	keys := endpoint.KeysAsked
+	keys := endpoint.KeysRequired
 	if s.accounts != nil {
 		keys = endpoint.KeysOfOthers
 	}

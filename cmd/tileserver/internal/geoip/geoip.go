@@ -144,7 +144,7 @@ func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	b = l.Res.Addr.AppendTo(b)
 	l.Out.Body = append(b, `"}}`...)
 	c.Response().Header()[ipdatabase.Header] = s.databases.Of(from).Header
-	return s.Send(c, web.Answer{Format: v.form, Cache: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
+	return s.Send(c, web.Answer{Format: v.form, CacheControl: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
 }
 
 // address returns the address asked about, and whether it is the caller's own.
@@ -173,7 +173,7 @@ func (s *Handlers) address(c echo.Context) (addr netip.Addr, own bool, err error
 
 // fail answers with an error object, or with a status alone.
 func (s *Handlers) fail(c echo.Context, err error) error {
-	a := web.Answer{Format: formError, Cache: web.NoStore}
+	a := web.Answer{Format: formError, CacheControl: web.NoStore}
 	h := c.Response().Header()
 	var e *refusal
 	switch {
@@ -190,7 +190,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		if k.Retry || k.Status < http.StatusInternalServerError {
 			web.SetRetryAfter(h, web.RetryAfter)
 		}
-		if k == &web.Internal {
+		if k == &web.InternalProblem {
 			e.status = http.StatusInternalServerError
 		}
 	}
@@ -198,7 +198,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		h["Www-Authenticate"] = []string{`Basic realm="GeoIP2", charset="UTF-8"`}
 	}
 	if e.code == "" {
-		h["Cache-Control"] = a.Cache
+		h["Cache-Control"] = a.CacheControl
 		h["Content-Length"] = []string{"0"}
 		c.Response().WriteHeader(e.status)
 		return nil

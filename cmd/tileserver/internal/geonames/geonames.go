@@ -190,7 +190,7 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 		}
 	}
 	out.Body = b
-	a.Cache = web.NoStore
+	a.CacheControl = web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
 		web.SetRetryAfter(c.Response().Header(), web.RetryAfter)
 		a.Status = http.StatusServiceUnavailable
@@ -432,7 +432,7 @@ func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
-	a := web.Answer{Format: formGeoNames, Cache: web.NoStore, Coding: web.AcceptedCoding(r)}
+	a := web.Answer{Format: formGeoNames, CacheControl: web.NoStore, Coding: web.AcceptedCoding(r)}
 	switch {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}

@@ -165,10 +165,10 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	w.Config.Collections = &ask.Collections{}
 	servertest.NewGuarded(t, false, quota.Limits{})(&w.Config)
 	servertest.OpenDearMaps(t, &w.Config)
-	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
-	w.Config.Collections.Add(toyworld.Shops, shops)
+	shops := ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)
+	w.Config.Collections.Add(toyworld.ShopsCollection, shops)
 	if madeUp {
-		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.Shops).Dataset) {
+		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.ShopsCollection).Dataset) {
 			if ask.IsPoints(d.Name) {
 				must.Do(t, toyworld.PublishShopsAs(context.Background(), c, d, dearPlaces))
 			}

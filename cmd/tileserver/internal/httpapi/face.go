@@ -89,9 +89,9 @@ type Process struct {
 	Log         *slog.Logger
 	CacheBytes  int64         // bytes that there are for caches
 	GracePeriod time.Duration // in which to end running work
-	// Reloaded returns a function that returns the result of load, and that calls load again when
+	// Reloading returns a function that returns the result of load, and that calls load again when
 	// the files have changed. flag is for the log.
-	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
+	Reloading func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
 	PollFiles []func()       // look at files again
 	OnReady   []func()       // are called once the data is there

@@ -54,7 +54,7 @@ func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
 		return fmt.Errorf("--basemap: %w", err)
 	}
 	in.Config.BaseMaps, in.Config.ResponseCacheBytes = s.shown, in.Config.ResponseCacheBytes-directories
-	in.PollFiles, in.OnClose = append(in.PollFiles, func() { s.set.Look(ctx) }), append(in.OnClose, s.set.Close)
+	in.PollFiles, in.OnClose = append(in.PollFiles, func() { s.set.CheckFiles(ctx) }), append(in.OnClose, s.set.Close)
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (s *baseMaps) shown() (all []basemaps.Map) {
 			State:       st.State,
 			Title:       a.Title,
 			Format:      a.Format.String(),
-			Tiles:       a.Tiles,
+			TileCount:   a.TileCount,
 			MinZoom:     a.MinZoom,
 			MaxZoom:     a.MaxZoom,
 			TileSize:    a.TileSize,

@@ -27,7 +27,7 @@ func (s *geoIP) Open(_ context.Context, in *Process) error {
 	if s.Keys == "" {
 		return nil
 	}
-	get, err := in.Reloaded("--geoip-keys", func() (any, error) {
+	get, err := in.Reloading("--geoip-keys", func() (any, error) {
 		f, err := os.Open(s.Keys)
 		if err != nil {
 			return nil, err

@@ -327,7 +327,7 @@ func TestCancelled(t *testing.T) {
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
-	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
+	for _, k := range append(slices.Clone(s.Kinds), web.InternalProblem) {
 		if was, ok := status[k.Type]; ok && was != k.Status {
 			t.Errorf("%s is both %d and %d", k.Type, was, k.Status)
 		}

@@ -128,7 +128,7 @@ func (s *Handlers) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Ad
 	}
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
 	// No entity tag: with one, the header would outweigh the body.
-	return s.Send(c, web.Answer{Format: web.FormatJSON, Cache: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, CacheControl: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
 }
 
 // locate puts the answer for an address into l.Out.

@@ -15,7 +15,7 @@ import (
 var (
 	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadiusM, "Nearest distance in metres.").WithDefault(0)
 	fieldsParam    = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
-	pastParam      = endpoint.Moment("at",
+	pastParam      = endpoint.Instant("at",
 		"As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back "+
 			"as it reaches.", readInstant).WithExample("2026-07-01T12:00:00Z")
 	filtersParam = endpoint.FilterParams("Every other parameter is a filter: `category=cafe,bakery` for one of these "+
@@ -32,9 +32,9 @@ var (
 	oneParam        = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
 	clusterParam    = endpoint.DescribedParam(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.",
 		endpoint.Schema{"type": "string"}, "8-1z3k")
-	trackFromParam = endpoint.Moment("from",
+	trackFromParam = endpoint.Instant("from",
 		"The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).WithExample("2026-07-01T12:00:00Z")
-	trackToParam = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
+	trackToParam = endpoint.Instant("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
 		readInstant).WithExample("2026-07-02T12:00:00Z")
 	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").WithDefault(defaultStops)
 

@@ -55,7 +55,7 @@ func (q *question) sendVersion(id string) error {
 	if end(); err != nil {
 		return q.explain(err)
 	}
-	return s.Send(c, web.Answer{Format: web.FormatGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), CacheControl: web.NoStore}, out)
 }
 
 // Stops on a page of a track.

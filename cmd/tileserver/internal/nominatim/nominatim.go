@@ -212,6 +212,6 @@ func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) err
 	if a.Format == web.FormatScript {
 		a.Format = web.FormatJSON
 	}
-	a.Status, a.Cache, a.ByLanguage = e.status, web.NoStore, false
+	a.Status, a.CacheControl, a.ByLanguage = e.status, web.NoStore, false
 	return s.Send(c, a, out)
 }

@@ -98,7 +98,7 @@ var schemaTypes = map[feature.Kind]string{
 
 // links returns the links of the description of a collection.
 func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
-	here := ogcapi.Collection(base, c.LayerInfo.Name)
+	here := ogcapi.CollectionURL(base, c.LayerInfo.Name)
 	all := []ogcapi.Link{
 		{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
 		{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},

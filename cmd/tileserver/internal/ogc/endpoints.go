@@ -11,7 +11,7 @@ import (
 
 // Parameters of this face alone.
 var (
-	fDocumentParam         = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
+	fDocumentParam         = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	featureCollectionParam = endpoint.DescribedParam(endpoint.InPath, "collectionId",
 		"A region type, `places`, `airports`, `stations` or `points:name`.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")

@@ -188,7 +188,7 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 		if other.Name == "country" && slices.Contains(upperCountries, c.LayerInfo.Name) {
 			value = endpoint.Country.Of(q)
 		}
-		filters = append(filters, cql2.Equal(other.Name, value))
+		filters = append(filters, cql2.EqualTest(other.Name, value))
 	}
 	return filters
 }
@@ -304,7 +304,7 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 		if form := listOf(format); form != nil {
 			dst, next, err := appendList(ctx, dst, of, a, form, s.list(of))
 			if next != "" {
-				next = ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
+				next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
 			}
 			return dst, next, err
 		}
@@ -394,7 +394,7 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 
 // itemLinks returns the links of a page of features.
 func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
-	address := ogcapi.Collection(base, of.LayerInfo.Name)
+	address := ogcapi.CollectionURL(base, of.LayerInfo.Name)
 	all := []ogcapi.Link{
 		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
 		{Href: address + "/items" + query(here, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This page for people"},
@@ -485,7 +485,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			return dst, "", err
 		}
-		address := ogcapi.Collection(base, of.LayerInfo.Name)
+		address := ogcapi.CollectionURL(base, of.LayerInfo.Name)
 		here := address + "/items/" + url.PathEscape(f.ID)
 		links, err := json.Marshal(append([]ogcapi.Link{
 			{Href: here + query(r.URL, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This feature"},
@@ -518,7 +518,7 @@ func (s *Handlers) sendFeatures(
 ) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Format: form, ByAccept: byAccept, Empty: http.StatusOK, Linked: true} // lines of no features
+	a := web.Answer{Format: form, ByAccept: byAccept, EmptyStatus: http.StatusOK, Linked: true} // lines of no features
 	if form == web.FormatGeoJSON {
 		a.Base = base // the body has links
 	}
@@ -546,7 +546,7 @@ func (s *Handlers) sendFeatures(
 		})
 	}
 	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.GenerationIDs[0], form: form, coding: web.AcceptedCacheCoding(r)}
-	a.Tag, a.Coding, a.Cache = s.ETagSeed.Number(key.Hash()).Tag(), key.coding, s.CacheControl
+	a.Tag, a.Coding, a.CacheControl = s.ETagSeed.Number(key.Hash()).Tag(), key.coding, s.CacheControl
 	return s.kept.Send(c, key, &a, of.GenerationIDs, func(ctx context.Context, out *web.Scratch) (res *web.CachedResponse, err error) {
 		if err = inTurn(ctx, out); err == nil {
 			res = web.NewCachedResponse(&a, out.Body)

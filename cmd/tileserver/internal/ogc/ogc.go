@@ -61,7 +61,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	}
 	return &Handlers{
 		Kit: k, describe: cfg.Describe, parts: cfg.Parts, kept: kept,
-		formats: formats, fFeatures: ogcapi.Parameter("The format; else the Accept header chooses.", formats),
+		formats: formats, fFeatures: ogcapi.FormatParam("The format; else the Accept header chooses.", formats),
 	}
 }
 
@@ -219,7 +219,7 @@ type extent struct {
 
 func (s *Handlers) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
-		ID: c.LayerInfo.Name, Title: c.LayerInfo.Title, Description: c.LayerInfo.Description, Attribution: credit.Text(c.LayerInfo.Attribution),
+		ID: c.LayerInfo.Name, Title: c.LayerInfo.Title, Description: c.LayerInfo.Description, Attribution: credit.AsText(c.LayerInfo.Attribution),
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri,
 		Can: canBeAsked(&c.LayerInfo.Can), Links: s.links(base, c),
 	}
@@ -293,7 +293,7 @@ func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 			Title: of.LayerInfo.Title, Format: formSchema,
 			JSON: Queryables{
 				Schema:     "https://json-schema.org/draft/2020-12/schema",
-				ID:         ogcapi.Collection(base, of.LayerInfo.Name) + "/queryables",
+				ID:         ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/queryables",
 				Type:       "object",
 				Title:      of.LayerInfo.Title,
 				Properties: properties,
@@ -361,7 +361,7 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 			}
 			rows, found = append(rows, row{
 				ID:   f.ID,
-				Href: ogcapi.Collection(base, of.LayerInfo.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
+				Href: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
 			}), append(found, values)
 			return 0, nil
 		})
@@ -382,18 +382,18 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 		Columns                                     []string
 		Rows                                        []row
 	}{
-		ID: of.LayerInfo.Name, Title: of.LayerInfo.Title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.LayerInfo.Name) + "?f=html",
-		GeoJSON: ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(here, "f", "json"),
+		ID: of.LayerInfo.Name, Title: of.LayerInfo.Title, Columns: columns, Rows: rows, Collection: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "?f=html",
+		GeoJSON: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "json"),
 	}
 	if next != "" {
-		data.Next = ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(here, "f", "html", "cursor", next)
+		data.Next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "html", "cursor", next)
 	}
 	if a.After != nil {
 		first := *here
 		values := first.Query()
 		values.Del("cursor")
 		first.RawQuery = values.Encode()
-		data.First = ogcapi.Collection(base, of.LayerInfo.Name) + "/items" + query(&first, "f", "html")
+		data.First = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(&first, "f", "html")
 	}
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.LayerInfo.Title, Templates: pages, Template: "items", Data: data})
 }
@@ -413,7 +413,7 @@ func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *
 		box = quadkey.Box{West: f.Lon, South: f.Lat, East: f.Lon, North: f.Lat}
 	}
 	name := cmp.Or(f.Name(), f.ID)
-	here := ogcapi.Collection(base, of.LayerInfo.Name)
+	here := ogcapi.CollectionURL(base, of.LayerInfo.Name)
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: name, Templates: pages, Template: "item", Data: struct {
 		Name, Title, Collection, GeoJSON, Map string
 		Properties                            []property

@@ -28,7 +28,7 @@ type Document struct {
 // document may not be cached.
 func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bool, doc *Document) error {
 	r := c.Request()
-	format, byAccept, err := ChooseFormat(q, r, Documents)
+	format, byAccept, err := ChooseFormat(q, r, DocumentFormats)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 	//nolint:gosec // the template has escaped it
 	page, err := (&theme.Document{
 		Title: doc.Title,
-		Root:  theme.Root(c.Request().URL.EscapedPath()),
+		Root:  theme.RelativeRoot(c.Request().URL.EscapedPath()),
 		Body:  template.HTML(body.String()),
 	}).HTML()
 	if err != nil {

@@ -55,12 +55,12 @@ type Format struct {
 	Format     web.Format
 }
 
-// Documents are the formats of documents; the first is the default.
-var Documents = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
+// DocumentFormats are the formats of documents; the first is the default.
+var DocumentFormats = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
 
-// Parameter declares f, which names one of the formats or its media type; the first is the
+// FormatParam declares f, which names one of the formats or its media type; the first is the
 // default. [ChooseFormat] judges it.
-func Parameter(doc string, formats []Format) *endpoint.Value[string] {
+func FormatParam(doc string, formats []Format) *endpoint.Value[string] {
 	names := make([]string, len(formats))
 	for i := range formats {
 		names[i] = formats[i].Name
@@ -99,8 +99,8 @@ func AcceptedFormat(r *http.Request, formats []Format) Format {
 	return formats[max(slices.Index(types, best), 0)]
 }
 
-// Collection is the address of a collection.
-func Collection(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
+// CollectionURL is the address of a collection.
+func CollectionURL(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
 
 // Part is the addition of a face to the documents of the API.
 type Part struct {

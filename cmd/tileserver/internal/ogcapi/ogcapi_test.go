@@ -19,7 +19,7 @@ func TestAccepted(t *testing.T) {
 			t.Errorf("Accept %q: %s, want %s", accept, got, want)
 		}
 	}
-	if got := Collection("https://example.org/q", "points a/b"); got != "https://example.org/q/ogc/collections/points%20a%2Fb" {
+	if got := CollectionURL("https://example.org/q", "points a/b"); got != "https://example.org/q/ogc/collections/points%20a%2Fb" {
 		t.Errorf("a collection is at %s", got)
 	}
 }

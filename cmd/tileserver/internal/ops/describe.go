@@ -63,7 +63,7 @@ func (s *Handlers) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 		return err
 	}
 	server := cmp.Or(s.PublicURL, s.RootPath(c.Request()))
-	a := web.Answer{Format: web.FormatJSON, Cache: []string{"no-cache"}}
+	a := web.Answer{Format: web.FormatJSON, CacheControl: []string{"no-cache"}}
 	return s.Reply(c, a, []uint64{uint64(web.HashStart.Bytes(server))}, func(_ context.Context, out *web.Scratch) error {
 		out.Body = doc.AppendJSON(out.Body, server)
 		return nil
@@ -132,7 +132,7 @@ func (s *Handlers) makeDescription() (*apidoc.Document, error) {
 // problems are the types of errors, each once, in the form that most of its errors have.
 func (s *Handlers) problems() []apidoc.Problem {
 	var all []apidoc.Problem
-	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
+	for _, k := range append(slices.Clone(s.Kinds), web.InternalProblem) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })
 		if !known && !k.Unsent() {
 			all = append(all, apidoc.Problem{

@@ -73,7 +73,7 @@ type Handlers struct {
 // when it is first asked for.
 func New(k *web.Kit, cfg Config) *Handlers {
 	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.PageFiles)}
-	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.First...) })
+	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.FirstDocuments...) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s
@@ -245,7 +245,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
 			d.Outdated, d.Warnings = catalogue.Outdated(m, time.Now()), catalogue.Warnings(m)
 			for _, source := range m.Sources {
-				source.Attribution = credit.Text(source.Attribution)
+				source.Attribution = credit.AsText(source.Attribution)
 				d.Sources = append(d.Sources, source)
 			}
 			types, hidden := q.View().Boundaries.TypesOf(st.Dataset)
@@ -271,7 +271,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 
 // sendJSON answers with a document that must not be cached.
 func (s *Handlers) sendJSON(c echo.Context, a web.Answer, doc any) error {
-	a.Format, a.Cache, a.Coding = web.FormatJSON, web.NoStore, web.AcceptedCoding(c.Request())
+	a.Format, a.CacheControl, a.Coding = web.FormatJSON, web.NoStore, web.AcceptedCoding(c.Request())
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }
 
@@ -279,7 +279,7 @@ func (s *Handlers) sendText(c echo.Context, text string) error {
 	b := web.GetScratch()
 	defer b.Release()
 	b.Body = append(b.Body, text...)
-	return s.Send(c, web.Answer{Format: web.FormatJSON, Cache: web.NoStore}, b)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, CacheControl: web.NoStore}, b)
 }
 
 // servePlain passes requests to a handler that knows nothing of the router.

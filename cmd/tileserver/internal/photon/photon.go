@@ -158,7 +158,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	out := web.GetScratch()
 	defer out.Release()
 	out.Body = append(jsontext.AppendString(append(out.Body[:0], `{"message":`...), message), '}')
-	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.NoStore}, out)
 }
 
 // refusal is an error in Photon's words, with status 400.

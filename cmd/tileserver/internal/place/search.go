@@ -106,7 +106,7 @@ func (s *Handlers) sendCompletion(c echo.Context, v ask.View, text string) error
 	}
 	key := searchKey{text: text, places: v.Places.ID, airports: air.ID, coding: web.AcceptedCacheCoding(r)}
 	tag := s.ETagSeed.Bytes("/places/search").Bytes(text).Number(v.Places.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
-	a := web.Answer{Format: web.FormatJSON, Tag: tag, Coding: key.coding, Cache: s.CacheControl, ByAccept: true}
+	a := web.Answer{Format: web.FormatJSON, Tag: tag, Coding: key.coding, CacheControl: s.CacheControl, ByAccept: true}
 	return s.kept.Send(c, key, &a, []uint64{v.Places.ID, air.ID}, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 		query := search.Query{Text: text, Limit: defaultSearchLimit}
 		airport, err := findAirport(ctx, air, &query)

@@ -53,7 +53,7 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	// Each goroutine has its own, because it remembers the last result.
 	views := sync.Pool{New: func() any { own := localtime.ViewOf(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
-		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
+		BatchLimits: s.batch, AllowPoints: true, Check: func(q *endpoint.Params) { read(q) },
 		Answer: func(ctx context.Context, q *endpoint.Params, dst []byte) ([]byte, error) {
 			own := views.Get().(*localtime.View)
 			defer views.Put(own)

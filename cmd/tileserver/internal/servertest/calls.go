@@ -32,7 +32,7 @@ func declaredCalls(o *Operation) (calls []string) {
 		return nil
 	}
 	// The layer has the points of a collection, so its requests are those of the collection.
-	const collection = "/points/" + toyworld.Shops + "/"
+	const collection = "/points/" + toyworld.ShopsCollection + "/"
 	end := strings.NewReplacer("/"+name+"/", "", "{region_type}/{region_id}", "{type}/{id}").Replace(o.Path)
 	for _, call := range contractCalls["/points/{collection}/"+end] {
 		if rest, ok := strings.CutPrefix(call, collection); ok {
@@ -639,8 +639,8 @@ func WithQuery(request, name string, value *string) string {
 	return path + "?" + q.Encode()
 }
 
-// AtBounds returns values that a schema just allows, and values that it just does not.
-func AtBounds(schema map[string]any, list bool) (good, bad []string) {
+// ValuesAtBounds returns values that a schema just allows, and values that it just does not.
+func ValuesAtBounds(schema map[string]any, list bool) (good, bad []string) {
 	number := func(v any) (float64, bool) {
 		n, ok := v.(json.Number)
 		f, err := n.Float64()
@@ -653,7 +653,7 @@ func AtBounds(schema map[string]any, list bool) (good, bad []string) {
 		if _, boxed := number(schema["minItems"]); boxed && items["type"] == "number" {
 			return good, append(bad, "1,2,3", "1,2,3,4,5", "1,2,3,x", "1,91,2,92")
 		}
-		_, no := AtBounds(items, false)
+		_, no := ValuesAtBounds(items, false)
 		if most, ok := number(schema["maxItems"]); ok {
 			bad = append(bad, strings.Repeat("x,", int(most))+"x")
 		}

@@ -4,8 +4,8 @@
 // as clients do. Only tests import it.
 //
 // New is a server over a few regions and places, NewGlobe one over a short gazetteer, and NewWorld
-// one over toy data; other functions add what one face needs. Hold gives a Server other rows, the
-// fields of a Server let their reads fail, wait and be counted, and its methods ask it. Worlds are
-// servers that between them have everything, with the requests for each path; ReadDescription
-// returns what compares answers with /openapi.json.
+// one over toy data; other functions add what one face needs. PublishRows gives a Server other
+// rows, the fields of a Server let their reads fail, wait and be counted, and its methods ask it.
+// Worlds are servers that between them have everything, with the requests for each path;
+// ReadDescription returns what compares answers with /openapi.json.
 package servertest

@@ -40,7 +40,7 @@ func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) 
 		}
 	}
 	in := &httpapi.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), CacheBytes: 8 << 20}
-	in.Reloaded = func(_ string, load func() (any, error), _ ...string) (get func() any, err error) {
+	in.Reloading = func(_ string, load func() (any, error), _ ...string) (get func() any, err error) {
 		loaded, err := load()
 		return func() any { return loaded }, err
 	}

@@ -293,7 +293,7 @@ func TestGeonamesQueries(t *testing.T) {
 		{ID: 4, Name: "Abel", Class: "P", Code: "PPLX", Country: "CH", Population: 100, Lat: 0, Lon: 179},
 		{ID: 5, Name: "Abel B", Class: "T", Code: "PPL", Lat: 47.43, Lon: 8.5},
 	}
-	g.Hold(servertest.Places(list, []places.AlternateName{
+	g.PublishRows(servertest.Places(list, []places.AlternateName{
 		{PlaceID: 1, Lang: "de", Name: "Kain"},
 		{PlaceID: 1, Lang: "en", Name: "Cain"},
 	}, places.Gazetteer{}))
@@ -440,7 +440,7 @@ func with(more ...places.Place) *servertest.Rows {
 // TestGeonamesShore: coasts are drawn coarsely, and towns stand on them.
 func TestGeonamesShore(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Hold(with(places.Place{ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60}))
+	g.PublishRows(with(places.Place{ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60}))
 	if at := g.Geonames("/countryCodeJSON?lat=40.01&lng=-60"); at["countryCode"] != "US" || at["distance"] != "0" {
 		t.Errorf("%v", at)
 	}
@@ -458,7 +458,7 @@ func TestGeonamesSmallRegions(t *testing.T) {
 	at := func(division string) map[string]any {
 		gazetteer := servertest.GlobeGazetteer
 		gazetteer.Admin1 = append(slices.Clone(gazetteer.Admin1), places.Division{Code: "US.07", Name: division})
-		g.Hold(servertest.Places(append(slices.Clone(servertest.GlobePlaces), portland), nil, gazetteer))
+		g.PublishRows(servertest.Places(append(slices.Clone(servertest.GlobePlaces), portland), nil, gazetteer))
 		return g.Geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
 	}
 	if at := at("Cascadia"); at["adminCode1"] != "07" || at["adminName1"] != "Cascadia" {
@@ -503,7 +503,7 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 		})
 	}
 	rows[2400].Admin1 = "WY"
-	g.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
+	g.PublishRows(servertest.Places(rows, nil, places.Gazetteer{}))
 	at := g.Geonames("/searchJSON?country=US&adminCode1=WY")
 	if list := at["geonames"].([]any); at["totalResultsCount"] != 1.0 || len(list) != 1 || list[0].(map[string]any)["geonameId"] != 2401.0 {
 		t.Errorf("%v", at)
@@ -518,7 +518,7 @@ func TestGeonamesTooWide(t *testing.T) {
 	for i := range uint32(2 * 3_000) {
 		rows = append(rows, places.Place{ID: i + 1, Name: "Place", Country: "CH", Class: "P", Code: "PPL", Admin1: "ZH", Lat: 47, Lon: 8})
 	}
-	f.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
+	f.PublishRows(servertest.Places(rows, nil, places.Gazetteer{}))
 	for query, want := range map[string]string{
 		"adminCode2=q1":                    `"value":14`,
 		"country=CH&adminCode5=q1":         `"value":14`,
@@ -564,7 +564,7 @@ func TestGeonamesISODivisions(t *testing.T) {
 			Lat:     -12.05,
 			Lon:     -77.1,
 		}
-		g.Hold(servertest.Places([]places.Place{callao}, nil, gazetteer), servertest.Regions(build.Layer{
+		g.PublishRows(servertest.Places([]places.Place{callao}, nil, gazetteer), servertest.Regions(build.Layer{
 			Type: "state", Features: []build.Feature{servertest.Region(c.region, "Provincia de Lima", -77.2, -12.1, -77, -12)},
 		}))
 		iso := ""

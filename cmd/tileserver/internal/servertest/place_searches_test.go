@@ -23,7 +23,7 @@ import (
 func TestSearchQuery(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	hundred := strings.TrimSpace(strings.Repeat("abcdefghi ", 20)) + "k" // 200 characters
-	g.Hold(servertest.Places([]places.Place{
+	g.PublishRows(servertest.Places([]places.Place{
 		{ID: 1, Name: "Ann Bee", Class: "P", Lat: -1, Lon: 179},
 		{ID: 2, Name: "Ann Bay", Class: "P", Population: 4, Lat: 1, Lon: 1},
 		{ID: 3, Name: "北京", Class: "P", Code: "PPLC", Country: "CN", Population: 5},
@@ -108,7 +108,7 @@ func TestSearchFailures(t *testing.T) {
 	servertest.WantProblem(t, g.Get("/places/search?q=bern&limit=5"), 500, "data-corrupt")
 	// A stored answer of another form is damage, too.
 	g = servertest.NewGlobe(t, nil)
-	g.Hold(servertest.Places(towns("Bern"), nil, places.Gazetteer{}))
+	g.PublishRows(servertest.Places(towns("Bern"), nil, places.Gazetteer{}))
 	g.Places.ChangeRow = func(table string, row *cellstore.Row) {
 		if table == "place_prefix" {
 			row.Cells[0].Value = []byte(`{"other":[]}`)
@@ -171,7 +171,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 			Lon:     2,
 		})
 	}
-	g.Hold(servertest.Airports(list...))
+	g.PublishRows(servertest.Airports(list...))
 	for _, tt := range []struct {
 		query string
 		want  []string
@@ -209,7 +209,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 		}
 	}
 	// The airport has the same place in a stored answer as in a searched one.
-	g.Hold(servertest.Places(append(towns("Lon"),
+	g.PublishRows(servertest.Places(append(towns("Lon"),
 		places.Place{ID: 1, Name: "London", Class: "P", Code: "PPLC", Population: 8961989},
 		places.Place{ID: 2, Name: `Londrina "}{"`, Class: "P", Code: "PPL", Population: 471832},
 	), nil, places.Gazetteer{}))

@@ -154,8 +154,8 @@ func (f *Server) PublishAs(name string, change func(*dataset.Manifest)) {
 	}
 }
 
-// Hold publishes other rows and takes them into service.
-func (f *Server) Hold(rows ...*Rows) {
+// PublishRows publishes other rows and takes them into service.
+func (f *Server) PublishRows(rows ...*Rows) {
 	f.T.Helper()
 	for _, r := range rows {
 		f.rows[r.Name] = r

@@ -35,7 +35,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	if err := toyworld.PublishShops(t.Context(), c, number); err != nil {
 		t.Fatal(err)
 	}
-	w := &Shops{World: NewWorld(t), Published: ask.CollectionOf(toyworld.Shops).Live(c.Generations)}
+	w := &Shops{World: NewWorld(t), Published: ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)}
 	if err := w.Published.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 			live.Write{ID: "d-2", Lat: 47, Lon: 9.5, Properties: []byte(`{"name":"Bob","busy":true}`), Expires: time.Now().Add(time.Hour)})
 	}
 	w.Config.Collections = &ask.Collections{Live: w.Live}
-	w.Config.Collections.Add(toyworld.Shops, w.Published)
+	w.Config.Collections.Add(toyworld.ShopsCollection, w.Published)
 	// Hooks are kept with their collection: the server finds those of an earlier sender.
 	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Views: ask.NewViews(ask.Sets{Boundaries: w.Config.Boundaries})})
 	for _, name := range []string{"first", "second"} {

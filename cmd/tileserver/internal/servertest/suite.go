@@ -136,7 +136,7 @@ func (s *suite) bounds() {
 			}
 			name := p["name"].(string)
 			schema := p["schema"].(map[string]any)
-			good, bad := AtBounds(schema, p["explode"] == false && schema["type"] == "array")
+			good, bad := ValuesAtBounds(schema, p["explode"] == false && schema["type"] == "array")
 			bounded := slices.ContainsFunc([]string{"minimum", "maximum", "enum", "maxLength", "pattern", "maxItems"},
 				func(k string) bool { return schema[k] != nil })
 			if bounded && len(bad) == 0 {

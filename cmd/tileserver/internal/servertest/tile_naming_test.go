@@ -78,7 +78,7 @@ func TestNamesOfRegions(t *testing.T) {
 		for id, name := range of {
 			list = append(list, names.Feature{Kind: names.Region, Type: "country", ID: id, Name: id, Names: []search.Name{{Text: name, Lang: "de"}}})
 		}
-		named.Hold(servertest.Names(list...))
+		named.PublishRows(servertest.Names(list...))
 		w.Config.Names = named.Config.Names
 		w.Serve()
 	}

@@ -109,7 +109,7 @@ func TestPictureNeighbours(t *testing.T) {
 	}
 	f.Boundaries.BeforeRead = nil
 	// A name of the tile to the east, beyond the antimeridian, reaches in.
-	f.Hold(servertest.Regions(build.Layer{
+	f.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("fj", "Fiji", -179.83, 73, -179.82, 73.01)},
 	}))
@@ -135,7 +135,7 @@ func inked(img image.Image) (n int) {
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
 	f := servertest.New(t, nil)
-	f.Hold(servertest.Places([]places.Place{{
+	f.PublishRows(servertest.Places([]places.Place{{
 		ID:         1,
 		Name:       "Null Island",
 		Class:      "P",

@@ -197,7 +197,7 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	if i < 0 || fc.Features[i].Properties["id"] != "not mine" || fc.Features[i].Properties["name"] != servertest.HostileName {
 		t.Errorf("%v", fc.Features)
 	}
-	if !servertest.Visible(servertest.DecodePNG(t, w.Get("/tiles/points:shops_label/9/284/255.png"))) {
+	if !servertest.HasVisiblePixels(servertest.DecodePNG(t, w.Get("/tiles/points:shops_label/9/284/255.png"))) {
 		t.Error("no dot in the picture")
 	}
 }

@@ -55,7 +55,7 @@ func TestTileEmpty(t *testing.T) {
 // Places are a vector layer of points within the tile, attributes included.
 func TestTilePlacesLayer(t *testing.T) {
 	f := servertest.New(t, nil)
-	f.Hold(servertest.Places([]places.Place{
+	f.PublishRows(servertest.Places([]places.Place{
 		{ID: 11, Class: "T", Name: `Null "Island"`, Code: "ISL"},
 		{ID: 12, Class: "P", Lon: 90, Lat: -45, Name: "Zürich", Population: 400_000},
 		{ID: 13, Class: "T", Lon: 179.9999999, Lat: -90, Name: "Pole", Code: "X"},
@@ -292,7 +292,7 @@ func TestTileRevalidation(t *testing.T) {
 
 func TestTileCompression(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
-	f.Hold(servertest.Regions(wavy))
+	f.PublishRows(servertest.Regions(wavy))
 	const path = "/tiles/country/1/0/0.mvt"
 	large := servertest.Body(t, f.Get(path))
 	readsBefore := f.Boundaries.Reads.Load()
@@ -427,7 +427,7 @@ func TestSwapUnderLoad(t *testing.T) {
 			}}, nil, places.Gazetteer{}),
 		}
 	}
-	f.Hold(generation(1)...)
+	f.PublishRows(generation(1)...)
 	var mu sync.Mutex
 	bodies := map[string]string{} // by path and tag
 	stop := make(chan struct{})
@@ -469,7 +469,7 @@ func TestSwapUnderLoad(t *testing.T) {
 	}
 	for n := 2; n <= 11; n++ {
 		for _, rows := range generation(n) {
-			f.Hold(rows)
+			f.PublishRows(rows)
 		}
 	}
 	close(stop)

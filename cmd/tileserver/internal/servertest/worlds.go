@@ -93,9 +93,9 @@ func NewWhole(t *testing.T) *Server {
 	}
 	f := &Server{T: t, Catalog: c}
 	f.Config.Sets = ask.Published(c.Generations)
-	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
+	shops := ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)
 	f.Config.Collections = &ask.Collections{}
-	f.Config.Collections.Add(toyworld.Shops, shops)
+	f.Config.Collections.Add(toyworld.ShopsCollection, shops)
 	t.Cleanup(func() {
 		if err := errors.Join(f.Config.Sets.Close(), shops.Close()); err != nil {
 			t.Error(err)

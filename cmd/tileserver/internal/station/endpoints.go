@@ -7,15 +7,15 @@ import (
 
 // Parameters of this face alone.
 var (
-	dayParam = endpoint.Moment("at", "Stations that were in use on this day, or the day of this time.",
+	dayParam = endpoint.Instant("at", "Stations that were in use on this day, or the day of this time.",
 		(*endpoint.Params).Day).WithExample("2024-01-31")
 	stationIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not.",
 		endpoint.Schema{"type": "string", "pattern": "^[0-9A-Z]{6}-?[0-9]{5}$"}, "066700-99999")
-	fromParam  = endpoint.Moment("from", "Earliest time, or day.", (*endpoint.Params).Day)
-	toParam    = endpoint.Moment("to", "Latest time, or day, which is meant to its end.", (*endpoint.Params).EndOf)
+	fromParam  = endpoint.Instant("from", "Earliest time, or day.", (*endpoint.Params).Day)
+	toParam    = endpoint.Instant("to", "Latest time, or day, which is meant to its end.", (*endpoint.Params).EndOf)
 	limitParam = listing.Limit.WithDefault(defaultObservations)
 	zParam     = endpoint.DescribedParam(endpoint.InPath, "z", "Zoom.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 8}, 4)
-	hourParam  = endpoint.Moment("at", "The hour; the newest there is if absent. A day, or RFC 3339.",
+	hourParam  = endpoint.Instant("at", "The hour; the newest there is if absent. A day, or RFC 3339.",
 		(*endpoint.Params).Day).WithExample("2024-01-01T06:00:00Z")
 )
 

@@ -90,7 +90,7 @@ func (d *Document) HTML() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Root returns the relative path from a path of the server to its root.
-func Root(path string) string {
+// RelativeRoot returns the relative path from a path of the server to its root.
+func RelativeRoot(path string) string {
 	return strings.Repeat("../", max(0, strings.Count(path, "/")-1))
 }

@@ -23,8 +23,8 @@ import (
 
 // Parameters that choose the format of a tile.
 var (
-	fVectorTileParam = ogcapi.Parameter("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).WithExample("json")
-	fMapTileParam    = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
+	fVectorTileParam = ogcapi.FormatParam("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).WithExample("json")
+	fMapTileParam    = ogcapi.FormatParam("The format, instead of by `Accept`.", mapTiles.formats)
 )
 
 // tiledBy returns the collections and layers that a tileset request names in its path, or else in

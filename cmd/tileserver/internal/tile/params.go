@@ -46,7 +46,7 @@ var (
 
 // Parameters of tilesets.
 var (
-	fDocumentParam     = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
+	fDocumentParam     = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	tileMatrixSetParam = endpoint.DescribedParam(endpoint.InPath, "tileMatrixSetId",
 		"The tile matrix set, of those that `/ogc/tileMatrixSets` lists.",
 		endpoint.Schema{"type": "string", "enum": []string{"WebMercatorQuad"}}, "WebMercatorQuad")

@@ -50,7 +50,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	a := web.Answer{Format: web.FormatJSON, Cache: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
+	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
 	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
 }

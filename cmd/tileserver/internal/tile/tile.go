@@ -77,7 +77,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 		key.coding = web.AcceptedCacheCoding(r)
 	}
 	for {
-		a := web.Answer{Format: f, Tag: key.tag(), Coding: key.coding, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
+		a := web.Answer{Format: f, Tag: key.tag(), Coding: key.coding, CacheControl: how.cache, ByAccept: how.byAccept, EmptyStatus: s.empty(f, how)}
 		err = s.kept.Send(c, key, &a, from, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 			return s.makeTile(ctx, out, v, set, t, &key, &a)
 		})
@@ -231,7 +231,7 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 	if err != nil {
 		return err
 	}
-	a := web.Answer{Format: f, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
+	a := web.Answer{Format: f, CacheControl: how.cache, ByAccept: how.byAccept, EmptyStatus: s.empty(f, how)}
 	if !f.IsPicture() {
 		a.Coding = web.AcceptedCoding(r)
 	}

@@ -96,7 +96,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not name the generations of collections and of names.
 	pinned = pinned && from == 0 && !v.named(set)
-	a := web.Answer{Format: web.FormatJSON, Cache: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
+	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
 	}
@@ -107,7 +107,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		h = h.Bytes(mltFile)
 	}
 	if live {
-		a.Cache = web.NoStore // the properties change
+		a.CacheControl = web.NoStore // the properties change
 	} else {
 		a.Tag = h.Number(uint64(a.Coding)).Tag()
 	}
@@ -231,7 +231,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 			}
 		}
-		if c, _ := credit.Of(about.Attribution); c != "" && !slices.Contains(credits, c) {
+		if c, _ := credit.HTMLAndText(about.Attribution); c != "" && !slices.Contains(credits, c) {
 			credits = append(credits, c)
 		}
 		extent.Add(bounds)

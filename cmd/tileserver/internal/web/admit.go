@@ -12,7 +12,7 @@ import (
 // admitted passes requests on to h if they have a key, where one is needed, and
 // are within their limits.
 func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
-	if r.Keys == endpoint.KeysUnasked || r.Keys == endpoint.KeysInside {
+	if r.Keys == endpoint.KeysIgnored || r.Keys == endpoint.KeysByHandler {
 		return h
 	}
 	return func(c echo.Context) error {
@@ -75,7 +75,7 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 
 // KeyOf is the key that a request brings to a route that is open to all.
 func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
-	sent, _ := sentKey(endpoint.KeysAsked, c.Request())
+	sent, _ := sentKey(endpoint.KeysRequired, c.Request())
 	if sent == "" {
 		return nil, refuseUnkeyed(c, ErrKeyMissing)
 	}

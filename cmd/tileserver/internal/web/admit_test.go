@@ -28,19 +28,19 @@ func TestAdmission(t *testing.T) {
 		anonymous                  bool
 		want                       string // statuses of three requests
 	}{
-		{"header", "", "X-Api-Key", "secret", endpoint.KeysAsked, false, "200 200 429"},
-		{"bearer", "", "Authorization", "bearer secret", endpoint.KeysAsked, false, "200 200 429"},
-		{"password", "", "Authorization", "Basic eDpzZWNyZXQ=", endpoint.KeysAsked, false, "200 200 429"},
-		{"parameter", "?key=secret", "", "", endpoint.KeysAsked, false, "200 200 429"},
-		{"header before parameter", "?key=secret", "X-Api-Key", "wrong", endpoint.KeysAsked, false, "401 401 401"},
+		{"header", "", "X-Api-Key", "secret", endpoint.KeysRequired, false, "200 200 429"},
+		{"bearer", "", "Authorization", "bearer secret", endpoint.KeysRequired, false, "200 200 429"},
+		{"password", "", "Authorization", "Basic eDpzZWNyZXQ=", endpoint.KeysRequired, false, "200 200 429"},
+		{"parameter", "?key=secret", "", "", endpoint.KeysRequired, false, "200 200 429"},
+		{"header before parameter", "?key=secret", "X-Api-Key", "wrong", endpoint.KeysRequired, false, "401 401 401"},
 		{"name of GeoNames", "?username=secret", "", "", endpoint.KeysByUsername, false, "200 200 429"},
 		{"another name of GeoNames", "?username=demo", "", "", endpoint.KeysByUsername, true, "200 200 200"},
 		{"parameter behind a proxy", "?key=secret", "", "", endpoint.KeysOfProxy, false, "401 401 401"},
-		{"none", "", "", "", endpoint.KeysAsked, false, "401 401 401"},
-		{"none, which may pass", "", "", "", endpoint.KeysAsked, true, "200 200 200"},
-		{"wrong", "", "X-Api-Key", "wrong", endpoint.KeysAsked, true, "401 401 401"},
+		{"none", "", "", "", endpoint.KeysRequired, false, "401 401 401"},
+		{"none, which may pass", "", "", "", endpoint.KeysRequired, true, "200 200 200"},
+		{"wrong", "", "X-Api-Key", "wrong", endpoint.KeysRequired, true, "401 401 401"},
 		{"keys of others", "", "X-Api-Key", "wrong", endpoint.KeysOfOthers, false, "200 200 200"},
-		{"not asked", "", "", "", endpoint.KeysUnasked, false, "200 200 200"},
+		{"not asked", "", "", "", endpoint.KeysIgnored, false, "200 200 200"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			meter, err := quota.Open(t.Context(), quota.Options{Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC) }})

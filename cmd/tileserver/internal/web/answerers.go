@@ -182,7 +182,7 @@ func (a *answerer) read(line []byte) (p endpoint.Params, err error) {
 		return p, endpoint.ErrLine
 	case line[0] == '{':
 		err = a.query.ReadLine(line, a.set)
-	case a.q.Points:
+	case a.q.AllowPoints:
 		lat, lon, ok := bytes.Cut(line, []byte{','})
 		if !ok || bytes.IndexByte(lon, ',') >= 0 {
 			return p, endpoint.ErrLine
@@ -207,8 +207,8 @@ func (a *answerer) set(name, value string) {
 // line that does not give its own.
 type Questions struct {
 	BatchLimits
-	// Points is set if a line may also be a latitude and a longitude with a comma between.
-	Points bool
+	// AllowPoints is set if a line may also be a latitude and a longitude with a comma between.
+	AllowPoints bool
 	// Check reads the parameters of a line. It is first called with those of the address,
 	// so that they are refused before any line is read.
 	Check func(p *endpoint.Params)
@@ -230,7 +230,7 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	}
 	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Endpoint().LineParamNames()}
 	defer b.Release()
-	b.Text = q.Points
+	b.Text = q.AllowPoints
 	// The context of the request ends when its client closes its half of the
 	// connection, which it may do because it has sent everything.
 	b.ctx = context.WithoutCancel(r.Context())

@@ -76,7 +76,7 @@ var batches = sync.Pool{New: func() any {
 // releases it.
 func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	b := batches.Get().(*Batch)
-	b.begin(s, c, Answer{Format: FormatNDJSON, Cache: PrivateNoStore})
+	b.begin(s, c, Answer{Format: FormatNDJSON, CacheControl: PrivateNoStore})
 	b.BatchLimits, b.LineBytes = limits, maxBatchLine
 	return b
 }

@@ -105,7 +105,7 @@ func (k *ResponseCache[K]) Send(c echo.Context, key K, a *Answer, from []uint64,
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
 	s.TraceFrom(r.Context(), from...)
-	if tags != nil && a.Tag.matches(tags, k.Total && a.Empty != http.StatusNotFound) {
+	if tags != nil && a.Tag.matches(tags, k.Total && a.EmptyStatus != http.StatusNotFound) {
 		return s.notModified(c, a)
 	}
 	res := k.cache.Get(key)
@@ -124,7 +124,7 @@ func (k *ResponseCache[K]) Send(c echo.Context, key K, a *Answer, from []uint64,
 		h["X-Content-Type-Options"] = noSniff
 	}
 	switch {
-	case res.Body == nil && a.Empty == http.StatusNotFound:
+	case res.Body == nil && a.EmptyStatus == http.StatusNotFound:
 		return errNothing
 	case tags != nil && a.Tag.matches(tags, true), unchangedSince(r, a.dated):
 		return s.notModified(c, a) // "*" and dates: by now it is known to exist

@@ -32,7 +32,7 @@ func keptServer(total bool, empty int) (h http.Handler, made *atomic.Int64) {
 		IgnoresOthers: true,
 		Handle: func(c echo.Context, _ *endpoint.Params) error {
 			text := strings.Trim(c.Request().URL.Path, "/-")
-			a := Answer{Format: FormatText, Tag: HashStart.Bytes(text).Tag(), Cache: k.CacheControl, Empty: empty}
+			a := Answer{Format: FormatText, Tag: HashStart.Bytes(text).Tag(), CacheControl: k.CacheControl, EmptyStatus: empty}
 			return kept.Send(c, textKey(text), &a, nil, func(_ context.Context, out *Scratch) (*CachedResponse, error) {
 				made.Add(1)
 				out.Body = append(out.Body, text...)

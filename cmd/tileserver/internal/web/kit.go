@@ -204,7 +204,7 @@ func New(cfg *Config) *Kit {
 	}
 	if s.metrics != nil {
 		s.metrics.running, s.metrics.others = &s.running, nil
-		for _, k := range append(s.Kinds, Internal) {
+		for _, k := range append(s.Kinds, InternalProblem) {
 			s.metrics.problems[k.Type] = new(atomic.Int64)
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		return
 	}
 	html := PrefersHTML(c.Request())
-	body := p.encode(html, theme.Root(c.Request().URL.EscapedPath()))
+	body := p.encode(html, theme.RelativeRoot(c.Request().URL.EscapedPath()))
 	h := res.Header()
 	onlySurvivors(h)
 	h["Cache-Control"] = NoStore

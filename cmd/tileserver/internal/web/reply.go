@@ -15,9 +15,9 @@ import (
 
 // Answer describes a response.
 type Answer struct {
-	Format Format
-	Tag    Tag      // empty for answers that must not be revalidated
-	Cache  []string // Cache-Control; Reply and Stream set the usual one if it is nil
+	Format       Format
+	Tag          Tag      // empty for answers that must not be revalidated
+	CacheControl []string // Cache-Control; Reply and Stream set the usual one if it is nil
 	// ByAccept is set if the Accept header chose the form, and ByLanguage if Accept-Language chose
 	// the language.
 	ByAccept, ByLanguage bool
@@ -32,15 +32,15 @@ type Answer struct {
 	dated []string
 	// Status is the status of the answer; 0 means 200.
 	Status int
-	// Empty is the status of an answer whose body has no bytes: 204, 200, which becomes 204
+	// EmptyStatus is the status of an answer whose body has no bytes: 204, 200, which becomes 204
 	// for a picture, or 404. 0 is for answers that always have some.
-	Empty int
+	EmptyStatus int
 }
 
 // withKey keeps an answer whose links carry a key out of caches that many share.
 func (a *Answer) withKey(c echo.Context) {
 	if (a.Base != "" || a.Linked) && KeyInQuery(c) {
-		a.Cache = []string{privately(a.Cache[0])}
+		a.CacheControl = []string{privately(a.CacheControl[0])}
 	}
 }
 
@@ -97,10 +97,10 @@ func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
 	r := c.Request()
 	switch {
 	case from == nil:
-		a.Cache = NoStore
+		a.CacheControl = NoStore
 		return
-	case a.Cache == nil:
-		a.Cache = s.CacheControl
+	case a.CacheControl == nil:
+		a.CacheControl = s.CacheControl
 	}
 	a.Tag, a.dated = s.requestTag(r, a, from), s.dated(a, from)
 	s.TraceFrom(r.Context(), from...)
@@ -139,8 +139,8 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	}
 	res := c.Response()
 	h := res.Header()
-	if len(b.Body) == 0 && a.Empty != 0 {
-		if a.Empty == http.StatusNotFound {
+	if len(b.Body) == 0 && a.EmptyStatus != 0 {
+		if a.EmptyStatus == http.StatusNotFound {
 			return errNothing
 		}
 		s.headers(h, &a, false, a.Tag.header())
@@ -178,7 +178,7 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 // headers sets the headers of every answer. large is set if its body is, or may be, large enough to
 // be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
-	h["Cache-Control"] = s.cacheOf(h, a.Cache)
+	h["Cache-Control"] = s.cacheOf(h, a.CacheControl)
 	switch {
 	case a.ByAccept && large:
 		h["Vary"] = varyAcceptEncoding
@@ -202,7 +202,7 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	// Answers that may be of a private collection are not allowed. Elements of a page load pictures
 	// and scripts; all else is asked for by CORS, for which the policy means nothing.
 	shown := a.Format.IsPicture() || a.Format == FormatScript
-	if shown && &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] {
+	if shown && &a.CacheControl[0] != &NoStore[0] && &a.CacheControl[0] != &PrivateNoStore[0] {
 		s.allowResource(h)
 	}
 }
@@ -210,7 +210,7 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 // sendEmpty answers with nothing, by 204, or by 200 with no bytes.
 func sendEmpty(c echo.Context, a *Answer) error {
 	status := http.StatusNoContent
-	if a.Empty == http.StatusOK && !a.Format.IsPicture() {
+	if a.EmptyStatus == http.StatusOK && !a.Format.IsPicture() {
 		status = http.StatusOK
 		h := c.Response().Header()
 		h["Content-Type"] = forms[a.Format].header
@@ -249,9 +249,9 @@ func write(c echo.Context, body []byte) error {
 	return nil
 }
 
-// cacheOf returns the Cache-Control of an answer with the headers h. The rest of a limit concerns
-// its caller alone, so answers with that header are kept out of shared caches. Answers that never
-// change are meant for those caches: they stay public, and the header is deleted.
+// cacheOf returns the Cache-Control of an answer with the headers h. The rest of a limit
+// concerns its caller alone, so answers with that header are kept out of shared caches. Answers
+// that never change are meant for those caches: they stay public, and the header is deleted.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	if s.Guard == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache

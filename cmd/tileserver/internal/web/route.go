@@ -16,7 +16,7 @@ import (
 func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	query := of.ParamNames()
 	take := func() ask.View { return s.Views.Take(s.Clock()) }
-	if of.Cost == endpoint.Followed {
+	if of.Cost == endpoint.LongLived {
 		take = nil
 	}
 	return func(c echo.Context) error {

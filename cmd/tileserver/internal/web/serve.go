@@ -141,7 +141,7 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 		h = s.guard(r, &s.running, s.guard(r, &s.HeavyPlaces, h))
 	case endpoint.Streamed:
 		h = s.guard(r, &s.running, s.guard(r, &s.streams, h))
-	case endpoint.Followed:
+	case endpoint.LongLived:
 		h = s.guard(r, &s.followers, h)
 	case endpoint.Vital:
 	default:
@@ -176,7 +176,7 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
 	for path, list := range allow {
 		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),
-			Cost: endpoint.Vital, IgnoresOthers: true, Keys: endpoint.KeysUnasked, Label: "preflight"}, path)
+			Cost: endpoint.Vital, IgnoresOthers: true, Keys: endpoint.KeysIgnored, Label: "preflight"}, path)
 		for _, m := range methods[:2] {
 			if !slices.Contains(strings.Split(list, ", "), m) {
 				e.Add(m, path, func(echo.Context) error { return echo.ErrMethodNotAllowed })

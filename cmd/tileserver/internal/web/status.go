@@ -124,8 +124,8 @@ var kinds = []ProblemKind{
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
-// Internal is every error the table does not know.
-var Internal = ProblemKind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
+// InternalProblem is every error the table does not know.
+var InternalProblem = ProblemKind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
 // Replaced gives an error of the store its meaning.
@@ -202,5 +202,5 @@ func (s *table) kindOf(err error) *ProblemKind {
 			return &s.Kinds[i]
 		}
 	}
-	return &Internal
+	return &InternalProblem
 }

@@ -334,4 +334,4 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 }
 
 // askedPause returns the receiver's Retry-After, maxRetryAfter at most.
-func askedPause(h http.Header) time.Duration { return min(retryafter.Of(h), maxRetryAfter) }
+func askedPause(h http.Header) time.Duration { return min(retryafter.Parse(h), maxRetryAfter) }

@@ -97,12 +97,12 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	return ingest(ctx, c, ask.Boundaries.Dataset, inputs, o, nil)
 }
 
-// Index adds the index of names to a build of layers. It returns nil if there are none.
-type Index func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
+// IndexFunc adds the index of names to a build of layers. It returns nil if there are none.
+type IndexFunc func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
 
 // IngestSet is Ingest for a separate data set that includes the names of its regions. The set
 // changes, rolls back and is dropped without the others. A layer is in one data set only.
-func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index Index, o job.Options) (dataset.Manifest, error) {
+func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index IndexFunc, o job.Options) (dataset.Manifest, error) {
 	if err := live.CheckName(set); err != nil {
 		return dataset.Manifest{}, fmt.Errorf("a data set of layers: %w", err)
 	}
@@ -254,9 +254,9 @@ func boundaryNeed(layers []*layer) job.Need {
 			}
 		}
 	}
-	a, b := boundaryCosts.Of(vertices), crossingCosts.Of(crossings)
+	a, b := boundaryCosts.NeedFor(vertices), crossingCosts.NeedFor(crossings)
 	// Borders that many regions share are stored once, so b may be far too much.
-	return job.Need{Time: a.Time + b.Time, Memory: a.Memory + b.Memory, Disk: a.Disk + b.Disk, Room: a.Room}
+	return job.Need{Time: a.Time + b.Time, MemoryBytes: a.MemoryBytes + b.MemoryBytes, DiskBytes: a.DiskBytes + b.DiskBytes, MinDiskBytes: a.MinDiskBytes}
 }
 
 // tilesEntered returns how many tiles of the deepest zoom a ring enters, about:
@@ -494,7 +494,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	if isLines != l.lines && l.lines {
 		return fmt.Errorf("%s:%d: a polygon in a layer of lines: give lines and polygons a type each", in.Path, f.Line)
 	} else if isLines != l.lines {
-		return file.tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: source.NotAPolygon, Detail: kindOf(lines)})
+		return file.tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: source.ReasonNotAPolygon, Detail: kindOf(lines)})
 	}
 	if d.refused == "" && !isLines && build.EnclosesNothing(f.Geometry, in.LongEdges) {
 		d.refused = "it encloses nothing"
@@ -539,7 +539,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	}
 	fromZoom := 0 // of lines, from Natural Earth's column
 	if written := c.written("min_zoom"); isLines && written != "" {
-		zoom, number := source.Decimal(written, 13)
+		zoom, number := source.ParseDecimal(written, 13)
 		if !number || zoom < 0 {
 			file.badZooms, file.badZoom = file.badZooms+1, cmp.Or(file.badZoom, f.Line)
 		} else {

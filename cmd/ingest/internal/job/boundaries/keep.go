@@ -69,10 +69,10 @@ type layerProperty struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Keep adds the layers of a data set's published generation, of Boundaries or another, to the
+// KeepLayers adds the layers of a data set's published generation, of Boundaries or another, to the
 // inputs of a job that replaces or adds some. Published layers come first and in their old order,
 // whether kept or replaced, so that their keys in the store stay the same.
-func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
+func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
@@ -123,7 +123,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 // layer timezone, beside the layers that are published.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	// The id property distinguishes such a release from a layer of the areas of one offset.
-	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
+	inputs, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -141,7 +141,7 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input
 	if err != nil {
 		return nil, err
 	}
-	published, err := Keep(ctx, c, ask.Boundaries.Dataset, nil)
+	published, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 		out := build.Feature{
 			ID:        feature.ID,
 			Name:      feature.Name,
-			Geometry:  source.Join(polygons),
+			Geometry:  source.JoinPolygons(polygons),
 			LongEdges: feature.LongEdges,
 			Label:     feature.Label,
 			FromZoom:  feature.FromZoom,

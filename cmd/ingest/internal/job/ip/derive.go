@@ -177,7 +177,7 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 	if err != nil {
 		return "", err
 	}
-	q := feature.Query{Near: feature.NearTo(p.lat, p.lon, zonefinder.Reach), Filter: own, Limit: zonefinder.Candidates}
+	q := feature.Query{Near: feature.NearTo(p.lat, p.lon, zonefinder.ReachM), Filter: own, Limit: zonefinder.MaxCandidates}
 	if f.hits, err = places.CollectHits(f.hits, f.zones.Places.Features(ctx, &q)); err != nil {
 		return "", fmt.Errorf("the published places: %w", err)
 	}
@@ -185,7 +185,7 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 		hit := &f.hits[i]
 		if code, _ := places.ISODivision(country, hit.Admin1); code != "" && bytes.Equal(search.Fold(nil, hit.Admin1Name),
 			search.Fold(nil, name)) {
-			f.zones.Nearest++ // places were used, though not for time zones
+			f.zones.FoundNearest++ // places were used, though not for time zones
 			return code, nil
 		}
 	}
@@ -195,7 +195,7 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 // credits returns the sources from which fields were derived.
 func (f *filler) credits() (list []dataset.Source) {
 	if f.countries+f.subdivisions > 0 {
-		f.zones.Inside++ // boundaries were used, though not for time zones
+		f.zones.FoundInside++ // boundaries were used, though not for time zones
 	}
 	return f.zones.Credits()
 }

@@ -39,8 +39,8 @@ type Options struct {
 	// MaxChange is the share of addresses whose answers may change, and its error is a
 	// *ChangeError.
 	Check bool
-	// Compared, if set, receives the result of the comparison.
-	Compared func(Change)
+	// OnCompared, if set, receives the result of the comparison.
+	OnCompared func(Change)
 }
 
 // costs are for each byte of the sources. A database and a list of networks
@@ -67,7 +67,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxSources)
 	}
 	rep := o.ReporterOrSilent()
-	if err := o.Announce(c, costs.Of(unpackedBytes(inputs))); err != nil {
+	if err := o.Announce(c, costs.NeedFor(unpackedBytes(inputs))); err != nil {
 		return dataset.Manifest{}, err
 	}
 	var fill *filler
@@ -203,7 +203,7 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 			err = errors.Join(err, in.close())
 		}
 	}()
-	in.tally.Floor = 1 // in a small list one row is more than any share
+	in.tally.ToleratedCount = 1 // in a small list one row is more than any share
 	in.tally.Excuse = func(b *source.BadRecord) bool {
 		return b.Reason == iprecord.ReasonRegion || b.Reason == iprecord.ReasonOrigins || b.Reason == reasonAgain
 	}
@@ -270,8 +270,8 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
 	for _, s := range in.sources {
-		if l, ok := s.(*listSource); ok && l.table != nil && l.table.Systems > 0 {
-			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.Systems))
+		if l, ok := s.(*listSource); ok && l.table != nil && l.table.SystemLines > 0 {
+			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.SystemLines))
 		}
 	}
 	if stats.Overlaps > 0 {

@@ -34,7 +34,7 @@ func ipFile(t testing.TB, name, text string) job.Input {
 	if strings.HasSuffix(name, ".gz") {
 		text = testfile.Gzip(text)
 	}
-	path := testfile.Temp(t, name, text)
+	path := testfile.WriteTemp(t, name, text)
 	at := time.UnixMilli(1700000000000)
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func ipRows(t testing.TB, c *dataset.Catalog) (rows []string) {
 
 // ipReport records a job's reports.
 type ipReport struct {
-	job.Silent
+	job.SilentReporter
 	mu     sync.Mutex
 	bad    []string
 	notes  []string
@@ -318,7 +318,7 @@ func TestIPRealFiles(t *testing.T) {
 // Every line of the demo's lists is understood.
 func TestIPSamplePackage(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
-	dir := jobtest.Packages + "/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-"
+	dir := jobtest.PackagesDir + "/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-"
 	if _, err := os.Stat(dir + "ipv4.csv"); err != nil {
 		t.Skip("no sample packages: ", err)
 	}

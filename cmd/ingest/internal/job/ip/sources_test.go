@@ -348,14 +348,14 @@ func TestIPDerive(t *testing.T) {
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{
 			Type:  "country",
-			Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares)),
-		}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", stateSquares))},
-		{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zones.geojson", fijiSquare))},
+			Input: jobtest.Input(testfile.WriteTemp(t, "countries.geojson", countrySquares)),
+		}, {Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "states.geojson", stateSquares))},
+		{Type: "timezone", Input: jobtest.Input(testfile.WriteTemp(t, "zones.geojson", fijiSquare))},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
-		Path:   testfile.Temp(t, "places.txt", jobtest.RowBern),
+		Path:   testfile.WriteTemp(t, "places.txt", jobtest.RowBern),
 		Credit: job.GeoNames,
 	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
@@ -433,14 +433,14 @@ func TestIPDivisionCode(t *testing.T) {
 		if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
 			{
 				Type:  "country",
-				Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares)),
-			}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", states))},
+				Input: jobtest.Input(testfile.WriteTemp(t, "countries.geojson", countrySquares)),
+			}, {Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "states.geojson", states))},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := places.Ingest(t.Context(), c, []places.Input{
-			{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}},
-			{Input: job.Input{Path: testfile.Temp(t, "admin1CodesASCII.txt", division)}},
+			{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}},
+			{Input: job.Input{Path: testfile.WriteTemp(t, "admin1CodesASCII.txt", division)}},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +471,7 @@ func TestIPCheck(t *testing.T) {
 	run := func(text string, most float64) (dataset.Manifest, error) {
 		told = nil
 		return Ingest(t.Context(), c, []Input{{Input: ipFile(t, "x.csv", text)}}, Options{
-			Options: job.Options{Reporter: &rep, MaxChange: &most}, Compared: func(ch Change) { told = append(told, ch) }})
+			Options: job.Options{Reporter: &rep, MaxChange: &most}, OnCompared: func(ch Change) { told = append(told, ch) }})
 	}
 	if _, err := run("9.0.0.0/24,CH\n", 0); err != nil || told != nil ||
 		!slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {

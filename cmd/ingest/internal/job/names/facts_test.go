@@ -29,15 +29,15 @@ func TestNamesOfFacts(t *testing.T) {
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(
+		{Type: "country", Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson", jobtest.FeatureCollection(
 			jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), jobtest.Square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10),
 			jobtest.Square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1)))),
 			IDProperty: "id"},
-		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(
+		{Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson", jobtest.FeatureCollection(
 			jobtest.Square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), jobtest.Square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3),
 			jobtest.Square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3)))),
 			IDProperty: "id"},
-		{Type: "land", Input: jobtest.Input(testfile.Temp(t, "land.geojson", jobtest.Collect(
+		{Type: "land", Input: jobtest.Input(testfile.WriteTemp(t, "land.geojson", jobtest.FeatureCollection(
 			jobtest.Square("a", "A", `,"pop_est":387890`, 0, 0, 1), jobtest.Square("b", "B", `,"population":"191377"`, 1, 0, 1),
 			jobtest.Square("c", "C", `,"population":-99`, 2, 0, 1), jobtest.Square("d", "D", `,"population":1.5`, 3, 0, 1)))),
 			IDProperty: "id"},
@@ -56,9 +56,9 @@ func TestNamesOfFacts(t *testing.T) {
 			p.admin1, p.people)
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
-		{Input: job.Input{Path: testfile.Temp(t, "places.txt", rows)}, Kind: geonames.KindPlaces},
+		{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", rows)}, Kind: geonames.KindPlaces},
 		{
-			Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
+			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
 			Kind:  geonames.KindCountries,
 		},
 	}, job.Options{}))

@@ -49,9 +49,9 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a collection is published and to be in the index of names. It also does
-// so if the index has points, which may be earlier points of the collection.
-func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
+// IsSearched reports whether a collection is published and to be in the index of names. It also
+// does so if the index has points, which may be earlier points of the collection.
+func IsSearched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, ask.CollectionOf(strings.TrimPrefix(collection, ask.CollectionPrefix)))
 	if err != nil {
 		return false, err

@@ -94,13 +94,13 @@ var (
 var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 	"GeoJSON": func(t *testing.T, s *sheet) string {
 		head := `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"` + s.system.crs + `"}},"features":[`
-		return testfile.Temp(t, "sheet.geojson", head+strings.Join(geoJSONFeatures(t, s), ",\n")+"]}")
+		return testfile.WriteTemp(t, "sheet.geojson", head+strings.Join(geoJSONFeatures(t, s), ",\n")+"]}")
 	},
 	"GeoJSON, a feature a line": func(t *testing.T, s *sheet) string {
 		if s.system != wgs84 {
 			return ""
 		}
-		return testfile.Temp(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
+		return testfile.WriteTemp(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
 	},
 	"TopoJSON":   batteryTopoJSON,
 	"GeoPackage": batteryGeoPackage,
@@ -119,7 +119,7 @@ var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 			}
 			fmt.Fprintf(&b, "%s,%s,%s,%s\n", f.code, quoted(f.name), value, quoted(wkt.MarshalString(f.geometry)))
 		}
-		return testfile.Temp(t, "sheet.csv", b.String())
+		return testfile.WriteTemp(t, "sheet.csv", b.String())
 	},
 }
 
@@ -179,7 +179,7 @@ func batteryTopoJSON(t *testing.T, s *sheet) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testfile.Temp(t, "sheet.topojson", string(text))
+	return testfile.WriteTemp(t, "sheet.topojson", string(text))
 }
 
 func batteryGeoPackage(t *testing.T, s *sheet) string {

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// Reach is the greatest distance at which a place lends its time zone, in metres.
-	Reach = 200_000
-	// Candidates is the number of nearest places among which a zone is looked for.
-	Candidates = 8
+	// ReachM is the greatest distance at which a place lends its time zone, in metres.
+	ReachM = 200_000
+	// MaxCandidates is the number of nearest places among which a zone is looked for.
+	MaxCandidates = 8
 	// Layer is the type of the regions that are time zones.
 	Layer = "timezone"
 	// seaZones is the prefix of the zones that releases of timezone-boundary-builder with oceans
@@ -63,7 +63,7 @@ type Finder struct {
 	// Numbers of zones found in each way: by the nearest place, inside a region, and as the only
 	// zone of a country. A caller that asks Places or Regions for more counts that here too, for the
 	// credits.
-	Nearest, Inside, Only int64
+	FoundNearest, FoundInside, FoundOnly int64
 }
 
 // region is a region of type timezone.
@@ -121,7 +121,7 @@ func (z *Finder) Close() {
 // Credits returns the sources from which time zones were taken.
 func (z *Finder) Credits() (list []dataset.Source) {
 	for _, g := range z.open {
-		used := g.Manifest.Dataset == ask.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == ask.Boundaries.Name && z.Inside > 0
+		used := g.Manifest.Dataset == ask.Places.Name && z.FoundNearest > 0 || g.Manifest.Dataset == ask.Boundaries.Name && z.FoundInside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
 			if used && src.Attribution != "" && !slices.Contains(list, credit) {
@@ -140,15 +140,15 @@ func (z *Finder) Find(ctx context.Context, lat, lon float64, country string) (zo
 		return "", "", err
 	}
 	if region.exact {
-		z.Inside++
+		z.FoundInside++
 		return region.zone, ofRegion, nil
 	}
 	if z.zones != nil {
 		if zone, err = z.zones.CountryZone(ctx, country); err != nil {
 			return "", "", err
 		}
-		if Known(zone) {
-			z.Only++
+		if IsZone(zone) {
+			z.FoundOnly++
 			return zone, ofCountry, nil
 		}
 	}
@@ -157,10 +157,10 @@ func (z *Finder) Find(ctx context.Context, lat, lon float64, country string) (zo
 	}
 	switch {
 	case zone != "":
-		z.Nearest++
+		z.FoundNearest++
 		return zone, ofNearest, nil
 	case region.zone != "":
-		z.Inside++
+		z.FoundInside++
 		return region.zone, ofRegion, nil
 	}
 	return "", "", nil
@@ -210,7 +210,7 @@ func (z *Finder) record(ctx context.Context, id string) (region, error) {
 		width += 360
 	}
 	found := region{zone: doc.Zone, exact: doc.Offset == "", size: width * (doc.Box[3] - doc.Box[1])}
-	if !Known(found.zone) || strings.HasPrefix(found.zone, seaZones) {
+	if !IsZone(found.zone) || strings.HasPrefix(found.zone, seaZones) {
 		found = region{}
 	}
 	z.known[id] = found
@@ -223,7 +223,7 @@ func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (st
 	if z.Places == nil {
 		return "", nil
 	}
-	queries := []feature.Query{{Near: feature.NearTo(lat, lon, Reach), Filter: places.OnlyPopulated}}
+	queries := []feature.Query{{Near: feature.NearTo(lat, lon, ReachM), Filter: places.OnlyPopulated}}
 	if country != "" {
 		own, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.FeatureFilter()
 		if err != nil {
@@ -232,17 +232,17 @@ func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (st
 		queries = slices.Insert(queries, 0, feature.Query{Near: feature.NearTo(lat, lon, 0), Filter: own})
 	}
 	for _, q := range queries {
-		q.Limit = Candidates
+		q.Limit = MaxCandidates
 		hits, err := places.CollectHits(z.hits, z.Places.Features(ctx, &q))
 		if err != nil {
 			return "", err
 		}
 		z.hits = hits
 		for i := range hits {
-			if hits[i].DistanceM > Reach {
+			if hits[i].DistanceM > ReachM {
 				return "", nil
 			}
-			if Known(hits[i].TimeZone) {
+			if IsZone(hits[i].TimeZone) {
 				return hits[i].TimeZone, nil
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // Size of the sample that decides the kind of a file: rows that are not comments, and bytes in all.
 const (
 	sampleRows  = 100
-	sampleBytes = sampleRows * MaxLine
+	sampleBytes = sampleRows * MaxLineBytes
 )
 
 // Recognise returns the kind of a file by its name or, if the name says
@@ -25,7 +25,7 @@ func Recognise(file string) (Kind, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := source.OpenMember(file, Member)
+	f, err := source.OpenMember(file, IsTableMember)
 	if err != nil {
 		return "", err
 	}
@@ -69,7 +69,7 @@ type alike struct {
 const postalCodes Kind = "postal codes"
 
 func look(r io.Reader, name string) (s sample, err error) {
-	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLine, Comments: []string{"#"}})
+	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes, Comments: []string{"#"}})
 	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
 	for s.rows < sampleRows {
 		line, err := in.Next()
