@@ -132,7 +132,7 @@ func opener[R any](open func(context.Context, cellstore.Published) (R, error)) f
 // layered makes a data set a layer of the same name.
 func layered[R feature.Layer](d *DatasetOf[R]) *DatasetOf[R] {
 	d.layer = func(m *Moment) *Layer {
-		return layerOf(d.In(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
+		return layerOf(d.PinnedIn(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
 	}
 	return d
 }
@@ -247,8 +247,8 @@ func (d *DatasetOf[R]) live(s *Sets) LiveDataset {
 	return nil
 }
 
-// In returns the data set's generation in a moment.
-func (d *DatasetOf[R]) In(m *Moment) *Pinned[R] {
+// PinnedIn returns the data set's generation in a moment.
+func (d *DatasetOf[R]) PinnedIn(m *Moment) *Pinned[R] {
 	if d.in != nil {
 		return d.in(m)
 	}
@@ -259,7 +259,7 @@ func (d *DatasetOf[R]) pin(s *Sets, m *Moment, number *uint64) {
 	if d.in == nil {
 		m.others[d.Name] = new(Pinned[R])
 	}
-	p, l := d.In(m), d.of(s)
+	p, l := d.PinnedIn(m), d.of(s)
 	if number == nil {
 		*p = Pin(l)
 	} else {
@@ -270,7 +270,7 @@ func (d *DatasetOf[R]) pin(s *Sets, m *Moment, number *uint64) {
 
 func (d *DatasetOf[R]) pinned(s *Sets, m *Moment) bool {
 	l := d.of(s)
-	return l == nil || l.Serves(d.In(m).Handle)
+	return l == nil || l.Serves(d.PinnedIn(m).Handle)
 }
 
 func (d *DatasetOf[R]) asLayer() func(*Moment) *Layer { return d.layer }

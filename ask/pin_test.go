@@ -43,7 +43,7 @@ func TestDataSetWithoutFields(t *testing.T) {
 	must.Close(t, &sets)
 	views := NewViews(sets)
 	none := views.Take(time.Time{})
-	if _, err := meadows.In(none.Moment).Get(); !errors.Is(err, ErrMissing) {
+	if _, err := meadows.PinnedIn(none.Moment).Get(); !errors.Is(err, ErrMissing) {
 		t.Errorf("before it is published: %v", err)
 	}
 	none.Release()
@@ -57,7 +57,7 @@ func TestDataSetWithoutFields(t *testing.T) {
 	v := views.Take(time.Time{})
 	defer v.Release()
 	l := must.Get(v.Layer("meadows")).In(t)
-	if of, err := meadows.In(v.Moment).Get(); err != nil || l.Layer != of || l.LayerInfo.Title != "Meadows" || l.Manifest.Generation != 1 {
+	if of, err := meadows.PinnedIn(v.Moment).Get(); err != nil || l.Layer != of || l.LayerInfo.Title != "Meadows" || l.Manifest.Generation != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if got := sets.OpenLayerNames(); !slices.Contains(got, "meadows") {

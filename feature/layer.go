@@ -229,9 +229,9 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 // errEnded ends each when the loop has ended.
 var errEnded = errors.New("ended")
 
-// Decoded returns the layer with every property and geometry as values, without bytes of
+// DecodedLayer returns the layer with every property and geometry as values, without bytes of
 // JSON. Tests use it to make sure that nobody depends on how features are kept.
-func Decoded(l Layer) Layer { return decoded{l} }
+func DecodedLayer(l Layer) Layer { return decoded{l} }
 
 type decoded struct{ Layer }
 

@@ -423,8 +423,8 @@ func (l *Learner) Changes() uint64 { return l.changes }
 // Len returns the number of properties, declared ones included.
 func (l *Learner) Len() int { return len(l.columns) }
 
-// Seed adds an earlier result. Where values are counted, the result is forgotten.
-func (l *Learner) Seed(found Schema) {
+// AddResult adds an earlier result. Where values are counted, the result is forgotten.
+func (l *Learner) AddResult(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))
 		if c == nil || c.declared != Null {

@@ -151,7 +151,7 @@ func TestLayer(t *testing.T) {
 	})
 	for _, typ := range []string{"land", "zone"} {
 		l := layerOf(t, r, typ)
-		for _, l := range []feature.Layer{l, feature.Decoded(l)} {
+		for _, l := range []feature.Layer{l, feature.DecodedLayer(l)} {
 			layertest.Test(t, l, layertest.Options{Rounds: 20})
 		}
 	}

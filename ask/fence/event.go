@@ -65,8 +65,8 @@ func (id ID) String() string {
 	return string(id.Append(nil))
 }
 
-// After returns the sequence of the last move whose events have all been returned.
-func (id ID) After() uint64 {
+// CompletedSeq returns the sequence of the last move whose events have all been returned.
+func (id ID) CompletedSeq() uint64 {
 	if id.sent > 0 {
 		return id.Seq - 1
 	}
@@ -87,7 +87,7 @@ type Reader struct {
 
 // Follow begins after an event. views may be nil without fences of regions.
 func (f *Set) Follow(live *live.Collection, after ID, views *ask.Views) *Reader {
-	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{views: views}}
+	return &Reader{Last: after, set: f, moves: live.Follower(after.CompletedSeq()), by: judge{views: views}}
 }
 
 // Changed returns a channel that is closed when Append should be called again. After the
@@ -97,7 +97,7 @@ func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 // IsCheap reports whether Append is cheap. It is cheap if every move is an event and the reader is
 // up to date. With fences Append looks up regions, and a reader that is behind may have to catch up
 // with any number of moves.
-func (r *Reader) IsCheap() bool { return r.set.EveryMove() && !r.moves.Behind() }
+func (r *Reader) IsCheap() bool { return r.set.EveryMove() && !r.moves.HasMore() }
 
 // Append appends some of the next events, if there are any yet. Events returned together with an
 // error are valid. The error is one of live.Follower, or the reason why boundaries cannot be read.

@@ -479,7 +479,7 @@ func boxOf(b [4]float64) *quadkey.Box {
 
 // match finds the things that a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
-	f.budget.Dropped = false
+	f.budget.FilterDropped = false
 	before := len(f.found)
 	if f.places != nil && f.wants(Place) {
 		q := f.query(text, limit, within)
@@ -541,7 +541,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
 	}
-	if f.budget.Dropped { // the meaning is elsewhere
+	if f.budget.FilterDropped { // the meaning is elsewhere
 		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Typo })...)
 	}
 	return nil

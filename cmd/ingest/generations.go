@@ -246,7 +246,7 @@ func (c *rollbackCmd) Run(s *session) error {
 	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation,
 		m.Built.Local().Format("2006-01-02 15:04"))
 	if s.depot == nil && isRegions(c.Dataset) {
-		if err := boundaries.Elsewhere(s.ctx, s.catalog, &m); err != nil {
+		if err := boundaries.CheckUniqueLayers(s.ctx, s.catalog, &m); err != nil {
 			s.reporter.Note("warning: one of two layers of one name is not served: " + err.Error())
 		}
 	}

@@ -86,7 +86,7 @@ func (c *worldCmd) Run(s *session) error {
 	}
 	plan := world.Options{
 		Selection: world.Selection{
-			Only: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
+			Datasets: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
 			Account: os.Getenv("MAXMIND_ACCOUNT_ID"), Key: os.Getenv("MAXMIND_LICENSE_KEY"),
 		},
 		Cache: c.Downloads, IPFiles: c.IPFile, Force: c.Force, Program: version.String(),

@@ -399,7 +399,7 @@ func (d *damaged) put(image damagetest.Image) {
 // seldom hit the few files that describe the others.
 func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) {
 	d.t.Helper()
-	whole := d.read().Only(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
+	whole := d.read().Filter(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
 	var depths []int
 	for name := range whole {
 		depths = append(depths, strings.Count(name, "/"))
@@ -409,7 +409,7 @@ func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) 
 		return nil // all is gone
 	}
 	depth := depths[r.IntN(len(depths))]
-	part := whole.Only(func(name string) bool { return strings.Count(name, "/") == depth })
+	part := whole.Filter(func(name string) bool { return strings.Count(name, "/") == depth })
 	changed, what := part.Damage(r)
 	d.what += "; " + strings.ReplaceAll(what, d.root+"/", "")
 	differ = part.Differ(changed)

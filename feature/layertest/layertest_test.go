@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 	sorted := shops(200)
 	sorted.Sorts = true
 	Test(t, sorted, Options{Rounds: 8})
-	Test(t, feature.Decoded(shops(50)), Options{Rounds: 5})
+	Test(t, feature.DecodedLayer(shops(50)), Options{Rounds: 5})
 }
 
 // faulty is a layer with a fault.

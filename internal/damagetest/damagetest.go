@@ -125,8 +125,8 @@ func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 	}
 }
 
-// Only returns the files whose paths satisfy want.
-func (m Image) Only(want func(name string) bool) Image {
+// Filter returns the files whose paths satisfy want.
+func (m Image) Filter(want func(name string) bool) Image {
 	part := maps.Clone(m)
 	maps.DeleteFunc(part, func(name string, _ []byte) bool { return !want(name) })
 	return part

@@ -29,11 +29,11 @@ func (j *Judge) RecordAcked(id, value string) {
 // RecordTried records a write that may have taken effect.
 func (j *Judge) RecordTried(id, value string) { j.maybe[id] = append(slices.Clip(j.maybe[id]), value) }
 
-// Unsure reports whether an id has writes that may have taken effect.
-func (j *Judge) Unsure(id string) bool { return len(j.maybe[id]) > 0 }
+// IsUnsure reports whether an id has writes that may have taken effect.
+func (j *Judge) IsUnsure(id string) bool { return len(j.maybe[id]) > 0 }
 
-// Acked returns the number of ids with acknowledged writes, including deleted ones.
-func (j *Judge) Acked() int { return len(j.acked) }
+// AckedCount returns the number of ids with acknowledged writes, including deleted ones.
+func (j *Judge) AckedCount() int { return len(j.acked) }
 
 // Check compares the present values with the possible ones. From then on, the present values count
 // as acknowledged.

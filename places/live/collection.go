@@ -132,7 +132,7 @@ type stored struct {
 // load opens the log and the index of a table, and brings the index to the end of the log.
 func (c *Collection) load(ctx context.Context, table cellstore.Table, m *description) (*stored, error) {
 	s := &stored{rows: table, log: c.store.kind.OpenLog(table), meta: m, learner: feature.NewLearner(m.Declared)}
-	s.learner.Seed(m.Schema)
+	s.learner.AddResult(m.Schema)
 	meta := func() *Meta {
 		if now := c.meta.Load(); now != nil {
 			return &now.Meta

@@ -136,8 +136,8 @@ func (c *Collection) Follower(after uint64) *Follower {
 // there may be more. After Done of the collection there are no more events.
 func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
-// Behind reports whether Next may return events that are there already.
-func (f *Follower) Behind() bool { return f.changed == atOnce }
+// HasMore reports whether Next may return events that are there already.
+func (f *Follower) HasMore() bool { return f.changed == atOnce }
 
 // Next returns some of the next events, or none if there are none yet. The caller owns the
 // events. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.

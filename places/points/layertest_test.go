@@ -28,7 +28,7 @@ func TestLayer(t *testing.T) {
 				writes[i] = points.Write{Kind: points.Put, ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties}
 			}
 			write(t, live, writes...)
-			for _, l := range []feature.Layer{published, live, feature.Decoded(published)} {
+			for _, l := range []feature.Layer{published, live, feature.DecodedLayer(published)} {
 				layertest.Test(t, l, layertest.Options{Rounds: 6})
 			}
 		})

@@ -281,7 +281,7 @@ func TestFollower(t *testing.T) {
 	move(50)
 	f := c.Follower(0)
 	read := 0
-	for f.Behind() {
+	for f.HasMore() {
 		<-f.Changed()
 		events := must.Get(f.Next(t.Context())).In(t)
 		read += len(events)
@@ -296,7 +296,7 @@ func TestFollower(t *testing.T) {
 	}
 	move(1)
 	<-f.Changed()
-	if events, err := f.Next(t.Context()); len(events) != 2 || err != nil || f.Behind() {
-		t.Error(events, err, f.Behind())
+	if events, err := f.Next(t.Context()); len(events) != 2 || err != nil || f.HasMore() {
+		t.Error(events, err, f.HasMore())
 	}
 }

@@ -55,7 +55,7 @@ func (w *watcher) take(e *Event) {
 
 // follow applies all new events.
 func (w *watcher) follow(c *LiveCollection) {
-	for f := c.Follower(w.last); f.Behind(); {
+	for f := c.Follower(w.last); f.HasMore(); {
 		events := must.Get(f.Next(w.t.Context())).In(w.t)
 		for i := range events {
 			w.take(&events[i])
@@ -177,7 +177,7 @@ func TestRedrawFails(t *testing.T) {
 	}
 	told := map[string]int{}
 	f := c.Follower(last)
-	for f.Behind() {
+	for f.HasMore() {
 		for _, e := range must.Get(f.Next(ctx)).In(t) {
 			if e.WasEdition == 1 && e.Edition == 4 {
 				if told[e.ID]++; e.Version == 0 {
@@ -264,7 +264,7 @@ func TestRedrawSlowly(t *testing.T) {
 		cancel()
 	}
 	told := 0
-	for f := c.Follower(last); f.Behind(); {
+	for f := c.Follower(last); f.HasMore(); {
 		told += len(must.Get(f.Next(t.Context())).In(t))
 	}
 	if steps != 3 || asked != 9 || told != 9 {

@@ -7,8 +7,8 @@ package search
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
 	Names int // names that may be examined
-	// Dropped is set if a filter dropped a whole name: then the text has no wrong letter.
-	Dropped bool
+	// FilterDropped is set if a filter dropped a whole name: then the text has no wrong letter.
+	FilterDropped bool
 }
 
 // Take takes a number of seeks, which the caller makes itself, from the budget.

@@ -291,7 +291,7 @@ func (s *search) drop(p *pattern, c *candidate) {
 	if c.exact && p.kind == "" && len(p.within) == 0 {
 		s.exact = true
 		if s.q.Budget != nil {
-			s.q.Budget.Dropped = true
+			s.q.Budget.FilterDropped = true
 		}
 	}
 }

@@ -52,11 +52,11 @@ type Layer struct {
 	byName  map[string][]*Region
 }
 
-// Known returns the regions with a code.
-func (l *Layer) Known(code string) []*Region { return l.byCode[strings.ToLower(code)] }
+// ByCode returns the regions with a code.
+func (l *Layer) ByCode(code string) []*Region { return l.byCode[strings.ToLower(code)] }
 
-// Named returns the regions with a name.
-func (l *Layer) Named(name string) []*Region { return l.byName[plain(name)] }
+// ByName returns the regions with a name.
+func (l *Layer) ByName(name string) []*Region { return l.byName[plain(name)] }
 
 func (l *Layer) indexNames() {
 	l.byName = map[string][]*Region{}

@@ -55,7 +55,7 @@ func TestGeoJSON(t *testing.T) {
 			t.Errorf("at %v,%v is%s, not %q", c.lon, c.lat, got, want)
 		}
 	}
-	in, out, date := l.Known("IN")[0], l.Known("out")[0], l.Named("stitched")[0]
+	in, out, date := l.ByCode("IN")[0], l.ByCode("out")[0], l.ByName("stitched")[0]
 	if !in.Within(out) || out.Within(in) {
 		t.Error("the enclave is not within")
 	}
@@ -93,7 +93,7 @@ func TestTopoJSON(t *testing.T) {
 	if got := l.At(11, 1); len(got) != 1 || got[0].Names[0] != "West" {
 		t.Errorf("west is %v", got)
 	}
-	if got := l.Known("7"); len(got) != 1 || len(got[0].polygons) != 2 ||
+	if got := l.ByCode("7"); len(got) != 1 || len(got[0].polygons) != 2 ||
 		!slices.Equal(got[0].polygons[0].rings[0][:3], [][2]float64{{12, 2}, {12, 0}, {12, 2}}) && got[0].polygons[0].east != 14 {
 		t.Errorf("east is %+v", got)
 	}
@@ -152,7 +152,7 @@ func TestNames(t *testing.T) {
 		"Москва":    "москва",
 		"Đà Nẵng":   "da nang",
 	} {
-		if got := Typed(name); got != want {
+		if got := AsTyped(name); got != want {
 			t.Errorf("%s is typed %q", name, got)
 		}
 	}

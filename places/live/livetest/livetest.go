@@ -189,7 +189,7 @@ func (r *rig) check(want map[string]place) {
 	if got := r.is(); !maps.Equal(got, want) {
 		r.Fatalf("there is\n%v, want\n%v", got, want)
 	}
-	for f := r.c.Follower(r.seq); f.Behind(); {
+	for f := r.c.Follower(r.seq); f.HasMore(); {
 		for _, e := range must.Get(f.Next(r.Context())).In(r) {
 			at, known := r.moved[e.ID]
 			if e.Seq <= r.seq || known != (e.From != nil) || known && *e.From != at {

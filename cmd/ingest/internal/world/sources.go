@@ -29,10 +29,10 @@ type Source struct {
 
 // Selection chooses among the publishers' files.
 type Selection struct {
-	Only   []string // data sets; none: all
-	Scale  string   // of boundaries: 10m, 50m or 110m
-	Places string   // the GeoNames file of places: allCountries, cities500, …
-	IP     string   // ip-location-db, geolite2-city, geolite2-country or none
+	Datasets []string // data sets; none: all
+	Scale    string   // of boundaries: 10m, 50m or 110m
+	Places   string   // the GeoNames file of places: allCountries, cities500, …
+	IP       string   // ip-location-db, geolite2-city, geolite2-country or none
 	// Account and Key are for MaxMind.
 	Account, Key string
 	// Mirror is the address below which all files are, with their own names. If it is empty,
@@ -58,7 +58,7 @@ const (
 
 // Sources lists the files of a selection, in the order of Datasets.
 func Sources(s Selection) ([]Source, error) {
-	for _, name := range s.Only {
+	for _, name := range s.Datasets {
 		if !slices.Contains(Datasets, name) {
 			return nil, fmt.Errorf("--only %s: no such data set; choose from %s", name, strings.Join(Datasets, ", "))
 		}
@@ -92,7 +92,7 @@ func Sources(s Selection) ([]Source, error) {
 
 // Wants reports whether a data set is selected.
 func (s Selection) Wants(dataset string) bool {
-	return len(s.Only) == 0 || slices.Contains(s.Only, dataset)
+	return len(s.Datasets) == 0 || slices.Contains(s.Datasets, dataset)
 }
 
 // fileOf returns a file under the name its publisher gives it. Its bound is

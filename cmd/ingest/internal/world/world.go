@@ -76,7 +76,7 @@ func (p Options) ready() error {
 	if len(p.IPFiles) > 0 && !p.Wants(ask.Addresses.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
 	}
-	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, ask.Addresses.Name) {
+	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Datasets, ask.Addresses.Name) {
 		return errors.New("--ip none leaves ip without a source; give --ip-file, or take ip out of --only")
 	}
 	for _, f := range p.IPFiles {

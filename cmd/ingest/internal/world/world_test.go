@@ -140,11 +140,11 @@ func TestWorld(t *testing.T) {
 	}
 	p := Options{
 		Selection: Selection{
-			Scale:  "10m",
-			Places: "cities15000",
-			IP:     "ip-location-db",
-			Mirror: m.URL + "/pub/",
-			Only:   []string{"places", "timezones", "airports", "stations", "ip"},
+			Scale:    "10m",
+			Places:   "cities15000",
+			IP:       "ip-location-db",
+			Mirror:   m.URL + "/pub/",
+			Datasets: []string{"places", "timezones", "airports", "stations", "ip"},
 		},
 		Cache: t.TempDir(), Program: "1",
 		Fetch: fetch.Options{UserAgent: "test", Attempts: 2, Wait: func(context.Context, time.Duration) error { return nil }},
@@ -198,10 +198,10 @@ func TestWorld(t *testing.T) {
 	run("", "")
 	m.set("geo-whois-asn-country-ipv4.csv", "8.8.4.0,8.8.5.255,US\n", false)
 	run("", "ip 3")
-	p.Only, p.Force = []string{"stations"}, true
+	p.Datasets, p.Force = []string{"stations"}, true
 	run("", "stations 3")
 	// Failures of the job are of their data set alone.
-	p.Only, p.Force = []string{"airports", "stations"}, false
+	p.Datasets, p.Force = []string{"airports", "stations"}, false
 	m.set("airports.csv", "id,ident\nx,y\n", false)
 	m.set("isd-history.csv",
 		m.files["isd-history.csv"]+
@@ -213,7 +213,7 @@ func TestWorld(t *testing.T) {
 	// The user's own ranges come first.
 	own := filepath.Join(t.TempDir(), "own.csv")
 	testfile.Write(t, own, "8.8.4.0,8.8.4.127,DE\n")
-	p.Only, p.IPFiles = []string{"ip"}, []string{own}
+	p.Datasets, p.IPFiles = []string{"ip"}, []string{own}
 	run("", "ip 4")
 	// Or a folder, such as an unpacked GeoLite2 CSV set, noticed when it changes.
 	set := t.TempDir()
@@ -282,15 +282,15 @@ func TestSources(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []Selection{{Only: []string{"place"}}, {IP: "geolite2-city"}, {Mirror: "ftp://a"}, {Mirror: "a"}} {
+	for _, bad := range []Selection{{Datasets: []string{"place"}}, {IP: "geolite2-city"}, {Mirror: "ftp://a"}, {Mirror: "a"}} {
 		if _, err := Sources(bad); err == nil {
 			t.Errorf("%+v", bad)
 		}
 	}
 	for _, bad := range []Options{
-		{Selection: Selection{Only: []string{"places"}}, IPFiles: []string{"x"}},
+		{Selection: Selection{Datasets: []string{"places"}}, IPFiles: []string{"x"}},
 		{IPFiles: []string{"no such file"}},
-		{Selection: Selection{Only: []string{"ip"}, IP: "none"}},
+		{Selection: Selection{Datasets: []string{"ip"}, IP: "none"}},
 	} {
 		if err := bad.ready(); err == nil {
 			t.Errorf("%+v", bad)

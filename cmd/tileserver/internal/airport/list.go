@@ -11,7 +11,7 @@ import (
 // List describes the lists of airports.
 var List = listing.Spec{
 	Layer: ask.AirportsLayer, Path: "/airports", Name: "airports", NumericIDs: true,
-	Words:  listing.Words{Tag: "airports", Rank: 3, IDs: "Airports", Things: "airports", OrderText: ", the most important first"},
+	Words:  listing.Words{Tag: "airports", Rank: 3, IDSuffix: "Airports", Things: "airports", OrderText: ", the most important first"},
 	Params: []endpoint.Param{airportTypeParam, endpoint.Countries, scheduledParam, closedParam},
 	Filter: func(q *endpoint.Params) (feature.Filter, error) {
 		return airports.Filter{

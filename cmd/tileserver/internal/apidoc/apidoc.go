@@ -180,7 +180,7 @@ func (b *builder) read(from fs.FS) error {
 		}
 		b.endpoints = append(b.endpoints, e)
 		for _, p := range e.Params {
-			b.uses[p.Is()] += len(e.Paths())
+			b.uses[p.Declaration()] += len(e.Paths())
 		}
 	}
 	b.head.Tags = slices.DeleteFunc(b.head.Tags, func(t tag) bool {

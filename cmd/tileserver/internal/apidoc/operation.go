@@ -49,7 +49,7 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 	}
 	var params []object
 	for _, p := range e.Params { // the suffix of names keeps them apart from answers: generators have one name space for both
-		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
+		if s := p.Declaration(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
 			if p := parameter(s); b.uses[s] > 1 {
 				params = append(params, b.share("parameters", s.Name+"-parameter", p))
 			} else {

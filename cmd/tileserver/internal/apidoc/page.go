@@ -146,7 +146,7 @@ func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation
 		Summary: e.Summary, Description: prose(e.Doc), Elsewhere: e.DocsURL, Problems: b.pageStatuses(e),
 	}
 	for _, p := range e.Params {
-		s := p.Is()
+		s := p.Declaration()
 		op.Parameters = append(op.Parameters, pageParameter{
 			Name:        s.Name,
 			In:          s.In,

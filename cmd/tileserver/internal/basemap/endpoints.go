@@ -20,7 +20,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/basemap/{name}/{z}/{x}/{y}.{format}", Route: "/basemap/:name/:z/:x/:file",
 			ID: "getBaseMapTile", Tag: "tiles", Rank: 7,

@@ -41,7 +41,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
 }
 
 // readEndpoints describe collections and follow their moves.

@@ -98,7 +98,7 @@ func (e *eventStream) begin(resumed bool) error {
 		e.last = fence.ID{Seq: seq}
 		return err
 	}
-	return e.live.CheckEvents(e.c.Request().Context(), e.last.After())
+	return e.live.CheckEvents(e.c.Request().Context(), e.last.CompletedSeq())
 }
 
 // run sends events until the client or the collection is gone, the client's key may no

@@ -250,7 +250,7 @@ func (b *batch) write(c *chunk) error {
 			l.err = o.Err
 		}
 		if l.err != nil {
-			err := b.s.Replaced(refusal(l.err))
+			err := b.s.Translate(refusal(l.err))
 			k, _ := b.s.Classify(err)
 			if k.Status >= http.StatusInternalServerError {
 				return err

@@ -64,7 +64,7 @@ var writeKinds = []web.ProblemKind{
 	{Err: live.ErrChanged, Status: http.StatusPreconditionFailed, Type: "point-changed", Title: "The point has changed",
 		Detail: "Read it again and repeat the change with its new ETag."},
 	{Err: live.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
-		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, Expected: true},
+		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, IsExpected: true},
 	{Err: live.ErrOtherWriter, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Nothing was written, as another program has written to the collection. Send the request again; " +
 			"if it lasts, tell the operator that one program alone may have the directory.", Retry: true},

@@ -106,8 +106,8 @@ func (a *AddedEndpoints[R]) Add(declare func(R) Endpoint) bool {
 	return true
 }
 
-// To returns the endpoints of a face followed by those that were added.
-func (a AddedEndpoints[R]) To(handlers R, list ...Endpoint) []Endpoint {
+// AppendTo returns the endpoints of a face followed by those that were added.
+func (a AddedEndpoints[R]) AppendTo(handlers R, list ...Endpoint) []Endpoint {
 	for _, declare := range a {
 		list = append(list, declare(handlers))
 	}
@@ -276,7 +276,7 @@ func Without(list, others []Endpoint) []Endpoint {
 // ParamsIn are the parameters in the query, path or header.
 func (e *Endpoint) ParamsIn(where string) (list []*Spec) {
 	for _, p := range e.Params {
-		if s := p.Is(); s.In == where {
+		if s := p.Declaration(); s.In == where {
 			list = append(list, s)
 		}
 	}
@@ -359,7 +359,7 @@ func Check(all []Endpoint, known func(problem string) bool) error {
 func (e *Endpoint) checkParams() error {
 	seen := map[string]bool{}
 	for _, p := range e.Params {
-		s := p.Is()
+		s := p.Declaration()
 		if seen[s.In+s.Name] {
 			return fmt.Errorf("parameter %s is declared twice", s.Name)
 		}
@@ -387,7 +387,7 @@ func (e *Endpoint) checkParams() error {
 		return fmt.Errorf("the example is refused: %w", err)
 	}
 	for _, p := range e.Params {
-		if s := p.Is(); s.In == InQuery && len(values[s.Name]) > 0 {
+		if s := p.Declaration(); s.In == InQuery && len(values[s.Name]) > 0 {
 			if err := e.refusal(values, p); err != nil {
 				return fmt.Errorf("the example is refused: %w", err)
 			}

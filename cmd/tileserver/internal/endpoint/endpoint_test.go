@@ -86,7 +86,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal of %s", query, q.Err, want)
 		}
 	}
-	if optional := Lat.WithDoc("Near.").AsOptional(); optional.Is().Required || !Lat.Is().Required || optional.Is().Doc == Lat.Is().Doc {
+	if optional := Lat.WithDoc("Near.").AsOptional(); optional.Declaration().Required || !Lat.Declaration().Required || optional.Declaration().Doc == Lat.Declaration().Doc {
 		t.Error("a changed copy is no copy")
 	}
 }

@@ -97,14 +97,14 @@ func (q *ParamNames) unknown(name string) error {
 	}
 	shown := Printable(name)
 	sign := ". "
-	if meant := q.Nearest(name); meant != "" {
+	if meant := q.NearestName(name); meant != "" {
 		sign = ": did you mean " + meant + "? "
 	}
 	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+accepted+"; names that begin with _ are ignored.")
 }
 
-// Nearest returns the parameter that was probably meant by a name, or "" if none is near.
-func (q *ParamNames) Nearest(name string) string {
+// NearestName returns the parameter that was probably meant by a name, or "" if none is near.
+func (q *ParamNames) NearestName(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
 	}

@@ -17,8 +17,8 @@ type Schema map[string]any
 
 // Param is a parameter that is declared: a [Value] of some type.
 type Param interface {
-	// Is returns the declaration, which must not be changed.
-	Is() *Spec
+	// Declaration returns the declaration, which must not be changed.
+	Declaration() *Spec
 	try(q *Params)
 }
 
@@ -32,8 +32,8 @@ type Spec struct {
 	Example  any // nil for none
 }
 
-// Is implements Param.
-func (s *Spec) Is() *Spec { return s }
+// Declaration implements Param.
+func (s *Spec) Declaration() *Spec { return s }
 
 // absentText returns the default as a query writes it.
 func (s *Spec) absentText() (string, bool) {

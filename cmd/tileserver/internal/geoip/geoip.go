@@ -27,7 +27,7 @@ type Handlers struct {
 	// accounts returns the accounts that may ask. If it is nil, or returns nil,
 	// everybody may. It is called for every request.
 	accounts  func() *Accounts
-	databases ipdatabase.Newest
+	databases ipdatabase.NewestDatabase
 }
 
 // New returns the handlers. accounts returns who may ask now; it is called for every request.

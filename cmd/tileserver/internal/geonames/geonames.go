@@ -168,8 +168,8 @@ func unreadable(err error) bool {
 // is at its limit or its store does not answer: proxies and clients know what
 // 503 means.
 func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback string, err error) error {
-	err = s.Replaced(err)
-	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
+	err = s.Translate(err)
+	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.IsExpected {
 		if own := (*refusal)(nil); !errors.As(err, &own) {
 			s.LogFailure(c, err)
 		}

@@ -189,7 +189,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 				what := fmt.Sprintf("%s %s of world %d, request %d", o.Method, call, i, j)
 				res := f.SendWith(o.Method, call, headers...)
 				status := res.StatusCode
-				doc.Answered(what, &o, res)
+				doc.CheckAnswer(what, &o, res)
 				refused[status]++
 				switch {
 				case words, !asked && o.Path != "/usage":

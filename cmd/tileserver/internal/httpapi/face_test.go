@@ -56,7 +56,7 @@ func TestWithoutFace(t *testing.T) {
 			}
 		}
 	}
-	documented := worlds.Tiles().Described()
+	documented := worlds.Tiles().DescribedOperations()
 	for _, f := range httpapi.Faces() {
 		if f.New == nil {
 			continue
@@ -90,7 +90,7 @@ func TestWithoutFace(t *testing.T) {
 				}
 			}
 			left := slices.DeleteFunc(slices.Clone(documented), func(o string) bool { return gone[o] })
-			if got := handlers[worlds.Tiles()].Described(); !slices.Equal(got, left) {
+			if got := handlers[worlds.Tiles()].DescribedOperations(); !slices.Equal(got, left) {
 				t.Errorf("%d operations are described, want %d", len(got), len(left))
 			}
 			if page := handlers[worlds.Tiles()].Get("/docs"); page.StatusCode != http.StatusOK {

@@ -141,7 +141,7 @@ func TestQuestionLines(t *testing.T) {
 func TestQuestionLimits(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 })
-	gz := string(servertest.Gzipped(t, strings.Repeat("1,2\n", 9)))
+	gz := string(servertest.Gzip(t, strings.Repeat("1,2\n", 9)))
 	for _, tt := range []struct {
 		name      string
 		sent      string
@@ -152,7 +152,7 @@ func TestQuestionLimits(t *testing.T) {
 	}{
 		{"lines", strings.Repeat("1,2\n", 11), false, false, 200, "batch-too-long", 10},
 		{"bytes in one line", strings.Repeat(" ", 100<<10), false, false, 413, "batch-too-long", 0},
-		{"bomb", string(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
+		{"bomb", string(servertest.Gzip(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
 		{"cut off gzip", gz[:len(gz)-5], true, false, 200, "bad-body", 9},
 		{"cut off", "1,2\n1,2\n1,", false, true, 200, "bad-body", 2},
 		{"cut off at once", "1,", false, true, 400, "bad-body", 0},

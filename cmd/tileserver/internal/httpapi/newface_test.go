@@ -97,7 +97,7 @@ func TestNewFace(t *testing.T) {
 	if allow := w.Do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
 		t.Errorf("Allow: %q", allow)
 	}
-	if !slices.Contains(w.Described(), "GET /count/{layer}") ||
+	if !slices.Contains(w.DescribedOperations(), "GET /count/{layer}") ||
 		!strings.Contains(servertest.Body(t, w.Get("/docs")), "How many features a layer has") {
 		t.Error("it is not described")
 	}

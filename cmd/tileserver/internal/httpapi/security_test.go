@@ -141,7 +141,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 // coding.
 func TestBatchCodingsNotOffered(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
-	gz := servertest.Gzipped(t, servertest.CityIP+"\n")
+	gz := servertest.Gzip(t, servertest.CityIP+"\n")
 	var zs bytes.Buffer
 	z, err := zstd.NewWriter(&zs)
 	if err != nil {

@@ -264,7 +264,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		}
 	}
 	text := servertest.Body(t, w.Get("/openapi.json"))
-	if !slices.Contains(w.Described(), "GET /around/{of}/{by}") || !strings.Contains(text, `"AroundList"`) {
+	if !slices.Contains(w.DescribedOperations(), "GET /around/{of}/{by}") || !strings.Contains(text, `"AroundList"`) {
 		t.Error("it is not described")
 	}
 }

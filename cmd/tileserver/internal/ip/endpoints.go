@@ -47,7 +47,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
 
 // addressEndpoints answer with the record of an address.

@@ -31,7 +31,7 @@ type Config struct {
 type Handlers struct {
 	*web.Kit
 	Config
-	databases ipdatabase.Newest
+	databases ipdatabase.NewestDatabase
 }
 
 // New returns the handlers. A StreamTimeout of zero or less means five minutes.
@@ -103,7 +103,7 @@ func (s *Handlers) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	}
 	// The answer belongs to this caller: the next caller's is another.
 	err := s.sendAddress(c, q, addr, web.PrivateNoStore)
-	if peer, header, ok := s.Disbelieved(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
+	if peer, header, ok := s.UntrustedPeer(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
 		return endpoint.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
 			" is not believed. If it is the operator's, start the server with --trusted-proxy "+peer.String()+".")
 	}

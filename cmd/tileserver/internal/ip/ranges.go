@@ -80,7 +80,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	q.version, _ = strconv.ParseInt(ipVersionParam.Of(p), 10, 64) // 0 when it is absent
 	q.format = rangesFormatParam.Of(p)
 	if q.accept = !rangesFormatParam.Given(p); q.accept {
-		q.format = formats[web.Preferred(r, "text/plain", "application/json", "application/x-ndjson")]
+		q.format = formats[web.PreferredType(r, "text/plain", "application/json", "application/x-ndjson")]
 	}
 	if c, ok := iso3166.Lookup(q.country); ok {
 		q.loose = !c.Assigned()

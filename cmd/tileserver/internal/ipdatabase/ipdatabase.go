@@ -34,11 +34,11 @@ type Database struct {
 	Header       []string // of DatabaseHeader
 }
 
-// Newest remembers the Database of the newest generation. Its zero value is ready.
-type Newest struct{ atomic.Pointer[Database] }
+// NewestDatabase remembers the Database of the newest generation. Its zero value is ready.
+type NewestDatabase struct{ atomic.Pointer[Database] }
 
 // Of returns the Database of a generation. It is made once for each.
-func (d *Newest) Of(p *ask.Pinned[ask.AddressReader]) *Database {
+func (d *NewestDatabase) Of(p *ask.Pinned[ask.AddressReader]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {
 		m := p.Handle.Manifest()

@@ -73,14 +73,14 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 			all = append(all, l.cluster(), l.track())
 		}
 	}
-	return added.To(s, all...)
+	return added.AppendTo(s, all...)
 }
 
 // endpoint returns the common part of the endpoints of a list. end is the rest of the path, id the
 // rest of the operation's id, and rank the place behind the first.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
-		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
+		Path: l.Path + end, ID: "get" + l.Words.IDSuffix + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
 		Cost: endpoint.Heavy, CachePolicy: endpoint.CacheTagged, Problems: []string{"bad-parameter", "dataset-missing"},
 		Example: endpoint.Example{Request: l.Examples[end]},
 	}
@@ -134,7 +134,7 @@ func (l *list) within() endpoint.Endpoint {
 	e := l.endpoint("/within", "Within", 1, false)
 	e.Summary, e.Handle = "The "+l.Words.Things+" in a box or a tile"+l.Words.OrderText, l.getWithin
 	tile := listing.TileOrBBox
-	if l.More != nil {
+	if l.AppendToFirstPage != nil {
 		tile = tile.WithDoc(tile.Doc + " Up to zoom 10 the answer has also `counts`.")
 	}
 	l.area(&e, listing.BBoxOrTile, tile)

@@ -64,7 +64,7 @@ func (q *question) filter(a *asked, query *endpoint.ParamNames, others []endpoin
 			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
-		if meant := query.Nearest(o.Name); meant != "" {
+		if meant := query.NearestName(o.Name); meant != "" {
 			detail += ": did you mean " + meant + "?"
 		} else {
 			detail += "."

@@ -150,7 +150,7 @@ func (q *question) newList(head string) listing.List {
 	for i := range q.asked {
 		of := q.asked[i].Layer
 		l.Schema = l.Schema.Merge(of.LayerInfo.Schema)
-		l.More = l.More || listing.Incomplete(of.LayerInfo.Schema, of.TakesWrites)
+		l.UnlistedProperties = l.UnlistedProperties || listing.MayLackProperties(of.LayerInfo.Schema, of.TakesWrites)
 	}
 	return l
 }
@@ -158,7 +158,7 @@ func (q *question) newList(head string) listing.List {
 // getWithin answers GET …/within: the features in a box or a tile.
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
 	in := listing.AreaParamsOf(p)
-	if in.In == nil {
+	if in.Area == nil {
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
 	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in.Ground(p.View()) })
@@ -242,9 +242,9 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		head = string(append(feature.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
 	}
 	var more func(context.Context, []byte) ([]byte, error)
-	if l.More != nil && cursor == "" && q.form.Object {
+	if l.AppendToFirstPage != nil && cursor == "" && q.form.Object {
 		more = func(ctx context.Context, dst []byte) ([]byte, error) {
-			return l.More(ctx, of.Layer.Layer, where.Area, dst)
+			return l.AppendToFirstPage(ctx, of.Layer.Layer, where.Area, dst)
 		}
 	}
 	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)

@@ -59,7 +59,7 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 
 // AreaParams is the area that a request names: nothing, a box, a tile or a region.
 type AreaParams struct {
-	In     feature.Area    // a feature.Box or feature.Tile, nil for none
+	Area   feature.Area    // a feature.Box or feature.Tile, nil for none
 	Region *tiles.Selector // nil for none
 }
 
@@ -78,10 +78,10 @@ func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 	}
 	switch given {
 	case "bbox":
-		w.In = feature.Box(endpoint.BBox.Of(q))
+		w.Area = feature.Box(endpoint.BBox.Of(q))
 	case "tile":
 		if t := endpoint.Tile.Of(q); t != nil {
-			w.In = feature.Tile(*t)
+			w.Area = feature.Tile(*t)
 		}
 	case "region":
 		r := Region.Of(q)
@@ -93,7 +93,7 @@ func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 // Ground returns the area. It reads a region from v.
 func (w *AreaParams) Ground(v ask.View) (Ground, error) {
 	if w.Region == nil {
-		return Ground{Area: w.In}, nil
+		return Ground{Area: w.Area}, nil
 	}
 	return InRegion(v, w.Region.Type, w.Region.ID, "region")
 }

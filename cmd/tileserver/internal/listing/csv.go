@@ -15,7 +15,7 @@ import (
 // csv is a table, as RFC 4180 has it: a row of names, and a row for each feature. The columns are
 // those of the list itself and the properties of the schema, so that the first feature can be
 // written before the last one is read. If features may have properties that the schema lacks
-// (List.More), the column more has these as an object.
+// (List.UnlistedProperties), the column more has these as an object.
 //
 // A property that is absent or null is an empty cell, and an empty text one in quotation marks.
 // Lists and objects are JSON. Text that a spreadsheet would take for a formula has an apostrophe
@@ -39,7 +39,7 @@ type table struct {
 
 // beginTable writes the names of the columns.
 func beginTable(dst []byte, l *List) []byte {
-	t := &table{position: !l.Writer.SkipGeometry, more: l.More && l.Writer.Fields == nil}
+	t := &table{position: !l.Writer.SkipGeometry, more: l.UnlistedProperties && l.Writer.Fields == nil}
 	l.memory = t
 	before, behind := []string{"id"}, []string{}
 	if l.SeveralCollections {

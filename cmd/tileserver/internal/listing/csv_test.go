@@ -77,12 +77,12 @@ func TestTables(t *testing.T) {
 			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
 				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
 				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
-		{"more than the schema", List{Spec: &Spec{Open: true}, Schema: schema[:1], More: true},
+		{"more than the schema", List{Spec: &Spec{Open: true}, Schema: schema[:1], UnlistedProperties: true},
 			[]feature.Feature{of("1", `{"a":2,"more":"x;=1","b":[1,"c"],"none":null}`), of("2", `{"a":3}`)},
 			"id,a,lat,lon,more\r\n1,2,47.5,-8.25,\"{\"\"more\"\":\"\"x;'=1\"\",\"\"b\"\":[1,\"\"c\"\"]}\"\r\n2,3,47.5,-8.25,\r\n"},
 		{
 			"fields, of more than the schema",
-			List{Spec: &Spec{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}},
+			List{Spec: &Spec{Open: true}, Schema: schema, UnlistedProperties: true, Writer: feature.Writer{Fields: []string{"a"}}},
 			[]feature.Feature{of("1", `{"b":1,"a":1}`)},
 			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
 		},

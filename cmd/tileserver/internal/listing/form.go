@@ -120,10 +120,10 @@ type List struct {
 	// Writer writes its features.
 	Writer feature.Writer
 	// Schema has the properties of the features. Shapes is set if they are not points, and
-	// SeveralCollections if each is of one of several collections. More is set if they may have
-	// properties that Schema lacks.
-	Schema                           feature.Schema
-	Shapes, SeveralCollections, More bool
+	// SeveralCollections if each is of one of several collections. UnlistedProperties is set if they
+	// may have properties that Schema lacks.
+	Schema                                         feature.Schema
+	Shapes, SeveralCollections, UnlistedProperties bool
 	// Axes are the names of the axes of Writer.Position, in its order.
 	Axes [2]string
 	// FirstMembers are the first members of a JSON object, with a comma behind them.
@@ -153,10 +153,12 @@ func (l *List) End(dst []byte, next string) []byte {
 	return l.Format.Tail(dst, l, next)
 }
 
-// Incomplete reports whether features of a layer may have properties that its schema lacks. written
-// is set if the layer takes writes: its schema may have changed since it was read, and may lack
-// properties of the past.
-func Incomplete(s feature.Schema, written bool) bool { return written || len(s) >= feature.MaxFields }
+// MayLackProperties reports whether features of a layer may have properties that its schema lacks.
+// written is set if the layer takes writes: its schema may have changed since it was read, and may
+// lack properties of the past.
+func MayLackProperties(s feature.Schema, written bool) bool {
+	return written || len(s) >= feature.MaxFields
+}
 
 // JSON is an object with a member that has the features.
 var JSON = &Format{

@@ -36,8 +36,8 @@ type Spec struct {
 	// feature for the answer, or nil for no change.
 	ShowParams []endpoint.Param
 	Show       func(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *feature.Feature) error
-	// More adds members to the first page of an area. It may be nil.
-	More func(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error)
+	// AppendToFirstPage adds members to the first page of an area. It may be nil.
+	AppendToFirstPage func(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error)
 	// NoLayer and NoFeature are the types of the problems for a missing layer and a missing
 	// feature.
 	NoLayer, NoFeature string
@@ -54,9 +54,9 @@ type Words struct {
 	// tag.
 	Tag  string
 	Rank int
-	// IDs is the rest of get… in the operations' ids, such as Airports. Things are the
+	// IDSuffix is the rest of get… in the operations' ids, such as Airports. Things are the
 	// features of the layer, such as airports.
-	IDs, Things string
+	IDSuffix, Things string
 	// OrderText describes the order of lists of an area, such as ", the most important first".
 	OrderText string
 	// NearbyText describes lists of the nearest features.

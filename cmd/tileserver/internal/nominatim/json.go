@@ -237,7 +237,7 @@ func (w *writer) geocoding(q *request, e *entry) {
 func (w *writer) admin(e *entry) {
 	a := geocoder.AddressNamesOf(e.Parents)
 	if geocoder.LevelOf(e.rank) != geocoder.House {
-		a = a.With(e.rank, e.Name)
+		a = a.WithOwn(e.rank, e.Name)
 	}
 	for _, t := range [...]tag{
 		{"district", a.District},

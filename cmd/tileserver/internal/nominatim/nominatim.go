@@ -186,10 +186,10 @@ func (s *Handlers) refuse(c echo.Context, e *question, err error) {
 
 // fail answers with an error in the format that was asked for.
 func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) error {
-	err = s.Replaced(err)
+	err = s.Translate(err)
 	e := failureOf(err)
 	if own := (*failure)(nil); e.status >= http.StatusInternalServerError && !errors.As(err, &own) {
-		if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
+		if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.IsExpected {
 			s.LogFailure(c, err)
 		}
 	}

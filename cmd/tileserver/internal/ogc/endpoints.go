@@ -47,7 +47,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
 }
 
 // documentEndpoints are the landing page and the documents about the interface as a whole.

@@ -340,7 +340,7 @@ func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 // listIn is a list of features of a collection in a form.
 func (s *shown) listIn(form *listing.Format, set *listing.Spec, of *collection) listing.List {
 	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.LayerInfo.Schema, Shapes: !of.LayerInfo.AllPoints, Axes: s.axes}
-	l.More = listing.Incomplete(l.Schema, of.TakesWrites)
+	l.UnlistedProperties = listing.MayLackProperties(l.Schema, of.TakesWrites)
 	l.Writer.GeoJSON = form.GeoJSON
 	return l
 }

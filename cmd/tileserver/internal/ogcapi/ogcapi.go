@@ -95,7 +95,7 @@ func AcceptedFormat(r *http.Request, formats []Format) Format {
 	for i, f := range formats {
 		types[i], _, _ = strings.Cut(f.Type, ";")
 	}
-	best := web.Preferred(r, types...)
+	best := web.PreferredType(r, types...)
 	return formats[max(slices.Index(types, best), 0)]
 }
 

@@ -134,7 +134,7 @@ func (s *Handlers) problems() []apidoc.Problem {
 	var all []apidoc.Problem
 	for _, k := range append(slices.Clone(s.Kinds), web.InternalProblem) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })
-		if !known && !k.Unsent() {
+		if !known && !k.IsUnsent() {
 			all = append(all, apidoc.Problem{
 				Type:   k.Type,
 				Title:  k.Title,

@@ -89,11 +89,11 @@ var (
 // Kinds are the problems that /readyz answers with.
 var Kinds = []web.ProblemKind{
 	{Err: errNotReady, Status: http.StatusServiceUnavailable, Type: "not-ready", Title: "The server is not ready",
-		Detail: "A published data set is not open yet; /status says which.", Retry: true, Expected: true},
+		Detail: "A published data set is not open yet; /status says which.", Retry: true, IsExpected: true},
 	{Err: errDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
-		Detail: "A data set in service is damaged; /status says which.", Retry: true, Expected: true},
+		Detail: "A data set in service is damaged; /status says which.", Retry: true, IsExpected: true},
 	{Err: errDraining, Status: http.StatusServiceUnavailable, Type: "draining", Title: "The server is about to stop",
-		Detail: "Send requests to another server.", Retry: true, Expected: true},
+		Detail: "Send requests to another server.", Retry: true, IsExpected: true},
 }
 
 // getHealth answers GET /healthz: the process runs and takes requests.

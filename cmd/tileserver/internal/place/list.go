@@ -19,7 +19,7 @@ var filterParams = []endpoint.Param{listing.Class, listing.Code, endpoint.Countr
 // List describes the lists of places.
 var List = listing.Spec{
 	Layer: ask.PlacesLayer, Path: "/places", Name: "places", NumericIDs: true,
-	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", OrderText: ", the most important first"},
+	Words:  listing.Words{Tag: "places", Rank: 1, IDSuffix: "Places", Things: "places", OrderText: ", the most important first"},
 	Params: filterParams,
 	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).FeatureFilter() },
 	// The index knows where classes, codes and countries lie, so up to 100 of those are cheap.
@@ -30,8 +30,8 @@ var List = listing.Spec{
 	},
 	Order:      feature.Order{Importance: true},
 	ShowParams: []endpoint.Param{endpoint.Lang}, Show: rename,
-	More: appendCounts,
-	List: PlaceList{}, Features: PlaceFeatures{}, Item: PlaceFeature{},
+	AppendToFirstPage: appendCounts,
+	List:              PlaceList{}, Features: PlaceFeatures{}, Item: PlaceFeature{},
 	NoLayer: "dataset-missing",
 	Examples: map[string]string{
 		"/nearby":                           "/places/nearby?lat=48.8566&lon=2.3522&limit=2",

@@ -12,7 +12,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/at",
 			ID:   "getAt", Tag: "points", Rank: 0,

@@ -24,9 +24,9 @@ import (
 func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	of, types, id := listing.AreaParamsOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
-	box, boxed := of.In.(feature.Box)
+	box, boxed := of.Area.(feature.Box)
 	switch {
-	case of.In == nil && of.Region == nil:
+	case of.Area == nil && of.Region == nil:
 		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or region, such as country:ch.")
 	case idParam.Given(q) && !boxed:
 		q.Refuse("id", "Give bbox with id: the part of a region is that in a box.")

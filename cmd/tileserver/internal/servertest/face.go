@@ -15,8 +15,8 @@ func FacesWithout(name string) []httpapi.Face {
 	return slices.DeleteFunc(httpapi.Faces(), func(f httpapi.Face) bool { return f.Name == name })
 }
 
-// Described are the operations of the description of a server, such as "GET /at".
-func (f *Server) Described() (list []string) {
+// DescribedOperations are the operations of the description of a server, such as "GET /at".
+func (f *Server) DescribedOperations() (list []string) {
 	f.T.Helper()
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage

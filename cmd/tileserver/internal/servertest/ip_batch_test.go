@@ -161,7 +161,7 @@ func TestBatchOfCurl(t *testing.T) {
 
 func TestBatchRefused(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 100, 64<<10 })
-	gz := servertest.Gzipped(t, strings.Repeat(servertest.CityIP+"\n", 90))
+	gz := servertest.Gzip(t, strings.Repeat(servertest.CityIP+"\n", 90))
 	for _, tt := range []struct {
 		name    string
 		body    io.Reader
@@ -176,7 +176,7 @@ func TestBatchRefused(t *testing.T) {
 		{"bytes in one line", io.MultiReader(strings.NewReader(strings.Repeat(" ", 100<<10))), nil, 413, "batch-too-long", 0},
 		{
 			"bomb",
-			bytes.NewReader(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))),
+			bytes.NewReader(servertest.Gzip(t, strings.Repeat(" ", 4<<20))),
 			[]string{"Content-Encoding", "gzip"},
 			413,
 			"batch-too-long",
@@ -422,7 +422,7 @@ func FuzzBatch(f *testing.F) {
 		"\x1f\x8b\x08",
 	} {
 		f.Add([]byte(seed), false)
-		f.Add(servertest.Gzipped(f, seed), true)
+		f.Add(servertest.Gzip(f, seed), true)
 	}
 	fix := servertest.New(f, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 50, 4096 }, servertest.DefaultDatasets...)
 	f.Fuzz(func(t *testing.T, text []byte, zipped bool) {

@@ -84,13 +84,13 @@ func (s *suite) answers() {
 				t.Errorf("%s: %d, want a good answer first", what, first)
 			}
 			tag := res.Header.Get("Etag")
-			doc.Answered(what, &o, res)
+			doc.CheckAnswer(what, &o, res)
 			if tag != "" && sent == nil {
 				again := f.Do(o.Method, parts[0], append(headers, "If-None-Match", tag)...)
 				if again.StatusCode != http.StatusNotModified {
 					t.Errorf("%s: %d to one who has the answer", what, again.StatusCode)
 				}
-				doc.Answered(what+" again", &o, again)
+				doc.CheckAnswer(what+" again", &o, again)
 			}
 			if o.Method == http.MethodGet || o.Method == http.MethodHead {
 				// RFC 9110, 13.2.1: a condition counts only if the answer would be good without the
@@ -111,7 +111,7 @@ func (s *suite) answers() {
 		if o.Method == http.MethodGet { // those of the operator's listener too: generated clients ignore the operation's servers
 			call := FirstCall(&o)
 			call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
-			doc.Answered("GET "+call+" of an empty server", &o, nothing.Get(call))
+			doc.CheckAnswer("GET "+call+" of an empty server", &o, nothing.Get(call))
 		}
 	}
 }

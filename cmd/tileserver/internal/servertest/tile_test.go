@@ -315,7 +315,7 @@ func TestTileCompression(t *testing.T) {
 			if got := res.Header.Get("Content-Encoding"); got != tt.want {
 				t.Errorf("%q (cached: %v): content encoding %q", tt.accept, cached, got)
 			}
-			if servertest.Unpacked(t, res.Header.Get("Content-Encoding"), b) != large {
+			if servertest.Unpack(t, res.Header.Get("Content-Encoding"), b) != large {
 				t.Errorf("%q: other bytes", tt.accept)
 			}
 		}

@@ -11,7 +11,7 @@ var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
 }
 
 // tileEndpoints answer with tiles.

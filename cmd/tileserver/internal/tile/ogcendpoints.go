@@ -104,7 +104,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		tile,
 	}
 	for _, e := range list { // the parameter which may be of the path or of the query
-		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Is().In, b.Is().In) })
+		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Declaration().In, b.Declaration().In) })
 	}
 	return list
 }

@@ -58,10 +58,10 @@ func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 	}
 }
 
-// Preferred returns the media type to which the Accept header gives the most weight, and
+// PreferredType returns the media type to which the Accept header gives the most weight, and
 // of several with the same weight the first. The most specific range that covers a type
 // counts: the type itself before image/* before */* (RFC 9110, section 12.5.1).
-func Preferred(r *http.Request, types ...string) string {
+func PreferredType(r *http.Request, types ...string) string {
 	best, most := types[0], -1.0
 	for _, t := range types {
 		major, _, _ := strings.Cut(t, "/")

@@ -93,7 +93,7 @@ func TestDisbelieved(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = tt.peer
 		r.Header.Set(tt.header, "8.8.8.8")
-		if _, header, ok := s.Disbelieved(r); ok != tt.want || ok && header != tt.header {
+		if _, header, ok := s.UntrustedPeer(r); ok != tt.want || ok && header != tt.header {
 			t.Errorf("%s of %s: %q, %v", tt.header, tt.peer, header, ok)
 		}
 	}

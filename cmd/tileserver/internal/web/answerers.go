@@ -103,7 +103,7 @@ func (b *questions) answer() error {
 		case w.err == nil:
 			b.Body = append(append(b.Body, w.by.out[w.from:w.to]...), '\n')
 		default:
-			if k, _ := b.kit.Classify(b.kit.Replaced(w.err)); k.Status >= http.StatusInternalServerError &&
+			if k, _ := b.kit.Classify(b.kit.Translate(w.err)); k.Status >= http.StatusInternalServerError &&
 				!(w.late && errors.Is(w.err, context.DeadlineExceeded)) {
 				b.failed, b.failedAt = w.err, w.number
 				return w.err

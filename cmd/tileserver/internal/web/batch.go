@@ -124,7 +124,7 @@ func (b *Batch) Run() error {
 	case err != nil && !b.begun && (b.NoneTaken || b.first == 0 || b.Line <= b.first):
 		return err
 	case err != nil:
-		err = b.kit.Replaced(err)
+		err = b.kit.Translate(err)
 		b.kit.judge(b.c, err)
 		b.Refuse(err)
 	case b.NoneTaken && len(b.Body) > 0:

@@ -43,7 +43,7 @@ type LineError struct {
 // RefuseLine writes the answer to a line that cannot be answered. name and value are a member that
 // identifies the line; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
-	_, p := b.kit.Classify(b.kit.Replaced(err))
+	_, p := b.kit.Classify(b.kit.Translate(err))
 	p.Detail += b.JoinedAdvice(b.Line)
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if value != "" {

@@ -31,7 +31,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		to.redirect(c)
 		return
 	}
-	err = s.Replaced(err)
+	err = s.Translate(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
 		// Another request was cancelled; that must not pass for this client's doing.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
@@ -43,7 +43,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	if s.tracer != nil && k.Status >= http.StatusInternalServerError {
 		s.traceProblem(c.Request().Context(), k)
 	}
-	if k.Status >= http.StatusInternalServerError && !k.Expected {
+	if k.Status >= http.StatusInternalServerError && !k.IsExpected {
 		p.RequestID = s.requestID(c)
 	}
 	res := c.Response()
@@ -77,14 +77,14 @@ func (s *Kit) Fail(err error, c echo.Context) {
 // Judge returns the kind and the problem of an error, for services that answer in words of their
 // own. It logs the error if the server has failed.
 func (s *Kit) Judge(c echo.Context, err error) (*ProblemKind, Problem) {
-	return s.judge(c, s.Replaced(err))
+	return s.judge(c, s.Translate(err))
 }
 
 // judge is Judge of an error that has its meaning.
 func (s *Kit) judge(c echo.Context, err error) (*ProblemKind, Problem) {
 	k, p := s.Classify(err)
 	p.Detail += slashAdvice(k, c.Request().URL.EscapedPath())
-	if k.Status >= http.StatusInternalServerError && !k.Expected {
+	if k.Status >= http.StatusInternalServerError && !k.IsExpected {
 		s.LogFailure(c, err)
 	}
 	return k, p

@@ -66,12 +66,12 @@ type ProblemKind struct {
 	// Order decides for errors that match several kinds: kinds with the least are tried
 	// first. It is 0 for nearly all.
 	Order int
-	// Expected failures are part of normal operation and not logged as errors.
-	Expected bool
+	// IsExpected is set for failures of normal operation, which are not logged as errors.
+	IsExpected bool
 }
 
-// Unsent reports whether no client sees the kind, since it has left.
-func (k *ProblemKind) Unsent() bool { return k.Status == statusClientClosed }
+// IsUnsent reports whether no client sees the kind, since it has left.
+func (k *ProblemKind) IsUnsent() bool { return k.Status == statusClientClosed }
 
 // kinds are the problems of requests to any endpoint.
 var kinds = []ProblemKind{
@@ -113,7 +113,7 @@ var kinds = []ProblemKind{
 	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
 		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
-		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
+		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, IsExpected: true},
 	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
@@ -128,8 +128,8 @@ var kinds = []ProblemKind{
 var InternalProblem = ProblemKind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
-// Replaced gives an error of the store its meaning.
-func (s *table) Replaced(err error) error {
+// Translate gives an error of the store its meaning.
+func (s *table) Translate(err error) error {
 	if s.meaning == nil {
 		return err
 	}

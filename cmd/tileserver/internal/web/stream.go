@@ -215,7 +215,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	case !out.begun:
 		return err
 	case !errors.Is(err, ErrGone) && r.Context().Err() == nil:
-		if k := s.kindOf(s.Replaced(err)); k.Status >= http.StatusInternalServerError && !k.Expected {
+		if k := s.kindOf(s.Translate(err)); k.Status >= http.StatusInternalServerError && !k.IsExpected {
 			s.LogFailure(c, err)
 		}
 	}

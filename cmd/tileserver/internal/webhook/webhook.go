@@ -264,7 +264,7 @@ func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Def
 		was := &old.stored
 		h.stored.rotate(was, l.Now(), overlap)
 		// The fences may have changed, so a move whose crossings were sent in part is sent again.
-		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
+		h.stored.Position = fence.ID{Seq: was.position().CompletedSeq()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
 	case old == nil && all >= MaxHooks:
 		return st, false, ErrTooManyHooks

@@ -438,9 +438,9 @@ func polygonsOf(g orb.Geometry) []orb.Polygon {
 	return nil
 }
 
-// Elsewhere returns an error if a generation that has been published again has layers of another
-// data set.
-func Elsewhere(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) error {
+// CheckUniqueLayers returns an error if a generation that has been published again has layers of
+// another data set.
+func CheckUniqueLayers(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) error {
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
 		return nil //nolint:nilerr // it is served by nobody

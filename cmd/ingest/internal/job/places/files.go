@@ -68,7 +68,7 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *job.Tally)
 		f.src.Modified = newest
 	case f.Released.IsZero():
 		// The download time says nothing about the content.
-		f.src.Modified = file.Packed
+		f.src.Modified = file.MemberModified
 	}
 	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.TakenCount(), kindWords[f.Kind])
 	if bad := tally.LeftOutCount(); bad > 0 {
