@@ -57,7 +57,8 @@ func TestDataSetWithoutFields(t *testing.T) {
 	v := views.Take(time.Time{})
 	defer v.Release()
 	l := must.Get(v.Layer("meadows")).In(t)
-	if of, err := meadows.PinnedIn(v.Moment).Get(); err != nil || l.Layer != of || l.LayerInfo.Title != "Meadows" || l.Manifest.Generation != 1 {
+	if of, err := meadows.PinnedIn(v.Moment).Get(); err != nil || l.Layer != of || l.LayerInfo.Title != "Meadows" ||
+		l.Manifest.Generation != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if got := sets.OpenLayerNames(); !slices.Contains(got, "meadows") {

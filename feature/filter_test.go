@@ -427,7 +427,8 @@ func TestNestedMembers(t *testing.T) {
 		if got := f.MatchCompact(object); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-		if got, err := f.Match(t.Context(), &Feature{Properties: CompactProperties(object[1 : len(object)-1]).decoded()}); got != want || err != nil {
+		if got, err := f.Match(t.Context(), &Feature{Properties: CompactProperties(object[1 : len(object)-1]).decoded()}); got != want ||
+			err != nil {
 			t.Errorf("%s of values: %v, %v", text, got, err)
 		}
 		if len(f.Equalities()) > 0 && strings.HasPrefix(text, "at.city") {

@@ -62,7 +62,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Filter: capitals, Limit: 2}))
+	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Filter: capitals,
+		Limit: 2}))
 	if err != nil {
 		log.Fatal(err)
 	}

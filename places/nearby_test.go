@@ -298,7 +298,8 @@ func TestHitFields(t *testing.T) {
 		dst, _ = must.Two(f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst)).In(t)
 		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
 		// Whether properties are values or JSON makes no difference.
-		values := must.Get(CollectHits(nil, feature.DecodedLayer(f).Features(t.Context(), &feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))).In(t)
+		values := must.Get(CollectHits(nil, feature.DecodedLayer(f).Features(t.Context(),
+			&feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))).In(t)
 		if len(values) != len(dst) {
 			t.Fatalf("%d hits of values, %d of JSON", len(values), len(dst))
 		}

@@ -119,7 +119,8 @@ func TestLayerReadsRecords(t *testing.T) {
 		}
 	}
 	in := l.Info()
-	if in.Title != "Time zone" || in.Description != "Regions of the layer time_zone." || in.Count != 4 || in.AllPoints || in.Fingerprint != "" ||
+	if in.Title != "Time zone" || in.Description != "Regions of the layer time_zone." || in.Count != 4 || in.AllPoints ||
+		in.Fingerprint != "" ||
 		in.Bounds != (quadkey.Box{West: -180, South: -90, East: 180, North: 30 + 3*360.0/(1<<25)}) {
 		t.Errorf("%+v", in)
 	}

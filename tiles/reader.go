@@ -65,7 +65,8 @@ type scratch struct {
 // Open binds a reader to the store of a data set that meta describes. For another layout the error
 // matches cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchemaVersion, SchemaVersion, "run ingest boundaries"); err != nil {
+	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchemaVersion, SchemaVersion,
+		"run ingest boundaries"); err != nil {
 		return nil, err
 	}
 	stored := new(tables)

@@ -136,7 +136,8 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	// If layers disagree about the country, the layer of countries is right.
 	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
 		of := v.CountryOf(&p)
-		return p.Type == State && of != "" && !slices.Contains(v.WidenCountries([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
+		return p.Type == State && of != "" && !slices.Contains(v.WidenCountries([]string{country}), of) &&
+			!strings.EqualFold(p.ID, of+"-"+country)
 	})
 	if at, err = v.countyAt(ctx, &d, at); err != nil {
 		return d, err

@@ -19,7 +19,8 @@ func GenerationIDs(v ask.View) []uint64 {
 // ViewOf returns the view of the published data sets. A data set that cannot be read gives an
 // error, because it may hold the answer.
 func ViewOf(v ask.View) (h View, err error) {
-	h = View{Layers: ask.Memory[Layers](v), CountryByMap: v.Sets().CountryByMap, Generations: Generations{v.Places.ID, v.Names.ID, v.Boundaries.ID}}
+	h = View{Layers: ask.Memory[Layers](v), CountryByMap: v.Sets().CountryByMap,
+		Generations: Generations{v.Places.ID, v.Names.ID, v.Boundaries.ID}}
 	var errs [3]error
 	h.Places, _, errs[0] = v.Places.GetIfPublished()
 	h.Names, _, errs[1] = v.Names.GetIfPublished()

@@ -194,7 +194,8 @@ func TestDamagedManifestStays(t *testing.T) {
 	write(c.pointerPath("ip"), backup)
 	for range 2 {
 		done, err := c.Prune(t.Context(), 5, 0)
-		if err != nil || len(done.Removed) > 0 || len(done.Unreadable) != 1 || done.Unreadable[0].Generation != 3 || done.Unreadable[0].Err == nil {
+		if err != nil || len(done.Removed) > 0 || len(done.Unreadable) != 1 || done.Unreadable[0].Generation != 3 ||
+			done.Unreadable[0].Err == nil {
 			t.Fatalf("pruned %+v, %v", done, err)
 		}
 	}

@@ -19,7 +19,8 @@ type Predecessor struct {
 
 // SetPredecessor notes in m, which is to be published next, the generation that m replaces.
 func (m *Manifest) SetPredecessor(old *Manifest) {
-	m.Predecessor = &Predecessor{Generation: old.Generation, Built: old.Built, Records: old.Records, OlderSource: earlierEdition(m.Sources, old)}
+	m.Predecessor = &Predecessor{Generation: old.Generation, Built: old.Built, Records: old.Records,
+		OlderSource: earlierEdition(m.Sources, old)}
 }
 
 // Loss is a kind of record whose number is less than in the replaced generation.

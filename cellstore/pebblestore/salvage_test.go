@@ -44,7 +44,8 @@ func fixtureRows(t *testing.T, mem vfs.FS) (map[string]string, func()) {
 			cellstore.PutAt("a", []byte("q"), 1, fmt.Append(nil, i)), cellstore.PutAt("b", []byte("q"), 1, []byte(strings.Repeat("x", 100)))}}))
 	}
 	remove := func(i int) {
-		must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "%04d", i), Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}}))
+		must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Appendf(nil, "%04d", i),
+			Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}}))
 	}
 	for i := range 300 {
 		put(i)

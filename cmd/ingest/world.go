@@ -128,7 +128,8 @@ func (s *session) listSources(sources []world.Source) error {
 				License     string `json:"license"`
 				Attribution string `json:"attribution,omitempty"`
 				Terms       string `json:"terms,omitempty"`
-			}{"source", src.Dataset, src.File.Name, src.File.URL, src.ApproxBytes, src.Credit.Name, src.Credit.License, src.Credit.Attribution, src.Terms})
+			}{"source", src.Dataset, src.File.Name, src.File.URL, src.ApproxBytes, src.Credit.Name, src.Credit.License,
+				src.Credit.Attribution, src.Terms})
 		}
 		return nil
 	}

@@ -448,7 +448,8 @@ func TestBuildRefusals(t *testing.T) {
 		"keyword":   change(func(a *Airport) { a.Keywords = []string{"\xff"} }),
 		"zone":      change(func(a *Airport) { a.TimeZone = strings.Repeat("z", 65) }),
 	} {
-		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]Airport{a}), BuildOptions{}); !errors.Is(err, ErrInvalidAirport) {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]Airport{a}), BuildOptions{}); !errors.Is(err,
+			ErrInvalidAirport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -53,7 +53,8 @@ func (e *Event) parse(row *cellstore.Row) bool {
 	if e.Content == nil {
 		return true
 	}
-	if e.To == nil || e.Version <= 0 || quadkey.CheckCoordinate(e.To[0], e.To[1]) != nil || !bytes.HasPrefix(e.Content.Properties, []byte("{")) {
+	if e.To == nil || e.Version <= 0 || quadkey.CheckCoordinate(e.To[0], e.To[1]) != nil ||
+		!bytes.HasPrefix(e.Content.Properties, []byte("{")) {
 		return false
 	}
 	object, err := feature.AppendProperties(nil, e.Content.Properties)

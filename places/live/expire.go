@@ -28,7 +28,8 @@ func (c *Change) expiry(rows []cellstore.Mutation) []cellstore.Mutation {
 		is = ExpiryMillis(c.Is.Expires)
 	}
 	if was != is && was != 0 {
-		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.AllVersions)}})
+		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID),
+			Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.AllVersions)}})
 	}
 	if was != is && is != 0 {
 		rows = append(rows, ExpiryRow(is, c.ID))

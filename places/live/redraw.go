@@ -180,7 +180,8 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		if first = false; is.differs {
 			here := k.feature()
 			here.Position = f.Position
-			c := Change{ID: id, Version: f.Version, Was: here, Is: here, Edition: to.Number, EditionRest: to.Rest, WasEdition: from.Number, WasEditionRest: from.Rest}
+			c := Change{ID: id, Version: f.Version, Was: here, Is: here, Edition: to.Number, EditionRest: to.Rest, WasEdition: from.Number,
+				WasEditionRest: from.Rest}
 			k.number(&c)
 			k.changes = append(k.changes, c)
 		}

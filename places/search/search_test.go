@@ -295,7 +295,8 @@ func TestNoGuessForWhatIsDropped(t *testing.T) {
 		want int
 	}{{"cayenne", 0}, {"kayenne", 1}, {"mayenne", 1}} {
 		b := Budget{Seeks: 1000, Names: 1000}
-		if hits := find(t, r, Query{Text: tc.text, Countries: []string{"FR"}, Budget: &b}); len(hits) != tc.want || b.FilterDropped != (tc.want == 0) {
+		if hits := find(t, r, Query{Text: tc.text, Countries: []string{"FR"}, Budget: &b}); len(hits) != tc.want ||
+			b.FilterDropped != (tc.want == 0) {
 			t.Errorf("%s: %+v, %v", tc.text, hits, b.FilterDropped)
 		}
 	}

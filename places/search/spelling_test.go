@@ -178,7 +178,8 @@ func TestSeeksAreBounded(t *testing.T) {
 	}
 	var most int64
 	for _, text := range texts {
-		for _, q := range []Query{{Text: text}, {Text: text, Bias: true}, {Text: text, Countries: []string{"XX"}}, {Text: text, WholeNames: true}} {
+		for _, q := range []Query{{Text: text}, {Text: text, Bias: true}, {Text: text, Countries: []string{"XX"}},
+			{Text: text, WholeNames: true}} {
 			counting.seeks.Store(0)
 			if _, _, err := r.Search(t.Context(), q, nil); err != nil && len(Fold(nil, text)) > 0 {
 				t.Fatalf("%q: %v", text, err)

@@ -181,7 +181,8 @@ func BenchmarkBuildWeather(b *testing.B) {
 	f := build(b, stations)
 	list := weatherOf(1, 200_000, stations)
 	for b.Loop() {
-		if _, _, err := BuildWeather(b.Context(), buildtest.NewStore(b), f, buildtest.SeqOf(list), BuildOptions{TempDir: b.TempDir()}); err != nil {
+		if _, _, err := BuildWeather(b.Context(), buildtest.NewStore(b), f, buildtest.SeqOf(list),
+			BuildOptions{TempDir: b.TempDir()}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -101,7 +101,8 @@ func TestInvalidStationsAreRefused(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err = Build(cancelled, buildtest.NewStore(t), buildtest.SeqOf([]Station{zurich}), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err = Build(cancelled, buildtest.NewStore(t), buildtest.SeqOf([]Station{zurich}), BuildOptions{}); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 }

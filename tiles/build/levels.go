@@ -43,7 +43,8 @@ func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Sha
 		thin.Thin(grid.MaxThinArea2 << (2 * grid.StepShift(z)))
 		lines := thin.Lines(reg)
 		g.Go(func() error {
-			n := grid.Noder{ShareSets: reg, PixelShift: grid.StepShift(z), TileShift: grid.TileShift(z), MergeAntimeridian: true, MaxVertices: mostSimpler}
+			n := grid.Noder{ShareSets: reg, PixelShift: grid.StepShift(z), TileShift: grid.TileShift(z), MergeAntimeridian: true,
+				MaxVertices: mostSimpler}
 			nodes, err := n.Node(lines)
 			b.progress.add(1)
 			if err != nil {

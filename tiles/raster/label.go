@@ -186,7 +186,8 @@ func (c *canvas) keepApart(rule *PlaceStyle, t *Tile) {
 			around := min(rule.AroundCity.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
 			crowded := slices.ContainsFunc(places, func(o [3]float64) bool {
 				away := math.Hypot(n.x-o[0], n.y-o[1])
-				return away < rule.DotDistancePx*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People && o[2] > rule.AroundCity.Times*n.people
+				return away < rule.DotDistancePx*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People &&
+					o[2] > rule.AroundCity.Times*n.people
 			})
 			places = append(places, [3]float64{n.x, n.y, n.people})
 			if crowded && !n.capital {

@@ -31,8 +31,10 @@ func PoliticalStyle(p *Palette) Style {
 		Water: p.Water,
 		Types: map[string]RegionStyle{
 			"continent": {Order: 0, Fill: land, Border: line(1.4, p.Country, 0.8, 0), Coast: line(1.2, p.Coast, 0, 0)},
-			"country":   {Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0), Coast: LineStyle{Width: 1, Color: p.Coast, GrowsFromZoom: -4, LightFromZoom: 7}},
-			"timezone":  {Order: 2, OnlyAsLand: true, Fill: FillStyle{p.Land, 0.3}, Border: line(0.6, p.County, 0, 2), Coast: line(0.6, p.Coast, 0, 0)},
+			"country": {Order: 1, Fill: land, Border: line(1.2, p.Country, 0.8, 0),
+				Coast: LineStyle{Width: 1, Color: p.Coast, GrowsFromZoom: -4, LightFromZoom: 7}},
+			"timezone": {Order: 2, OnlyAsLand: true, Fill: FillStyle{p.Land, 0.3}, Border: line(0.6, p.County, 0, 2),
+				Coast: line(0.6, p.Coast, 0, 0)},
 			"state": {
 				Order:         3,
 				NoCoastOnLand: true,
@@ -43,13 +45,15 @@ func PoliticalStyle(p *Palette) Style {
 			"county": {Order: 4, NoCoastOnLand: true, BordersFromZoom: 8, Border: line(0.6, p.County, 0, 8), Coast: line(0.5, p.Coast, 0, 8)},
 			"urban":  {Order: 7, Fill: one(p.Urban, 0.55)}, // places have their names
 			// Layers of lines have nothing on either side, so they are drawn as coasts.
-			"river":    {Order: 8, Coast: line(1.2, p.River, 0, 3)},
-			"road":     {Order: 7, Coast: line(0.8, p.Other, 0, 5)},
-			"marine":   {Order: 4},
-			"lake":     {Order: 8, Fill: one(p.Lake, 1), Border: line(0.6, p.Coast, 0, 3), Coast: line(0.8, p.Coast, 0, 3)},
-			"places":   {Order: 9, Dot: DotStyle{Radius: 2, Color: p.Dot, Rim: p.Rim}},
-			"airports": {Order: 10, Text: TextStyle{Color: p.Airport, Halo: p.Halo, FromZoom: 8}, Dot: DotStyle{Radius: 2, Color: p.Rim, Rim: p.Airport}},
-			"points":   {Order: 11, KeepDotsClear: true, Text: TextStyle{Color: p.Point, Halo: p.Halo}, Dot: DotStyle{Radius: 3, Color: p.Point, Rim: p.Rim}},
+			"river":  {Order: 8, Coast: line(1.2, p.River, 0, 3)},
+			"road":   {Order: 7, Coast: line(0.8, p.Other, 0, 5)},
+			"marine": {Order: 4},
+			"lake":   {Order: 8, Fill: one(p.Lake, 1), Border: line(0.6, p.Coast, 0, 3), Coast: line(0.8, p.Coast, 0, 3)},
+			"places": {Order: 9, Dot: DotStyle{Radius: 2, Color: p.Dot, Rim: p.Rim}},
+			"airports": {Order: 10, Text: TextStyle{Color: p.Airport, Halo: p.Halo, FromZoom: 8},
+				Dot: DotStyle{Radius: 2, Color: p.Rim, Rim: p.Airport}},
+			"points": {Order: 11, KeepDotsClear: true, Text: TextStyle{Color: p.Point, Halo: p.Halo},
+				Dot: DotStyle{Radius: 3, Color: p.Point, Rim: p.Rim}},
 		},
 		Other: RegionStyle{
 			Order:  6,

@@ -60,8 +60,9 @@ func someStyle() Style {
 			{Turn: 2, Text: bold(ink(0x242c35ff, 11)), Radius: 2.5},
 			{MinPopulation: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
 		},
-		MinGreatCapital: 2e5, GreatCapitalBonus: 2e6, MinPopulation: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, MinPopulationOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
-		DotsFrom: 5,
+		MinGreatCapital: 2e5, GreatCapitalBonus: 2e6, MinPopulation: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3},
+		MinPopulationOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
+		DotsFrom:               5,
 	}
 	return s
 }

@@ -125,7 +125,8 @@ func (c *Cluster) configure() error {
 		return err
 	}
 	// The gateway's command has no option for this.
-	if err := c.site("conf-gateway-http", append(ofGateway(c.opts.CallTimeout), property{"hbase.regionserver.thrift.http", "true"})); err != nil {
+	if err := c.site("conf-gateway-http", append(ofGateway(c.opts.CallTimeout),
+		property{"hbase.regionserver.thrift.http", "true"})); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(c.dir, "Control.java"), controlSource, 0o644); err != nil {

@@ -598,7 +598,8 @@ func FuzzAnswer(f *testing.F) {
 				_ = conn.Close()
 			}
 		}()
-		c, err := New(t.TempDir(), Options{Attempts: 2, StallTimeout: time.Second, Wait: func(context.Context, time.Duration) error { return nil }})
+		c, err := New(t.TempDir(), Options{Attempts: 2, StallTimeout: time.Second,
+			Wait: func(context.Context, time.Duration) error { return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

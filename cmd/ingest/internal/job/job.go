@@ -350,7 +350,8 @@ func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
 		if isApart(reason) && !t.IsOther() || reason == source.ReasonAtZero {
-			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOutCount(), b.examples[0]))
+			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOutCount(),
+				b.examples[0]))
 			continue
 		}
 		rep.Bad(reason, b.count, b.examples)

@@ -10,9 +10,11 @@ import (
 
 // Parameters of this face alone.
 var (
-	collectionParam = endpoint.DescribedParam(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
-	pointIDParam    = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
-	enterParam      = endpoint.DescribedParam(endpoint.InQuery, "enter",
+	collectionParam = endpoint.DescribedParam(endpoint.InPath, "collection", "Name of a collection.",
+		endpoint.Schema{"type": "string"}, "shops")
+	pointIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.",
+		endpoint.Schema{"type": "string"}, "zh-1")
+	enterParam = endpoint.DescribedParam(endpoint.InQuery, "enter",
 		"Regions whose entering is told: `type:id`, or a type alone for each of its regions, with commas between them.",
 		endpoint.Schema{"type": "string"}, "state:us-ks")
 	leaveParam = endpoint.DescribedParam(endpoint.InQuery, "leave", "Regions whose leaving is told.",

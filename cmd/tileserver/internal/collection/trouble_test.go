@@ -63,7 +63,8 @@ func TestFullDisk(t *testing.T) {
 	s.want(s.send(rootKey, "POST", "/points/shops", lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "POST", "/points/shops", "{\"id\":1}\n"+lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
-	if got := problems.LiveTroubles(s.handlers.Views.Collections, true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
+	if got := problems.LiveTroubles(s.handlers.Views.Collections, true); len(got) != 1 || got[0].Collection != "shops" ||
+		got[0].State != "full" {
 		t.Errorf("troubles: %v", got)
 	}
 	full.Store(false)

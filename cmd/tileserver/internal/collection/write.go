@@ -65,7 +65,8 @@ var writeKinds = []web.ProblemKind{
 		Detail: "Read it again and repeat the change with its new ETag."},
 	{Err: live.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
 		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, IsExpected: true},
-	{Err: live.ErrOtherWriter, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+	{Err: live.ErrOtherWriter, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable",
+		Title: "The data set cannot be read right now",
 		Detail: "Nothing was written, as another program has written to the collection. Send the request again; " +
 			"if it lasts, tell the operator that one program alone may have the directory.", Retry: true},
 	{Err: live.ErrEventsGone, Status: http.StatusGone, Type: "events-gone", Title: "Events after that one are not kept any more",

@@ -70,7 +70,8 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	shops := quota.Scope{Write: true, Collection: "shops"}
 	file := strings.Join([]string{
 		quota.FormatLine("root", quota.HashOf(rootKey), nil, all), quota.FormatLine("shops", quota.HashOf(shopsKey), nil, shops),
-		quota.FormatLine("reader", quota.HashOf(readerKey), nil, quota.Scope{Collection: "shops"}), quota.FormatLine("plain", quota.HashOf(plainKey), nil),
+		quota.FormatLine("reader", quota.HashOf(readerKey), nil, quota.Scope{Collection: "shops"}),
+		quota.FormatLine("plain", quota.HashOf(plainKey), nil),
 	}, "\n")
 	keys, err := quota.ReadKeys(strings.NewReader(file))
 	if err != nil {
@@ -193,7 +194,8 @@ func TestCollections(t *testing.T) {
 	const description = `{"title":"Shops","licence":"CC0","private":true,"history":"720h","schema":{"price":"number","open":"boolean"}}`
 	l := s.make("shops", description)
 	m := l.Meta()
-	if m.Title != "Shops" || !m.Private || time.Duration(m.HistoryRetention) != 720*time.Hour || m.EventRetention != live.DefaultEventRetention ||
+	if m.Title != "Shops" || !m.Private || time.Duration(m.HistoryRetention) != 720*time.Hour ||
+		m.EventRetention != live.DefaultEventRetention ||
 		len(l.DeclaredTypes()) != 2 {
 		t.Errorf("made as %+v", m)
 	}

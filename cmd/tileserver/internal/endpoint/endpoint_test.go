@@ -13,9 +13,10 @@ import (
 // good is an endpoint that contradicts nothing.
 func good() Endpoint {
 	return Endpoint{
-		Path: "/x/{z}", ID: "getX", Params: []Param{Zoom, Integer("limit", 1, 10, "Most.").WithDefault(5)}, Cost: Light, Problems: []string{"known"},
-		Handle:  func(echo.Context, *Params) error { return nil },
-		Example: Example{Request: "/x/1?limit=7"},
+		Path: "/x/{z}", ID: "getX", Params: []Param{Zoom, Integer("limit", 1, 10, "Most.").WithDefault(5)}, Cost: Light,
+		Problems: []string{"known"},
+		Handle:   func(echo.Context, *Params) error { return nil },
+		Example:  Example{Request: "/x/1?limit=7"},
 	}
 }
 
@@ -86,7 +87,8 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal of %s", query, q.Err, want)
 		}
 	}
-	if optional := Lat.WithDoc("Near.").AsOptional(); optional.Declaration().Required || !Lat.Declaration().Required || optional.Declaration().Doc == Lat.Declaration().Doc {
+	if optional := Lat.WithDoc("Near.").AsOptional(); optional.Declaration().Required || !Lat.Declaration().Required ||
+		optional.Declaration().Doc == Lat.Declaration().Doc {
 		t.Error("a changed copy is no copy")
 	}
 }

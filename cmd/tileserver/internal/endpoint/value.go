@@ -215,8 +215,10 @@ var (
 	Radius = Number("radius", "metres", 1, MaxRadiusM, "Farthest distance in metres; without it there is none.")
 
 	BBox = New("bbox", "West, south, east, north in degrees. West greater than east means across 180 degrees.",
-		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4}, (*Params).box).WithExample([]int{7, 46, 9, 48}).AsRequired()
-	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"}, (*Params).tile).WithExample("4/8/5")
+		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4},
+		(*Params).box).WithExample([]int{7, 46, 9, 48}).AsRequired()
+	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"},
+		(*Params).tile).WithExample("4/8/5")
 
 	Country = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"},
 		(*Params).country).WithExample("CH")

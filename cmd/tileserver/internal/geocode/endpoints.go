@@ -15,7 +15,8 @@ var (
 			"position (`47.37, 8.54`, `47°22'N 8°32'E`, `47d22m12s N 8d32m24s E`, `@47.37,8.54,15z`, the address of a map, "+
 			"`geo:` URI, tile `z/x/y`, quadkey, plus code, or a short plus code with a place: `9G8F+6W Zurich`); the code of a "+
 			"region or an airport; an IP address.",
-		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQueryChars}, readText).WithExample("portland oregon").AsRequired()
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQueryChars},
+		readText).WithExample("portland oregon").AsRequired()
 	limitParam        = endpoint.Integer("limit", 1, maxLimit, "Most results.").WithDefault(defaultLimit)
 	kindsParam        = kindsOf(geocoder.Kinds)
 	boxParam          = endpoint.BBox.AsOptional()
@@ -85,8 +86,9 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{endpoint.Lang, reverseKindsParam, endpoint.Radius},
 			Lines:  []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Lang, reverseKindsParam, endpoint.Radius},
 			Handle: s.postReverses, Cost: endpoint.Streamed,
-			Body:         true,
-			BodyContent:  endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}, "text/plain": endpoint.Schema{"type": "string"}},
+			Body: true,
+			BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"},
+				"text/plain": endpoint.Schema{"type": "string"}},
 			BodyRequired: true,
 			Answers:      endpoint.Content{"application/x-ndjson": GeocodeLine{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",

@@ -49,10 +49,11 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, session.GenerationIDs(), func(ctx context.Context, out *web.Scratch) (err error) {
-		out.Body, err = find(ctx, session, &query, form, out.Body)
-		return err
-	})
+	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, session.GenerationIDs(),
+		func(ctx context.Context, out *web.Scratch) (err error) {
+			out.Body, err = find(ctx, session, &query, form, out.Body)
+			return err
+		})
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
@@ -120,7 +121,8 @@ func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query,
 }
 
 // reverse appends the features at a point.
-func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Format, dst []byte) ([]byte, error) {
+func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Format,
+	dst []byte) ([]byte, error) {
 	found, err := session.Reverse(ctx, *query)
 	if err != nil {
 		return dst, err

@@ -59,7 +59,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 		if v.fields == nil {
 			list[i].Summary += ", which there is no data for"
 			list[i].Answers, list[i].Headers = nil, nil
-			list[i].OtherAnswers = slices.DeleteFunc(slices.Clone(refused), func(o endpoint.OtherAnswer) bool { return o.Status == http.StatusNotFound })
+			list[i].OtherAnswers = slices.DeleteFunc(slices.Clone(refused),
+				func(o endpoint.OtherAnswer) bool { return o.Status == http.StatusNotFound })
 		}
 	}
 	return list

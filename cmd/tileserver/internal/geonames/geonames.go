@@ -265,7 +265,8 @@ func (p params) number(name string, most float64) (float64, bool, error) {
 	}
 	n, ok := endpoint.ParseDecimal(v)
 	if !ok || !(n >= -most && n <= most) {
-		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+endpoint.FormatBound(-most)+" to "+endpoint.FormatBound(most))
+		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+
+			endpoint.FormatBound(-most)+" to "+endpoint.FormatBound(most))
 	}
 	return n + 0, true, nil // -0 is 0
 }

@@ -46,7 +46,8 @@ func TestFormOfTheCallers(t *testing.T) {
 	w := servertest.NewWhole(t)
 	woods := &layertest.Memory{
 		About: feature.Info{Name: "woods", AllPoints: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
-		List:  []feature.Feature{{ID: "oak", Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))})}},
+		List: []feature.Feature{{ID: "oak", Properties: feature.PropertiesOf(feature.Property{Name: "name",
+			Value: feature.TextValue([]byte("Oak"))})}},
 	}
 	live := dataset.NewFixedLive[feature.Tiler](woods, dataset.Manifest{Dataset: "woods", Generation: 7})
 	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("woods", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}

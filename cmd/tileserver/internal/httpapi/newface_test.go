@@ -73,14 +73,15 @@ func (s *countHandlers) get(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Kit.Reply(c, web.Answer{Format: web.FormatJSON}, l.AppendGenerationIDs([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
-		var doc featureCount
-		if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
+	return s.Kit.Reply(c, web.Answer{Format: web.FormatJSON}, l.AppendGenerationIDs([]uint64{}),
+		func(ctx context.Context, out *web.Scratch) (err error) {
+			var doc featureCount
+			if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
+				return err
+			}
+			out.Body, err = json.Marshal(doc)
 			return err
-		}
-		out.Body, err = json.Marshal(doc)
-		return err
-	})
+		})
 }
 
 func TestNewFace(t *testing.T) {

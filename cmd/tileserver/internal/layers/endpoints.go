@@ -26,14 +26,17 @@ var (
 		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").WithExample("-price")
 	regionTypeParam = endpoint.DescribedParam(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
 	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
-	ofTypeParam     = endpoint.DescribedParam(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"}, "country")
-	ofIDParam       = endpoint.DescribedParam(endpoint.InPath, "region_id", "Id of the region.", endpoint.Schema{"type": "string"}, "ch")
-	boxParam        = endpoint.BBox.WithDoc("West, south, east, north in degrees. Without an area all are counted.").AsOptional()
-	oneParam        = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
-	clusterParam    = endpoint.DescribedParam(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.",
+	ofTypeParam     = endpoint.DescribedParam(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"},
+		"country")
+	ofIDParam = endpoint.DescribedParam(endpoint.InPath, "region_id", "Id of the region.", endpoint.Schema{"type": "string"}, "ch")
+	boxParam  = endpoint.BBox.WithDoc("West, south, east, north in degrees. Without an area all are counted.").AsOptional()
+	oneParam  = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.",
+		endpoint.Schema{"type": "string"}, "zh-1")
+	clusterParam = endpoint.DescribedParam(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.",
 		endpoint.Schema{"type": "string"}, "8-1z3k")
 	trackFromParam = endpoint.Instant("from",
-		"The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).WithExample("2026-07-01T12:00:00Z")
+		"The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.",
+		readInstant).WithExample("2026-07-01T12:00:00Z")
 	trackToParam = endpoint.Instant("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
 		readInstant).WithExample("2026-07-02T12:00:00Z")
 	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").WithDefault(defaultStops)

@@ -56,7 +56,8 @@ func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server 
 	t.Helper()
 	live := dataset.NewFixedLive(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
 	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
-	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerKinds), RequestTimeout: 200 * time.Millisecond}
+	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerKinds),
+		RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
 	handlers := New(k, Config{StreamTimeout: 200 * time.Millisecond})
 	s := httptest.NewServer(k.Handler(handlers.Endpoints()))

@@ -130,19 +130,20 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 // head begins a list that is an object. more, if set, adds members to it.
 func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error),
 	more func(ctx context.Context, dst []byte) ([]byte, error)) error {
-	return q.reply(web.Answer{Format: q.form.Format, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
-		p := page{question: q, list: q.newList(head), body: out.Body}
-		defer func() { out.Body = p.body }()
-		p.body = p.list.Begin(p.body)
-		next, err := fill(ctx, &p)
-		if next != "" && !q.form.Object {
-			q.handlers.LinkNext(q.context, next, q.form.Name)
-		}
-		if p.body = p.list.End(p.body, next); err == nil && more != nil {
-			p.body, err = more(ctx, p.body)
-		}
-		return err
-	})
+	return q.reply(web.Answer{Format: q.form.Format, ByAccept: true, Linked: !q.form.Object},
+		func(ctx context.Context, out *web.Scratch) error {
+			p := page{question: q, list: q.newList(head), body: out.Body}
+			defer func() { out.Body = p.body }()
+			p.body = p.list.Begin(p.body)
+			next, err := fill(ctx, &p)
+			if next != "" && !q.form.Object {
+				q.handlers.LinkNext(q.context, next, q.form.Name)
+			}
+			if p.body = p.list.End(p.body, next); err == nil && more != nil {
+				p.body, err = more(ctx, p.body)
+			}
+			return err
+		})
 }
 
 func (q *question) newList(head string) listing.List {

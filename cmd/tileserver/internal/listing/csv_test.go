@@ -69,7 +69,8 @@ func TestTables(t *testing.T) {
 		want string
 	}{
 		{"no features", List{Spec: &Spec{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
-		{"open layer", List{Spec: &Spec{Open: true}, Schema: schema, Writer: feature.Writer{NestProperties: true, WithVersion: true, WithDistance: true}},
+		{"open layer", List{Spec: &Spec{Open: true}, Schema: schema,
+			Writer: feature.Writer{NestProperties: true, WithVersion: true, WithDistance: true}},
 			[]feature.Feature{
 				of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`),
 				of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`),
@@ -337,8 +338,9 @@ func TestRegisterRefuses(t *testing.T) {
 	item := Formats[0].Item
 	for want, f := range map[string]*Format{
 		"give it the function that writes a feature": {Name: "x"},
-		"give each its own":                          {Name: "csv", Item: item, Format: web.NewFormat(web.Media{Name: "listing-test", Type: "x/x"})},
-		"one web.Format":                             {Name: "x", Item: item}, // the form of JSON
+		"give each its own": {Name: "csv", Item: item,
+			Format: web.NewFormat(web.Media{Name: "listing-test", Type: "x/x"})},
+		"one web.Format": {Name: "x", Item: item}, // the form of JSON
 	} {
 		func() {
 			defer func() {

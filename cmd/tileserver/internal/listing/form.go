@@ -47,7 +47,8 @@ func Register(f *Format) {
 	}
 	for _, other := range Formats {
 		if other.Name == f.Name || other.Format == f.Format {
-			panic(fmt.Sprintf("listing: the forms %q and %q have one name or one web.Format: give each its own, by web.NewFormat", other.Name, f.Name))
+			panic(fmt.Sprintf("listing: the forms %q and %q have one name or one web.Format: give each its own, by web.NewFormat",
+				other.Name, f.Name))
 		}
 	}
 	Formats = append(Formats, f)

@@ -9,14 +9,15 @@ import (
 // manual is Nominatim's own description of its interface.
 const manual = "https://nominatim.org/release-docs/latest/api/"
 
-var refused = endpoint.RefusedAnswers(endpoint.Content{"application/json": NominatimError{}, "text/xml": nil, "text/plain": nil}, map[int]string{
-	http.StatusBadRequest:          "A parameter is missing or not valid.",
-	http.StatusUnauthorized:        "A key is needed, or the one that was sent is not valid.",
-	http.StatusNotFound:            "The data is not published on this server.",
-	http.StatusTooManyRequests:     "The limit of requests is used up.",
-	http.StatusInternalServerError: "The server failed.",
-	http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
-})
+var refused = endpoint.RefusedAnswers(endpoint.Content{"application/json": NominatimError{}, "text/xml": nil, "text/plain": nil},
+	map[int]string{
+		http.StatusBadRequest:          "A parameter is missing or not valid.",
+		http.StatusUnauthorized:        "A key is needed, or the one that was sent is not valid.",
+		http.StatusNotFound:            "The data is not published on this server.",
+		http.StatusTooManyRequests:     "The limit of requests is used up.",
+		http.StatusInternalServerError: "The server failed.",
+		http.StatusServiceUnavailable:  "The server is at its limit, or the data cannot be read right now.",
+	})
 
 // Endpoints returns the endpoints of this face. They ignore unknown parameters, as Nominatim does.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
@@ -32,7 +33,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"json_callback", "email", "debug"),
 			IgnoresOthers: true,
 			Handle:        s.handle(&searchQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&searchQuestion), DocsURL: manual + "Search/",
-			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, CachePolicy: endpoint.CacheTagged,
+			Answers:      endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil},
+			CachePolicy:  endpoint.CacheTagged,
 			OtherAnswers: refused,
 			Example:      endpoint.Example{Request: "/nominatim/search?q=portland%20oregon&limit=1"},
 		},
@@ -46,7 +48,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"extratags", "namedetails", "polygon_geojson", "polygon_threshold", "polygon_kml", "json_callback", "email", "debug"),
 			IgnoresOthers: true,
 			Handle:        s.handle(&reverseQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&reverseQuestion), DocsURL: manual + "Reverse/",
-			Answers: endpoint.Content{"application/json": NominatimResult1{}, "text/javascript": nil, "text/xml": nil}, CachePolicy: endpoint.CacheTagged,
+			Answers:      endpoint.Content{"application/json": NominatimResult1{}, "text/javascript": nil, "text/xml": nil},
+			CachePolicy:  endpoint.CacheTagged,
 			OtherAnswers: refused,
 			Example:      endpoint.Example{Request: "/nominatim/reverse?lat=45.52&lon=-122.68&zoom=10&format=jsonv2"},
 		},
@@ -60,7 +63,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"polygon_geojson", "polygon_threshold", "polygon_kml", "json_callback", "email", "debug"),
 			IgnoresOthers: true,
 			Handle:        s.handle(&lookupQuestion), Cost: endpoint.Heavy, Refuse: s.refusing(&lookupQuestion), DocsURL: manual + "Lookup/",
-			Answers: endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil}, CachePolicy: endpoint.CacheTagged,
+			Answers:      endpoint.Content{"application/json": NominatimResults{}, "text/javascript": nil, "text/xml": nil},
+			CachePolicy:  endpoint.CacheTagged,
 			OtherAnswers: refused,
 			Example:      endpoint.Example{Request: "/nominatim/lookup?osm_ids=N5746545&format=jsonv2"},
 		},

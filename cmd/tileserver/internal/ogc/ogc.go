@@ -181,7 +181,8 @@ func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	format, _, err := ogcapi.ChooseFormat(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
+	format, _, err := ogcapi.ChooseFormat(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI},
+		{Name: "html", Type: ogcapi.TypeHTML}})
 	if err != nil {
 		return err
 	}
@@ -382,8 +383,9 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 		Columns                                     []string
 		Rows                                        []row
 	}{
-		ID: of.LayerInfo.Name, Title: of.LayerInfo.Title, Columns: columns, Rows: rows, Collection: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "?f=html",
-		GeoJSON: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "json"),
+		ID: of.LayerInfo.Name, Title: of.LayerInfo.Title, Columns: columns, Rows: rows,
+		Collection: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "?f=html",
+		GeoJSON:    ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "json"),
 	}
 	if next != "" {
 		data.Next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "html", "cursor", next)

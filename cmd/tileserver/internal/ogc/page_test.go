@@ -25,7 +25,8 @@ func TestLargeFeatures(t *testing.T) {
 			Mark:       feature.Mark(id),
 			Bounds:     quadkey.Box{East: 1, North: 1},
 			Properties: feature.CompactProperties(fmt.Appendf(nil, `"type":"t","id":"%s"`, id)),
-			Geometry:   feature.GeoJSONGeometry(append(append([]byte(`{"type":"Polygon","coordinates":[`), bytes.Repeat([]byte{' '}, border)...), "]}"...)),
+			Geometry: feature.GeoJSONGeometry(append(append([]byte(`{"type":"Polygon","coordinates":[`),
+				bytes.Repeat([]byte{' '}, border)...), "]}"...)),
 		}
 		return i < n
 	}}

@@ -50,21 +50,22 @@ func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	query := feature.Query{In: in.Area, Step: web.Step}
-	return s.Reply(c, web.Answer{Format: web.FormatJSON}, in.AppendGenerationIDs(g.GenerationIDs(types...)), func(ctx context.Context, out *web.Scratch) error {
-		return s.InTurn(s.WithClientOf(ctx, c), func(ctx context.Context) error {
-			sum, each := int64(0), []byte{}
-			for _, l := range asked(g, types, &query) {
-				n, err := feature.Count(ctx, l, &query)
-				if err != nil {
-					return err
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, in.AppendGenerationIDs(g.GenerationIDs(types...)),
+		func(ctx context.Context, out *web.Scratch) error {
+			return s.InTurn(s.WithClientOf(ctx, c), func(ctx context.Context) error {
+				sum, each := int64(0), []byte{}
+				for _, l := range asked(g, types, &query) {
+					n, err := feature.Count(ctx, l, &query)
+					if err != nil {
+						return err
+					}
+					sum += n
+					each = jsontext.AppendString(append(each, ','), l.Info().Name)
+					each = strconv.AppendInt(append(each, ':'), n, 10)
 				}
-				sum += n
-				each = jsontext.AppendString(append(each, ','), l.Info().Name)
-				each = strconv.AppendInt(append(each, ':'), n, 10)
-			}
-			out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
-			out.Body = append(append(append(out.Body, `,"types":{`...), each[min(1, len(each)):]...), "}}"...)
-			return nil
+				out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
+				out.Body = append(append(append(out.Body, `,"types":{`...), each[min(1, len(each)):]...), "}}"...)
+				return nil
+			})
 		})
-	})
 }

@@ -58,10 +58,11 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	if id != "" {
-		return s.Reply(c, web.Answer{Format: web.FormatGeoJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
-			out.Body, err = s.appendCutout(s.WithClientOf(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
-			return err
-		})
+		return s.Reply(c, web.Answer{Format: web.FormatGeoJSON}, g.GenerationIDs(types...),
+			func(ctx context.Context, out *web.Scratch) (err error) {
+				out.Body, err = s.appendCutout(s.WithClientOf(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
+				return err
+			})
 	}
 	in, err := of.Ground(q.View())
 	if err != nil {

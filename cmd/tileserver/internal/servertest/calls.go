@@ -52,7 +52,10 @@ func openLayer(path string) string {
 }
 
 // DeclaredEndpoints are the endpoints of a server.
-var DeclaredEndpoints = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
+var DeclaredEndpoints = sync.OnceValue(func() []endpoint.Endpoint {
+	return httpapi.Compose(&httpapi.Config{},
+		httpapi.Faces()).Endpoints()
+})
 
 // FirstCall returns the address of the first of contractCalls. A path that has no call, which
 // TestAnswersAreAsDescribed reports, is called as it is written.

@@ -252,10 +252,11 @@ func TestNominatimNames(t *testing.T) {
 func TestNominatimGeometry(t *testing.T) {
 	g := newNominatim(t, nil)
 	const square = `{"type":"Polygon","coordinates":[[[6.000005,47.999997],[6.000005,46.000003],[8,46.000003],[8,47.999997],[6.000005,47.999997]],[[6.999997,47.000005],[7.009996,47.010005],[7.009996,47.000005],[6.999997,47.000005]]]}`
-	g.PublishRows(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{{ID: "ch", Name: "Switzerland", Geometry: orb.Polygon{
-		{{6, 46}, {7, 46.04}, {8, 46}, {8, 48}, {7, 48.3}, {6, 48}, {6, 46}},
-		{{7, 47}, {7.01, 47}, {7.01, 47.01}, {7, 47}},
-	}}}}))
+	g.PublishRows(servertest.Regions(build.Layer{Type: "country",
+		Features: []build.Feature{{ID: "ch", Name: "Switzerland", Geometry: orb.Polygon{
+			{{6, 46}, {7, 46.04}, {8, 46}, {8, 48}, {7, 48.3}, {6, 48}, {6, 46}},
+			{{7, 47}, {7.01, 47}, {7.01, 47.01}, {7, 47}},
+		}}}}))
 	for threshold, want := range map[string]int{"": 7, "0": 7, "-1": 7, "0.01": 7, "0.1": 6, "0.5": 5, "100": 7} {
 		var found []nominatimResult
 		nominatim(g, "/nominatim/search?q=switzerland&polygon_geojson=1&polygon_threshold="+threshold, &found)

@@ -370,7 +370,8 @@ func TestDamagedPrivateCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hidden, err = live.Open(t.Context(), store, points.LiveKind); err != nil || len(hidden.Troubles()) != 1 || !hidden.Troubles()[0].Private {
+	if hidden, err = live.Open(t.Context(), store, points.LiveKind); err != nil || len(hidden.Troubles()) != 1 ||
+		!hidden.Troubles()[0].Private {
 		t.Fatal(err, hidden.Troubles())
 	}
 	t.Cleanup(func() {

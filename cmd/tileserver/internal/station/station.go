@@ -45,7 +45,8 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 			return err
 		}
 		station.DistanceM = near.DistanceM
-		l := listing.List{Spec: &nearest, Format: form, Schema: f.Info().Schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, WithDistance: true}}
+		l := listing.List{Spec: &nearest, Format: form, Schema: f.Info().Schema,
+			Writer: feature.Writer{GeoJSON: form.GeoJSON, WithDistance: true}}
 		switch form {
 		case listing.GeoJSON:
 			out.Body, err = l.Writer.Append(out.Body, &station, "")

@@ -17,7 +17,8 @@ func TestListsMayBeAskedFor(t *testing.T) {
 		}
 		return of.with(points)
 	}
-	few, most, many := set(2, "places", "points:a"), set(endpoint.MaxListEntries), set(endpoint.MaxListEntries, "places", "points:a", "points:b")
+	few, most, many := set(2, "places", "points:a"), set(endpoint.MaxListEntries),
+		set(endpoint.MaxListEntries, "places", "points:a", "points:b")
 	if few.canonical != "layer0,layer1,places,points:a" || strings.Count(most.canonical, ",") != endpoint.MaxListEntries-1 ||
 		many.canonical != "all,points:a,points:b" {
 		t.Errorf("%s; %s; %s", few.canonical, most.canonical, many.canonical)

@@ -72,8 +72,10 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	write(&style.Other, names.Region("other"))
 	p := &names.Places
 	style.Places = raster.PlaceStyle{
-		MinGreatCapital: p.MinGreatCapital, GreatCapitalBonus: p.GreatCapitalBonus, MinPopulation: p.MinPopulation, MinPopulationOfCapital: p.MinPopulationOfCapital,
-		DotDistancePx: p.DotDistancePx, DotDistanceMaxZoom: p.DotDistanceMaxZoom, AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
+		MinGreatCapital: p.MinGreatCapital, GreatCapitalBonus: p.GreatCapitalBonus, MinPopulation: p.MinPopulation,
+		MinPopulationOfCapital: p.MinPopulationOfCapital,
+		DotDistancePx:          p.DotDistancePx, DotDistanceMaxZoom: p.DotDistanceMaxZoom,
+		AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.PlaceTier{

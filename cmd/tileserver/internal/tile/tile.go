@@ -77,7 +77,8 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 		key.coding = web.AcceptedCacheCoding(r)
 	}
 	for {
-		a := web.Answer{Format: f, Tag: key.tag(), Coding: key.coding, CacheControl: how.cache, ByAccept: how.byAccept, EmptyStatus: s.empty(f, how)}
+		a := web.Answer{Format: f, Tag: key.tag(), Coding: key.coding, CacheControl: how.cache, ByAccept: how.byAccept,
+			EmptyStatus: s.empty(f, how)}
 		err = s.kept.Send(c, key, &a, from, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 			return s.makeTile(ctx, out, v, set, t, &key, &a)
 		})

@@ -18,7 +18,8 @@ import (
 
 // Who may ask, wherever a client puts its key, and how often. Wrong keys count for the address.
 func TestAdmission(t *testing.T) {
-	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("a", quota.HashOf("secret"), []quota.Limit{{Requests: 2, Window: quota.Hour}})))
+	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("a", quota.HashOf("secret"),
+		[]quota.Limit{{Requests: 2, Window: quota.Hour}})))
 	if err != nil {
 		t.Fatal(err)
 	}

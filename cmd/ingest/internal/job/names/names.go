@@ -75,7 +75,8 @@ func newNamer(ctx context.Context, o job.Options) *namer {
 // build writes the index.
 func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
 	return names.Build(n.ctx, b.Store(), job.Sequence(n.read), names.Options{
-		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), SourceCodes: n.drawnIn(), Admin1Codes: n.divisions(),
+		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), SourceCodes: n.drawnIn(),
+		Admin1Codes: n.divisions(),
 		Progress: func(stage string, done, total int64) {
 			n.rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
 		},
@@ -471,7 +472,8 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		}
 		f := names.Feature{
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: boundsOf(region), Level: level,
-			PlacesPopulation: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)),
+			PlacesPopulation: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)),
+			Country: string(cmp.Or(r.ISOA2, r.Country)),
 		}
 		if n.only != nil && typ != countryType {
 			f.Level = max(level, 1) // boundaries may come later

@@ -375,7 +375,8 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 		{"damaged", placeFiles(good, testfile.WriteTemp(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
 		{
 			"two tables",
-			placeFiles(good, testfile.WriteTemp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern}, [2]string{"BE.txt", jobtest.RowBern}))),
+			placeFiles(good, testfile.WriteTemp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern},
+				[2]string{"BE.txt", jobtest.RowBern}))),
 			0,
 			"holds both",
 		},

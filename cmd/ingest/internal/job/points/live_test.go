@@ -197,7 +197,8 @@ func TestNothingIntoLive(t *testing.T) {
 		"empty": "id,lat,lon\n",
 	} {
 		s := &liveServer{}
-		err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", text)}, s.target(t), job.Options{MaxBad: 0.1})
+		err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", text)}, s.target(t),
+			job.Options{MaxBad: 0.1})
 		if err == nil || s.there || s.lines != nil {
 			t.Errorf("%s: %v", name, err)
 		}

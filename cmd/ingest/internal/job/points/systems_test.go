@@ -77,7 +77,8 @@ func TestCommandNamesTheFile(t *testing.T) {
 			"/vsizip/":  zipMembers(t, map[string]string{"in/" + member: string(content)}),
 			"-":         string(content),
 		} {
-			path, of := testfile.WriteTemp(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
+			path, of := testfile.WriteTemp(t, "file", text), Collection{Name: "mine",
+				Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
 			want := " " + packing + path + layer + ")"
 			switch packing {
 			case "/vsizip/":

@@ -35,7 +35,8 @@ func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon flo
 		if err != nil {
 			return "", err
 		}
-		hits, err := places.CollectHits(r.hits, r.zones.Places.Features(ctx, &feature.Query{Near: feature.NearTo(lat, lon, best), Filter: of, Limit: 1}))
+		hits, err := places.CollectHits(r.hits, r.zones.Places.Features(ctx,
+			&feature.Query{Near: feature.NearTo(lat, lon, best), Filter: of, Limit: 1}))
 		if err != nil {
 			return "", err
 		}

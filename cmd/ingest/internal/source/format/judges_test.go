@@ -84,7 +84,10 @@ func TestJudges(t *testing.T) {
 			map[string]string{"latin1": "Windows 1252 true", "UTF-8": "<nil> true", "cp850": "IBM Code Page 850 true", "klingon": "false"},
 		},
 		"encodings": {func(text string) string {
-			r := charset.NewGuessing(strings.NewReader(text), "f", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+			r := charset.NewGuessing(strings.NewReader(text), "f", func() (io.ReadCloser,
+				error) {
+				return io.NopCloser(strings.NewReader(text)), nil
+			})
 			read, err := io.ReadAll(r.Text())
 			return fmt.Sprint(string(read), err)
 		}, map[string]string{"Z\xfcrich": "Zürich<nil>", "Zürich": "Zürich<nil>", "\ufeffa": "a<nil>"}},

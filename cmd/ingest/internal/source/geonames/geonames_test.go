@@ -176,7 +176,8 @@ func TestLastLine(t *testing.T) {
 	long := strings.Repeat("x", 3*MaxLineBytes)
 	for text, want := range map[string][2]int{ // good, bad
 		"": {}, "\n": {}, "\n\n": {}, bern: {1, 0}, bern + "\n": {1, 0}, long: {0, 1}, bern + "\n" + long: {1, 1},
-		long + "\n": {0, 1}, long + "\n" + bern: {1, 1}, strings.Repeat("x", MaxLineBytes): {0, 1}, strings.Repeat("x", MaxLineBytes-1) + "\n": {0, 1},
+		long + "\n": {0, 1}, long + "\n" + bern: {1, 1}, strings.Repeat("x", MaxLineBytes): {0, 1},
+		strings.Repeat("x", MaxLineBytes-1) + "\n": {0, 1},
 	} {
 		records, bad, err := read(text)
 		if err != nil || len(records) != want[0] || len(bad) != want[1] {

@@ -69,7 +69,8 @@ type alike struct {
 const postalCodes Kind = "postal codes"
 
 func look(r io.Reader, name string) (s sample, err error) {
-	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes, Comments: []string{"#"}})
+	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes,
+		Comments: []string{"#"}})
 	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
 	for s.rows < sampleRows {
 		line, err := in.Next()

@@ -279,7 +279,8 @@ func (t *Table) isPlain() bool {
 // sample finds out from the first lines of a list how it is written, and
 // returns the fields of its first rows.
 func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, rows [][][]byte) {
-	format = delimited.Format{Separator: ',', MaxBytes: MaxLineBytes, AllowBlanks: true, Comments: []string{"#", "//", ";"}, TrailingComments: trailing, RequireUTF8: true}
+	format = delimited.Format{Separator: ',', MaxBytes: MaxLineBytes, AllowBlanks: true, Comments: []string{"#", "//", ";"},
+		TrailingComments: trailing, RequireUTF8: true}
 	next := func(row func(*delimited.Reader, []byte) bool) {
 		in := delimited.New(bytes.NewReader(lines), "", format)
 		for range sampled {

@@ -280,7 +280,8 @@ func (t *Table) Notes() (notes []string) {
 	for _, seen := range []struct {
 		delimited.Occurrences
 		what string
-	}{{t.in.StrayQuotes, "have a quote that stands for itself and is read as text"}, {t.in.JoinedLines, "go over several lines, between quotes"}} {
+	}{{t.in.StrayQuotes, "have a quote that stands for itself and is read as text"},
+		{t.in.JoinedLines, "go over several lines, between quotes"}} {
 		if seen.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
 		}

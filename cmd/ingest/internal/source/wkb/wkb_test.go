@@ -99,7 +99,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a line longer than its bytes", geometry(little, 2, 1<<31-1, 1., 2.), source.ReasonDamaged, "cut off"},
 		{"more rings than bytes", geometry(little, 3, 1<<31-1, 1., 2.), source.ReasonDamaged, "cut off"},
 		{"more parts than bytes", geometry(little, 7, 1<<31-1), source.ReasonDamaged, "cut off"},
-		{"more rings than are borne", geometry(little, 3, maxParts+1, strings.Repeat("\x00", 4*(maxParts+1))), source.ReasonTooManyPoints, "rings"},
+		{"more rings than are borne", geometry(little, 3, maxParts+1, strings.Repeat("\x00", 4*(maxParts+1))), source.ReasonTooManyPoints,
+			"rings"},
 	} {
 		g, _, reason, detail := Decode([]byte(c.b))
 		if g != nil || reason != c.reason || !strings.Contains(detail, c.says) {

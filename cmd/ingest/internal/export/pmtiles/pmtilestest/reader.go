@@ -118,7 +118,8 @@ func (a *Archive) check() error {
 		contents[e.Offset] = true
 	}
 	if a.HeaderField(8) != addressed || a.HeaderField(9) != uint64(len(a.Entries)) || a.HeaderField(10) != uint64(len(contents)) {
-		return fmt.Errorf("counts %d %d %d, they are %d %d %d", a.HeaderField(8), a.HeaderField(9), a.HeaderField(10), addressed, len(a.Entries), len(contents))
+		return fmt.Errorf("counts %d %d %d, they are %d %d %d", a.HeaderField(8), a.HeaderField(9), a.HeaderField(10), addressed,
+			len(a.Entries), len(contents))
 	}
 	return nil
 }
