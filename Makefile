@@ -117,17 +117,17 @@ else
 endif
 
 # What the race detector cannot judge or makes too slow: the other packages, the tests that
-# call testrace.Plain themselves, and those of files that are built only without it. A call
+# call testrace.SkipUnderRace themselves, and those of files that are built only without it. A call
 # that is in no test would be skipped for good, so it is refused. Like the programs that
 # `make build` builds, they are compiled without cgo, so that nothing is compiled for both.
 test-plain-of-module: export CGO_ENABLED := 0
 test-plain-of-module:
 	@all=$$($(PACKAGES)); packages=$$(comm -23 <(echo "$$all") <($(RACED))); [ -z "$$packages" ] || $(SHORT) $$packages
-	@all=$$($(PACKAGES)); files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]Plain[(]' || true); [ -n "$$files" ] || exit 0; \
+	@all=$$($(PACKAGES)); files=$$($(RACED) | xargs -I{} find {} -maxdepth 1 -name '*_test.go' | xargs -r grep -lE '^//go:build !race|testrace[.]SkipUnderRace[(]' || true); [ -n "$$files" ] || exit 0; \
 	names=$$(awk 'FNR == 1 { all = 0 } /^\/\/go:build !race/ { all = 1 } \
 	  /^func / { name = ""; if ($$2 ~ /^(Test|Fuzz|Example)/) { split($$2, f, "("); name = f[1] } } \
-	  /testrace[.]Plain[(]/ && !name { print FILENAME ": call testrace.Plain in the test itself" >"/dev/stderr"; exit 1 } \
-	  name && (all || /testrace[.]Plain[(]/) { print name }' $$files | sort -u | paste -sd '|'); \
+	  /testrace[.]SkipUnderRace[(]/ && !name { print FILENAME ": call testrace.SkipUnderRace in the test itself" >"/dev/stderr"; exit 1 } \
+	  name && (all || /testrace[.]SkipUnderRace[(]/) { print name }' $$files | sort -u | paste -sd '|'); \
 	$(SHORT) -run "^($$names)\$$" $$(dirname $$files | sort -u)
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
