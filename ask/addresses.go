@@ -27,7 +27,7 @@ func openAddresses(g *dataset.Generation) (AddressReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(g.Dir, ipgeo.IndexName)
+	path := filepath.Join(g.Dir, ipgeo.IndexFileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return table, nil
 	}
@@ -35,7 +35,7 @@ func openAddresses(g *dataset.Generation) (AddressReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &checkedIndex{index: index, table: table, suspect: g.Suspect, checked: make(chan struct{})}
+	w := &checkedIndex{index: index, table: table, suspect: g.ReportReadFailure, checked: make(chan struct{})}
 	var ctx context.Context
 	ctx, w.stop = context.WithCancel(context.Background())
 	go w.check(ctx)

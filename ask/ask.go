@@ -26,7 +26,7 @@ import (
 )
 
 // Sets are the data sets of a program. A nil one counts as not published. Published makes the Sets
-// of a directory. dataset.Fixed makes one data set of a single reader. Sets must not change after
+// of a directory. dataset.NewFixedLive makes one data set of a single reader. Sets must not change after
 // their first use, and may be used concurrently.
 type Sets struct {
 	Boundaries *dataset.Live[*tiles.Reader]
@@ -38,11 +38,11 @@ type Sets struct {
 	Stations   *dataset.Live[*stations.Finder]
 	Weather    *dataset.Live[*stations.Weather]
 	// RegionSets are the region layers that users publish by themselves.
-	RegionSets *Family[*RegionSet]
+	RegionSets *DatasetGroup[*RegionSet]
 	// Collections are users' own collections of points.
 	Collections *Collections
-	// More are the caller's own layers. Every interface of features shows them.
-	More []LayerKind
+	// ExtraLayers are the caller's own layers. Every interface of features shows them.
+	ExtraLayers []LayerKind
 	// CountryByMap makes the map decide in which country a place is, instead of the place's
 	// source.
 	CountryByMap bool
@@ -58,7 +58,7 @@ func (s *Sets) States() []dataset.Status { return s.states(false) }
 func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
 
 func (s *Sets) states(private bool) (all []dataset.Status) {
-	for _, l := range s.Followed() {
+	for _, l := range s.LiveDatasets() {
 		all = append(all, l.Status())
 	}
 	slices.SortStableFunc(all, func(a, b dataset.Status) int { return cmp.Compare(placeOf(a.Dataset), placeOf(b.Dataset)) })
@@ -75,8 +75,8 @@ func placeOf(name string) int {
 	return len(shown)
 }
 
-// Inside turns "not found" into damage, for a record that the same generation refers to.
-func Inside(err error) error {
+// NotFoundAsDamage turns "not found" into damage, for a record that the same generation refers to.
+func NotFoundAsDamage(err error) error {
 	if errors.Is(err, places.ErrNotFound) || errors.Is(err, stations.ErrNotFound) {
 		return fmt.Errorf("%w: what was found has no record: %s", cellstore.ErrCorrupt, err.Error())
 	}

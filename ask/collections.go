@@ -26,8 +26,8 @@ type Collection interface {
 type Collections struct {
 	// Live takes writes. It is nil if there are no live collections. Set it before the first use.
 	Live *live.Store
-	// Family has the collections that ingest has published.
-	Family[*points.Collection]
+	// DatasetGroup has the collections that ingest has published.
+	DatasetGroup[*points.Collection]
 }
 
 // appendStates appends the states of the published collections, with private ones only if private
@@ -44,9 +44,9 @@ func (c *Collections) appendStates(all []dataset.Status, private bool) []dataset
 	return all
 }
 
-// Unopened counts the published collections that are not served yet. They may be private, so their
-// names stay hidden.
-func (c *Collections) Unopened() (n int) {
+// CountUnopened counts the published collections that are not served yet. They may be private, so
+// their names stay hidden.
+func (c *Collections) CountUnopened() (n int) {
 	if c == nil {
 		return 0
 	}
@@ -67,9 +67,9 @@ func isPrivate(m *dataset.Manifest) bool {
 	return m == nil || json.Unmarshal(m.Meta, &meta) != nil || meta.Private
 }
 
-// OfPrivate reports whether an error is the failure of a collection that is known to be private.
-// Callers without access get the answer that the collection does not exist.
-func OfPrivate(err error) bool {
+// IsPrivateFailure reports whether an error is the failure of a collection that is known to be
+// private. Callers without access get the answer that the collection does not exist.
+func IsPrivateFailure(err error) bool {
 	if err == nil {
 		return false // avoids allocating d
 	}
@@ -100,9 +100,9 @@ func (p *PinnedCollection) Get() (Collection, error) {
 	return p.Pinned.Get()
 }
 
-// From returns the generations on which answers of the collection depend, for tags. It is nil if
-// answers must not be cached.
-func (p *PinnedCollection) From() []uint64 {
+// GenerationIDs returns the generations on which answers of the collection depend, for tags. It is
+// nil if answers must not be cached.
+func (p *PinnedCollection) GenerationIDs() []uint64 {
 	if p.Live != nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (m *Moment) Collection(name string) PinnedCollection {
 			return PinnedCollection{Live: l}
 		}
 		if !errors.Is(err, live.ErrNoCollection) { // a damaged collection does not give way to another one of its name
-			return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}}
+			return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}}
 		}
 	}
 	if c := m.collections[name]; c != nil {

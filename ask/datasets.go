@@ -42,8 +42,8 @@ type Dataset struct {
 	Uses []string
 }
 
-// Of is a data set with generations that an R reads. Its fields must not change.
-type Of[R any] struct {
+// DatasetOf is a data set with generations that an R reads. Its fields must not change.
+type DatasetOf[R any] struct {
 	Dataset
 	open func(*dataset.Generation) (R, error)
 	// set returns the data set's field of Sets, and in its field of Moment. A data set without such
@@ -60,46 +60,46 @@ type Of[R any] struct {
 // The data sets. To add one to the server and all commands of ingest, add it here and to the list
 // below.
 var (
-	Boundaries = &Of[*tiles.Reader]{
+	Boundaries = &DatasetOf[*tiles.Reader]{
 		Dataset: Dataset{Name: BoundariesName, Schema: tiles.SchemaVersion},
 		open:    opener(tiles.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*tiles.Reader] { return &s.Boundaries },
 		in:      func(m *Moment) *Pinned[*tiles.Reader] { return &m.Boundaries.main },
 	}
-	Places = layered(&Of[*places.Finder]{
+	Places = layered(&DatasetOf[*places.Finder]{
 		Dataset: Dataset{Name: PlacesName, Schema: places.SchemaVersion},
 		open:    opener(places.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*places.Finder] { return &s.Places },
 		in:      func(m *Moment) *Pinned[*places.Finder] { return &m.Places },
 		known:   true,
 	})
-	TimeZones = &Of[*zones.Reader]{
+	TimeZones = &DatasetOf[*zones.Reader]{
 		Dataset: Dataset{Name: TimeZonesName, Schema: zones.SchemaVersion},
 		open:    opener(zones.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*zones.Reader] { return &s.TimeZones },
 		in:      func(m *Moment) *Pinned[*zones.Reader] { return &m.TimeZones },
 	}
-	Airports = layered(&Of[*airports.Finder]{
+	Airports = layered(&DatasetOf[*airports.Finder]{
 		Dataset: Dataset{Name: AirportsName, Schema: airports.SchemaVersion, Uses: zoned},
 		open:    opener(airports.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*airports.Finder] { return &s.Airports },
 		in:      func(m *Moment) *Pinned[*airports.Finder] { return &m.Airports },
 		known:   true,
 	})
-	Stations = layered(&Of[*stations.Finder]{
+	Stations = layered(&DatasetOf[*stations.Finder]{
 		Dataset: Dataset{Name: StationsName, Schema: stations.SchemaVersion, Uses: zoned},
 		open:    opener(stations.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*stations.Finder] { return &s.Stations },
 		in:      func(m *Moment) *Pinned[*stations.Finder] { return &m.Stations },
 		known:   true,
 	})
-	Names = &Of[*names.Reader]{
+	Names = &DatasetOf[*names.Reader]{
 		Dataset: Dataset{Name: NamesName, Schema: names.SchemaVersion, Uses: []string{BoundariesName, PlacesName, AirportsName, StationsName}},
 		open:    opener(names.OpenPublished),
 		set:     func(s *Sets) **dataset.Live[*names.Reader] { return &s.Names },
 		in:      func(m *Moment) *Pinned[*names.Reader] { return &m.Names },
 	}
-	Weather = &Of[*stations.Weather]{
+	Weather = &DatasetOf[*stations.Weather]{
 		Dataset: Dataset{Name: WeatherName, Schema: stations.SchemaVersion, Uses: []string{StationsName}},
 		open:    opener(stations.OpenPublishedWeather),
 		set:     func(s *Sets) **dataset.Live[*stations.Weather] { return &s.Weather },
@@ -107,13 +107,13 @@ var (
 	}
 	// Addresses is the IP ranges with their index, if there is one, which is faster than
 	// AddressTable.
-	Addresses = &Of[AddressReader]{
+	Addresses = &DatasetOf[AddressReader]{
 		Dataset: AddressTable.Dataset,
 		open:    openAddresses,
 		set:     func(s *Sets) **dataset.Live[AddressReader] { return &s.Addresses },
 		in:      func(m *Moment) *Pinned[AddressReader] { return &m.Addresses },
 	}
-	AddressTable = &Of[*ipgeo.Reader]{
+	AddressTable = &DatasetOf[*ipgeo.Reader]{
 		Dataset: Dataset{Name: AddressesName, Schema: ipgeo.Layout, Uses: zoned},
 		open:    opener(ipgeo.OpenPublished),
 	}
@@ -130,9 +130,9 @@ func opener[R any](open func(context.Context, cellstore.Published) (R, error)) f
 }
 
 // layered makes a data set a layer of the same name.
-func layered[R feature.Layer](d *Of[R]) *Of[R] {
+func layered[R feature.Layer](d *DatasetOf[R]) *DatasetOf[R] {
 	d.layer = func(m *Moment) *Layer {
-		return layerOf(d.In(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
+		return layerOf(d.PinnedIn(m), d.Name, func(of R) (feature.Layer, error) { return of, nil })
 	}
 	return d
 }
@@ -159,8 +159,8 @@ const CollectionPrefix = "points-"
 
 // CollectionOf returns the collection with the given name. Collections are data sets with names
 // that users choose, so they are not in Datasets.
-func CollectionOf(name string) *Of[*points.Collection] {
-	return &Of[*points.Collection]{
+func CollectionOf(name string) *DatasetOf[*points.Collection] {
+	return &DatasetOf[*points.Collection]{
 		Dataset: Dataset{Name: CollectionPrefix + name, Schema: points.SchemaVersion},
 		open:    opener(points.OpenPublished),
 	}
@@ -186,7 +186,7 @@ type described interface {
 	about() *Dataset
 	follow(s *Sets, from *dataset.Generations, notify func(dataset.Status))
 	// live returns the dataset.Live that follows it, nil if there is none.
-	live(s *Sets) Followed
+	live(s *Sets) LiveDataset
 	// pin holds the generation with the given number, or the newest one for nil.
 	pin(s *Sets, m *Moment, number *uint64)
 	// pinned reports whether the generation that pin held is still in service.
@@ -199,8 +199,8 @@ type described interface {
 	listed() bool
 }
 
-// Followed is a data set in service with readers of any type: a dataset.Live.
-type Followed interface {
+// LiveDataset is a data set in service with readers of any type: a dataset.Live.
+type LiveDataset interface {
 	Poll(ctx context.Context) error
 	Run(ctx context.Context) error
 	Status() dataset.Status
@@ -209,16 +209,16 @@ type Followed interface {
 }
 
 // Open opens the reader of a generation.
-func (d *Of[R]) Open(g *dataset.Generation) (R, error) { return d.open(g) }
+func (d *DatasetOf[R]) Open(g *dataset.Generation) (R, error) { return d.open(g) }
 
 // Live serves the published generation, once it is polled.
-func (d *Of[R]) Live(from *dataset.Generations) *dataset.Live[R] {
+func (d *DatasetOf[R]) Live(from *dataset.Generations) *dataset.Live[R] {
 	return dataset.NewLive(from, d.Name, d.open)
 }
 
-func (d *Of[R]) about() *Dataset { return &d.Dataset }
+func (d *DatasetOf[R]) about() *Dataset { return &d.Dataset }
 
-func (d *Of[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.Status)) {
+func (d *DatasetOf[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.Status)) {
 	l := d.Live(from)
 	l.Notify = notify
 	switch {
@@ -232,7 +232,7 @@ func (d *Of[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.S
 }
 
 // of returns the dataset.Live that follows it, nil if there is none.
-func (d *Of[R]) of(s *Sets) *dataset.Live[R] {
+func (d *DatasetOf[R]) of(s *Sets) *dataset.Live[R] {
 	if d.set != nil {
 		return *d.set(s)
 	}
@@ -240,26 +240,26 @@ func (d *Of[R]) of(s *Sets) *dataset.Live[R] {
 	return l
 }
 
-func (d *Of[R]) live(s *Sets) Followed {
+func (d *DatasetOf[R]) live(s *Sets) LiveDataset {
 	if l := d.of(s); l != nil {
 		return l
 	}
 	return nil
 }
 
-// In returns the data set's generation in a moment.
-func (d *Of[R]) In(m *Moment) *Pinned[R] {
+// PinnedIn returns the data set's generation in a moment.
+func (d *DatasetOf[R]) PinnedIn(m *Moment) *Pinned[R] {
 	if d.in != nil {
 		return d.in(m)
 	}
 	return m.others[d.Name].(*Pinned[R])
 }
 
-func (d *Of[R]) pin(s *Sets, m *Moment, number *uint64) {
+func (d *DatasetOf[R]) pin(s *Sets, m *Moment, number *uint64) {
 	if d.in == nil {
 		m.others[d.Name] = new(Pinned[R])
 	}
-	p, l := d.In(m), d.of(s)
+	p, l := d.PinnedIn(m), d.of(s)
 	if number == nil {
 		*p = Pin(l)
 	} else {
@@ -268,34 +268,34 @@ func (d *Of[R]) pin(s *Sets, m *Moment, number *uint64) {
 	m.hold(p.Handle != nil, p.Handle)
 }
 
-func (d *Of[R]) pinned(s *Sets, m *Moment) bool {
+func (d *DatasetOf[R]) pinned(s *Sets, m *Moment) bool {
 	l := d.of(s)
-	return l == nil || l.Serves(d.In(m).Handle)
+	return l == nil || l.Serves(d.PinnedIn(m).Handle)
 }
 
-func (d *Of[R]) asLayer() func(*Moment) *Layer { return d.layer }
+func (d *DatasetOf[R]) asLayer() func(*Moment) *Layer { return d.layer }
 
-func (d *Of[R]) tiled() bool { return is[feature.Tiler](d) }
+func (d *DatasetOf[R]) tiled() bool { return is[feature.Tiler](d) }
 
-func (d *Of[R]) encloses() bool { return is[feature.Encloser](d) }
+func (d *DatasetOf[R]) encloses() bool { return is[feature.Encloser](d) }
 
 // is reports whether a data set is a layer that also implements I, even while it cannot be read.
-func is[I, R any](d *Of[R]) bool {
+func is[I, R any](d *DatasetOf[R]) bool {
 	return d.layer != nil && reflect.TypeFor[R]().Implements(reflect.TypeFor[I]())
 }
 
-func (d *Of[R]) listed() bool { return d.known }
+func (d *DatasetOf[R]) listed() bool { return d.known }
 
 // IsPoints reports whether a data set is a collection of points.
 func IsPoints(name string) bool {
 	return strings.HasPrefix(name, CollectionPrefix) || slices.ContainsFunc(builtIn, func(d described) bool {
-		_, ok := d.(*Of[*points.Collection])
+		_, ok := d.(*DatasetOf[*points.Collection])
 		return ok && d.about().Name == name
 	})
 }
 
-// Following configures how data sets are followed. Published uses the zero value.
-type Following struct {
+// FollowOptions configures how data sets are followed. Published uses the zero value.
+type FollowOptions struct {
 	// Notify is called after every change of the state of a data set; see dataset.Live. It may be nil.
 	Notify func(dataset.Status)
 	// AddressTable makes addresses answer from their table even if there is an index.
@@ -304,7 +304,7 @@ type Following struct {
 
 // Sets returns the published data sets, except data sets that users name. Each serves its newest
 // generation once Poll has run. The caller closes them.
-func (f Following) Sets(from *dataset.Generations) (s Sets) {
+func (f FollowOptions) Sets(from *dataset.Generations) (s Sets) {
 	for _, d := range builtIn {
 		d.follow(&s, from, f.Notify)
 	}
@@ -316,24 +316,24 @@ func (f Following) Sets(from *dataset.Generations) (s Sets) {
 	return s
 }
 
-// Published returns the published data sets, like Following.Sets with the zero value.
-func Published(from *dataset.Generations) Sets { return Following{}.Sets(from) }
+// Published returns the published data sets, like FollowOptions.Sets with the zero value.
+func Published(from *dataset.Generations) Sets { return FollowOptions{}.Sets(from) }
 
-// datasets returns the data sets of the server and of Sets.More.
+// datasets returns the data sets of the server and of Sets.ExtraLayers.
 func (s *Sets) datasets() []described {
-	if len(s.More) == 0 {
+	if len(s.ExtraLayers) == 0 {
 		return builtIn
 	}
 	all := slices.Clone(builtIn)
-	for _, kind := range s.More {
+	for _, kind := range s.ExtraLayers {
 		all = append(all, kind.described)
 	}
 	return all
 }
 
-// Followed returns the followed data sets, in the order of Datasets. It leaves out the families of
-// data sets that users name, and Sets.More.
-func (s *Sets) Followed() (list []Followed) {
+// LiveDatasets returns the followed data sets, in the order of Datasets. It leaves out the groups
+// of data sets that users name, and Sets.ExtraLayers.
+func (s *Sets) LiveDatasets() (list []LiveDataset) {
 	for _, d := range builtIn {
 		if l := d.live(s); l != nil {
 			list = append(list, l)
@@ -346,7 +346,7 @@ func (s *Sets) Followed() (list []Followed) {
 // If the newest cannot be opened, the generation in service stays.
 func (s *Sets) Poll(ctx context.Context) error {
 	var errs []error
-	for _, l := range s.Followed() {
+	for _, l := range s.LiveDatasets() {
 		errs = append(errs, l.Poll(ctx))
 	}
 	return errors.Join(errs...)
@@ -356,7 +356,7 @@ func (s *Sets) Poll(ctx context.Context) error {
 // handles to them are released.
 func (s *Sets) Close() error {
 	var errs []error
-	for _, l := range s.Followed() {
+	for _, l := range s.LiveDatasets() {
 		errs = append(errs, l.Close())
 	}
 	return errors.Join(errs...)

@@ -38,10 +38,10 @@ func TestDatasets(t *testing.T) {
 // layers with known properties.
 func TestSingleNames(t *testing.T) {
 	var own ask.Sets
-	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}
-	all, open, tiled := sets.SingleNames(), sets.OpenNames(), sets.TiledNames()
-	if !slices.Equal(all, append(own.SingleNames(), "toys")) || !slices.Equal(open, append(own.OpenNames(), "toys")) ||
-		!slices.Equal(tiled, own.TiledNames()) {
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}
+	all, open, tiled := sets.SingleLayerNames(), sets.OpenLayerNames(), sets.TiledLayerNames()
+	if !slices.Equal(all, append(own.SingleLayerNames(), "toys")) || !slices.Equal(open, append(own.OpenLayerNames(), "toys")) ||
+		!slices.Equal(tiled, own.TiledLayerNames()) {
 		t.Errorf("with toys: layers %v, open %v, with tiles %v", all, open, tiled)
 	}
 	for _, name := range []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer} {

@@ -37,10 +37,10 @@ type encloser struct {
 	feature.Encloser
 }
 
-func (e *encloser) name() string { return e.About.Name }
+func (e *encloser) name() string { return e.LayerInfo.Name }
 
 // Info implements feature.Layer, with the layer's name among all layers.
-func (e *encloser) Info() *feature.Info { return &e.About }
+func (e *encloser) Info() *feature.Info { return &e.LayerInfo }
 
 // Ground returns the ground of the given types, or of all if none is given. It does not check that
 // the types exist, see Ground.Check. The error matches ErrMissing if none of the data sets is
@@ -54,7 +54,7 @@ func (m *Moment) Ground(types ...string) (*Ground, error) {
 		}
 	}
 	if some {
-		_, err := g.of.Having(regions...)
+		_, err := g.of.ReaderOf(regions...)
 		enough := len(types) == 0 && len(areas) > 0 && !g.of.unsure && errors.Is(err, ErrMissing)
 		if err != nil && !enough {
 			return nil, err
@@ -80,8 +80,8 @@ func (m *Moment) newGround() *Ground {
 			continue
 		}
 		l := singles[i].now()
-		g.live = g.live || l.About.Live
-		if errors.Is(l.Err, ErrMissing) || l.About.Private {
+		g.live = g.live || l.LayerInfo.Live
+		if errors.Is(l.Err, ErrMissing) || l.LayerInfo.Private {
 			continue
 		}
 		e := encloser{Layer: l}
@@ -168,9 +168,9 @@ func (g *Ground) Regions(typ string) *tiles.Reader {
 	return g.regions
 }
 
-// IDs returns the generations on which answers about types depend. They are nil if answers hold for
-// this moment only and must not be cached.
-func (g *Ground) IDs(types ...string) (ids []uint64) {
+// GenerationIDs returns the generations on which answers about types depend. They are nil if
+// answers hold for this moment only and must not be cached.
+func (g *Ground) GenerationIDs(types ...string) (ids []uint64) {
 	regions, areas, some := g.parted(types)
 	if some {
 		ids = append(ids, g.of.IDOf(regions))
@@ -180,10 +180,10 @@ func (g *Ground) IDs(types ...string) (ids []uint64) {
 
 func withIDs(ids []uint64, areas []encloser) []uint64 {
 	for i := range areas {
-		if areas[i].IDs == nil {
+		if areas[i].GenerationIDs == nil {
 			return nil
 		}
-		ids = append(ids, areas[i].IDs...)
+		ids = append(ids, areas[i].GenerationIDs...)
 	}
 	return ids
 }
@@ -195,8 +195,8 @@ func (m *Moment) WithAreas(ids []uint64, types ...string) []uint64 {
 	return withIDs(ids, areas)
 }
 
-// PartTypes separates types into areas, the layers other than regions, and all others.
-func (m *Moment) PartTypes(types []string) (areas, regions []string) {
+// SplitTypes separates types into areas, the layers other than regions, and all others.
+func (m *Moment) SplitTypes(types []string) (areas, regions []string) {
 	regions, of, _ := m.groundNow().parted(types)
 	for i := range of {
 		areas = append(areas, of[i].name())
@@ -275,8 +275,8 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 	if err != nil || len(inside) > 0 {
 		return found, err
 	}
-	m := tiles.Match{Region: tiles.Region{Type: e.name()}, Truncated: radius > 0 && !e.About.Can.Near}
-	if radius > 0 && e.About.Can.Near {
+	m := tiles.Match{Region: tiles.Region{Type: e.name()}, Truncated: radius > 0 && !e.LayerInfo.Can.Near}
+	if radius > 0 && e.LayerInfo.Can.Near {
 		q := feature.Query{Near: feature.NearTo(at.Lat, at.Lon, radius), Limit: 1, Detail: feature.WithoutGeometry}
 		for f, err := range e.Encloser.Features(ctx, &q) {
 			switch {
@@ -286,7 +286,7 @@ func (e *encloser) appendNearest(ctx context.Context, found []tiles.Match, at qu
 				return found, err
 			default:
 				m.ID, m.Name = f.ID, f.Name()
-				m.Kind, m.Distance = tiles.MatchSnapped, f.Distance
+				m.Kind, m.DistanceM = tiles.MatchSnapped, f.DistanceM
 			}
 		}
 	}

@@ -30,33 +30,33 @@ var ErrNoLayer = errors.New("no such layer")
 // Layer is a layer of a view, or the reason why it cannot be read.
 type Layer struct {
 	feature.Layer // nil with Err
-	// About describes the layer, with its name among all layers and the attribution
+	// LayerInfo describes the layer, with its name among all layers and the attribution
 	// of its generation.
-	About feature.Info
-	// IDs are the generations on which answers depend. It is nil if answers hold for this moment
-	// only and must not be cached.
-	IDs []uint64
+	LayerInfo feature.Info
+	// GenerationIDs are the generations on which answers depend. It is nil if answers hold for this
+	// moment only and must not be cached.
+	GenerationIDs []uint64
 	// Manifest is the manifest of the generation. It is nil without one.
 	Manifest *dataset.Manifest
-	// Written is set if the layer takes writes. Its features then have versions.
-	Written bool
+	// TakesWrites is set if the layer takes writes. Its features then have versions.
+	TakesWrites bool
 	// Err matches ErrMissing if the layer is not published, and ErrFailed if it cannot be read.
 	Err     error
 	dropped func() bool
 }
 
-// Dropped reports whether the layer has been removed since the view was taken. That can happen to
+// IsDropped reports whether the layer has been removed since the view was taken. That can happen to
 // layers that take writes.
-func (l *Layer) Dropped() bool { return l.dropped != nil && l.dropped() }
+func (l *Layer) IsDropped() bool { return l.dropped != nil && l.dropped() }
 
-// From appends the layer's generations to those on which an answer depends. Begin with an empty
-// list that is not nil. The result is nil, and stays nil, if the answer must not be cached: it
-// holds for this moment only, or access depends on a key.
-func (l *Layer) From(from []uint64) []uint64 {
-	if from == nil || l.IDs == nil || l.About.Private {
+// AppendGenerationIDs appends the layer's generations to those on which an answer depends. Begin
+// with an empty list that is not nil. The result is nil, and stays nil, if the answer must not be
+// cached: it holds for this moment only, or access depends on a key.
+func (l *Layer) AppendGenerationIDs(from []uint64) []uint64 {
+	if from == nil || l.GenerationIDs == nil || l.LayerInfo.Private {
 		return nil
 	}
-	return append(from, l.IDs...)
+	return append(from, l.GenerationIDs...)
 }
 
 // Count implements feature.Counter.
@@ -76,10 +76,10 @@ func (l *Layer) Tiler() (feature.Tiler, error) {
 // ID returns the generation for keys and tags.
 func (l *Layer) ID() uint64 {
 	switch {
-	case len(l.IDs) > 0:
-		return l.IDs[0]
+	case len(l.GenerationIDs) > 0:
+		return l.GenerationIDs[0]
 	case l.Err != nil && !errors.Is(l.Err, ErrMissing):
-		return IDFailed
+		return IDUnreadable
 	}
 	return IDMissing
 }
@@ -94,7 +94,7 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 	if err := live.CheckName(name); err != nil {
 		panic("ask: a layer's name is as that of a collection of points: " + err.Error())
 	}
-	return LayerKind{layered(&Of[T]{
+	return LayerKind{layered(&DatasetOf[T]{
 		Dataset: Dataset{Name: name},
 		set:     func(s *Sets) **dataset.Live[T] { l := set(s); return &l },
 	})}
@@ -102,7 +102,7 @@ func SingleLayer[T feature.Layer](name string, set func(s *Sets) *dataset.Live[T
 
 // layerOf makes a layer of a pinned generation.
 func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, error)) *Layer {
-	l := &Layer{About: feature.Info{Name: name}}
+	l := &Layer{LayerInfo: feature.Info{Name: name}}
 	of, err := p.Get()
 	if err == nil {
 		l.Layer, err = layer(of)
@@ -110,12 +110,12 @@ func layerOf[T any](p *Pinned[T], name string, layer func(T) (feature.Layer, err
 	if l.Err = err; err != nil {
 		return l
 	}
-	l.About, l.IDs, l.Manifest = *l.Info(), []uint64{p.ID}, p.Manifest()
-	if l.About.Name = name; l.About.Live {
-		l.IDs = nil
+	l.LayerInfo, l.GenerationIDs, l.Manifest = *l.Info(), []uint64{p.ID}, p.Manifest()
+	if l.LayerInfo.Name = name; l.LayerInfo.Live {
+		l.GenerationIDs = nil
 	}
-	l.About.Title = cmp.Or(l.About.Title, feature.Title(name))
-	l.About.Attribution = cmp.Or(l.About.Attribution, attribution(l.Manifest))
+	l.LayerInfo.Title = cmp.Or(l.LayerInfo.Title, feature.TitleOf(name))
+	l.LayerInfo.Attribution = cmp.Or(l.LayerInfo.Attribution, attribution(l.Manifest))
 	return l
 }
 
@@ -143,7 +143,7 @@ type single struct {
 
 // now returns the layer. For a live layer, its Info is the present one.
 func (l *single) now() *Layer {
-	if l.Err != nil || !l.About.Live {
+	if l.Err != nil || !l.LayerInfo.Live {
 		return l.Layer
 	}
 	return l.maker()
@@ -178,7 +178,7 @@ func (m *Moment) list() layerList {
 		}
 	}
 	for i := range list.singles {
-		list.byName[list.singles[i].About.Name] = len(list.regions) + i
+		list.byName[list.singles[i].LayerInfo.Name] = len(list.regions) + i
 	}
 	return list
 }
@@ -191,17 +191,19 @@ func (l *layerList) at(i int) *Layer {
 	return l.singles[i-len(l.regions)].now()
 }
 
-// SingleNames lists the layers that are one data set each, published or not.
-func (s *Sets) SingleNames() []string { return s.singleNames(func(described) bool { return true }) }
+// SingleLayerNames lists the layers that are one data set each, published or not.
+func (s *Sets) SingleLayerNames() []string {
+	return s.singleNames(func(described) bool { return true })
+}
 
-// OpenNames lists the layers of SingleNames whose properties are not known at compile time. Faces
+// OpenLayerNames lists the layers of SingleLayerNames whose properties are not known at compile time. Faces
 // show these layers by their names, and have their own words for all others.
-func (s *Sets) OpenNames() []string {
+func (s *Sets) OpenLayerNames() []string {
 	return s.singleNames(func(d described) bool { return !d.listed() })
 }
 
-// TiledNames lists the layers of SingleNames that have tiles.
-func (s *Sets) TiledNames() []string { return s.singleNames(described.tiled) }
+// TiledLayerNames lists the layers of SingleLayerNames that have tiles.
+func (s *Sets) TiledLayerNames() []string { return s.singleNames(described.tiled) }
 
 func (s *Sets) singleNames(wanted func(described) bool) (names []string) {
 	for _, d := range s.datasets() {
@@ -212,7 +214,8 @@ func (s *Sets) singleNames(wanted func(described) bool) (names []string) {
 	return names
 }
 
-// AppendTiled appends the layers of TiledNames, in their order. A private one counts as not published.
+// AppendTiled appends the layers of TiledLayerNames, in their order. A private one counts as not
+// published.
 func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
 	list := m.singles()
 	for i := range list {
@@ -220,8 +223,8 @@ func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
 			continue
 		}
 		l := list[i].now()
-		if l.Err == nil && l.About.Private {
-			l = &Layer{About: feature.Info{Name: l.About.Name}, Err: ErrMissing}
+		if l.Err == nil && l.LayerInfo.Private {
+			l = &Layer{LayerInfo: feature.Info{Name: l.LayerInfo.Name}, Err: ErrMissing}
 		}
 		dst = append(dst, l)
 	}
@@ -232,13 +235,13 @@ func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
 func (m *Moment) LayerNames() (names []string) {
 	list := m.layers()
 	for i := range len(list.regions) + len(list.singles) {
-		if l := list.at(i); !errors.Is(l.Err, ErrMissing) && !l.About.Private {
-			names = append(names, l.About.Name)
+		if l := list.at(i); !errors.Is(l.Err, ErrMissing) && !l.LayerInfo.Private {
+			names = append(names, l.LayerInfo.Name)
 		}
 	}
 	for _, name := range m.CollectionNames() {
-		if l, err := m.pointsLayer(name); err == nil && !l.About.Private {
-			names = append(names, l.About.Name)
+		if l, err := m.pointsLayer(name); err == nil && !l.LayerInfo.Private {
+			names = append(names, l.LayerInfo.Name)
 		}
 	}
 	return names
@@ -266,7 +269,7 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 // exist for them.
 func (m *Moment) PublicLayer(name string) (*Layer, error) {
 	l, err := m.Layer(name)
-	if err == nil && l.About.Private || OfPrivate(err) {
+	if err == nil && l.LayerInfo.Private || IsPrivateFailure(err) {
 		return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 	}
 	return l, err
@@ -275,7 +278,7 @@ func (m *Moment) PublicLayer(name string) (*Layer, error) {
 func (m *Moment) pointsLayer(collection string) (*Layer, error) {
 	p := m.Collection(collection)
 	if c := m.collections[collection]; c != nil && p.Live == nil && p.Handle != nil {
-		if l := c.layer(); !l.About.Live {
+		if l := c.layer(); !l.LayerInfo.Live {
 			return l, nil
 		}
 	}
@@ -283,7 +286,7 @@ func (m *Moment) pointsLayer(collection string) (*Layer, error) {
 	if l.Err != nil {
 		return nil, l.Err
 	}
-	if l.Written = p.Live != nil; l.Written {
+	if l.TakesWrites = p.Live != nil; l.TakesWrites {
 		live := m.views.Collections.Live
 		l.dropped = func() bool { return live.Collection(collection) != p.Live }
 	}
@@ -299,12 +302,12 @@ func pointsLayer(p *PinnedCollection, collection string) *Layer {
 		}
 		return &Layer{Err: err}
 	}
-	l := &Layer{Layer: of, About: *of.Info(), IDs: p.From(), Manifest: p.Manifest()}
-	if l.About.Name = PointsPrefix + collection; l.About.Live {
-		l.IDs = nil
+	l := &Layer{Layer: of, LayerInfo: *of.Info(), GenerationIDs: p.GenerationIDs(), Manifest: p.Manifest()}
+	if l.LayerInfo.Name = PointsPrefix + collection; l.LayerInfo.Live {
+		l.GenerationIDs = nil
 	}
-	l.About.Title = cmp.Or(l.About.Title, feature.Title(collection))
-	l.About.Description = cmp.Or(l.About.Description, "Points of the collection "+collection+".")
+	l.LayerInfo.Title = cmp.Or(l.LayerInfo.Title, feature.TitleOf(collection))
+	l.LayerInfo.Description = cmp.Or(l.LayerInfo.Description, "Points of the collection "+collection+".")
 	return l
 }
 
@@ -312,17 +315,18 @@ func pointsLayer(p *PinnedCollection, collection string) *Layer {
 // is private.
 func (m *Moment) TiledCollection(name string) (*Layer, error) {
 	l, err := m.pointsLayer(name)
-	if err == nil && !l.About.Private {
+	if err == nil && !l.LayerInfo.Private {
 		return l, nil
 	}
-	if errors.Is(err, ErrFailed) && !OfPrivate(err) {
+	if errors.Is(err, ErrFailed) && !IsPrivateFailure(err) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, PointsPrefix+name)
 }
 
-// IsAbsent reports whether an error of Moment.Layer means that there is no such layer, and not that
-// it cannot be read. For callers without access, a layer that is known to be private is absent.
-func IsAbsent(err error) bool {
-	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || OfPrivate(err)
+// IsNoLayer reports whether an error of Moment.Layer means that there is no such layer, and not
+// that it cannot be read. For callers without access, a layer that is known to be private is
+// absent.
+func IsNoLayer(err error) bool {
+	return errors.Is(err, ErrNoLayer) || errors.Is(err, ErrMissing) || IsPrivateFailure(err)
 }

@@ -56,8 +56,8 @@ var (
 
 // Identities of missing generations. Those of real ones are odd.
 const (
-	IDMissing uint64 = 0
-	IDFailed  uint64 = 2
+	IDMissing    uint64 = 0
+	IDUnreadable uint64 = 2
 )
 
 // Pinned is one generation of a data set, held open for a question, or the
@@ -90,7 +90,7 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	if st := live.Status(); st.Err == nil && st.Published == 0 && !errors.Is(err, cellstore.ErrClosed) {
 		return Pinned[T]{Err: ErrMissing, ID: IDMissing}
 	}
-	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}
 }
 
 // PinGeneration takes a generation of a data set, in service or not. Number 0 stands for none. The
@@ -112,9 +112,9 @@ func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 		return pinned(h)
 	case errors.Is(err, dataset.ErrPruned), errors.Is(err, dataset.ErrNoGeneration), errors.Is(err, dataset.ErrOlderBusy),
 		errors.Is(err, cellstore.ErrClosed):
-		return Pinned[T]{Err: err, ID: IDFailed}
+		return Pinned[T]{Err: err, ID: IDUnreadable}
 	}
-	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDFailed}
+	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}
 }
 
 // Release gives the generation back. Call it once.
@@ -130,9 +130,9 @@ func (p *Pinned[T]) Manifest() *dataset.Manifest { return p.manifest }
 // Get returns the reader of the generation, or the error why there is none.
 func (p *Pinned[T]) Get() (v T, err error) { return p.value, p.Err }
 
-// Have returns the reader of the generation, or false when the data set is not published. A
-// data set that cannot be read is an error, because it may hold the answer.
-func (p *Pinned[T]) Have() (v T, ok bool, err error) {
+// GetIfPublished returns the reader of the generation, or false when the data set is not published.
+// A data set that cannot be read is an error, because it may hold the answer.
+func (p *Pinned[T]) GetIfPublished() (v T, ok bool, err error) {
 	v, err = p.Get()
 	if errors.Is(err, ErrMissing) {
 		return v, false, nil
@@ -140,13 +140,13 @@ func (p *Pinned[T]) Have() (v T, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// MeaningOf wraps temporary errors, to distinguish them from damage.
+// MarkTemporary wraps temporary errors, to distinguish them from damage.
 //
 // A shortage of resources in the process is temporary, however other layers have wrapped the error.
 // In a remote store a generation may be removed under a reader that has not noticed the next one
 // yet; that is temporary, too. In a local store nothing in use is removed, so a missing table is
 // damage, and so is every unexpected error.
-func MeaningOf(remote bool) func(error) error {
+func MarkTemporary(remote bool) func(error) error {
 	return func(err error) error {
 		if cellstore.IsShortage(err) {
 			return fmt.Errorf("%w: %s", cellstore.ErrShortage, err.Error())

@@ -29,11 +29,11 @@ func TestIdentityOf(t *testing.T) {
 
 // A data set without fields in Sets and Moment is followed and pinned like one with fields.
 func TestDataSetWithoutFields(t *testing.T) {
-	c := must.Get(published.Catalog(t.TempDir())).In(t)
-	meadows := layered(&Of[feature.Layer]{
+	c := must.Get(published.OpenCatalog(t.TempDir())).In(t)
+	meadows := layered(&DatasetOf[feature.Layer]{
 		Dataset: Dataset{Name: "meadows", Schema: 1},
 		open: func(*dataset.Generation) (feature.Layer, error) {
-			return &layertest.Memory{About: feature.Info{Points: true}}, nil
+			return &layertest.Memory{About: feature.Info{AllPoints: true}}, nil
 		},
 	})
 	before := builtIn
@@ -43,7 +43,7 @@ func TestDataSetWithoutFields(t *testing.T) {
 	must.Close(t, &sets)
 	views := NewViews(sets)
 	none := views.Take(time.Time{})
-	if _, err := meadows.In(none.Moment).Get(); !errors.Is(err, ErrMissing) {
+	if _, err := meadows.PinnedIn(none.Moment).Get(); !errors.Is(err, ErrMissing) {
 		t.Errorf("before it is published: %v", err)
 	}
 	none.Release()
@@ -57,10 +57,11 @@ func TestDataSetWithoutFields(t *testing.T) {
 	v := views.Take(time.Time{})
 	defer v.Release()
 	l := must.Get(v.Layer("meadows")).In(t)
-	if of, err := meadows.In(v.Moment).Get(); err != nil || l.Layer != of || l.About.Title != "Meadows" || l.Manifest.Generation != 1 {
+	if of, err := meadows.PinnedIn(v.Moment).Get(); err != nil || l.Layer != of || l.LayerInfo.Title != "Meadows" ||
+		l.Manifest.Generation != 1 {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if got := sets.OpenNames(); !slices.Contains(got, "meadows") {
+	if got := sets.OpenLayerNames(); !slices.Contains(got, "meadows") {
 		t.Errorf("listed by their names: %v", got)
 	}
 }

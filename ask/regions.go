@@ -29,8 +29,8 @@ type RegionSet struct {
 }
 
 // RegionSetOf returns the region set with the given name.
-func RegionSetOf(name string) *Of[*RegionSet] {
-	return &Of[*RegionSet]{
+func RegionSetOf(name string) *DatasetOf[*RegionSet] {
+	return &DatasetOf[*RegionSet]{
 		Dataset: Dataset{Name: RegionSetPrefix + name, Schema: tiles.SchemaVersion, Uses: []string{BoundariesName, PlacesName}},
 		open:    openRegionSet,
 	}
@@ -56,7 +56,7 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 // Regions are the regions of all data sets in a moment.
 type Regions struct {
 	// Pinned reads all data sets of regions as one. It has an error if a data set cannot be read,
-	// because that one may hold the answer; Having reads the others. The manifest is that of
+	// because that one may hold the answer; ReaderOf reads the others. The manifest is that of
 	// Boundaries, if Boundaries is published.
 	Pinned[*tiles.Reader]
 
@@ -116,14 +116,14 @@ func (r *Regions) join(before *Regions) {
 		r.some = tiles.Join(readers...)
 	}
 	if r.value = r.some; failed != nil {
-		r.ID = IDFailed
+		r.ID = IDUnreadable
 	}
 	r.nameEdition()
 }
 
-// Having returns a reader of the given types, even while data sets without these types cannot be
+// ReaderOf returns a reader of the given types, even while data sets without these types cannot be
 // read. It may lack a type that no data set has.
-func (r *Regions) Having(types ...string) (*tiles.Reader, error) {
+func (r *Regions) ReaderOf(types ...string) (*tiles.Reader, error) {
 	if r.Err == nil || len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return r.part(t) == nil }) {
 		return r.Get()
 	}
@@ -179,8 +179,8 @@ func (r *Regions) Manifests(types []string) (list []*dataset.Manifest) {
 	return list
 }
 
-// Part returns the pin of one of the data sets. The view holds it.
-func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
+// PinOf returns the pin of one of the data sets. The view holds it.
+func (r *Regions) PinOf(dataset string) Pinned[*tiles.Reader] {
 	for i := range r.parts {
 		if r.parts[i].dataset == dataset {
 			return r.parts[i].Pinned
@@ -213,7 +213,7 @@ func (r *Regions) nameEdition() {
 			more = append(more, strings.TrimPrefix(p.dataset, RegionSetPrefix)+"."+strconv.FormatUint(p.manifest.Generation, 10))
 		}
 	}
-	r.edition.More = strings.Join(more, " ")
+	r.edition.Rest = strings.Join(more, " ")
 }
 
 // Generation is a generation of a data set.
@@ -227,7 +227,7 @@ func GenerationsOf(e live.Edition) (list []Generation) {
 	if e.Number != 0 {
 		list = append(list, Generation{BoundariesName, e.Number})
 	}
-	for part := range strings.FieldsSeq(e.More) {
+	for part := range strings.FieldsSeq(e.Rest) {
 		set, text, _ := strings.Cut(part, ".")
 		number, err := strconv.ParseUint(text, 10, 64)
 		if err == nil { // other content cannot be read, and counts as absent
@@ -244,8 +244,8 @@ func (r *Regions) Release() {
 	}
 }
 
-// Sets are the names of the data sets that are followed, Boundaries first.
-func (r *Regions) Sets() (list []string) {
+// DatasetNames are the names of the data sets that are followed, Boundaries first.
+func (r *Regions) DatasetNames() (list []string) {
 	for i := range r.parts {
 		list = append(list, r.parts[i].dataset)
 	}
@@ -297,7 +297,7 @@ func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 // may be nil. The caller releases it.
 func (v *Views) PinRegions(g Generation, held *Regions) Pinned[*tiles.Reader] {
 	if held != nil {
-		if p := held.Part(g.Dataset); p.manifest != nil && p.manifest.Generation == g.Number {
+		if p := held.PinOf(g.Dataset); p.manifest != nil && p.manifest.Generation == g.Number {
 			p.Handle, p.held = nil, nil // the caller holds it
 			return p
 		}
@@ -322,7 +322,7 @@ func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
 	if of == nil {
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}
 	}
-	return asPinned(of.AcquireKept(number))
+	return asPinned(of.AcquireEvenIfDropped(number))
 }
 
 // pinSets sets the parts to Boundaries, which is pinned, and the region sets of users. numbers are
@@ -345,10 +345,10 @@ func (v *Views) pinSets(r *Regions, numbers map[string]uint64) {
 		} else if !errors.Is(s.Err, ErrMissing) {
 			p.Err = fmt.Errorf("%s: %w", p.dataset, s.Err)
 		}
-		r.unsure = r.unsure || !set.Looked()
+		r.unsure = r.unsure || !set.HasPolled()
 		r.parts = append(r.parts, p)
 	}
-	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.Looked() || !v.RegionSets.isListed()
+	r.unsure = r.unsure || v.Boundaries != nil && !v.Boundaries.HasPolled() || !v.RegionSets.isListed()
 }
 
 // pinRegions pins the regions of a moment, with their names.

@@ -33,7 +33,7 @@ func districts(t *testing.T, c *dataset.Catalog, live *dataset.Live[*ask.RegionS
 		Features: []build.Feature{{ID: name, Name: name, Geometry: square}},
 	}}, build.Options{})
 	must.Do(t, err)
-	index := must.Get(names.Build(t.Context(), b.Store(), buildtest.Each([]names.Feature{
+	index := must.Get(names.Build(t.Context(), b.Store(), buildtest.SeqOf([]names.Feature{
 		{Kind: names.Region, Type: typ, ID: name, Name: name, Lat: 47.35, Lon: 8.55},
 	}), names.Options{TempDir: t.TempDir()})).In(t)
 	meta := must.Get(json.Marshal(ask.RegionSetMeta{Meta: of, Names: &index})).In(t)
@@ -53,9 +53,9 @@ func districts(t *testing.T, c *dataset.Catalog, live *dataset.Live[*ask.RegionS
 func TestRegionsOfSeveralDataSets(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, smallworld.Publish(t.Context(), dir))
-	c := must.Get(published.Catalog(dir)).In(t)
+	c := must.Get(published.OpenCatalog(dir)).In(t)
 	sets := ask.Published(c.Generations)
-	sets.RegionSets = new(ask.Family[*ask.RegionSet])
+	sets.RegionSets = new(ask.DatasetGroup[*ask.RegionSet])
 	must.Do(t, sets.Poll(t.Context()))
 	must.Close(t, &sets)
 	views := ask.NewViews(sets)
@@ -84,7 +84,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	follow := func(set string) *dataset.Live[*ask.RegionSet] {
 		live := ask.RegionSetOf(set).Live(c.Generations)
 		must.Close(t, live)
-		sets.RegionSets.Follow(set, live)
+		sets.RegionSets.Add(set, live)
 		return live
 	}
 	sales, parks := follow("sales"), follow("parks")
@@ -125,7 +125,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	look("country:ch", "state:ch-zh", "park:Hill", "district:North")
 
 	// Older generations of some data sets, and none of the data sets that are not named.
-	older := views.Generations(map[string]uint64{"boundaries": 1, "boundaries-sales": 2}, time.Time{})
+	older := views.TakeGenerations(map[string]uint64{"boundaries": 1, "boundaries-sales": 2}, time.Time{})
 	defer older.Release()
 	if b := must.Get(older.Boundaries.Get()).In(t); b.Has("park") || !b.Has("state") ||
 		string(must.Get(b.Region(t.Context(), "district", "South", false)).In(t)) == "" {
@@ -143,8 +143,8 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	if types, none := v.Boundaries.TypesOf("boundaries-sales"); !slices.Equal(hidden, []string{"country"}) || len(types) != 1 || none != nil {
 		t.Errorf("hidden: %v, %v", hidden, none)
 	}
-	sets.RegionSets.Unfollow("parks")
-	sets.RegionSets.Unfollow("sales")
+	sets.RegionSets.Remove("parks")
+	sets.RegionSets.Remove("sales")
 	if v = look("country:ch", "state:ch-zh"); v.Boundaries.ID != before.Boundaries.ID {
 		t.Error("without the others all is as before")
 	}
@@ -154,21 +154,21 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 // unknown.
 func TestRegionsOfADamagedDataSet(t *testing.T) {
 	dir := t.TempDir()
-	c := must.Get(published.Catalog(dir)).In(t)
+	c := must.Get(published.OpenCatalog(dir)).In(t)
 	districts(t, c, nil, "sales", "district", "North")
 	districts(t, c, nil, "parks", "park", "Hill")
 	must.Do(t, os.WriteFile(filepath.Join(dir, "boundaries-sales", "g0000000001", "manifest.json"), []byte("{"), 0o600))
-	family := new(ask.Family[*ask.RegionSet])
+	group := new(ask.DatasetGroup[*ask.RegionSet])
 	for _, set := range []string{"sales", "parks"} {
 		live := ask.RegionSetOf(set).Live(c.Generations)
 		must.Close(t, live)
 		_ = live.Poll(context.Background()) // one fails
-		family.Follow(set, live)
+		group.Add(set, live)
 	}
-	views := ask.NewViews(ask.Sets{RegionSets: family})
+	views := ask.NewViews(ask.Sets{RegionSets: group})
 	v := views.Take(time.Time{})
 	defer v.Release()
-	b := must.Get(v.Boundaries.Having("park")).In(t)
+	b := must.Get(v.Boundaries.ReaderOf("park")).In(t)
 	if at := must.Get(b.At(t.Context(), 47.35, 8.55, "park")).In(t); len(at) != 1 || at[0].ID != "Hill" {
 		t.Error(at)
 	}
@@ -177,7 +177,7 @@ func TestRegionsOfADamagedDataSet(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"all types":       second(v.Boundaries.Get()),
-		"an unknown type": second(v.Boundaries.Having("park", "district")),
+		"an unknown type": second(v.Boundaries.ReaderOf("park", "district")),
 		"a layer":         second(v.Layer("district")),
 	} {
 		if !errors.Is(err, ask.ErrFailed) || errors.Is(err, tiles.ErrUnknownType) || errors.Is(err, ask.ErrNoLayer) {

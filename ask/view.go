@@ -66,7 +66,7 @@ func NewViews(sets Sets) *Views {
 	for _, d := range v.datasets() {
 		name := d.about().Name
 		if known[name] {
-			panic("ask: two data sets are called " + name + ": give the one in Sets.More another name")
+			panic("ask: two data sets are called " + name + ": give the one in Sets.ExtraLayers another name")
 		}
 		known[name] = true
 		if l := d.live(&v.Sets); l != nil {
@@ -168,9 +168,10 @@ func (v *Views) Take(at time.Time) View {
 	}
 }
 
-// Generations takes a view of given generations by the names of their data sets, in service or not.
-// 0 stands for none, and so does a name that numbers lacks. The view has no collections of points.
-func (v *Views) Generations(numbers map[string]uint64, at time.Time) View {
+// TakeGenerations takes a view of given generations by the names of their data sets, in service or
+// not. 0 stands for none, and so does a name that numbers lacks. The view has no collections of
+// points.
+func (v *Views) TakeGenerations(numbers map[string]uint64, at time.Time) View {
 	if numbers == nil {
 		numbers = map[string]uint64{}
 	}

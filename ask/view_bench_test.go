@@ -13,21 +13,21 @@ import (
 
 // BenchmarkRenew measures the cost of a change of one data set beside many unchanged ones.
 func BenchmarkRenew(b *testing.B) {
-	store := buildtest.Store(b)
-	meta := must.Get(points.Build(b.Context(), store, buildtest.Each([]points.Point{{ID: "a"}}), points.BuildOptions{Name: "c"})).In(b)
+	store := buildtest.NewStore(b)
+	meta := must.Get(points.Build(b.Context(), store, buildtest.SeqOf([]points.Point{{ID: "a"}}), points.BuildOptions{Name: "c"})).In(b)
 	c := must.Get(points.Open(b.Context(), store, meta)).In(b)
 	for _, n := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			all := map[string]*dataset.Live[*points.Collection]{}
 			for i := range n {
 				name := fmt.Sprint("c", i)
-				all[name] = dataset.Fixed(c, dataset.Manifest{Dataset: ask.CollectionPrefix + name})
+				all[name] = dataset.NewFixedLive(c, dataset.Manifest{Dataset: ask.CollectionPrefix + name})
 			}
 			sets := ask.Sets{Collections: new(ask.Collections)}
-			sets.Collections.FollowAll(all)
+			sets.Collections.AddAll(all)
 			ask.NewViews(sets)
 			for b.Loop() {
-				sets.Collections.Unfollow("none")
+				sets.Collections.Remove("none")
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func (n *numbered) Close() error {
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)
-		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, Points: true}},
+		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, AllPoints: true}},
 			g.Manifest.Generation, open}, nil
 	})
 	must.Close(t, live)
@@ -62,10 +62,10 @@ func numberOf(t *testing.T, v ask.View, name string) uint64 {
 // A view is one moment: two data sets are published by turns, A before B, and no view has a new B
 // without the new A. A view keeps its generations open, and all others are closed.
 func TestViewIsOneMoment(t *testing.T) {
-	c := must.Get(published.Catalog(t.TempDir())).In(t)
+	c := must.Get(published.OpenCatalog(t.TempDir())).In(t)
 	var open atomic.Int64
 	first, second := follow(t, c, "first", &open), follow(t, c, "second", &open)
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{
+	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{
 		ask.SingleLayer("first", func(*ask.Sets) *dataset.Live[*numbered] { return first }),
 		ask.SingleLayer("second", func(*ask.Sets) *dataset.Live[*numbered] { return second }),
 	}})
@@ -113,7 +113,7 @@ func TestViewIsOneMoment(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 
-	older := views.Generations(map[string]uint64{"first": 20}, time.Time{})
+	older := views.TakeGenerations(map[string]uint64{"first": 20}, time.Time{})
 	if n := numberOf(t, older, "first"); n != 20 {
 		t.Errorf("generation 20 is %d", n)
 	}
@@ -121,7 +121,7 @@ func TestViewIsOneMoment(t *testing.T) {
 		t.Errorf("what is not named is %v, %v", l, err)
 	}
 	older.Release()
-	gone := views.Generations(map[string]uint64{"first": 99}, time.Time{})
+	gone := views.TakeGenerations(map[string]uint64{"first": 99}, time.Time{})
 	if _, err := gone.Layer("first"); !errors.Is(err, dataset.ErrNoGeneration) {
 		t.Errorf("a generation that never was: %v", err)
 	}
@@ -130,11 +130,11 @@ func TestViewIsOneMoment(t *testing.T) {
 
 // A view of given generations has no collections, because those exist only in the present.
 func TestGenerationsHaveNoCollections(t *testing.T) {
-	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
 	must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	views := ask.NewViews(ask.Sets{Collections: &ask.Collections{Live: store}})
-	now, older := views.Take(time.Time{}), views.Generations(nil, time.Time{})
+	now, older := views.Take(time.Time{}), views.TakeGenerations(nil, time.Time{})
 	defer now.Release()
 	defer older.Release()
 	if _, err := now.Layer("points:vans"); err != nil || !slices.Equal(now.CollectionNames(), []string{"vans"}) {
@@ -147,9 +147,9 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 
 // Closing a data set ends its views, also those taken too late.
 func TestViewsOfClosed(t *testing.T) {
-	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, Points: true}}
-	live := dataset.Fixed[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys",
+	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, AllPoints: true}}
+	live := dataset.NewFixedLive[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
+	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys",
 		func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}})
 	v := views.Take(time.Time{})
 	if got := v.LayerNames(); !slices.Equal(got, []string{"toys"}) {

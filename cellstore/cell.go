@@ -29,20 +29,20 @@ func (r *Row) Reset() {
 }
 
 // SetKey copies key into the row. It is for drivers.
-func (r *Row) SetKey(key []byte) { r.Key = r.Hold(key, nil) }
+func (r *Row) SetKey(key []byte) { r.Key = r.CopyPair(key, nil) }
 
 // AppendCell copies a cell into the row. It is for drivers.
 func (r *Row) AppendCell(family string, qualifier []byte, timestamp int64, value []byte) {
 	n := len(qualifier)
-	copied := r.Hold(qualifier, value)
-	c := r.Extend()
+	copied := r.CopyPair(qualifier, value)
+	c := r.AppendBlankCell()
 	c.Family, c.Timestamp = family, timestamp
 	c.Qualifier, c.Value = copied[:n:n], copied[n:]
 }
 
-// Hold copies a and b into the row's memory, one after the other, and returns
+// CopyPair copies a and b into the row's memory, one after the other, and returns
 // the copy. It is for drivers whose key and qualifier are parts of one slice, to copy both at once.
-func (r *Row) Hold(a, b []byte) []byte {
+func (r *Row) CopyPair(a, b []byte) []byte {
 	used, n := len(r.arena), len(a)+len(b)
 	if n > cap(r.arena)-used {
 		// Slices of the old arena stay valid, because the garbage collector keeps it.
@@ -55,10 +55,10 @@ func (r *Row) Hold(a, b []byte) []byte {
 	return copied
 }
 
-// Extend appends a cell and returns it for a driver to fill in place. The driver
+// AppendBlankCell appends a cell and returns it for a driver to fill in place. The driver
 // must set all fields, since the cell still has those of an earlier read. To make
 // a cell and copy it would cost more than to fill it.
-func (r *Row) Extend() *Cell {
+func (r *Row) AppendBlankCell() *Cell {
 	n := len(r.Cells)
 	if n < cap(r.Cells) {
 		r.Cells = r.Cells[:n+1]

@@ -50,15 +50,15 @@ type ClockOptions struct {
 	// Skew bounds the error of the machine's clock, and is also a duration: a step ahead by more is
 	// followed only once it has lasted for Skew.
 	Skew time.Duration
-	// Wall and Steady replace the machine's clocks. Wall is the clock that may be set, in
-	// milliseconds since 1970. Steady is the monotonic clock. A Wall without Steady is followed at
+	// Wall and Monotonic replace the machine's clocks. Wall is the clock that may be set, in
+	// milliseconds since 1970. Monotonic is the monotonic clock. A Wall without Monotonic is followed at
 	// once.
-	Wall   func() int64
-	Steady func() time.Duration
-	// Stepped, unless nil, is called for steps by more than the skew. A step ahead is reported when
+	Wall      func() int64
+	Monotonic func() time.Duration
+	// OnStep, unless nil, is called for steps by more than the skew. A step ahead is reported when
 	// it is noticed, and again, with followed set, when it has lasted and the Clock follows it. A
-	// step back is reported once, with followed set. Stepped must not call the Clock.
-	Stepped func(by time.Duration, followed bool)
+	// step back is reported once, with followed set. OnStep must not call the Clock.
+	OnStep func(by time.Duration, followed bool)
 }
 
 // NewClock returns a clock.
@@ -66,21 +66,21 @@ func NewClock(o ClockOptions) *Clock {
 	if o.Skew <= 0 {
 		o.Skew = DefaultClockSkew
 	}
-	c := &Clock{skew: max(o.Skew.Milliseconds(), 1), stepped: o.Stepped}
+	c := &Clock{skew: max(o.Skew.Milliseconds(), 1), stepped: o.OnStep}
 	switch start := time.Now(); {
 	case o.Wall == nil:
 		c.read = func() (wall, steady int64) {
 			t := time.Now()
 			return t.UnixMilli(), t.Sub(start).Milliseconds()
 		}
-	case o.Steady == nil:
+	case o.Monotonic == nil:
 		c.trusts = true
 		c.read = func() (wall, steady int64) {
 			wall = o.Wall()
 			return wall, wall
 		}
 	default:
-		c.read = func() (wall, steady int64) { return o.Wall(), o.Steady().Milliseconds() }
+		c.read = func() (wall, steady int64) { return o.Wall(), o.Monotonic().Milliseconds() }
 	}
 	wall, steady := c.read()
 	c.offset.Store(wall - steady)

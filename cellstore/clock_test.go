@@ -18,7 +18,7 @@ type machine struct {
 
 func (m *machine) clock(stepped func(time.Duration, bool)) *cellstore.Clock {
 	return cellstore.NewClock(cellstore.ClockOptions{
-		Wall: func() int64 { return m.wall }, Steady: func() time.Duration { return m.steady }, Stepped: stepped,
+		Wall: func() int64 { return m.wall }, Monotonic: func() time.Duration { return m.steady }, OnStep: stepped,
 	})
 }
 
@@ -87,7 +87,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// Stepped is called when a step is noticed and when it is followed.
+// OnStep is called when a step is noticed and when it is followed.
 func TestClockTellsSteps(t *testing.T) {
 	type told struct {
 		by       time.Duration

@@ -11,8 +11,8 @@ const (
 	// read once for a whole row mutation and never runs backwards, so two
 	// puts in one millisecond are the same version.
 	Now int64 = -1
-	// All, as the bound of a delete, includes every version, also those dated in the future.
-	All int64 = math.MaxInt64
+	// AllVersions, as the bound of a delete, includes every version, also those dated in the future.
+	AllVersions int64 = math.MaxInt64
 )
 
 // Durability is the kind of crash that a write survives once it has returned.
@@ -79,13 +79,13 @@ func DeleteVersion(family string, qualifier []byte, ts int64) Op {
 }
 
 // DeleteColumn removes the versions of a column up to upTo: a timestamp, Now
-// or All.
+// or AllVersions.
 func DeleteColumn(family string, qualifier []byte, upTo int64) Op {
 	return Op{Kind: OpDeleteColumn, Family: family, Qualifier: qualifier, Timestamp: upTo}
 }
 
 // DeleteFamily removes the versions of all columns of a family up to upTo: a
-// timestamp, Now or All.
+// timestamp, Now or AllVersions.
 func DeleteFamily(family string, upTo int64) Op {
 	return Op{Kind: OpDeleteFamily, Family: family, Timestamp: upTo}
 }
@@ -97,7 +97,7 @@ func DeleteFamilyVersion(family string, ts int64) Op {
 }
 
 // DeleteRow removes the versions of all columns of all families up to upTo: a
-// timestamp, Now or All.
+// timestamp, Now or AllVersions.
 func DeleteRow(upTo int64) Op {
 	return Op{Kind: OpDeleteRow, Timestamp: upTo}
 }

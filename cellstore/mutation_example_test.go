@@ -33,7 +33,7 @@ func ExampleMutation() {
 	moved, err := pages.CheckAndMutate(ctx,
 		cellstore.Check{Family: "category", Qualifier: []byte("primates"), Op: cellstore.Present},
 		cellstore.Mutation{Row: row, Ops: []cellstore.Op{
-			cellstore.DeleteColumn("category", []byte("primates"), cellstore.All),
+			cellstore.DeleteColumn("category", []byte("primates"), cellstore.AllVersions),
 			cellstore.PutAt("category", []byte("great-apes"), 2, []byte("yes")),
 		}})
 	if err != nil {

@@ -239,25 +239,25 @@ type Capabilities struct {
 	LegacyDeletes     bool // deletes mask later puts until compaction
 }
 
-// Limits are sizes in bytes, except Operations. CellKey bounds the sum of row, family, qualifier
+// Limits are sizes in bytes, except Operations. CellKeyBytes bounds the sum of row, family, qualifier
 // and 12 bytes.
 type Limits struct {
-	Row, Qualifier, CellKey, Value int
-	Operations                     int // per row mutation or increment
+	RowKeyBytes, QualifierBytes, CellKeyBytes, ValueBytes int
+	Operations                                            int // per row mutation or increment
 }
 
 // DefaultLimits are the limits of the contract; a backend may be tighter.
-var DefaultLimits = Limits{Row: 32767, Qualifier: 16384, CellKey: 64<<10 - 1, Value: 10 << 20, Operations: 100000}
+var DefaultLimits = Limits{RowKeyBytes: 32767, QualifierBytes: 16384, CellKeyBytes: 64<<10 - 1, ValueBytes: 10 << 20, Operations: 100000}
 
 // MaxTimestamp is the largest timestamp a cell may carry.
 const MaxTimestamp = 1<<63 - 2
 
 // IOStats counts physical work since the store was opened.
 type IOStats struct {
-	Seeks           int64 // iterator positionings
-	BlocksRead      int64 // blocks read from files or cache
-	BlockBytes      int64
-	BlockBytesCache int64 // of those, found in the block cache
+	Seeks            int64 // iterator positionings
+	BlocksRead       int64 // blocks read from files or cache
+	BlockBytes       int64
+	BlockBytesCached int64 // of those, found in the block cache
 }
 
 // StatsReader is implemented by backends that count their work; tests use it to show that a query

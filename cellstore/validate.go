@@ -20,7 +20,7 @@ func (v *Validator) Row(key []byte) error {
 	if len(key) == 0 {
 		return ErrEmptyRow
 	}
-	return checkSize("row", len(key), v.Limits.Row)
+	return checkSize("row", len(key), v.Limits.RowKeyBytes)
 }
 
 // Family checks that the table has a family: ErrFamilyNotFound.
@@ -72,7 +72,7 @@ func (v *Validator) op(row []byte, op *Op) error {
 	case OpPut, OpDeleteVersion:
 		valid = valid || ts == Now
 	case OpDeleteColumn, OpDeleteFamily, OpDeleteRow:
-		valid = valid || ts == Now || ts == All
+		valid = valid || ts == Now || ts == AllVersions
 	case OpDeleteFamilyVersion:
 	default:
 		return fmt.Errorf("%w: unknown kind %d of operation", ErrBadCondition, op.Kind)
@@ -91,7 +91,7 @@ func (v *Validator) op(row []byte, op *Op) error {
 		if err := v.column(row, op.Family, op.Qualifier); err != nil {
 			return err
 		}
-		return checkSize("value", len(op.Value), v.Limits.Value)
+		return checkSize("value", len(op.Value), v.Limits.ValueBytes)
 	case OpDeleteVersion, OpDeleteColumn:
 		return v.column(row, op.Family, op.Qualifier)
 	}
@@ -100,10 +100,10 @@ func (v *Validator) op(row []byte, op *Op) error {
 
 // column checks the sizes of a column's name.
 func (v *Validator) column(row []byte, family string, qualifier []byte) error {
-	if err := checkSize("qualifier", len(qualifier), v.Limits.Qualifier); err != nil {
+	if err := checkSize("qualifier", len(qualifier), v.Limits.QualifierBytes); err != nil {
 		return err
 	}
-	return checkSize("cell key", len(row)+len(family)+len(qualifier)+cellKeyOverhead, v.Limits.CellKey)
+	return checkSize("cell key", len(row)+len(family)+len(qualifier)+cellKeyOverhead, v.Limits.CellKeyBytes)
 }
 
 // Check checks the condition of a CheckAndMutate on a row.
@@ -122,7 +122,7 @@ func (v *Validator) Check(row []byte, c *Check) error {
 	case c.Op > Present && len(c.Value) == 0:
 		return fmt.Errorf("%w: compare with a value that is not empty, or use Absent or Present", ErrBadCondition)
 	}
-	return checkSize("value", len(c.Value), v.Limits.Value)
+	return checkSize("value", len(c.Value), v.Limits.ValueBytes)
 }
 
 // Increment checks an increment. Only the driver knows whether the columns have counters.
@@ -148,8 +148,8 @@ func (v *Validator) Increment(inc *Increment) error {
 	return nil
 }
 
-// Append checks an append. The driver has to check with Appended that the result is within
-// Limits.Value.
+// Append checks an append. The driver has to check with AppendResult that the result is within
+// Limits.ValueBytes.
 func (v *Validator) Append(row []byte, family string, qualifier, value []byte, d Durability) error {
 	if err := v.Row(row); err != nil {
 		return err
@@ -163,11 +163,13 @@ func (v *Validator) Append(row []byte, family string, qualifier, value []byte, d
 	if err := v.column(row, family, qualifier); err != nil {
 		return err
 	}
-	return checkSize("value", len(value), v.Limits.Value)
+	return checkSize("value", len(value), v.Limits.ValueBytes)
 }
 
-// Appended checks the size in bytes of the value that an append makes.
-func (v *Validator) Appended(size int) error { return checkSize("value", size, v.Limits.Value) }
+// AppendResult checks the size in bytes of the value that an append makes.
+func (v *Validator) AppendResult(size int) error {
+	return checkSize("value", size, v.Limits.ValueBytes)
+}
 
 // Cell checks a cell of a bulk load, which must have a timestamp of its own.
 func (v *Validator) Cell(row []byte, c *Cell) error {
@@ -183,7 +185,7 @@ func (v *Validator) Cell(row []byte, c *Cell) error {
 	if err := v.column(row, c.Family, c.Qualifier); err != nil {
 		return err
 	}
-	return checkSize("value", len(c.Value), v.Limits.Value)
+	return checkSize("value", len(c.Value), v.Limits.ValueBytes)
 }
 
 // Selection checks the selection of a read. Nil selects everything.
@@ -209,7 +211,7 @@ func (v *Validator) Selection(sel *Selection) error {
 		if err := v.Family(sel.Columns[i].Family); err != nil {
 			return err
 		}
-		if err := checkSize("qualifier", len(sel.Columns[i].Qualifier), v.Limits.Qualifier); err != nil {
+		if err := checkSize("qualifier", len(sel.Columns[i].Qualifier), v.Limits.QualifierBytes); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func testValidator() *Validator {
 	return &Validator{
 		Schema:       Schema{Table: "t", Families: []Family{{Name: "f"}, {Name: "g"}}},
-		Limits:       Limits{Row: 10, Qualifier: 5, CellKey: 25, Value: 4, Operations: 3},
+		Limits:       Limits{RowKeyBytes: 10, QualifierBytes: 5, CellKeyBytes: 25, ValueBytes: 4, Operations: 3},
 		Capabilities: Capabilities{MixedMutation: true, CellTimestamps: true},
 	}
 }
@@ -22,9 +22,9 @@ func TestValidateMutation(t *testing.T) {
 		m    Mutation
 		want error
 	}{
-		{"every kind", Mutation{Row: row, Ops: []Op{Put("f", q, nil), DeleteVersion("g", nil, Now), DeleteRow(All)}}, nil},
+		{"every kind", Mutation{Row: row, Ops: []Op{Put("f", q, nil), DeleteVersion("g", nil, Now), DeleteRow(AllVersions)}}, nil},
 		{"nothing", Mutation{Row: row}, nil},
-		{"bounds", Mutation{Row: row, Ops: []Op{DeleteColumn("f", q, All), DeleteFamily("g", Now), DeleteRow(0)}}, nil},
+		{"bounds", Mutation{Row: row, Ops: []Op{DeleteColumn("f", q, AllVersions), DeleteFamily("g", Now), DeleteRow(0)}}, nil},
 		{"versions", Mutation{Row: row, Ops: []Op{PutAt("f", q, MaxTimestamp, nil), PutAt("f", q, 0, nil), DeleteFamilyVersion("f", 0)}}, nil},
 		{"the largest", Mutation{Row: big[:7], Ops: []Op{PutAt("f", big[:5], 1, big[:4])}}, nil},
 		{"no row", Mutation{Ops: []Op{Put("f", q, nil)}}, ErrEmptyRow},
@@ -39,7 +39,7 @@ func TestValidateMutation(t *testing.T) {
 		{"no family", Mutation{Row: row, Ops: []Op{{}}}, ErrFamilyNotFound},
 		{"negative", Mutation{Row: row, Ops: []Op{PutAt("f", q, -2, nil)}}, ErrBadTimestamp},
 		{"too late", Mutation{Row: row, Ops: []Op{PutAt("f", q, math.MaxInt64, nil)}}, ErrBadTimestamp},
-		{"all of one version", Mutation{Row: row, Ops: []Op{DeleteVersion("f", q, All)}}, ErrBadTimestamp},
+		{"all of one version", Mutation{Row: row, Ops: []Op{DeleteVersion("f", q, AllVersions)}}, ErrBadTimestamp},
 		{"family version now", Mutation{Row: row, Ops: []Op{DeleteFamilyVersion("f", Now)}}, ErrBadTimestamp},
 		{"bound", Mutation{Row: row, Ops: []Op{DeleteRow(-9)}}, ErrBadTimestamp},
 		{"unknown kind", Mutation{Row: row, Ops: []Op{{Kind: 99, Family: "f"}}}, ErrBadCondition},
@@ -101,8 +101,8 @@ func TestValidateOthers(t *testing.T) {
 		{"append to an unknown family", v.Append(row, "", q, nil, Sync), ErrFamilyNotFound},
 		{"append of much", v.Append(row, "f", q, big, Sync), ErrTooLarge},
 		{"append without sense", v.Append(row, "f", q, nil, 3), ErrBadCondition},
-		{"appended", v.Appended(4), nil},
-		{"appended too much", v.Appended(5), ErrTooLarge},
+		{"appended", v.AppendResult(4), nil},
+		{"appended too much", v.AppendResult(5), ErrTooLarge},
 
 		{"cell", v.Cell(row, &Cell{Family: "f"}), nil},
 		{"cell without row", v.Cell(nil, &Cell{Family: "f"}), ErrEmptyRow},
@@ -133,7 +133,7 @@ func TestValidateOthers(t *testing.T) {
 
 func TestValidatorAllocatesNothing(t *testing.T) {
 	v := testValidator()
-	m := Mutation{Row: []byte("row"), Ops: []Op{Put("f", []byte("q"), []byte("v")), DeleteFamily("g", All)}}
+	m := Mutation{Row: []byte("row"), Ops: []Op{Put("f", []byte("q"), []byte("v")), DeleteFamily("g", AllVersions)}}
 	c := Check{Family: "f", Op: Equal, Value: []byte("v")}
 	inc := Increment{Row: m.Row, Deltas: []Delta{{Family: "g", By: 1}}}
 	sel := Selection{Families: []string{"f"}}

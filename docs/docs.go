@@ -3,8 +3,8 @@ package docs
 
 import "embed"
 
-// First are the documents in the order in which README leads to them. Others follow.
-var First = []string{"maps.md", "points.md", "geocoding.md", "ip.md", "data.md", "operations.md", "hbase.md", "reference.md"}
+// FirstDocuments are the documents in the order in which README leads to them. Others follow.
+var FirstDocuments = []string{"maps.md", "points.md", "geocoding.md", "ip.md", "data.md", "operations.md", "hbase.md", "reference.md"}
 
 // FS has the documents and their pictures.
 //

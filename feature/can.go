@@ -1,8 +1,8 @@
 package feature
 
-// Can lists a layer's abilities beyond those of every layer: its own order, the features in a
+// Abilities lists a layer's abilities beyond those of every layer: its own order, the features in a
 // box, and any filter.
-type Can struct {
+type Abilities struct {
 	Near       bool // the nearest first
 	Area       bool // features in any area; for features other than points, its parts must have a Border or no Contains
 	NearArea   bool // the nearest of an area

@@ -22,9 +22,9 @@ func NewColumns(names []string) *Columns {
 	return c
 }
 
-// Of returns the values of the properties in the order of the names, with the zero Value for a
+// ValuesOf returns the values of the properties in the order of the names, with the zero Value for a
 // property that is absent. The result is valid until the next call.
-func (c *Columns) Of(p Properties) []Value {
+func (c *Columns) ValuesOf(p Properties) []Value {
 	clear(c.values)
 	for i := range p.list {
 		if at, ok := c.at[p.list[i].Name]; ok {

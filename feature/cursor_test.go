@@ -17,7 +17,7 @@ func TestCursorRoundTrip(t *testing.T) {
 	of := &Info{Name: "shops", Fingerprint: "a"}
 	rapid.Check(t, func(t *rapid.T) {
 		q := Query{In: Box{East: rapid.Float64Range(0, 180).Draw(t, "east"), North: 1}}
-		mark := rapid.SliceOfN(rapid.Byte(), 1, MaxMark).Draw(t, "mark")
+		mark := rapid.SliceOfN(rapid.Byte(), 1, MaxMarkBytes).Draw(t, "mark")
 		if err := q.Continue(of, q.Cursor(of, mark)); err != nil || !bytes.Equal(q.After, mark) {
 			t.Fatalf("%x becomes %x, %v", mark, q.After, err)
 		}
@@ -30,13 +30,13 @@ func TestCursorIsOfOneQuery(t *testing.T) {
 	of := &Info{Name: "shops", Fingerprint: "a"}
 	newer := &Info{Name: "shops", Fingerprint: "b"}
 	near := func(maxM float64) Query { return Query{Near: NearTo(1, 2, maxM)} }
-	down := Query{Order: Order{Sort: Sort{Field: Field{Name: "price", Kind: Number}, Down: true}}}
+	down := Query{Order: Order{Sort: Sort{Field: Field{Name: "price", Kind: Number}, Descending: true}}}
 	for _, c := range []struct {
 		from, to Query
 		of       *Info
 		want     error
 	}{
-		{Query{}, Query{Limit: 5, Detail: WithoutGeometry, Examine: 9}, of, nil},
+		{Query{}, Query{Limit: 5, Detail: WithoutGeometry, MaxExamined: 9}, of, nil},
 		{Query{}, Query{}, newer, nil},
 		{Query{In: Box(quadkey.World)}, Query{In: Box(quadkey.World)}, newer, nil},
 		{near(0), near(math.Copysign(0, -1)), of, nil},
@@ -68,7 +68,7 @@ func mustFilter(t *testing.T, name, value string) Filter {
 func FuzzCursor(f *testing.F) {
 	of, other := &Info{Name: "shops", Fingerprint: "a"}, &Info{Name: "streets", Fingerprint: "a"}
 	q := Query{Near: NearTo(1, 2, 3)}
-	for _, mark := range []string{"m", "country:ch", string(make([]byte, MaxMark)), string(make([]byte, MaxMark+1))} {
+	for _, mark := range []string{"m", "country:ch", string(make([]byte, MaxMarkBytes)), string(make([]byte, MaxMarkBytes+1))} {
 		f.Add(q.Cursor(of, Mark(mark)))
 	}
 	f.Add(q.Cursor(other, Mark("m")))

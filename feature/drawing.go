@@ -17,8 +17,8 @@ type Drawing struct {
 	// Look is the way in which styles draw the layer. A layer with a look that the styles do not
 	// know is drawn like one without a Drawing.
 	Look Look
-	// Named says that the layer is a Namer.
-	Named bool
+	// HasNames says that the layer is a Namer.
+	HasNames bool
 	// Importance ranks the features of a tile. It is greater for a more important feature. If it is
 	// set, a tile for maps that draw tiles at twice the size has all features of its four children.
 	// It may be nil.

@@ -16,17 +16,17 @@ type Expression struct {
 	equal []Equality
 	boxed bool         // whether it has boxes
 	given *quadkey.Box // a box that every feature meets
-	meets Meets
+	meets MeetsBox
 }
 
-// Meets reports whether the geometry of a feature and a box have a point in common.
-type Meets func(ctx context.Context, f *Feature, b quadkey.Box) (bool, error)
+// MeetsBox reports whether the geometry of a feature and a box have a point in common.
+type MeetsBox func(ctx context.Context, f *Feature, b quadkey.Box) (bool, error)
 
 // Expression returns the filter for features of a layer with schema s that pass the test. given is
 // the box of the search, or nil for none; every feature of the search meets it. meets reports
 // whether a feature meets another box; nil is for layers of points.
-func (t Test) Expression(s Schema, given *quadkey.Box, meets Meets) *Expression {
-	e := &Expression{root: t.In(s), given: given, meets: meets}
+func (t Test) Expression(s Schema, given *quadkey.Box, meets MeetsBox) *Expression {
+	e := &Expression{root: t.ForSchema(s), given: given, meets: meets}
 	e.prepare()
 	for _, r := range e.root.required() {
 		switch c := &r.condition; {

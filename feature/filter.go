@@ -152,7 +152,7 @@ const namesInError = 10
 // known returns the field with a name, or an error that lists the known names,
 // similar ones first.
 func (s Schema) known(name string) (Field, error) {
-	if field, ok := s.Find(name); ok {
+	if field, ok := s.LookupPath(name); ok {
 		return field, nil
 	}
 	if len(s) == 0 {
@@ -179,7 +179,7 @@ func (s Schema) known(name string) (Field, error) {
 // checkOp checks that the operator fits the type and the number of values.
 func (c *condition) checkOp(values int) error {
 	switch c.op {
-	case OpFlagless:
+	case OpFalsy:
 		if values > 0 {
 			return badFilter("-%s: give it no value", c.name)
 		}
@@ -257,7 +257,7 @@ func (c *condition) holds(value []byte, present bool) Truth {
 		return truthOf(present)
 	case OpLacks:
 		return truthOf(!present)
-	case OpFlagless:
+	case OpFalsy:
 		return truthOf(!present || string(value) == "false" || string(value) == `""` || string(value) == "[]")
 	}
 	if !present {
@@ -306,7 +306,7 @@ func (c *condition) equalsOne(value []byte) Truth {
 				return Yes
 			}
 		case o.is&kindText != 0 && c.region && IsText(value):
-			if SameID(TextOf(value), o.plain) {
+			if SameRegionID(TextOf(value), o.plain) {
 				return Yes
 			}
 		case o.is&kindText != 0 && !c.fold && IsText(value):

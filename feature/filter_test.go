@@ -33,14 +33,14 @@ func TestParseTerm(t *testing.T) {
 		{"category.prefix", "caf", Term{"category", OpPrefix, []string{"caf"}}},
 		{"price.lt", "20", Term{"price", OpLess, []string{"20"}}},
 		{"open.gte", "2026-01-01", Term{"open", OpGreaterOrEqual, []string{"2026-01-01"}}},
-		{"-closed", "", Term{"closed", OpFlagless, nil}},
+		{"-closed", "", Term{"closed", OpFalsy, nil}},
 		{"has", "phone,email", Term{"", OpHas, []string{"phone", "email"}}},
 		{"lacks", "phone", Term{"", OpLacks, []string{"phone"}}},
 		{"a.lt", "x", Term{"a", OpLess, []string{"x"}}},
 		{"p.a.lt", "x", Term{"a.lt", OpEquals, []string{"x"}}},
 		{"p.price.lt", "2", Term{"price", OpLess, []string{"2"}}},
 		{"p.price", "2", Term{"price", OpEquals, []string{"2"}}},
-		{"-p.price", "", Term{"p.price", OpFlagless, nil}},
+		{"-p.price", "", Term{"p.price", OpFalsy, nil}},
 		{"a.lt.ne", "x", Term{"a.lt", OpDiffers, []string{"x"}}},
 		{"a.b", "x", Term{"a.b", OpEquals, []string{"x"}}},
 		{"a.not", "x", Term{"a.not", OpEquals, []string{"x"}}},
@@ -52,7 +52,7 @@ func TestParseTerm(t *testing.T) {
 	// Properties with the name of an operator affect only names with p.
 	named := Schema{{"-closed", Text}, {"closed", Boolean}, {"has", Text}}
 	for key, want := range map[string]Term{
-		"-closed":   {"closed", OpFlagless, nil},
+		"-closed":   {"closed", OpFalsy, nil},
 		"p.-closed": {"-closed", OpEquals, []string{""}},
 		"has":       {"", OpHas, []string{""}},
 		"p.has":     {"has", OpEquals, []string{""}},
@@ -88,7 +88,7 @@ func TestBadFilters(t *testing.T) {
 		{Term{"closed", OpPrefix, []string{"t"}}, "closed has the type boolean, and only text"},
 		{Term{"category", OpLess, []string{"x"}}, "only numbers and times"},
 		{Term{"open", "", []string{"2026-02-29"}}, "no time"},
-		{Term{"closed", OpFlagless, []string{"x"}}, "give it no value"},
+		{Term{"closed", OpFalsy, []string{"x"}}, "give it no value"},
 		{Term{"closed", "near", []string{"x"}}, "no operator"},
 		{Term{"category", "", []string{strings.Repeat("x", 257)}}, "at most 256"},
 		{Term{"category", "", []string{"\xff"}}, "UTF-8"},
@@ -163,7 +163,7 @@ func slowMatch(s Schema, terms []Term, object map[string]any) bool {
 		}
 		v := object[t.Name]
 		list, isList := v.([]any)
-		if t.Op == OpFlagless {
+		if t.Op == OpFalsy {
 			if !(v == nil || v == false || v == "" || isList && len(list) == 0) {
 				return false
 			}
@@ -271,12 +271,12 @@ func drawTerms(t *rapid.T) []Term {
 		"x,\":{}[]",
 	}), 1, 3)
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Term {
-		op := rapid.SampledFrom([]string{OpEquals, OpEquals, OpFlagless, OpDiffers, OpLess, OpLessOrEqual, OpGreater,
+		op := rapid.SampledFrom([]string{OpEquals, OpEquals, OpFalsy, OpDiffers, OpLess, OpLessOrEqual, OpGreater,
 			OpGreaterOrEqual, OpPrefix, OpHas, OpLacks}).Draw(t, "op")
 		switch op {
 		case OpHas, OpLacks:
 			return Term{Op: op, Values: rapid.SliceOfN(names(), 1, 2).Draw(t, "names")}
-		case OpFlagless:
+		case OpFalsy:
 			return Term{Op: op, Name: names().Draw(t, "name")}
 		}
 		return Term{Op: op, Name: names().Draw(t, "name"), Values: values.Draw(t, "values")}
@@ -427,7 +427,8 @@ func TestNestedMembers(t *testing.T) {
 		if got := f.MatchCompact(object); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-		if got, err := f.Match(t.Context(), &Feature{Properties: Compact(object[1 : len(object)-1]).decoded()}); got != want || err != nil {
+		if got, err := f.Match(t.Context(), &Feature{Properties: CompactProperties(object[1 : len(object)-1]).decoded()}); got != want ||
+			err != nil {
 			t.Errorf("%s of values: %v, %v", text, got, err)
 		}
 		if len(f.Equalities()) > 0 && strings.HasPrefix(text, "at.city") {

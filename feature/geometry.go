@@ -23,11 +23,11 @@ type Geometry struct {
 // NoGeometry is the geometry of a feature whose shape is unknown, or was not requested.
 var NoGeometry = Geometry{none: true}
 
-// GeoJSON is a geometry in that form, without white space, longitude before latitude.
-func GeoJSON(text []byte) Geometry { return Geometry{json: text} }
+// GeoJSONGeometry is a geometry in that form, without white space, longitude before latitude.
+func GeoJSONGeometry(text []byte) Geometry { return Geometry{json: text} }
 
-// Shape is a geometry in degrees.
-func Shape(g orb.Geometry) Geometry { return Geometry{shape: g} }
+// OrbGeometry is a geometry in degrees.
+func OrbGeometry(g orb.Geometry) Geometry { return Geometry{shape: g} }
 
 // IsPoint reports whether the geometry is the feature's position.
 func (g Geometry) IsPoint() bool { return g.json == nil && g.shape == nil && !g.none }

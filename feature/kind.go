@@ -16,7 +16,7 @@ const (
 	Texts // a list of text
 	Any   // values of several kinds, or none of the above
 	// RegionID is text that is the id of a region, as in records of regions. Tests for equality, a
-	// prefix or a pattern compare ids as [SameID] does. Ids are ordered as texts.
+	// prefix or a pattern compare ids as [SameRegionID] does. Ids are ordered as texts.
 	RegionID
 )
 

@@ -25,8 +25,8 @@ type Feature struct {
 	Bounds     quadkey.Box
 	Geometry   Geometry
 	Properties Properties
-	// Distance is in metres from the position of Query.Near.
-	Distance float64
+	// DistanceM is in metres from the position of Query.Near.
+	DistanceM float64
 	// Mark is the place of the feature in the order of the answer.
 	Mark Mark
 	// Version is in milliseconds since 1970 and rises with every write of the feature. Layers that
@@ -34,10 +34,10 @@ type Feature struct {
 	// means never.
 	Version int64
 	Expires time.Time
-	// Members is the number of features that a cluster stands for. The cluster itself is not a
+	// ClusterSize is the number of features that a cluster stands for. The cluster itself is not a
 	// feature of the layer, and its ID is one for the method Cluster of a Clusterer. 0 means that
 	// this is no cluster.
-	Members int64
+	ClusterSize int64
 }
 
 // Name returns the text of the property name, or "" if there is none.
@@ -63,13 +63,13 @@ type Info struct {
 	Bounds quadkey.Box
 	// Count is the number of features, or -1 if it is not known.
 	Count int64
-	// Points says that all features are points.
-	Points bool
+	// AllPoints says that all features are points.
+	AllPoints bool
 	// Live layers change at any time. Layers with a History can answer as of an instant.
 	// Private layers are shown only to those who may read them.
 	Live, Private, History bool
 	// Can lists the layer's abilities.
-	Can Can
+	Can Abilities
 	// Drawing says how maps show the layer. If it is nil, maps draw the features as dots and
 	// clusters with all properties.
 	Drawing *Drawing
@@ -230,9 +230,9 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 // errEnded ends each when the loop has ended.
 var errEnded = errors.New("ended")
 
-// Decoded returns the layer with every property and geometry as values, without bytes of
+// DecodedLayer returns the layer with every property and geometry as values, without bytes of
 // JSON. Tests use it to make sure that nobody depends on how features are kept.
-func Decoded(l Layer) Layer { return decoded{l} }
+func DecodedLayer(l Layer) Layer { return decoded{l} }
 
 type decoded struct{ Layer }
 
@@ -267,8 +267,8 @@ func (f *Feature) decode() error {
 	return err
 }
 
-// Title turns a name such as time_zone into a title for people.
-func Title(name string) string {
+// TitleOf turns a name such as time_zone into a title for people.
+func TitleOf(name string) string {
 	words := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	if words == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 
 // Learner derives a schema from the properties of features.
 type Learner struct {
-	At       int64 // where the next object to be learned stands; Odd reports it
+	At       int64 // where the next object to be learned stands; OddColumns reports it
 	columns  []column
 	index    map[string]int // of columns, by their names
 	expected int            // the column that the next member probably has
@@ -188,8 +188,8 @@ func (l *Learner) Declare(types Schema) (undo func()) {
 	}
 }
 
-// Others returns, by property, the number of values that are not of the declared type.
-func (l *Learner) Others() map[string]int64 {
+// OtherTypes returns, by property, the number of values that are not of the declared type.
+func (l *Learner) OtherTypes() map[string]int64 {
 	counts := map[string]int64{}
 	for i := range l.columns {
 		c := &l.columns[i]
@@ -281,17 +281,17 @@ func formsOf(column string, text []byte, kind kinds) forms {
 	return 0
 }
 
-// Odd reports a property of a table that is text because of a few values, while nine of ten
+// OddColumn reports a property of a table that is text because of a few values, while nine of ten
 // are of one other type.
-type Odd struct {
-	Field           // its Kind is the type of most
-	Count, Of int64 // number of the other values, and of all
-	At        int64 // position of the first other value
-	Text      string
+type OddColumn struct {
+	Field              // its Kind is the type of most
+	Count, Total int64 // number of the other values, and of all
+	At           int64 // position of the first other value
+	Text         string
 }
 
-// Odd returns the properties of tables that are text because of a few values.
-func (l *Learner) Odd() (odd []Odd) {
+// OddColumns returns the properties of tables that are text because of a few values.
+func (l *Learner) OddColumns() (odd []OddColumn) {
 	for i := range l.columns {
 		c := &l.columns[i]
 		if c.declared != Null || c.kinds&fromTable == 0 || c.codes() {
@@ -303,10 +303,10 @@ func (l *Learner) Odd() (odd []Odd) {
 				most = kind
 			}
 		}
-		o := Odd{
+		o := OddColumn{
 			Field: Field{Name: string(TextOf([]byte(c.name))), Kind: typeOfKinds(1 << most)},
 			Count: all - c.counts[most],
-			Of:    all,
+			Total: all,
 			At:    math.MaxInt64,
 		}
 		if o.Kind == Text || o.Count == 0 || 10*o.Count > all {
@@ -394,16 +394,16 @@ func typeOfKinds(k kinds) Kind {
 	return Any
 }
 
-// Commas reports whether all values of a column are numbers and some have a
+// HasDecimalCommas reports whether all values of a column are numbers and some have a
 // decimal comma. The type of such a column is text, which its owner may not
 // expect.
-func (l *Learner) Commas(name string) bool {
+func (l *Learner) HasDecimalCommas(name string) bool {
 	i, ok := l.index[string(jsontext.AppendString(nil, name))]
 	return ok && l.columns[i].kinds&kindComma != 0 && l.columns[i].kinds&^(kindComma|kindNumber|fromTable) == 0
 }
 
-// Unseen returns the declared fields that occurred in no feature.
-func (l *Learner) Unseen() (names []string) {
+// UnseenFields returns the declared fields that occurred in no feature.
+func (l *Learner) UnseenFields() (names []string) {
 	for i := range l.columns {
 		if c := &l.columns[i]; c.declared != Null && !c.seen {
 			names = append(names, string(TextOf([]byte(c.name))))
@@ -412,9 +412,9 @@ func (l *Learner) Unseen() (names []string) {
 	return names
 }
 
-// Unlisted returns how many members had names that the schema does not list,
+// UnlistedMembers returns how many members had names that the schema does not list,
 // because it has MaxFields others.
-func (l *Learner) Unlisted() int64 { return l.unlisted }
+func (l *Learner) UnlistedMembers() int64 { return l.unlisted }
 
 // Changes counts new properties and new kinds of their values. While Changes stays the same, Schema
 // stays the same.
@@ -423,8 +423,8 @@ func (l *Learner) Changes() uint64 { return l.changes }
 // Len returns the number of properties, declared ones included.
 func (l *Learner) Len() int { return len(l.columns) }
 
-// Seed adds an earlier result. Where values are counted, the result is forgotten.
-func (l *Learner) Seed(found Schema) {
+// AddResult adds an earlier result. Where values are counted, the result is forgotten.
+func (l *Learner) AddResult(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))
 		if c == nil || c.declared != Null {

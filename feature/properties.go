@@ -7,10 +7,10 @@ import (
 
 // Bounds of the properties of a feature.
 const (
-	MaxProperties      = 256
-	MaxPropertiesBytes = 64 << 10
-	MaxPropertyName    = 128 // bytes
-	MaxPropertyDepth   = 32  // objects and arrays within one another; the properties themselves count
+	MaxProperties        = 256
+	MaxPropertiesBytes   = 64 << 10
+	MaxPropertyNameBytes = 128 // bytes
+	MaxPropertyDepth     = 32  // objects and arrays within one another; the properties themselves count
 )
 
 // ErrProperties matches the errors of properties that cannot be kept.
@@ -51,8 +51,8 @@ func checkName(name []byte) error {
 	if len(name) == 0 {
 		return badProperties("a member without a name: name it, or leave it out")
 	}
-	if len(name) > MaxPropertyName {
-		return badProperties("the name %.20q… is longer than %d bytes: shorten it", name, MaxPropertyName)
+	if len(name) > MaxPropertyNameBytes {
+		return badProperties("the name %.20q… is longer than %d bytes: shorten it", name, MaxPropertyNameBytes)
 	}
 	for _, r := range string(name) {
 		if unicode.IsControl(r) {

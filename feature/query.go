@@ -35,9 +35,9 @@ type Query struct {
 	At time.Time
 	// Detail sets the needed parts of a feature.
 	Detail Detail
-	// Examine bounds the number of examined features. Beyond it the answer ends with TooMuchWork. 0
+	// MaxExamined bounds the number of examined features. Beyond it the answer ends with TooMuchWork. 0
 	// means the layer's own bound.
-	Examine int
+	MaxExamined int
 	// Step, if set, is called after every few examined features, whether they are in the answer or
 	// not, so that other work can run. Its error ends the answer.
 	Step func(context.Context) error
@@ -68,8 +68,8 @@ type Order struct {
 type Detail uint8
 
 const (
-	// Whole has the geometry, too.
-	Whole Detail = iota
+	// WithGeometry has the geometry, too.
+	WithGeometry Detail = iota
 	// WithoutGeometry leaves out the geometry of features that are not points.
 	WithoutGeometry
 )
@@ -112,10 +112,10 @@ func (q *Query) Select(ctx context.Context, scan func(consider func(f *Feature, 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if q.Examine > 0 && looked == q.Examine {
+			if q.MaxExamined > 0 && looked == q.MaxExamined {
 				return &TooMuchWork{After: last, Examined: looked}
 			}
-			if looked++; q.Examine > 0 {
+			if looked++; q.MaxExamined > 0 {
 				last = append(last[:0], f.Mark...)
 			}
 			if looked%stepFeatures == 0 && q.Step != nil {
@@ -150,8 +150,8 @@ const (
 	cursorVersion = 3
 	cursorHead    = 9
 	cursorCheck   = 4
-	// MaxMark is the most bytes of a mark.
-	MaxMark = 512
+	// MaxMarkBytes is the most bytes of a mark.
+	MaxMarkBytes = 512
 )
 
 type tag [4]byte
@@ -183,7 +183,7 @@ func (q *Query) tag(of *Info) tag {
 	} else {
 		text("")
 	}
-	text(fmt.Sprint(q.Order.Importance, q.Order.Down, q.Order.Field.Name))
+	text(fmt.Sprint(q.Order.Importance, q.Order.Descending, q.Order.Field.Name))
 	if !q.At.IsZero() {
 		b = binary.BigEndian.AppendUint64(b, uint64(q.At.UnixMilli()))
 	}
@@ -200,7 +200,7 @@ func (q *Query) data(of *Info) (t tag) {
 }
 
 // Cursor returns the text of a mark, for a query that continues after the mark and differs only in
-// Limit, Detail, Examine and Step.
+// Limit, Detail, MaxExamined and Step.
 func (q *Query) Cursor(of *Info, m Mark) string {
 	data, query := q.data(of), q.tag(of)
 	b := append(make([]byte, 0, cursorHead+cursorCheck+len(m)), cursorVersion)
@@ -216,7 +216,7 @@ func (q *Query) Continue(of *Info, cursor string) error {
 	if cursor == "" {
 		return nil
 	}
-	if len(cursor) > base64.RawURLEncoding.EncodedLen(cursorHead+cursorCheck+MaxMark) {
+	if len(cursor) > base64.RawURLEncoding.EncodedLen(cursorHead+cursorCheck+MaxMarkBytes) {
 		return BadCursor("it is not one that was handed out")
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

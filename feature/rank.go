@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// MaxRanked is the number of features that Ranked examines unless a query sets another.
+// MaxRanked is the number of features that SelectRanked examines unless a query sets another.
 const MaxRanked = 200_000
 
 // Ranking is an order of features that a layer has no index for.
@@ -29,12 +29,12 @@ type Ranking struct {
 // rankSize is the number of bytes before the mark of the layer's own order.
 const rankSize = 8
 
-// Ranked yields the features of a query in an order without an index. It examines all features of
+// SelectRanked yields the features of a query in an order without an index. It examines all features of
 // the area each time, and keeps as many as are wanted. That suits layers of some ten thousand
 // features. scan is like Select's, in the layer's own order, for the query passed to it. If it
-// would have to examine more than q.Examine features, or MaxRanked, it ends with TooMuchWork and
+// would have to examine more than q.MaxExamined features, or MaxRanked, it ends with TooMuchWork and
 // yields nothing.
-func (q *Query) Ranked(
+func (q *Query) SelectRanked(
 	ctx context.Context, r Ranking, scan func(own *Query, consider func(f *Feature, in bool) error) error,
 ) iter.Seq2[*Feature, error] {
 	switch by := q.Order.Field; {
@@ -49,7 +49,7 @@ func (q *Query) Ranked(
 		r.Compare = func(a, b Mark) int { return bytes.Compare(a, b) }
 	}
 	own := *q
-	own.Order, own.After, own.Limit, own.Examine = Order{}, nil, 0, cmp.Or(q.Examine, MaxRanked)
+	own.Order, own.After, own.Limit, own.MaxExamined = Order{}, nil, 0, cmp.Or(q.MaxExamined, MaxRanked)
 	return SeqOf(func(fn func(*Feature) error) error {
 		b := best{Ranking: r, by: q.Order.Sort, limit: q.Limit}
 		if len(q.After) > 0 {
@@ -66,7 +66,7 @@ func (q *Query) Ranked(
 		for i := range b.kept {
 			f := &b.kept[i].Feature
 			f.Mark = append(binary.BigEndian.AppendUint64(nil, b.kept[i].rank), f.Mark...)
-			if r.Geometry != nil && q.Detail == Whole {
+			if r.Geometry != nil && q.Detail == WithGeometry {
 				if err := r.Geometry(f); err != nil {
 					return err
 				}

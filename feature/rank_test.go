@@ -16,7 +16,7 @@ func scanOf(values ...int) func(*feature.Query, func(*feature.Feature, bool) err
 		for i, v := range values {
 			f := feature.Feature{ID: string(rune('a' + i)), Mark: feature.Mark{byte('a' + i)}}
 			if v != 0 {
-				f.Properties = feature.Compact(fmt.Appendf(nil, `"n":%d`, v))
+				f.Properties = feature.CompactProperties(fmt.Appendf(nil, `"n":%d`, v))
 			}
 			if err := consider(&f, v != 99); err != nil {
 				return err
@@ -30,7 +30,7 @@ func scanOf(values ...int) func(*feature.Query, func(*feature.Feature, bool) err
 func ranked(t *testing.T, q feature.Query, r feature.Ranking,
 	scan func(*feature.Query, func(*feature.Feature, bool) error) error) (ids string, last feature.Mark, err error) {
 	t.Helper()
-	err = feature.Each(q.Ranked(t.Context(), r, scan), func(f *feature.Feature) error {
+	err = feature.Each(q.SelectRanked(t.Context(), r, scan), func(f *feature.Feature) error {
 		ids += f.ID
 		last = append(last[:0], f.Mark...)
 		return nil
@@ -48,7 +48,7 @@ func TestRanked(t *testing.T) {
 		want  string
 	}{
 		{feature.Order{Sort: feature.Sort{Field: number}}, feature.Ranking{}, "cgfadbh"},
-		{feature.Order{Sort: feature.Sort{Field: number, Down: true}}, feature.Ranking{}, "adfcgbh"},
+		{feature.Order{Sort: feature.Sort{Field: number, Descending: true}}, feature.Ranking{}, "adfcgbh"},
 		{feature.Order{Importance: true}, feature.Ranking{Rank: func(f *feature.Feature) uint64 { return uint64('z' - f.ID[0]) }}, "hgfdcba"},
 		{feature.Order{Importance: true}, feature.Ranking{
 			Rank: func(*feature.Feature) uint64 { return 7 }, Compare: func(a, b feature.Mark) int { return strings.Compare(string(b), string(a)) },
@@ -76,7 +76,7 @@ func TestRanked(t *testing.T) {
 func TestRankedBounds(t *testing.T) {
 	order := feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "n", Kind: feature.Number}}}
 	var much *feature.TooMuchWork
-	if ids, _, err := ranked(t, feature.Query{Order: order, Limit: 2, Examine: 3}, feature.Ranking{},
+	if ids, _, err := ranked(t, feature.Query{Order: order, Limit: 2, MaxExamined: 3}, feature.Ranking{},
 		scanOf(1, 2, 3, 4)); ids != "" || !errors.As(err, &much) || much.After != nil || much.Examined != 3 {
 		t.Errorf("%s, %v", ids, err)
 	}

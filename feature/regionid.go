@@ -33,26 +33,26 @@ func foldAt[T text](id T, i int) (c byte, next int) {
 	return lower(id[i]), i + 1
 }
 
-// AppendFoldedID appends the fold of a region's id: ASCII letters in lower case, and one hyphen
-// for any number of hyphens, full stops and underscores, none at the end.
-func AppendFoldedID[T text](dst []byte, id T) []byte {
+// AppendFoldedRegionID appends the fold of a region's id: ASCII letters in lower case, and one
+// hyphen for any number of hyphens, full stops and underscores, none at the end.
+func AppendFoldedRegionID[T text](dst []byte, id T) []byte {
 	for c, i := foldAt(id, 0); c != 0; c, i = foldAt(id, i) {
 		dst = append(dst, c)
 	}
 	return dst
 }
 
-// FoldedID is AppendFoldedID as a text.
-func FoldedID(id string) string {
+// FoldedRegionID is AppendFoldedRegionID as a text.
+func FoldedRegionID(id string) string {
 	var room [64]byte
-	if fold := AppendFoldedID(room[:0], id); string(fold) != id {
+	if fold := AppendFoldedRegionID(room[:0], id); string(fold) != id {
 		return string(fold)
 	}
 	return id
 }
 
-// CompareIDs orders regions as their rows are: by their folds.
-func CompareIDs[T, U text](a T, b U) int {
+// CompareRegionIDs orders regions as their rows are: by their folds.
+func CompareRegionIDs[T, U text](a T, b U) int {
 	i, j := 0, 0
 	for {
 		var c, d byte
@@ -64,8 +64,8 @@ func CompareIDs[T, U text](a T, b U) int {
 	}
 }
 
-// SameID reports whether two ids are of one region.
-func SameID[T, U text](a T, b U) bool { return CompareIDs(a, b) == 0 }
+// SameRegionID reports whether two ids are of one region.
+func SameRegionID[T, U text](a T, b U) bool { return CompareRegionIDs(a, b) == 0 }
 
 // hasIDPrefix reports whether an id begins with prefix. A separator at the end of prefix counts.
 func hasIDPrefix[T, U text](id T, prefix U) bool {
@@ -106,5 +106,5 @@ func (p Pattern) foldedID() Pattern {
 // matchFoldedID reports whether the fold of an id matches a pattern for folds.
 func (p Pattern) matchFoldedID(id []byte) bool {
 	var room [64]byte
-	return p.Match(AppendFoldedID(room[:0], id), false)
+	return p.Match(AppendFoldedRegionID(room[:0], id), false)
 }

@@ -58,9 +58,9 @@ func NewSchema(fields []Field) (Schema, error) {
 	return s, nil
 }
 
-// With returns the fields of both schemas. A property with different kinds in them gets the kind
+// Merge returns the fields of both schemas. A property with different kinds in them gets the kind
 // Any.
-func (s Schema) With(other Schema) Schema {
+func (s Schema) Merge(other Schema) Schema {
 	all := slices.Concat(s, other)
 	slices.SortStableFunc(all, byName)
 	merged := all[:0]
@@ -85,10 +85,10 @@ func (s Schema) Lookup(name string) (Field, bool) {
 	return s[i], true
 }
 
-// Find returns the field with a name, or a field for a member of nested objects. Such a member has
+// LookupPath returns the field with a name, or a field for a member of nested objects. Such a member has
 // a name with dots, such as address.city, in which the first part names a property whose values are
 // objects. The member can be of any kind.
-func (s Schema) Find(name string) (Field, bool) {
+func (s Schema) LookupPath(name string) (Field, bool) {
 	if f, ok := s.Lookup(name); ok {
 		return f, true
 	}

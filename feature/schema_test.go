@@ -119,10 +119,10 @@ func TestLearnText(t *testing.T) {
 		for v := range strings.SplitSeq(values, "|") {
 			l.LearnText(compact(t, fmt.Sprintf(`{"v":%q}`, v)))
 		}
-		if got := l.Commas("v"); got != want {
+		if got := l.HasDecimalCommas("v"); got != want {
 			t.Errorf("%s: %v", values, got)
 		}
-		if l.Commas("w") {
+		if l.HasDecimalCommas("w") {
 			t.Error("there is no w")
 		}
 	}
@@ -141,8 +141,8 @@ func TestOdd(t *testing.T) {
 		}
 		l.LearnText(compact(t, fmt.Sprintf(`{"n":%q,"App version":%q,"told":%q,"t":"x","e":""}`, n, v, n)))
 	}
-	want := []Odd{{Field: Field{"n", Number}, Count: 2, Of: 200, At: 150, Text: "n/a"}}
-	if got := l.Odd(); !slices.Equal(got, want) {
+	want := []OddColumn{{Field: Field{"n", Number}, Count: 2, Total: 200, At: 150, Text: "n/a"}}
+	if got := l.OddColumns(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
 	s := l.Schema()
@@ -157,7 +157,7 @@ func TestOdd(t *testing.T) {
 	for i := range 20 {
 		l.LearnText(compact(t, fmt.Sprintf(`{"few":%q,"many":%q}`, []string{"1", "1A"}[i/18], []string{"1", "1A"}[i/17])))
 	}
-	if got := l.Odd(); len(got) != 1 || got[0].Name != "few" {
+	if got := l.OddColumns(); len(got) != 1 || got[0].Name != "few" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -173,8 +173,8 @@ func TestLearnDeclaredAndMany(t *testing.T) {
 	for i := range 1002 {
 		l.Learn(compact(t, fmt.Sprintf(`{"%d":1}`, i)))
 	}
-	if s := l.Schema(); len(s) != MaxFields || l.Unlisted() != 2 || !slices.IsSortedFunc(s, byName) {
-		t.Error(len(s), l.Unlisted())
+	if s := l.Schema(); len(s) != MaxFields || l.UnlistedMembers() != 2 || !slices.IsSortedFunc(s, byName) {
+		t.Error(len(s), l.UnlistedMembers())
 	}
 }
 

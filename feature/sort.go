@@ -10,8 +10,8 @@ import (
 
 // Sort is the order of the features of a page.
 type Sort struct {
-	Field Field // of numbers, times or booleans; without a name the order is that of the rows
-	Down  bool  // greatest first
+	Field      Field // of numbers, times or booleans; without a name the order is that of the rows
+	Descending bool  // greatest first
 }
 
 // ParseSort reads an order: the name of a property, with - before it for the greatest first. After
@@ -25,7 +25,7 @@ func (s Schema) ParseSort(text string) (Sort, error) {
 	if err == nil && !Sortable(field.Kind) {
 		err = badFilter("sort by a property of numbers, times or booleans: %.40q has the type %s%s", name, field.Kind, mixed(field.Kind))
 	}
-	return Sort{Field: field, Down: down}, err
+	return Sort{Field: field, Descending: down}, err
 }
 
 // SortKey returns a number that sorts as a field's values do. ok is true for these values: numbers
@@ -76,7 +76,7 @@ func (s Sort) Rank(object []byte) uint64 {
 	switch {
 	case !ok:
 		return math.MaxUint64
-	case s.Down:
+	case s.Descending:
 		key = ^key
 	}
 	return min(key, math.MaxUint64-1)

@@ -21,7 +21,7 @@ func badFilter(format string, args ...any) error { return Faultf(ErrFilter, form
 // Operators of terms.
 const (
 	OpEquals         = ""       // the value equals one of Values; if it is a list, it contains one of them
-	OpFlagless       = "not"    // the member is absent, null, false, empty text or an empty list
+	OpFalsy          = "not"    // the member is absent, null, false, empty text or an empty list
 	OpDiffers        = "ne"     // the member is present and equals none of Values; if it is a list, it contains none of them
 	OpLess           = "lt"     // the value is less than the one of Values
 	OpLessOrEqual    = "lte"    //
@@ -76,7 +76,7 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 				return Term{}, badFilter("%.40s=%.40s: give it no value; %.40s.ne=%.40s asks for another value, and p.%.40s=%.40s "+
 					"for a property of that name", key, values, key[1:], values, key, values)
 			}
-			return Term{Name: key[1:], Op: OpFlagless}, nil
+			return Term{Name: key[1:], Op: OpFalsy}, nil
 		case dot >= 0 && slices.Contains(suffixes, key[dot+1:]):
 			t.Name, t.Op = key[:dot], key[dot+1:]
 		}

@@ -79,11 +79,11 @@ func join(op testOp, tests []Test) Test {
 	return t
 }
 
-// In returns the test for a layer with a schema. In it, ids of regions are compared as such.
-func (t Test) In(s Schema) Test {
+// ForSchema returns the test for a layer with a schema. ForSchema it, ids of regions are compared as such.
+func (t Test) ForSchema(s Schema) Test {
 	t.kids = slices.Clone(t.kids)
 	for i := range t.kids {
-		t.kids[i] = t.kids[i].In(s)
+		t.kids[i] = t.kids[i].ForSchema(s)
 	}
 	c := &t.condition
 	of, _ := s.Lookup(c.name)
@@ -93,10 +93,10 @@ func (t Test) In(s Schema) Test {
 	return t
 }
 
-// Of evaluates the test for some properties. A condition is Unknown where the property is absent
+// Eval evaluates the test for some properties. A condition is Unknown where the property is absent
 // (except for OpLacks), and where its type differs from the type of the values. The test must not
 // have boxes.
-func (t *Test) Of(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
+func (t *Test) Eval(p Properties) Truth { return t.truth(&subject{members: p.compact, list: p.list}) }
 
 // each calls fn with a test and all tests within.
 func (t *Test) each(fn func(t *Test)) {

@@ -137,11 +137,11 @@ type Properties struct {
 	list    []Property
 }
 
-// Of returns Properties that are kept as values. They own the list.
-func Of(list ...Property) Properties { return Properties{list: list} }
+// PropertiesOf returns Properties that are kept as values. They own the list.
+func PropertiesOf(list ...Property) Properties { return Properties{list: list} }
 
-// Compact returns Properties that are kept as the members of a compact object, without its braces.
-func Compact(members []byte) Properties { return Properties{compact: members} }
+// CompactProperties returns Properties that are kept as the members of a compact object, without its braces.
+func CompactProperties(members []byte) Properties { return Properties{compact: members} }
 
 // Lookup returns the value of a property. ok is false if there is none.
 func (p Properties) Lookup(name string) (v Value, ok bool) {

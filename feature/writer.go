@@ -13,20 +13,20 @@ import (
 type Writer struct {
 	// GeoJSON writes features of GeoJSON in place of plain objects.
 	GeoJSON bool
-	// Nested writes the properties as a separate object next to the layer's members, so that users'
-	// names are never mixed with ours. Objects then have id, lat and lon. With Versions, objects
+	// NestProperties writes the properties as a separate object next to the layer's members, so that users'
+	// names are never mixed with ours. Objects then have id, lat and lon. With WithVersion, objects
 	// and features of GeoJSON also have version and expires.
-	Nested, Versions bool
-	// Numbers writes ids of GeoJSON as numbers if the layer has numbers.
-	Numbers bool
+	NestProperties, WithVersion bool
+	// NumericIDs writes ids of GeoJSON as numbers if the layer has numbers.
+	NumericIDs bool
 	// NoIDs omits the id of features of GeoJSON.
 	NoIDs bool
-	// Near has the distance as distance_m, in metres to the decimetre.
-	Near bool
+	// WithDistance has the distance as distance_m, in metres to the decimetre.
+	WithDistance bool
 	// SkipGeometry leaves out geometries, and the positions of objects.
 	SkipGeometry bool
-	// Bounds adds the bounds of features that are not points, as bbox.
-	Bounds bool
+	// WithBounds adds the bounds of features that are not points, as bbox.
+	WithBounds bool
 	// Fields are the properties that are written; nil is all.
 	Fields []string
 	// Position writes positions of GeoJSON; nil is AppendPosition.
@@ -36,22 +36,22 @@ type Writer struct {
 // Append appends a feature. members are encoded members from the caller, each followed by a comma;
 // they come before the properties of nested features. Errors match ErrDamaged.
 func (w *Writer) Append(dst []byte, f *Feature, members string) ([]byte, error) {
-	dst, err := w.Open(dst, f, members)
+	dst, err := w.AppendUnclosed(dst, f, members)
 	return append(dst, '}'), err
 }
 
-// Open does the same as Append, but leaves out the last brace, so that more members may follow.
-func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err error) {
+// AppendUnclosed does the same as Append, but leaves out the last brace, so that more members may follow.
+func (w *Writer) AppendUnclosed(dst []byte, f *Feature, members string) (_ []byte, err error) {
 	if w.GeoJSON {
 		dst = append(dst, `{"type":"Feature",`...)
 		switch {
-		case f.Members > 0, f.ID == "", w.NoIDs: // a cluster is no feature
-		case w.Numbers && f.Number != 0:
+		case f.ClusterSize > 0, f.ID == "", w.NoIDs: // a cluster is no feature
+		case w.NumericIDs && f.Number != 0:
 			dst = append(strconv.AppendUint(append(dst, `"id":`...), f.Number, 10), ',')
 		default:
 			dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
 		}
-		if w.Bounds && f.Bounds != (quadkey.Box{}) {
+		if w.WithBounds && f.Bounds != (quadkey.Box{}) {
 			dst = append(AppendBounds(dst, [4]float64{f.Bounds.West, f.Bounds.South, f.Bounds.East, f.Bounds.North}), ',')
 		}
 		dst = append(dst, `"geometry":`...)
@@ -61,14 +61,14 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 			return dst, err
 		}
 		dst = append(dst, ',')
-	} else if dst = append(dst, '{'); w.Nested {
+	} else if dst = append(dst, '{'); w.NestProperties {
 		dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
 		if !w.SkipGeometry {
 			dst = strconv.AppendFloat(append(dst, `"lat":`...), f.Lat, 'f', -1, 64)
 			dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
 		}
 	}
-	if w.Nested {
+	if w.NestProperties {
 		return w.nested(append(dst, members...), f), nil
 	}
 	if w.GeoJSON {
@@ -76,11 +76,11 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 	}
 	start := len(dst)
 	dst = w.appendMembers(dst, f)
-	if w.Near {
+	if w.WithDistance {
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = AppendDistance(dst, f.Distance)
+		dst = AppendDistance(dst, f.DistanceM)
 	}
 	if w.GeoJSON {
 		dst = append(dst, '}')
@@ -90,10 +90,10 @@ func (w *Writer) Open(dst []byte, f *Feature, members string) (_ []byte, err err
 
 // nested writes the properties and the members beside them.
 func (w *Writer) nested(dst []byte, f *Feature) []byte {
-	if w.Near {
-		dst = append(AppendDistance(dst, f.Distance), ',')
+	if w.WithDistance {
+		dst = append(AppendDistance(dst, f.DistanceM), ',')
 	}
-	if w.Versions {
+	if w.WithVersion {
 		dst = append(strconv.AppendInt(append(dst, `"version":`...), f.Version, 10), ',')
 		if !f.Expires.IsZero() {
 			dst = append(f.Expires.UTC().AppendFormat(append(dst, `"expires":"`...), time.RFC3339Nano), `",`...)

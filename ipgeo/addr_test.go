@@ -166,7 +166,7 @@ func FuzzAddress(f *testing.F) {
 			return
 		}
 		err = r.Lookup(t.Context(), a, &res)
-		if sp, ok := Special(res.Addr); ok && !sp.Global {
+		if sp, ok := SpecialBlockOf(res.Addr); ok && !sp.Global {
 			if !errors.Is(err, ErrReserved) || res.JSON != nil || res.Network.IsValid() {
 				t.Fatalf("%s: %v", s, err)
 			}

@@ -177,7 +177,7 @@ func TestIndexMemory(t *testing.T) {
 	}
 	_, r, _, _ := built(t, ranges, BuildOptions{})
 	large, _ := indexed(t, r)
-	path := filepath.Join(t.TempDir(), IndexName)
+	path := filepath.Join(t.TempDir(), IndexFileName)
 	if _, err := BuildIndex(t.Context(), r, path, IndexOptions{Memory: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type Range struct {
 	Source uint16
 	Record Record
 	// Prepared, if set, is the record, and Record is ignored.
-	Prepared *Prepared
+	Prepared *PreparedRecord
 }
 
 // BadRangeError is the error of Build for a refused range.
@@ -101,9 +101,9 @@ type BuildOptions struct {
 	// 100.64.0.0/10 (RFC 6598) and fc00::/7 (RFC 4193). Their addresses are cut out of the ranges
 	// of other sources. Nil: no source may.
 	KeepPrivate func(source uint16) bool
-	// Bad is called with each refused range, which Build then skips. An error from it ends the
+	// OnBadRange is called with each refused range, which Build then skips. An error from it ends the
 	// build. Nil makes the first bad range fatal.
-	Bad func(*BadRangeError) error
+	OnBadRange func(*BadRangeError) error
 	// Progress, if set, is called now and then, and at the end of each stage, with the ranges done.
 	// Reading the ranges is not reported: the sequence knows its own progress better.
 	Progress func(stage string, done, total int64)
@@ -116,10 +116,10 @@ type Stats struct {
 	Overlaps int64 // accepted ranges that begin inside an earlier range or equal it
 	Reserved int64 // accepted ranges that lost addresses, because these are never looked up or are private
 	Joined   int64 // pieces joined with the previous one, which is adjacent and has the same answer
-	// Apart counts the runs of addresses that a source places elsewhere than a source of lower
-	// rank. ApartFirst and ApartLast are the first such run.
-	Apart                 int64
-	ApartFirst, ApartLast netip.Addr
+	// Disagreements counts the runs of addresses that a source places elsewhere than a source of lower
+	// rank. DisagreementFirst and DisagreementLast are the first such run.
+	Disagreements                       int64
+	DisagreementFirst, DisagreementLast netip.Addr
 }
 
 // Build reads ranges in any order and writes the table "ip" into the store. Its
@@ -135,8 +135,8 @@ type Stats struct {
 // metro code come from the first source that has any of the first four, and from the sources that
 // name the same city or, where it names none, the same subdivision. The organization of an
 // autonomous system comes from a source with its number. Values that a source states take
-// precedence over values that another derived (Record.Derived) and values that follow from the code
-// of its country (Record.Implied), in any order of the sources.
+// precedence over values that another derived (Record.DerivedFields) and values that follow from
+// the code of its country (Record.ImpliedFields), in any order of the sources.
 //
 // Addresses that are never looked up, because they are reserved or resolve to an IPv4 address, are
 // cut out of the ranges. So are private ones, depending on BuildOptions.KeepPrivate. A row and its
@@ -219,10 +219,10 @@ func (b *builder) read(seq iter.Seq2[Range, error]) error {
 		}
 		if bad, err := b.add(&r); bad != nil {
 			b.stats.Bad++
-			if b.opts.Bad == nil {
+			if b.opts.OnBadRange == nil {
 				return bad
 			}
-			if err := b.opts.Bad(bad); err != nil {
+			if err := b.opts.OnBadRange(bad); err != nil {
 				return err
 			}
 		} else if err != nil {
@@ -365,8 +365,8 @@ func newFamilyWriter(b *builder, v4 bool, rows *loader, m *merger) *familyWriter
 		answer := "" // no source has an answer
 		if len(p.records) > 0 {
 			if answer = m.answer(p.records); m.apart {
-				if b.stats.Apart++; b.stats.Apart == 1 {
-					b.stats.ApartFirst, b.stats.ApartLast = addrOf(v4, p.first), addrOf(v4, p.last)
+				if b.stats.Disagreements++; b.stats.Disagreements == 1 {
+					b.stats.DisagreementFirst, b.stats.DisagreementLast = addrOf(v4, p.first), addrOf(v4, p.last)
 				}
 			}
 		}

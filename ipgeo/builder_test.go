@@ -90,12 +90,12 @@ func TestBuild(t *testing.T) {
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.7"), Record: country("AA")},
 			{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Source: 1, Record: country("CC")},
 		}, []string{"8.0.0.0-8.0.0.7 AA", "8.0.0.8-8.0.0.9 CC"}, Stats{
-			Ranges:     3,
-			Overlaps:   2,
-			Joined:     2,
-			Apart:      3,
-			ApartFirst: netip.MustParseAddr("8.0.0.0"),
-			ApartLast:  netip.MustParseAddr("8.0.0.3"),
+			Ranges:            3,
+			Overlaps:          2,
+			Joined:            2,
+			Disagreements:     3,
+			DisagreementFirst: netip.MustParseAddr("8.0.0.0"),
+			DisagreementLast:  netip.MustParseAddr("8.0.0.3"),
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestBuildBadRanges(t *testing.T) {
 	in = append(in, rng("8.0.0.0-8.0.0.9 AA"))
 
 	var reasons []string
-	f, _, meta, stats := built(t, in, BuildOptions{Bad: func(b *BadRangeError) error {
+	f, _, meta, stats := built(t, in, BuildOptions{OnBadRange: func(b *BadRangeError) error {
 		reasons = append(reasons, b.Reason)
 		return nil
 	}})
@@ -163,8 +163,8 @@ func TestBuildBadRanges(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf(in),
-		BuildOptions{Bad: func(*BadRangeError) error { return stop }}); !errors.Is(err, stop) {
-		t.Errorf("Bad's error: %v", err)
+		BuildOptions{OnBadRange: func(*BadRangeError) error { return stop }}); !errors.Is(err, stop) {
+		t.Errorf("OnBadRange's error: %v", err)
 	}
 	wrapped := &BadRangeError{First: addr("1.0.0.0"), Last: addr("1.0.0.1"), Reason: ReasonRecord, Err: errCode}
 	if !errors.Is(wrapped, errCode) ||
@@ -273,7 +273,7 @@ func many(first string, n int, r Record) []Range {
 
 // Progress continues from one IP version to the other, and a build can be cancelled in either.
 func TestBuildProgress(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	in := append(many("11.0.0.0", 3*every, country("AA")), many("2400::", 3*every, country("BB"))...)
 	var last int64
 	steps := 0
@@ -315,7 +315,7 @@ func TestBuildOfBadCancelled(t *testing.T) {
 			}
 		}
 	}, BuildOptions{
-		Bad: func(*BadRangeError) error { return nil },
+		OnBadRange: func(*BadRangeError) error { return nil },
 	})
 	if !errors.Is(err, context.Canceled) || seen > 6*every {
 		t.Errorf("%v after %d ranges", err, seen)

@@ -86,7 +86,7 @@ func (e *encoder) check(r *Record) bool { _, err := e.encode(r); return err == n
 // Every network of a MaxMind database of cities has the same answer at both its ends from the
 // table, the index and the database's own reader.
 func TestRealCities(t *testing.T) {
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	_, ranges := openCities(t)
 	if len(ranges) < 200_000 {
 		t.Fatalf("%d networks", len(ranges))
@@ -279,8 +279,8 @@ func BenchmarkBuildCities(b *testing.B) {
 	v4 := func(n uint32) netip.Addr { return addrOf(true, u128{lo: uint64(n)}) }
 	seq := func(yield func(Range, error) bool) {
 		rnd := rand.New(rand.NewPCG(7, 8))
-		known := map[int]*Prepared{}
-		prepared := func(key int, r *Record) *Prepared {
+		known := map[int]*PreparedRecord{}
+		prepared := func(key int, r *Record) *PreparedRecord {
 			if known[key] == nil {
 				p, err := Prepare(r)
 				if err != nil {
@@ -331,7 +331,7 @@ func BenchmarkBuildCities(b *testing.B) {
 			b.Fatal(err)
 		}
 		start = time.Now()
-		ix, err := BuildIndex(b.Context(), r, filepath.Join(b.TempDir(), IndexName), IndexOptions{})
+		ix, err := BuildIndex(b.Context(), r, filepath.Join(b.TempDir(), IndexFileName), IndexOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}

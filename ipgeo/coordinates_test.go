@@ -12,7 +12,7 @@ import (
 
 // The fast text of a 32-bit float equals that of appendNumber.
 func TestAppendSingle(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(1, 2))
 	check := func(f float32) {
 		if got, want := string(appendSingle(nil, f)), string(appendNumber(nil, float64(f))); got != want {
@@ -45,7 +45,7 @@ func TestAppendSingle(t *testing.T) {
 
 // Every point decodes to the same numbers in each stored form.
 func TestPoint(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(3, 4))
 	var kinds [4]int
 	check := func(lat, lon float64, kind int) {

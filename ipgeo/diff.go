@@ -48,11 +48,11 @@ type DiffExample struct {
 type DiffStats struct {
 	OldRows, NewRows int64 // of both versions of IP
 
-	Added   Extent // only the new table has an answer
-	Removed Extent // only the old table has an answer
-	Changed Extent // both tables have an answer, but different ones
-	Same    Extent
-	Country Extent // the part of Changed whose country differs, or is known to only one table
+	Added          Extent // only the new table has an answer
+	Removed        Extent // only the old table has an answer
+	Changed        Extent // both tables have an answer, but different ones
+	Same           Extent
+	ChangedCountry Extent // the part of Changed whose country differs, or is known to only one table
 
 	// Examples are the widest ranges added, removed or changed: IPv4 before
 	// IPv6, widest first.
@@ -201,7 +201,7 @@ func (d *differ) step(a, b *side) {
 	} else {
 		d.stats.Changed.add(row.v4, row.first, row.last)
 		if !bytes.Equal(row.answer.code(), b.row.answer.code()) {
-			d.stats.Country.add(row.v4, row.first, row.last)
+			d.stats.ChangedCountry.add(row.v4, row.first, row.last)
 		}
 		d.example(DiffChanged, &row, &row.answer, &b.row.answer)
 	}

@@ -25,7 +25,7 @@ func TestDiff(t *testing.T) {
 	}
 	want := DiffStats{
 		OldRows: 4, NewRows: 4,
-		Added: Extent{10, 0}, Removed: Extent{54, 3.5}, Changed: Extent{5, 0.5}, Country: Extent{5, 0.5}, Same: Extent{55, 0},
+		Added: Extent{10, 0}, Removed: Extent{54, 3.5}, Changed: Extent{5, 0.5}, ChangedCountry: Extent{5, 0.5}, Same: Extent{55, 0},
 		Examples: []DiffExample{
 			{DiffRemoved, addr("8.0.0.0"), addr("8.0.0.49"), country("AA"), nil},
 			{DiffAdded, addr("8.0.0.100"), addr("8.0.0.109"), nil, country("AA")},
@@ -107,7 +107,7 @@ func TestDiffProperty(t *testing.T) {
 				default:
 					want.Changed.add(at.Is4(), n, n)
 					if x.Country != y.Country {
-						want.Country.add(at.Is4(), n, n)
+						want.ChangedCountry.add(at.Is4(), n, n)
 					}
 				}
 				at = at.Next()
@@ -119,7 +119,7 @@ func TestDiffProperty(t *testing.T) {
 			{want.Removed, got.Removed},
 			{want.Changed, got.Changed},
 			{want.Same, got.Same},
-			{want.Country, got.Country},
+			{want.ChangedCountry, got.ChangedCountry},
 		} {
 			if d := cmp.Diff(p[0], p[1], near); d != "" {
 				t.Fatal(d, want, got)

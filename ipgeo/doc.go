@@ -17,8 +17,8 @@
 // IPv4 address behind the well-known prefix of NAT64 (64:ff9b::/96, RFC 6052). Zones are dropped,
 // because they name a network interface of one machine and no place. For addresses that belong to
 // nobody in particular, such as private, loopback and documentation addresses, the error is a
-// [ReservedError] that names the block; see [Special]. Private addresses have answers like others
-// if a source that may locate them has one, see [BuildOptions].
+// [ReservedError] that names the block; see [SpecialBlockOf]. Private addresses have answers like
+// others if a source that may locate them has one, see [BuildOptions].
 //
 // # Ownership and concurrency
 //

@@ -81,7 +81,7 @@ const partASN = partTraits
 
 func init() { copy(partNames[partTraits:], traitNames[:]) }
 
-// derivable are the valid names of Record.Derived, with their parts, in the order of answers.
+// derivable are the valid names of Record.DerivedFields, with their parts, in the order of answers.
 var derivable = []struct {
 	name string
 	part int
@@ -395,7 +395,7 @@ const impliedShift = 16
 
 // notStated writes the parts that the source does not state itself.
 func (e *encoder) notStated(r *Record) {
-	if parts := e.parts(r.Derived) | e.parts(r.Implied)<<impliedShift; parts != 0 {
+	if parts := e.parts(r.DerivedFields) | e.parts(r.ImpliedFields)<<impliedShift; parts != 0 {
 		at := e.begin(tagDerived)
 		e.b = binary.LittleEndian.AppendUint32(e.b, parts)
 		e.end(at)

@@ -74,7 +74,7 @@ func Example() {
 
 // publish publishes a range as ingest does.
 func publish(ctx context.Context, dir string) (err error) {
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"quadrille/cellstore"
 )
 
-// IndexName is the name of a generation's index file, which lies beside its
+// IndexFileName is the name of a generation's index file, which lies beside its
 // store.
-const IndexName = "ip.idx"
+const IndexFileName = "ip.idx"
 
 // The index file holds the ranges of the table in a form that is searched in
 // place, mapped into memory. Numbers are little-endian, and every section begins

@@ -218,7 +218,7 @@ func (w *indexWriter) writeRecords(row *tableRow) error {
 		from := len(w.text)
 		w.text = r.answer.appendRecord(w.text, &r.at)
 		r.end = len(w.text)
-		if w.recordsAgain.Look() {
+		if w.recordsAgain.ShouldLook() {
 			r.key = w.records.key(w.text[from:])
 		}
 	}
@@ -258,7 +258,7 @@ func (w *indexWriter) readRecords(row *tableRow) error {
 				a.cell, a.cellKind = a.cellOf(), cellStored
 			}
 			for j, p := range r.answer.part {
-				if len(p) > 0 && w.partsAgain[j].Look() {
+				if len(p) > 0 && w.partsAgain[j].ShouldLook() {
 					r.part[j] = w.parts.key(p)
 				}
 			}

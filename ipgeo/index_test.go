@@ -22,7 +22,7 @@ import (
 // indexed builds the index of a table and opens it.
 func indexed(t testing.TB, r *Reader) (*Index, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), IndexName)
+	path := filepath.Join(t.TempDir(), IndexFileName)
 	stats, err := BuildIndex(t.Context(), r, path, IndexOptions{})
 	must.Do(t, err)
 	st, err := os.Stat(path)
@@ -81,7 +81,7 @@ func probes(ranges []Range) []netip.Addr {
 
 // The index and the table give the same answers, at every boundary and beside it.
 func TestIndexAgainstTable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), IndexName)
+	path := filepath.Join(t.TempDir(), IndexFileName)
 	rapid.Check(t, func(rt *rapid.T) {
 		ranges := drawSources(rt)
 		f := &fakeStore{}
@@ -223,7 +223,7 @@ func TestIndexDamage(t *testing.T) {
 	good, err := os.ReadFile(path)
 	must.Do(t, err)
 	write := func(b []byte) string {
-		p := filepath.Join(t.TempDir(), IndexName)
+		p := filepath.Join(t.TempDir(), IndexFileName)
 		must.Do(t, os.WriteFile(p, b, 0o600))
 		return p
 	}
@@ -273,7 +273,7 @@ func TestIndexDamage(t *testing.T) {
 	}
 
 	// A failed build leaves no file.
-	p := filepath.Join(t.TempDir(), IndexName)
+	p := filepath.Join(t.TempDir(), IndexFileName)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := BuildIndex(cancelled, r, p, IndexOptions{}); !errors.Is(err, context.Canceled) {
@@ -294,7 +294,7 @@ func TestIndexDamage(t *testing.T) {
 
 // Damage in the directory gives an error or has no effect. It never makes a range disappear.
 func TestIndexDirectoryDamage(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	ranges := append(manySources(), many("80.1.0.0", 300, country("AA"))...)
 	ranges = append(ranges, many("2400::", 300, country("BB"))...)
 	ranges = append(ranges, rngs("80.2.0.0-80.2.0.9 CC", "2401::-2401::9 CC")...)

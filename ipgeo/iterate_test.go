@@ -190,7 +190,7 @@ func TestForeignRows(t *testing.T) {
 		check("Diff to", err)
 		_, err = Diff(t.Context(), r, good, DiffOptions{Examples: -1})
 		check("Diff from", err)
-		_, err = BuildIndex(t.Context(), r, filepath.Join(t.TempDir(), IndexName), IndexOptions{})
+		_, err = BuildIndex(t.Context(), r, filepath.Join(t.TempDir(), IndexFileName), IndexOptions{})
 		check("BuildIndex", err)
 	}
 }

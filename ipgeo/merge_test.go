@@ -35,9 +35,9 @@ func mergeRecords(records []Record) Record {
 		// derived ones.
 		takes := func(name string, empty, has bool) bool {
 			how := 1
-			if slices.Contains(r.Derived, name) {
+			if slices.Contains(r.DerivedFields, name) {
 				how = 3
-			} else if slices.Contains(r.Implied, name) {
+			} else if slices.Contains(r.ImpliedFields, name) {
 				how = 2
 			}
 			if !has || !empty && how >= founded[name] {
@@ -99,7 +99,7 @@ func mergeRecords(records []Record) Record {
 	}
 	for _, d := range derivable {
 		if founded[d.name] == 3 {
-			out.Derived = append(out.Derived, d.name)
+			out.DerivedFields = append(out.DerivedFields, d.name)
 		}
 	}
 	return out
@@ -247,8 +247,8 @@ func drawPartial(t *rapid.T) Record {
 		r.Extra = rapid.MapOfN(rapid.SampledFrom([]string{"k", "k\"", "k!", ""}),
 			rapid.Map(rapid.Int64Range(0, 2), func(i int64) any { return i }), 1, 3).Draw(t, "extra")
 	}
-	r.Implied = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "continent"}), 0, 2, rapid.ID[string]).Draw(t, "implied")
-	r.Derived = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "subdivisions", "location.time_zone"}), 0, 3,
+	r.ImpliedFields = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "continent"}), 0, 2, rapid.ID[string]).Draw(t, "implied")
+	r.DerivedFields = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"country", "subdivisions", "location.time_zone"}), 0, 3,
 		rapid.ID[string]).Draw(t, "derived")
 	if _, err := new(encoder).encode(&r); err != nil {
 		r.Traits.IsAnycast = true
@@ -298,7 +298,7 @@ func TestMerge(t *testing.T) {
 		},
 			`"continent":{"code":"EU"},"traits":{"isp":"i","network":"8.8.8.0/24"}`},
 		{"a continent that a country is not on", []Record{
-			{Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, Implied: []string{"continent"}},
+			{Country: Country{ISOCode: "US"}, Continent: Continent{Code: "NA"}, ImpliedFields: []string{"continent"}},
 			{Continent: Continent{Code: "EU", GeoNameID: 1}},
 		},
 			`"continent":{"code":"NA"},"country":{"iso_code":"US"},"traits":{"network":"8.8.8.0/24"}`},
@@ -408,14 +408,14 @@ func TestMerge(t *testing.T) {
 		{"what is derived tells no city from another", []Record{
 			{City: City{Names: Names{"en": "Paris"}}, Subdivisions: []Subdivision{{ISOCode: "75"}}},
 			{
-				City:         City{Names: Names{"en": "Paris"}},
-				Subdivisions: []Subdivision{{ISOCode: "IDF"}},
-				Postal:       Postal{Code: "75001"},
-				Derived:      []string{"subdivisions"},
+				City:          City{Names: Names{"en": "Paris"}},
+				Subdivisions:  []Subdivision{{ISOCode: "IDF"}},
+				Postal:        Postal{Code: "75001"},
+				DerivedFields: []string{"subdivisions"},
 			}},
 			`"city":{"names":{"en":"Paris"}},"postal":{"code":"75001"},"subdivisions":[{"iso_code":"75"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"what is stated tells it after what is derived", []Record{
-			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "X"}}, Derived: []string{"subdivisions"}},
+			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "X"}}, DerivedFields: []string{"subdivisions"}},
 			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "IL"}}},
 			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
 			`"city":{"names":{"en":"Springfield"}},"subdivisions":[{"iso_code":"IL"}],"traits":{"network":"8.8.8.0/24"}`},
@@ -427,9 +427,9 @@ func TestMerge(t *testing.T) {
 			`"traits":{"autonomous_system_number":7,"autonomous_system_organization":"seven","network":"8.8.8.0/24"}`},
 		{"what follows from a code gives way to what is stated", []Record{
 			{
-				Country:   Country{ISOCode: "GB", Names: Names{"en": "by code"}},
-				Continent: Continent{Code: "EU"},
-				Implied:   []string{"country", "continent"},
+				Country:       Country{ISOCode: "GB", Names: Names{"en": "by code"}},
+				Continent:     Continent{Code: "EU"},
+				ImpliedFields: []string{"country", "continent"},
 			},
 			{Country: Country{ISOCode: "GB", GeoNameID: 9, Names: Names{"en": "stated"}}, Continent: Continent{Code: "EU", GeoNameID: 8}}},
 			`"continent":{"code":"EU","geoname_id":8},"country":{"geoname_id":9,"iso_code":"GB","names":{"en":"stated"}},"traits":{"network":"8.8.8.0/24"}`},
@@ -497,7 +497,7 @@ func drawSources(t *rapid.T) []Range {
 func winners(ranges []Range, a netip.Addr, keep func(uint16) bool) (out []Record) {
 	bySource := map[uint16]reference{}
 	for _, r := range ranges {
-		if b, ok := Special(a); ok && b.private() && !keep(r.Source) {
+		if b, ok := SpecialBlockOf(a); ok && b.private() && !keep(r.Source) {
 			continue
 		}
 		bySource[r.Source] = append(bySource[r.Source], r)
@@ -524,7 +524,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 		r, err := Open(context.Background(), f, meta)
 		must.Do(t, err)
 		reserved := func(a netip.Addr) bool {
-			b, ok := Special(a)
+			b, ok := SpecialBlockOf(a)
 			return !a.IsValid() || resolve(a) != a || ok && !b.Global && !b.private()
 		}
 		var res Result
@@ -535,7 +535,7 @@ func TestSourcesAgainstReference(t *testing.T) {
 			all := winners(ranges, a, keep)
 			err := r.Lookup(context.Background(), a, &res)
 			if len(all) == 0 {
-				if b, ok := Special(a); err == nil || errors.Is(err, ErrReserved) != (ok && !b.Global) {
+				if b, ok := SpecialBlockOf(a); err == nil || errors.Is(err, ErrReserved) != (ok && !b.Global) {
 					t.Fatalf("%s: %s, %v; want nothing", a, res.JSON, err)
 				}
 				continue

@@ -2,10 +2,10 @@ package ipgeo
 
 import "sync"
 
-// Prepared is a Record that is checked and encoded once, for any number of ranges. It makes a build
-// of many ranges with few records several times as fast. One goroutine at a time may use a
+// PreparedRecord is a Record that is checked and encoded once, for any number of ranges. It makes a
+// build of many ranges with few records several times as fast. One goroutine at a time may use a
 // Prepared. It may be copied. Build refuses the zero value as an empty record.
-type Prepared struct {
+type PreparedRecord struct {
 	encoded string // empty when of has the record
 	of      *recordSet
 	at      uint64
@@ -14,29 +14,31 @@ type Prepared struct {
 var encoders = sync.Pool{New: func() any { return new(encoder) }}
 
 // Prepare encodes a record. It returns an error for a record with which Build would refuse a range.
-func Prepare(r *Record) (Prepared, error) {
+func Prepare(r *Record) (PreparedRecord, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	b, err := e.encode(r)
 	if err != nil {
-		return Prepared{}, err
+		return PreparedRecord{}, err
 	}
-	return Prepared{encoded: string(b)}, nil
+	return PreparedRecord{encoded: string(b)}, nil
 }
 
 // PrepareNothing returns the record of a range for which a source has no answer. It keeps wider
 // ranges of the same source from answering there; other sources still answer.
-func PrepareNothing() Prepared { return Prepared{encoded: string([]byte{tagNothing, 0, 0, 0})} }
+func PrepareNothing() PreparedRecord {
+	return PreparedRecord{encoded: string([]byte{tagNothing, 0, 0, 0})}
+}
 
 // Size returns the number of bytes that the record takes in p. It is 0 once
 // Build keeps them itself.
-func (p *Prepared) Size() int { return len(p.encoded) }
+func (p *PreparedRecord) Size() int { return len(p.encoded) }
 
 // empty reports whether p is the zero value, which holds no record.
-func (p *Prepared) empty() bool { return p.of == nil && p.encoded == "" }
+func (p *PreparedRecord) empty() bool { return p.of == nil && p.encoded == "" }
 
 // ref returns a reference to the record. If the set has room, it moves the record there.
-func (p *Prepared) ref(set *recordSet) recordRef {
+func (p *PreparedRecord) ref(set *recordSet) recordRef {
 	if p.of == set {
 		return recordRef{at: p.at}
 	}

@@ -16,7 +16,7 @@ import (
 // as ranges with the records themselves.
 func TestPrepared(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var shared []*Prepared
+		var shared []*PreparedRecord
 		var records []Record
 		for _, code := range []string{"CH", "DE", "FR"} {
 			r := country(code)
@@ -54,7 +54,7 @@ func TestPrepared(t *testing.T) {
 	if _, err := Prepare(&Record{}); !errors.Is(err, errEmptyRecord) {
 		t.Errorf("an empty record: %v", err)
 	}
-	zero := Range{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Prepared: new(Prepared)}
+	zero := Range{First: netip.MustParseAddr("8.0.0.0"), Last: netip.MustParseAddr("8.0.0.9"), Prepared: new(PreparedRecord)}
 	var bad *BadRangeError
 	if _, _, err := Build(t.Context(), &fakeStore{}, seqOf([]Range{zero}), BuildOptions{}); !errors.As(err, &bad) ||
 		bad.Reason != ReasonRecord || !errors.Is(err, errEmptyRecord) {

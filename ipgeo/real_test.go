@@ -120,7 +120,7 @@ func (s *shelves) at(a netip.Addr) *Range {
 // Every boundary of every row of the real files, and one address on either side of it, has the same
 // answer as a scan of the ranges.
 func TestRealBoundaries(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for _, tc := range []struct {
 		files    []string
 		ranges   int64
@@ -178,7 +178,7 @@ func TestRealBoundaries(t *testing.T) {
 // A MaxMind database of the same data gives the same answers: at the ends of ranges, for random
 // addresses, and for IPv6 addresses that embed an IPv4 address.
 func TestRealAgainstMMDB(t *testing.T) {
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	db, err := maxminddb.Open(filepath.FromSlash(realDir + "mmdb/country.mmdb"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("no real data: ", err)

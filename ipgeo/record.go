@@ -18,17 +18,17 @@ type Record struct {
 	// strings, bool, int64, uint64, float64, []any and map[string]any.
 	Extra map[string]any `json:"extra,omitempty" doc:"What the sources tell besides."`
 
-	// Derived names the fields that were filled from other data sets:
+	// DerivedFields names the fields that were filled from other data sets:
 	// "country", "subdivisions", "location.time_zone", "continent",
 	// "registered_country", "city", "location" (its coordinates),
 	// "location.metro_code" or "postal". A name has no effect if its field is
 	// empty, or comes from another source when sources are merged.
-	Derived []string `json:"derived,omitempty" doc:"Fields that no source had: they follow from others."`
+	DerivedFields []string `json:"derived,omitempty" doc:"Fields that no source had: they follow from others."`
 
-	// Implied names the fields that follow from the code of the country alone: its names and its
-	// continent. It uses the names of Derived. A field that another source states takes precedence.
-	// Answers do not list these fields.
-	Implied []string `json:"-"`
+	// ImpliedFields names the fields that follow from the code of the country alone: its names and its
+	// continent. It uses the names of DerivedFields. A field that another source states takes
+	// precedence. Answers do not list these fields.
+	ImpliedFields []string `json:"-"`
 }
 
 // Names holds the names of one thing by language, "en" or "pt-BR".

@@ -68,7 +68,7 @@ var full = Record{
 		"score": 0.25,
 		"tags":  []any{"a", int64(-1), uint64(math.MaxUint64), true, map[string]any{"k": "v"}},
 	},
-	Derived: []string{"location.time_zone", "subdivisions"},
+	DerivedFields: []string{"location.time_zone", "subdivisions"},
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -150,7 +150,7 @@ func TestEncodeRefuses(t *testing.T) {
 		want error
 	}{
 		{Record{}, errEmptyRecord},
-		{Record{Derived: []string{"country"}}, errEmptyRecord},
+		{Record{DerivedFields: []string{"country"}}, errEmptyRecord},
 		{Record{Subdivisions: make([]Subdivision, 3)}, errEmptyRecord},
 		{Record{Country: Country{Names: Names{"en": ""}}}, errEmptyRecord},
 		{Record{Country: Country{ISOCode: "fr"}}, errCode},
@@ -166,7 +166,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{Record{Extra: map[string]any{"x": struct{}{}}}, errExtra},
 		{Record{Extra: map[string]any{"x": nil}}, errExtra},
 		{Record{Extra: map[string]any{"x": deep}}, errDepth},
-		{Record{Country: Country{ISOCode: "FR"}, Derived: []string{"galaxy"}}, errDerived},
+		{Record{Country: Country{ISOCode: "FR"}, DerivedFields: []string{"galaxy"}}, errDerived},
 	} {
 		var e encoder
 		if _, err := e.encode(&tc.rec); !errors.Is(err, tc.want) {

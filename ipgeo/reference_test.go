@@ -39,7 +39,7 @@ func compare(ctx context.Context, r *Reader, at func(netip.Addr) *Range, addr ne
 	if res.Addr != asked {
 		return fmt.Errorf("%s: looked up %s, want %s", addr, res.Addr, asked)
 	}
-	if b, ok := Special(asked); ok && !b.Global {
+	if b, ok := SpecialBlockOf(asked); ok && !b.Global {
 		if !errors.Is(err, ErrReserved) {
 			return fmt.Errorf("%s: %w, want ErrReserved", addr, err)
 		}
@@ -65,7 +65,7 @@ func compare(ctx context.Context, r *Reader, at func(netip.Addr) *Range, addr ne
 // the network lies within the bounds, and neither could be larger.
 func maximal(at func(netip.Addr) *Range, res *Result) error {
 	same := func(a netip.Addr) bool {
-		if b, ok := Special(a); !a.IsValid() || resolve(a) != a || ok && !b.Global {
+		if b, ok := SpecialBlockOf(a); !a.IsValid() || resolve(a) != a || ok && !b.Global {
 			return false
 		}
 		w := at(a)

@@ -38,9 +38,9 @@ func (b *SpecialBlock) private() bool {
 	return b.RFC == "RFC 1918" || b.RFC == "RFC 6598" || b.RFC == "RFC 4193"
 }
 
-// Special returns the most specific special-purpose block that holds a, and
+// SpecialBlockOf returns the most specific special-purpose block that holds a, and
 // whether there is one. It does not resolve IPv4 addresses inside IPv6.
-func Special(a netip.Addr) (SpecialBlock, bool) {
+func SpecialBlockOf(a netip.Addr) (SpecialBlock, bool) {
 	if e := special(a.WithZone("")); e != nil {
 		return e.Block, true
 	}
@@ -93,9 +93,9 @@ func indexSpecial() (v4, v6 *[256][]*ReservedError) {
 	return v4, v6
 }
 
-// registry is the IANA IPv4 and IPv6 Special-Purpose Address Registries as updated on 2025-10-09.
-// Below each follow the blocks that the IANA address-space registries reserve and from which no
-// client can come.
+// registry is the IANA IPv4 and IPv6 SpecialBlockOf-Purpose Address Registries as updated on
+// 2025-10-09. Below each follow the blocks that the IANA address-space registries reserve and from
+// which no client can come.
 //
 // IPv4-mapped, 6to4 and Teredo addresses are missing, because they are resolved to their IPv4
 // address first. The registry does not define whether 192.88.99.0/24 (deprecated in RFC 7526) is
@@ -135,7 +135,7 @@ var registry = []struct {
 
 	{"::1/128", "Loopback Address", "RFC 4291", false},
 	{"::/128", "Unspecified Address", "RFC 4291", false},
-	{"64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", true}, // resolved in lookups, but Special may be called with it
+	{"64:ff9b::/96", "IPv4-IPv6 Translation", "RFC 6052", true}, // resolved in lookups, but SpecialBlockOf may be called with it
 	{"64:ff9b:1::/48", "IPv4-IPv6 Translation", "RFC 8215", false},
 	{"100::/64", "Discard-Only Address Block", "RFC 6666", false},
 	{"100:0:0:1::/64", "Dummy IPv6 Prefix", "RFC 9780", false},

@@ -70,7 +70,7 @@ func TestSpecial(t *testing.T) {
 		{"ff02::1", "ff00::/8", false},
 		{"2606:4700::1111", "", false},
 	} {
-		b, ok := Special(netip.MustParseAddr(tc.addr))
+		b, ok := SpecialBlockOf(netip.MustParseAddr(tc.addr))
 		if !ok {
 			if tc.prefix != "" {
 				t.Errorf("%s is not special, want %s", tc.addr, tc.prefix)
@@ -81,7 +81,7 @@ func TestSpecial(t *testing.T) {
 			t.Errorf("%s is in %+v, want %s, %v", tc.addr, b, tc.prefix, tc.global)
 		}
 	}
-	if b, ok := Special(netip.Addr{}); ok {
+	if b, ok := SpecialBlockOf(netip.Addr{}); ok {
 		t.Errorf("the zero Addr is in %v", b)
 	}
 }
@@ -105,7 +105,7 @@ func TestSpecialAgainstRegistry(t *testing.T) {
 			}
 		}
 		got := ""
-		if b, ok := Special(a); ok {
+		if b, ok := SpecialBlockOf(a); ok {
 			got = b.Prefix.String()
 		}
 		if got != want {
@@ -113,7 +113,7 @@ func TestSpecialAgainstRegistry(t *testing.T) {
 		}
 		// Addresses that the standard library treats as special are refused here.
 		std := a.IsPrivate() || a.IsLoopback() || a.IsMulticast() || a.IsLinkLocalUnicast() || a.IsUnspecified()
-		if b, ok := Special(a); std && (!ok || b.Global) {
+		if b, ok := SpecialBlockOf(a); std && (!ok || b.Global) {
 			t.Fatalf("%s is looked up", a)
 		}
 	})
@@ -133,7 +133,7 @@ func TestUnreachable(t *testing.T) {
 			return false
 		}
 		check := func(a netip.Addr) {
-			b, ok := Special(a)
+			b, ok := SpecialBlockOf(a)
 			if want := resolve(a) != a || ok && !b.Global; a.Is4() == v4 && in(a) != want {
 				t.Errorf("%s: unreachable is %v, want %v", a, in(a), want)
 			}

@@ -56,7 +56,7 @@ func own(i int) Record {
 // Many ranges of several sources, in no order, give the same rows from many sorted runs as from
 // memory. The order of disjoint ranges does not matter.
 func TestBuildSpills(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var in []Range
 	for _, v4 := range []bool{true, false} {
@@ -91,7 +91,7 @@ func TestBuildSpills(t *testing.T) {
 // Ranges nested a thousand deep, and many that cross each other, give the same answers as a scan of
 // all, with memory for only a few.
 func TestBuildNestedDeep(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const deep = 1000
 	for name, bounds := range map[string]func(i int64) (first, last int64){
 		"nested":        func(i int64) (first, last int64) { return i, 4*deep - i },
@@ -124,7 +124,7 @@ func TestBuildNestedDeep(t *testing.T) {
 
 // The memory for begun ranges is bounded for all inputs.
 func TestLanesBounded(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const room, spans = 256 << 10, 30_000
 	l := lanes{v4: false, dir: t.TempDir(), room: room}
 	for i := range spans {
@@ -172,7 +172,7 @@ func TestLanesBounded(t *testing.T) {
 
 // Every address of a large block is a range with a record of its own.
 func TestBuildEveryAddress(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	n := 1 << 17
 	if testing.Short() {
 		n = 1 << 14
@@ -190,7 +190,7 @@ func TestBuildEveryAddress(t *testing.T) {
 
 // A failed build leaves neither rows nor temporary files.
 func TestBuildFailsCleanly(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	var in []Range
 	for i := range 30_000 {
 		first := addrOf(false, u128{hi: 0x2400 << 48, lo: uint64(i)})

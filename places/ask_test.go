@@ -34,7 +34,7 @@ type WithinQuery struct {
 }
 
 func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []Hit, next string, err error) {
-	filter, err := upper(Filter{q.Classes, q.Codes, q.Countries, q.MinPopulation}).Feature()
+	filter, err := upper(Filter{q.Classes, q.Codes, q.Countries, q.MinPopulation}).FeatureFilter()
 	if err != nil {
 		return nil, "", err
 	}
@@ -42,14 +42,14 @@ func (f *Finder) Nearby(ctx context.Context, q NearbyQuery, dst []Hit) (hits []H
 }
 
 func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []Hit, next string, err error) {
-	filter, err := upper(Filter{q.Classes, q.Codes, q.Countries, q.MinPopulation}).Feature()
+	filter, err := upper(Filter{q.Classes, q.Codes, q.Countries, q.MinPopulation}).FeatureFilter()
 	if err != nil {
 		return nil, "", err
 	}
 	if q.Keep != nil {
 		filter = keeping{filter, q.Keep}
 	}
-	ask := feature.Query{In: feature.Box(q.Box), Filter: filter, Order: feature.Order{Importance: true}, Examine: q.Examine}
+	ask := feature.Query{In: feature.Box(q.Box), Filter: filter, Order: feature.Order{Importance: true}, MaxExamined: q.Examine}
 	if q.Tile != nil {
 		ask.In = feature.Tile(*q.Tile)
 	}
@@ -59,7 +59,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 // known returns a filter that the index can evaluate alone.
 func known(t testing.TB, of Filter) filter {
 	t.Helper()
-	terms := must.Get(of.Feature()).In(t)
+	terms := must.Get(of.FeatureFilter()).In(t)
 	f, rest, possible := filterOf(terms)
 	if rest != nil || !possible {
 		t.Fatalf("the index knows not all of %+v", of)
@@ -90,9 +90,9 @@ func pageOf(ctx context.Context, f *Finder, q feature.Query, limit int, cursor s
 		if n++; n > len(dst) {
 			dst = append(dst, Hit{})
 		}
-		return dst[n-1].Of(of)
+		return dst[n-1].FromFeature(of)
 	})
-	if errors.Is(err, ErrTooMuchWork) && q.Examine > 0 {
+	if errors.Is(err, ErrTooMuchWork) && q.MaxExamined > 0 {
 		err = nil
 	}
 	if err != nil {

@@ -29,7 +29,7 @@ var zurich = Place{
 
 func fullSource() Source {
 	return Source{
-		Places: buildtest.Each([]Place{
+		Places: buildtest.SeqOf([]Place{
 			zurich,
 			{ID: 2658434, Name: "Schweiz", Class: "A", Code: "PCLI", Country: "CH", Lat: 47, Lon: 8, Population: 8484130},
 			{ID: 9, Name: "Old Confederacy", Class: "A", Code: "PCLH", Country: "CH", Lat: 47, Lon: 8},
@@ -38,7 +38,7 @@ func fullSource() Source {
 			{ID: 12, Name: "Vaduz", Class: "P", Code: "PPLC", Country: "LI", Lat: 47.1, Lon: 9.5},
 			{ID: 13, Name: "Nowhere", Country: "QQ"},
 		}),
-		Names: buildtest.Each([]AlternateName{
+		Names: buildtest.SeqOf([]AlternateName{
 			{PlaceID: 2657896, Lang: "de", Name: "Zürich"},
 			{PlaceID: 2657896, Lang: "fr", Name: "Zurich"},
 			{PlaceID: 2657896, Lang: "fr", Name: "Zurich sur Limmat", Preferred: true},
@@ -57,8 +57,8 @@ func fullSource() Source {
 			{PlaceID: 2658434, Lang: "en", Name: "Switzerland", Preferred: true, Short: true},
 			{PlaceID: 77, Lang: "en", Name: "Atlantis"},
 		}),
-		Parents: buildtest.Each([]Parent{{2658434, 2657896, "ADM"}, {10, 2657896, ""}, {10, 2657896, "tourism"}, {1, 77, ""}}),
-		Admin5:  buildtest.Each([]Admin5{{2657896, "261"}, {77, "x"}}),
+		Parents: buildtest.SeqOf([]Parent{{2658434, 2657896, "ADM"}, {10, 2657896, ""}, {10, 2657896, "tourism"}, {1, 77, ""}}),
+		Admin5:  buildtest.SeqOf([]Admin5{{2657896, "261"}, {77, "x"}}),
 		Gazetteer: Gazetteer{
 			Countries: []Country{{
 				Code:       "LI",
@@ -81,7 +81,7 @@ func fullSource() Source {
 
 func buildSource(t testing.TB, src Source, opts BuildOptions) (*Finder, Stats, cellstore.Store) {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, stats := must.Two(Build(t.Context(), store, src, opts)).In(t)
 	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	return f, stats, store
@@ -147,8 +147,8 @@ func TestDivisions(t *testing.T) {
 			Admin2: text.Draw(rt, "admin2"), Admin3: text.Draw(rt, "admin3"), TimeZone: odd.Draw(rt, "zone")}
 		name := AlternateName{PlaceID: 1, Lang: rapid.SampledFrom([]string{"de", "admin2", "admin3"}).Draw(rt, "lang"), Name: "N"}
 		f, _, _ := buildSource(t, Source{
-			Places: buildtest.Each([]Place{p}),
-			Names:  buildtest.Each([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name}),
+			Places: buildtest.SeqOf([]Place{p}),
+			Names:  buildtest.SeqOf([]AlternateName{{PlaceID: 1, Lang: "aa", Name: "A"}, name}),
 		}, BuildOptions{NoNames: true})
 		var record Record
 		admin2, admin3, err := f.DivisionCodes(t.Context(), 1)
@@ -292,16 +292,16 @@ func TestOtherSequencesAreChecked(t *testing.T) {
 	broken := errors.New("broken")
 	for name, change := range map[string]func(*Source){
 		"no places":            func(s *Source) { s.Places = nil },
-		"name of place 0":      func(s *Source) { s.Names = buildtest.Each([]AlternateName{{Name: "x"}}) },
-		"empty name":           func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1}}) },
-		"long name":            func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1, Name: long}}) },
-		"name not UTF-8":       func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1, Name: "\xff"}}) },
-		"language":             func(s *Source) { s.Names = buildtest.Each([]AlternateName{{PlaceID: 1, Name: "x", Lang: "d\"e"}}) },
-		"parent 0":             func(s *Source) { s.Parents = buildtest.Each([]Parent{{0, 1, ""}}) },
-		"child 0":              func(s *Source) { s.Parents = buildtest.Each([]Parent{{1, 0, ""}}) },
-		"its own parent":       func(s *Source) { s.Parents = buildtest.Each([]Parent{{1, 1, ""}}) },
-		"admin5 of place 0":    func(s *Source) { s.Admin5 = buildtest.Each([]Admin5{{0, "x"}}) },
-		"empty admin5":         func(s *Source) { s.Admin5 = buildtest.Each([]Admin5{{1, ""}}) },
+		"name of place 0":      func(s *Source) { s.Names = buildtest.SeqOf([]AlternateName{{Name: "x"}}) },
+		"empty name":           func(s *Source) { s.Names = buildtest.SeqOf([]AlternateName{{PlaceID: 1}}) },
+		"long name":            func(s *Source) { s.Names = buildtest.SeqOf([]AlternateName{{PlaceID: 1, Name: long}}) },
+		"name not UTF-8":       func(s *Source) { s.Names = buildtest.SeqOf([]AlternateName{{PlaceID: 1, Name: "\xff"}}) },
+		"language":             func(s *Source) { s.Names = buildtest.SeqOf([]AlternateName{{PlaceID: 1, Name: "x", Lang: "d\"e"}}) },
+		"parent 0":             func(s *Source) { s.Parents = buildtest.SeqOf([]Parent{{0, 1, ""}}) },
+		"child 0":              func(s *Source) { s.Parents = buildtest.SeqOf([]Parent{{1, 0, ""}}) },
+		"its own parent":       func(s *Source) { s.Parents = buildtest.SeqOf([]Parent{{1, 1, ""}}) },
+		"admin5 of place 0":    func(s *Source) { s.Admin5 = buildtest.SeqOf([]Admin5{{0, "x"}}) },
+		"empty admin5":         func(s *Source) { s.Admin5 = buildtest.SeqOf([]Admin5{{1, ""}}) },
 		"country code":         func(s *Source) { s.Gazetteer.Countries = []Country{{Code: "CHE", Name: "x"}} },
 		"country without name": func(s *Source) { s.Gazetteer.Countries = []Country{{Code: "CH"}} },
 		"country area":         func(s *Source) { s.Gazetteer.Countries = []Country{{Code: "CH", Name: "x", AreaKM2: -1}} },
@@ -315,23 +315,23 @@ func TestOtherSequencesAreChecked(t *testing.T) {
 		"division of other level": func(s *Source) { s.Gazetteer.Admin1 = []Division{{Code: "CH.ZH.112", Name: "x"}} },
 		"feature code":            func(s *Source) { s.Gazetteer.Features = []Feature{{Code: "PPLC"}} },
 		"feature text":            func(s *Source) { s.Gazetteer.Features = []Feature{{Code: "P.PPLC", Name: "\xff"}} },
-		"extra without comma":     func(s *Source) { s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(`"a":1`)}}) },
+		"extra without comma":     func(s *Source) { s.Places = buildtest.SeqOf([]Place{{ID: 1, Name: "x", Extra: []byte(`"a":1`)}}) },
 		"extra that breaks out": func(s *Source) {
-			s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":1},{"b":2`)}})
+			s.Places = buildtest.SeqOf([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":1},{"b":2`)}})
 		},
 		"extra not UTF-8": func(s *Source) {
-			s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(",\"a\":\"\xff\"")}})
+			s.Places = buildtest.SeqOf([]Place{{ID: 1, Name: "x", Extra: []byte(",\"a\":\"\xff\"")}})
 		},
 		"long extra": func(s *Source) {
-			s.Places = buildtest.Each([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":"` + long + `"`)}})
+			s.Places = buildtest.SeqOf([]Place{{ID: 1, Name: "x", Extra: []byte(`,"a":"` + long + `"`)}})
 		},
 		"error of names":   func(s *Source) { s.Names = failing[AlternateName](broken) },
 		"error of parents": func(s *Source) { s.Parents = failing[Parent](broken) },
 		"error of admin5":  func(s *Source) { s.Admin5 = failing[Admin5](broken) },
 	} {
-		src := Source{Places: buildtest.Each([]Place{{ID: 1, Name: "x"}})}
+		src := Source{Places: buildtest.SeqOf([]Place{{ID: 1, Name: "x"}})}
 		change(&src)
-		_, _, err := Build(t.Context(), buildtest.Store(t), src, BuildOptions{})
+		_, _, err := Build(t.Context(), buildtest.NewStore(t), src, BuildOptions{})
 		if want := map[bool]error{false: ErrInvalidPlace, true: broken}[strings.HasPrefix(name, "error")]; !errors.Is(err, want) &&
 			name != "no places" || err == nil {
 			t.Errorf("%s: %v", name, err)
@@ -348,7 +348,7 @@ func failing[T any](err error) iter.Seq2[T, error] {
 
 // The names of a place are bounded.
 func TestBoundsOfOnePlace(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	var names []AlternateName
 	for i := range maxAlternatesOf + 10 {
 		names = append(names, AlternateName{PlaceID: 1, Lang: "de", Name: fmt.Sprint("n", i)},
@@ -359,8 +359,8 @@ func TestBoundsOfOnePlace(t *testing.T) {
 		parents = append(parents, Parent{uint32(i + 10), 1, ""})
 	}
 	f, stats, _ := buildSource(t, Source{
-		Places: buildtest.Each([]Place{{ID: 1, Name: "x"}, {ID: 2, Name: "y", AlternateNames: strings.Repeat("\x01", maxAlternates)}}),
-		Names:  buildtest.Each(names), Parents: buildtest.Each(parents),
+		Places: buildtest.SeqOf([]Place{{ID: 1, Name: "x"}, {ID: 2, Name: "y", AlternateNames: strings.Repeat("\x01", maxAlternates)}}),
+		Names:  buildtest.SeqOf(names), Parents: buildtest.SeqOf(parents),
 	}, BuildOptions{})
 	if stats.Names != maxAlternatesOf+maxAlternateBytes/maxAlternate || stats.Names+stats.NamesDropped != int64(len(names)) ||
 		stats.Parents != maxParentsOf || stats.ParentsDropped != 10 {
@@ -368,7 +368,7 @@ func TestBoundsOfOnePlace(t *testing.T) {
 	}
 	for id := range uint32(2) {
 		record, err := f.Place(t.Context(), id+1)
-		if err != nil || !json.Valid(record) || len(record) > cellstore.DefaultLimits.Value {
+		if err != nil || !json.Valid(record) || len(record) > cellstore.DefaultLimits.ValueBytes {
 			t.Errorf("place %d: %d bytes, %v", id+1, len(record), err)
 		}
 	}
@@ -377,7 +377,7 @@ func TestBoundsOfOnePlace(t *testing.T) {
 // Attributes are joined to the same places in any order of the input, even if they do not fit in
 // memory.
 func TestJoinAgainstMaps(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	rng := rand.New(rand.NewPCG(5, 5))
 	var list []Place
 	var names []AlternateName
@@ -401,9 +401,9 @@ func TestJoinAgainstMaps(t *testing.T) {
 	rng.Shuffle(len(parents), func(i, j int) { parents[i], parents[j] = parents[j], parents[i] })
 	dir := t.TempDir()
 	f, stats, _ := buildSource(t, Source{
-		Places:  buildtest.Each(list),
-		Names:   buildtest.Each(names),
-		Parents: buildtest.Each(parents),
+		Places:  buildtest.SeqOf(list),
+		Names:   buildtest.SeqOf(names),
+		Parents: buildtest.SeqOf(parents),
 	}, BuildOptions{TempDir: dir, Memory: 1})
 	if stats.Spilled == 0 {
 		t.Error("all fitted in memory: this tests nothing")
@@ -486,7 +486,7 @@ func TestSaidRoundTrip(t *testing.T) {
 
 // Two kinds of places share a store. Each has tables, members and weights of its own.
 func TestPrefix(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{NoNames: true})).In(t)
 	list := []Place{
 		{

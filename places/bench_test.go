@@ -163,7 +163,7 @@ func BenchmarkTile(b *testing.B) {
 				b.ReportAllocs()
 				var dst []byte
 				total := 0
-				w := feature.Writer{GeoJSON: true, Numbers: true}
+				w := feature.Writer{GeoJSON: true, NumericIDs: true}
 				for i := 0; b.Loop(); i++ {
 					dst = dst[:0]
 					for shown, err := range f.Tile(b.Context(), tiles[i%len(tiles)]) {
@@ -206,7 +206,7 @@ func BenchmarkBuild(b *testing.B) {
 	rows := 0
 	b.ReportAllocs()
 	for b.Loop() {
-		_, stats, err := Build(b.Context(), buildtest.Store(b), source(list), BuildOptions{TempDir: b.TempDir()})
+		_, stats, err := Build(b.Context(), buildtest.NewStore(b), source(list), BuildOptions{TempDir: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

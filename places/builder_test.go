@@ -187,7 +187,7 @@ func TestInvalidPlacesAreRefused(t *testing.T) {
 		if err := p.Validate(); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := Build(t.Context(), buildtest.Store(t), source([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), source([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: Build: %v", name, err)
 		}
 	}
@@ -198,15 +198,15 @@ func TestBuildFails(t *testing.T) {
 	failing := iter.Seq2[Place, error](func(yield func(Place, error) bool) {
 		_ = yield(bern, nil) && yield(Place{}, broken)
 	})
-	if _, _, err := Build(t.Context(), buildtest.Store(t), Source{Places: failing}, BuildOptions{}); !errors.Is(err, broken) {
+	if _, _, err := Build(t.Context(), buildtest.NewStore(t), Source{Places: failing}, BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("error of the sequence: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(ctx, buildtest.Store(t), source([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(ctx, buildtest.NewStore(t), source([]Place{bern}), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	build := func() error {
 		_, _, err := Build(t.Context(), store, source([]Place{bern}), BuildOptions{})
 		return err
@@ -222,13 +222,13 @@ func TestTooManyCodes(t *testing.T) {
 	for i := range list {
 		list[i] = Place{ID: uint32(i + 1), Name: "x", Code: fmt.Sprint(i)}
 	}
-	if _, _, err := Build(t.Context(), buildtest.Store(t), source(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+	if _, _, err := Build(t.Context(), buildtest.NewStore(t), source(list), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 		t.Error(err)
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Errorf("empty store: %v", err)
 	}
@@ -253,7 +253,7 @@ func TestOpenRefuses(t *testing.T) {
 // Equal places give equal cells, in any order and with any amount of memory, and no temporary
 // file stays.
 func TestBuildIsDeterministic(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	list := scatter(4, 1200, clustered)
 	for i := range list {
 		list[i].AlternateNames = strings.Repeat(strings.Repeat("a long name ", 10)+",", 40)
@@ -261,7 +261,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 	}
 	build := func(list []Place, spills bool) (string, Meta) {
 		dir := t.TempDir()
-		store := buildtest.Store(t)
+		store := buildtest.NewStore(t)
 		meta, stats := must.Two(Build(t.Context(), store, source(list), BuildOptions{TempDir: dir, Memory: 1})).In(t)
 		if spills != (stats.Spilled > 0) {
 			t.Errorf("%d places: %d bytes spilled", len(list), stats.Spilled)
@@ -269,7 +269,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
-		return buildtest.Sum(t, store), meta
+		return buildtest.Checksum(t, store), meta
 	}
 	want, wantMeta := build(list, true)
 	rand.New(rand.NewPCG(8, 8)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -285,7 +285,7 @@ func TestBuildIsDeterministic(t *testing.T) {
 
 func TestMeta(t *testing.T) {
 	list := scatter(4, 500, shapes["uniform"])
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	var stages []string
 	meta, stats := must.Two(Build(t.Context(), store, source(append(list, list[:20]...)), BuildOptions{
 		NoNames:  true,

@@ -13,8 +13,8 @@ type Filter struct {
 	MinPopulation  int64
 }
 
-// Feature is the filter of a query, nil for all places.
-func (f Filter) Feature() (feature.Filter, error) {
+// FeatureFilter is the filter of a query, nil for all places.
+func (f Filter) FeatureFilter() (feature.Filter, error) {
 	var terms []feature.Term
 	for _, t := range []feature.Term{
 		{Name: "class", Values: f.Classes},

@@ -76,7 +76,7 @@ func TestCutRows(t *testing.T) {
 }
 
 func TestCorruptIndex(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	count := func(n uint64, list ...byte) []byte {
 		return append(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, n), 0), list...)
 	}
@@ -127,7 +127,7 @@ type indexRow struct {
 // openWithIndex opens tables that have only rows of place_index.
 func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	for _, s := range schemas("") {
 		must.Do(t, store.CreateTable(t.Context(), s))
 	}
@@ -145,7 +145,7 @@ func openWithIndex(t *testing.T, rows []indexRow, count int64) error {
 
 // A place without a name is reported as damage, and never becomes a hit.
 func TestNamelessRowIsReported(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, _ := must.Two(Build(t.Context(), store, source([]Place{bern}), BuildOptions{})).In(t)
 	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	table := must.Get(store.Table(t.Context(), tableName("", tableTiles))).In(t)
@@ -211,8 +211,8 @@ func TestDecodeDamaged(t *testing.T) {
 // A tile whose stored features or points are cut is damage. It never becomes a tile with fewer
 // places.
 func TestCutRollupIsReported(t *testing.T) {
-	testrace.Plain(t, "many questions")
-	store := buildtest.Store(t)
+	testrace.SkipUnderRace(t, "many questions")
+	store := buildtest.NewStore(t)
 	far := bern
 	far.ID, far.Lon = far.ID+1, -100
 	meta, _ := must.Two(Build(t.Context(), store, source([]Place{bern, far}), BuildOptions{})).In(t)

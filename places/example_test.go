@@ -58,11 +58,12 @@ func Example() {
 	}
 
 	// The nearest capitals to a ship just east of the antimeridian.
-	capitals, err := places.Filter{Codes: []string{"PPLC"}}.Feature()
+	capitals, err := places.Filter{Codes: []string{"PPLC"}}.FeatureFilter()
 	if err != nil {
 		log.Fatal(err)
 	}
-	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Filter: capitals, Limit: 2}))
+	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Filter: capitals,
+		Limit: 2}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func Example() {
 
 // publish publishes a place like ingest.
 func publish(ctx context.Context, dir string) (err error) {
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func ExampleOpenPublished() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Limit: 1}))
+	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(-17, -179.5, 0), Limit: 1}))
 	if err != nil {
 		log.Fatal(err)
 	}

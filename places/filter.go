@@ -9,20 +9,20 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// Populated lets populated places pass.
-var Populated = populated()
+// OnlyPopulated lets populated places pass.
+var OnlyPopulated = populated()
 
 func populated() feature.Filter {
-	f, err := Filter{Classes: []string{"P"}}.Feature()
+	f, err := Filter{Classes: []string{"P"}}.FeatureFilter()
 	if err != nil {
 		panic(err)
 	}
-	return Prepare(f)
+	return PrepareFilter(f)
 }
 
-// Prepare prepares a filter for repeated use with the index. The result is equivalent to the filter
+// PrepareFilter prepares a filter for repeated use with the index. The result is equivalent to the filter
 // and never nil.
-func Prepare(of feature.Filter) feature.Filter {
+func PrepareFilter(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
 	p.filter, p.rest, p.possible = filterOf(of)
 	p.filter.key = string(p.filter.appendTo(nil))
@@ -123,7 +123,7 @@ func (f *filter) qualifier(q []byte) bool {
 // passes reports whether a place passes.
 func (f *filter) passes(p *place) bool {
 	return p.population >= f.minPopulation &&
-		f.countries.Pass(p.country) &&
+		f.countries.Has(p.country) &&
 		f.qualifier(p.qualifier)
 }
 

@@ -230,7 +230,7 @@ func (f *Finder) getInfo(ctx context.Context, id uint32, sel *cellstore.Selectio
 }
 
 // NameIn returns the name of a place to display in a language, such as "de" or "zh-TW", in either
-// case. If there is none, it returns the name in the next language of lang.Chain ("zh-Hant", "zh"),
+// case. If there is none, it returns the name in the next language of lang.FallbackChain ("zh-Hant", "zh"),
 // and for "en" the place's own name. It reports whether it has found a name. For an id without a
 // place it returns false, or ErrNotFound for English.
 func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name string, ok bool, err error) {
@@ -241,7 +241,7 @@ func (f *Finder) NameIn(ctx context.Context, id uint32, code string) (name strin
 	defer f.rows.Put(row)
 	var key [4]byte
 	appendInfoKey(key[:0], id)
-	chain := lang.Chain(code)
+	chain := lang.FallbackChain(code)
 	for _, l := range chain {
 		column := [1]cellstore.Column{{Family: famNames, Qualifier: []byte(l)}}
 		found, err := f.info.Get(ctx, key[:], &cellstore.Selection{Columns: column[:]}, row)
@@ -269,8 +269,8 @@ func (f *Finder) Counts(ctx context.Context, t quadkey.Tile, fn func(class strin
 	if err := checkTile(t); err != nil {
 		return err
 	}
-	if t.Z > CountedZoom {
-		return fmt.Errorf("%w: tile %v: places are counted up to zoom %d", ErrQuery, t, CountedZoom)
+	if t.Z > MaxCountedZoom {
+		return fmt.Errorf("%w: tile %v: places are counted up to zoom %d", ErrQuery, t, MaxCountedZoom)
 	}
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)

@@ -52,16 +52,16 @@ func AppendNamed(dst, json []byte, name string) []byte {
 	return members.AppendNamed(dst, json, nameKey, name)
 }
 
-// Of sets h to the place or airport of a feature. It copies into memory of h, which it reuses. The
+// FromFeature sets h to the place or airport of a feature. It copies into memory of h, which it reuses. The
 // error matches cellstore.ErrCorrupt for a feature without a name.
-func (h *Hit) Of(f *feature.Feature) error {
+func (h *Hit) FromFeature(f *feature.Feature) error {
 	r := hitReaders.Get().(*hitReader)
 	defer hitReaders.Put(r)
 	return r.common.fill(h, f)
 }
 
-// Hits returns the places or airports of an answer. It overwrites dst and reuses its memory.
-func Hits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
+// CollectHits returns the places or airports of an answer. It overwrites dst and reuses its memory.
+func CollectHits(dst []Hit, answer iter.Seq2[*feature.Feature, error]) ([]Hit, error) {
 	r := hitReaders.Get().(*hitReader)
 	defer func() {
 		r.hits, r.err = nil, nil
@@ -107,10 +107,10 @@ type texts map[string]string
 
 const maxTexts = 1 << 12
 
-// fill is Hit.Of.
+// fill is Hit.FromFeature.
 func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
-	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.Distance
+	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.DistanceM
 	h.Population = populationOf(h.JSON)
 	// The name is often that of the previous hit.
 	if q := members.Text(h.JSON, nameKey); len(q) < 2 || string(q[1:len(q)-1]) != h.Name || strings.Contains(h.Name, `\`) {

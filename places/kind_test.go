@@ -29,7 +29,7 @@ func (f *ofKinds) String() string { return f.ids }
 
 // The index knows the kinds of points. No answer shows them.
 func TestKind(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := []Place{
 		{
 			ID:      1,

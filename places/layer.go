@@ -43,8 +43,8 @@ var schema = feature.Schema{
 func (m *Meta) info() feature.Info {
 	return feature.Info{
 		Name: "places", Title: "Places", Description: "Cities, towns, villages and other named places.",
-		Schema: schema, Bounds: near.Bounds(m.Bounds), Count: m.Places, Points: true,
-		Can: feature.Can{Near: true, Area: true, Importance: true}, Fingerprint: m.Fingerprint,
+		Schema: schema, Bounds: near.BoxOf(m.Bounds), Count: m.Places, AllPoints: true,
+		Can: feature.Abilities{Near: true, Area: true, Importance: true}, Fingerprint: m.Fingerprint,
 		Drawing: &drawing,
 	}
 }
@@ -62,7 +62,7 @@ func (p *place) show(f *feature.Feature) {
 func (p *place) showAs(f *feature.Feature) {
 	f.Number = uint64(p.id)
 	f.Lat, f.Lon = toDegrees(p.lat), toDegrees(p.lon)
-	f.Properties = feature.Compact(p.members)
+	f.Properties = feature.CompactProperties(p.members)
 }
 
 // Get implements feature.Layer.
@@ -79,7 +79,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	if err := f.getInfo(ctx, uint32(n), selectMembers, row); err != nil {
 		return err
 	}
-	*into = feature.Feature{ID: id, Number: n, Properties: feature.Compact(slices.Clone(row.Cells[0].Value))}
+	*into = feature.Feature{ID: id, Number: n, Properties: feature.CompactProperties(slices.Clone(row.Cells[0].Value))}
 	number := func(name string) float64 {
 		if v, ok := into.Properties.Lookup(name); ok {
 			if x, ok := v.Number(); ok {
@@ -122,7 +122,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
-	reach, after, err := near.Ring(q.Near, after)
+	reach, after, err := near.CheckRing(q.Near, after)
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
@@ -181,7 +181,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.Filter,
 	yield func(*feature.Feature, error) bool, run func() error) {
 	defer s.end()
-	s.most = cmp.Or(q.Examine, MaxExamined)
+	s.most = cmp.Or(q.MaxExamined, MaxExamined)
 	if q.Step != nil {
 		s.step = func() error { return q.Step(ctx) }
 	}
@@ -208,8 +208,8 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		k := &s.kept[found[i].Slot]
 		shown.ID, from = ids[from:k.end], k.end
 		k.showAs(shown)
-		if shown.Distance = 0; q.Near != nil {
-			shown.Distance = found[i].Distance()
+		if shown.DistanceM = 0; q.Near != nil {
+			shown.DistanceM = found[i].Distance()
 		}
 		shown.Mark = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), uint32(found[i].Key))
 		if !yield(shown, nil) {
@@ -348,7 +348,7 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err erro
 		if n, ok := f.tally(q.Filter); ok {
 			return n, nil
 		}
-	case tile && t.Z <= CountedZoom && q.Filter == nil:
+	case tile && t.Z <= MaxCountedZoom && q.Filter == nil:
 		err = f.Counts(ctx, quadkey.Tile(t), func(_ string, count int64) { n += count })
 		return n, err
 	}

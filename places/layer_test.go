@@ -19,7 +19,7 @@ import (
 )
 
 func TestLayer(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +31,7 @@ func TestLayer(t *testing.T) {
 
 // The layer's own order is that of cells and ids. Each feature agrees with Hit.
 func TestOwnOrder(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		list := scatter(12, 400, shape)
 		f := build(t, list)
@@ -58,7 +58,7 @@ func cellOf(t *testing.T, f *feature.Feature) quadkey.Cell {
 
 // A term compares like a filter: case counts, and a value that no place can have finds none.
 func TestTermsCompareExactly(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	f := build(t, scatter(13, 400, clustered))
 	rng := rand.New(rand.NewPCG(1, 8))
 	values := map[string][]string{
@@ -89,7 +89,7 @@ func TestTermsCompareExactly(t *testing.T) {
 // Classes, codes, countries and populated places are counted without a read. Other properties are
 // counted by listing.
 func TestCountOfFilters(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(13, 400, clustered)
 	f, cancelled := build(t, list), ended(t)
 	for name, c := range map[string]struct {
@@ -105,7 +105,7 @@ func TestCountOfFilters(t *testing.T) {
 		"too many":     {Filter{MinPopulation: 1 << 40}, true},
 		"nothing such": {Filter{Countries: []string{"ch"}}, true},
 	} {
-		filter := must.Get(c.Filter.Feature()).In(t)
+		filter := must.Get(c.Filter.FeatureFilter()).In(t)
 		want := int64(0)
 		for _, p := range list {
 			if p = settled(p); (c.Countries == nil || c.Countries[0] == p.Country) && bruteFilter(&p, c.Classes, c.Codes, nil, c.MinPopulation) {
@@ -157,8 +157,8 @@ func TestFeaturesErrors(t *testing.T) {
 		"mark":                  {feature.Query{Near: near, Limit: 1, After: feature.Mark("12345678")}, ErrCursor},
 		"mark of no distance":   {feature.Query{Near: near, Limit: 1, After: bytes.Repeat([]byte{0xff}, markSize)}, ErrCursor},
 		"mark of another order": {feature.Query{After: make(feature.Mark, markSize)}, ErrCursor},
-		"much work":             {feature.Query{Near: near, Filter: none, Limit: 1, Examine: 100}, ErrTooMuchWork},
-		"much work in a list":   {feature.Query{Filter: none, Examine: 100}, ErrTooMuchWork},
+		"much work":             {feature.Query{Near: near, Filter: none, Limit: 1, MaxExamined: 100}, ErrTooMuchWork},
+		"much work in a list":   {feature.Query{Filter: none, MaxExamined: 100}, ErrTooMuchWork},
 		"step":                  {feature.Query{Near: near, Filter: none, Limit: 1, Step: func(context.Context) error { return stop }}, stop},
 	} {
 		var got error

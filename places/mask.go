@@ -106,7 +106,7 @@ func (x *index) mask(f *filter) (m mask) {
 	for i := range x.groups {
 		g := &x.groups[i]
 		if g.maxPopulation >= f.minPopulation && (g.code == anyCode || passes[g.code] &&
-			f.countries.Pass(g.country)) {
+			f.countries.Has(g.country)) {
 			m.count += uint64(g.count)
 			m.areas, m.exact = m.areas && g.code != anyCode, m.exact && g.code != anyCode
 			peopled := m.limit(x, g)

@@ -67,7 +67,7 @@ func TestBlocksOf(t *testing.T) {
 // A mask has every block with a passing place. For filters on classes, codes and countries it has
 // no other.
 func TestMaskAgainstPlaces(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(31, 8_000, clustered)
 	f := build(t, list)
 	type row struct {

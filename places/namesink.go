@@ -34,9 +34,9 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 			}
 			return append(dst, row.Cells[0].Value...), nil
 		},
-		Context:   b.names.searchContexts(),
-		Progress:  b.searchProgress,
-		Timestamp: func() int64 { return b.newest },
+		ContextNames: b.names.searchContexts(),
+		Progress:     b.searchProgress,
+		Timestamp:    func() int64 { return b.newest },
 	})
 }
 
@@ -77,14 +77,14 @@ func fillEntry(e *search.Entry, c *columns, a *attributes, importance uint64) {
 
 // searchContexts returns the names that distinguish namesakes: "Illinois" in "springfield
 // illinois".
-func (t *nameTables) searchContexts() []search.Context {
-	var list []search.Context
+func (t *nameTables) searchContexts() []search.ContextName {
+	var list []search.ContextName
 	for _, c := range t.sortedCountries() {
-		list = append(list, search.Context{Text: c.Name, Country: c.Code})
+		list = append(list, search.ContextName{Text: c.Name, Country: c.Code})
 	}
 	for _, d := range t.sortedDivisions(0) {
 		code, admin1, _ := strings.Cut(d.Code, ".")
-		list = append(list, search.Context{Text: d.Name, Country: code, Admin1: admin1})
+		list = append(list, search.ContextName{Text: d.Name, Country: code, Admin1: admin1})
 		iso, names := ISONames(code, d.Name)
 		if slices.Contains(lettered, code) {
 			_, letters, _ := strings.Cut(iso, "-")
@@ -92,12 +92,12 @@ func (t *nameTables) searchContexts() []search.Context {
 		}
 		for _, name := range append(slices.Clip(names), d.ASCIIName) {
 			if name != "" && name != d.Name {
-				list = append(list, search.Context{Text: name, Country: code, Admin1: admin1})
+				list = append(list, search.ContextName{Text: name, Country: code, Admin1: admin1})
 			}
 		}
 	}
 	for _, country := range countriesOfBritain {
-		if !slices.ContainsFunc(list, func(c search.Context) bool { return c.Country == country.Country && c.Admin1 == country.Admin1 }) {
+		if !slices.ContainsFunc(list, func(c search.ContextName) bool { return c.Country == country.Country && c.Admin1 == country.Admin1 }) {
 			list = append(list, country)
 		}
 	}
@@ -106,7 +106,7 @@ func (t *nameTables) searchContexts() []search.Context {
 
 // countriesOfBritain are the names of the first-level divisions of the United Kingdom by
 // their codes in gazetteers. People use them like names of countries, and sources may lack them.
-var countriesOfBritain = []search.Context{
+var countriesOfBritain = []search.ContextName{
 	{Text: "England", Country: "GB", Admin1: "ENG"}, {Text: "Scotland", Country: "GB", Admin1: "SCT"},
 	{Text: "Wales", Country: "GB", Admin1: "WLS"}, {Text: "Northern Ireland", Country: "GB", Admin1: "NIR"},
 }

@@ -48,7 +48,7 @@ func (r *recorder) Close() error { r.closed = true; return nil }
 // of countries and divisions.
 func TestNameSink(t *testing.T) {
 	var r *recorder
-	var contexts []search.Context
+	var contexts []search.ContextName
 	old := newNameSink
 	defer func() { newNameSink = old }()
 	newNameSink = func(b *builder, _ cellstore.Store, info cellstore.Table, memory int64) (nameSink, error) {
@@ -63,7 +63,7 @@ func TestNameSink(t *testing.T) {
 		return r, nil
 	}
 	build := func(src Source, opts BuildOptions) {
-		must.Two(Build(t.Context(), buildtest.Store(t), src, opts)).In(t)
+		must.Two(Build(t.Context(), buildtest.NewStore(t), src, opts)).In(t)
 	}
 	build(fullSource(), BuildOptions{})
 	if !r.finished || !r.closed || len(r.entries) != 7 {
@@ -101,18 +101,18 @@ func TestNameSink(t *testing.T) {
 	}
 
 	// Without alternate names in the input, a place has the names of its row.
-	build(Source{Places: buildtest.Each([]Place{zurich})}, BuildOptions{})
+	build(Source{Places: buildtest.SeqOf([]Place{zurich})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
 	// A link is no name.
 	link := AlternateName{PlaceID: zurich.ID, Lang: "link", Name: "https://example.org/Zurich"}
-	build(Source{Places: buildtest.Each([]Place{zurich}), Names: buildtest.Each([]AlternateName{link})}, BuildOptions{})
+	build(Source{Places: buildtest.SeqOf([]Place{zurich}), Names: buildtest.SeqOf([]AlternateName{link})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
 	r = nil
-	build(Source{Places: buildtest.Each([]Place{zurich})}, BuildOptions{NoNames: true})
+	build(Source{Places: buildtest.SeqOf([]Place{zurich})}, BuildOptions{NoNames: true})
 	if r != nil {
 		t.Error("name search is built though it is not wanted")
 	}
@@ -126,7 +126,7 @@ func TestFinishFails(t *testing.T) {
 	newNameSink = func(b *builder, _ cellstore.Store, _ cellstore.Table, _ int64) (nameSink, error) {
 		return failingSink{b, broken}, nil
 	}
-	if _, _, err := Build(t.Context(), buildtest.Store(t), source(scatter(1, 100, clustered)), BuildOptions{}); !errors.Is(err, broken) {
+	if _, _, err := Build(t.Context(), buildtest.NewStore(t), source(scatter(1, 100, clustered)), BuildOptions{}); !errors.Is(err, broken) {
 		t.Errorf("search fails: %v", err)
 	}
 	newNameSink = func(b *builder, _ cellstore.Store, _ cellstore.Table, _ int64) (nameSink, error) {
@@ -136,7 +136,7 @@ func TestFinishFails(t *testing.T) {
 	for i := range tooMany {
 		tooMany[i] = Place{ID: uint32(i + 1), Name: "x", Code: fmt.Sprint(i)}
 	}
-	if _, _, err := Build(t.Context(), buildtest.Store(t), source(tooMany), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+	if _, _, err := Build(t.Context(), buildtest.NewStore(t), source(tooMany), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 		t.Errorf("tiles fail: %v", err)
 	}
 }

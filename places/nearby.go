@@ -25,9 +25,9 @@ func newNearby() *nearby {
 // Bound returns the distance of a tile.
 func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 	if n.Tight {
-		return near.ByDistance(s.nearestSample(n)), true
+		return near.DistanceRank(s.nearestSample(n)), true
 	}
-	bound, ok := s.Reach(n.Tile)
+	bound, ok := s.MinRank(n.Tile)
 	return bound, ok && s.mayHold(n) && !s.passed(n.Tile)
 }
 
@@ -89,7 +89,7 @@ func (s *nearby) measure(p *place) {
 	if math.Abs(lat-s.lat)*metresPerDegree*(1-1e-9)-1e-3 > math.Float64frombits(s.Limit) {
 		return
 	}
-	if rank := near.ByDistance(quadkey.Distance(s.lon, s.lat, lon, lat)); s.Wants(rank, near.ID(p.id)) && s.admits(p) {
+	if rank := near.DistanceRank(quadkey.Distance(s.lon, s.lat, lon, lat)); s.Wants(rank, near.ID(p.id)) && s.admits(p) {
 		s.take(rank, p)
 	}
 }

@@ -163,7 +163,7 @@ func TestNearbyRefuses(t *testing.T) {
 	// Filter values that no place can have are no error.
 	for _, q := range []NearbyQuery{
 		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
-		{Classes: make([]string, MaxFilter+1)}, {Codes: make([]string, MaxFilter+1)}, {Countries: make([]string, MaxFilter+1)},
+		{Classes: make([]string, MaxFilterValues+1)}, {Codes: make([]string, MaxFilterValues+1)}, {Countries: make([]string, MaxFilterValues+1)},
 		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}},
 		{Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
 	} {
@@ -226,13 +226,13 @@ func TestCursorIsBound(t *testing.T) {
 // A search reads little: in clustered data, the number of places read for the ten nearest grows
 // neither with the number of places nor with the density of clusters.
 func TestNearbyReadsLittle(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(2, 6000, clustered)
 	f := build(t, list)
 	rng := rand.New(rand.NewPCG(1, 1))
 	s := newNearby()
 	run := func(flt filter) {
-		s.begin(f, flt, 11, near.ByDistance(math.Inf(1)), near.Cursor{})
+		s.begin(f, flt, 11, near.DistanceRank(math.Inf(1)), near.Cursor{})
 		must.Do(t, s.Run(t.Context(), s, f.cells...))
 	}
 	total := 0
@@ -262,7 +262,7 @@ func TestEmpty(t *testing.T) {
 
 // A failing store gives errors, not empty answers.
 func TestFailuresAreReported(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, _ := must.Two(Build(t.Context(), store, source(scatter(1, 50, shapes["uniform"])), BuildOptions{})).In(t)
 	f := must.Get(Open(t.Context(), store, meta)).In(t)
 	store.Close()
@@ -298,7 +298,8 @@ func TestHitFields(t *testing.T) {
 		dst, _ = must.Two(f.Nearby(t.Context(), NearbyQuery{Limit: limit}, dst)).In(t)
 		sameHits(t, dst, bruteNearby(list, NearbyQuery{})[:limit])
 		// Whether properties are values or JSON makes no difference.
-		values := must.Get(Hits(nil, feature.Decoded(f).Features(t.Context(), &feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))).In(t)
+		values := must.Get(CollectHits(nil, feature.DecodedLayer(f).Features(t.Context(),
+			&feature.Query{Near: feature.NearTo(0, 0, 0), Limit: limit}))).In(t)
 		if len(values) != len(dst) {
 			t.Fatalf("%d hits of values, %d of JSON", len(values), len(dst))
 		}

@@ -6,8 +6,8 @@ import "quadrille/places/internal/near"
 const (
 	DefaultLimit = near.DefaultLimit
 	MaxLimit     = near.MaxLimit
-	// MaxFilter bounds the classes, codes or countries that a filter may name.
-	MaxFilter = near.MaxFilter
+	// MaxFilterValues bounds the classes, codes or countries that a filter may name.
+	MaxFilterValues = near.MaxFilterValues
 	// MaxExamined bounds the places that a search examines before it returns ErrTooMuchWork. Only
 	// filters that few places pass reach it.
 	MaxExamined = 4_000_000

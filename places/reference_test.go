@@ -22,11 +22,11 @@ import (
 // tests.
 
 // source returns a Source with only places.
-func source(list []Place) Source { return Source{Places: buildtest.Each(list)} }
+func source(list []Place) Source { return Source{Places: buildtest.SeqOf(list)} }
 
 func build(t testing.TB, list []Place) *Finder {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, stats := must.Two(Build(t.Context(), store, source(list), BuildOptions{TempDir: t.TempDir()})).In(t)
 	if stats.Read != int64(len(list)) || stats.Stored != meta.Places || stats.Stored+stats.Duplicates != stats.Read {
 		t.Fatalf("%d places given: %+v, %+v", len(list), stats, meta)

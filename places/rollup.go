@@ -8,12 +8,12 @@ import (
 	"quadrille/quadkey"
 )
 
-// CountedZoom is the deepest zoom of a tile whose places are counted.
-const CountedZoom = 10
+// MaxCountedZoom is the deepest zoom of a tile whose places are counted.
+const MaxCountedZoom = 10
 
 const (
 	// rollupZoom is the deepest zoom with a row in place_rollup.
-	rollupZoom = CountedZoom
+	rollupZoom = MaxCountedZoom
 	// partZooms is the number of zooms from a tile down to its parts: a tile shows one place of
 	// each of its 4×4 parts, or two great ones, and in addition up to two capitals: New Delhi next
 	// to Delhi, Damascus next to Beirut.

@@ -29,7 +29,7 @@ var drawing = feature.Drawing{
 		{Name: "population", Kind: feature.Integer},
 	},
 	Look:       feature.LookSettlements,
-	Named:      true,
+	HasNames:   true,
 	Importance: Importance,
 }
 

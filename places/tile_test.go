@@ -18,7 +18,7 @@ import (
 // tileGeoJSON is a tile as GeoJSON features joined by commas.
 func tileGeoJSON(t testing.TB, f *Finder, tile quadkey.Tile) (b []byte) {
 	t.Helper()
-	w := feature.Writer{GeoJSON: true, Numbers: true}
+	w := feature.Writer{GeoJSON: true, NumericIDs: true}
 	for shown, err := range f.Tile(t.Context(), tile) {
 		if err != nil {
 			t.Fatal(tile, err)

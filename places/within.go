@@ -64,7 +64,7 @@ func (s *within) searchArea(ctx context.Context, a feature.Area) error {
 // readEdge weighs the places of cells at the edge of an area.
 func (s *within) readEdge(ctx context.Context, cells quadkey.Range) error {
 	for tier, x := range s.f.indexes {
-		from, to := near.Between(x.samples, cells.First, cells.Last)
+		from, to := near.IndexRange(x.samples, cells.First, cells.Last)
 		m, lo, hi := &s.masks[tier], int32(from), int32(to)
 		if !m.meets(x.blocksOf(lo, hi)) || ^x.greatest(m, lo, hi) > s.Limit {
 			continue
@@ -121,7 +121,7 @@ func (s *within) touches(t quadkey.Tile) bool {
 		return i < len(s.cells) && s.cells[i].First <= last
 	}
 	if s.tile == nil {
-		return near.Overlap(s.box, t)
+		return near.BoxMeetsTile(s.box, t)
 	}
 	first, last := t.CellRange()
 	from, to := s.tile.CellRange()

@@ -175,7 +175,7 @@ func TestWithinEdges(t *testing.T) {
 
 // If the higher tiers fill a page, nothing of the lower ones is read.
 func TestWithinReadsTiersInTurn(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(2, 6000, shapes["uniform"])
 	f := build(t, list)
 	s := newWithin()

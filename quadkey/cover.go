@@ -51,7 +51,7 @@ func (r Range) Tiles() iter.Seq[Tile] {
 // cover may then hold cells that do not touch the box, so check the results of
 // a scan with [Box.Contains]. Work and memory grow with maxRanges or the length
 // of the box's edge, whichever is less. Errors match [ErrBox] or
-// [ErrMaxRanges].
+// [ErrTooFewRanges].
 func CoverBox(b Box, maxRanges int) ([]Range, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func CoverBox(b Box, maxRanges int) ([]Range, error) {
 // beyond ±[MaxLatitude] are found in the cells at that edge.
 //
 // The cover may hold more cells, like that of [CoverBox]. Errors match
-// [ErrCoordinate], [ErrRadius] or [ErrMaxRanges].
+// [ErrCoordinate], [ErrRadius] or [ErrTooFewRanges].
 func CoverCircle(lon, lat, radius float64, maxRanges int) ([]Range, error) {
 	if err := CheckCoordinate(lon, lat); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func CoverCircle(lon, lat, radius float64, maxRanges int) ([]Range, error) {
 
 func checkMaxRanges(n int) error {
 	if n < 1 {
-		return fmt.Errorf("%w: %d; allow at least 1", ErrMaxRanges, n)
+		return fmt.Errorf("%w: %d; allow at least 1", ErrTooFewRanges, n)
 	}
 	return nil
 }

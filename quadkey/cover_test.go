@@ -173,7 +173,7 @@ func TestCoverBoxCoarsely(t *testing.T) {
 			t.Fatalf("%v: %v", box, err)
 		}
 		for p := range uint64(1) << (2 * z) {
-			tile, _ := FromPacked(z, p)
+			tile, _ := TileFromPacked(z, p)
 			first, last := tile.CellRange()
 			hit := slices.ContainsFunc(got, func(r Range) bool { return r.First <= last && r.Last >= first })
 			if boxTouches(box, tile) && !hit {
@@ -280,10 +280,10 @@ func cellAt(t *testing.T, x, y int) Cell {
 
 func TestCoverRefuses(t *testing.T) {
 	for _, limit := range []int{0, -1, math.MinInt} {
-		if got, err := CoverBox(World, limit); !errors.Is(err, ErrMaxRanges) || got != nil {
+		if got, err := CoverBox(World, limit); !errors.Is(err, ErrTooFewRanges) || got != nil {
 			t.Errorf("box in %d: %v, %v", limit, got, err)
 		}
-		if got, err := CoverCircle(0, 0, 1, limit); !errors.Is(err, ErrMaxRanges) || got != nil {
+		if got, err := CoverCircle(0, 0, 1, limit); !errors.Is(err, ErrTooFewRanges) || got != nil {
 			t.Errorf("circle in %d: %v, %v", limit, got, err)
 		}
 	}
@@ -447,7 +447,7 @@ func TestCoverCircleCoarsely(t *testing.T) {
 		}
 		covered += float64(size(got))
 		for p := range uint64(1) << (2 * z) {
-			tile, _ := FromPacked(z, p)
+			tile, _ := TileFromPacked(z, p)
 			if tile.MinDistance(lon, lat) > radius {
 				continue
 			}

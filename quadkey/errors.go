@@ -15,6 +15,6 @@ var (
 	ErrBox = errors.New("not a valid box")
 	// ErrRadius: a negative or infinite radius, or no number.
 	ErrRadius = errors.New("radius out of range")
-	// ErrMaxRanges: a cover limited to less than one range.
-	ErrMaxRanges = errors.New("too few ranges")
+	// ErrTooFewRanges: a cover limited to less than one range.
+	ErrTooFewRanges = errors.New("too few ranges")
 )

@@ -27,7 +27,7 @@ func FuzzParseQuadkey(f *testing.F) {
 	})
 }
 
-func FuzzFromPacked(f *testing.F) {
+func FuzzTileFromPacked(f *testing.F) {
 	f.Add(uint8(8), uint64(27756))
 	f.Add(uint8(0), uint64(0))
 	f.Add(uint8(0), uint64(1))
@@ -35,7 +35,7 @@ func FuzzFromPacked(f *testing.F) {
 	f.Add(uint8(22), uint64(1)<<44)
 	f.Add(uint8(255), uint64(math.MaxUint64))
 	f.Fuzz(func(t *testing.T, z uint8, p uint64) {
-		tile, err := FromPacked(z, p)
+		tile, err := TileFromPacked(z, p)
 		if err != nil {
 			if !errors.Is(err, ErrTile) || z <= MaxZoom && p < 1<<(2*z) {
 				t.Fatalf("%d, %d: %v, %v", z, p, tile, err)

@@ -30,9 +30,9 @@ func (t Tile) Hilbert() uint64 {
 	return d
 }
 
-// FromHilbert returns the tile at zoom z whose place on the Hilbert curve is d.
+// TileFromHilbert returns the tile at zoom z whose place on the Hilbert curve is d.
 // Errors match [ErrTile].
-func FromHilbert(z uint8, d uint64) (Tile, error) {
+func TileFromHilbert(z uint8, d uint64) (Tile, error) {
 	if z > MaxZoom {
 		return noTile, zoomError(int(z))
 	}

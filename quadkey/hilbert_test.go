@@ -32,7 +32,7 @@ func TestHilbertOfSmallZooms(t *testing.T) {
 		seen := map[quadkey.Tile]bool{}
 		var last quadkey.Tile
 		for d := range uint64(1) << (2 * z) {
-			tile, err := quadkey.FromHilbert(z, d)
+			tile, err := quadkey.TileFromHilbert(z, d)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestHilbertRoundTrip(t *testing.T) {
 		n := uint32(1)<<z - 1
 		tile := quadkey.Tile{Z: z, X: rapid.Uint32Range(0, n).Draw(t, "x"), Y: rapid.Uint32Range(0, n).Draw(t, "y")}
 		d := tile.Hilbert()
-		back, err := quadkey.FromHilbert(z, d)
+		back, err := quadkey.TileFromHilbert(z, d)
 		if err != nil || back != tile {
 			t.Fatalf("%v: %d: %v, %v", tile, d, back, err)
 		}
@@ -66,7 +66,7 @@ func TestHilbertRoundTrip(t *testing.T) {
 		z uint8
 		d uint64
 	}{{0, 1}, {1, 4}, {quadkey.MaxZoom + 1, 0}} {
-		if _, err := quadkey.FromHilbert(bad.z, bad.d); !errors.Is(err, quadkey.ErrTile) {
+		if _, err := quadkey.TileFromHilbert(bad.z, bad.d); !errors.Is(err, quadkey.ErrTile) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}

@@ -235,7 +235,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 		}
 		for z := range uint8(6) {
 			for p := range uint64(1) << (2 * z) {
-				tile, err := FromPacked(z, p)
+				tile, err := TileFromPacked(z, p)
 				must.Do(t, err)
 				check(tile)
 			}

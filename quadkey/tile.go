@@ -57,9 +57,9 @@ func ParseQuadkey(s string) (Tile, error) {
 	return t, nil
 }
 
-// FromPacked returns the tile at zoom z whose digits, read as a base-4 number,
+// TileFromPacked returns the tile at zoom z whose digits, read as a base-4 number,
 // are p. Errors match [ErrTile].
-func FromPacked(z uint8, p uint64) (Tile, error) {
+func TileFromPacked(z uint8, p uint64) (Tile, error) {
 	if z > MaxZoom {
 		return Tile{}, zoomError(int(z))
 	}

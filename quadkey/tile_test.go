@@ -96,18 +96,18 @@ func TestPacked(t *testing.T) {
 		t.Errorf("12301230 packs to %d, want 27756", p)
 	}
 	for z := uint8(0); z <= MaxZoom; z++ {
-		last, err := FromPacked(z, 1<<(2*z)-1)
+		last, err := TileFromPacked(z, 1<<(2*z)-1)
 		if n := uint32(1) << z; err != nil || last != (Tile{z, n - 1, n - 1}) {
 			t.Errorf("last of zoom %d: %v, %v", z, last, err)
 		}
 		for _, p := range []uint64{1 << (2 * z), math.MaxUint64} {
-			if got, err := FromPacked(z, p); !errors.Is(err, ErrTile) || got != (Tile{}) {
-				t.Errorf("FromPacked(%d, %d) = %v, %v; want ErrTile", z, p, got, err)
+			if got, err := TileFromPacked(z, p); !errors.Is(err, ErrTile) || got != (Tile{}) {
+				t.Errorf("TileFromPacked(%d, %d) = %v, %v; want ErrTile", z, p, got, err)
 			}
 		}
 	}
 	for _, z := range []uint8{MaxZoom + 1, 32, 33, 64, 128, 255} {
-		if _, err := FromPacked(z, 0); !errors.Is(err, ErrTile) {
+		if _, err := TileFromPacked(z, 0); !errors.Is(err, ErrTile) {
 			t.Errorf("zoom %d: %v; want ErrTile", z, err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestDigits(t *testing.T) {
 		if got := tile.Packed(); got != refPacked(s) {
 			rt.Fatalf("%v: packed %d, want %d", tile, got, refPacked(s))
 		}
-		if got, err := FromPacked(tile.Z, refPacked(s)); err != nil || got != tile {
+		if got, err := TileFromPacked(tile.Z, refPacked(s)); err != nil || got != tile {
 			rt.Fatalf("unpacked %v, %v; want %v", got, err, tile)
 		}
 		if got, err := NewTile(int(tile.Z), int(tile.X), int(tile.Y)); err != nil || got != tile {

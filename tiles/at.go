@@ -279,13 +279,13 @@ func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px,
 }
 
 // capPoint returns a point in the sub-units of the polar cap that it lies in.
-func capPoint(polar *layout.Cap, lon, lat float64) (px, py int64) {
+func capPoint(polar *layout.PolarCap, lon, lat float64) (px, py int64) {
 	in := func(v float64, size int32) int64 {
 		return min(max(int64(math.Floor(v*(1<<capSubBits))), 0), int64(size)<<capSubBits-1)
 	}
 	// The clamp keeps the south pole off the far edge. It does the same for the last longitude
 	// before 180°, which rounding puts on that edge.
-	return in(layout.GridX(lon), polar.X1-polar.X0), in(layout.PlateY(lat)-float64(polar.Y0), polar.Y1-polar.Y0)
+	return in(layout.GridX(lon), polar.X1-polar.X0), in(layout.PlateCarreeY(lat)-float64(polar.Y0), polar.Y1-polar.Y0)
 }
 
 // holds reports whether a stored polygon feature contains a point given in

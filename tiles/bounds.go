@@ -45,9 +45,9 @@ func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apa
 	return inside, apart
 }
 
-// Overlap returns the part of a region's bounds that lies in a box. The bounds must meet the box.
-// Two parts, at the western and the eastern end of the box, become one.
-func Overlap(b, bounds quadkey.Box) quadkey.Box {
+// ClipBounds returns the part of a region's bounds that lies in a box. The bounds must meet the
+// box. Two parts, at the western and the eastern end of the box, become one.
+func ClipBounds(b, bounds quadkey.Box) quadkey.Box {
 	s, g := spanOf(b.West, b.East), spanOf(bounds.West, bounds.East)
 	ahead := math.Mod(g.start-s.start+720, 360)
 	o := quadkey.Box{West: b.West, South: max(b.South, bounds.South), East: b.East, North: min(b.North, bounds.North)}

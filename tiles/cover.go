@@ -13,9 +13,9 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Covered is a tile in the cover of a region. It is valid until the function
+// CoveredTile is a tile in the cover of a region. It is valid until the function
 // that [Reader.Cover] called with it returns.
-type Covered struct {
+type CoveredTile struct {
 	Tile quadkey.Tile
 	// Whole is set if every point of the tile is in the region. Other tiles are of zoom MaxZoom.
 	Whole bool
@@ -54,7 +54,7 @@ const (
 //
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.
-func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *Covered) error) error {
+func (r *Reader) Cover(ctx context.Context, typ, id string, from quadkey.Cell, fn func(c *CoveredTile) error) error {
 	rec, err := r.record(ctx, typ, id)
 	if err != nil {
 		return err
@@ -88,10 +88,10 @@ type cover struct {
 	rt   *readerType
 	ids  []string // the region's
 	from quadkey.Cell
-	fn   func(c *Covered) error
+	fn   func(c *CoveredTile) error
 	caps [2]coverCap // north, south
 	rim  int         // the next tile of the rims, see rimTile
-	tile Covered     // passed to fn
+	tile CoveredTile // passed to fn
 
 	keep    func(f mvt.Feature, id, name []byte) error
 	feature mvt.Feature // the feature that keep found
@@ -193,7 +193,7 @@ func (c *cover) give(t quadkey.Tile, g ground, whole bool) error {
 // belong to the tile, see quadkey.TileAt. The first call reads the region's
 // border in the tile, and the others allocate nothing. Errors match
 // quadkey.ErrCoordinate or ErrCorrupt.
-func (d *Covered) Contains(lat, lon float64) (bool, error) {
+func (d *CoveredTile) Contains(lat, lon float64) (bool, error) {
 	if err := quadkey.CheckCoordinate(lon, lat); err != nil {
 		return false, err
 	}
@@ -215,7 +215,7 @@ func (d *Covered) Contains(lat, lon float64) (bool, error) {
 	return d.rings.contain(px, py, tileSubBits), nil
 }
 
-func (d *Covered) readRings() error {
+func (d *CoveredTile) readRings() error {
 	if d.read {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (d *Covered) readRings() error {
 }
 
 // border writes the outline of the region in the tile over b.
-func (d *Covered) border(b *feature.Border) error {
+func (d *CoveredTile) border(b *feature.Border) error {
 	b.Mercator, b.Polar = b.Mercator[:0], b.Polar[:0]
 	square := grid.TileBox(int(d.Tile.Z), d.Tile.X, d.Tile.Y, false)
 	switch d.ground {
@@ -240,7 +240,7 @@ func (d *Covered) border(b *feature.Border) error {
 		})
 	}
 	// All columns of a cap have the same outline.
-	for i, polar := range layout.Caps {
+	for i, polar := range layout.PolarCaps {
 		if k := &d.cover.caps[i]; !k.given && d.Tile.Y == rimTile(i*rimSide).Y {
 			k.given = true
 			b.Polar = k.rings.appendTo(b.Polar, grid.Pt(0, polar.Y0))

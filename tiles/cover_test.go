@@ -90,7 +90,7 @@ func checkCover(t testing.TB, r *tiles.Reader, typ, id string, from quadkey.Cell
 	t.Helper()
 	in := make([]bool, len(points))
 	next := uint64(0)
-	err := r.Cover(context.Background(), typ, id, from, func(c *tiles.Covered) error {
+	err := r.Cover(context.Background(), typ, id, from, func(c *tiles.CoveredTile) error {
 		covered++
 		first, last := c.Tile.CellRange()
 		if uint64(first) < next || last < from {
@@ -199,7 +199,7 @@ func TestCoverEdges(t *testing.T) {
 func TestCoverRefuses(t *testing.T) {
 	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{{ID: "a", Geometry: tilestest.Square(0, 0, 1, 1)}}})
 	ctx := context.Background()
-	none := func(*tiles.Covered) error { return nil }
+	none := func(*tiles.CoveredTile) error { return nil }
 	if err := r.Cover(ctx, "sea", "a", 0, none); !errors.Is(err, tiles.ErrUnknownType) {
 		t.Errorf("unknown type: %v", err)
 	}
@@ -207,16 +207,16 @@ func TestCoverRefuses(t *testing.T) {
 		t.Errorf("no region: %v", err)
 	}
 	mine, n := errors.New("mine"), 0
-	if err := r.Cover(ctx, "land", "a", 0, func(*tiles.Covered) error { n++; return mine }); !errors.Is(err, mine) || n != 1 {
+	if err := r.Cover(ctx, "land", "a", 0, func(*tiles.CoveredTile) error { n++; return mine }); !errors.Is(err, mine) || n != 1 {
 		t.Errorf("%d calls, %v", n, err)
 	}
 	stopped, stop := context.WithCancel(ctx)
 	n = 0
 	if err := r.Cover(stopped, "land", "a", 0,
-		func(*tiles.Covered) error { n++; stop(); return nil }); !errors.Is(err, context.Canceled) || n != 1 {
+		func(*tiles.CoveredTile) error { n++; stop(); return nil }); !errors.Is(err, context.Canceled) || n != 1 {
 		t.Errorf("%d calls, %v", n, err)
 	}
-	err := r.Cover(ctx, "land", "a", 0, func(c *tiles.Covered) error {
+	err := r.Cover(ctx, "land", "a", 0, func(c *tiles.CoveredTile) error {
 		_, err := c.Contains(math.NaN(), 0)
 		return err
 	})
@@ -229,7 +229,7 @@ func TestCoverRefuses(t *testing.T) {
 func TestCoverAllocates(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	tested := 0
-	err := r.Cover(context.Background(), "land", "fjords", 0, func(c *tiles.Covered) error {
+	err := r.Cover(context.Background(), "land", "fjords", 0, func(c *tiles.CoveredTile) error {
 		b := c.Tile.Bound()
 		ask := func() {
 			if _, err := c.Contains((b.South+b.North)/2, (b.West+b.East)/2); err != nil {
@@ -316,7 +316,7 @@ func TestCoverNaturalEarth(t *testing.T) {
 		}
 		// A cover continues without reading the rows before its start.
 		var cells []quadkey.Cell
-		if err := r.Cover(ctx, "country", id, 0, func(d *tiles.Covered) error {
+		if err := r.Cover(ctx, "country", id, 0, func(d *tiles.CoveredTile) error {
 			first, _ := d.Tile.CellRange()
 			cells = append(cells, first)
 			return nil
@@ -351,7 +351,7 @@ func BenchmarkCover(b *testing.B) {
 			for b.Loop() {
 				covered = 0
 				start := time.Now()
-				err := r.Cover(ctx, "country", id, 0, func(*tiles.Covered) error {
+				err := r.Cover(ctx, "country", id, 0, func(*tiles.CoveredTile) error {
 					if covered++; covered == 1 {
 						first += time.Since(start)
 					}
@@ -367,7 +367,7 @@ func BenchmarkCover(b *testing.B) {
 		b.Run(id+"/points", func(b *testing.B) {
 			n := 0
 			for b.Loop() {
-				err := r.Cover(ctx, "country", id, 0, func(d *tiles.Covered) error {
+				err := r.Cover(ctx, "country", id, 0, func(d *tiles.CoveredTile) error {
 					if d.Whole {
 						return nil
 					}

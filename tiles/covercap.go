@@ -36,7 +36,7 @@ func (c *cover) readCaps(box quadkey.Box) error {
 	c.rim = rimTiles
 	d := descend(c.ctx, c.s, c.rt, 0)
 	reached := [2]bool{box.North > quadkey.MaxLatitude, box.South < -quadkey.MaxLatitude}
-	for i, polar := range layout.Caps {
+	for i, polar := range layout.PolarCaps {
 		if !reached[i] {
 			continue
 		}
@@ -64,7 +64,7 @@ func (c *cover) readCaps(box quadkey.Box) error {
 }
 
 // survey sets full and columns.
-func (k *coverCap) survey(polar *layout.Cap) {
+func (k *coverCap) survey(polar *layout.PolarCap) {
 	width, height := polar.X1-polar.X0, polar.Y1-polar.Y0
 	k.full = len(k.rings.ends) == 1 && !slices.ContainsFunc(k.rings.points, func(p grid.Point) bool {
 		return p.X != 0 && p.X != width || p.Y != 0 && p.Y != height
@@ -96,7 +96,7 @@ func (k *coverCap) survey(polar *layout.Cap) {
 	}
 }
 
-func (k *coverCap) contains(polar *layout.Cap, lon, lat float64) bool {
+func (k *coverCap) contains(polar *layout.PolarCap, lon, lat float64) bool {
 	if len(k.rings.ends) == 0 {
 		return false
 	}

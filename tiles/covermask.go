@@ -21,7 +21,7 @@ func (c *cover) ranges(box quadkey.Box) ([]quadkey.Range, error) {
 	if w := windowOf(box); w.tilesAt(grid.MaxZoom) > coverBoxTiles {
 		var row cellstore.Row
 		sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
-		ok, err := c.rt.regions.Get(c.ctx, layout.RegionKey(c.rt.Byte, c.ids[0]), &sel, &row)
+		ok, err := c.rt.regions.Get(c.ctx, layout.RegionKey(c.rt.KeyByte, c.ids[0]), &sel, &row)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (m *coverMask) fill() {
 // ranges returns the cells of the mask.
 func (m *coverMask) ranges() (out []quadkey.Range) {
 	for p := range uint64(maskSide * maskSide) {
-		t, err := quadkey.FromPacked(maskZoom, p)
+		t, err := quadkey.TileFromPacked(maskZoom, p)
 		if err != nil || m.tiles[t.Y*maskSide+t.X]&maskNear == 0 {
 			continue
 		}

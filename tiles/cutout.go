@@ -75,14 +75,14 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 	if _, apart := compareBounds(b, rec.bounds, 1e-4); apart {
 		return dst, grid.MaxZoom, nil
 	}
-	if c.rt.Lines {
+	if c.rt.IsLines {
 		dst, err = c.lines(dst, b, &rec)
 		return dst, grid.MaxZoom, err
 	}
 	// Zooms with obviously too many tiles are not tried.
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
-	near := windowOf(Overlap(b, boxOf(rec.bounds)))
+	near := windowOf(ClipBounds(b, boxOf(rec.bounds)))
 	for zoom > c.rt.MergedBelow() && near.tilesAt(zoom) > hopeless {
 		zoom--
 	}
@@ -207,13 +207,13 @@ func (c *cutout) gather(d *descent, b quadkey.Box, frame grid.Box, zoom int) err
 	if err := c.gatherTiles(d, frame, zoom); err != nil {
 		return err
 	}
-	c.edges = grid.Cancel(append(c.edges, grid.SumLines(c.frames)...))
+	c.edges = grid.CancelEdges(append(c.edges, grid.SumLines(c.frames)...))
 	return nil
 }
 
 func (c *cutout) gatherCaps(d *descent, b quadkey.Box) error {
 	for _, p := range [2]struct {
-		polar *layout.Cap
+		polar *layout.PolarCap
 		any   bool
 		top   int32 // of the cap on the plane
 	}{
@@ -343,9 +343,9 @@ func fineBox(b quadkey.Box) grid.Box {
 	y := func(lat float64) int32 {
 		switch {
 		case lat > quadkey.MaxLatitude:
-			return min(0, int32(math.Round((layout.PlateY(lat)-float64(layout.NorthCap.Y1))*fineStep)))
+			return min(0, int32(math.Round((layout.PlateCarreeY(lat)-float64(layout.NorthCap.Y1))*fineStep)))
 		case lat < -quadkey.MaxLatitude:
-			return max(fineSize, fineSize+int32(math.Round((layout.PlateY(lat)-float64(layout.SouthCap.Y0))*fineStep)))
+			return max(fineSize, fineSize+int32(math.Round((layout.PlateCarreeY(lat)-float64(layout.SouthCap.Y0))*fineStep)))
 		}
 		return max(0, min(fineSize, int32(math.Round(layout.MercatorY(lat)*fineStep))))
 	}

@@ -224,7 +224,7 @@ func TestCutoutOfMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(g ...tiles.Generalised) *tiles.Reader {
+	open := func(g ...tiles.Generalisation) *tiles.Reader {
 		meta.Types[0].Generalised = g
 		r, err := tiles.Open(t.Context(), store, meta)
 		if err != nil {
@@ -238,15 +238,15 @@ func TestCutoutOfMerged(t *testing.T) {
 	if combed == 0 || max(big, combed) == grid.MaxZoom {
 		t.Fatalf("zooms %d and %d", big, combed)
 	}
-	thinned := open(tiles.Generalised{Zoom: grid.MaxZoom - 1, Simplified: 1})
+	thinned := open(tiles.Generalisation{Zoom: grid.MaxZoom - 1, SimplifiedZooms: 1})
 	if _, zoom := cutoutOf(t, thinned, "land", "comb", quadkey.World); zoom != combed {
 		t.Errorf("zoom %d where borders are simplified, want %d", zoom, combed)
 	}
-	merged := open(tiles.Generalised{Zoom: big, Merged: 1})
+	merged := open(tiles.Generalisation{Zoom: big, MergedPolygons: 1})
 	if _, zoom := cutoutOf(t, merged, "land", "big", quadkey.World); zoom != big+1 {
 		t.Errorf("zoom %d, want %d, the last without merged regions", zoom, big+1)
 	}
-	merged = open(tiles.Generalised{Zoom: grid.MaxZoom - 1, Merged: 1})
+	merged = open(tiles.Generalisation{Zoom: grid.MaxZoom - 1, MergedPolygons: 1})
 	out, _, err := merged.AppendCutout(t.Context(), nil, "land", "comb", quadkey.World)
 	if !errors.Is(err, tiles.ErrTooLarge) || len(out) > 0 {
 		t.Errorf("%d bytes, %v; want a refusal", len(out), err)

@@ -109,7 +109,7 @@ func TestOtherDecoder(t *testing.T) {
 // decode reads a tile with our own reader. A ring counts its first point twice, as the other
 // decoder does.
 func decode(t *testing.T, tile []byte) (out []decoded) {
-	var v mvt.View
+	var v mvt.LayerView
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &v)
 		if err != nil {

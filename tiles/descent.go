@@ -129,7 +129,7 @@ func (d *descent) walk(t quadkey.Tile, zoom int, want func(quadkey.Tile) bool,
 }
 
 // polar reads the row of a polar cap. It returns nil if there is none.
-func (d *descent) polar(c *layout.Cap) ([]byte, error) {
+func (d *descent) polar(c *layout.PolarCap) ([]byte, error) {
 	if d.maximum > 0 && d.seeks >= d.maximum {
 		return nil, errTooManyRows
 	}

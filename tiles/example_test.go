@@ -18,7 +18,7 @@ import (
 
 // publish publishes a country as ingest does.
 func publish(ctx context.Context, dir string) (err error) {
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestJoin(t *testing.T) {
 	}
 	same("walk", walked(got), walked(want), nil, nil)
 	cover := func(r *tiles.Reader) (list []string) {
-		err := r.Cover(t.Context(), "area", "area1", 0, func(c *tiles.Covered) error {
+		err := r.Cover(t.Context(), "area", "area1", 0, func(c *tiles.CoveredTile) error {
 			list = append(list, fmt.Sprint(c.Tile, c.Whole))
 			return nil
 		})

@@ -48,11 +48,11 @@ import (
 // those of Reader.Nearest, without its bounds. Regions at one distance come in the order of their
 // ids. A region too small for the finest grid has no border, and is never found. For each page the
 // search reads the rows of the borders anew, the nearest first. A long search reads only rows
-// within the bounds of regions that it has not returned yet. After 65,536 rows, or Query.Examine,
+// within the bounds of regions that it has not returned yet. After 65,536 rows, or Query.MaxExamined,
 // it ends with feature.TooMuchWork.
 //
 // The most important region is the one with the largest bounds, in square degrees. For that order,
-// and for the order of a property, all regions of the area are examined; see feature.Query.Ranked.
+// and for the order of a property, all regions of the area are examined; see feature.Query.SelectRanked.
 //
 // The layer is a feature.Tiler, see Tile, and a feature.Encloser, see At.
 func (r *Reader) Layer(typ string) (feature.Layer, error) {
@@ -87,9 +87,9 @@ type layer struct {
 
 func (t *TypeMeta) info() *feature.Info {
 	in := &feature.Info{
-		Name: t.Name, Title: feature.Title(t.Name), Description: "Regions of the layer " + t.Name + ".",
+		Name: t.Name, Title: feature.TitleOf(t.Name), Description: "Regions of the layer " + t.Name + ".",
 		Schema: t.schema(), Bounds: boxOf(t.Bounds), Count: int64(t.Regions),
-		Can: feature.Can{Near: true, Area: true, Importance: true, Sort: true},
+		Can: feature.Abilities{Near: true, Area: true, Importance: true, Sort: true},
 	}
 	if t.Bounds == [4]float64{} {
 		in.Bounds = quadkey.World
@@ -199,7 +199,7 @@ func (l *layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 // ranked yields the most important regions, or the first ones by a property.
 func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	r := feature.Ranking{
-		Compare: func(a, b feature.Mark) int { return feature.CompareIDs(a, b) },
+		Compare: func(a, b feature.Mark) int { return feature.CompareRegionIDs(a, b) },
 		Geometry: func(f *feature.Feature) (err error) {
 			f.Geometry, err = l.border(ctx, f.ID)
 			return err
@@ -208,7 +208,7 @@ func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature
 	if q.Order.Importance {
 		r.Rank = func(f *feature.Feature) uint64 { return ^math.Float64bits(squareDegrees(f.Bounds)) }
 	}
-	return q.Ranked(ctx, r, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
+	return q.SelectRanked(ctx, r, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
 		if _, all := l.rt.about.Schema.ForIndex(own.Filter); all { // no filter asks for borders
 			own.Detail = feature.WithoutGeometry
 		}
@@ -245,7 +245,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		s := l.r.scratch.Get().(*scratch)
 		defer l.r.scratch.Put(s)
-		n := newNearest(descend(ctx, s, l.rt, cmp.Or(q.Examine, nearRows)), near.Position, near.MaxM)
+		n := newNearest(descend(ctx, s, l.rt, cmp.Or(q.MaxExamined, nearRows)), near.Position, near.MaxM)
 		n.step, n.reader = q.Step, l.r
 		inside, err := l.r.At(ctx, near.Lat, near.Lon, l.rt.Name)
 		for i := range inside {
@@ -260,7 +260,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 				return err
 			case f == nil || f.metres > near.MaxM:
 				return nil
-			case f.metres < near.MinM || f.metres < after || f.metres == after && feature.CompareIDs(f.id, behind) <= 0:
+			case f.metres < near.MinM || f.metres < after || f.metres == after && feature.CompareRegionIDs(f.id, behind) <= 0:
 				continue
 			}
 			err = a.near(f)
@@ -276,7 +276,7 @@ func (a *answer) near(f *found) error {
 	if err := a.recorded(f.id); err != nil {
 		return err
 	}
-	a.f.Distance = f.metres
+	a.f.DistanceM = f.metres
 	a.f.Mark = append(binary.BigEndian.AppendUint64(a.f.Mark[:0], math.Float64bits(f.metres)), a.f.ID...)
 	return a.one(true, false)
 }
@@ -296,7 +296,7 @@ func (a *answer) recorded(id string) error {
 // screen returns the part of a query's filter that needs only properties. Reading a border takes
 // much longer than reading a record, so borders are read only for regions that pass this part.
 func (l *layer) screen(q *feature.Query) feature.Filter {
-	if q.Filter == nil || q.Detail != feature.Whole {
+	if q.Filter == nil || q.Detail != feature.WithGeometry {
 		return nil
 	}
 	if screen, _ := l.rt.about.Schema.ForIndex(q.Filter); screen != nil {
@@ -329,7 +329,7 @@ func (a *answer) run() error {
 	case feature.Box:
 		return a.within(quadkey.Box(in), windowOf(quadkey.Box(in)))
 	case feature.Tile:
-		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in), a.rt.Lines))
+		return a.within(boxOfTile(quadkey.Tile(in)), windowOfTile(quadkey.Tile(in), a.rt.IsLines))
 	}
 	found, err := a.r.sharing(a.ctx, a.rt, a.q.In, a.q.Step)
 	if err != nil {
@@ -344,7 +344,7 @@ func (a *answer) run() error {
 // scan considers all regions.
 func (a *answer) scan() error {
 	// Reading all borders in a row is faster than reading them one by one.
-	whole := a.q.Detail == feature.Whole && a.screen == nil
+	whole := a.q.Detail == feature.WithGeometry && a.screen == nil
 	for row, err := range a.r.scanRegions(a.ctx, a.rt, string(a.q.After), whole) {
 		if err != nil {
 			return err
@@ -378,7 +378,7 @@ func (a *answer) one(in, whole bool) (err error) {
 			return err
 		}
 	}
-	if in && !whole && a.q.Detail == feature.Whole {
+	if in && !whole && a.q.Detail == feature.WithGeometry {
 		if a.f.Geometry, err = a.border(a.ctx, a.f.ID); err != nil {
 			return err
 		}
@@ -420,7 +420,7 @@ func (l *layer) geometry(id string, row *cellstore.Row) (feature.Geometry, error
 	case len(g) < 2 || g[0] != '{' || g[len(g)-1] != '}':
 		return feature.NoGeometry, fmt.Errorf("%w: geometry of %s %s", ErrCorrupt, l.rt.Name, id)
 	}
-	return feature.GeoJSON(g), nil
+	return feature.GeoJSONGeometry(g), nil
 }
 
 // feature sets f to a region without its geometry. The memory of its properties is members.
@@ -428,7 +428,7 @@ func (rec *record) feature(f *feature.Feature, members *[]byte) {
 	*members = append(append((*members)[:0], rec.before...), rec.after...)
 	*f = feature.Feature{
 		ID: rec.id, Position: middle(rec.bounds), Bounds: boxOf(rec.bounds), Geometry: feature.NoGeometry,
-		Properties: feature.Compact(*members), Mark: append(f.Mark[:0], rec.id...),
+		Properties: feature.CompactProperties(*members), Mark: append(f.Mark[:0], rec.id...),
 	}
 }
 
@@ -459,11 +459,11 @@ func (a area) String() string { return "region " + a.typ + "/" + a.id }
 // Cover implements feature.Area.
 func (a area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
 	var part feature.Part
-	var tile *Covered
+	var tile *CoveredTile
 	var outline feature.Border
 	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }
 	part.Border = func() (*feature.Border, error) { return &outline, tile.border(&outline) }
-	return a.r.Cover(ctx, a.typ, a.id, from, func(c *Covered) error {
+	return a.r.Cover(ctx, a.typ, a.id, from, func(c *CoveredTile) error {
 		tile = c
 		part.Cells.First, part.Cells.Last = c.Tile.CellRange()
 		if part.Contains = contains; c.Whole {

@@ -90,7 +90,7 @@ func TestLayerReadsRecords(t *testing.T) {
 		"c-1": {Lat: 30.000016, Lon: 30.000016},
 		"d":   {Lat: -85},
 	}
-	for _, detail := range []feature.Detail{feature.Whole, feature.WithoutGeometry} {
+	for _, detail := range []feature.Detail{feature.WithGeometry, feature.WithoutGeometry} {
 		n := 0
 		for f, err := range l.Features(t.Context(), &feature.Query{Detail: detail}) {
 			if err != nil {
@@ -110,7 +110,7 @@ func TestLayerReadsRecords(t *testing.T) {
 				}
 			}
 			shape, err := f.Orb()
-			if whole := detail == feature.Whole; err != nil || (shape != nil) != whole {
+			if whole := detail == feature.WithGeometry; err != nil || (shape != nil) != whole {
 				t.Errorf("%s: geometry %v, %v", f.ID, shape, err)
 			}
 		}
@@ -119,7 +119,8 @@ func TestLayerReadsRecords(t *testing.T) {
 		}
 	}
 	in := l.Info()
-	if in.Title != "Time zone" || in.Description != "Regions of the layer time_zone." || in.Count != 4 || in.Points || in.Fingerprint != "" ||
+	if in.Title != "Time zone" || in.Description != "Regions of the layer time_zone." || in.Count != 4 || in.AllPoints ||
+		in.Fingerprint != "" ||
 		in.Bounds != (quadkey.Box{West: -180, South: -90, East: 180, North: 30 + 3*360.0/(1<<25)}) {
 		t.Errorf("%+v", in)
 	}
@@ -151,7 +152,7 @@ func TestLayer(t *testing.T) {
 	})
 	for _, typ := range []string{"land", "zone"} {
 		l := layerOf(t, r, typ)
-		for _, l := range []feature.Layer{l, feature.Decoded(l)} {
+		for _, l := range []feature.Layer{l, feature.DecodedLayer(l)} {
 			layertest.Test(t, l, layertest.Options{Rounds: 20})
 		}
 	}
@@ -336,7 +337,7 @@ func TestLayerTakesTurns(t *testing.T) {
 		t.Errorf("%d steps, %v", steps, err)
 	}
 	var much *feature.TooMuchWork
-	for _, err = range l.Features(t.Context(), &feature.Query{Examine: 2}) {
+	for _, err = range l.Features(t.Context(), &feature.Query{MaxExamined: 2}) {
 	}
 	if !errors.As(err, &much) || string(much.After) != "big" {
 		t.Errorf("%v", err)

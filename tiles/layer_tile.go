@@ -62,10 +62,10 @@ func partOf(object []byte) (f feature.Feature, err error) {
 		return false
 	})
 	f.Bounds, f.Position = boxOf(b), middle(b)
-	f.Properties, f.Geometry = feature.Compact(properties[1:len(properties)-1]), feature.GeoJSON(geometry)
+	f.Properties, f.Geometry = feature.CompactProperties(properties[1:len(properties)-1]), feature.GeoJSONGeometry(geometry)
 	f.ID = f.Properties.Text("id")
 	if merged, ok := f.Properties.Lookup("merged"); ok {
-		f.Members, _ = merged.Integer()
+		f.ClusterSize, _ = merged.Integer()
 	}
 	f.Mark = feature.Mark(f.ID)
 	return f, err

@@ -72,7 +72,7 @@ func BenchmarkLookup(b *testing.B) {
 			return len(found)
 		})
 	}
-	for _, radius := range []float64{1000, tiles.MaxSnap} {
+	for _, radius := range []float64{1000, tiles.MaxSnapM} {
 		for _, set := range []struct {
 			name   string
 			places []place

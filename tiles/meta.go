@@ -9,10 +9,10 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts. Layout 3 keeps ids of regions as published, and
-// gives labels ids of their own. A reader takes all layouts from OldestSchema on.
+// gives labels ids of their own. A reader takes all layouts from OldestSchemaVersion on.
 const (
-	SchemaVersion = 3
-	OldestSchema  = 2
+	SchemaVersion       = 3
+	OldestSchemaVersion = 2
 )
 
 // MaxZoom is the deepest zoom with rows of its own. Deeper tiles are cut from it.
@@ -31,13 +31,13 @@ type Meta struct {
 // TypeMeta describes a region type.
 type TypeMeta struct {
 	Name    string     `json:"name"`
-	Byte    uint8      `json:"byte"` // prefix of its keys in region_info
+	KeyByte uint8      `json:"byte"` // prefix of its keys in region_info
 	Regions int        `json:"regions"`
 	Bounds  [4]float64 `json:"bounds"` // west, south, east, north in degrees; −180 and 180 when it crosses ±180°
-	// Lines is set if the regions are lines and enclose nothing. Vector tiles have them in the
+	// IsLines is set if the regions are lines and enclose nothing. Vector tiles have them in the
 	// layer of lines, with ids and names. A lookup at a point never finds them; a box and a layer's
 	// search for the nearest do.
-	Lines bool `json:"lines,omitempty"`
+	IsLines bool `json:"lines,omitempty"`
 	// LabelOf is the attribute of labels that has the id of their region. It is empty in data sets
 	// that older programs built. In these the label's own id, "id", is that of the region.
 	LabelOf string `json:"label_of,omitempty"`
@@ -51,7 +51,7 @@ type TypeMeta struct {
 	Schema feature.Schema `json:"schema,omitempty"`
 	// Generalised lists the zooms whose regions are merged or whose borders are simpler than usual,
 	// to keep their tiles within the budget. The zooms with merged regions come first, from 0 on.
-	Generalised []Generalised `json:"generalised,omitempty"`
+	Generalised []Generalisation `json:"generalised,omitempty"`
 	// OverBudget is the number of zoom-13 tiles that exceed the budget. Zoom 13
 	// stays exact even then.
 	OverBudget int `json:"over_budget,omitempty"`
@@ -68,7 +68,7 @@ func (t *TypeMeta) LabelFields() map[string]string {
 func (t *TypeMeta) MergedBelow() int {
 	below := 0
 	for _, g := range t.Generalised {
-		if g.Merged > 0 {
+		if g.MergedPolygons > 0 {
 			below = max(below, g.Zoom+1)
 		}
 	}
@@ -81,10 +81,10 @@ func (t *TypeMeta) MeanExtent() float64 {
 	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))
 }
 
-// Generalised describes the detail of a type at a zoom.
-type Generalised struct {
-	Zoom       int `json:"zoom"`
-	Shown      int `json:"shown" doc:"Regions with a polygon of their own id."`
-	Merged     int `json:"merged" doc:"Polygons that stand for several regions."`
-	Simplified int `json:"simplified,omitempty" doc:"By how many zooms borders are simpler than usual."`
+// Generalisation describes the detail of a type at a zoom.
+type Generalisation struct {
+	Zoom            int `json:"zoom"`
+	ShownRegions    int `json:"shown" doc:"Regions with a polygon of their own id."`
+	MergedPolygons  int `json:"merged" doc:"Polygons that stand for several regions."`
+	SimplifiedZooms int `json:"simplified,omitempty" doc:"By how many zooms borders are simpler than usual."`
 }

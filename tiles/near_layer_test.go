@@ -42,7 +42,7 @@ func bruteNear(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]border
 		}
 		list = append(list, away{id, d})
 	}
-	slices.SortFunc(list, func(a, b away) int { return cmp.Or(cmp.Compare(a.m, b.m), feature.CompareIDs(a.id, b.id)) })
+	slices.SortFunc(list, func(a, b away) int { return cmp.Or(cmp.Compare(a.m, b.m), feature.CompareRegionIDs(a.id, b.id)) })
 	return list
 }
 
@@ -50,7 +50,7 @@ func bruteNear(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]border
 func nearPages(t *testing.T, l feature.Layer, near feature.Near, size int) (list []away) {
 	t.Helper()
 	for f := range slices.Values(layertest.Pages(t, l, feature.Query{Near: &near, Detail: feature.WithoutGeometry}, size)) {
-		list = append(list, away{f.ID, f.Distance})
+		list = append(list, away{f.ID, f.DistanceM})
 	}
 	return list
 }
@@ -78,7 +78,7 @@ func TestLayerNear(t *testing.T) {
 			if off := math.Abs(all[i].m - want[j].m); off > tolerance && all[i].m < 20_000_000 {
 				t.Fatalf("lon %v lat %v: %s at %v m, want %v m", lon, lat, all[i].id, all[i].m, want[j].m)
 			}
-			if i > 0 && (all[i].m < all[i-1].m || all[i].m == all[i-1].m && feature.CompareIDs(all[i-1].id, all[i].id) >= 0) {
+			if i > 0 && (all[i].m < all[i-1].m || all[i].m == all[i-1].m && feature.CompareRegionIDs(all[i-1].id, all[i].id) >= 0) {
 				t.Fatalf("lon %v lat %v: %v comes before %v", lon, lat, all[i-1], all[i])
 			}
 		}
@@ -172,7 +172,7 @@ func TestLayerNearAnswers(t *testing.T) {
 	if seeks := store.Stats().Seeks - before; seeks > 40 {
 		t.Errorf("%d seeks", seeks)
 	}
-	q.Limit, q.Examine = 0, 3
+	q.Limit, q.MaxExamined = 0, 3
 	var much *feature.TooMuchWork
 	for _, err := range land.Features(t.Context(), &q) {
 		if err != nil && (!errors.As(err, &much) || much.Examined != 3) {
@@ -228,7 +228,7 @@ func TestLayerOrders(t *testing.T) {
 		{feature.Order{Importance: true}, nil, "a d B c"},
 		{feature.Order{Importance: true}, feature.Box{West: -4, South: 0, East: 3, North: 0.5}, "B c"},
 		{feature.Order{Sort: feature.Sort{Field: pop}}, nil, "B d a c"},
-		{feature.Order{Sort: feature.Sort{Field: pop, Down: true}}, nil, "a B d c"},
+		{feature.Order{Sort: feature.Sort{Field: pop, Descending: true}}, nil, "a B d c"},
 	} {
 		for size := 1; size < 6; size++ {
 			var ids []string

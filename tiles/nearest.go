@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// MaxSnap is the largest distance of [Reader.Nearest], in metres.
-	MaxSnap = 50_000
+	// MaxSnapM is the largest distance of [Reader.Nearest], in metres.
+	MaxSnapM = 50_000
 
 	// nearestRows bounds the seeks for one type. A coast within 50 km takes
 	// some tens of seeks. A shore with many fjords just out of reach at high
@@ -55,8 +55,8 @@ func (k MatchKind) String() string {
 type Match struct {
 	Region // without an ID when Kind is MatchNone
 	Kind   MatchKind
-	// Distance is from the point to the region, in metres; 0 inside.
-	Distance float64
+	// DistanceM is from the point to the region, in metres; 0 inside.
+	DistanceM float64
 	// Truncated is set when the search stopped after a thousand rows. MatchNone
 	// may then miss a region.
 	Truncated bool
@@ -65,15 +65,15 @@ type Match struct {
 // CheckSnap returns nil for a valid radius of [Reader.Nearest], in metres. Otherwise its error
 // matches quadkey.ErrRadius.
 func CheckSnap(radius float64) error {
-	if !(radius >= 0 && radius <= MaxSnap) { // written so that NaN fails
-		return fmt.Errorf("%w: %v; give metres from 0 to %d", quadkey.ErrRadius, radius, MaxSnap)
+	if !(radius >= 0 && radius <= MaxSnapM) { // written so that NaN fails
+		return fmt.Errorf("%w: %v; give metres from 0 to %d", quadkey.ErrRadius, radius, MaxSnapM)
 	}
 	return nil
 }
 
 // Nearest is [Reader.At] with a search around the point. For each type without a region at the
 // point it finds the nearest region whose border is at most radius metres away, from 0 to
-// [MaxSnap]; it never snaps to lines. Every type gets at least one match, in the data set's order.
+// [MaxSnapM]; it never snaps to lines. Every type gets at least one match, in the data set's order.
 // Of equally near regions, Nearest returns the one with the least id.
 //
 // Distances are great-circle metres on a sphere of radius quadkey.EarthRadius
@@ -123,7 +123,7 @@ func (r *Reader) Nearest(ctx context.Context, lat, lon, radius float64, types ..
 // number of rows.
 func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, lon, radius float64, rows int) (Match, error) {
 	m := Match{Region: Region{Type: rt.Name}}
-	if rt.Lines { // lines hold no points, and points do not snap to them
+	if rt.IsLines { // lines hold no points, and points do not snap to them
 		return m, nil
 	}
 	n := newNearest(descend(ctx, s, rt, rows), quadkey.Position{Lat: lat, Lon: lon}, radius)
@@ -135,7 +135,7 @@ func (r *Reader) nearest(ctx context.Context, s *scratch, rt *readerType, lat, l
 		return Match{}, err
 	case found != nil:
 		m.ID, m.Name = found.id, found.name
-		m.Kind, m.Distance = MatchSnapped, min(found.metres, radius)
+		m.Kind, m.DistanceM = MatchSnapped, min(found.metres, radius)
 	}
 	return m, nil
 }
@@ -193,8 +193,8 @@ const (
 type pending struct {
 	metres float64 // lower bound of the distance minus its possible error; for a region, its distance
 	tile   quadkey.Tile
-	polar  *layout.Cap // nil for a tile
-	region *found      // nil for a tile or a cap
+	polar  *layout.PolarCap // nil for a tile
+	region *found           // nil for a tile or a cap
 }
 
 // Above orders the heap, the nearest first. A region is returned once no tile can have a nearer
@@ -206,7 +206,7 @@ func (p *pending) Above(o *pending) bool {
 	case p.region == nil || o.region == nil:
 		return o.region != nil || p.region == nil && p.tile.Z > o.tile.Z
 	}
-	return feature.CompareIDs(p.region.id, o.region.id) < 0
+	return feature.CompareRegionIDs(p.region.id, o.region.id) < 0
 }
 
 // slack exceeds the sum of the errors of two distances, as a chord.
@@ -283,7 +283,7 @@ func (n *nearest) freeZoom() uint8 {
 func (n *nearest) caps() {
 	const unit = 2 * math.Pi * quadkey.EarthRadius / grid.WorldSize
 	for _, c := range [2]struct {
-		polar *layout.Cap
+		polar *layout.PolarCap
 		lat   float64
 	}{{layout.NorthCap, n.Lat}, {layout.SouthCap, -n.Lat}} {
 		n.wait(pending{polar: c.polar}, max(0, arcOf(quadkey.MaxLatitude-c.lat)-unit))
@@ -368,7 +368,7 @@ func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 			return err
 		}
 	}
-	_, err := n.s.eachIn(value, !n.rt.Lines, func(f mvt.Feature) error {
+	_, err := n.s.eachIn(value, !n.rt.IsLines, func(f mvt.Feature) error {
 		id := n.s.view.StringTag(f, layout.TagID)
 		best := n.reach
 		if known := n.found[string(id)]; known != nil {
@@ -381,7 +381,7 @@ func (n *nearest) layer(value []byte, on surface, within *grid.Box) error {
 		var p mvt.Path
 		p.Reset(f)
 		for {
-			prev, pts, err := n.s.nextEdges(&p, n.rt.Lines)
+			prev, pts, err := n.s.nextEdges(&p, n.rt.IsLines)
 			if err != nil {
 				return err
 			}

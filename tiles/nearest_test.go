@@ -166,8 +166,8 @@ func compareNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]b
 		if best < radius-tolerance {
 			t.Fatalf("lon %v lat %v radius %v: nothing, want %s at %v m", lon, lat, radius, id, best)
 		}
-	case math.Abs(got[0].Distance-best) > tolerance:
-		t.Fatalf("lon %v lat %v: %s at %v m, want %s at %v m", lon, lat, got[0].ID, got[0].Distance, id, best)
+	case math.Abs(got[0].DistanceM-best) > tolerance:
+		t.Fatalf("lon %v lat %v: %s at %v m, want %s at %v m", lon, lat, got[0].ID, got[0].DistanceM, id, best)
 	case got[0].ID != id:
 		// Two regions share the nearest part of a border, or nearly do.
 		for i, d := range want {
@@ -190,7 +190,7 @@ func testNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 		reach := []float64{1e-4, 0.02, 0.3}[rnd.IntN(3)]
 		lat = max(-90, min(90, lat+reach*rnd.NormFloat64()))
 		lon = math.Remainder(lon+reach*rnd.NormFloat64()/max(0.01, math.Cos(lat*math.Pi/180)), 360)
-		radius := []float64{tiles.MaxSnap, tiles.MaxSnap, 5000, 50}[rnd.IntN(4)]
+		radius := []float64{tiles.MaxSnapM, tiles.MaxSnapM, 5000, 50}[rnd.IntN(4)]
 		kinds[compareNearest(t, r, ref, lines, lon, lat, radius)]++
 	}
 	for k, found := range kinds {
@@ -217,7 +217,7 @@ func TestNearest(t *testing.T) {
 		{59, 85.3},
 		{-40, 86.1},
 	} {
-		compareNearest(t, r, ref, lines, p[0], p[1], tiles.MaxSnap)
+		compareNearest(t, r, ref, lines, p[0], p[1], tiles.MaxSnapM)
 	}
 }
 
@@ -238,7 +238,7 @@ func TestNearestAnswers(t *testing.T) {
 	}
 	text := ""
 	for _, m := range got {
-		text += fmt.Sprintf("%s:%s %v %.0f; ", m.Type, m.ID, m.Kind, m.Distance)
+		text += fmt.Sprintf("%s:%s %v %.0f; ", m.Type, m.ID, m.Kind, m.DistanceM)
 	}
 	if want := "land:a snapped 11118; zone:z inside 0; far: none 0; "; text != want {
 		t.Errorf("%s, want %s", text, want)
@@ -250,10 +250,10 @@ func TestNearestAnswers(t *testing.T) {
 		t.Errorf("beyond the radius: %+v", got)
 	}
 	// A point on the border that neither region owns snaps to one of the regions, at distance 0.
-	if got, _ := r.Nearest(ctx, 50.5, 56.25, 0, "far"); len(got) != 1 || got[0].Kind != tiles.MatchSnapped || got[0].Distance != 0 {
+	if got, _ := r.Nearest(ctx, 50.5, 56.25, 0, "far"); len(got) != 1 || got[0].Kind != tiles.MatchSnapped || got[0].DistanceM != 0 {
 		t.Errorf("on a border: %+v", got)
 	}
-	for _, radius := range []float64{-1, math.NaN(), math.Inf(1), tiles.MaxSnap + 1} {
+	for _, radius := range []float64{-1, math.NaN(), math.Inf(1), tiles.MaxSnapM + 1} {
 		if _, err := r.Nearest(ctx, 0, 0, radius); !errors.Is(err, quadkey.ErrRadius) {
 			t.Errorf("radius %v: %v", radius, err)
 		}
@@ -266,7 +266,7 @@ func TestNearestAnswers(t *testing.T) {
 	}
 	// In the open sea a few seeks find that there is nothing.
 	before := store.Stats().Seeks
-	if _, err := r.Nearest(ctx, 30, -40, tiles.MaxSnap, "land"); err != nil {
+	if _, err := r.Nearest(ctx, 30, -40, tiles.MaxSnapM, "land"); err != nil {
 		t.Fatal(err)
 	}
 	if seeks := store.Stats().Seeks - before; seeks > 6 {
@@ -292,7 +292,7 @@ func TestNearestGivesUp(t *testing.T) {
 		Type:     "land",
 		Features: []build.Feature{{ID: "a", Geometry: orb.Polygon{append(outer, outer[0]), append(inner, inner[0])}}},
 	})
-	m, err := r.NearestOfRows(context.Background(), 84.4, 30, tiles.MaxSnap, "land", 40)
+	m, err := r.NearestOfRows(context.Background(), 84.4, 30, tiles.MaxSnapM, "land", 40)
 	if err != nil || m.Kind != tiles.MatchNone || !m.Truncated || m.Type != "land" {
 		t.Errorf("%+v, %v", m, err)
 	}

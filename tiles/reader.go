@@ -54,7 +54,7 @@ type scratch struct {
 	labels   []cellstore.Row // see seekLabels
 	families []string
 	types    []*readerType
-	view     mvt.View
+	view     mvt.LayerView
 	layer    layout.LayerWriter
 	path     []grid.Point // decoded
 	line     []grid.Point // to be encoded
@@ -65,7 +65,8 @@ type scratch struct {
 // Open binds a reader to the store of a data set that meta describes. For another layout the error
 // matches cellstore.ErrLayout.
 func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error) {
-	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchema, SchemaVersion, "run ingest boundaries"); err != nil {
+	if err := cellstore.CheckLayout("boundaries", meta.SchemaVersion, OldestSchemaVersion, SchemaVersion,
+		"run ingest boundaries"); err != nil {
 		return nil, err
 	}
 	stored := new(tables)
@@ -125,12 +126,12 @@ func (r *Reader) Check(typ string) error {
 // Selector selects from the layer of a type in a tile: all regions, or one region.
 type Selector struct {
 	Type string
-	ID   string // empty for all; as feature.SameID compares them
+	ID   string // empty for all; as feature.SameRegionID compares them
 }
 
 // among reports whether an id is one of ids. A nil list means all ids.
 func among[T ~string | ~[]byte](ids []string, id T) bool {
-	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameID(id, asked) })
+	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameRegionID(id, asked) })
 }
 
 // wanted returns what the selectors select of one type.
@@ -176,7 +177,7 @@ func (r *Reader) unknownType(typ string) error {
 func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType, vector bool) error {
 	s.families = s.families[:0]
 	for _, rt := range types {
-		if vector || rt.Lines {
+		if vector || rt.IsLines {
 			s.families = append(s.families, rt.mvt)
 		} else {
 			s.families = append(s.families, rt.Name)
@@ -231,7 +232,7 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 	start := len(dst)
 	for i, rt := range s.types {
 		_, ids := wanted(layers, rt.Name)
-		if deep || rt.Lines {
+		if deep || rt.IsLines {
 			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids); err != nil {
 				return dst, err
 			}
@@ -282,7 +283,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	head := func(id, name []byte) {
 		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0)
 	}
-	if rt.Lines {
+	if rt.IsLines {
 		_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
 			id, name := s.view.StringTag(f, layout.TagID), s.view.StringTag(f, layout.TagName)
 			if !among(ids, id) {
@@ -319,8 +320,8 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 
 // Region returns the record of a region as a JSON object. With geometry set, its member "geometry"
 // is the whole geometry: a GeoJSON Polygon or MultiPolygon, or for a type of lines a LineString or
-// MultiLineString. Region compares ids as feature.SameID does; RecordID returns the record's own
-// id. Errors match ErrUnknownType or ErrNotFound, or come from the store.
+// MultiLineString. Region compares ids as feature.SameRegionID does; RecordID returns the record's
+// own id. Errors match ErrUnknownType or ErrNotFound, or come from the store.
 func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]byte, error) {
 	rt := r.types[typ]
 	if rt == nil {
@@ -344,7 +345,7 @@ func (r *Reader) Region(ctx context.Context, typ, id string, geometry bool) ([]b
 // regionRow reads the row of a region: the record and, if requested, the geometry.
 func (r *Reader) regionRow(ctx context.Context, rt *readerType, id string, geometry bool) (*cellstore.Row, error) {
 	sel, row := regionSelection(geometry), new(cellstore.Row)
-	ok, err := rt.regions.Get(ctx, layout.RegionKey(rt.Byte, id), &sel, row)
+	ok, err := rt.regions.Get(ctx, layout.RegionKey(rt.KeyByte, id), &sel, row)
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: there is no %s %q: look its id up with the regions at a point", ErrNotFound, rt.Name, id)
 	}
@@ -402,9 +403,9 @@ func (r *Reader) Extent(ctx context.Context, layers []Selector, e *quadkey.Exten
 
 // scanRegions yields the rows of the regions of a type whose keys follow an id. "" yields all.
 func (r *Reader) scanRegions(ctx context.Context, rt *readerType, after string, geometry bool) iter.Seq2[*cellstore.Row, error] {
-	span := cellstore.Prefix(layout.RegionKey(rt.Byte, ""))
+	span := cellstore.Prefix(layout.RegionKey(rt.KeyByte, ""))
 	if after != "" {
-		span.From = append(layout.RegionKey(rt.Byte, after), 0)
+		span.From = append(layout.RegionKey(rt.KeyByte, after), 0)
 	}
 	return rt.regions.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{span}, Selection: regionSelection(geometry)})
 }

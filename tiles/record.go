@@ -54,7 +54,7 @@ func (rt *readerType) parseRecord(id string, value []byte) (rec record, err erro
 		}
 		at += len(name) + len(":") + len(v) + 1
 	}
-	if !feature.SameID(rec.id, id) || !bounded || at != len(value) || value[0] != '{' || value[at-1] != '}' {
+	if !feature.SameRegionID(rec.id, id) || !bounded || at != len(value) || value[0] != '{' || value[at-1] != '}' {
 		return rec, fmt.Errorf("%w: record of %s %s", ErrCorrupt, rt.Name, id)
 	}
 	return rec, nil

@@ -44,7 +44,7 @@ func (r *Reader) sharing(
 	w := &sharing{ctx: ctx, rt: rt, step: step, seen: map[string]struct{}{}, outliner: grid.NewOutliner(), s: r.scratch.Get().(*scratch)}
 	defer r.scratch.Put(w.s)
 	w.d = descend(ctx, w.s, rt, 0)
-	for i, polar := range layout.Caps {
+	for i, polar := range layout.PolarCaps {
 		value, err := w.d.polar(polar)
 		if err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 	if err != nil {
 		return err
 	}
-	for i, polar := range layout.Caps {
+	for i, polar := range layout.PolarCaps {
 		if rim := [2]uint32{0, 1<<t.Z - 1}; w.caps[i] == nil || t.Y != rim[i] {
 			continue
 		}
@@ -124,7 +124,7 @@ func (w *sharing) tile(t quadkey.Tile) error {
 
 // row adds those regions of a row that meet the part and are not yet in seen.
 func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) error {
-	_, err := w.s.eachIn(value, !w.rt.Lines, func(f mvt.Feature) error {
+	_, err := w.s.eachIn(value, !w.rt.IsLines, func(f mvt.Feature) error {
 		if err := w.work(1); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool
 		return false, err
 	}
 	if leaf {
-		return w.outliner.Share(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)), w.ground)
+		return w.outliner.Overlap(grid.Perimeter(grid.TileBox(int(within.Z), within.X, within.Y, false)), w.ground)
 	}
 	return w.shares(f, grid.TileBox(int(of.Z), of.X, of.Y, false).Corner())
 }
@@ -183,7 +183,7 @@ func (w *sharing) place(of, within quadkey.Tile, leaf bool) error {
 }
 
 // placeInCap finds the ground of the part beyond a tile of the top or bottom row.
-func (w *sharing) placeInCap(polar *layout.Cap, t quadkey.Tile) error {
+func (w *sharing) placeInCap(polar *layout.PolarCap, t quadkey.Tile) error {
 	if err := w.border(); err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (w *sharing) shares(f mvt.Feature, corner grid.Point) (bool, error) {
 	}
 	if lines {
 		for some := range slices.Chunk(w.own, linesAtOnce) {
-			if w.outliner.Enter(some, w.ground) {
+			if w.outliner.EntersInterior(some, w.ground) {
 				return true, nil
 			}
 			if err := w.work(len(some) + len(w.ground)); err != nil {
@@ -242,10 +242,10 @@ func (w *sharing) shares(f mvt.Feature, corner grid.Point) (bool, error) {
 	if err := w.work(len(w.own) + len(w.ground)); err != nil {
 		return false, err
 	}
-	if len(w.own) == 0 || grid.BoxOf(w.own).Apart(w.box) {
+	if len(w.own) == 0 || grid.BoxOf(w.own).Disjoint(w.box) {
 		return false, nil
 	}
-	return w.outliner.Share(w.own, w.ground)
+	return w.outliner.Overlap(w.own, w.ground)
 }
 
 // border reads the border of the part, if it has one.

@@ -64,7 +64,7 @@ func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.La
 				apart++
 			}
 		}
-		if in := slices.IsSortedFunc(got, feature.CompareIDs); !in {
+		if in := slices.IsSortedFunc(got, feature.CompareRegionIDs); !in {
 			t.Errorf("%s: %v is not in the order of ids", id, got)
 		}
 	}
@@ -274,7 +274,7 @@ func TestSharesTiles(t *testing.T) {
 		var want []string
 		for i, id := range ref.ids {
 			common := squareUnits(t, p.tiles[i], square)
-			for k, polar := range layout.Caps {
+			for k, polar := range layout.PolarCaps {
 				if tile.Y == [2]uint32{0, 1<<tile.Z - 1}[k] {
 					common += squareUnits(t, p.caps[i][k], planeBox(x, float64(polar.Y0), x+side, float64(polar.Y1)))
 				}

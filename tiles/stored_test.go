@@ -31,7 +31,7 @@ func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorl
 	if err != nil {
 		t.Fatal(err)
 	}
-	var view mvt.View
+	var view mvt.LayerView
 	var c grid.Clipper
 	index := map[string]int{}
 	region := func(id []byte) int {

@@ -30,7 +30,7 @@ const mostNamed = 1000
 //	T        polygons: id, name; map_color, 0 to 5, which differs between regions
 //	         that share a border, and which data sets of older versions lack;
 //	         merged, the number of regions a polygon stands for, where small
-//	         regions are merged, see [Generalised]
+//	         regions are merged, see [Generalisation]
 //	T_line   borders, one feature for each pair of neighbours: right and left,
 //	         the ids of the regions on the line's two sides, one of which may be
 //	         absent

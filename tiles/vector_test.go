@@ -44,7 +44,7 @@ func vectorIDs(t testing.TB, tile []byte) []string {
 	t.Helper()
 	var out []string
 	seen, numbers := map[string]bool{}, map[uint64]bool{}
-	var v mvt.View
+	var v mvt.LayerView
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &v)
 		if err != nil {

@@ -54,7 +54,7 @@ func (w *tileWalk) visit(z uint8, d uint64) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	t, err := quadkey.FromHilbert(z, d)
+	t, err := quadkey.TileFromHilbert(z, d)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestWalk(t *testing.T) {
 		for zoom := range 7 {
 			got := walked(t, r, layers, zoom)
 			for d := range uint64(1) << (2 * zoom) {
-				tile, _ := quadkey.FromHilbert(uint8(zoom), d)
+				tile, _ := quadkey.TileFromHilbert(uint8(zoom), d)
 				want, err := r.AppendMVT(ctx, nil, tile, layers)
 				if err != nil {
 					t.Fatal(err)

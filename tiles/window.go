@@ -54,7 +54,7 @@ func windowOf(b quadkey.Box) window {
 		w.x1 += tileWorld
 	}
 	for i, c := range [2]struct {
-		polar *layout.Cap
+		polar *layout.PolarCap
 		any   bool
 		north float64
 		south float64
@@ -64,7 +64,7 @@ func windowOf(b quadkey.Box) window {
 		{layout.SouthCap, b.South < -quadkey.MaxLatitude, min(b.North, -quadkey.MaxLatitude), b.South, b.South == -90},
 	} {
 		y := func(lat float64) int64 {
-			return min(max(sub(layout.PlateY(lat)-float64(c.polar.Y0), capSubBits), 0), int64(c.polar.Y1-c.polar.Y0)<<capSubBits)
+			return min(max(sub(layout.PlateCarreeY(lat)-float64(c.polar.Y0), capSubBits), 0), int64(c.polar.Y1-c.polar.Y0)<<capSubBits)
 		}
 		w.caps[i] = capWindow{
 			any: c.any, pole: c.pole, y0: y(c.north), y1: y(c.south),
@@ -106,7 +106,7 @@ func windowOfTile(t quadkey.Tile, lines bool) window {
 	w.y0, w.y1 = inside(t.Y, tileWorld)
 	for i, open := range [2]bool{w.openNorth, w.openSouth} {
 		c := &w.caps[i]
-		c.any, c.y1 = open, int64(layout.Caps[i].Y1-layout.Caps[i].Y0)<<capSubBits
+		c.any, c.y1 = open, int64(layout.PolarCaps[i].Y1-layout.PolarCaps[i].Y0)<<capSubBits
 		c.x0, c.x1 = inside(t.X, capWorld)
 	}
 	return w

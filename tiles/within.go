@@ -89,11 +89,11 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 	}
 	var ids []string
 	for id := range names {
-		if feature.CompareIDs(id, after) > 0 {
+		if feature.CompareRegionIDs(id, after) > 0 {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, feature.CompareIDs)
+	slices.SortFunc(ids, feature.CompareRegionIDs)
 	for _, id := range ids {
 		rec, err := r.record(ctx, rt.Name, id)
 		if errors.Is(err, ErrNotFound) {
@@ -114,8 +114,8 @@ func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[stri
 	fn func(rec *record) error) error {
 	left := make(map[string]string, len(names)) // by their keys, which ignore case
 	for id := range names {
-		if feature.CompareIDs(id, after) > 0 {
-			left[string(layout.RegionKey(rt.Byte, id))] = id
+		if feature.CompareRegionIDs(id, after) > 0 {
+			left[string(layout.RegionKey(rt.KeyByte, id))] = id
 		}
 	}
 	for row, err := range r.scanRegions(ctx, rt, after, false) {
@@ -158,7 +158,7 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 				return err
 			}
 		}
-		_, err := w.s.eachIn(value, !rt.Lines, func(f mvt.Feature) error {
+		_, err := w.s.eachIn(value, !rt.IsLines, func(f mvt.Feature) error {
 			id := w.s.view.StringTag(f, layout.TagID)
 			if _, ok := seen[string(id)]; ok || only != "" && string(id) != only {
 				return nil
@@ -177,7 +177,7 @@ func (w *within) seen(rt *readerType, win *window, whole bool, only string) (map
 		})
 		return err
 	}
-	for i, polar := range layout.Caps {
+	for i, polar := range layout.PolarCaps {
 		if !win.caps[i].any {
 			continue
 		}
@@ -216,7 +216,7 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 		return false, nil
 	case inside:
 		// A smaller region may have vanished on the grid, but a line of the record cannot.
-		if rt.Lines || min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= boundsSlack {
+		if rt.IsLines || min(spanOf(bounds[0], bounds[2]).width, bounds[3]-bounds[1]) >= boundsSlack {
 			return true, nil
 		}
 		win := windowOf(widened(bounds, boundsSlack))
@@ -233,7 +233,7 @@ func (w *within) meets(rt *readerType, id string, bounds [4]float64) (bool, erro
 func (w *within) meetsInside(rt *readerType, id string) (bool, error) {
 	var row cellstore.Row
 	sel := cellstore.Selection{Families: []string{layout.FamilyGeometry}}
-	ok, err := rt.regions.Get(w.ctx, layout.RegionKey(rt.Byte, id), &sel, &row)
+	ok, err := rt.regions.Get(w.ctx, layout.RegionKey(rt.KeyByte, id), &sel, &row)
 	if err != nil || !ok {
 		return false, err
 	}

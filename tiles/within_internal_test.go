@@ -24,7 +24,7 @@ func TestOverlap(t *testing.T) {
 		{quadkey.Box{West: -175, South: 0, East: 175, North: 3}, [4]float64{170, 2, -170, 4}, [4]float64{-175, 2, 175, 3}},
 		{quadkey.Box{West: -175, South: 0, East: 0, North: 3}, [4]float64{-180, -90, 180, 4}, [4]float64{-175, 0, 0, 3}},
 	} {
-		if got := Overlap(c.box, boxOf(c.bounds)); got != boxOf(c.want) {
+		if got := ClipBounds(c.box, boxOf(c.bounds)); got != boxOf(c.want) {
 			t.Errorf("%v of %v: %v, want %v", c.box, c.bounds, got, c.want)
 		}
 	}

@@ -112,11 +112,11 @@ func (p *planes) meeting(b quadkey.Box) []string {
 		for _, l := range lons {
 			if b.North > quadkey.MaxLatitude {
 				meets = meets || geom.Intersects(p.caps[i][0],
-					planeBox(l[0], layout.PlateY(b.North), l[1], layout.PlateY(max(b.South, quadkey.MaxLatitude))))
+					planeBox(l[0], layout.PlateCarreeY(b.North), l[1], layout.PlateCarreeY(max(b.South, quadkey.MaxLatitude))))
 			}
 			if b.South < -quadkey.MaxLatitude {
 				meets = meets || geom.Intersects(p.caps[i][1],
-					planeBox(l[0], layout.PlateY(min(b.North, -quadkey.MaxLatitude)), l[1], layout.PlateY(b.South)))
+					planeBox(l[0], layout.PlateCarreeY(min(b.North, -quadkey.MaxLatitude)), l[1], layout.PlateCarreeY(b.South)))
 			}
 		}
 		if meets {
@@ -322,7 +322,7 @@ func FuzzBoxes(f *testing.F) {
 				return
 			}
 			found = append(found, f.ID)
-			if in := tiles.Overlap(b, f.Bounds); !in.Valid() {
+			if in := tiles.ClipBounds(b, f.Bounds); !in.Valid() {
 				t.Fatalf("%v: %s is there in %v", b, f.ID, in)
 			}
 		}

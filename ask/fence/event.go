@@ -41,7 +41,7 @@ func ParseID(text string) (id ID, ok bool) {
 		return ID{}, false
 	}
 	if some {
-		if id.sent, err = strconv.Atoi(sent); err != nil || id.sent <= 0 || id.sent > 4*Max {
+		if id.sent, err = strconv.Atoi(sent); err != nil || id.sent <= 0 || id.sent > 4*MaxFences {
 			return ID{}, false
 		}
 	}
@@ -65,8 +65,8 @@ func (id ID) String() string {
 	return string(id.Append(nil))
 }
 
-// After returns the sequence of the last move whose events have all been returned.
-func (id ID) After() uint64 {
+// CompletedSeq returns the sequence of the last move whose events have all been returned.
+func (id ID) CompletedSeq() uint64 {
 	if id.sent > 0 {
 		return id.Seq - 1
 	}
@@ -87,17 +87,17 @@ type Reader struct {
 
 // Follow begins after an event. views may be nil without fences of regions.
 func (f *Set) Follow(live *live.Collection, after ID, views *ask.Views) *Reader {
-	return &Reader{Last: after, set: f, moves: live.Follower(after.After()), by: judge{views: views}}
+	return &Reader{Last: after, set: f, moves: live.Follower(after.CompletedSeq()), by: judge{views: views}}
 }
 
 // Changed returns a channel that is closed when Append should be called again. After the
 // collection's Done there are no more events.
 func (r *Reader) Changed() <-chan struct{} { return r.moves.Changed() }
 
-// Light reports whether Append is cheap. It is cheap if every move is an event and the reader is up
-// to date. With fences Append looks up regions, and a reader that is behind may have to catch up
+// IsCheap reports whether Append is cheap. It is cheap if every move is an event and the reader is
+// up to date. With fences Append looks up regions, and a reader that is behind may have to catch up
 // with any number of moves.
-func (r *Reader) Light() bool { return r.set.All() && !r.moves.Behind() }
+func (r *Reader) IsCheap() bool { return r.set.EveryMove() && !r.moves.HasMore() }
 
 // Append appends some of the next events, if there are any yet. Events returned together with an
 // error are valid. The error is one of live.Follower, or the reason why boundaries cannot be read.
@@ -116,8 +116,8 @@ func (r *Reader) Append(ctx context.Context, dst []Event) ([]Event, error) {
 
 // appendEvents appends the events of a move that come after Last.
 func (r *Reader) appendEvents(ctx context.Context, dst []Event, v *live.Event) ([]Event, error) {
-	if r.set.All() {
-		if r.Last = (ID{Seq: v.Seq}); v.Redrawn() {
+	if r.set.EveryMove() {
+		if r.Last = (ID{Seq: v.Seq}); v.IsRedraw() {
 			return dst, nil // it has not moved
 		}
 		return append(dst, Event{ID: r.Last, Type: Move, Event: v}), nil

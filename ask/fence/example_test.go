@@ -33,7 +33,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[*tiles.Reader](reader, dataset.Manifest{})})
+	views := ask.NewViews(ask.Sets{Boundaries: dataset.NewFixedLive[*tiles.Reader](reader, dataset.Manifest{})})
 
 	set, err := fence.New(fence.Fences{
 		Enter:   []fence.Region{{Type: "country"}}, // any country

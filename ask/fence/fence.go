@@ -19,8 +19,8 @@ import (
 	"quadrille/tiles"
 )
 
-// Max bounds the fences of one set.
-const Max = 100
+// MaxFences bounds the fences of one set.
+const MaxFences = 100
 
 // Fences are the areas whose border crossings are events. Without any, every move is an event.
 type Fences struct {
@@ -47,7 +47,7 @@ type Box struct {
 
 // Errors of fences that cannot be watched.
 var (
-	ErrTooMany = fmt.Errorf("too many fences: watch at most %d in one set", Max)
+	ErrTooMany = fmt.Errorf("too many fences: watch at most %d in one set", MaxFences)
 	ErrShape   = errors.New("a fence is no shape: give degrees, and a radius above 0")
 )
 
@@ -61,7 +61,7 @@ type Set struct {
 // New returns a set of fences. Do not change the fences afterwards. The error matches ErrTooMany or
 // ErrShape. New does not look for the regions; Check does.
 func New(of Fences) (Set, error) {
-	if len(of.Enter)+len(of.Leave)+len(of.Circles)+len(of.Boxes) > Max {
+	if len(of.Enter)+len(of.Leave)+len(of.Circles)+len(of.Boxes) > MaxFences {
 		return Set{}, ErrTooMany
 	}
 	for _, c := range of.Circles {
@@ -86,8 +86,8 @@ func New(of Fences) (Set, error) {
 // UnknownError is the error of a fence whose region does not exist.
 type UnknownError struct {
 	Region
-	Of  string // Enter or Leave
-	Err error  // matches tiles.ErrUnknownType or feature.ErrNotFound
+	EventType string // Enter or Leave
+	Err       error  // matches tiles.ErrUnknownType or feature.ErrNotFound
 }
 
 // Error names the region.
@@ -129,8 +129,8 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 	return nil
 }
 
-// All reports whether every move is an event.
-func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
+// EveryMove reports whether every move is an event.
+func (f *Set) EveryMove() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
 
 // AppendCrossings appends the fences that a move crosses as events without an id, those that it
 // leaves first. A region is crossed if it holds exactly one end of the move. Each end is judged by
@@ -148,14 +148,14 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	if len(f.types) > 0 {
 		var err error
 		if e.From != nil {
-			before := live.Edition{Number: e.By, More: e.More}
-			if e.Redrawn() {
-				before = live.Edition{Number: e.Was, More: e.WasMore}
+			before := live.Edition{Number: e.Edition, Rest: e.EditionRest}
+			if e.IsRedraw() {
+				before = live.Edition{Number: e.WasEdition, Rest: e.WasEditionRest}
 			}
 			from, err = by.regions(ctx, before, e.From, f.types)
 		}
 		if err == nil && e.To != nil {
-			to, err = by.regions(ctx, live.Edition{Number: e.By, More: e.More}, e.To, f.types)
+			to, err = by.regions(ctx, live.Edition{Number: e.Edition, Rest: e.EditionRest}, e.To, f.types)
 		}
 		if err != nil {
 			return dst, err
@@ -186,7 +186,7 @@ func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[
 // fence of list.
 func appendNew(dst []Event, move *live.Event, typ string, list []Region, in, out []tiles.Region) []Event {
 	for _, r := range in {
-		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameID(f.ID, r.ID)) }
+		wanted := func(f Region) bool { return f.Type == r.Type && (f.ID == "" || feature.SameRegionID(f.ID, r.ID)) }
 		if slices.ContainsFunc(list, wanted) && !holds(out, &r) {
 			dst = append(dst, Event{Type: typ, Fence: r.Type + ":" + r.ID, Event: move})
 		}

@@ -44,7 +44,7 @@ func BenchmarkFence(b *testing.B) {
 }
 
 func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func() [2]float64) {
-	views := ask.NewViews(ask.Sets{Boundaries: dataset.Fixed[*tiles.Reader](r, dataset.Manifest{})})
+	views := ask.NewViews(ask.Sets{Boundaries: dataset.NewFixedLive[*tiles.Reader](r, dataset.Manifest{})})
 	states := []Region{{Type: "state"}}
 	f, err := New(Fences{Enter: states, Leave: states})
 	if err != nil {
@@ -59,7 +59,7 @@ func benchmarkFence(b *testing.B, r *tiles.Reader, rnd *rand.Rand, position func
 		}
 		turn := 2 * math.Pi * rnd.Float64()
 		to := [2]float64{max(-180, min(180, from[0]+0.001*math.Sin(turn))), from[1] + 0.001*math.Cos(turn)}
-		moves = append(moves, live.Event{From: &from, To: &to, By: 1})
+		moves = append(moves, live.Event{From: &from, To: &to, Edition: 1})
 	}
 	b.ReportAllocs()
 	crossed, asked := 0, 0

@@ -17,7 +17,7 @@ import (
 )
 
 func TestNew(t *testing.T) {
-	many := make([]Region, Max)
+	many := make([]Region, MaxFences)
 	for i := range many {
 		many[i] = Region{Type: "state"}
 	}
@@ -26,28 +26,28 @@ func TestNew(t *testing.T) {
 		want error
 	}{
 		"none":              {},
-		"as many as may be": {Fences{Enter: many[:Max/2], Leave: many[Max/2:]}, nil},
+		"as many as may be": {Fences{Enter: many[:MaxFences/2], Leave: many[MaxFences/2:]}, nil},
 		"one more":          {Fences{Enter: many, Circles: []Circle{{RadiusM: 1}}}, ErrTooMany},
 		"no radius":         {Fences{Circles: []Circle{{}}}, ErrShape},
 		"radius NaN":        {Fences{Circles: []Circle{{RadiusM: math.NaN()}}}, ErrShape},
 		"no latitude":       {Fences{Circles: []Circle{{Lat: 91, RadiusM: 1}}}, ErrShape},
 		"box upside down":   {Fences{Boxes: []Box{{Box: quadkey.Box{South: 2, North: 1}}}}, ErrShape},
 	} {
-		if set, err := New(c.of); !errors.Is(err, c.want) || set.All() != (name == "none" || err != nil) {
-			t.Errorf("%s: %v, %v", name, set.All(), err)
+		if set, err := New(c.of); !errors.Is(err, c.want) || set.EveryMove() != (name == "none" || err != nil) {
+			t.Errorf("%s: %v, %v", name, set.EveryMove(), err)
 		}
 	}
 }
 
 // land has two regions of the type state: the north and the south.
 func land(t *testing.T) *dataset.Live[*tiles.Reader] {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{{Type: "state", Features: []build.Feature{
 		{ID: "north", Name: "North", Geometry: tilestest.Square(-3, 0, 3, 3)},
 		{ID: "south", Name: "South", Geometry: tilestest.Square(-3, -3, 3, 0)},
 	}}}, build.Options{})).In(t)
 	reader := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
-	return dataset.Fixed[*tiles.Reader](reader, dataset.Manifest{})
+	return dataset.NewFixedLive[*tiles.Reader](reader, dataset.Manifest{})
 }
 
 func TestCheck(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 	}{{Region{"state", "east"}, tiles.ErrNotFound}, {Region{"county", ""}, tiles.ErrUnknownType}} {
 		var unknown *UnknownError
 		if err := check(Fences{Leave: []Region{c.region}}, boundaries); !errors.Is(err, c.want) || !errors.As(err, &unknown) ||
-			unknown.Of != Leave || unknown.Region != c.region {
+			unknown.EventType != Leave || unknown.Region != c.region {
 			t.Error(err)
 		}
 	}

@@ -29,15 +29,15 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 	v := j.views.Take(time.Time{})
 	defer v.Release()
 	serving, err := v.Boundaries.Edition()
-	none := e.Number == 0 && e.More == ""
-	if now := err == nil && e.Number == serving.Number && e.More == serving.More; none || now { // the usual case
+	none := e.Number == 0 && e.Rest == ""
+	if now := err == nil && e.Number == serving.Number && e.Rest == serving.Rest; none || now { // the usual case
 		g, err := v.Ground(types...)
 		if err != nil {
 			return nil, err
 		}
 		return regionsAt(ctx, g, at, types)
 	}
-	areas, types := v.PartTypes(types)
+	areas, types := v.SplitTypes(types)
 	for _, g := range ask.GenerationsOf(e) { // events of a move have numbers in this order
 		if len(types) == 0 {
 			break
@@ -91,7 +91,7 @@ func (j *judge) of(
 func (j *judge) look(
 	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
 ) (found []tiles.Region, own []string, serving uint64, err error) {
-	p := v.Boundaries.Part(g.Dataset)
+	p := v.Boundaries.PinOf(g.Dataset)
 	if m := p.Manifest(); m != nil {
 		serving = m.Generation
 	}

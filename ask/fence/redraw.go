@@ -14,21 +14,21 @@ import (
 	"quadrille/tiles"
 )
 
-// ErrUntold is returned when points are in other regions now but their events are lost: the
+// ErrRedrawEventsLost is returned when points are in other regions now but their events are lost: the
 // generation of the boundaries that they were judged by cannot be read any more.
-var ErrUntold = errors.New("events of borders that were redrawn could not be written")
+var ErrRedrawEventsLost = errors.New("borders that were redrawn could not be told")
 
 // Redraw takes one step to judge the points of a collection by the boundaries in service. It
 // reports whether all points are judged by them. Points that have not moved but are in other
 // regions than before get events: they leave and enter. Without boundaries in service there is
-// nothing to do. After an error that matches ErrUntold the points are judged by the boundaries in
+// nothing to do. After an error that matches ErrRedrawEventsLost the points are judged by the boundaries in
 // service, without events. After any other error the next call repeats the step. Redraw may be
 // called concurrently with any other calls. held has regions of earlier generations that stay
 // readable for this, even after the removal of the generations. It may be nil.
 func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask.Regions) (done bool, err error) {
 	v := views.Take(time.Time{})
 	defer v.Release()
-	if _, published, err := v.Boundaries.Have(); !published {
+	if _, published, err := v.Boundaries.GetIfPublished(); !published {
 		return err == nil, err
 	}
 	current, err := v.Boundaries.Edition()
@@ -51,7 +51,7 @@ func Redraw(ctx context.Context, c *live.Collection, views *ask.Views, held *ask
 	if why := err; errors.Is(why, errGone) {
 		if done, err = c.Redraw(ctx, now, current, nil); done {
 			err = fmt.Errorf("%w: followers of %s must read its points again, which were judged by generation %d: %w",
-				ErrUntold, c.Meta().Name, now.Number, why)
+				ErrRedrawEventsLost, c.Meta().Name, now.Number, why)
 		}
 	}
 	return done && to == current, err
@@ -119,5 +119,5 @@ func sameRegions(a, b []tiles.Region) bool {
 
 // holds reports whether a list has a region.
 func holds(list []tiles.Region, r *tiles.Region) bool {
-	return slices.ContainsFunc(list, func(o tiles.Region) bool { return o.Type == r.Type && feature.SameID(o.ID, r.ID) })
+	return slices.ContainsFunc(list, func(o tiles.Region) bool { return o.Type == r.Type && feature.SameRegionID(o.ID, r.ID) })
 }

@@ -58,7 +58,7 @@ func (s strip) rows() (r rows, err error) {
 	if s.Wards {
 		layers = append(layers, layer("ward", -10))
 	}
-	if r.store, err = buildtest.Memory(); err != nil {
+	if r.store, err = buildtest.MemoryStore(); err != nil {
 		return r, err
 	}
 	meta, _, err := build.Run(context.Background(), r.store, layers, build.Options{})
@@ -81,7 +81,7 @@ type rig struct {
 	catalog    *dataset.Catalog
 	strips     map[string]strip // by the directory of a generation
 	boundaries *dataset.Live[*tiles.Reader]
-	sets       *ask.Family[*ask.RegionSet]
+	sets       *ask.DatasetGroup[*ask.RegionSet]
 	views      *ask.Views
 	live       *live.Collection
 	set        fence.Set
@@ -93,7 +93,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t}
 	r.openBoundaries()
 	t.Cleanup(func() { must.Do(t, r.boundaries.Close()) })
-	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
 	r.live = must.Get(store.Create(t.Context(), live.Meta{Name: "vans"})).In(t)
 	r.set = must.Get(fence.New(fence.Fences{
@@ -114,8 +114,8 @@ func (r *rig) openBoundaries() {
 	}
 	r.boundaries = ask.Published(r.catalog.Generations).Boundaries
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
-	r.sets = new(ask.Family[*ask.RegionSet])
-	r.sets.FollowAll(nil)
+	r.sets = new(ask.DatasetGroup[*ask.RegionSet])
+	r.sets.AddAll(nil)
 	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries, RegionSets: r.sets})
 }
 
@@ -136,7 +136,7 @@ func (r *rig) open(_, dir string, readOnly bool) (cellstore.Store, error) {
 			return nil, err
 		}
 		bad := tile.Key()
-		faults.Before = func(_ context.Context, _ string, key []byte) error {
+		faults.BeforeRead = func(_ context.Context, _ string, key []byte) error {
 			if bytes.Equal(key, bad[:]) {
 				panic("the bytes are wrong")
 			}
@@ -231,7 +231,7 @@ func TestRedraw(t *testing.T) {
 	for range 3 {
 		events := must.Get(all.Append(t.Context(), nil)).In(t)
 		for _, e := range events {
-			if moves++; e.Was != 0 {
+			if moves++; e.WasEdition != 0 {
 				t.Errorf("%+v", e.Event)
 			}
 		}
@@ -317,7 +317,7 @@ func TestRedrawInAnotherDirectory(t *testing.T) {
 	r.catalog = nil
 	r.openBoundaries()
 	r.publish(strip{East: 11})
-	if _, err := fence.Redraw(t.Context(), r.live, r.views, nil); !errors.Is(err, fence.ErrUntold) {
+	if _, err := fence.Redraw(t.Context(), r.live, r.views, nil); !errors.Is(err, fence.ErrRedrawEventsLost) {
 		t.Fatal(err)
 	}
 	r.redraw()
@@ -331,7 +331,7 @@ func TestRedrawDamaged(t *testing.T) {
 	r.put("a", 66)
 	r.publish(strip{East: 70})
 	_, err := fence.Redraw(t.Context(), r.live, r.views, nil)
-	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "panic") {
+	if !errors.Is(err, fence.ErrRedrawEventsLost) || !strings.Contains(err.Error(), "panic") {
 		t.Fatal(err)
 	}
 	r.redraw()
@@ -361,7 +361,7 @@ func TestRedrawUntold(t *testing.T) {
 	}
 	must.Get(r.catalog.Prune(t.Context(), 1, 0, ask.BoundariesName)).In(t)
 	_, err := fence.Redraw(t.Context(), r.live, r.views, nil)
-	if !errors.Is(err, fence.ErrUntold) || !strings.Contains(err.Error(), "generation 1 ") {
+	if !errors.Is(err, fence.ErrRedrawEventsLost) || !strings.Contains(err.Error(), "generation 1 ") {
 		t.Fatal(err)
 	}
 	r.redraw()
@@ -393,7 +393,7 @@ func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
 	r.publish(strip{East: 10})
 	r.publishAs(beatsName, strip{Own: true, East: 10})
 	must.Do(r.t, beats.Poll(r.t.Context()))
-	r.sets.Follow("beats", beats)
+	r.sets.Add("beats", beats)
 	r.redraw()
 	r.put("a", 15)
 	r.want("first", "enter zone:inner a, enter beat:inner a")
@@ -422,7 +422,7 @@ func TestRedrawOwnRegions(t *testing.T) {
 	}
 	r.publishAs(name, strip{Own: true, East: 10})
 	must.Do(t, beats.Poll(t.Context()))
-	r.sets.Follow("beats", beats)
+	r.sets.Add("beats", beats)
 	r.redraw()
 	r.want("it comes", "enter beat:inner a")
 
@@ -493,7 +493,7 @@ func TestRedrawWithoutBoundaries(t *testing.T) {
 func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
 	r := newRig(t)
 	r.follow()
-	family := new(ask.Family[*ask.RegionSet])
+	family := new(ask.DatasetGroup[*ask.RegionSet])
 	r.views = ask.NewViews(ask.Sets{Boundaries: r.boundaries, RegionSets: family})
 	undecided := func(what string) {
 		t.Helper()
@@ -504,7 +504,7 @@ func TestRedrawBeforeAllIsLookedUp(t *testing.T) {
 	undecided("not listed")
 	again := ask.RegionSetOf("beats").Live(r.catalog.Generations)
 	must.Close(t, again)
-	family.Follow("beats", again)
+	family.Add("beats", again)
 	undecided("not polled")
 	must.Do(t, again.Poll(t.Context()))
 	r.redraw()
@@ -517,7 +517,7 @@ func TestRedrawWithoutADataSet(t *testing.T) {
 	r.follow()
 	broken := ask.RegionSetOf("beats").Live(r.catalog.Generations)
 	must.Close(t, broken)
-	r.sets.Follow("beats", broken) // not polled yet, so it may be published
+	r.sets.Add("beats", broken) // not polled yet, so it may be published
 	must.Do(t, os.WriteFile(filepath.Join(r.catalog.Dir(), beatsName, "g0000000001", "manifest.json"), []byte("{"), 0o600))
 	_ = broken.Poll(t.Context())
 	if done, err := fence.Redraw(t.Context(), r.live, r.views, nil); done || !errors.Is(err, ask.ErrFailed) {

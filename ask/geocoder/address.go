@@ -18,7 +18,7 @@ const (
 	RankBorough      = 18
 	RankHamlet       = 20
 	RankLocality     = 22
-	RankMost         = 30
+	RankMax          = 30
 )
 
 // ranks are the address ranks of kinds of layers. Other kinds are no part of an address.
@@ -36,25 +36,25 @@ func RankOf(layer string) int {
 	return RankLocality
 }
 
-// Section is a part of an address. Its values are the names in GeocodeJSON and Photon.
-type Section string
+// AddressLevel is a part of an address. Its values are the names in GeocodeJSON and Photon.
+type AddressLevel string
 
-// The sections of an address, the largest first.
+// The levels of an address, the largest first.
 const (
-	Country  Section = "country"
-	State    Section = "state"    // first-level division
-	County   Section = "county"   // second-level division
-	City     Section = "city"     // city, town or village
-	District Section = "district" // part of a city
-	Locality Section = "locality" // smaller place, such as a hamlet or a quarter
-	House    Section = "house"    // single thing, such as a building or an airport
+	Country  AddressLevel = "country"
+	State    AddressLevel = "state"    // first-level division
+	County   AddressLevel = "county"   // second-level division
+	City     AddressLevel = "city"     // city, town or village
+	District AddressLevel = "district" // part of a city
+	Locality AddressLevel = "locality" // smaller place, such as a hamlet or a quarter
+	House    AddressLevel = "house"    // single thing, such as a building or an airport
 )
 
-// ordered are all sections, the largest first.
-var ordered = []Section{Country, State, County, City, District, Locality, House}
+// ordered are all levels, the largest first.
+var ordered = []AddressLevel{Country, State, County, City, District, Locality, House}
 
-// SectionOf is the section of an address rank.
-func SectionOf(rank int) Section {
+// LevelOf is the level of an address rank.
+func LevelOf(rank int) AddressLevel {
 	switch {
 	case rank <= RankCountry:
 		return Country
@@ -72,22 +72,22 @@ func SectionOf(rank int) Section {
 	return House
 }
 
-// Sections are the names of the regions around something, by their section of an address.
-type Sections struct {
+// AddressNames are the names of the regions around something, by their levels in an address.
+type AddressNames struct {
 	Country, State, County, City, District string
 }
 
-// SectionsOf assigns sections to the regions around something, the smallest first. If a coarser
-// layer has taken a section, a region gets the next finer one: where provinces lie in regions, the
+// AddressNamesOf assigns levels to the regions around something, the smallest first. If a coarser
+// layer has taken a level, a region gets the next finer one: where provinces lie in regions, the
 // regions are the states and the provinces the counties.
-func SectionsOf(parents []names.Parent) (a Sections) {
-	taken, from := -1, "" // the section of the coarser layer, and that layer
+func AddressNamesOf(parents []names.Parent) (a AddressNames) {
+	taken, from := -1, "" // the level of the coarser layer, and that layer
 	for _, p := range slices.Backward(parents) {
 		rank := RankOf(p.Type)
 		if p.Type == from || rank >= RankLocality {
 			continue // another of the same layer, or no part of an address
 		}
-		at := slices.Index(ordered, SectionOf(rank))
+		at := slices.Index(ordered, LevelOf(rank))
 		if at <= taken {
 			at = taken + 1
 		}
@@ -99,10 +99,10 @@ func SectionsOf(parents []names.Parent) (a Sections) {
 	return a
 }
 
-// With returns the address of something with the given rank and name. Its own section gets the
-// name, and finer sections are empty.
-func (a Sections) With(rank int, name string) Sections {
-	own := slices.Index(ordered, SectionOf(rank))
+// WithOwn returns the address of something with the given rank and name. Its own level gets the
+// name, and finer levels are empty.
+func (a AddressNames) WithOwn(rank int, name string) AddressNames {
+	own := slices.Index(ordered, LevelOf(rank))
 	for i, s := range ordered {
 		if i > own {
 			a.set(s, "")
@@ -112,8 +112,8 @@ func (a Sections) With(rank int, name string) Sections {
 	return a
 }
 
-// set fills in a section.
-func (a *Sections) set(s Section, name string) {
+// set fills in a level.
+func (a *AddressNames) set(s AddressLevel, name string) {
 	switch s {
 	case Country:
 		a.Country = name

@@ -7,50 +7,50 @@ import (
 	"quadrille/places/names"
 )
 
-// The names of layers determine the sections of regions. A region of an unknown layer is no part of
+// The names of layers determine the levels of regions. A region of an unknown layer is no part of
 // an address, in any surroundings.
-func TestSections(t *testing.T) {
+func TestAddressLevels(t *testing.T) {
 	region := func(typ, name string) names.Parent { return names.Parent{Type: typ, ID: "x1", Name: name} }
 	country := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 	for name, c := range map[string]struct {
 		parents []names.Parent
-		want    Sections
+		want    AddressNames
 	}{
-		"nothing around": {nil, Sections{}},
-		"a country":      {[]names.Parent{country}, Sections{Country: "Switzerland"}},
+		"nothing around": {nil, AddressNames{}},
+		"a country":      {[]names.Parent{country}, AddressNames{Country: "Switzerland"}},
 		"three layers": {
 			[]names.Parent{region("Stadtteil", "W"), region("ADM_2", "C"), region("Bundesland", "S"), country},
-			Sections{District: "W", County: "C", State: "S", Country: "Switzerland"},
+			AddressNames{District: "W", County: "C", State: "S", Country: "Switzerland"},
 		},
 		"a municipality": {
 			[]names.Parent{region("municipality", "M"), region("state", "S"), country},
-			Sections{City: "M", State: "S", Country: "Switzerland"},
+			AddressNames{City: "M", State: "S", Country: "Switzerland"},
 		},
-		"a municipality alone": {[]names.Parent{region("gemeinde", "M"), country}, Sections{City: "M", Country: "Switzerland"}},
+		"a municipality alone": {[]names.Parent{region("gemeinde", "M"), country}, AddressNames{City: "M", Country: "Switzerland"}},
 		"two of one layer": {
 			[]names.Parent{region("county", "C"), region("state", "S1"), region("state", "S2"), country},
-			Sections{County: "C", State: "S2", Country: "Switzerland"},
+			AddressNames{County: "C", State: "S2", Country: "Switzerland"},
 		},
-		"no country": {[]names.Parent{region("county", "C"), region("state", "S")}, Sections{County: "C", State: "S"}},
+		"no country": {[]names.Parent{region("county", "C"), region("state", "S")}, AddressNames{County: "C", State: "S"}},
 		"unknown layers": {
 			[]names.Parent{region("park", "P"), region("county", "C"), region("zone", "Z"), region("state", "S"), country},
-			Sections{County: "C", State: "S", Country: "Switzerland"},
+			AddressNames{County: "C", State: "S", Country: "Switzerland"},
 		},
 		"nothing but such": {
 			[]names.Parent{region("d", "D"), region("c", "C"), region("marine", "M"), country},
-			Sections{Country: "Switzerland"},
+			AddressNames{Country: "Switzerland"},
 		},
 		"a continent": {
 			[]names.Parent{region("state", "S"), country, region("continent", "Europe")},
-			Sections{State: "S", Country: "Switzerland"},
+			AddressNames{State: "S", Country: "Switzerland"},
 		},
 		"a part of a city": {
 			[]names.Parent{region("suburb", "Q"), region("city", "T"), country},
-			Sections{District: "Q", City: "T", Country: "Switzerland"},
+			AddressNames{District: "Q", City: "T", Country: "Switzerland"},
 		},
 		"regions with provinces": {
 			[]names.Parent{region("province", "P"), region("region", "R"), country},
-			Sections{County: "P", State: "R", Country: "Switzerland"},
+			AddressNames{County: "P", State: "R", Country: "Switzerland"},
 		},
 		"many layers": {
 			[]names.Parent{
@@ -62,20 +62,20 @@ func TestSections(t *testing.T) {
 				region("region", "R"),
 				country,
 			},
-			Sections{District: "M", City: "D", County: "K", State: "R", Country: "Switzerland"},
+			AddressNames{District: "M", City: "D", County: "K", State: "R", Country: "Switzerland"},
 		},
 	} {
-		if got := SectionsOf(c.parents); got != c.want {
+		if got := AddressNamesOf(c.parents); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
-	whole := Sections{Country: "A", State: "B", County: "C", City: "D", District: "E"}
-	for rank, want := range map[int]Sections{
+	whole := AddressNames{Country: "A", State: "B", County: "C", City: "D", District: "E"}
+	for rank, want := range map[int]AddressNames{
 		RankCountry: {Country: "X"}, RankState: {Country: "A", State: "X"}, RankCounty: {Country: "A", State: "B", County: "X"},
 		RankCity:   {Country: "A", State: "B", County: "C", City: "X"},
 		RankHamlet: {Country: "A", State: "B", County: "C", City: "D", District: "X"},
 	} {
-		if got := whole.With(rank, "X"); got != want {
+		if got := whole.WithOwn(rank, "X"); got != want {
 			t.Errorf("rank %d: %+v, want %+v", rank, got, want)
 		}
 	}
@@ -138,8 +138,8 @@ func TestTagsOf(t *testing.T) {
 			1,
 			Tags{"boundary", "administrative", RankLocality, ""},
 		}, {"A", "ADM4", 1, Tags{"boundary", "administrative", RankCity, ""}},
-		{"S", "AIRP", 0, Tags{"aeroway", "aerodrome", RankMost, ""}}, {"S", "AIRH", 0,
-			Tags{"aeroway", "heliport", RankMost, ""}}, {"S", "RSTN", 0, Tags{"railway", "station", RankMost, ""}},
+		{"S", "AIRP", 0, Tags{"aeroway", "aerodrome", RankMax, ""}}, {"S", "AIRH", 0,
+			Tags{"aeroway", "heliport", RankMax, ""}}, {"S", "RSTN", 0, Tags{"railway", "station", RankMax, ""}},
 		{
 			"H",
 			"STMI",
@@ -177,12 +177,12 @@ func TestAround(t *testing.T) {
 	all := []names.Parent{{Type: "county", Name: "X"}, state, country}
 	for code, want := range map[string]int{"PCLI": 0, "ADM1": 1, "ADM2": 2, "ADM4": 3} {
 		r := Result{Feature: names.Feature{Kind: Place, Parents: all}, Place: places.Hit{Class: "A", Code: code}}
-		if got := Around(&r); len(got) != want {
+		if got := EnclosingRegions(&r); len(got) != want {
 			t.Errorf("%s: %v", code, got)
 		}
 	}
 	city := Result{Feature: names.Feature{Kind: Place, Parents: all}, Place: places.Hit{Class: "P", Code: "PPL"}}
-	if got := Around(&city); len(got) != len(all) {
+	if got := EnclosingRegions(&city); len(got) != len(all) {
 		t.Errorf("a city: %v", got)
 	}
 }

@@ -20,7 +20,7 @@ func BenchmarkReverse(b *testing.B) {
 	if dir == "" {
 		b.Skip("QUADRILLE_DATA names no directory of published data")
 	}
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func BenchmarkReverse(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	points := make([][2]float64, 4096)
 	for i := range points {
-		hits, err := places.Hits(nil, finder.Features(b.Context(), &feature.Query{
+		hits, err := places.CollectHits(nil, finder.Features(b.Context(), &feature.Query{
 			Near:  feature.NearTo(rng.Float64()*110-45, rng.Float64()*360-180, 0),
 			Limit: 1,
 		}))
@@ -67,9 +67,9 @@ func BenchmarkReverse(b *testing.B) {
 		var hits []places.Hit
 		for i := 0; b.Loop(); i++ {
 			p := points[i%len(points)]
-			if hits, err = places.Hits(hits, finder.Features(b.Context(), &feature.Query{
+			if hits, err = places.CollectHits(hits, finder.Features(b.Context(), &feature.Query{
 				Near:   feature.NearTo(p[0], p[1], defaultReach),
-				Filter: places.Populated,
+				Filter: places.OnlyPopulated,
 				Limit:  1,
 			})); err != nil {
 				b.Fatal(err)

@@ -20,11 +20,11 @@ func TestCodesOfAirports(t *testing.T) {
 		{"ist", "Istres", 40_000, names.Airport},
 	} {
 		code := string([]byte{c.text[0] - 32, c.text[1] - 32, c.text[2] - 32})
-		city := Result{Match: &search.Match{Name: code, Kind: search.Exact, Code: true}, Score: 9000, Place: places.Hit{}}
+		city := Result{Match: &search.Match{Name: code, Kind: search.Exact, IsCode: true}, Score: 9000, Place: places.Hit{}}
 		city.Place.Name, city.Place.Population = c.city, c.people
 		airport := Result{
 			Feature: names.Feature{Kind: names.Airport, Type: largeAirport, Code: code},
-			Match:   &search.Match{Name: code, Kind: search.Exact, Code: true},
+			Match:   &search.Match{Name: code, Kind: search.Exact, IsCode: true},
 			Score:   5000,
 		}
 		f := finding{q: &Query{Text: c.text, Limit: 2}, found: []Result{placeResult(city), airport}}

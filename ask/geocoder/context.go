@@ -136,7 +136,7 @@ func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) 
 	}
 	of := Result{Feature: r.Feature, Place: r.Place}
 	if r.Kind == Place {
-		around, err := f.view.Of(f.ctx, &r.Place)
+		around, err := f.view.ParentsOf(f.ctx, &r.Place)
 		if err != nil {
 			return false, err
 		}
@@ -167,7 +167,7 @@ func (f *finding) begunAround(r *Result, begun string, code bool) (bool, error) 
 // divides reports whether a layer has countries or first-level divisions.
 func divides(layer string) bool {
 	kind := hierarchy.KindOf(layer)
-	return kind >= hierarchy.Countries && kind <= hierarchy.States || layer == names.Division
+	return kind >= hierarchy.Countries && kind <= hierarchy.States || layer == names.Admin1Type
 }
 
 // read finds the results of one reading.
@@ -182,9 +182,9 @@ func (f *finding) read(r *reading) error {
 		if err != nil {
 			return err
 		}
-		exact := f.q.Exact
-		f.q.Exact = len(known) > 0
-		defer func() { f.q.Exact = exact }()
+		exact := f.q.NoTypos
+		f.q.NoTypos = len(known) > 0
+		defer func() { f.q.NoTypos = exact }()
 	}
 	before := len(f.found)
 	err = f.match(r.name, f.q.Limit, within, contextPenalty)
@@ -297,13 +297,13 @@ func (f *finding) regionsOf(text string) (list []names.Feature, err error) {
 // of a name.
 func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error) {
 	q := search.Query{
-		Text:      text,
-		Limit:     contextRegions,
-		Exact:     !f.forgiving,
-		Whole:     true,
-		Lang:      f.searchLang(),
-		Countries: f.countries,
-		Budget:    &f.budget,
+		Text:       text,
+		Limit:      contextRegions,
+		NoTypos:    !f.forgiving,
+		WholeNames: true,
+		Lang:       f.searchLang(),
+		Countries:  f.countries,
+		Budget:     &f.budget,
 	}
 	for {
 		hits, err := f.names.Search(f.ctx, q, nil)
@@ -320,9 +320,9 @@ func (f *finding) regionsNamed(text string, typing bool) ([]names.Feature, error
 				list = append(list, hits[i].Feature)
 			}
 		}
-		if len(list) > 0 || !typing || !q.Whole || len([]rune(text)) < begunLetters {
+		if len(list) > 0 || !typing || !q.WholeNames || len([]rune(text)) < begunLetters {
 			return list, nil
 		}
-		q.Whole = false
+		q.WholeNames = false
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A town with a misspelled name is found without its code and with the code behind a comma.
 // Completing the code takes no budget from the forgiving search.
 func TestMisspelledWithCode(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	towns, regions := crowd(6_000)
 	s := serveFrom(t, openStore, towns, regions, boundarySet, placesSet, nameSet)
 	finds := func(text, id string) bool {
@@ -52,7 +52,7 @@ func TestTypedRegion(t *testing.T) {
 	s := serveFrom(t, openStore, more,
 		[]names.Feature{{
 			Kind: names.Region, Type: "state", ID: "us-ri", Name: "Rhode Island", Country: "US", Level: 1,
-			Names: []search.Name{{Text: "RI", Lang: search.Code}},
+			Names: []search.Name{{Text: "RI", Lang: search.CodeLang}},
 		}}, boundarySet, placesSet, nameSet)
 	portland, maine := "Portland, Oregon, United States of America", "Portland, Maine, United States of America"
 	texas, rice, lyons := "Paris, Texas, United States of America", "Rice, Oregon, United States of America", "Lyons, Kansas, United States of America"
@@ -117,7 +117,7 @@ func TestTypedInLanguages(t *testing.T) {
 		{"Мюнхен, Ф", "", false},
 		{"Portland, Г", "", false},
 	} {
-		q := Query{Text: c.text, Exact: true}
+		q := Query{Text: c.text, NoTypos: true}
 		if c.lang != "" {
 			q.Langs = []string{c.lang}
 		}

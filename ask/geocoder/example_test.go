@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	catalog, err := published.Catalog(dir)
+	catalog, err := published.OpenCatalog(dir)
 	if err != nil {
 		log.Fatal(err)
 	}

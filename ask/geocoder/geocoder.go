@@ -55,7 +55,7 @@ type Query struct {
 	// With Bias, results near Lat, Lon (degrees) rank higher.
 	Lat, Lon float64
 	Bias     bool
-	Exact    bool // forgives no wrong letter
+	NoTypos  bool // forgives no wrong letter
 }
 
 // Result is one answer.
@@ -66,9 +66,9 @@ type Result struct {
 	Match *search.Match // nil for a position
 	Score int32
 	Place places.Hit // of a place
-	// Apart is set if a place is in another country, state or county than the queried point. An
+	// AcrossBorder is set if a place is in another country, state or county than the queried point. An
 	// address of the point must not use such a place.
-	Apart bool
+	AcrossBorder bool
 }
 
 const (
@@ -124,18 +124,18 @@ type Session struct {
 	NoAddresses bool
 }
 
-// ReverseIDs returns the generations on which an answer of Reverse depends, nil if it must not be
-// cached.
-func (s *Session) ReverseIDs(q *ReverseQuery) []uint64 {
+// ReverseGenerationIDs returns the generations on which an answer of Reverse depends, nil if it
+// must not be cached.
+func (s *Session) ReverseGenerationIDs(q *ReverseQuery) []uint64 {
 	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, names.Region) {
-		return s.IDs()
+		return s.GenerationIDs()
 	}
-	return s.View.WithAreas(s.IDs())
+	return s.View.WithAreas(s.GenerationIDs())
 }
 
-// IDs returns the generations on which all other answers depend.
-func (s *Session) IDs() []uint64 {
-	ids := hierarchy.IDs(s.View)
+// GenerationIDs returns the generations on which all other answers depend.
+func (s *Session) GenerationIDs() []uint64 {
+	ids := hierarchy.GenerationIDs(s.View)
 	if s.NoAddresses {
 		return ids
 	}
@@ -166,14 +166,14 @@ type finding struct {
 
 func (s *Session) begin(ctx context.Context, q *Query) (f *finding, err error) {
 	f = &finding{ctx: ctx, s: s, q: q, budget: search.Budget{Seeks: maxSeeks, Names: maxNames}}
-	if f.view, err = hierarchy.Of(s.View); err != nil {
+	if f.view, err = hierarchy.ViewOf(s.View); err != nil {
 		return nil, err
 	}
 	f.places, f.names, f.regions = f.view.Places, f.view.Names, f.view.Boundaries
 	if !s.NoAddresses {
-		f.addresses, _, f.noAddresses = s.View.Addresses.Have()
+		f.addresses, _, f.noAddresses = s.View.Addresses.GetIfPublished()
 	}
-	f.countries = f.view.Wide(q.Countries)
+	f.countries = f.view.WidenCountries(q.Countries)
 	if f.places == nil && f.names == nil {
 		_, err = s.View.Places.Get()
 		return nil, err
@@ -239,13 +239,13 @@ func (f *finding) find() error {
 		return f.findText()
 	}
 	// A text that looks like two names may be one. Both readings are tried, at first exactly.
-	exact := f.q.Exact
-	f.q.Exact = true
+	exact := f.q.NoTypos
+	f.q.NoTypos = true
 	err := f.findText()
 	if err == nil && len(f.found) == 0 && f.names != nil {
 		err = f.share(readingSeeks, func() error { return f.unspaced(letters, nil, 1) })
 	}
-	f.q.Exact = exact
+	f.q.NoTypos = exact
 	if err != nil || len(f.found) > 0 {
 		return err
 	}
@@ -273,7 +273,7 @@ func (f *finding) findText() error {
 	if err := f.airfield(); err != nil || len(f.found) > 0 {
 		return err
 	}
-	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.Exact {
+	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.NoTypos {
 		return err
 	}
 	// The name or the name of the region may have a wrong letter. Numbers belong to an address.
@@ -311,7 +311,7 @@ func (f *finding) share(seeks int, fn func() error) error {
 // wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist" is
 // Istanbul. Otherwise the airport wins: "maa".
 func (f *finding) preferCodes() {
-	isCode := func(r Result) bool { return r.Match.Code }
+	isCode := func(r Result) bool { return r.Match.IsCode }
 	if !slices.ContainsFunc(f.found, isCode) {
 		return
 	}
@@ -319,7 +319,7 @@ func (f *finding) preferCodes() {
 	text := strings.TrimSpace(f.q.Text)
 	folded := string(search.Fold(nil, text))
 	capitals := text == strings.ToUpper(text)
-	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code && r.Match.Name == "" })
+	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.IsCode && r.Match.Name == "" })
 	isAirport := func(r Result) bool { // not if the code is that of a city with several airports
 		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
 	}
@@ -333,7 +333,7 @@ func (f *finding) preferCodes() {
 		}
 		large := r.Kind == Place && r.Place.Population >= largeCity && strings.HasPrefix(string(search.Fold(nil, r.Name)), folded)
 		switch {
-		case !r.Match.Code:
+		case !r.Match.IsCode:
 		case r.Kind == names.Region && (r.Level == 0 || len(text) < iataLetters && slices.Contains(stateLetters, r.Country)):
 			r.Score += 3 * codeBonus
 		case r.Kind == names.Region && capitals:
@@ -358,7 +358,7 @@ var stateLetters = []string{"AU", "BR", "CA", "US"}
 // preferLetters puts names with the text's accents before names that match only without regard to
 // accents: Bali before Bāli.
 func (f *finding) preferLetters() {
-	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.Code }
+	exact := func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.IsCode }
 	equal := func(r Result) bool { return strings.EqualFold(cmp.Or(r.Match.Name, r.Name), f.q.Text) }
 	if !slices.ContainsFunc(f.found, func(r Result) bool { return exact(r) && equal(r) }) {
 		return
@@ -401,7 +401,7 @@ func (f *finding) preferSeats() {
 // wholeName reports whether the text, or the part of it that was read, is the whole name of a
 // result.
 func wholeName(r *Result) bool {
-	return (r.Match.Kind == search.Exact || r.Match.Kind == Part) && !r.Match.Code
+	return (r.Match.Kind == search.Exact || r.Match.Kind == PartMatch) && !r.Match.IsCode
 }
 
 // airportWords are words that one source puts into names of airports and another leaves out.
@@ -454,10 +454,10 @@ func (f *finding) order() {
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,
-		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, Exact: f.q.Exact, Whole: f.whole, Budget: &f.budget,
+		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, NoTypos: f.q.NoTypos, WholeNames: f.whole, Budget: &f.budget,
 	}
 	if len(within) > 0 {
-		q.Limit, q.Exact = candidates, q.Exact || !f.forgiving
+		q.Limit, q.NoTypos = candidates, q.NoTypos || !f.forgiving
 		if q.Box == nil && len(within) == 1 {
 			q.Box = boxOf(within[0].Bounds)
 		}
@@ -479,13 +479,13 @@ func boxOf(b [4]float64) *quadkey.Box {
 
 // match finds the things that a text names, inside one of the regions if there are any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
-	f.budget.Dropped = false
+	f.budget.FilterDropped = false
 	before := len(f.found)
 	if f.places != nil && f.wants(Place) {
 		q := f.query(text, limit, within)
 		if len(within) == 1 && within[0].Type == hierarchy.Country && within[0].Country != "" && len(f.countries) == 0 {
 			// The country's bounds may leave out distant parts.
-			q.Box, q.Countries = f.q.Box, f.view.Wide([]string{within[0].Country})
+			q.Box, q.Countries = f.q.Box, f.view.WidenCountries([]string{within[0].Country})
 		}
 		var hits []search.Hit
 		err := f.share(f.budget.Seeks/2, func() (err error) {
@@ -502,7 +502,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 			}
 			r := Result{Match: &h.Match, Score: h.Score - penalty}
 			if err := f.places.Hit(f.ctx, h.ID, &r.Place); err != nil {
-				return ask.Inside(err)
+				return ask.NotFoundAsDamage(err)
 			}
 			in, err := f.within(&r.Place, within)
 			if err != nil {
@@ -541,7 +541,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		f.found = append(f.found, Result{Feature: h.Feature, Match: &h.Match, Score: h.Score - penalty})
 	}
-	if f.budget.Dropped { // the meaning is elsewhere
+	if f.budget.FilterDropped { // the meaning is elsewhere
 		f.found = append(f.found[:before], slices.DeleteFunc(f.found[before:], func(r Result) bool { return r.Match.Kind == search.Typo })...)
 	}
 	return nil
@@ -550,7 +550,7 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 // ofCountries reports whether a feature is in one of the wanted countries, by its own code or by
 // the regions around it.
 func (f *finding) ofCountries(of *names.Feature) bool {
-	return hierarchy.OfCountries(of.Country, f.q.Countries) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
+	return hierarchy.CodeInCountries(of.Country, f.q.Countries) || slices.ContainsFunc(of.Parents, func(p names.Parent) bool {
 		return p.Type == hierarchy.Country && slices.Contains(f.q.Countries, strings.ToUpper(p.ID))
 	})
 }
@@ -592,7 +592,7 @@ func inside(f, region *names.Feature) bool {
 	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
 		return true
 	}
-	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameID(p.ID, region.ID) })
+	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameRegionID(p.ID, region.ID) })
 }
 
 // outlined reports whether a layer has the outline of a region.
@@ -613,5 +613,5 @@ func (f *finding) within(p *places.Hit, regions []names.Feature) (bool, error) {
 		}
 		list = append(list, names.Parent{Type: region.Type, ID: region.ID, Name: region.Name})
 	}
-	return f.view.In(f.ctx, p, list)
+	return f.view.InRegions(f.ctx, p, list)
 }

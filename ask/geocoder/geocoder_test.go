@@ -72,7 +72,7 @@ var airportsOf = []names.Feature{
 		Code:    "CDG",
 		Lat:     49.01,
 		Lon:     2.55,
-		Names:   []search.Name{{Text: "CDG", Lang: search.Code}}},
+		Names:   []search.Name{{Text: "CDG", Lang: search.CodeLang}}},
 	{Kind: names.Zone, ID: "America/Chicago", Name: "America/Chicago", Lat: 41, Lon: -88, Names: []search.Name{{Text: "Chicago"}}},
 	{Kind: names.Station, ID: "72456013920", Name: "FORBES FLD AIRPORT", Country: "US", Lat: 38.95, Lon: -95.66},
 	{Kind: names.Point, Type: "shops", ID: "17", Name: "Corner <shop>", Lat: 39, Lon: -98},
@@ -120,7 +120,7 @@ func regionNames() (list []names.Feature) {
 			f.Names = append(f.Names, search.Name{Text: f.Title})
 		}
 		for _, code := range b.codes {
-			f.Names = append(f.Names, search.Name{Text: code, Lang: search.Code})
+			f.Names = append(f.Names, search.Name{Text: code, Lang: search.CodeLang})
 		}
 		if b.id == "de" {
 			f.Names = append(f.Names, search.Name{Text: "Allemagne", Lang: "fr"}, search.Name{Text: "Германия", Lang: "ru"})
@@ -162,7 +162,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 					}
 				}
 				meta, _, err := places.Build(t.Context(), s, places.Source{
-					Places:    buildtest.Each(towns),
+					Places:    buildtest.SeqOf(towns),
 					Gazetteer: places.Gazetteer{Countries: []places.Country{{Code: "GA", Name: "Gabon"}}},
 				}, places.BuildOptions{})
 				return meta, err
@@ -183,7 +183,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 			})
 		case nameSet:
 			publish(t, c, d, func(s cellstore.Store) (names.Meta, error) {
-				return names.Build(t.Context(), s, buildtest.Each(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
+				return names.Build(t.Context(), s, buildtest.SeqOf(append(regionNames(), more...)), names.Options{TempDir: t.TempDir()})
 			})
 		case addressSet:
 			publish(t, c, d, func(s cellstore.Store) (ipgeo.Meta, error) {
@@ -199,7 +199,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 						Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "US"},
 							Location: ipgeo.Location{Latitude: &lat, Longitude: &lon}}},
 				}
-				meta, _, err := ipgeo.Build(t.Context(), s, buildtest.Each(ranges), ipgeo.BuildOptions{})
+				meta, _, err := ipgeo.Build(t.Context(), s, buildtest.SeqOf(ranges), ipgeo.BuildOptions{})
 				return meta, err
 			})
 		}

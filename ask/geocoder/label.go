@@ -24,7 +24,7 @@ func (f *finding) labelSeeks() int {
 		layers = len(f.regions.Types())
 	}
 	for _, code := range f.q.Langs {
-		parts += len(lang.Chain(code))
+		parts += len(lang.FallbackChain(code))
 	}
 	return layers + (layers+2)*parts + 1 + hierarchySeeks
 }
@@ -45,12 +45,12 @@ func (f *finding) label() error {
 		var err error
 		switch r.Kind {
 		case Place:
-			r.Parents, err = f.view.Of(f.ctx, &r.Place)
+			r.Parents, err = f.view.ParentsOf(f.ctx, &r.Place)
 		case Position:
 			r.Parents, err = f.view.At(f.ctx, r.Lat, r.Lon)
-			r.Parents = hierarchy.Around(r.Parents)
+			r.Parents = hierarchy.AddressRegions(r.Parents)
 		default:
-			r.Parents, err = f.view.Around(f.ctx, r.Parents, r.Country)
+			r.Parents, err = f.view.AddressRegions(f.ctx, r.Parents, r.Country)
 		}
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (f *finding) describe(r *Result) error {
 
 // city adds the city of a section if no municipality is drawn around it.
 func (f *finding) city(r *Result) error {
-	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return f.view.Municipal(p.Type) }) {
+	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return f.view.IsMunicipal(p.Type) }) {
 		return nil
 	}
 	hit, ok, err := f.view.City(f.ctx, &r.Place)
@@ -104,7 +104,7 @@ const cityType = "city"
 // complete adds the division and country from a result's source if no region gives them. It drops
 // regions without a name.
 func (f *finding) complete(r *Result) (err error) {
-	if r.Parents, err = f.view.Named(f.ctx, r.Parents); err != nil {
+	if r.Parents, err = f.view.DropUnnamed(f.ctx, r.Parents); err != nil {
 		return err
 	}
 	if f.places == nil || r.Type == hierarchy.Country {
@@ -122,7 +122,7 @@ func (f *finding) complete(r *Result) (err error) {
 		return nil
 	}
 	if err != nil {
-		return ask.Inside(err)
+		return ask.NotFoundAsDamage(err)
 	}
 	r.Parents = append(r.Parents, names.Parent{Type: hierarchy.Country, ID: strings.ToLower(r.Country), Name: country.Name})
 	return nil

@@ -27,7 +27,7 @@ func TestLandmarks(t *testing.T) {
 	if dir == "" {
 		t.Skip("QUADRILLE_DEMO_DATA names no directory with the demo's data")
 	}
-	c := must.Get(published.Catalog(dir)).In(t)
+	c := must.Get(published.OpenCatalog(dir)).In(t)
 	sets := ask.Published(c.Generations)
 	must.Do(t, sets.Poll(t.Context()))
 	t.Cleanup(func() { _ = sets.Close() })

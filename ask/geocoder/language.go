@@ -66,7 +66,7 @@ func (f *finding) translate(name *string, nameIn func(lang string) (string, bool
 	for _, lang := range f.q.Langs {
 		local, ok, err := nameIn(lang)
 		if err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 		if ok {
 			*name = local
@@ -80,7 +80,7 @@ func (f *finding) translate(name *string, nameIn func(lang string) (string, bool
 // countries, so "fr-CH" becomes "fr", and "zh-TW" becomes "zh-hant".
 func (f *finding) searchLang() string {
 	code := first(f.q.Langs)
-	for _, l := range lang.Chain(code) {
+	for _, l := range lang.FallbackChain(code) {
 		if last := l[strings.LastIndexByte(l, '-')+1:]; last == l || len(last) > len("419") {
 			return strings.ToLower(l)
 		}

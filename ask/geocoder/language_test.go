@@ -16,8 +16,8 @@ func TestLocalize(t *testing.T) {
 	german := func(typ, id, name string) names.Feature {
 		return names.Feature{Kind: names.Region, Type: typ, ID: id, Name: id, Names: []search.Name{{Text: name, Lang: "de"}}}
 	}
-	store := buildtest.Store(t)
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+	store := buildtest.NewStore(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf([]names.Feature{
 		german("country", "de", "Deutschland"),
 		german("state", "de-by", "Bayern"),
 	}), names.Options{})).In(t)
@@ -42,7 +42,7 @@ func TestLocalize(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	faults.Err = broken
+	faults.ReadErr = broken
 	f := &finding{ctx: t.Context(), q: &Query{Langs: []string{"de"}}, names: known}
 	if err := f.localise(bavaria()); !errors.Is(err, broken) {
 		t.Error(err)

@@ -17,11 +17,11 @@ func TestPlaceLinks(t *testing.T) {
 	c := must.Get(dataset.Open(t.TempDir(), openStore)).In(t)
 	publish(t, c, placesSet, func(s cellstore.Store) (places.Meta, error) {
 		meta, _, err := places.Build(t.Context(), s, places.Source{
-			Places: buildtest.Each([]places.Place{
+			Places: buildtest.SeqOf([]places.Place{
 				{ID: 1, Name: "Town", Class: "P", Code: "PPL", Country: "AA", Lat: 1, Lon: 1},
 				{ID: 2, Name: "Other", Class: "P", Code: "PPL", Country: "AA", Lat: 2, Lon: 1},
 			}),
-			Names: buildtest.Each([]places.AlternateName{
+			Names: buildtest.SeqOf([]places.AlternateName{
 				{PlaceID: 1, Lang: "fr", Name: "Ville"}, {PlaceID: 1, Lang: "wkdt", Name: "Q12"}, {PlaceID: 1, Lang: "post",
 					Name: "0100"}, {PlaceID: 1, Lang: "unlc", Name: "AATWN"},
 				{

@@ -49,8 +49,8 @@ func (s *Session) Feature(ctx context.Context, number uint64) (Result, bool, err
 	if err != nil || !ok {
 		return Result{}, false, err
 	}
-	if feature.Parents, err = f.view.Around(ctx, feature.Parents, feature.Country); err == nil {
-		feature.Parents, err = f.view.Named(ctx, feature.Parents)
+	if feature.Parents, err = f.view.AddressRegions(ctx, feature.Parents, feature.Country); err == nil {
+		feature.Parents, err = f.view.DropUnnamed(ctx, feature.Parents)
 	}
 	return Result{Feature: feature, Label: Label(feature.Name, feature.Parents)}, err == nil, err
 }
@@ -65,7 +65,7 @@ func (s *Session) CountryNamed(ctx context.Context, text string) (code string, r
 	}
 	if code := alpha2(text); code != "" && f.places != nil {
 		if _, err := f.places.Country(ctx, code); err == nil || !errors.Is(err, places.ErrNoCode) {
-			return code, nil, ask.Inside(err)
+			return code, nil, ask.NotFoundAsDamage(err)
 		}
 	}
 	if f.names == nil {
@@ -163,17 +163,17 @@ func (s *Session) RegionNames(ctx context.Context, r *Result, fn func(lang, name
 	}
 	feature, ok, err := f.names.Feature(ctx, NumberOf(r))
 	if err != nil || !ok {
-		return r.Name, ask.Inside(err)
+		return r.Name, ask.NotFoundAsDamage(err)
 	}
-	return feature.Name, ask.Inside(f.names.NamesOf(ctx, r.Type, r.ID, fn))
+	return feature.Name, ask.NotFoundAsDamage(f.names.NamesOf(ctx, r.Type, r.ID, fn))
 }
 
 // Built returns when the newest of the data sets was built, or the zero time if none is
 // published.
 func (s *Session) Built() (newest time.Time) {
 	all := []*dataset.Manifest{s.View.Places.Manifest(), s.View.Names.Manifest()}
-	for _, name := range s.View.Boundaries.Sets() {
-		of := s.View.Boundaries.Part(name)
+	for _, name := range s.View.Boundaries.DatasetNames() {
+		of := s.View.Boundaries.PinOf(name)
 		all = append(all, of.Manifest())
 	}
 	for _, m := range all {

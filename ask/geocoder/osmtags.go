@@ -23,11 +23,11 @@ const (
 // osmTags are the tags of GeoNames' features by code, by the first three letters of a code, or by
 // class. Settlements depend on their population: see settlement.
 var osmTags = map[string]Tags{
-	"AIRP": {airports, aerodrome, RankMost, ""},
-	"AIRF": {airports, aerodrome, RankMost, ""},
-	"AIRB": {airports, aerodrome, RankMost, ""},
-	"AIRH": {airports, heliport, RankMost, ""},
-	"RSTN": {"railway", "station", RankMost, ""},
+	"AIRP": {airports, aerodrome, RankMax, ""},
+	"AIRF": {airports, aerodrome, RankMax, ""},
+	"AIRB": {airports, aerodrome, RankMax, ""},
+	"AIRH": {airports, heliport, RankMax, ""},
+	"RSTN": {"railway", "station", RankMax, ""},
 	"MT":   {"natural", "peak", RankLocality, ""},
 	"PK":   {"natural", "peak", RankLocality, ""},
 	"HLL":  {"natural", "peak", RankLocality, ""},
@@ -43,7 +43,7 @@ var osmTags = map[string]Tags{
 	"H":    {"natural", "water", RankLocality, ""},
 	"L":    {"place", "locality", RankLocality, ""},
 	"R":    {"highway", "road", RankLocality, ""},
-	"S":    {"building", "yes", RankMost, ""},
+	"S":    {"building", "yes", RankMax, ""},
 	"T":    {"natural", "yes", RankLocality, ""},
 	"U":    {"natural", "yes", RankLocality, ""},
 	"V":    {"natural", "wood", RankLocality, ""},
@@ -72,7 +72,7 @@ func TagsOf(r *Result) Tags {
 		if t.Rank == RankLocality {
 			t.Value = "region"
 		}
-		if s := SectionOf(t.Rank); s == Country || s == State {
+		if s := LevelOf(t.Rank); s == Country || s == State {
 			t.Place = string(s)
 		}
 		return t
@@ -126,9 +126,10 @@ func settlement(p *places.Hit) Tags {
 	return Tags{"place", "village", RankCity, ""}
 }
 
-// Around returns the regions around a result, the smallest first. It leaves out the result itself
-// and finer regions, because the gazetteer's record of a division lies in some of them.
-func Around(r *Result) []names.Parent {
+// EnclosingRegions returns the regions around a result, the smallest first. It leaves out the
+// result itself and finer regions, because the gazetteer's record of a division lies in some of
+// them.
+func EnclosingRegions(r *Result) []names.Parent {
 	t := TagsOf(r)
 	if r.Kind != Place || t.Key != "boundary" {
 		return r.Parents

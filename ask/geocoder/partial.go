@@ -13,9 +13,9 @@ import (
 	"quadrille/places/search"
 )
 
-// Part is the kind of a match in which only a part of the text names the result: the city in
+// PartMatch is the kind of a match in which only a part of the text names the result: the city in
 // an address, or the rest of a text with an unknown word.
-const Part search.Kind = "part"
+const PartMatch search.Kind = "part"
 
 const (
 	// mostParted bounds the words of a text that may be read in part.
@@ -255,7 +255,7 @@ func rules(text string) bool {
 // code of the result r. In small letters "united ar" may be an unfinished name, and so may
 // "republic of mo", which is not Macao.
 func (f *finding) begins(rest string, r *Result) bool {
-	if !r.Match.Code || rest == strings.ToUpper(rest) {
+	if !r.Match.IsCode || rest == strings.ToUpper(rest) {
 		return false
 	}
 	of := strings.Fields(strings.TrimSuffix(f.q.Text, rest))
@@ -265,7 +265,7 @@ func (f *finding) begins(rest string, r *Result) bool {
 
 // part finds the certain part of a text without results as a whole. Such a part follows a street,
 // stands beside a postcode, or is a country before the name of another country that does not
-// contain it: "Hong Kong, China". The results are marked as Part.
+// contain it: "Hong Kong, China". The results are marked as PartMatch.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -350,7 +350,7 @@ func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	for _, r := range found {
 		if keep(&r) {
 			m := *r.Match
-			m.Kind = Part
+			m.Kind = PartMatch
 			r.Match, r.Score = &m, r.Score-2*contextPenalty
 			f.found = append(f.found, r)
 		}
@@ -475,7 +475,7 @@ func (f *finding) ask(inner *finding, seeks int) ([]Result, error) {
 // inner returns a finding for another text, without misspellings.
 func (f *finding) inner(text string) *finding {
 	inner, q := *f, *f.q
-	q.Text, q.Exact = text, true
+	q.Text, q.NoTypos = text, true
 	inner.q, inner.found, inner.forgiving = &q, nil, false
 	return &inner
 }

@@ -45,13 +45,13 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 	if err != nil {
 		return nil, err
 	}
-	around := hierarchy.Around(parents)
+	around := hierarchy.AddressRegions(parents)
 	var hits []places.Hit
 	var first hierarchy.Relation
 	if f.places != nil && f.wants(Place) {
 		near := feature.Query{
 			Near:   feature.NearTo(q.Lat, q.Lon, cmp.Or(q.RadiusM, defaultReach)),
-			Filter: places.Populated, Limit: max(q.Limit, 1),
+			Filter: places.OnlyPopulated, Limit: max(q.Limit, 1),
 		}
 		if hits, first, err = f.view.Nearest(ctx, near, around); err != nil {
 			return nil, err
@@ -67,9 +67,9 @@ func (s *Session) Reverse(ctx context.Context, q ReverseQuery) ([]Result, error)
 			}
 		}
 		r := &list[i]
-		if r.Apart = is.Apart(); is == hierarchy.Same {
+		if r.AcrossBorder = is.AcrossBorder(); is == hierarchy.SameRegions {
 			r.Parents = slices.Clone(around)
-		} else if r.Parents, err = f.view.Of(ctx, &r.Place); err != nil {
+		} else if r.Parents, err = f.view.ParentsOf(ctx, &r.Place); err != nil {
 			return nil, err
 		}
 		if err := f.describe(r); err != nil {
@@ -100,7 +100,7 @@ func (f *finding) areasAt(list *[]Result, q *ReverseQuery, parents []names.Paren
 	if err != nil || len(areas) == 0 {
 		return err
 	}
-	around, err := f.view.Named(f.ctx, hierarchy.Around(parents))
+	around, err := f.view.DropUnnamed(f.ctx, hierarchy.AddressRegions(parents))
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (f *finding) regionAt(r *Result, q *ReverseQuery, parents []names.Parent, i
 	for len(rest) > 0 && rest[0].Type == p.Type { // it does not lie in others of its type
 		rest = rest[1:]
 	}
-	around, err := f.view.Named(f.ctx, hierarchy.Around(rest))
+	around, err := f.view.DropUnnamed(f.ctx, hierarchy.AddressRegions(rest))
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (f *finding) completeWithin(r *Result, around []names.Parent) error {
 // CountryName returns the name of a country in the first language that has one, or "". Without
 // languages it returns the usual name.
 func (s *Session) CountryName(ctx context.Context, code string, langs []string) (string, error) {
-	reader, ok, err := s.View.Places.Have()
+	reader, ok, err := s.View.Places.GetIfPublished()
 	if err != nil || !ok || code == "" {
 		return "", err
 	}
@@ -177,7 +177,7 @@ func (s *Session) CountryName(ctx context.Context, code string, langs []string) 
 		return "", nil
 	}
 	if err != nil {
-		return "", ask.Inside(err)
+		return "", ask.NotFoundAsDamage(err)
 	}
 	if len(langs) == 0 {
 		return country.Name, nil
@@ -185,7 +185,7 @@ func (s *Session) CountryName(ctx context.Context, code string, langs []string) 
 	for _, lang := range langs {
 		name, found, err := reader.NameIn(ctx, country.ID, lang)
 		if err != nil && !errors.Is(err, places.ErrNotFound) {
-			return "", ask.Inside(err)
+			return "", ask.NotFoundAsDamage(err)
 		}
 		if err == nil && found {
 			return name, nil

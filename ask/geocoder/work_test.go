@@ -112,7 +112,7 @@ func crowd(n int) (towns []places.Place, regions []names.Feature) {
 
 // No text makes a search exceed the documented number of seeks and names.
 func TestWorkIsBounded(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	var c counter
 	towns, regions := crowd(6_000)
 	s := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
@@ -170,7 +170,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 // If the budget ends early, the results found so far remain.
 func TestSpentBudgetAnswersWhatItFound(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	f := must.Get(whole(t).begin(t.Context(), &Query{Text: "portland", Limit: 10})).In(t)
 	f.budget.Seeks = 8
 	must.Do(t, f.find())

@@ -95,7 +95,7 @@ func (f *finding) address(addr netip.Addr) error {
 		if r.Parents, err = f.view.At(f.ctx, lat, lon); err != nil {
 			return err
 		}
-		r.Parents = hierarchy.Around(r.Parents)
+		r.Parents = hierarchy.AddressRegions(r.Parents)
 	}
 	if len(r.Parents) > 0 || res.Country == "" || f.names == nil {
 		if known {

@@ -55,11 +55,11 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 		(own == iso || s.ids[strings.ToLower(p.Country+"-"+own)]) {
 		return yesOrNo(own == iso)
 	}
-	code := v.Division(state.ID)
+	code := v.Admin1Code(state.ID)
 	if own := p.Country + "." + p.Admin1; v.Names != nil {
-		switch only, known := v.Names.State(own); {
+		switch only, known := v.Names.StateID(own); {
 		case only != "":
-			return yesOrNo(feature.SameID(only, state.ID))
+			return yesOrNo(feature.SameRegionID(only, state.ID))
 		case known && (code == "" || code == own):
 			return unknown // it may be in another part of the division
 		case known:
@@ -78,14 +78,14 @@ func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	return unknown
 }
 
-// Division returns GeoNames' code of the first-level division that a state is, or is a part
+// Admin1Code returns GeoNames' code of the first-level division that a state is, or is a part
 // of, such as FR.76. It follows the rows of the state's places and is "" if they do not
 // agree.
-func (v *View) Division(state string) string {
+func (v *View) Admin1Code(state string) string {
 	if v.Names == nil {
 		return ""
 	}
-	return v.Names.Division(state)
+	return v.Names.Admin1Code(state)
 }
 
 // CountryOf returns the code of the country of a state or county, "" if it is unknown. A
@@ -100,7 +100,7 @@ func (v *View) CountryOf(r *names.Parent) string {
 	if country, _ := Division(r.ID); country != "" {
 		return country
 	}
-	country, _, _ := strings.Cut(v.Division(r.ID), ".")
+	country, _, _ := strings.Cut(v.Admin1Code(r.ID), ".")
 	return country
 }
 

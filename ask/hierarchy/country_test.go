@@ -12,7 +12,7 @@ func TestCountryOf(t *testing.T) {
 		`"name":"A","country":"CH"`: "CH", `"COUNTRY":"CH"`: "CH", `"Country":"FR","name":"A"`: "FR",
 		`"name":"A"`: "", `"country":5`: "", `"country":null,"COUNTRY":"CH"`: "CH",
 	} {
-		if got := countryOf(&feature.Feature{Properties: feature.Compact([]byte(members))}); got != want {
+		if got := countryOf(&feature.Feature{Properties: feature.CompactProperties([]byte(members))}); got != want {
 			t.Errorf("%s: %q, want %q", members, got, want)
 		}
 	}

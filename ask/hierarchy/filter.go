@@ -25,10 +25,10 @@ var parts = map[string][]string{
 	"US": {"AS", "GU", "MP", "PR", "UM", "VI"},
 }
 
-// Wide returns the country codes of a filter that compares only the codes of rows, and passes every
+// WidenCountries returns the country codes of a filter that compares only the codes of rows, and passes every
 // place that InCountries may pass. So it also has the codes of the countries' parts, such as Hong
 // Kong for China, and those of places that the map draws in the wanted countries.
-func (v *View) Wide(asked []string) []string {
+func (v *View) WidenCountries(asked []string) []string {
 	wide := asked
 	add := func(codes []string) {
 		for _, code := range codes {
@@ -40,20 +40,20 @@ func (v *View) Wide(asked []string) []string {
 	for _, country := range asked {
 		add(parts[country])
 		if v.Names != nil {
-			add(v.Names.Drawn(country))
+			add(v.Names.SourceCodes(country))
 		}
 	}
 	return wide
 }
 
-// Territories is Wide without the codes that have a region of their own. Every place with one of
-// these codes passes InCountries, so none needs a check.
+// Territories is WidenCountries without the codes that have a region of their own. Every place with
+// one of these codes passes InCountries, so none needs a check.
 func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
 	if v.Boundaries == nil {
 		return asked, nil
 	}
 	list := slices.Clip(asked)
-	for _, code := range v.Wide(asked)[len(asked):] {
+	for _, code := range v.WidenCountries(asked)[len(asked):] {
 		if isPart(code, asked) {
 			list = append(list, code)
 			continue
@@ -74,27 +74,28 @@ func isPart(code string, of []string) bool {
 	return slices.ContainsFunc(of, func(country string) bool { return slices.Contains(parts[country], code) })
 }
 
-// OfCountries reports whether something with the code of a country passes a filter by countries.
-func OfCountries(code string, asked []string) bool {
+// CodeInCountries reports whether something with the code of a country passes a filter by
+// countries.
+func CodeInCountries(code string, asked []string) bool {
 	return len(asked) == 0 || slices.Contains(asked, code) || isPart(code, asked)
 }
 
 // InCountries reports whether a place is in one of the given countries, by its row or on the map.
 // An empty list means all countries.
 func (v *View) InCountries(ctx context.Context, p *places.Hit, asked []string) (bool, error) {
-	if OfCountries(p.Country, asked) {
+	if CodeInCountries(p.Country, asked) {
 		return true, nil
 	}
 	var list []names.Parent
 	for _, code := range asked {
 		list = append(list, names.Parent{Type: Country, ID: strings.ToLower(code)})
 	}
-	return v.In(ctx, p, list)
+	return v.InRegions(ctx, p, list)
 }
 
-// In reports whether a place is in one of the given regions: by its row, or on the map if the row
-// is inconclusive. For a country either is enough.
-func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool, error) {
+// InRegions reports whether a place is in one of the given regions: by its row, or on the map if
+// the row is inconclusive. For a country either is enough.
+func (v *View) InRegions(ctx context.Context, p *places.Hit, list []names.Parent) (bool, error) {
 	if v.Boundaries == nil {
 		return false, nil
 	}
@@ -118,11 +119,11 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 				return false, err
 			}
 			if is = inCounty(r.ID, p.Country, row.admin2); is == yes { // counties of several states have that code
-				own, err := v.Of(ctx, p)
+				own, err := v.ParentsOf(ctx, p)
 				if err != nil {
 					return false, err
 				}
-				is = yesOrNo(slices.ContainsFunc(own, func(o names.Parent) bool { return o.Type == County && feature.SameID(o.ID, r.ID) }))
+				is = yesOrNo(slices.ContainsFunc(own, func(o names.Parent) bool { return o.Type == County && feature.SameRegionID(o.ID, r.ID) }))
 			}
 		}
 		switch {
@@ -138,6 +139,6 @@ func (v *View) In(ctx context.Context, p *places.Hit, list []names.Parent) (bool
 	at, err := v.Boundaries.At(ctx, p.Lat, p.Lon, of...)
 	return slices.ContainsFunc(list, func(r names.Parent) bool {
 		i := slices.IndexFunc(at, func(o tiles.Region) bool { return o.Type == r.Type })
-		return i >= 0 && feature.SameID(at[i].ID, r.ID)
+		return i >= 0 && feature.SameRegionID(at[i].ID, r.ID)
 	}), err
 }

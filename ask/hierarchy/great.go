@@ -64,7 +64,7 @@ const (
 	cellsAround = 360 / cellDegrees
 )
 
-var great = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.Feature)
+var great = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.FeatureFilter)
 
 // great returns all great cities that reach the cell around a point, and some others.
 func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error) {
@@ -87,7 +87,7 @@ func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error)
 		North: top,
 	}
 	q := feature.Query{In: feature.Box(box), Filter: filter, Order: feature.Order{Importance: true}, Limit: mostGreat}
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 	near := q.Near
 	all, err := v.great(ctx, near.Lat, near.Lon)
 	if err != nil {
-		return city, Near, false, err
+		return city, SameCounty, false, err
 	}
 	share := best.DistanceM / root(best.Population)
 	for _, c := range over(all, near.Lat, near.Lon, share) {
@@ -135,7 +135,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 		}
 		if ok, err = v.ofDivision(ctx, c, best, &city); err != nil || !ok {
 			if err != nil {
-				return city, Near, false, err
+				return city, SameCounty, false, err
 			}
 			continue
 		}
@@ -145,7 +145,7 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 		if is, err = v.Relate(ctx, &city, at); err != nil {
 			return city, is, false, err
 		}
-		if is.Apart() {
+		if is.AcrossBorder() {
 			continue
 		}
 		if own, has, err := v.City(ctx, best); err != nil || has && own.ID == city.ID {
@@ -153,14 +153,14 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 		}
 		return v.smaller(ctx, q, &city, is, at)
 	}
-	return city, Near, false, nil
+	return city, SameCounty, false, nil
 }
 
 // ofDivision reads a great city, and reports whether it is in the country and first-level division
 // of a place.
 func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit) (bool, error) {
-	q := feature.Query{Near: feature.NearTo(c.lat, c.lon, 1), Filter: places.Populated, Limit: fewNear}
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	q := feature.Query{Near: feature.NearTo(c.lat, c.lon, 1), Filter: places.OnlyPopulated, Limit: fewNear}
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	i := slices.IndexFunc(hits, func(h places.Hit) bool { return h.ID == c.id })
 	if err != nil || i < 0 {
 		return false, err
@@ -178,7 +178,7 @@ func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, 
 	near, towns := *q.Near, *q
 	near.MaxM = share * root(greatPeople)
 	towns.Near, towns.Limit = &near, manyNear
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &towns))
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &towns))
 	if err != nil {
 		return best, of, false, err
 	}
@@ -189,7 +189,7 @@ func (v *View) smaller(ctx context.Context, q *feature.Query, city *places.Hit, 
 			if err != nil {
 				return best, of, false, err
 			}
-			if !other.Apart() {
+			if !other.AcrossBorder() {
 				best, of, share = *h, other, own
 			}
 		}

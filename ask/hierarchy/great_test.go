@@ -14,7 +14,7 @@ import (
 // settled is a view of places alone.
 func settled(t *testing.T, list ...places.Place) *View {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	for i := range list {
 		p := &list[i]
 		p.ID, p.Class = uint32(i+1), "P"
@@ -22,14 +22,14 @@ func settled(t *testing.T, list ...places.Place) *View {
 			p.Code = "PPL"
 		}
 	}
-	info, _ := must.Two(places.Build(t.Context(), store, places.Source{Places: buildtest.Each(list)}, places.BuildOptions{})).In(t)
+	info, _ := must.Two(places.Build(t.Context(), store, places.Source{Places: buildtest.SeqOf(list)}, places.BuildOptions{})).In(t)
 	return &View{Places: must.Get(places.Open(t.Context(), store, info)).In(t), Generations: Generations{Places: 1}, Layers: new(Layers)}
 }
 
 // A great city reaches over the towns around it, but not over ground of another town, ground in
 // another division or country, or ground too far away.
 func TestGreatCity(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := settled(t,
 		places.Place{Name: "Great", Country: "AA", Admin1: "1", Lat: 48, Lon: 2, Population: 2_000_000},
 		places.Place{Name: "Suburb", Country: "AA", Admin1: "1", Lat: 48, Lon: 2.08, Population: 60_000},
@@ -62,10 +62,10 @@ func TestGreatCity(t *testing.T) {
 		for range 2 { // the second answer may come from the cache
 			hits, first, err := v.Nearest(t.Context(), feature.Query{
 				Near:   feature.NearTo(c.lat, c.lon, c.radius),
-				Filter: places.Populated,
+				Filter: places.OnlyPopulated,
 				Limit:  3,
 			}, nil)
-			if err != nil || first.Apart() || hits[0].Name != c.want || !strings.Contains(string(hits[0].JSON), c.want) {
+			if err != nil || first.AcrossBorder() || hits[0].Name != c.want || !strings.Contains(string(hits[0].JSON), c.want) {
 				t.Errorf("%s: %s, %v, want %s", c.what, hits[0].Name, err, c.want)
 				continue
 			}

@@ -50,13 +50,13 @@ type View struct {
 	Boundaries  *tiles.Reader
 	Generations Generations // of the data sets above
 	Layers      *Layers
-	// ByMap makes the map decide in which country a place is, instead of its row. A place
+	// CountryByMap makes the map decide in which country a place is, instead of its row. A place
 	// that a coarse map draws across a border is then in the other country.
-	ByMap bool
+	CountryByMap bool
 }
 
-// Municipal reports whether a type of regions is municipalities.
-func (v *View) Municipal(typ string) bool {
+// IsMunicipal reports whether a type of regions is municipalities.
+func (v *View) IsMunicipal(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().municipal, typ)
 }
 
@@ -88,10 +88,10 @@ func (v *View) Parents(at []tiles.Region) []names.Parent {
 	return list
 }
 
-// Around filters the regions at a point. It keeps those that may be around a place or a smaller
-// region, without water and continents. Of each type it keeps the smallest, because overlapping
-// countries do not lie in each other. It may return the same list.
-func Around(list []names.Parent) []names.Parent {
+// AddressRegions filters the regions at a point. It keeps those that may be around a place or a
+// smaller region, without water and continents. Of each type it keeps the smallest, because
+// overlapping countries do not lie in each other. It may return the same list.
+func AddressRegions(list []names.Parent) []names.Parent {
 	drop := func(i int) bool { return !addressed(list[i].Type) || i > 0 && list[i].Type == list[i-1].Type }
 	for i := range list {
 		if drop(i) {
@@ -107,9 +107,9 @@ func Around(list []names.Parent) []names.Parent {
 	return list
 }
 
-// Named drops regions without a name, which are useless in answers. A country without a name on the
-// map gets the gazetteer's. It may return the same list.
-func (v *View) Named(ctx context.Context, list []names.Parent) ([]names.Parent, error) {
+// DropUnnamed drops regions without a name, which are useless in answers. A country without a name
+// on the map gets the gazetteer's. It may return the same list.
+func (v *View) DropUnnamed(ctx context.Context, list []names.Parent) ([]names.Parent, error) {
 	nameless := func(p names.Parent) bool { return p.Name == "" }
 	if !slices.ContainsFunc(list, nameless) {
 		return list, nil
@@ -133,7 +133,7 @@ func (v *View) countryName(ctx context.Context, code string) (string, error) {
 	}
 	country, err := v.Places.Country(ctx, strings.ToUpper(code))
 	if err != nil && !errors.Is(err, places.ErrNoCode) {
-		return "", ask.Inside(err)
+		return "", ask.NotFoundAsDamage(err)
 	}
 	return country.Name, nil
 }
@@ -144,7 +144,7 @@ func WithDivision(p *places.Hit, list []names.Parent) []names.Parent {
 	if p.Admin1Name == "" || slices.ContainsFunc(list, func(r names.Parent) bool { return r.Type != Country }) {
 		return list
 	}
-	return slices.Insert(list, 0, names.Parent{Type: names.Division, ID: divisionCode(p), Name: p.Admin1Name})
+	return slices.Insert(list, 0, names.Parent{Type: names.Admin1Type, ID: divisionCode(p), Name: p.Admin1Name})
 }
 
 // Holds reports, by a place's row, whether the place is in a region without an outline.
@@ -152,7 +152,7 @@ func Holds(region *names.Feature, p *places.Hit) bool {
 	switch region.Type {
 	case Country:
 		return p.Country != "" && p.Country == region.Country
-	case names.Division:
+	case names.Admin1Type:
 		return divisionCode(p) == region.ID
 	}
 	return false

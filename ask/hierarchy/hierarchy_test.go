@@ -24,7 +24,7 @@ func world(t *testing.T, list ...places.Place) *View {
 	region := func(id, name string, w, s, e, n float64) build.Feature {
 		return build.Feature{ID: id, Name: name, Geometry: tilestest.Square(w, s, e, n)}
 	}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{
 		{
 			Type: "country",
@@ -61,7 +61,7 @@ func world(t *testing.T, list ...places.Place) *View {
 			list[i].Code = "PPL"
 		}
 	}
-	placesStore := buildtest.Store(t)
+	placesStore := buildtest.NewStore(t)
 	divisions := places.Gazetteer{
 		Countries: []places.Country{{Code: "CA", Name: "Canada"}},
 		Admin1: []places.Division{
@@ -71,7 +71,7 @@ func world(t *testing.T, list ...places.Place) *View {
 		},
 		Admin2: []places.Division{{Code: "US.MI.163", Name: "Wayne County"}, {Code: "US.WI.037", Name: "Florence County"}},
 	}
-	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.Each(list)},
+	info, _ := must.Two(places.Build(t.Context(), placesStore, places.Source{Gazetteer: divisions, Places: buildtest.SeqOf(list)},
 		places.BuildOptions{})).In(t)
 	f := must.Get(places.Open(t.Context(), placesStore, info)).In(t)
 	return &View{Places: f, Boundaries: r, Generations: Generations{1, 0, 1}, Layers: new(Layers)}
@@ -96,21 +96,21 @@ func TestNamed(t *testing.T) {
 		{Type: Country, ID: "xx"},
 		{Type: Country, ID: "2658434"},
 	}
-	got, err := v.Named(t.Context(), list)
+	got, err := v.DropUnnamed(t.Context(), list)
 	if want := []names.Parent{
 		{Type: State, ID: "us-mi", Name: "Michigan"},
 		{Type: Country, ID: "ca", Name: "Canada"},
 	}; err != nil || !slices.Equal(got, want) || list[2].Name != "" {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
-	if got, err := (&View{}).Named(t.Context(), list[2:]); err != nil || len(got) != 0 {
+	if got, err := (&View{}).DropUnnamed(t.Context(), list[2:]); err != nil || len(got) != 0 {
 		t.Errorf("without places: %v, %v", got, err)
 	}
 }
 
 // A place is in the regions that its row names, wherever a coarse map draws the border.
 func TestOf(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
 		{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.33, Lon: -83.05},
 		{Name: "River Rouge", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -82.98},   // drawn in Canada
@@ -127,7 +127,7 @@ func TestOf(t *testing.T) {
 	for i, want := range []string{"26163 us-mi us", "us-mi us", "ca", "us-mi us", "26163 us-mi us", "us-mi", "", "ca", "va", "us-mi us"} {
 		var hit places.Hit
 		must.Do(t, v.Places.Hit(t.Context(), list[i].ID, &hit))
-		got, err := v.Of(t.Context(), &hit)
+		got, err := v.ParentsOf(t.Context(), &hit)
 		if err != nil || ids(got) != want {
 			t.Errorf("%s: %q, want %q, %v", list[i].Name, ids(got), want, err)
 		}
@@ -137,7 +137,7 @@ func TestOf(t *testing.T) {
 // A point is described by a place of its own county, state or country if one is at most twice as
 // far as the nearest place. Otherwise the place is marked as apart.
 func TestNearest(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,
 		places.Place{Name: "Windsor", Country: "CA", Admin1: "08", Lat: 42.5, Lon: -82.99},
 		places.Place{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.03},
@@ -156,16 +156,16 @@ func TestNearest(t *testing.T) {
 		want     string
 		first    Relation
 	}{
-		{42.5, -83.005, "Detroit Windsor", Near}, // in the county of the point
-		{42.5, -82.98, "Windsor Detroit", Near},
+		{42.5, -83.005, "Detroit Windsor", SameCounty}, // in the county of the point
+		{42.5, -82.98, "Windsor Detroit", SameCounty},
 		{47, -83.01, "Lonely", apartCountry},
-		{44.01, -86, "Claimed", Near},
+		{44.01, -86, "Claimed", SameCounty},
 		{45.01, -83.02, "Coarse", apartCountry},
-		{47.048, -90, "Ashland Misplaced", Near},     // in the point's country
-		{47.01, -90, "Misplaced Ashland", Near},      // far nearer
-		{46.5, -88.001, "Displaced Marquette", Near}, // in another state
-		{42.5, -83.99, "Wayne Monroe", Near},
-		{42.5, -84.01, "Monroe Wayne", Near},
+		{47.048, -90, "Ashland Misplaced", SameCounty},     // in the point's country
+		{47.01, -90, "Misplaced Ashland", SameCounty},      // far nearer
+		{46.5, -88.001, "Displaced Marquette", SameCounty}, // in another state
+		{42.5, -83.99, "Wayne Monroe", SameCounty},
+		{42.5, -84.01, "Monroe Wayne", SameCounty},
 	} {
 		at := must.Get(v.At(t.Context(), c.lat, c.lon)).In(t)
 		hits, first, err := v.Nearest(t.Context(), feature.Query{Near: feature.NearTo(c.lat, c.lon, 20_000), Limit: 2}, at)
@@ -173,7 +173,7 @@ func TestNearest(t *testing.T) {
 		for i := range hits {
 			got = append(got, hits[i].Name)
 		}
-		if err != nil || strings.Join(got, " ") != c.want || first.Apart() != c.first.Apart() {
+		if err != nil || strings.Join(got, " ") != c.want || first.AcrossBorder() != c.first.AcrossBorder() {
 			t.Errorf("%v, %v: %v, %v, want %s, %v; %v", c.lat, c.lon, got, first, c.want, c.first, err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestNearest(t *testing.T) {
 
 // Same applies only to a place in the same regions.
 func TestSameIsInTheSame(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
 	for lon := -94.95; lon < -75; lon += 0.7 {
 		for lat := 42.05; lat < 48; lat += 0.7 {
@@ -212,12 +212,12 @@ func TestSameIsInTheSame(t *testing.T) {
 		at := must.Get(v.At(t.Context(), hits[i].Lat, hits[i].Lon)).In(t)
 		for j := range hits {
 			is := must.Get(v.Relate(t.Context(), &hits[j], at)).In(t)
-			if is != Same {
+			if is != SameRegions {
 				continue
 			}
 			same++
-			of, err := v.Of(t.Context(), &hits[j])
-			if err != nil || !slices.Equal(of, Around(at)) {
+			of, err := v.ParentsOf(t.Context(), &hits[j])
+			if err != nil || !slices.Equal(of, AddressRegions(at)) {
 				t.Fatalf("%+v is in %v, not %v, %v", hits[j], of, at, err)
 			}
 		}
@@ -229,7 +229,7 @@ func TestSameIsInTheSame(t *testing.T) {
 
 // The city of a section is the largest place of its divisions, not the hamlet next to it.
 func TestCity(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
 		{Name: "Hatert", Code: "PPLX", Country: "NL", Admin1: "03", Admin2: "0268", Population: 10_000, Lat: 51.81, Lon: 5.83},
 		{Name: "Berendonck", Country: "NL", Admin1: "03", Admin2: "0296", Population: 10, Lat: 51.81, Lon: 5.82},
@@ -251,15 +251,15 @@ func TestCity(t *testing.T) {
 // namesOf builds the index of names, with what rows of places reveal about the map.
 func namesOf(t *testing.T, o names.Options, list ...names.Feature) *names.Reader {
 	t.Helper()
-	store := buildtest.Store(t)
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each(list), o)).In(t)
+	store := buildtest.NewStore(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf(list), o)).In(t)
 	return must.Get(names.Open(t.Context(), store, meta)).In(t)
 }
 
 // A filter by country accepts the code of the row and the country on the map. A territory belongs
 // to the country that it is drawn in.
 func TestFilters(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	list := []places.Place{
 		{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.33, Lon: -83.05},
 		{Name: "Cayenne", Country: "GF", Lat: 44, Lon: -78},                // drawn as a part of Canada
@@ -270,21 +270,21 @@ func TestFilters(t *testing.T) {
 	}
 	v := world(t, list...)
 	v.Names = namesOf(t, names.Options{
-		Drawn:     map[string][]string{"CA": {"GF", "US"}},
-		Divisions: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
+		SourceCodes: map[string][]string{"CA": {"GF", "US"}},
+		Admin1Codes: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
 	})
-	if got := v.Wide([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
+	if got := v.WidenCountries([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
 		t.Errorf("%v", got)
 	}
 	if got, err := v.Territories(t.Context(), []string{"CA"}); err != nil || !slices.Equal(got, []string{"CA", "GF"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for code, want := range map[string]bool{"CN": true, "HK": true, "MO": false, "TW": false} {
-		if got := OfCountries("HK", []string{code}); got != want {
+		if got := CodeInCountries("HK", []string{code}); got != want {
 			t.Errorf("Hong Kong in %s: %v", code, got)
 		}
 	}
-	if got := v.Wide([]string{"CN"}); !slices.Equal(got, []string{"CN", "HK", "MO"}) {
+	if got := v.WidenCountries([]string{"CN"}); !slices.Equal(got, []string{"CN", "HK", "MO"}) {
 		t.Errorf("%v", got)
 	}
 	for i, want := range []struct{ us, ca, ontario, quebec bool }{
@@ -301,13 +301,13 @@ func TestFilters(t *testing.T) {
 			typ, id string
 			want    bool
 		}{{Country, "us", want.us}, {Country, "ca", want.ca}, {State, "ca-on", want.ontario}, {State, "ca-qc", want.quebec}} {
-			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: c.typ, ID: c.id}}); err != nil || in != c.want {
+			if in, err := v.InRegions(t.Context(), &hit, []names.Parent{{Type: c.typ, ID: c.id}}); err != nil || in != c.want {
 				t.Errorf("%s in %s: %v, %v", hit.Name, c.id, in, err)
 			}
 		}
 		// The code of Wayne County is also that of a county in Kentucky.
 		for id, want := range map[string]bool{"26163": i == 0, "21163": false} {
-			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: County, ID: id}}); err != nil || in != want {
+			if in, err := v.InRegions(t.Context(), &hit, []names.Parent{{Type: County, ID: id}}); err != nil || in != want {
 				t.Errorf("%s in %s: %v, %v", hit.Name, id, in, err)
 			}
 		}
@@ -318,8 +318,8 @@ func TestFilters(t *testing.T) {
 	var claimed places.Hit
 	must.Do(t, v.Places.Hit(t.Context(), list[2].ID, &claimed))
 	for byMap, want := range map[bool]string{false: "us", true: "ca"} {
-		v.ByMap = byMap
-		if of, err := v.Of(t.Context(), &claimed); err != nil || ids(of) != want {
+		v.CountryByMap = byMap
+		if of, err := v.ParentsOf(t.Context(), &claimed); err != nil || ids(of) != want {
 			t.Errorf("by the map %v: %q, want %q, %v", byMap, ids(of), want, err)
 		}
 	}
@@ -329,7 +329,7 @@ func TestFilters(t *testing.T) {
 // border, and off all coasts that of a place. The division of the point lies in that country, and
 // its county lies in both.
 func TestPoint(t *testing.T) {
-	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
+	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,
 		places.Place{Name: "Detroit", Country: "US", Admin1: "MI", Admin2: "163", Lat: 42.5, Lon: -83.05},
 		places.Place{Name: "Pier", Country: "US", Admin1: "MI", Lat: 41.97, Lon: -83.5},
@@ -340,7 +340,7 @@ func TestPoint(t *testing.T) {
 	county := func(id string, parents ...names.Parent) names.Feature {
 		return names.Feature{Kind: names.Region, Type: County, ID: id, Name: id, Parents: parents}
 	}
-	v.Names = namesOf(t, names.Options{Divisions: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
+	v.Names = namesOf(t, names.Options{Admin1Codes: map[string]string{"us-mi": "US.MI", "us-wi": "US.WI"}},
 		county("26163", mi, us), county("26115", names.Parent{Type: Country, ID: "ca"}), county("55037", mi, us))
 	for name, c := range map[string]struct {
 		lat, lon, radius float64

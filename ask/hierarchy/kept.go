@@ -37,14 +37,14 @@ func (k *kept[T]) slot(id uint32) *atomic.Pointer[keptPlace[T]] {
 }
 
 func (k *kept[T]) get(v *View, id uint32) (is T, ok bool) {
-	if p := k.slot(id).Load(); p != nil && p.id == id && p.made == v.Generations && p.byMap == v.ByMap {
+	if p := k.slot(id).Load(); p != nil && p.id == id && p.made == v.Generations && p.byMap == v.CountryByMap {
 		return p.is, true
 	}
 	return is, false
 }
 
 func (k *kept[T]) put(v *View, id uint32, is T) {
-	k.slot(id).Store(&keptPlace[T]{id, v.Generations, v.ByMap, is})
+	k.slot(id).Store(&keptPlace[T]{id, v.Generations, v.CountryByMap, is})
 }
 
 // divisions are codes of a place's row.
@@ -56,9 +56,9 @@ type city struct {
 	known bool
 }
 
-// Of returns the regions that a place is in, the smallest first: the regions that hold it, without
-// those that its row contradicts. The caller owns the list.
-func (v *View) Of(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
+// ParentsOf returns the regions that a place is in, the smallest first: the regions that hold it,
+// without those that its row contradicts. The caller owns the list.
+func (v *View) ParentsOf(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	if v.Boundaries == nil {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (v *View) divisions(ctx context.Context, id uint32) (d divisions, err error
 		return d, nil
 	}
 	if d.admin2, d.admin3, err = v.Places.DivisionCodes(ctx, id); err != nil {
-		return d, ask.Inside(err)
+		return d, ask.NotFoundAsDamage(err)
 	}
 	all.put(v, id, d)
 	return d, nil

@@ -20,16 +20,16 @@ import (
 func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, found ...places.Hit) (hits []places.Hit,
 	first Relation, err error) {
 	limit := max(q.Limit, 1)
-	if len(at) > 0 && v.Municipal(at[0].Type) {
+	if len(at) > 0 && v.IsMunicipal(at[0].Type) {
 		hits, err = v.inMunicipality(ctx, q, &at[0], limit)
-		return hits, Near, err
+		return hits, SameCounty, err
 	}
 	q.Limit = limit
 	if hits = found[:min(len(found), limit)]; len(hits) < limit {
-		hits, err = places.Hits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
+		hits, err = places.CollectHits(make([]places.Hit, 0, min(limit, fewNear)), v.Places.Features(ctx, &q))
 	}
 	if err != nil || len(hits) == 0 {
-		return hits, Near, err
+		return hits, SameCounty, err
 	}
 	best := hits[0]
 	if len(at) > 0 {
@@ -37,9 +37,9 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 			return hits, first, err
 		}
 	} else {
-		first = Near
+		first = SameCounty
 	}
-	if !first.Apart() {
+	if !first.AcrossBorder() {
 		city, is, ok, err := v.reaching(ctx, &q, &best, at)
 		if err != nil {
 			return hits, first, err
@@ -69,14 +69,14 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 	is Relation, err error) {
 	best = *nearest
 	is, err = v.Relate(ctx, &best, at)
-	for reach := 0.0; err == nil && is > Near && 2*best.DistanceM > reach; {
+	for reach := 0.0; err == nil && is > SameCounty && 2*best.DistanceM > reach; {
 		reach = 2 * best.DistanceM
 		near, wide := *q.Near, q
 		if near.MaxM == 0 || near.MaxM > reach {
 			near.MaxM = reach
 		}
 		wide.Near, wide.Limit = &near, manyNear
-		more, err := places.Hits(nil, v.Places.Features(ctx, &wide))
+		more, err := places.CollectHits(nil, v.Places.Features(ctx, &wide))
 		if err != nil {
 			return best, is, err
 		}
@@ -85,7 +85,7 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 			if err != nil {
 				return best, is, err
 			}
-			if max(other, Near) < max(is, Near) {
+			if max(other, SameCounty) < max(is, SameCounty) {
 				best, is = more[i], other
 			}
 		}
@@ -96,24 +96,24 @@ func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit,
 // Relation is how a place is related to a point.
 type Relation int
 
-// Same is a place in the same regions. Near is a place in the same country, state and county, as
-// far as these are known. Claimed is near on the map, but of another country by its row. All other
-// relations are apart: an address of the point must not use such a place.
+// SameRegions is a place in the same regions. SameCounty is a place in the same country, state and
+// county, as far as these are known. ClaimedElsewhere is near on the map, but of another country by
+// its row. All other relations are apart: an address of the point must not use such a place.
 const (
-	Same Relation = iota
-	Near
-	Claimed
+	SameRegions Relation = iota
+	SameCounty
+	ClaimedElsewhere
 	apartCounty
 	apartState
 	apartCountry
 )
 
-// Apart reports whether the place is in another country, state or county.
-func (r Relation) Apart() bool { return r >= apartCounty }
+// AcrossBorder reports whether the place is in another country, state or county.
+func (r Relation) AcrossBorder() bool { return r >= apartCounty }
 
-// Same reports, as far as is known, whether the place is in the point's own region of a type,
-// and in all regions that hold that region.
-func (r Relation) Same(typ string) bool { return r < apart(typ) }
+// InSameRegion reports, as far as is known, whether the place is in the point's own region of a
+// type, and in all regions that hold that region.
+func (r Relation) InSameRegion(typ string) bool { return r < apart(typ) }
 
 // Relate returns the relation of a place to a point with the regions at. It compares the row, or
 // else the map if the row is inconclusive or the map assigns the ground to another country.
@@ -129,15 +129,15 @@ func (v *View) RelateByRow(ctx context.Context, p *places.Hit, at []names.Parent
 
 func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, claims bool) (Relation, error) {
 	if len(at) == 0 {
-		return Near, nil
+		return SameCounty, nil
 	}
 	all, err := v.states(ctx)
 	if err != nil {
-		return Near, err
+		return SameCounty, err
 	}
-	is := Near
+	is := SameCounty
 	if v.comparable(p.Country, at, all) {
-		is = Same
+		is = SameRegions
 	}
 	var of []string                         // types to look up on the map
 	claimed := false                        // by another country, so codes of divisions are not comparable
@@ -146,7 +146,7 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 		switch {
 		case claimed && (r.Type == State || r.Type == County):
 		case r.Type == Country:
-			if v.ByMap {
+			if v.CountryByMap {
 				break
 			}
 			var vague bool
@@ -155,9 +155,9 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 			}
 			switch {
 			case claimed:
-				is = Claimed
+				is = ClaimedElsewhere
 			case vague:
-				is = Near
+				is = SameCounty
 			}
 		case r.Type == State:
 			known = v.inState(all, &r, p)
@@ -190,8 +190,8 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 		}
 		switch j := slices.IndexFunc(in, func(o tiles.Region) bool { return o.Type == r.Type }); {
 		case j < 0:
-			is = max(is, Near)
-		case !feature.SameID(in[j].ID, r.ID):
+			is = max(is, SameCounty)
+		case !feature.SameRegionID(in[j].ID, r.ID):
 			return apart(r.Type), nil
 		}
 	}
@@ -278,7 +278,7 @@ func (v *View) comparable(country string, at []names.Parent, all *states) bool {
 // centre may be in another municipality.
 func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.Parent, limit int) ([]places.Hit, error) {
 	q.Limit = max(limit, fewNear)
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (v *View) inMunicipality(ctx context.Context, q feature.Query, own *names.P
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(in, func(r tiles.Region) bool { return feature.SameID(r.ID, own.ID) }) {
+		if slices.ContainsFunc(in, func(r tiles.Region) bool { return feature.SameRegionID(r.ID, own.ID) }) {
 			inside = append(inside, hits[i])
 		}
 	}
@@ -317,10 +317,10 @@ func (v *View) city(ctx context.Context, p *places.Hit) (city places.Hit, ok boo
 		f.Countries = []string{p.Country}
 	}
 	q := feature.Query{Near: feature.NearTo(p.Lat, p.Lon, cityM), Limit: manyNear}
-	if q.Filter, err = f.Feature(); err != nil {
+	if q.Filter, err = f.FeatureFilter(); err != nil {
 		return city, false, err
 	}
-	hits, err := places.Hits(nil, v.Places.Features(ctx, &q))
+	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	if err != nil {
 		return city, false, err
 	}

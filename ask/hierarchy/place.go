@@ -16,14 +16,14 @@ import (
 	"quadrille/tiles"
 )
 
-// find computes the result of Of. If the row contradicts a country or state and names another, that
-// one replaces it. A place off a coarse coast gets the nearest state or county.
+// find computes the result of ParentsOf. If the row contradicts a country or state and names
+// another, that one replaces it. A place off a coarse coast gets the nearest state or county.
 func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
 	at, err := v.At(ctx, p.Lat, p.Lon)
 	if err != nil {
 		return nil, err
 	}
-	r := &row{View: v, Hit: p, list: Around(at)}
+	r := &row{View: v, Hit: p, list: AddressRegions(at)}
 	for _, level := range []func(context.Context) error{r.country, r.state, r.county} {
 		if err := level(ctx); err != nil {
 			return nil, err
@@ -32,10 +32,11 @@ func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) 
 	return r.list, nil
 }
 
-// Around returns the regions around a feature of the index of names, given those that hold it: see
-// the function Around. The code in its source determines the feature's country, as for a place.
-func (v *View) Around(ctx context.Context, list []names.Parent, country string) ([]names.Parent, error) {
-	r := &row{View: v, Hit: &places.Hit{Country: country}, list: Around(list)}
+// AddressRegions returns the regions around a feature of the index of names, given those that hold
+// it: see the function AddressRegions. The code in its source determines the feature's country, as
+// for a place.
+func (v *View) AddressRegions(ctx context.Context, list []names.Parent, country string) ([]names.Parent, error) {
+	r := &row{View: v, Hit: &places.Hit{Country: country}, list: AddressRegions(list)}
 	if v.Boundaries == nil {
 		return r.list, nil
 	}
@@ -83,7 +84,7 @@ func (r *row) put(typ string, region *names.Parent) {
 // as a part of another.
 func (r *row) country(ctx context.Context) error {
 	i := r.index(Country)
-	if i < 0 || r.ByMap || r.Country == "" || strings.EqualFold(r.list[i].ID, r.Country) {
+	if i < 0 || r.CountryByMap || r.Country == "" || strings.EqualFold(r.list[i].ID, r.Country) {
 		return nil
 	}
 	name, err := r.drawn(ctx, r.Country)
@@ -134,7 +135,7 @@ func (r *row) state(ctx context.Context) error {
 		return err
 	}
 	near = slices.DeleteFunc(near, func(p names.Parent) bool {
-		return r.Division(p.ID) != r.Country+"."+r.Admin1 && r.inState(all, &p, r.Hit) != yes
+		return r.Admin1Code(p.ID) != r.Country+"."+r.Admin1 && r.inState(all, &p, r.Hit) != yes
 	})
 	if j := slices.IndexFunc(near, func(p names.Parent) bool { return EqualNames(p.Name, r.Admin1Name) }); j >= 0 {
 		near = near[j : j+1]
@@ -147,7 +148,7 @@ func (r *row) state(ctx context.Context) error {
 		r.put(State, nil)
 		return nil
 	}
-	snapped, _, err := r.Snap(ctx, r.Lat, r.Lon, coarseM, State, nil)
+	snapped, _, err := r.AddNearest(ctx, r.Lat, r.Lon, coarseM, State, nil)
 	if err != nil || len(snapped) == 0 {
 		return err
 	}
@@ -182,7 +183,7 @@ func (r *row) county(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			in := func(p names.Parent) bool { return p.Type == State && feature.SameID(p.ID, r.list[state].ID) }
+			in := func(p names.Parent) bool { return p.Type == State && feature.SameRegionID(p.ID, r.list[state].ID) }
 			if !known || !slices.ContainsFunc(f.Parents, in) {
 				continue
 			}

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// PlaceReach is the greatest distance, in metres, at which the nearest place determines the
+	// PlaceReachM is the greatest distance, in metres, at which the nearest place determines the
 	// country of a point while no countries are published.
-	PlaceReach = 50_000
-	// ShoreReach is the greatest distance, in metres, at which a place determines the country of a
+	PlaceReachM = 50_000
+	// ShoreReachM is the greatest distance, in metres, at which a place determines the country of a
 	// point outside all borders: world maps draw coasts so coarsely that Manhattan and Stockholm
 	// lie in the sea.
-	ShoreReach = 5_000
-	// NearPlaces bounds the places that PlacesNear returns.
-	NearPlaces = 10
+	ShoreReachM = 5_000
+	// MaxNearPlaces bounds the places that PlacesNear returns.
+	MaxNearPlaces = 10
 )
 
 // PlacesNear returns the nearest populated places within reach, in metres. A country that is not ""
@@ -32,14 +32,14 @@ func (v *View) PlacesNear(ctx context.Context, lat, lon, reach float64, country 
 	if v.Places == nil || reach <= 0 {
 		return nil, nil
 	}
-	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.Populated, Limit: NearPlaces}
+	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Filter: places.OnlyPopulated, Limit: MaxNearPlaces}
 	if country != "" {
 		var err error
-		if q.Filter, err = (places.Filter{Classes: []string{"P"}, Countries: []string{country}}).Feature(); err != nil {
+		if q.Filter, err = (places.Filter{Classes: []string{"P"}, Countries: []string{country}}).FeatureFilter(); err != nil {
 			return nil, err
 		}
 	}
-	return places.Hits(make([]places.Hit, 0, NearPlaces), v.Places.Features(ctx, &q))
+	return places.CollectHits(make([]places.Hit, 0, MaxNearPlaces), v.Places.Features(ctx, &q))
 }
 
 // PointCountry is the country of a point. Its code is "" when there is none.
@@ -56,9 +56,9 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	if err != nil {
 		return c, err
 	}
-	at, reach := Around(all), max(radius, PlaceReach)
+	at, reach := AddressRegions(all), max(radius, PlaceReachM)
 	if v.published(Country) {
-		if all, c.DistanceM, err = v.Snap(ctx, lat, lon, radius, Country, all); err != nil {
+		if all, c.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, Country, all); err != nil {
 			return c, err
 		}
 		for i := range all {
@@ -75,7 +75,7 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 			}
 			// Farther than radius from all borders only places determine the country. Within it,
 			// they do so for land whose region has no country code.
-			reach = max(radius, ShoreReach)
+			reach = max(radius, ShoreReachM)
 		}
 	}
 	near, err := v.PlacesNear(ctx, lat, lon, reach, "")
@@ -84,24 +84,24 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 		if err != nil {
 			return PointCountry{}, err
 		}
-		if near[i].Country != "" && is.Same(Country) {
+		if near[i].Country != "" && is.InSameRegion(Country) {
 			return PointCountry{Code: near[i].Country}, nil
 		}
 	}
 	return PointCountry{}, err
 }
 
-// Snap adds the nearest region of a type to the regions at a point, if these have none of the
+// AddNearest adds the nearest region of a type to the regions at a point, if these have none of the
 // type and it is at most radius metres away. It returns the distance.
-func (v *View) Snap(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
+func (v *View) AddNearest(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
 	}
-	found, err := v.Boundaries.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnap), typ)
+	found, err := v.Boundaries.Nearest(ctx, lat, lon, min(radius, tiles.MaxSnapM), typ)
 	if err != nil || len(found) == 0 || found[0].Kind == tiles.MatchNone {
 		return at, 0, err
 	}
-	return append(slices.Clip(at), names.Parent{Type: typ, ID: found[0].ID, Name: found[0].Name}), found[0].Distance, nil
+	return append(slices.Clip(at), names.Parent{Type: typ, ID: found[0].ID, Name: found[0].Name}), found[0].DistanceM, nil
 }
 
 // PointDivision is the first-level division at a point: its GeoNames code, its name and its ISO
@@ -130,25 +130,26 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if err != nil {
 		return d, err
 	}
-	if at, d.DistanceM, err = v.Snap(ctx, lat, lon, radius, State, Around(at)); err != nil {
+	if at, d.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, State, AddressRegions(at)); err != nil {
 		return d, err
 	}
 	// If layers disagree about the country, the layer of countries is right.
 	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
 		of := v.CountryOf(&p)
-		return p.Type == State && of != "" && !slices.Contains(v.Wide([]string{country}), of) && !strings.EqualFold(p.ID, of+"-"+country)
+		return p.Type == State && of != "" && !slices.Contains(v.WidenCountries([]string{country}), of) &&
+			!strings.EqualFold(p.ID, of+"-"+country)
 	})
 	if at, err = v.countyAt(ctx, &d, at); err != nil {
 		return d, err
 	}
 	code := ""
 	if i := index(at, State); i >= 0 {
-		d.Name, code = at[i].Name, v.Division(at[i].ID)
+		d.Name, code = at[i].Name, v.Admin1Code(at[i].ID)
 		if of, iso := Division(at[i].ID); of == country {
 			d.ISO = iso
 		}
 	}
-	near, err := v.PlacesNear(ctx, lat, lon, max(radius, PlaceReach), country)
+	near, err := v.PlacesNear(ctx, lat, lon, max(radius, PlaceReachM), country)
 	if err != nil {
 		return d, err
 	}
@@ -159,7 +160,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if own, ok := strings.CutPrefix(code, country+"."); ok && v.Places != nil {
 		known, err := v.Places.Division(ctx, code)
 		if err != nil && !errors.Is(err, places.ErrNoCode) {
-			return d, ask.Inside(err)
+			return d, ask.NotFoundAsDamage(err)
 		}
 		if d.Code != own {
 			d.place = 0
@@ -191,7 +192,7 @@ func (v *View) countyAt(ctx context.Context, d *PointDivision, at []names.Parent
 	}
 	switch {
 	case in >= 0 && !strings.EqualFold(known.Parents[in].ID, d.Country.Code),
-		state >= 0 && of.ID != "" && !feature.SameID(at[state].ID, of.ID):
+		state >= 0 && of.ID != "" && !feature.SameRegionID(at[state].ID, of.ID):
 		d.county = nil
 	case state < 0 && of.ID != "":
 		f, ok, err := v.Names.Feature(ctx, names.Number(names.Region, State, of.ID))
@@ -214,8 +215,8 @@ func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit
 		if err != nil {
 			return "", err
 		}
-		same := d.county != nil && is.Same(County)
-		if p.Admin1 != "" && is.Same(State) && (d.place == 0 || same && !inCounty) {
+		same := d.county != nil && is.InSameRegion(County)
+		if p.Admin1 != "" && is.InSameRegion(State) && (d.place == 0 || same && !inCounty) {
 			d.place, d.Code, name, inCounty = p.ID, p.Admin1, p.Admin1Name, same
 		}
 	}
@@ -249,7 +250,7 @@ func (v *View) LowerDivisions(ctx context.Context, d *PointDivision) (codes [4]s
 	var p places.Record
 	if d.place != 0 {
 		if err := v.Places.Record(ctx, d.place, &p); err != nil {
-			return codes, "", ask.Inside(err)
+			return codes, "", ask.NotFoundAsDamage(err)
 		}
 	}
 	if p.Admin2 == "" { // older generations repeat the code of the first level

@@ -6,9 +6,9 @@ import (
 	"quadrille/ask"
 )
 
-// IDs returns the generation numbers that answers depend on, followed by 1 if Sets.CountryByMap is
-// set. Views with equal IDs give equal answers.
-func IDs(v ask.View) []uint64 {
+// GenerationIDs returns the generation numbers that answers depend on, followed by 1 if
+// Sets.CountryByMap is set. Views with equal GenerationIDs give equal answers.
+func GenerationIDs(v ask.View) []uint64 {
 	ids := []uint64{v.Places.ID, v.Names.ID, v.Boundaries.ID}
 	if v.Sets().CountryByMap {
 		ids = append(ids, 1)
@@ -16,13 +16,14 @@ func IDs(v ask.View) []uint64 {
 	return ids
 }
 
-// Of returns the view of the published data sets. A data set that cannot be read gives an error,
-// because it may hold the answer.
-func Of(v ask.View) (h View, err error) {
-	h = View{Layers: ask.Memory[Layers](v), ByMap: v.Sets().CountryByMap, Generations: Generations{v.Places.ID, v.Names.ID, v.Boundaries.ID}}
+// ViewOf returns the view of the published data sets. A data set that cannot be read gives an
+// error, because it may hold the answer.
+func ViewOf(v ask.View) (h View, err error) {
+	h = View{Layers: ask.Memory[Layers](v), CountryByMap: v.Sets().CountryByMap,
+		Generations: Generations{v.Places.ID, v.Names.ID, v.Boundaries.ID}}
 	var errs [3]error
-	h.Places, _, errs[0] = v.Places.Have()
-	h.Names, _, errs[1] = v.Names.Have()
-	h.Boundaries, _, errs[2] = v.Boundaries.Have()
+	h.Places, _, errs[0] = v.Places.GetIfPublished()
+	h.Names, _, errs[1] = v.Names.GetIfPublished()
+	h.Boundaries, _, errs[2] = v.Boundaries.GetIfPublished()
 	return h, errors.Join(errs[:]...)
 }

@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	catalog, err := published.Catalog(dir)
+	catalog, err := published.OpenCatalog(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func Example() {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	view := ask.NewViews(sets).Take(at) // one view for each question
 	defer view.Release()
-	local := localtime.In(view)
+	local := localtime.ViewOf(view)
 	for _, p := range [][2]float64{{47.37, 8.54}, {45.81, 9.08}, {30, -40}} {
 		zone, err := local.Zone(ctx, p[0], p[1], at)
 		if err != nil {

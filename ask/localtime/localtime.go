@@ -35,10 +35,10 @@ const (
 )
 
 const (
-	// ZoneReach is the greatest distance, in metres, at which a place or an airport determines the
+	// ZoneReachM is the greatest distance, in metres, at which a place or an airport determines the
 	// time zone of a point in no known country. Within this distance, a place or airport also takes
 	// precedence over an area of one offset.
-	ZoneReach = 300_000
+	ZoneReachM = 300_000
 	// anywhere is the longest distance on Earth, in metres.
 	anywhere = quadkey.EarthRadius * math.Pi
 	// territorialSea is the breadth of the sea off a coast in which the country's
@@ -56,8 +56,8 @@ type View struct {
 	near nearest
 }
 
-// In is the local time of a view.
-func In(v ask.View) View { return View{View: v} }
+// ViewOf is the local time of a view.
+func ViewOf(v ask.View) View { return View{View: v} }
 
 // nearest are the populated places nearest to a point, of any country and at any distance. It owns
 // their memory.
@@ -74,9 +74,9 @@ func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
 	return n.hits, n.known && n.lat == lat && n.lon == lon
 }
 
-// IDs returns the generations on which answers depend.
-func (v *View) IDs() []uint64 {
-	return append(hierarchy.IDs(v.View), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
+// GenerationIDs returns the generations on which answers depend.
+func (v *View) GenerationIDs() []uint64 {
+	return append(hierarchy.GenerationIDs(v.View), v.Airports.ID, v.TimeZones.ID, v.Stations.ID)
 }
 
 // Ways in which a part of an answer about a point was found.
@@ -98,9 +98,9 @@ type LocalZone struct {
 	Known bool
 	// Nautical is set if the point is at sea and the zone is one of ships' clocks.
 	Nautical bool
-	// Also are the other zones that hold the point. Where people use two times, as in Xinjiang,
+	// OtherZones are the other zones that hold the point. Where people use two times, as in Xinjiang,
 	// zones overlap.
-	Also []string
+	OtherZones []string
 }
 
 // SourceSea is the source of nautical time.
@@ -110,9 +110,9 @@ const SourceSea = "longitude"
 // of timezone-boundary-builder with oceans.
 const seaZones = "Etc/GMT"
 
-// Zone is ZoneAt with ZoneReach for a point whose regions are not known yet.
+// Zone is ZoneAt with ZoneReachM for a point whose regions are not known yet.
 func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZone, error) {
-	b, ok, err := v.Boundaries.Have()
+	b, ok, err := v.Boundaries.GetIfPublished()
 	if err != nil {
 		return LocalZone{}, err
 	}
@@ -122,7 +122,7 @@ func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZ
 			return LocalZone{}, err
 		}
 	}
-	return v.ZoneAt(ctx, lat, lon, ZoneReach, at, regions)
+	return v.ZoneAt(ctx, lat, lon, ZoneReachM, at, regions)
 }
 
 // Local converts an instant to the local time of the zone. Known must be set.
@@ -149,7 +149,7 @@ func (z *LocalZone) Local(at time.Time) time.Time {
 // Natural Earth's zones are areas of one offset. Each has the name of one of the many zones in it:
 // Lima lies in America/New_York there. Such a region counts only if nothing of the country is near.
 func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time, regions []tiles.Region) (LocalZone, error) {
-	b, ok, err := v.Boundaries.Have()
+	b, ok, err := v.Boundaries.GetIfPublished()
 	if err != nil {
 		return LocalZone{}, err
 	}
@@ -167,7 +167,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 		return z, nil
 	}
 	q := zoneQuery{view: v, lat: lat, lon: lon, at: at}
-	if q.hierarchy, err = hierarchy.Of(v.View); err != nil {
+	if q.hierarchy, err = hierarchy.ViewOf(v.View); err != nil {
 		return z, err
 	}
 	if !countries {
@@ -187,7 +187,7 @@ func (v *View) ZoneAt(ctx context.Context, lat, lon, reach float64, at time.Time
 	z, err = q.onLand(ctx, land)
 	switch {
 	case err != nil:
-	case rough.ID != "" && (z.ID == "" || z.DistanceM > ZoneReach):
+	case rough.ID != "" && (z.ID == "" || z.DistanceM > ZoneReachM):
 		z = rough
 	case z.ID == "" && outside:
 		z = nauticalZone(lon)
@@ -228,14 +228,14 @@ type zoneQuery struct {
 // the country whose territorial waters hold the point. Or it is the country of a very near place:
 // the map must have drawn its coast too coarsely or left out its island. At sea shore returns "".
 func (q *zoneQuery) shore(ctx context.Context) (string, error) {
-	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
+	found, _, err := q.hierarchy.AddNearest(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
 		return "", err
 	}
 	if len(found) > 0 {
 		return found[0].ID, nil
 	}
-	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, hierarchy.ShoreReach, "")
+	near, err := q.hierarchy.PlacesNear(ctx, q.lat, q.lon, hierarchy.ShoreReachM, "")
 	for i := range near {
 		if near[i].Country != "" {
 			return strings.ToLower(near[i].Country), err
@@ -246,7 +246,7 @@ func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 
 // onLand finds the zone of a point in a region of type country: the zone of the country if it has a
 // single one, else that of the nearest place or airport of the country. Its distance does not
-// matter, except in Antarctica, where it must be within ZoneReach. If nothing of the country is
+// matter, except in Antarctica, where it must be within ZoneReachM. If nothing of the country is
 // known, there is no zone, because a guess from a neighbour or the longitude would look certain. On
 // land of no country, near places determine the zone.
 func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
@@ -260,7 +260,7 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 		return LocalZone{}, err
 	}
 	if country == "" {
-		return q.nearest(ctx, ZoneReach, "", near)
+		return q.nearest(ctx, ZoneReachM, "", near)
 	}
 	z := LocalZone{Source: "country", Match: MatchDerived}
 	if z.ID, err = countryZone(ctx, &q.view.TimeZones, country); err != nil {
@@ -273,12 +273,12 @@ func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error
 		}
 	}
 	tells := func(p places.Hit) bool { return p.TimeZone != "" }
-	if len(near) == hierarchy.NearPlaces && len(home) < hierarchy.NearPlaces && !slices.ContainsFunc(home, tells) {
+	if len(near) == hierarchy.MaxNearPlaces && len(home) < hierarchy.MaxNearPlaces && !slices.ContainsFunc(home, tells) {
 		home = nil // farther places may have zones, which these lack
 	}
 	reach := anywhere
 	if country == antarctica {
-		reach = ZoneReach
+		reach = ZoneReachM
 	}
 	return q.nearest(ctx, reach, country, home)
 }
@@ -298,9 +298,9 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 		if p.Country != code {
 			of := []names.Parent{{Type: CountryType, ID: region}}
 			is, err := h.RelateByRow(ctx, p, of)
-			in := !is.Apart()
-			if in && err == nil && p.DistanceM > hierarchy.PlaceReach { // off all coasts only a place close by counts as home
-				in, err = h.In(ctx, p, of)
+			in := !is.AcrossBorder()
+			if in && err == nil && p.DistanceM > hierarchy.PlaceReachM { // off all coasts only a place close by counts as home
+				in, err = h.InRegions(ctx, p, of)
 			}
 			if err != nil {
 				return "", nil, err
@@ -313,7 +313,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 			country = p.Country
 		}
 		// The zone of a neighbour with another code counts only if the neighbour is close.
-		if p.Country == country || p.DistanceM <= hierarchy.PlaceReach {
+		if p.Country == country || p.DistanceM <= hierarchy.PlaceReachM {
 			home = append(home, *p)
 		}
 	}
@@ -322,7 +322,7 @@ func homeOf(ctx context.Context, h *hierarchy.View, region string, near []places
 
 // countryZone returns the time zone of a country with a single one, else "".
 func countryZone(ctx context.Context, p *ask.Pinned[*zones.Reader], country string) (string, error) {
-	r, ok, err := p.Have()
+	r, ok, err := p.GetIfPublished()
 	if !ok {
 		return "", err
 	}
@@ -373,7 +373,7 @@ var airportHits = sync.Pool{New: func() any { return new([]places.Hit) }}
 func zoneOfAirports(
 	ctx context.Context, p *ask.Pinned[*airports.Finder], lat, lon, reach float64, country string,
 ) (zone string, metres float64, err error) {
-	r, ok, err := p.Have()
+	r, ok, err := p.GetIfPublished()
 	if !ok || reach <= 0 {
 		return "", 0, err
 	}
@@ -381,13 +381,13 @@ func zoneOfAirports(
 	if country != "" {
 		f.Countries = []string{country}
 	}
-	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Limit: hierarchy.NearPlaces}
-	if q.Filter, err = f.Feature(); err != nil {
+	q := feature.Query{Near: feature.NearTo(lat, lon, reach), Limit: hierarchy.MaxNearPlaces}
+	if q.Filter, err = f.FeatureFilter(); err != nil {
 		return "", 0, err
 	}
 	memory := airportHits.Get().(*[]places.Hit)
 	defer airportHits.Put(memory)
-	hits, err := places.Hits(*memory, r.Features(ctx, &q))
+	hits, err := places.CollectHits(*memory, r.Features(ctx, &q))
 	if err != nil {
 		return "", 0, err
 	}
@@ -403,7 +403,7 @@ func zoneOfAirports(
 // clock sets the offset of a zone at an instant. exists is false only if there is certainly no such
 // zone.
 func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bool, err error) {
-	r, ok, err := v.TimeZones.Have()
+	r, ok, err := v.TimeZones.GetIfPublished()
 	if !ok {
 		return err == nil, err
 	}
@@ -422,7 +422,7 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err
 	}
-	reach := float64(ZoneReach)
+	reach := float64(ZoneReachM)
 	if p.Country != "" {
 		reach = anywhere
 	}
@@ -434,8 +434,8 @@ func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, 
 var ErrUnknown = errors.New("time zone is not known")
 
 // Offset returns the offset of a zone at an instant. The error matches ErrUnknown if zone is "",
-// zones.ErrNotFound if the published zones lack it, and zones.ErrRange if the instant is outside
-// the years of the zones.
+// zones.ErrNotFound if the published zones lack it, and zones.ErrTimeRange if the instant is
+// outside the years of the zones.
 func (v *View) Offset(ctx context.Context, zone string, at time.Time) (zones.Offset, error) {
 	if zone == "" {
 		return zones.Offset{}, ErrUnknown

@@ -53,10 +53,10 @@ func (v *View) zoneOfRegions(ctx context.Context, at time.Time, regions []tiles.
 		case exact.ID == "":
 			exact, smallest = z, size
 		case size < smallest:
-			z.Also = append(exact.Also, exact.ID)
+			z.OtherZones = append(exact.OtherZones, exact.ID)
 			exact, smallest = z, size
 		default:
-			exact.Also = append(exact.Also, z.ID)
+			exact.OtherZones = append(exact.OtherZones, z.ID)
 		}
 	}
 	return exact, rough, nil

@@ -26,7 +26,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	catalog, err := published.Catalog(dir)
+	catalog, err := published.OpenCatalog(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func Example() {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	view := ask.NewViews(sets).Take(at) // one view for each question
 	defer view.Release()
-	local := localtime.In(view)
+	local := localtime.ViewOf(view)
 	var a pointinfo.Answer // the next Ask reuses its memory
 	if err := a.Ask(ctx, &local, pointinfo.Query{Lat: 47.37, Lon: 8.54, At: at}); err != nil {
 		log.Fatal(err)

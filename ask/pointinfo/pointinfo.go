@@ -3,7 +3,7 @@
 //
 //	v := views.Take(time.Now())
 //	defer v.Release()
-//	local := localtime.In(v)
+//	local := localtime.ViewOf(v)
 //	var a pointinfo.Answer
 //	err := a.Ask(ctx, &local, pointinfo.Query{Lat: 47.37, Lon: 8.54, At: v.At})
 //
@@ -89,7 +89,7 @@ func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error
 	if _, _, err = reader(a, &v.TimeZones, ask.TimeZonesName); err != nil {
 		return err
 	}
-	if a.Zone, err = v.ZoneAt(ctx, q.Lat, q.Lon, localtime.ZoneReach, q.At, regions); err != nil {
+	if a.Zone, err = v.ZoneAt(ctx, q.Lat, q.Lon, localtime.ZoneReachM, q.At, regions); err != nil {
 		return err
 	}
 	if err := a.findPlace(ctx, v, &q, regions); err != nil {
@@ -113,7 +113,7 @@ func (a *Answer) nameRegions(ctx context.Context, v *localtime.View, lang string
 	if lang == "" {
 		return nil
 	}
-	from, published, err := v.Names.Have()
+	from, published, err := v.Names.GetIfPublished()
 	if !published {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *Answer) nameRegions(ctx context.Context, v *localtime.View, lang string
 		r := &a.Regions[i]
 		name, ok, err := from.NameIn(ctx, r.Type, r.ID, lang)
 		if err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 		if ok {
 			r.Name = name
@@ -139,7 +139,7 @@ func (a *Answer) Lacks(name string) bool { return slices.Contains(a.Missing, nam
 
 // reader returns a data set's reader, or notes that it is missing.
 func reader[T any](a *Answer, set *ask.Pinned[T], name string) (T, bool, error) {
-	r, ok, err := set.Have()
+	r, ok, err := set.GetIfPublished()
 	if err == nil && !ok {
 		a.Missing = append(a.Missing, name)
 	}
@@ -152,7 +152,7 @@ func (a *Answer) findRegions(ctx context.Context, v *localtime.View, q *Query) (
 	if err != nil {
 		return nil, err
 	}
-	areas, types := v.PartTypes(q.Types)
+	areas, types := v.SplitTypes(q.Types)
 	if a.areas = len(areas) > 0; ok {
 		for _, typ := range types {
 			if err := b.Check(typ); err != nil {
@@ -187,23 +187,23 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 	if !ok {
 		return err
 	}
-	near := a.nearest(q, places.Populated)
+	near := a.nearest(q, places.OnlyPopulated)
 	hits, known := v.Nearest(q.Lat, q.Lon)
 	if !known {
-		if hits, err = places.Hits(a.nearby, finder.Features(ctx, near)); err != nil {
+		if hits, err = places.CollectHits(a.nearby, finder.Features(ctx, near)); err != nil {
 			return err
 		}
 		a.nearby = hits
 	}
-	h, _ := hierarchy.Of(v.View) // the zones of the map and of places are known by now
-	if hits, _, err = h.Nearest(ctx, *near, hierarchy.Around(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
+	h, _ := hierarchy.ViewOf(v.View) // the zones of the map and of places are known by now
+	if hits, _, err = h.Nearest(ctx, *near, hierarchy.AddressRegions(h.Parents(regions)), hits...); err != nil || len(hits) == 0 {
 		return err
 	}
 	a.place = hits[0]
 	a.Place = &a.place
 	if q.Lang != "" {
 		if a.PlaceName, _, err = finder.NameIn(ctx, a.place.ID, q.Lang); err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 	}
 	return nil
@@ -217,7 +217,7 @@ func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
 }
 
 // flying is the filter of airports for travellers.
-var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature)
+var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.FeatureFilter)
 
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {
 	r, ok, err := reader(a, &v.Airports, ask.AirportsName)
@@ -228,7 +228,7 @@ func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) e
 	if err != nil {
 		return err
 	}
-	hits, err := places.Hits(a.airports, r.Features(ctx, a.nearest(q, flying)))
+	hits, err := places.CollectHits(a.airports, r.Features(ctx, a.nearest(q, flying)))
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (a *Answer) findStation(ctx context.Context, v *localtime.View, q *Query) e
 	s := &a.station
 	s.ID, s.Lat, s.Lon, s.DistanceM = near.ID, near.Lat, near.Lon, near.DistanceM
 	if s.JSON, err = r.Record(ctx, near.ID, s.JSON[:0]); err != nil {
-		return ask.Inside(err)
+		return ask.NotFoundAsDamage(err)
 	}
 	a.Station = s
 	return nil

@@ -19,7 +19,7 @@ func TestAsk(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	dir := t.TempDir()
 	must.Do(t, smallworld.Publish(t.Context(), dir))
-	c := must.Get(published.Catalog(dir)).In(t)
+	c := must.Get(published.OpenCatalog(dir)).In(t)
 	all := ask.Published(c.Generations)
 	must.Do(t, all.Poll(t.Context()))
 	must.Close(t, &all)
@@ -28,7 +28,7 @@ func TestAsk(t *testing.T) {
 		t.Helper()
 		v := ask.NewViews(sets).Take(at)
 		defer v.Release()
-		local := localtime.In(v)
+		local := localtime.ViewOf(v)
 		return a.Ask(t.Context(), &local, q)
 	}
 	must.Do(t, do(all, Query{Lat: 47.37, Lon: 8.54, At: at, Types: []string{"state"}, Lang: "de"}))

@@ -319,7 +319,7 @@ func withholdDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Exclusive(f); err != nil {
+	if err := filelock.LockExclusive(f); err != nil {
 		f.Close()
 		return nil, err
 	}

@@ -450,7 +450,7 @@ func TestForeignFiles(t *testing.T) {
 	g, err := c.OpenCurrent(t.Context(), "ip")
 	must.Do(t, err)
 	defer g.Close()
-	got, err := g.Foreign(t.Context())
+	got, err := g.ForeignFiles(t.Context())
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("foreign are %q, %v; want %q", got, err, want)
@@ -458,8 +458,8 @@ func TestForeignFiles(t *testing.T) {
 	if err := l.Poll(t.Context()); err != nil || l.Status().Serving.Generation != 2 { // all of it is read first
 		t.Errorf("not taken into service: %v", err)
 	}
-	g.Suspect(errInjected)
-	l.cur.Load().gen.Suspect(errInjected)
+	g.ReportReadFailure(errInjected)
+	l.cur.Load().gen.ReportReadFailure(errInjected)
 	if err := l.Poll(t.Context()); err != nil || l.Status().Damage != nil {
 		t.Errorf("taken for damage: %v, %v", err, l.Status().Damage)
 	}
@@ -500,8 +500,8 @@ func TestLostPointer(t *testing.T) {
 				t.Fatal("rolled back without a pointer")
 			}
 			done, err := c.Prune(t.Context(), 1, 0)
-			if name == "gone" && err == nil && len(done.Unread) == 1 {
-				err = done.Unread[0].Err
+			if name == "gone" && err == nil && len(done.Unreadable) == 1 {
+				err = done.Unreadable[0].Err
 			}
 			if !errors.Is(err, ErrBadPointer) || len(done.Removed) > 0 {
 				t.Fatalf("pruned without a pointer: %+v, %v", done, err)

@@ -231,19 +231,19 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 	return all, changed || !slices.Equal(unread, all.Unread)
 }
 
-// Pruned is the result of Prune, by data set and number.
-type Pruned struct {
+// PruneResult is the result of Prune, by data set and number.
+type PruneResult struct {
 	Removed []GenerationInfo
-	// Gone are the data sets that have nothing left.
-	Gone []string
+	// EmptiedDatasets are the data sets that have nothing left.
+	EmptiedDatasets []string
 	// InUse are generations that would have been removed, but a process on this machine has them
 	// open, or in a Depot the time of grace is not over.
 	InUse []GenerationInfo
 	// Leftovers of killed builds, pushes and prunes have been removed.
 	Leftovers []GenerationInfo
-	// Unread are generations that are not listed but stay, because they may hold a data set. Err
+	// Unreadable are generations that are not listed but stay, because they may hold a data set. Err
 	// says why they cannot be read, and what to do.
-	Unread []GenerationInfo
+	Unreadable []GenerationInfo
 }
 
 // Prune deletes all but the keep newest generations of the named data sets, or of all data sets if
@@ -264,8 +264,8 @@ type Pruned struct {
 // running. It lists a complete generation that the pointer has never listed, and leaves one whose
 // manifest is missing or damaged. A data set whose pointer cannot be used gives an error, and the
 // others are pruned.
-func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (Pruned, error) {
-	var pruned Pruned
+func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, datasets ...string) (PruneResult, error) {
+	var pruned PruneResult
 	if keep < 0 || grace < 0 {
 		return pruned, fmt.Errorf("cannot keep %d generations, and replaced ones for %v: give no negative numbers", keep, grace)
 	}
@@ -292,7 +292,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 		for _, name := range without {
 			switch err := g.unpublished(ctx, name, nil); {
 			case errors.Is(err, ErrBadPointer):
-				pruned.Unread = append(pruned.Unread, GenerationInfo{Dataset: name, Err: err})
+				pruned.Unreadable = append(pruned.Unreadable, GenerationInfo{Dataset: name, Err: err})
 			case !errors.Is(err, ErrNoGeneration):
 				return pruned, err
 			}
@@ -311,7 +311,7 @@ func (g *Generations) Prune(ctx context.Context, keep int, grace time.Duration, 
 	return pruned, errors.Join(errs...)
 }
 
-func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace time.Duration, pruned *Pruned) error {
+func (g *Generations) prune(ctx context.Context, dataset string, keep int, grace time.Duration, pruned *PruneResult) error {
 	if _, err := g.requirePointer(ctx, dataset); err != nil {
 		return err
 	}
@@ -434,7 +434,7 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 
 // sweep removes the remains of generations that are not listed. If a data set has no generations
 // left, it removes the pointer too. The caller has claimed the data set.
-func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned) error {
+func (g *Generations) sweep(ctx context.Context, dataset string, pruned *PruneResult) error {
 	stored, err := g.back.stored(ctx, dataset)
 	if err != nil {
 		return err
@@ -470,7 +470,7 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 		if err != nil {
 			in.Err = fmt.Errorf("%w: restore its manifest and prune again, or remove %s from %s if nobody needs it", err,
 				generationRow(dataset, s.number), g.place)
-			pruned.Unread = append(pruned.Unread, in)
+			pruned.Unreadable = append(pruned.Unreadable, in)
 			continue
 		}
 		removed, err := g.removeUnlisted(ctx, dataset, s)
@@ -496,7 +496,7 @@ func (g *Generations) sweep(ctx context.Context, dataset string, pruned *Pruned)
 	if err := g.back.removePointer(ctx, dataset, before); err != nil {
 		return err
 	}
-	pruned.Gone = append(pruned.Gone, dataset)
+	pruned.EmptiedDatasets = append(pruned.EmptiedDatasets, dataset)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func rewrite(t *testing.T, c *Catalog, generation uint64, text string) (restore 
 }
 
 // suspectCurrent reports a failed read of the generation in service.
-func suspectCurrent(l *Live[*text], err error) { l.cur.Load().gen.Suspect(err) }
+func suspectCurrent(l *Live[*text], err error) { l.cur.Load().gen.ReportReadFailure(err) }
 
 func wantDamage(t *testing.T, l *Live[*text], generation uint64) {
 	t.Helper()
@@ -73,7 +73,7 @@ func TestDamageInService(t *testing.T) {
 		t.Fatalf("after a read that went wrong once: %+v", st)
 	}
 	eventually(t, "the first opening closes", func() bool { return stats.open.Load() == 1 })
-	before.gen.Suspect(bad) // a request that still has it
+	before.gen.ReportReadFailure(bad) // a request that still has it
 	poll(nil)
 	if l.health.suspicion.Load() != nil || l.health.cleared != 1 {
 		t.Error("a read of what is out of service is held against what is in it")

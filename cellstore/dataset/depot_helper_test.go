@@ -161,17 +161,17 @@ func depotAt(t tester, r *remote) *Depot {
 }
 
 // pushed pushes the published generation.
-func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) Pushed {
+func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) PushResult {
 	t.Helper()
 	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{partBytes: 1 << 10})
 	must.Do(t, err)
 	return p
 }
 
-func pushCurrent(ctx context.Context, d *Depot, c *Catalog, dataset string, o PushOptions) (Pushed, error) {
+func pushCurrent(ctx context.Context, d *Depot, c *Catalog, dataset string, o PushOptions) (PushResult, error) {
 	g, err := c.OpenCurrent(ctx, dataset)
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	defer g.Close()
 	return d.Push(ctx, g, o)

@@ -165,5 +165,6 @@ func (l *lease) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	_, _ = l.t.CheckAndMutate(ctx, cellstore.Check{Family: familyPointer, Qualifier: columnLease, Op: cellstore.Equal, Value: l.content},
-		cellstore.Mutation{Row: []byte(l.dataset), Ops: []cellstore.Op{cellstore.DeleteColumn(familyPointer, columnLease, cellstore.All)}})
+		cellstore.Mutation{Row: []byte(l.dataset), Ops: []cellstore.Op{cellstore.DeleteColumn(familyPointer, columnLease,
+			cellstore.AllVersions)}})
 }

@@ -83,7 +83,7 @@ func (p *push) createTable(ctx context.Context, store cellstore.Store, lt loadTa
 	schema := local.Schema()
 	err = p.d.patiently(ctx, func() error {
 		if s, ok := store.(splitter); ok {
-			err = s.CreateSplit(ctx, schema, lt.Starts[1:])
+			err = s.CreateSplitTable(ctx, schema, lt.Starts[1:])
 		} else {
 			err = store.CreateTable(ctx, schema)
 		}
@@ -178,10 +178,10 @@ type copier struct {
 func (c *copier) add(ctx context.Context, row *cellstore.Row) error {
 	own := row.Clone()
 	for i := range own.Cells {
-		if n := len(own.Cells[i].Value); n > c.limits.Value {
+		if n := len(own.Cells[i].Value); n > c.limits.ValueBytes {
 			cell := &own.Cells[i]
 			return fmt.Errorf("row %.80q, column %s:%.80q: %w", own.Key, cell.Family, cell.Qualifier,
-				&cellstore.LimitError{What: "value", Got: n, Max: c.limits.Value})
+				&cellstore.LimitError{What: "value", Got: n, Max: c.limits.ValueBytes})
 		}
 	}
 	c.size += c.mutations(own)

@@ -136,7 +136,8 @@ func (d *Depot) removePointer(ctx context.Context, dataset string, before []byte
 		return err
 	}
 	_, err = t.CheckAndMutate(ctx, cellstore.Check{Family: familyPointer, Qualifier: columnCurrent, Op: cellstore.Equal, Value: before},
-		cellstore.Mutation{Row: []byte(dataset), Ops: []cellstore.Op{cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)}})
+		cellstore.Mutation{Row: []byte(dataset), Ops: []cellstore.Op{cellstore.DeleteColumn(familyPointer, columnCurrent,
+			cellstore.AllVersions)}})
 	return err
 }
 

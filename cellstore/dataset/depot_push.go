@@ -46,14 +46,14 @@ type PushProgress struct {
 	Total       int64  // bytes of the stage; 0 where that is not known
 }
 
-// Pushed is the result of a push.
-type Pushed struct {
+// PushResult is the result of a push.
+type PushResult struct {
 	Manifest Manifest // of the published generation in the Depot
-	// Already is set if the Depot already had the generation, so that nothing was loaded.
-	Already     bool
-	Resumed     bool  // a push that had been interrupted was finished
-	Rows, Bytes int64 // loaded by this push
-	Took        time.Duration
+	// AlreadyThere is set if the Depot already had the generation, so that nothing was loaded.
+	AlreadyThere bool
+	Resumed      bool  // a push that had been interrupted was finished
+	Rows, Bytes  int64 // loaded by this push
+	Took         time.Duration
 }
 
 // owner returns a name of this program for others that find the data set locked.
@@ -78,7 +78,7 @@ func (o PushOptions) withDefaults() PushOptions {
 // splitter is a store that creates a table with several regions, so that
 // several servers load it from the start.
 type splitter interface {
-	CreateSplit(ctx context.Context, schema cellstore.Schema, splits [][]byte) error
+	CreateSplitTable(ctx context.Context, schema cellstore.Schema, splits [][]byte) error
 }
 
 // loadRecord is the plan of a push. Another push can resume from it.
@@ -119,10 +119,10 @@ type push struct {
 //
 // Push returns ErrBuilding if another program pushes the same data set. It retries a call without
 // an answer for minutes. A value larger than the store's limits ends it with cellstore.ErrTooLarge.
-func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushed, err error) {
+func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ PushResult, err error) {
 	p := &push{d: d, o: o.withDefaults(), g: g, dataset: g.Manifest.Dataset, begun: time.Now()}
 	if p.origin = g.entry.Manifest; p.origin == "" || g.Manifest.Origin != "" {
-		return Pushed{}, errors.New("only a generation of a catalogue can be pushed: open it there")
+		return PushResult{}, errors.New("only a generation of a catalogue can be pushed: open it there")
 	}
 	defer func() {
 		if err != nil {
@@ -130,18 +130,18 @@ func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushe
 		}
 	}()
 	if p.t, err = d.create(ctx); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	if p.o.OnlyNew {
 		// This check comes before the lease, so that it does not hinder other programs.
 		if m, ok, err := p.present(ctx); ok || err != nil {
-			return Pushed{Manifest: m, Already: true}, err
+			return PushResult{Manifest: m, AlreadyThere: true}, err
 		}
 	}
 	outer := ctx
 	ctx, p.lease, err = d.lease(ctx, p.t, p.dataset, owner())
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	defer func() {
 		if errors.Is(context.Cause(ctx), errLeaseLost) && outer.Err() == nil {
@@ -150,50 +150,50 @@ func (d *Depot) Push(ctx context.Context, g *Generation, o PushOptions) (_ Pushe
 		p.lease.release(outer)
 	}()
 	if err := d.step("leased"); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	return p.run(ctx)
 }
 
-func (p *push) run(ctx context.Context) (Pushed, error) {
+func (p *push) run(ctx context.Context) (PushResult, error) {
 	if m, ok, err := p.present(ctx); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	} else if ok {
 		if !p.o.OnlyNew {
 			m, err = p.d.Activate(ctx, p.dataset, m.Generation)
 		}
-		return Pushed{Manifest: m, Already: true, Took: time.Since(p.begun)}, err
+		return PushResult{Manifest: m, AlreadyThere: true, Took: time.Since(p.begun)}, err
 	}
 	record, resumed, err := p.prepare(ctx)
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	store, err := p.d.opts.Open(ctx, tablePrefix(p.dataset, p.generation))
 	if err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	defer closeRead(store)
 	if !resumed {
 		// A push that seemed dead may have made tables meanwhile.
 		if err := p.d.dropTables(ctx, store); err != nil {
-			return Pushed{}, err
+			return PushResult{}, err
 		}
 	}
 	if err := p.load(ctx, store, record); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
-	done := Pushed{Resumed: resumed}
+	done := PushResult{Resumed: resumed}
 	done.Rows, done.Bytes = p.meter.total()
 	m := p.g.Manifest
 	m.Generation, m.Origin, m.Files, m.Tables = p.generation, p.origin, nil, nil
 	if m.Files, err = p.copyFiles(ctx); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	if m.Tables, err = p.check(ctx, store, record); err != nil {
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	if err := p.publish(ctx, &m); err != nil { // and sets Digest
-		return Pushed{}, err
+		return PushResult{}, err
 	}
 	done.Manifest, done.Took = m, time.Since(p.begun)
 	return done, nil
@@ -364,8 +364,8 @@ func chunkRow(dataset string, generation uint64, path string, i int64) []byte {
 }
 
 // check reads every table back and compares it with the local one.
-func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecord) ([]TableSum, error) {
-	sums := []TableSum{}
+func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecord) ([]TableSummary, error) {
+	sums := []TableSummary{}
 	p.meter.stage("checking", p.o.Progress)
 	for _, t := range load.Tables {
 		want, err := sumTable(ctx, p.g.Store, t.Name, p.o.Workers, nil)
@@ -389,14 +389,14 @@ func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecor
 	return sums, p.d.step("checked")
 }
 
-func differ(want, got TableSum) error {
+func differ(want, got TableSummary) error {
 	return fmt.Errorf("%w: table %s has %d rows and %d cells with checksum %.16s, it should have %d and %d with %.16s: push it again",
 		cellstore.ErrCorrupt, want.Name, got.Rows, got.Cells, got.Digest, want.Rows, want.Cells, want.Digest)
 }
 
 // sumRemote adds up a table in the Depot.
 func (d *Depot) sumRemote(ctx context.Context, store cellstore.Store, table string, workers int,
-	counted func(rows, bytes int64)) (sum TableSum, err error) {
+	counted func(rows, bytes int64)) (sum TableSummary, err error) {
 	err = d.patiently(ctx, func() error {
 		sum, err = sumTable(ctx, store, table, workers, counted)
 		return err
@@ -447,7 +447,7 @@ func (p *push) forgetLoad(ctx context.Context) error {
 	m := cellstore.Mutation{Row: key}
 	for i := range row.Cells {
 		if q := row.Cells[i].Qualifier; !bytes.Equal(q, columnManifest) {
-			m.Ops = append(m.Ops, cellstore.DeleteColumn(familyManifest, q, cellstore.All))
+			m.Ops = append(m.Ops, cellstore.DeleteColumn(familyManifest, q, cellstore.AllVersions))
 		}
 	}
 	if len(m.Ops) > 0 {

@@ -82,7 +82,7 @@ func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
+	if err := filelock.LockShared(lock); errors.Is(err, filelock.ErrLocked) {
 		lock.Close()
 		return nil, fmt.Errorf("%s is being removed by another program: open the generation again", dir)
 	}

@@ -73,7 +73,7 @@ func (d *Depot) remove(ctx context.Context, dataset string, s storedGeneration) 
 	}
 	for _, key := range append(pieces, []byte(row)) {
 		err := d.patiently(ctx, func() error {
-			return t.Apply(ctx, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.All)}})
+			return t.Apply(ctx, cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}})
 		})
 		if err != nil {
 			return err

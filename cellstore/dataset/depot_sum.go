@@ -65,20 +65,20 @@ func (s *tableSum) merge(o *tableSum) {
 	}
 }
 
-func (s *tableSum) named(table string) TableSum {
+func (s *tableSum) named(table string) TableSummary {
 	var b []byte
 	for _, l := range s.lanes {
 		b = binary.BigEndian.AppendUint64(b, l)
 	}
-	return TableSum{Name: table, Rows: s.rows, Cells: s.cells, Bytes: s.bytes, Digest: hex.EncodeToString(b)}
+	return TableSummary{Name: table, Rows: s.rows, Cells: s.cells, Bytes: s.bytes, Digest: hex.EncodeToString(b)}
 }
 
 // sumTable computes the sum of a whole table. counted, unless nil, is called by
 // several goroutines with the rows and bytes read since the last call.
-func sumTable(ctx context.Context, s cellstore.Store, table string, workers int, counted func(rows, bytes int64)) (TableSum, error) {
+func sumTable(ctx context.Context, s cellstore.Store, table string, workers int, counted func(rows, bytes int64)) (TableSummary, error) {
 	t, err := s.Table(ctx, table)
 	if err != nil {
-		return TableSum{}, err
+		return TableSummary{}, err
 	}
 	var mu sync.Mutex
 	parts := map[int]*tableSum{}
@@ -104,7 +104,7 @@ func sumTable(ctx context.Context, s cellstore.Store, table string, workers int,
 			return nil
 		})
 	if err != nil {
-		return TableSum{}, err
+		return TableSummary{}, err
 	}
 	var all tableSum
 	for _, sum := range parts {

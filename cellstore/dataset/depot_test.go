@@ -28,7 +28,7 @@ func TestDepot(t *testing.T) {
 	mustIngest(t, c, "ip", "one")
 	local := mustIngest(t, c, "ip", "two")
 	p := pushed(t, d, c, "ip")
-	if p.Already || p.Resumed || p.Rows != tableRows || p.Manifest.Generation != local.Generation ||
+	if p.AlreadyThere || p.Resumed || p.Rows != tableRows || p.Manifest.Generation != local.Generation ||
 		len(p.Manifest.Tables) != 1 || p.Manifest.Tables[0].Rows != tableRows {
 		t.Errorf("pushed %+v", p)
 	}
@@ -36,7 +36,7 @@ func TestDepot(t *testing.T) {
 		t.Errorf("the depot has %q", got)
 	}
 	// Pushing it again does nothing.
-	if p := pushed(t, d, c, "ip"); !p.Already || p.Rows != 0 {
+	if p := pushed(t, d, c, "ip"); !p.AlreadyThere || p.Rows != 0 {
 		t.Errorf("pushed again: %+v", p)
 	}
 	mustIngest(t, c, "ip", "three")
@@ -51,11 +51,11 @@ func TestDepot(t *testing.T) {
 		t.Errorf("rolled back to %q", got)
 	}
 	// With OnlyNew a rollback stays as it is. Without it, the push publishes the generation again.
-	if p, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{OnlyNew: true}); err != nil || !p.Already ||
+	if p, err := pushCurrent(t.Context(), d, c, "ip", PushOptions{OnlyNew: true}); err != nil || !p.AlreadyThere ||
 		depotNumbers(t, d) != "ip2* ip3" {
 		t.Error(p, err, depotNumbers(t, d))
 	}
-	if p := pushed(t, d, c, "ip"); !p.Already || depotNumbers(t, d) != "ip2 ip3*" {
+	if p := pushed(t, d, c, "ip"); !p.AlreadyThere || depotNumbers(t, d) != "ip2 ip3*" {
 		t.Error(p, depotNumbers(t, d))
 	}
 	if _, err := d.Activate(t.Context(), "ip", 2); err != nil {
@@ -164,7 +164,7 @@ func TestDepotCrash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("after %s: %v", step, err)
 		}
-		if want := !visible && step != "leased"; p.Resumed != want || p.Already != visible {
+		if want := !visible && step != "leased"; p.Resumed != want || p.AlreadyThere != visible {
 			t.Errorf("after %s the push is %+v", step, p)
 		}
 		if got := inDepot(t, other, "ip"); got != "new" {

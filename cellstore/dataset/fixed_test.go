@@ -11,7 +11,7 @@ import (
 )
 
 func TestFixed(t *testing.T) {
-	l := Fixed("value", Manifest{Dataset: "places", Digest: "d"})
+	l := NewFixedLive("value", Manifest{Dataset: "places", Digest: "d"})
 	for range 2 {
 		h, err := l.Acquire()
 		must.Do(t, err)

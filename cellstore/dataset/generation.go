@@ -31,11 +31,11 @@ type Generation struct {
 	suspect func(error) // nil if no Live serves it
 }
 
-// Suspect reports that a part of the generation could not be read, or has wrong content. A Live
+// ReportReadFailure reports that a part of the generation could not be read, or has wrong content. A Live
 // that serves the generation then looks for damage; see [Live]. A store with a method
-// OnReadFailure(func(error)) reports its own failures through that method. Suspect is for readers
+// OnReadFailure(func(error)) reports its own failures through that method. ReportReadFailure is for readers
 // of the files in Dir. It does not wait, and any number of goroutines may call it.
-func (g *Generation) Suspect(err error) {
+func (g *Generation) ReportReadFailure(err error) {
 	if g.suspect != nil && err != nil {
 		g.suspect(err)
 	}
@@ -63,7 +63,7 @@ func (c *Catalog) openListed(_ context.Context, dataset string, e entry) (_ *Gen
 		}
 	}()
 	// Only a prune needs the lock, so the lack of locks in a file system is not an error.
-	if err := filelock.Shared(lock); errors.Is(err, filelock.ErrLocked) {
+	if err := filelock.LockShared(lock); errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf("%w: generation %d of %s is being pruned", ErrNoGeneration, e.Generation, dataset)
 	}
 	b, err := readAll(lock)
@@ -135,8 +135,8 @@ func (g *Generation) checkSizes() error {
 // Verify reads every file and compares it with the checksum recorded when the
 // generation was published. It returns all differences, each matching
 // cellstore.ErrCorrupt. A file that the manifest does not list is a difference only if it is named
-// like a file of the generation, so that a store may read it; for other files see Foreign. For a
-// generation from a Depot it compares only the files beside the store; [Generations.Verify] reads
+// like a file of the generation, so that a store may read it; for other files see ForeignFiles. For
+// a generation from a Depot it compares only the files beside the store; [Generations.Verify] reads
 // the tables.
 func (g *Generation) Verify(ctx context.Context) error { return g.verify(ctx, nil) }
 
@@ -181,9 +181,9 @@ func (g *Generation) verify(ctx context.Context, progress func(done, total int64
 	return errors.Join(errs...)
 }
 
-// Foreign lists the paths of files that other programs have put into Dir, such as .DS_Store. They
-// do no harm, and can be removed.
-func (g *Generation) Foreign(ctx context.Context) ([]string, error) {
+// ForeignFiles lists the paths of files that other programs have put into Dir, such as .DS_Store.
+// They do no harm, and can be removed.
+func (g *Generation) ForeignFiles(ctx context.Context) ([]string, error) {
 	harmless, _, err := g.foreign(ctx)
 	return harmless, err
 }

@@ -38,12 +38,12 @@ type Live[T any] struct {
 	// change of Status, one call at a time. It must not call Poll or Close.
 	Notify func(Status)
 
-	from    *Generations // nil of Fixed
+	from    *Generations // nil of NewFixedLive
 	dataset string
 	bind    func(*Generation) (T, error)
 
 	cur      atomic.Pointer[Handle[T]]
-	looked   atomic.Bool // see Looked
+	looked   atomic.Bool // see HasPolled
 	status   atomic.Pointer[Status]
 	watchers watchers
 	closed   atomic.Bool
@@ -218,9 +218,9 @@ func (l *Live[T]) Status() Status {
 	return s
 }
 
-// Looked reports whether the pointer has been read at least once. Until then nothing is in service,
-// even if a generation is published.
-func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
+// HasPolled reports whether the pointer has been read at least once. Until then nothing is in
+// service, even if a generation is published.
+func (l *Live[T]) HasPolled() bool { return l.looked.Load() || l.from == nil }
 
 // Err is Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }

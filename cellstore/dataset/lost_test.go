@@ -42,7 +42,7 @@ func places(t *testing.T) map[string]func(*testing.T) place {
 				func(t *testing.T, instead []byte) {
 					tab, err := d.table(t.Context())
 					must.Do(t, err)
-					op := cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.All)
+					op := cellstore.DeleteColumn(familyPointer, columnCurrent, cellstore.AllVersions)
 					if instead != nil {
 						op = cellstore.Put(familyPointer, columnCurrent, instead)
 					}
@@ -164,7 +164,7 @@ func TestOlderLeftovers(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("a build took away what lacks a manifest: %v", err)
 	}
-	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Unread) != 1 {
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Unreadable) != 1 {
 		t.Fatalf("pruned %+v, %v", done, err)
 	}
 	if got := storedNumbers(t, c.Generations, "ip"); !slices.Equal(got, []uint64{1, 2, 3}) {
@@ -194,7 +194,8 @@ func TestDamagedManifestStays(t *testing.T) {
 	write(c.pointerPath("ip"), backup)
 	for range 2 {
 		done, err := c.Prune(t.Context(), 5, 0)
-		if err != nil || len(done.Removed) > 0 || len(done.Unread) != 1 || done.Unread[0].Generation != 3 || done.Unread[0].Err == nil {
+		if err != nil || len(done.Removed) > 0 || len(done.Unreadable) != 1 || done.Unreadable[0].Generation != 3 ||
+			done.Unreadable[0].Err == nil {
 			t.Fatalf("pruned %+v, %v", done, err)
 		}
 	}
@@ -202,7 +203,7 @@ func TestDamagedManifestStays(t *testing.T) {
 		t.Errorf("generation %d", m.Generation)
 	}
 	write(path, whole)
-	if done, err := c.Prune(t.Context(), 5, 0); err != nil || len(done.Removed)+len(done.Unread) > 0 {
+	if done, err := c.Prune(t.Context(), 5, 0); err != nil || len(done.Removed)+len(done.Unreadable) > 0 {
 		t.Errorf("pruned %+v, %v", done, err)
 	}
 	if got := numbers(t, c, "ip"); got != "1 2 3 4*" {
@@ -404,7 +405,7 @@ func TestDrop(t *testing.T) {
 				t.Fatal(err)
 			}
 			done, err := p.Prune(t.Context(), 2, 0)
-			if err != nil || len(done.Removed) != 4 || !slices.Equal(done.Gone, []string{"ip"}) {
+			if err != nil || len(done.Removed) != 4 || !slices.Equal(done.EmptiedDatasets, []string{"ip"}) {
 				t.Errorf("pruned %+v, %v", done, err)
 			}
 			if b, err := p.back.readPointer(t.Context(), "ip"); b != nil || err != nil {
@@ -428,7 +429,7 @@ func TestDropInUse(t *testing.T) {
 	if _, err := c.Drop(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.InUse) != 1 || len(done.Gone) > 0 {
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.InUse) != 1 || len(done.EmptiedDatasets) > 0 {
 		t.Errorf("pruned %+v, %v", done, err)
 	}
 	if err := reader.Verify(t.Context()); err != nil {
@@ -437,13 +438,13 @@ func TestDropInUse(t *testing.T) {
 	reader.Close()
 	b, err := c.Begin(t.Context(), "ip")
 	must.Do(t, err)
-	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Removed) != 1 || len(done.Gone) > 0 {
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Removed) != 1 || len(done.EmptiedDatasets) > 0 {
 		t.Errorf("pruned under a build: %+v, %v", done, err)
 	}
 	must.Do(t, b.Abort())
 	other := filepath.Join(c.Dir(), "ip", "notes.txt")
 	must.Do(t, os.WriteFile(other, nil, 0o644))
-	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.Gone) != 1 {
+	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.EmptiedDatasets) != 1 {
 		t.Errorf("pruned %+v, %v", done, err)
 	}
 	if left, err := os.ReadDir(filepath.Join(c.Dir(), "ip")); err != nil || len(left) != 1 || left[0].Name() != "notes.txt" {

@@ -61,8 +61,9 @@ type Manifest struct {
 	Records map[string]int64 `json:"records,omitempty"`
 	Bad     map[string]int64 `json:"bad,omitempty"`
 	Sources []Source         `json:"sources,omitempty"`
-	// Replaced is the generation that was published before, nil if there was none. See Replace.
-	Replaced *Replaced `json:"replaced,omitempty"`
+	// Predecessor is the generation that was published before, nil if there was none. See
+	// SetPredecessor.
+	Predecessor *Predecessor `json:"replaced,omitempty"`
 	// Bounds is west, south, east, north in degrees, or empty. West > east
 	// means the extent crosses ±180°.
 	Bounds []float64 `json:"bounds,omitempty"`
@@ -71,7 +72,7 @@ type Manifest struct {
 	Files []File          `json:"files"`
 	// Tables sums up the tables of a generation in a Depot. Its Files are only
 	// those beside the store. In a Catalog, tables are files and Tables is empty.
-	Tables []TableSum `json:"tables,omitempty"`
+	Tables []TableSummary `json:"tables,omitempty"`
 	// Origin is set in a Depot. It is the SHA-256 of the generation's manifest in the Catalog from
 	// which the generation was pushed.
 	Origin string `json:"origin,omitempty"`
@@ -84,8 +85,8 @@ type Manifest struct {
 	Digest string `json:"-"`
 }
 
-// TableSum is the size and checksum of a table of a generation in a Depot.
-type TableSum struct {
+// TableSummary is the size and checksum of a table of a generation in a Depot.
+type TableSummary struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
 	Cells int64  `json:"cells"`

@@ -346,8 +346,8 @@ func runModel(t *rapid.T, g *modelled) {
 			if len(done.Removed) != removed {
 				t.Fatalf("removed %d, want %d", len(done.Removed), removed)
 			}
-			if gone := m.dropped != 0; gone != (len(done.Gone) == 1) {
-				t.Fatalf("nothing is left of %v, want %v", done.Gone, gone)
+			if gone := m.dropped != 0; gone != (len(done.EmptiedDatasets) == 1) {
+				t.Fatalf("nothing is left of %v, want %v", done.EmptiedDatasets, gone)
 			} else if gone {
 				*m = model{texts: map[uint64]string{}}
 			}

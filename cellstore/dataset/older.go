@@ -59,9 +59,9 @@ func (l *Live[T]) AcquireGeneration(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, false)
 }
 
-// AcquireKept does the same as AcquireGeneration, but also for a data set that has been dropped, as
+// AcquireEvenIfDropped does the same as AcquireGeneration, but also for a data set that has been dropped, as
 // long as its files exist. It is for callers that report what the drop has changed.
-func (l *Live[T]) AcquireKept(generation uint64) (*Handle[T], error) {
+func (l *Live[T]) AcquireEvenIfDropped(generation uint64) (*Handle[T], error) {
 	return l.acquireGeneration(generation, true)
 }
 

@@ -57,7 +57,7 @@ func TestAcquireGeneration(t *testing.T) {
 
 	// An open generation is not pruned. A pruned one is reported as gone, not as unknown.
 	// Generation 1 made room above, and is closed by another goroutine.
-	var done Pruned
+	var done PruneResult
 	eventually(t, "the removal of generation 1", func() bool {
 		done, err = c.Prune(t.Context(), 0, 0)
 		return err != nil || len(done.Removed) > 0

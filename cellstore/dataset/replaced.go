@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// Replaced describes the generation that another one has replaced.
-type Replaced struct {
+// Predecessor describes the generation that another one has replaced.
+type Predecessor struct {
 	Generation uint64           `json:"generation"`
 	Built      time.Time        `json:"built,omitzero"`    // older programs do not write it
 	Records    map[string]int64 `json:"records,omitempty"` // what it had stored, by kind
-	// Older names a source that is of an earlier edition than in the replaced generation. It is
+	// OlderSource names a source that is of an earlier edition than in the replaced generation. It is
 	// empty if there is none.
-	Older string `json:"older,omitempty"`
+	OlderSource string `json:"older,omitempty"`
 }
 
-// Replace records in m, which is to be published next, that it replaces the generation of old.
-func (m *Manifest) Replace(old *Manifest) {
-	m.Replaced = &Replaced{Generation: old.Generation, Built: old.Built, Records: old.Records, Older: earlierEdition(m.Sources, old)}
+// SetPredecessor records in m, which is to be published next, that it replaces the generation of old.
+func (m *Manifest) SetPredecessor(old *Manifest) {
+	m.Predecessor = &Predecessor{Generation: old.Generation, Built: old.Built, Records: old.Records,
+		OlderSource: earlierEdition(m.Sources, old)}
 }
 
 // Loss is a kind of record whose number is less than in the replaced generation.
@@ -32,11 +33,11 @@ type Loss struct {
 // Losses lists, by name, the kinds that have lost more than the share most, 0 to 1, of their
 // records since the generation that was replaced. The list is empty if nothing was replaced.
 func (m *Manifest) Losses(most float64) (list []Loss) {
-	if m.Replaced == nil {
+	if m.Predecessor == nil {
 		return nil
 	}
-	for _, kind := range slices.Sorted(maps.Keys(m.Replaced.Records)) {
-		before, now := m.Replaced.Records[kind], m.Records[kind]
+	for _, kind := range slices.Sorted(maps.Keys(m.Predecessor.Records)) {
+		before, now := m.Predecessor.Records[kind], m.Records[kind]
 		if float64(before-now) > most*float64(before) {
 			list = append(list, Loss{kind, before, now})
 		}

@@ -11,7 +11,7 @@ func TestLosses(t *testing.T) {
 	if got := m.Losses(0); got != nil {
 		t.Errorf("lost %v where nothing was replaced", got)
 	}
-	m.Replace(&Manifest{Generation: 3, Records: map[string]int64{"ward": 20, "city": 100, "gone": 1, "empty": 0}})
+	m.SetPredecessor(&Manifest{Generation: 3, Records: map[string]int64{"ward": 20, "city": 100, "gone": 1, "empty": 0}})
 	if got, want := m.Losses(0.1), []Loss{{"gone", 1, 0}, {"ward", 20, 5}}; !slices.Equal(got, want) {
 		t.Errorf("lost %v, want %v", got, want)
 	}

@@ -16,13 +16,13 @@ import (
 // the lock.
 var ErrLocked = errors.New("locked by another program")
 
-// Exclusive locks an open file against every other lock of it, without waiting.
+// LockExclusive locks an open file against every other lock of it, without waiting.
 // The file must be open for writing: NFS refuses the lock otherwise, with EBADF.
-func Exclusive(f *os.File) error { return lock(f, true) }
+func LockExclusive(f *os.File) error { return lock(f, true) }
 
-// Shared locks an open file against exclusive locks, without waiting. The file
+// LockShared locks an open file against exclusive locks, without waiting. The file
 // must be open for reading.
-func Shared(f *os.File) error { return lock(f, false) }
+func LockShared(f *os.File) error { return lock(f, false) }
 
 // Open opens the file of a lock, creates it if it is missing, and locks it exclusively, without
 // waiting.
@@ -33,8 +33,8 @@ func Open(path string) (*os.File, error) {
 			return nil, err
 		}
 		same := false
-		if err = Exclusive(f); err == nil {
-			same, err = Same(f, path)
+		if err = LockExclusive(f); err == nil {
+			same, err = NamesFile(f, path)
 		}
 		if same {
 			return f, nil
@@ -45,9 +45,9 @@ func Open(path string) (*os.File, error) {
 	}
 }
 
-// Same reports whether path still names the open file. A lock on a file that has been removed or
+// NamesFile reports whether path still names the open file. A lock on a file that has been removed or
 // replaced does not exclude anyone.
-func Same(f *os.File, path string) (bool, error) {
+func NamesFile(f *os.File, path string) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {
 		return false, err

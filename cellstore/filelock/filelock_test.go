@@ -24,13 +24,13 @@ func TestLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if err := Shared(reader); !errors.Is(err, ErrLocked) {
+	if err := LockShared(reader); !errors.Is(err, ErrLocked) {
 		t.Errorf("shared what is held: %v", err)
 	}
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Shared(reader); err != nil {
+	if err := LockShared(reader); err != nil {
 		t.Errorf("a lock outlives its file: %v", err)
 	}
 	other, err := os.Open(path)
@@ -38,7 +38,7 @@ func TestLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := Shared(other); err != nil {
+	if err := LockShared(other); err != nil {
 		t.Errorf("readers keep each other away: %v", err)
 	}
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
@@ -60,7 +60,7 @@ func TestReplacedFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if same, err := Same(old, path); same || err != nil {
+	if same, err := NamesFile(old, path); same || err != nil {
 		t.Errorf("a file that is gone is the same: %v, %v", same, err)
 	}
 	next, err := Open(path)
@@ -68,10 +68,10 @@ func TestReplacedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	if same, err := Same(old, path); same || err != nil {
+	if same, err := NamesFile(old, path); same || err != nil {
 		t.Errorf("another file is the same: %v, %v", same, err)
 	}
-	if same, err := Same(next, path); !same || err != nil {
+	if same, err := NamesFile(next, path); !same || err != nil {
 		t.Errorf("the file is another: %v, %v", same, err)
 	}
 }

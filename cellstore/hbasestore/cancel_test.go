@@ -40,7 +40,7 @@ func newSlow(t *testing.T, path string, change func(*Options)) *slow {
 	}}
 	f := newFake(t, thrift2.Config{TLS: cfg, HTTP: path}, newModelHBase(t, "test", nil))
 	s.fakes = []*fake{f}
-	o := Options{Gateways: []string{f.addr}, Namespace: "test", NoCompression: true, HTTP: path,
+	o := Options{Gateways: []string{f.addr}, Namespace: "test", NoCompression: true, HTTPPath: path,
 		TLS: &tls.Config{RootCAs: roots}, TryTimeout: time.Minute, Timeout: time.Minute}
 	if change != nil {
 		change(&o)
@@ -248,7 +248,7 @@ func TestGivingUpCostsOne(t *testing.T) {
 				r.open(t, Options{
 					Gateways:      []string{f.addr},
 					Namespace:     "test",
-					HTTP:          path,
+					HTTPPath:      path,
 					NoCompression: true,
 					TryTimeout:    time.Hour,
 					Timeout:       time.Hour,
@@ -325,7 +325,7 @@ func TestOneRequestPerConnection(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r := &rig{fakes: []*fake{f}}
-	r.open(t, Options{Gateways: []string{addr}, Namespace: "test", HTTP: "/", NoCompression: true})
+	r.open(t, Options{Gateways: []string{addr}, Namespace: "test", HTTPPath: "/", NoCompression: true})
 	for range 5 {
 		for _, op := range operations {
 			if err := op.run(t.Context(), r.table); err != nil {

@@ -168,7 +168,7 @@ func (t *Table) Append(ctx context.Context, row []byte, family string, qualifier
 	}
 	size, err := t.valueSize(ctx, v, row, cellstore.Column{Family: family, Qualifier: qualifier})
 	if err == nil {
-		err = v.Appended(size + len(value))
+		err = v.AppendResult(size + len(value))
 	}
 	if err != nil {
 		return nil, t.fail("Append", row, err)

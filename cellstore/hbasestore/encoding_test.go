@@ -51,13 +51,13 @@ func TestTransports(t *testing.T) {
 				new(rig).open(t, Options{Gateways: []string{plain.addr}, Namespace: "test"})
 			}
 			r.open(t, Options{
-				Gateways:  []string{f.addr},
-				Namespace: "test",
-				Framed:    client.Framed,
-				Compact:   client.Compact,
-				HTTP:      client.HTTP,
-				Header:    client.Header,
-				TLS:       client.TLS,
+				Gateways:        []string{f.addr},
+				Namespace:       "test",
+				FramedTransport: client.Framed,
+				CompactProtocol: client.Compact,
+				HTTPPath:        client.HTTP,
+				Header:          client.Header,
+				TLS:             client.TLS,
 			})
 			for range 2 {
 				for _, op := range operations {
@@ -204,7 +204,7 @@ func TestEncodingOfSchemas(t *testing.T) {
 		},
 		{Name: "b", MaxVersions: 3, MinVersions: 1, TTL: time.Hour, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionNone},
 	}}
-	must.Do(t, r.CreateSplit(t.Context(), schema, [][]byte{[]byte("m")}))
+	must.Do(t, r.CreateSplitTable(t.Context(), schema, [][]byte{[]byte("m")}))
 	calls := r.fakes[0].calls
 	last := calls[len(calls)-1]
 	d := child(last.args, 1)

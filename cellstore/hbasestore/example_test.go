@@ -69,7 +69,7 @@ func ExampleParseURL() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(o.Gateways, o.Namespace, o.Framed, o.Timeout)
+	fmt.Println(o.Gateways, o.Namespace, o.FramedTransport, o.Timeout)
 	// Output:
 	// [gateway-1:9090 gateway-2:9091] shop true 5s
 }

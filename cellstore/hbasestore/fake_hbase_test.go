@@ -368,7 +368,7 @@ func deletion(d object) (ops []cellstore.Op) {
 func upTo(o object) int64 {
 	ts := number(o, 3, cellstore.Now)
 	if ts == cellstore.MaxTimestamp {
-		return cellstore.All
+		return cellstore.AllVersions
 	}
 	return ts
 }

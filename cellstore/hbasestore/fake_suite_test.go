@@ -16,7 +16,7 @@ import (
 // from the suite's model. So it finds faults of the driver without an HBase. TestSuite checks
 // HBase's part.
 func TestSuiteOnFake(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFake(thrift2.Config{}), Capabilities)
 }
@@ -47,7 +47,7 @@ func openFakeOf(cfg thrift2.Config, of func(*modelHBase) backend) storetest.Open
 		f := newFake(t, cfg, of(h))
 		o := Options{
 			Gateways: []string{f.addr}, Namespace: "suite",
-			Framed: cfg.Framed, Compact: cfg.Compact, HTTP: cfg.HTTP,
+			FramedTransport: cfg.Framed, CompactProtocol: cfg.Compact, HTTPPath: cfg.HTTP,
 			NoCompression: true,
 			CompactTable: func(ctx context.Context, _, table string) error {
 				return h.store.Compact(ctx, table)

@@ -67,7 +67,7 @@ func TestFaultsOutcome(t *testing.T) {
 	s := openFaulty(t, c.GatewayAddrs())
 	table := makeTable(t, s, []byte("b"), []byte("o")) // three regions: one does all puts or none
 	path := faultNamespace + ":t"
-	must.Do(t, c.Fail(ctx, path))
+	must.Do(t, c.FailWrites(ctx, path))
 	escaped := func(row []byte, family string) string {
 		t.Helper()
 		var r cellstore.Row

@@ -298,7 +298,7 @@ func makeTable(t *testing.T, s *Store, splits ...[]byte) cellstore.Table {
 	t.Helper()
 	schema := cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}, {Name: "n"}}}
 	for deadline := time.Now().Add(2 * time.Minute); ; {
-		err := s.CreateSplit(t.Context(), schema, splits)
+		err := s.CreateSplitTable(t.Context(), schema, splits)
 		if err == nil || errors.Is(err, cellstore.ErrTableExists) {
 			break
 		}
@@ -365,7 +365,7 @@ func TestFaults(t *testing.T) {
 		l.recovered(t, "region server halted for 3 s")
 	})
 	t.Run("region server killed", func(t *testing.T) {
-		do("whole", c.Whole(ctx))
+		do("whole", c.RestartServers(ctx))
 		p := holder(t, c, path)
 		do("kill", p.Kill())
 		l.recovered(t, "region server killed")
@@ -402,9 +402,9 @@ func TestFaultsWrongGateway(t *testing.T) {
 	for _, g := range []hbasetest.Gateway{{Framed: true}, {Compact: true}, {HTTP: true}} {
 		p, err := c.StartGateway(t.Context(), g)
 		must.Do(t, err)
-		o := Options{Gateways: []string{p.Addr}, Namespace: "x", Framed: g.Framed, Compact: g.Compact}
+		o := Options{Gateways: []string{p.Addr}, Namespace: "x", FramedTransport: g.Framed, CompactProtocol: g.Compact}
 		if g.HTTP {
-			o.HTTP = "/"
+			o.HTTPPath = "/"
 		}
 		s, err := Open(t.Context(), o)
 		if err != nil {

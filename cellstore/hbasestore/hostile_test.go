@@ -96,7 +96,8 @@ func TestNoGateway(t *testing.T) {
 		})
 	}
 	for name, addr := range addrs {
-		for how, o := range map[string]Options{"binary": {}, "compact": {Compact: true}, "framed": {Framed: true}, "http": {HTTP: "/"}} {
+		for how, o := range map[string]Options{"binary": {}, "compact": {CompactProtocol: true}, "framed": {FramedTransport: true},
+			"http": {HTTPPath: "/"}} {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()
 				o.Gateways, o.Namespace, o.Timeout, o.TryTimeout, o.Tries = []string{addr}, "x", 5*time.Second, 200*time.Millisecond, 2

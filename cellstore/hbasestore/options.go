@@ -31,11 +31,11 @@ type Options struct {
 	// namespace.
 	Prefix string
 
-	Framed  bool        // framed transport, for nonblocking gateways
-	Compact bool        // compact protocol instead of binary
-	HTTP    string      // path of an HTTP gateway, "" for a bare connection
-	Header  http.Header // sent with every call over HTTP
-	TLS     *tls.Config // nil for none
+	FramedTransport bool        // framed transport, for nonblocking gateways
+	CompactProtocol bool        // compact protocol instead of binary
+	HTTPPath        string      // path of an HTTP gateway, "" for a bare connection
+	Header          http.Header // sent with every call over HTTP
+	TLS             *tls.Config // nil for none
 
 	// Timeout bounds the total time of all attempts of a call whose context has no deadline. The
 	// default is 10 s. Changes of schema get six times as much.
@@ -81,8 +81,8 @@ func (o Options) withDefaults() (Options, error) {
 	if n := len(o.Namespace) + len(o.Prefix) + 1 + maxTableName; n > maxTablePath {
 		return o, fmt.Errorf("namespace and prefix are too long by %d bytes", n-maxTablePath)
 	}
-	if o.HTTP != "" && !strings.HasPrefix(o.HTTP, "/") {
-		return o, fmt.Errorf("path %q of the HTTP gateway must begin with /", o.HTTP)
+	if o.HTTPPath != "" && !strings.HasPrefix(o.HTTPPath, "/") {
+		return o, fmt.Errorf("path %q of the HTTP gateway must begin with /", o.HTTPPath)
 	}
 	fill := func(v *time.Duration, d time.Duration) {
 		if *v <= 0 {
@@ -103,7 +103,7 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 func (o *Options) config() thrift2.Config {
-	return thrift2.Config{Framed: o.Framed, Compact: o.Compact, HTTP: o.HTTP, Header: o.Header, TLS: o.TLS}
+	return thrift2.Config{Framed: o.FramedTransport, Compact: o.CompactProtocol, HTTP: o.HTTPPath, Header: o.Header, TLS: o.TLS}
 }
 
 func namespaceOK(s string) bool {
@@ -167,7 +167,7 @@ func ParseURL(s string) (Options, error) {
 		return bad("%v", err)
 	}
 	if credentials != "" {
-		if o.HTTP == "" || o.TLS == nil {
+		if o.HTTPPath == "" || o.TLS == nil {
 			return bad("credentials are sent over transport=http with tls=on only")
 		}
 		user, err := url.Parse("http://" + credentials + "@host")
@@ -214,17 +214,17 @@ func (o *Options) parse(q url.Values) (err error) {
 	path := q.Get("path")
 	switch choose("transport", "buffered", "framed", "http") {
 	case 1:
-		o.Framed = true
+		o.FramedTransport = true
 	case 2:
-		o.HTTP = "/"
+		o.HTTPPath = "/"
 		if path != "" {
-			o.HTTP = path
+			o.HTTPPath = path
 		}
 	}
-	if path != "" && o.HTTP == "" {
+	if path != "" && o.HTTPPath == "" {
 		return errors.New("option path is for transport=http")
 	}
-	o.Compact = choose("protocol", "binary", "compact") == 1
+	o.CompactProtocol = choose("protocol", "binary", "compact") == 1
 	o.NoCompression = choose("compression", "on", "off") == 1
 	o.Fsync = choose("fsync", "off", "on") == 1
 	duration := func(name string, to *time.Duration) {

@@ -44,7 +44,7 @@ func (r *rig) open(t *testing.T, o Options) {
 	must.Do(t, err)
 	t.Cleanup(func() { s.Close() })
 	if err := s.CreateTable(t.Context(), cellstore.Schema{Table: "t", Families: []cellstore.Family{{Name: "f"}}}); err != nil &&
-		(!o.Framed || !errors.Is(err, errors.ErrUnsupported)) {
+		(!o.FramedTransport || !errors.Is(err, errors.ErrUnsupported)) {
 		t.Fatal(err)
 	}
 	r.Store = s
@@ -498,7 +498,7 @@ func TestCloseHTTP(t *testing.T) {
 	cfg := thrift2.Config{HTTP: "/"}
 	f := newFake(t, cfg, newModelHBase(t, "test", nil))
 	r := &rig{fakes: []*fake{f}}
-	r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", HTTP: cfg.HTTP, NoCompression: true})
+	r.open(t, Options{Gateways: []string{f.addr}, Namespace: "test", HTTPPath: cfg.HTTP, NoCompression: true})
 	must.Do(t, operations[0].run(t.Context(), r.table))
 	must.Do(t, r.Close())
 	open := func() int {

@@ -49,7 +49,7 @@ func (s *short) serve(method string, args object) (object, error) {
 
 // TestSuiteOnShortAnswers: the number of rows that a gateway returns at once changes no answer.
 func TestSuiteOnShortAnswers(t *testing.T) {
-	testrace.Plain(t, "TestSuiteForRaces asks for whole answers under it")
+	testrace.SkipUnderRace(t, "TestSuiteForRaces asks for whole answers under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFakeOf(thrift2.Config{}, func(h *modelHBase) backend { return newShort(h, nil) }), Capabilities)
 }

@@ -21,8 +21,8 @@ var Capabilities = cellstore.Capabilities{}
 // 10 MiB, key and value together.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
-	l.Row = maxRow
-	l.Value -= l.CellKey + 64
+	l.RowKeyBytes = maxRow
+	l.ValueBytes -= l.CellKeyBytes + 64
 	return l
 }()
 
@@ -142,13 +142,13 @@ func (s *Store) change(ctx context.Context, kind callKind, f func(context.Contex
 
 // CreateTable implements cellstore.Store.
 func (s *Store) CreateTable(ctx context.Context, schema cellstore.Schema) error {
-	return s.CreateSplit(ctx, schema, nil)
+	return s.CreateSplitTable(ctx, schema, nil)
 }
 
-// CreateSplit creates a table of several regions, so that loading it keeps
+// CreateSplitTable creates a table of several regions, so that loading it keeps
 // several servers busy from the start. splits are the first keys of all regions
 // but the first, ascending.
-func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits [][]byte) error {
+func (s *Store) CreateSplitTable(ctx context.Context, schema cellstore.Schema, splits [][]byte) error {
 	end, err := s.beginWrite(ctx)
 	if err != nil {
 		return s.fail("CreateTable", schema.Table, err)
@@ -186,7 +186,7 @@ func (s *Store) CreateSplit(ctx context.Context, schema cellstore.Schema, splits
 // describes returns an error for changes of tables through a gateway with framed transport. In
 // HBase 2.6 such a gateway reads the whole frame as the value of each attribute.
 func (s *Store) describes() error {
-	if s.opts.Framed {
+	if s.opts.FramedTransport {
 		return fmt.Errorf("%w: a gateway with framed transport garbles the attributes of tables; make and alter them "+
 			"through one without", errors.ErrUnsupported)
 	}

@@ -36,7 +36,7 @@ func stamp(ts int64) int64 {
 	switch ts {
 	case cellstore.Now:
 		return thrift2.Latest
-	case cellstore.All:
+	case cellstore.AllVersions:
 		return cellstore.MaxTimestamp
 	}
 	return ts

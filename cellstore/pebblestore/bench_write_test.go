@@ -132,7 +132,7 @@ func BenchmarkDelete(b *testing.B) {
 	}
 	concurrently(b, 1, func(_, i int) {
 		must(0, tab.Apply(ctx, cellstore.Mutation{Row: key(i - 1), Durability: cellstore.Async, Ops: []cellstore.Op{
-			cellstore.DeleteColumn("f", []byte("a"), cellstore.All)}}))
+			cellstore.DeleteColumn("f", []byte("a"), cellstore.AllVersions)}}))
 	})
 }
 

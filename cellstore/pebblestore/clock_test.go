@@ -20,7 +20,7 @@ func TestClockAheadRemovesNothing(t *testing.T) {
 	}
 	open := func() *cellstore.Clock {
 		return cellstore.NewClock(cellstore.ClockOptions{
-			Wall: wall.Load, Steady: func() time.Duration { return time.Duration(steady.Load()) * time.Millisecond },
+			Wall: wall.Load, Monotonic: func() time.Duration { return time.Duration(steady.Load()) * time.Millisecond },
 		})
 	}
 	s, tab := writable(t, &Options{Clock: open()}, cellstore.Family{Name: "f", TTL: time.Hour})

@@ -167,7 +167,7 @@ func (w *writer) append(f int, row, qualifier, value []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.lay.Appended(len(cur.value) + len(value)); err != nil {
+	if err := w.lay.AppendResult(len(cur.value) + len(value)); err != nil {
 		return nil, err
 	}
 	ts := w.now

@@ -218,14 +218,14 @@ func (c *cursor) readNewest(row *cellstore.Row) error {
 		q, inverted := splitSuffix(k[n:])
 		var copied []byte // qualifier and value
 		if rowKey != nil {
-			copied = row.Hold(q, v)
+			copied = row.CopyPair(q, v)
 		} else {
-			copied = row.Hold(k[:n+len(q)], v)
+			copied = row.CopyPair(k[:n+len(q)], v)
 			rowKey = copied[1 : n-1 : n-1]
 			row.Key, c.row = rowKey, rowKey
 			copied = copied[n:]
 		}
-		cell := row.Extend()
+		cell := row.AppendBlankCell()
 		cell.Family, cell.Timestamp = family, int64(^inverted)
 		col := copied[:len(q):len(q)]
 		cell.Qualifier, cell.Value = col, copied[len(q):]
@@ -306,7 +306,7 @@ func (c *cursor) approach(target []byte) (in bool, err error) {
 			return in, err
 		}
 	}
-	err = c.seekTo(clipTo(target, cellstore.DefaultLimits.Qualifier), newestFirst)
+	err = c.seekTo(clipTo(target, cellstore.DefaultLimits.QualifierBytes), newestFirst)
 	return err == nil && c.inRow(), err
 }
 

@@ -33,7 +33,7 @@ func damaged(t testing.TB, mem *vfs.MemFS, file string, offset int) *vfs.MemFS {
 // TestFlippedByte damages a store in every place. Reads return the right answer or ErrCorrupt, but
 // no wrong answer, and they do not panic.
 func TestFlippedByte(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	mem := vfs.NewMem()
 	s, tab := fixture(t, "s", &Options{FS: mem})
 	want := must(all(tab, cellstore.Scan{}))

@@ -20,7 +20,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-func imageOf(fsys vfs.FS) damagetest.Image { return must(damagetest.Of(fsys, "s")) }
+func imageOf(fsys vfs.FS) damagetest.Image { return must(damagetest.ReadImage(fsys, "s")) }
 
 // images returns a store with acknowledged rows in sorted files and in its log, once after a close
 // and once as after a kill.
@@ -101,7 +101,7 @@ func readForWriting(mem *vfs.MemFS) (rows string, opened bool, err error) {
 // length, removes each file, and replaces each file by every other one. When the store is then
 // opened for writing, it has all rows, or it is reported as damaged and left as it is.
 func TestDamageOpenedForWriting(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	rnd := testseed.Rand(t)
 	for stop, whole := range images(t) {
 		t.Run(stop, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (w *writer) deleteColumn(fam *family, row, qualifier []byte, upTo int64) er
 func (w *writer) deleteFamily(fam *family, row []byte, upTo int64) error {
 	c, err := w.placeRow(fam, row)
 	for n := 0; err == nil && c.ok(); n++ {
-		if n == wide && upTo == cellstore.All {
+		if n == wide && upTo == cellstore.AllVersions {
 			w.key = append(w.key[:0], c.key...)
 			return w.b.DeleteRange(w.key, append(appendPrefix(w.seek[:0], fam.byte, row), 0), nil)
 		}

@@ -71,7 +71,7 @@ func checkRow(row []byte) error {
 	if len(row) == 0 {
 		return cellstore.ErrEmptyRow
 	}
-	return checkSize("row", len(row), cellstore.DefaultLimits.Row)
+	return checkSize("row", len(row), cellstore.DefaultLimits.RowKeyBytes)
 }
 
 func checkSize(what string, got, max int) error {

@@ -92,7 +92,7 @@ func writeUntilKilled(dir string) {
 				n++
 				value := fmt.Append(nil, n)
 				must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Append(nil, "r", w), Ops: []cellstore.Op{
-					cellstore.DeleteRow(cellstore.All),
+					cellstore.DeleteRow(cellstore.AllVersions),
 					cellstore.PutAt("f", []byte("q"), n, value), cellstore.PutAt("g", []byte("q"), n, value)}}))
 				fmt.Printf("%d 1 %d .\n", w, n)
 			}

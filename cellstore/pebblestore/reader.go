@@ -342,7 +342,7 @@ func (r *reader) prev(ctx context.Context, downTo []byte, inclusive bool, row *c
 	}
 }
 
-func clip(end []byte) []byte { return clipTo(end, cellstore.DefaultLimits.Row) }
+func clip(end []byte) []byte { return clipTo(end, cellstore.DefaultLimits.RowKeyBytes) }
 
 // clipTo shortens an end of a range to one byte more than the longest stored key.
 // No row lies between the two, and hostile ends cost no memory.

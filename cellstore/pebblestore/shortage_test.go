@@ -43,7 +43,7 @@ func TestShortageIsNoDamage(t *testing.T) {
 // write. Neither the process nor the table fails: the table can be read, and takes writes after
 // Recover.
 func TestShortageAtTheEndOfOpening(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	var wrote atomic.Bool
 	var fails atomic.Int64
 	fsys := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -25,7 +25,7 @@ func addStats(a, b cellstore.IOStats) cellstore.IOStats {
 	a.Seeks += b.Seeks
 	a.BlocksRead += b.BlocksRead
 	a.BlockBytes += b.BlockBytes
-	a.BlockBytesCache += b.BlockBytesCache
+	a.BlockBytesCached += b.BlockBytesCached
 	return a
 }
 
@@ -34,9 +34,9 @@ func addStats(a, b cellstore.IOStats) cellstore.IOStats {
 func iteratorStats(it *pebble.Iterator) cellstore.IOStats {
 	s := it.Stats()
 	return cellstore.IOStats{
-		Seeks:           int64(s.ForwardSeekCount[pebble.InterfaceCall] + s.ReverseSeekCount[pebble.InterfaceCall]),
-		BlockBytes:      int64(s.InternalStats.BlockBytes),
-		BlockBytesCache: int64(s.InternalStats.BlockBytesInCache),
+		Seeks:            int64(s.ForwardSeekCount[pebble.InterfaceCall] + s.ReverseSeekCount[pebble.InterfaceCall]),
+		BlockBytes:       int64(s.InternalStats.BlockBytes),
+		BlockBytesCached: int64(s.InternalStats.BlockBytesInCache),
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
 	storetest.Run(t, openBackend, capabilities)
 }
 

@@ -129,7 +129,7 @@ func (v *view) some(t *layout, sel *cellstore.Selection) error {
 		if err != nil {
 			return err
 		}
-		if err := checkSize("qualifier", len(col.Qualifier), cellstore.DefaultLimits.Qualifier); err != nil {
+		if err := checkSize("qualifier", len(col.Qualifier), cellstore.DefaultLimits.QualifierBytes); err != nil {
 			return err
 		}
 		s := &fams[f]
@@ -200,7 +200,7 @@ func (s *selected) start(v *view, f *family) (qualifier []byte, inverted uint64)
 	if len(s.cols) > 0 && bytes.Compare(s.cols[0], q) < 0 {
 		q = s.cols[0]
 	}
-	return clipTo(q, cellstore.DefaultLimits.Qualifier), newestFirst
+	return clipTo(q, cellstore.DefaultLimits.QualifierBytes), newestFirst
 }
 
 // begin starts a row.

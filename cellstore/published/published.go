@@ -23,16 +23,16 @@ import (
 // Open opens the published generation of a data set, read-only. The error matches
 // dataset.ErrNoGeneration if there is none. The caller closes it.
 func Open(ctx context.Context, dir, name string) (*dataset.Generation, error) {
-	c, err := Catalog(dir)
+	c, err := OpenCatalog(dir)
 	if err != nil {
 		return nil, err
 	}
 	return c.OpenCurrent(ctx, name)
 }
 
-// Catalog returns the data sets of a directory, each generation in a store of
+// OpenCatalog returns the data sets of a directory, each generation in a store of
 // package pebblestore with default options.
-func Catalog(dir string) (*dataset.Catalog, error) {
+func OpenCatalog(dir string) (*dataset.Catalog, error) {
 	return dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
 		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 	})

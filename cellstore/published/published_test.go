@@ -15,7 +15,7 @@ func TestOpen(t *testing.T) {
 	if _, err := published.Open(t.Context(), dir, "boundaries"); !errors.Is(err, dataset.ErrNoGeneration) {
 		t.Errorf("nothing is published: %v", err)
 	}
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

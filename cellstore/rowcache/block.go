@@ -75,13 +75,13 @@ func (b *block) holds(key []byte) bool { return len(b.upto) == 0 || bytes.Compar
 func (b *block) fill(i int, row *cellstore.Row) {
 	row.Reset()
 	at, end := b.rows[i], b.rows[i+1]
-	data := row.Hold(b.mem[at.mem:end.mem], nil)
+	data := row.CopyPair(b.mem[at.mem:end.mem], nil)
 	row.Key = data[:at.key:at.key]
 	data = data[at.key:]
 	cells := b.cell[at.cell:end.cell]
 	for j := range cells {
 		c := &cells[j]
-		to := row.Extend()
+		to := row.AppendBlankCell()
 		to.Family, to.Timestamp = b.view.families[c.family], c.timestamp
 		to.Qualifier, data = data[:c.qualifier:c.qualifier], data[c.qualifier:]
 		to.Value, data = data[:c.value:c.value], data[c.value:]

@@ -172,7 +172,7 @@ func key(i int) []byte { return fmt.Appendf(nil, "k%06d", i) }
 var onlyF = &cellstore.Selection{Families: []string{"f"}}
 
 func TestSuite(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestSuiteForRaces runs the rest under it")
 	runSuite(t, storetest.Run)
 }
 

@@ -135,7 +135,7 @@ func testAtomicRows(e *env) {
 				v := fmt.Append(nil, w, ".", i)
 				m := mutate(key, cellstore.Put("f", []byte("a"), v), cellstore.Put("f", []byte("b"), v), cellstore.Put("g", []byte("a"), v))
 				if i%7 == 6 {
-					m = mutate(key, cellstore.DeleteRow(cellstore.All))
+					m = mutate(key, cellstore.DeleteRow(cellstore.AllVersions))
 				}
 				if err := t.Apply(e.ctx, m); err != nil {
 					e.Errorf("Apply: %v", err)

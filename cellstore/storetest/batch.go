@@ -40,7 +40,7 @@ func testBatchErrors(e *env) {
 		e.Errorf("a single failure: %v", err)
 	}
 	big := put("r", "f", "q", "x")
-	big.Ops[0].Value = make([]byte, e.store.Limits().Value+1)
+	big.Ops[0].Value = make([]byte, e.store.Limits().ValueBytes+1)
 	err = t.Apply(e.ctx, put("a", "f", "q", "x"), big, put("", "f", "q", "x"), put("b", "f", "q", "x"))
 	if !errors.As(err, &batch) || len(batch.Errs) != 2 || !errors.Is(batch.Errs[1], cellstore.ErrTooLarge) ||
 		!errors.Is(batch.Errs[2], cellstore.ErrEmptyRow) {

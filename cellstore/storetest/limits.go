@@ -14,8 +14,8 @@ var limitRules = []rule{
 	{id: "L1", name: "limits are no wider than the contract", run: func(e *env) {
 		got, most := e.store.Limits(), cellstore.DefaultLimits
 		for _, l := range []struct{ got, most int }{
-			{got.Row, most.Row}, {got.Qualifier, most.Qualifier}, {got.CellKey, most.CellKey},
-			{got.Value, most.Value}, {got.Operations, most.Operations},
+			{got.RowKeyBytes, most.RowKeyBytes}, {got.QualifierBytes, most.QualifierBytes}, {got.CellKeyBytes, most.CellKeyBytes},
+			{got.ValueBytes, most.ValueBytes}, {got.Operations, most.Operations},
 		} {
 			if l.got < 1 || l.got > l.most {
 				e.Errorf("limits %+v, want 1 to those of %+v", got, most)
@@ -94,15 +94,15 @@ func (e *env) tryAll(row, qualifier []byte, report func(call string, err error))
 func testRowLimit(e *env) {
 	e.must("create t f g")
 	limits := e.store.Limits()
-	long := bytes.Repeat([]byte{0}, limits.Row+1)
-	e.tryAll(long, nil, func(call string, err error) { e.wantLimit(call, err, "row", limits.Row+1, limits.Row) })
+	long := bytes.Repeat([]byte{0}, limits.RowKeyBytes+1)
+	e.tryAll(long, nil, func(call string, err error) { e.wantLimit(call, err, "row", limits.RowKeyBytes+1, limits.RowKeyBytes) })
 	e.tryAll(nil, nil, func(call string, err error) { e.wantErr(call, err, cellstore.ErrEmptyRow) })
 	e.tryAll([]byte{}, nil, func(call string, err error) { e.wantErr(call, err, cellstore.ErrEmptyRow) })
 	e.prints("scan t", "none", "after refused calls")
 
 	// This is the longest row, with the longest qualifier, and its neighbours.
 	t := e.table("t")
-	row, q := long[:limits.Row], bytes.Repeat([]byte{0xFF}, limits.Qualifier)
+	row, q := long[:limits.RowKeyBytes], bytes.Repeat([]byte{0xFF}, limits.QualifierBytes)
 	e.ok(t.Apply(e.ctx, mutate(string(row), cellstore.PutAt("f", q, 5, []byte("x")), cellstore.PutAt("g", nil, 5, []byte("y"))),
 		mutate(string(row[1:]), cellstore.PutAt("f", q, 5, []byte("shorter")))))
 	for range 2 {
@@ -115,7 +115,7 @@ func testRowLimit(e *env) {
 		}
 		found, err = t.Prev(e.ctx, row, nil, nil, &got)
 		e.ok(err)
-		if !found || len(got.Key) != limits.Row {
+		if !found || len(got.Key) != limits.RowKeyBytes {
 			e.Errorf("prev of the longest row: found is %t, %d bytes", found, len(got.Key))
 		}
 		e.must("compact t")
@@ -124,7 +124,7 @@ func testRowLimit(e *env) {
 
 func testQualifierLimit(e *env) {
 	e.must("create t f")
-	most := e.store.Limits().Qualifier
+	most := e.store.Limits().QualifierBytes
 	long := bytes.Repeat([]byte("q"), most+1)
 	e.tryAll([]byte("r"), long, func(call string, err error) { e.wantLimit(call, err, "qualifier", most+1, most) })
 	e.prints("scan t", "none", "after refused calls")
@@ -132,7 +132,7 @@ func testQualifierLimit(e *env) {
 
 func testValueLimit(e *env) {
 	e.must("create t f{versions=2}")
-	most := e.store.Limits().Value
+	most := e.store.Limits().ValueBytes
 	t := e.table("t")
 	long := noise(most + 1)
 	over := cellstore.PutAt("f", []byte("q"), 1, long)

@@ -234,7 +234,7 @@ func (h *tableHandle) Append(
 			at = max(now, newest)
 		}
 		all := slices.Concat(stored, value)
-		if err := h.t.Appended(len(all)); err != nil {
+		if err := h.t.AppendResult(len(all)); err != nil {
 			return err
 		}
 		row := h.t.rows[string(key)].clone()

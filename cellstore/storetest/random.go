@@ -38,7 +38,7 @@ func (s *suite) runRandom(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", seedVariable, err)
 		}
-		Random(t, s.open, s.caps, seed, randomLines)
+		RunRandom(t, s.open, s.caps, seed, randomLines)
 		return
 	}
 	runs := randomRuns
@@ -51,17 +51,17 @@ func (s *suite) runRandom(t *testing.T) {
 			break
 		}
 		seed := base + i
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { Random(t, s.open, s.caps, seed, randomLines) })
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { RunRandom(t, s.open, s.caps, seed, randomLines) })
 	}
 }
 
-// Random plays a random script of the given number of lines, chosen by the seed, on the backend and
+// RunRandom plays a random script of the given number of lines, chosen by the seed, on the backend and
 // on the Model: all reads of every form, all writes, bulk loads, snapshots, changes of schema,
 // compaction, reopening, and crashes where the backend has them. Every answer must be the same. A
 // script that fails is made shorter and printed, ready to become an example.
 //
 // Operations that depend on the time are left out for a backend with RealTime.
-func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64, lines int) {
+func RunRandom(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64, lines int) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	if play(t, open, caps, rnd.IntN, lines) {
@@ -69,7 +69,7 @@ func Random(t *testing.T, open Opener, caps cellstore.Capabilities, seed uint64,
 	}
 }
 
-// Fuzz lets the fuzzer choose the scripts of Random. Run it with -fuzzminimizetime=0: failing
+// Fuzz lets the fuzzer choose the scripts of RunRandom. Run it with -fuzzminimizetime=0: failing
 // scripts are made shorter here, and for other scripts the minimization would waste minutes.
 func Fuzz(f *testing.F, open Opener, caps cellstore.Capabilities) {
 	for seed := range uint64(8) {

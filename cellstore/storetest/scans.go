@@ -129,7 +129,7 @@ func testScanBesideWrites(e *env) {
 			key := fmt.Sprintf("%04dx", i%100)
 			m := mutate(key, cellstore.PutAt("f", []byte("q"), int64(i), []byte("new")), cellstore.PutAt("g", []byte("q"), int64(i), []byte("new")))
 			if i%3 == 0 {
-				m = mutate(key, cellstore.DeleteRow(cellstore.All))
+				m = mutate(key, cellstore.DeleteRow(cellstore.AllVersions))
 			}
 			if err := t.Apply(e.ctx, m); err != nil {
 				e.Errorf("Apply: %v", err)

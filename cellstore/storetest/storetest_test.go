@@ -17,7 +17,7 @@ import (
 
 // TestModel: the Model, with which the suite compares stores, passes the suite itself.
 func TestModel(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
 	Run(t, ModelBackend, NewModel().Capabilities())
 }
@@ -33,7 +33,7 @@ func TestModelForRaces(t *testing.T) {
 // TestModelWithoutHooks runs the suite as for a remote store. The suite waits where it cannot set
 // the clock, and lists the skipped tests.
 func TestModelWithoutHooks(t *testing.T) {
-	testrace.Plain(t, "most of it is scripts; TestModelForRaces runs the rest under it")
+	testrace.SkipUnderRace(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
 	Run(t, func(t testing.TB) Backend {
 		b := ModelBackend(t)

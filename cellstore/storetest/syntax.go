@@ -120,7 +120,7 @@ func (p *parser) timestamp() int64 {
 	case "now":
 		return cellstore.Now
 	case "all":
-		return cellstore.All
+		return cellstore.AllVersions
 	case "max":
 		return cellstore.MaxTimestamp
 	}

@@ -45,7 +45,7 @@ func testSnapshotBesideWriters(e *env) {
 				key := fmt.Sprintf("%04d", i%60)
 				m := mutate(key, cellstore.PutAt("g", []byte("q"), int64(i), []byte("x")), cellstore.PutAt("f", []byte("q"), 2, []byte("y")))
 				if (i+w)%4 == 0 {
-					m = mutate(key, cellstore.DeleteRow(cellstore.All))
+					m = mutate(key, cellstore.DeleteRow(cellstore.AllVersions))
 				}
 				if err := t.Apply(e.ctx, m); err != nil {
 					e.Errorf("Apply: %v", err)

@@ -7,7 +7,7 @@ import (
 )
 
 // attribution is the credit that users of a file must show: text with links in the syntax of
-// credit.Of.
+// credit.HTMLAndText.
 type attribution string
 
 // UnmarshalText refuses text that would be shown differently from what its author intends.

@@ -288,7 +288,7 @@ func (c *boundariesCmd) Run(s *session) error {
 	}
 	switch {
 	case c.Keep:
-		inputs, err = boundaries.Keep(s.ctx, s.catalog, c.of(), inputs)
+		inputs, err = boundaries.KeepLayers(s.ctx, s.catalog, c.of(), inputs)
 	case c.keepZones && c.Set == "" && !c.namesZones():
 		inputs, err = boundaries.KeepZones(s.ctx, s.catalog, inputs)
 	}

@@ -51,8 +51,8 @@ func (r *reporter) Rehearsed(d job.Rehearsal) {
 	}
 	if r.json {
 		why := ""
-		if d.Why != nil {
-			why = d.Why.Error()
+		if d.Err != nil {
+			why = d.Err.Error()
 		}
 		r.event(struct {
 			Event     string            `json:"event"`
@@ -62,19 +62,19 @@ func (r *reporter) Rehearsed(d job.Rehearsal) {
 			Records   map[string]int64  `json:"records"`
 			Tables    []job.TableChange `json:"tables,omitempty"`
 			Why       string            `json:"not_compared,omitempty"`
-		}{"rehearsed", d.Would.Dataset, generation, before, d.Would.Records, d.Tables, why})
+		}{"rehearsed", d.Planned.Dataset, generation, before, d.Planned.Records, d.Tables, why})
 		return
 	}
 	r.clearBar()
 	say := func(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
-	say("%s would have: %s", d.Would.Dataset, recordCounts(d.Would.Records))
+	say("%s would have: %s", d.Planned.Dataset, recordCounts(d.Planned.Records))
 	stays := "none is published yet"
 	if d.Published != nil {
 		stays = fmt.Sprintf("generation %d stays", generation)
 		say("  generation %d, which is published, has: %s", generation, recordCounts(before))
 	}
-	if d.Why != nil {
-		say("  the rows cannot be compared with those published: %v", d.Why)
+	if d.Err != nil {
+		say("  the rows cannot be compared with those published: %v", d.Err)
 	}
 	var same []string
 	for _, t := range d.Tables {
@@ -88,5 +88,5 @@ func (r *reporter) Rehearsed(d job.Rehearsal) {
 	if len(same) > 0 {
 		say("  no row differs in %s", strings.Join(same, ", "))
 	}
-	say("nothing was published: of %s %s; run it again without --dry-run to publish", d.Would.Dataset, stays)
+	say("nothing was published: of %s %s; run it again without --dry-run to publish", d.Planned.Dataset, stays)
 }

@@ -58,16 +58,16 @@ func TestDryRun(t *testing.T) {
 	id := strings.ReplaceAll(strings.Join(strings.SplitN(rows, ",", 3)[:2], "-"), `"`, "")
 	weather := filepath.Join(t.TempDir(), id+"-2024")
 	testfile.Write(t, weather, "2024 01 01 00   -70   -80 10130   230    50     0     0     0\n")
-	write := func(name, text string) string { return testfile.Temp(t, name, text) }
+	write := func(name, text string) string { return testfile.WriteTemp(t, name, text) }
 	for _, tc := range []struct {
 		args, then []string // the command, and the same with other files
 		changed    string   // the report of a dry run of then
 	}{
-		{[]string{"boundaries", "--layer", "ward=" + write("a.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5)))},
+		{[]string{"boundaries", "--layer", "ward=" + write("a.json", jobtest.FeatureCollection(jobtest.Square("a", "A", "", 0, 0, 5)))},
 			[]string{
 				"boundaries",
 				"--layer",
-				"ward=" + write("b.json", jobtest.Collect(jobtest.Square("a", "A", "", 0, 0, 5), jobtest.Square("b", "B", "", 10, 0, 5))),
+				"ward=" + write("b.json", jobtest.FeatureCollection(jobtest.Square("a", "A", "", 0, 0, 5), jobtest.Square("b", "B", "", 10, 0, 5))),
 			},
 			"boundaries would have: 2 ward\n  generation 1, which is published, has: 1 ward\n"},
 		{[]string{"places", "--as", "places=" + write("p.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n")},
@@ -124,7 +124,7 @@ func TestDryRunRefused(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{
 		"ip",
-		testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"),
+		testfile.WriteTemp(t, "a.csv", "8.8.8.0/24,US\n"),
 		"--data",
 		data,
 	}, io.Discard, io.Discard); err != nil {
@@ -133,7 +133,7 @@ func TestDryRunRefused(t *testing.T) {
 	before := contents(t, data)
 	err := run(t.Context(), []string{
 		"ip",
-		testfile.Temp(t, "b.csv", "8.8.8.0/24,CA\n"),
+		testfile.WriteTemp(t, "b.csv", "8.8.8.0/24,CA\n"),
 		"--max-change",
 		"5%",
 		"--dry-run",
@@ -154,7 +154,7 @@ func TestDryRunRefused(t *testing.T) {
 func TestDryRefresh(t *testing.T) {
 	data, settings := t.TempDir(), filepath.Join(t.TempDir(), "ingest.yaml")
 	text := fmt.Sprintf("data: %s\nstations:\n  file: ../../sample/stations.csv\nip:\n  file: [%s]\nworld:\n  only: [places]\n",
-		data, testfile.Temp(t, "a.csv", "8.8.8.0/24,US\n"))
+		data, testfile.WriteTemp(t, "a.csv", "8.8.8.0/24,US\n"))
 	testfile.Write(t, settings, text)
 	for range 2 {
 		var out bytes.Buffer
@@ -178,7 +178,7 @@ func TestDryRefresh(t *testing.T) {
 // With --empty= no word means an empty cell. An empty variable in the environment counts as not
 // set.
 func TestNoEmptyWords(t *testing.T) {
-	file := testfile.Temp(t, "a.csv", "id,lat,lon,note\na,1,1,NULL\nb,2,2,x\n")
+	file := testfile.WriteTemp(t, "a.csv", "id,lat,lon,note\na,1,1,NULL\nb,2,2,x\n")
 	t.Setenv("QUADRILLE_POINTS_EMPTY", "")
 	for flag, want := range map[string]bool{"": true, "--empty=": false, "--empty=x": true} {
 		args := []string{"points", "shops", file, "--data", t.TempDir()}
@@ -199,7 +199,7 @@ func TestAdviceCanBeTyped(t *testing.T) {
 		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":                       `--columns=\S+`,
 		"-name,-oben,-rechts\na,151.2,-33.8\nb,151.2,-33.8\nc,1,2\n": `--l[a-z]+=\S+ --l[a-z]+=\S+`,
 	} {
-		args := []string{"ip", testfile.Temp(t, "a.csv", text), "--data", t.TempDir()}
+		args := []string{"ip", testfile.WriteTemp(t, "a.csv", text), "--data", t.TempDir()}
 		if !strings.Contains(text, "|") {
 			args = append([]string{"points", "p"}, append(args[1:], "--lat=-oben", "--lon=-rechts")...)
 		}

@@ -246,7 +246,7 @@ func (c *rollbackCmd) Run(s *session) error {
 	}{"rolled back", describe(m)}, "published %s generation %d again, built %s", m.Dataset, m.Generation,
 		m.Built.Local().Format("2006-01-02 15:04"))
 	if s.depot == nil && isRegions(c.Dataset) {
-		if err := boundaries.Elsewhere(s.ctx, s.catalog, &m); err != nil {
+		if err := boundaries.CheckUniqueLayers(s.ctx, s.catalog, &m); err != nil {
 			s.reporter.Note("warning: one of two layers of one name is not served: " + err.Error())
 		}
 	}
@@ -321,18 +321,18 @@ func (c *pruneCmd) Run(s *session) error {
 	}
 	tell("in use", kept, pruned.InUse)
 	tell("leftover", "removed what was left unfinished of", pruned.Leftovers)
-	for _, in := range pruned.Unread {
+	for _, in := range pruned.Unreadable {
 		if s.json {
 			s.reporter.event(told{Event: "unread", Dataset: in.Dataset, Generation: in.Generation, Error: in.Err.Error()})
 		} else {
 			fmt.Fprintf(s.stdout, "kept, not listed: %v\n", in.Err)
 		}
 	}
-	for _, name := range pruned.Gone {
+	for _, name := range pruned.EmptiedDatasets {
 		s.tell(told{Event: "gone", Dataset: name}, "nothing is left of %s", name)
 	}
 	if err == nil && !s.json && !s.quiet &&
-		len(pruned.Removed)+len(pruned.InUse)+len(pruned.Gone)+len(pruned.Leftovers)+len(pruned.Unread) == 0 {
+		len(pruned.Removed)+len(pruned.InUse)+len(pruned.EmptiedDatasets)+len(pruned.Leftovers)+len(pruned.Unreadable) == 0 {
 		fmt.Fprintln(s.stdout, "nothing to remove")
 	}
 	return err

@@ -157,7 +157,7 @@ func TestLoss(t *testing.T) {
 		for i := range n {
 			all = append(all, jobtest.Square(fmt.Sprint(prefix, i), prefix, "", float64(2*i), 0, 1))
 		}
-		testfile.Write(t, wards, jobtest.Collect(all...))
+		testfile.Write(t, wards, jobtest.FeatureCollection(all...))
 	}
 	testfile.Write(t, config, "data: "+data+"\nboundaries:\n  layer: [ward="+wards+":id]\n")
 	ingest := func(code int, args ...string) string {

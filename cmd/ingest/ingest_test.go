@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 // The scripts run the program itself on small hand-made files.
 func TestScripts(t *testing.T) {
-	testrace.Plain(t, "each run builds by itself, as the script of TestExportScript does under the detector")
+	testrace.SkipUnderRace(t, "each run builds by itself, as the script of TestExportScript does under the detector")
 	all, err := filepath.Glob("testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -433,7 +433,8 @@ func TestNumbersInWords(t *testing.T) {
 func TestPrintReport(t *testing.T) {
 	var out bytes.Buffer
 	r := verify.Report{
-		Types: []verify.TypeReport{{Name: "country", Regions: 2, Edges: 1234, Shared: 5, Labels: 28, Overlaps: make([]verify.SourceOverlap, 7)}},
+		Types: []verify.TypeReport{{Name: "country", Regions: 2, Edges: 1234, SharedEdges: 5, Labels: 28,
+			Overlaps: make([]verify.SourceOverlap, 7)}},
 		Findings: []verify.Finding{{Type: "country", Problem: verify.ProblemBorder, Count: 1001, Examples: []verify.Example{
 			{Tile: "7/66/45", Region: "fr", Detail: "no twin"}, {Detail: "alone"},
 		}}},

@@ -86,7 +86,7 @@ func (c *ipCmd) Run(s *session) error {
 			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
 		}
 	}
-	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, Compared: s.reporter.compared}
+	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, OnCompared: s.reporter.compared}
 	o.Check = c.Check || o.DryRun
 	_, err := ip.Ingest(s.ctx, s.catalog, inputs, o)
 	return err
@@ -171,7 +171,7 @@ func comparedEvent(c *ip.Change, v4, v6 ip.Shares) any {
 	for i, e := range c.Examples {
 		examples[i] = example{string(e.Kind), e.First.String(), e.Last.String(), object(e.Old), object(e.New)}
 	}
-	country4, country6 := c.Share(c.Country)
+	country4, country6 := c.Share(c.ChangedCountry)
 	return struct {
 		Event     string    `json:"event"`
 		Published uint64    `json:"published"`

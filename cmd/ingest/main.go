@@ -28,15 +28,15 @@ const minMemory = 256 << 20
 // fitMemory lowers --memory to the process's own limit, unless it was set, and reports that. An
 // eighth is left for memory that only the system counts, such as file pages.
 func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (said []string) {
-	if limit.Unread != nil {
+	if limit.ReadErr != nil {
 		said = append(said, fmt.Sprintf("warning: the limit of memory cannot be read in full: if this process may take "+
-			"less, set --memory: %v", limit.Unread))
+			"less, set --memory: %v", limit.ReadErr))
 	}
 	if limit.Bytes == 0 {
 		return said
 	}
 	most := max(bytesize.Size(limit.Bytes/8*7)>>20<<20, minMemory)
-	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.From)
+	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.Source)
 	if most < c.Memory && configfile.Derive(settings, "memory", &c.Memory, most, why) {
 		said = append(said, fmt.Sprintf("--memory is %dMiB, %s", int64(most)>>20, why))
 	}
@@ -138,7 +138,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	var memory []string
 	if err == nil {
 		settings = configfile.Settings(command, c.file, onlyFlags...)
-		memory = c.fitMemory(memlimit.Of(), settings)
+		memory = c.fitMemory(memlimit.Detect(), settings)
 		err = errors.Join(c.complete(command), c.limitMemory())
 	}
 	if err != nil {

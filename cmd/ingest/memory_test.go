@@ -21,24 +21,24 @@ func TestFitMemory(t *testing.T) {
 		said   string
 	}{
 		"nothing known": {memory: 2 << 30},
-		"much":          {limit: memlimit.Limit{Bytes: 8 << 30, From: "/a"}, memory: 2 << 30},
+		"much":          {limit: memlimit.Limit{Bytes: 8 << 30, Source: "/a"}, memory: 2 << 30},
 		"1 GiB": {
-			limit:  memlimit.Limit{Bytes: 1 << 30, From: "/a"},
+			limit:  memlimit.Limit{Bytes: 1 << 30, Source: "/a"},
 			memory: 896 * mib,
 			said:   "--memory is 896MiB, of 1024MiB of memory, by /a",
 		},
 		"too little": {
-			limit:  memlimit.Limit{Bytes: 100 * mib, From: "/a"},
+			limit:  memlimit.Limit{Bytes: 100 * mib, Source: "/a"},
 			memory: 256 * mib,
 			said:   "warning: the system may end this process",
 		},
 		"asked for": {
 			args:   []string{"--memory=2GiB"},
-			limit:  memlimit.Limit{Bytes: 1 << 30, From: "/a"},
+			limit:  memlimit.Limit{Bytes: 1 << 30, Source: "/a"},
 			memory: 2 << 30,
 			said:   "warning: the system may end",
 		},
-		"unread": {limit: memlimit.Limit{Unread: errors.New("no rights")}, memory: 2 << 30, said: "no rights"},
+		"unread": {limit: memlimit.Limit{ReadErr: errors.New("no rights")}, memory: 2 << 30, said: "no rights"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c cli

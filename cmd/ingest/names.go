@@ -74,7 +74,7 @@ func (s *session) searched() bool {
 		if !strings.HasPrefix(name, ask.CollectionPrefix) {
 			continue
 		}
-		if yes, err := names.Searched(s.ctx, s.catalog, name); err != nil || yes {
+		if yes, err := names.IsSearched(s.ctx, s.catalog, name); err != nil || yes {
 			return true // the job reports unreadable collections
 		}
 	}

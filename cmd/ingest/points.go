@@ -177,7 +177,7 @@ func (c *pointsCmd) Run(s *session) error {
 		return &usageError{errors.New("--search is for published collections that everybody may read: leave out --private " +
 			"and --into-live, or --search")}
 	}
-	if c.IntoLive != "" && c.Repeated != "" && c.Repeated != string(pointsjob.Last) {
+	if c.IntoLive != "" && c.Repeated != "" && c.Repeated != string(pointsjob.KeepLast) {
 		return &usageError{errors.New("--into-live writes the records in their order, and the last one of an id stays: " +
 			"leave out --repeated " + c.Repeated)}
 	}

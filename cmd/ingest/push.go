@@ -153,12 +153,12 @@ func (s *session) pushOne(name string, o dataset.PushOptions) error {
 
 // pushed reports a successful push. It is silent if there was nothing to push and the user did
 // not ask for a push.
-func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
+func (r *reporter) pushed(p dataset.PushResult, unasked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seconds := max(p.Took.Seconds(), 0.001)
 	switch {
-	case unasked && p.Already:
+	case unasked && p.AlreadyThere:
 	case r.json:
 		r.event(struct {
 			Event      string  `json:"event"`
@@ -169,9 +169,9 @@ func (r *reporter) pushed(p dataset.Pushed, unasked bool) {
 			Rows       int64   `json:"rows"`
 			Bytes      int64   `json:"bytes"`
 			Seconds    float64 `json:"seconds"`
-		}{"pushed", p.Manifest.Dataset, p.Manifest.Generation, p.Already, p.Resumed, p.Rows, p.Bytes, p.Took.Seconds()})
+		}{"pushed", p.Manifest.Dataset, p.Manifest.Generation, p.AlreadyThere, p.Resumed, p.Rows, p.Bytes, p.Took.Seconds()})
 	case r.quiet:
-	case p.Already:
+	case p.AlreadyThere:
 		fmt.Fprintf(r.out, "%s generation %d is in the store already, and published\n", p.Manifest.Dataset, p.Manifest.Generation)
 	default:
 		fmt.Fprintf(r.out, "pushed %s generation %d: %s rows, %s, in %s, %s rows/s\n", p.Manifest.Dataset, p.Manifest.Generation,

@@ -66,7 +66,7 @@ func remarkForeign(s *session, name string, generation uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, gen.Close()) }()
-	foreign, err := gen.Foreign(s.ctx)
+	foreign, err := gen.ForeignFiles(s.ctx)
 	for _, path := range foreign {
 		s.tell(told{Event: "foreign file", Dataset: name, Generation: gen.Manifest.Generation, Path: path},
 			"%s does not belong to generation %d of %s and does no harm; it can be removed", path, gen.Manifest.Generation, name)
@@ -107,7 +107,7 @@ func printReport(out io.Writer, r verify.Report) error {
 			leaves, mixed = leaves+t.Leaves[z], mixed+t.Mixed[z]
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", t.Name, grouped(int64(t.Regions)), grouped(leaves), grouped(mixed),
-			grouped(t.Edges), grouped(t.Shared), grouped(t.Labels), grouped(t.Witnesses))
+			grouped(t.Edges), grouped(t.SharedEdges), grouped(t.Labels), grouped(t.Witnesses))
 	}
 	if err := w.Flush(); err != nil {
 		return err

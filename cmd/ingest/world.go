@@ -84,9 +84,9 @@ func (c *worldCmd) Run(s *session) error {
 			return &usageError{errors.New(k + " holds a space or a line break; set it to the bare text")}
 		}
 	}
-	plan := world.Plan{
+	plan := world.Options{
 		Selection: world.Selection{
-			Only: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
+			Datasets: c.Only, Scale: c.Scale, Places: c.Places, IP: c.IP, Mirror: c.Mirror,
 			Account: os.Getenv("MAXMIND_ACCOUNT_ID"), Key: os.Getenv("MAXMIND_LICENSE_KEY"),
 		},
 		Cache: c.Downloads, IPFiles: c.IPFile, Force: c.Force, Program: version.String(),
@@ -99,7 +99,7 @@ func (c *worldCmd) Run(s *session) error {
 			Note: s.reporter.Note,
 		},
 		Job: s.options,
-		IP:  ip.Options{Derive: true, Compared: s.reporter.compared},
+		IP:  ip.Options{Derive: true, OnCompared: s.reporter.compared},
 	}
 	if c.MaxChange != nil {
 		plan.Job.MaxChange = (*float64)(c.MaxChange)
@@ -128,7 +128,8 @@ func (s *session) listSources(sources []world.Source) error {
 				License     string `json:"license"`
 				Attribution string `json:"attribution,omitempty"`
 				Terms       string `json:"terms,omitempty"`
-			}{"source", src.Dataset, src.File.Name, src.File.URL, src.About, src.Credit.Name, src.Credit.License, src.Credit.Attribution, src.Terms})
+			}{"source", src.Dataset, src.File.Name, src.File.URL, src.ApproxBytes, src.Credit.Name, src.Credit.License,
+				src.Credit.Attribution, src.Terms})
 		}
 		return nil
 	}
@@ -136,8 +137,8 @@ func (s *session) listSources(sources []world.Source) error {
 	fmt.Fprintln(w, "DATASET\tABOUT\tLICENCE\tADDRESS")
 	var sum int64
 	for _, src := range sources {
-		sum += src.About
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", src.Dataset, byteCount(src.About), src.Credit.License, src.File.URL)
+		sum += src.ApproxBytes
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", src.Dataset, byteCount(src.ApproxBytes), src.Credit.License, src.File.URL)
 	}
 	fmt.Fprintf(w, "\t%s\t\t\n", byteCount(sum))
 	return w.Flush()

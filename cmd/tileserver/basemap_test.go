@@ -13,7 +13,7 @@ import (
 // continues to serve the previous one.
 func TestBaseMapReload(t *testing.T) {
 	world := func(name string) []byte {
-		p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}
+		p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Uncompressed, Type: 1}
 		return p.Bytes([]archivetest.Tile{{Data: archivetest.Vector(name)}})
 	}
 	path := archivetest.Write(t, filepath.Join(t.TempDir(), "world.pmtiles"), world("first"))

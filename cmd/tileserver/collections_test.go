@@ -34,7 +34,7 @@ func eventually(t *testing.T, url, text string) {
 // The server serves a collection that is published while it runs, and lists it like other data
 // sets.
 func TestPublishedCollections(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	c := catalogIn(t, dir)
 	url, _, stop := start(t, "--data", dir)
@@ -124,7 +124,7 @@ func TestLiveCollections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := live.Open(t.Context(), store, points.Live)
+	opened, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}

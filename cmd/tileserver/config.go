@@ -195,7 +195,7 @@ func parse(args []string, stdout, stderr io.Writer) (cfg *config, err error) {
 	if err := configfile.CheckValues(cfg.settings); err != nil {
 		return cfg, &usageError{err}
 	}
-	cfg.fitMemory(memlimit.Of())
+	cfg.fitMemory(memlimit.Detect())
 	return cfg, nil
 }
 

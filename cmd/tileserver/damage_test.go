@@ -312,9 +312,9 @@ func (d *damaged) write(name string, j *damagetest.Judge) {
 	}
 	switch code, body := d.do(method, "/points/"+name+"/"+id, body); {
 	case code/100 == 2, value == "" && code == http.StatusNotFound:
-		j.Done(id, value)
+		j.RecordAcked(id, value)
 	case d.refused("live/"+name, code, body):
-		j.Tried(id, value)
+		j.RecordTried(id, value)
 	default:
 		d.errorf("%s of %s/%s: %d %.300s", method, name, id, code, body)
 	}
@@ -378,7 +378,7 @@ func (d *damaged) read() damagetest.Image {
 	d.t.Helper()
 	all := damagetest.Image{}
 	for _, dir := range []string{"data", "live", "usage"} {
-		part, err := damagetest.Of(vfs.Default, filepath.Join(d.root, dir))
+		part, err := damagetest.ReadImage(vfs.Default, filepath.Join(d.root, dir))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			d.t.Fatal(err)
 		}
@@ -399,7 +399,7 @@ func (d *damaged) put(image damagetest.Image) {
 // would seldom choose the few files that describe the others.
 func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) {
 	d.t.Helper()
-	whole := d.read().Only(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
+	whole := d.read().Filter(func(name string) bool { return strings.HasPrefix(name, filepath.Join(d.root, dir)+"/") })
 	var depths []int
 	for name := range whole {
 		depths = append(depths, strings.Count(name, "/"))
@@ -409,13 +409,13 @@ func (d *damaged) damage(r *rand.Rand, dir string, anew bool) (differ []string) 
 		return nil // all is gone
 	}
 	depth := depths[r.IntN(len(depths))]
-	part := whole.Only(func(name string) bool { return strings.Count(name, "/") == depth })
+	part := whole.Filter(func(name string) bool { return strings.Count(name, "/") == depth })
 	changed, what := part.Damage(r)
 	d.what += "; " + strings.ReplaceAll(what, d.root+"/", "")
 	differ = part.Differ(changed)
 	for _, name := range differ {
 		d.hit[d.owner(name)] = true
-		d.mapped = d.mapped || !anew && strings.HasSuffix(name, ipgeo.IndexName)
+		d.mapped = d.mapped || !anew && strings.HasSuffix(name, ipgeo.IndexFileName)
 	}
 	if err := changed.Write(anew, differ...); err != nil {
 		d.t.Fatal(err)
@@ -569,7 +569,7 @@ func newDamaged(t *testing.T) (d *damaged, states []*known) {
 // The server continues to run. Each answer is either correct or reports that damaged data cannot be
 // read. The server removes nothing: when the damage is undone, all answers are correct again.
 func TestDamagedServer(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	rounds := 200
 	switch {
 	case os.Getenv("QUADRILLE_FULL") != "":
@@ -657,7 +657,7 @@ var (
 // read exactly or refused with its name in the error. In the latter case the previous keys stay in
 // use, and the log reports it.
 func TestDamagedKeys(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	rounds := 400
 	switch {
 	case os.Getenv("QUADRILLE_FULL") != "":
@@ -690,7 +690,7 @@ func TestDamagedKeys(t *testing.T) {
 		}
 	}
 	testfile.Write(t, filepath.Join(dir, "other.bin"), bytes.Repeat([]byte{0xde, 0xad}, 1<<17))
-	whole, err := damagetest.Of(vfs.Default, dir)
+	whole, err := damagetest.ReadImage(vfs.Default, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -783,7 +783,7 @@ func TestDamagedKeys(t *testing.T) {
 				}
 			}
 		}
-		if now, err := damagetest.Of(vfs.Default, dir); err != nil || len(image.Differ(now)) > 0 {
+		if now, err := damagetest.ReadImage(vfs.Default, dir); err != nil || len(image.Differ(now)) > 0 {
 			t.Errorf("%s: %v %q changed", what, err, image.Differ(now))
 		}
 		put(image, whole, true)

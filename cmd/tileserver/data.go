@@ -69,7 +69,7 @@ const remotePatience = 5 * time.Second
 func (c *config) depot(observed *observer) (source, error) {
 	rows := rowcache.NewCache(c.storeBytes())
 	observed.remote.cache = rows
-	o := hbasedepot.Options{Data: c.Data, ReadOnly: true, Opened: func(s *hbasestore.Store, dataset string) cellstore.Store {
+	o := hbasedepot.Options{Data: c.Data, ReadOnly: true, WrapStore: func(s *hbasestore.Store, dataset string) cellstore.Store {
 		counted := observed.remote.opened(s, dataset)
 		if dataset == "" {
 			return counted // the rows of the catalog change
@@ -77,7 +77,7 @@ func (c *config) depot(observed *observer) (source, error) {
 		return rowcache.New(counted, rowcache.Options{Cache: rows})
 	}}
 	if !c.IPIndex {
-		o.Skip = []string{ipgeo.IndexName}
+		o.Skip = []string{ipgeo.IndexFileName}
 	}
 	depot, err := hbasedepot.Open(c.Store, o)
 	if err != nil {
@@ -90,20 +90,20 @@ func (c *config) depot(observed *observer) (source, error) {
 type followed struct {
 	source
 	log *slog.Logger
-	all []ask.Followed
+	all []ask.LiveDataset
 
 	// Users name data sets of their own, and new ones appear.
 	collections ask.Collections
-	regions     ask.Family[*ask.RegionSet]
+	regions     ask.DatasetGroup[*ask.RegionSet]
 	looking     sync.WaitGroup
 	stopLooking context.CancelFunc // nil before looking begins
 }
 
 // sets are the data sets that are served.
 func (c *config) sets(s *followed) ask.Sets {
-	sets := ask.Following{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
+	sets := ask.FollowOptions{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
 	sets.RegionSets, sets.Collections, sets.CountryByMap = &s.regions, &s.collections, c.CountryOf == "map"
-	s.all = append(s.all, sets.Followed()...)
+	s.all = append(s.all, sets.LiveDatasets()...)
 	return sets
 }
 
@@ -137,7 +137,7 @@ func (s *followed) follow(ctx context.Context) int {
 	defer cancel()
 	var serving atomic.Int64
 	var wg sync.WaitGroup
-	begin := func(l ask.Followed) {
+	begin := func(l ask.LiveDataset) {
 		_ = l.Poll(first)              // notify has said why
 		go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 		if l.Status().Serving != nil {
@@ -147,7 +147,7 @@ func (s *followed) follow(ctx context.Context) int {
 	for _, l := range s.all {
 		wg.Go(func() { begin(l) })
 	}
-	s.look(first, func(l ask.Followed) { wg.Go(func() { begin(l) }) })
+	s.look(first, func(l ask.LiveDataset) { wg.Go(func() { begin(l) }) })
 	wg.Wait()
 	var looking context.Context
 	looking, s.stopLooking = context.WithCancel(ctx)
@@ -168,7 +168,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.look(ctx, func(l ask.Followed) {
+			s.look(ctx, func(l ask.LiveDataset) {
 				go func() { _ = l.Run(ctx) }() // ends with ctx or Close, and reports through notify
 			})
 		}
@@ -177,7 +177,7 @@ func (s *followed) lookAgain(ctx context.Context) {
 
 // look calls begin with each published data set of a family that is not followed yet, and removes
 // collections that are no longer published.
-func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
+func (s *followed) look(ctx context.Context, begin func(ask.LiveDataset)) {
 	names, err := s.from.Datasets(ctx)
 	if err != nil {
 		// The store does not answer. The data sets that are already followed report this.
@@ -185,7 +185,7 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 		return
 	}
 	s.forget(names)
-	lookFor(s, ask.CollectionPrefix, &s.collections.Family, ask.CollectionOf, names, begin)
+	lookFor(s, ask.CollectionPrefix, &s.collections.DatasetGroup, ask.CollectionOf, names, begin)
 	// Dropped layers are still followed: clients that follow them get events from the generation
 	// that was in service.
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
@@ -193,13 +193,13 @@ func (s *followed) look(ctx context.Context, begin func(ask.Followed)) {
 
 // forget ends collections that are not published any more.
 func (s *followed) forget(names []string) {
-	s.all = slices.DeleteFunc(s.all, func(l ask.Followed) bool {
+	s.all = slices.DeleteFunc(s.all, func(l ask.LiveDataset) bool {
 		st := l.Status()
 		name, ok := strings.CutPrefix(st.Dataset, ask.CollectionPrefix)
 		if !ok || slices.Contains(names, st.Dataset) || catalogue.State(st) != catalogue.Missing {
 			return false
 		}
-		s.collections.Unfollow(name)
+		s.collections.Remove(name)
 		s.looking.Go(func() {
 			if err := l.Close(); err != nil {
 				s.log.Error("data set was not closed as it should be", "dataset", st.Dataset, "error", err)
@@ -211,7 +211,7 @@ func (s *followed) forget(names []string) {
 
 // lookFor is look for new ones of one family.
 func lookFor[R any](
-	s *followed, prefix string, family *ask.Family[R], of func(string) *ask.Of[R], names []string, begin func(ask.Followed),
+	s *followed, prefix string, family *ask.DatasetGroup[R], of func(string) *ask.DatasetOf[R], names []string, begin func(ask.LiveDataset),
 ) {
 	found := map[string]*dataset.Live[R]{}
 	for _, set := range names {
@@ -223,7 +223,7 @@ func lookFor[R any](
 		l.Notify = s.notify
 		found[name] = l
 	}
-	family.FollowAll(found)
+	family.AddAll(found)
 	for _, l := range found {
 		s.all = append(s.all, l)
 		begin(l)
@@ -245,7 +245,7 @@ func (s *followed) stop() error {
 
 // newClock returns the clock that live collections and counts use.
 func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
-	return cellstore.NewClock(cellstore.ClockOptions{Skew: c.ClockSkew, Stepped: func(by time.Duration, followed bool) {
+	return cellstore.NewClock(cellstore.ClockOptions{Skew: c.ClockSkew, OnStep: func(by time.Duration, followed bool) {
 		switch {
 		case by < 0:
 			log.Warn("the clock of this machine was set back: live collections and counts follow it", "by", -by)
@@ -289,7 +289,7 @@ func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, process
 		Notify: func(t live.Trouble) { logTrouble(log, t) },
 		Turn:   func() live.Turn { return processors.Turn(web.Client{Key: writesClient}) },
 	}
-	if collections, err = opts.Open(ctx, store, points.Live); err != nil {
+	if collections, err = opts.Open(ctx, store, points.LiveKind); err != nil {
 		return nil, nil, none, errors.Join(fmt.Errorf("--live: %w", err), store.Close())
 	}
 	return collections, store, func() error { return errors.Join(collections.Close(), store.Close()) }, nil

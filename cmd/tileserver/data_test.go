@@ -17,7 +17,7 @@ import (
 // /status, ingest list and du report the same size for every data set, and /status lists all data
 // sets.
 func TestSizes(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	if _, err := exec.LookPath("du"); err != nil {
 		t.Skip("no du to compare with")
 	}

@@ -92,7 +92,7 @@ func (c *guardConfig) guard(ctx context.Context, log *slog.Logger) (g *web.Guard
 	opts := quota.Options{Clients: c.UsageClients, Log: log}
 	if c.clock != nil { // one clock for the windows and for the store, which expires their counts
 		began := time.Now()
-		opts.Now, opts.Steady = c.clock.Time, func() time.Duration { return time.Since(began) }
+		opts.Now, opts.Monotonic = c.clock.Time, func() time.Duration { return time.Since(began) }
 	}
 	closeStore := stop
 	if c.Usage != "" {

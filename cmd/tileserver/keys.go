@@ -60,7 +60,7 @@ func (c *newKeyCommand) line(key string) string {
 	for i, s := range c.Scope {
 		scopes[i] = quota.Scope(s)
 	}
-	return quota.Line(c.Name, quota.HashOf(key), limits, scopes...) + "\n"
+	return quota.FormatLine(c.Name, quota.HashOf(key), limits, scopes...) + "\n"
 }
 
 // addKey appends a key to a file and returns once it is on the disk. Only the
@@ -155,7 +155,7 @@ func lockNow(f *os.File, file string) (bool, error) {
 	if !opened.Mode().IsRegular() {
 		return false, fmt.Errorf("%s is not a regular file: name one for the keys", file)
 	}
-	err = filelock.Exclusive(f)
+	err = filelock.LockExclusive(f)
 	if errors.Is(err, filelock.ErrLocked) {
 		return false, nil
 	}
@@ -163,7 +163,7 @@ func lockNow(f *os.File, file string) (bool, error) {
 		return false, fmt.Errorf("%s cannot be locked, so that keys made at once could be lost: make them on a file system "+
 			"that has locks and copy the file: %w", file, err)
 	}
-	return filelock.Same(f, file)
+	return filelock.NamesFile(f, file)
 }
 
 // syncDir makes the names in a directory durable where that can be done.

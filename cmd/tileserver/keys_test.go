@@ -167,7 +167,7 @@ func addTo(t *testing.T, file string) (key, notes string, err error) {
 // no other: a server starts with the other keys and says so, a running server keeps its keys, and
 // the next key has a line of its own.
 func TestKeysHalfLine(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys")
 	publish(t, dir)
@@ -176,7 +176,7 @@ func TestKeysHalfLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := testfile.Read(t, file)
-	line := quota.Line("torn", quota.HashOf("nobody has it"), []quota.Limit{
+	line := quota.FormatLine("torn", quota.HashOf("nobody has it"), []quota.Limit{
 		{Requests: 600, Window: quota.Minute},
 		{Requests: 1000, Window: quota.Day},
 	})
@@ -276,7 +276,7 @@ func TestKeysLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := filelock.Exclusive(f); err != nil {
+	if err := filelock.LockExclusive(f); err != nil {
 		t.Skipf("no file locks here: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -64,11 +64,11 @@ func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []s
 	if err != nil {
 		return nil, err
 	}
-	if names, err = points.Live.Names(ctx, store); err != nil {
+	if names, err = points.LiveKind.Names(ctx, store); err != nil {
 		return nil, err
 	}
 	for _, table := range tables {
-		if !slices.ContainsFunc(names, func(name string) bool { return points.Live.Table(name) == table }) {
+		if !slices.ContainsFunc(names, func(name string) bool { return points.LiveKind.Table(name) == table }) {
 			return nil, fmt.Errorf("%s has a table %s, which is of no live collection: name a directory of its own, or use the "+
 				"program that wrote it", dir, table)
 		}
@@ -120,7 +120,7 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 // verifyLive writes for every collection whether it is whole, and returns the damaged
 // ones. The error names those that could not be judged.
 func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
-	names, err := points.Live.Names(ctx, store)
+	names, err := points.LiveKind.Names(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +140,9 @@ func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (dama
 			_, wrote = fmt.Fprintf(out, "%s: damaged: %v\n", name, err)
 		case err != nil:
 			failed = append(failed, fmt.Errorf("%s: mend what keeps it from being read: nothing is changed: %w", name, err))
-		case report.Faulty > 0:
+		case report.FaultyRows > 0:
 			damaged = append(damaged, name)
-			_, wrote = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.Faulty, report.Rows,
+			_, wrote = fmt.Fprintf(out, "%s: damaged: %d faults in %d rows; %s\n", name, report.FaultyRows, report.Rows,
 				strings.Join(report.Faults, "; "))
 		default:
 			_, wrote = fmt.Fprintf(out, "%s: whole, %d points\n", name, report.Points)
@@ -170,7 +170,7 @@ func readRows(ctx context.Context, t cellstore.Table, fn func(*cellstore.Row) er
 // salvage is readRows of a damaged collection, in a directory that nobody has open. lost names the
 // parts that could not be read.
 func salvage(ctx context.Context, dir, name string, fn func(*cellstore.Row) error) (lost string, err error) {
-	damage, err := pebblestore.Salvage(ctx, dir, points.Live.WidestSchema(name), nil, fn)
+	damage, err := pebblestore.Salvage(ctx, dir, points.LiveKind.WidestSchema(name), nil, fn)
 	return strings.Join(damage, "; "), err
 }
 
@@ -190,7 +190,7 @@ func (c *exportLiveCommand) run(ctx context.Context, stdout, stderr io.Writer) (
 	}
 	closeStore := sync.OnceValue(store.Close)
 	defer func() { err = errors.Join(err, closeStore()) }()
-	names, err := points.Live.Names(ctx, store)
+	names, err := points.LiveKind.Names(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ type exporter struct {
 // whole writes the collections that can be read to their ends, and returns the damaged ones.
 func (x *exporter) whole(ctx context.Context, store cellstore.Store, names []string) (damaged []string, err error) {
 	for _, name := range names {
-		t, err := store.Table(ctx, points.Live.Table(name))
+		t, err := store.Table(ctx, points.LiveKind.Table(name))
 		if err == nil { // a line that is written cannot be taken back
 			err = readRows(ctx, t, func(*cellstore.Row) error { return nil })
 		}
@@ -352,7 +352,7 @@ func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 // changes when a server opens the collection.
 func tableState(dir, name string) (string, error) {
 	var state strings.Builder
-	root := filepath.Join(dir, "tables", points.Live.Table(name))
+	root := filepath.Join(dir, "tables", points.LiveKind.Table(name))
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "LOCK" { // reading takes the lock
 			return err
@@ -405,7 +405,7 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 		}
 		if rows == 0 {
 			lost = append(lost, name)
-			if err := to.DropTable(ctx, points.Live.Table(name)); err != nil {
+			if err := to.DropTable(ctx, points.LiveKind.Table(name)); err != nil {
 				return nil, nil, err
 			}
 			continue
@@ -475,7 +475,7 @@ func (c *repairLiveCommand) replace(states map[string]string, ready string, stdo
 	tables := filepath.Join(c.Dir, "tables")
 	for _, entry := range repaired {
 		table := entry.Name()
-		if !strings.HasPrefix(table, points.Live.Table("")) {
+		if !strings.HasPrefix(table, points.LiveKind.Table("")) {
 			continue
 		}
 		to := filepath.Join(aside, table+"-"+time.Now().UTC().Format("20060102T150405.000000000Z"))

@@ -63,7 +63,7 @@ func inLive(t *testing.T, dir string, do func(*live.Store, cellstore.Store)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := live.Open(t.Context(), store, points.Live)
+	l, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,14 +79,14 @@ func inLive(t *testing.T, dir string, do func(*live.Store, cellstore.Store)) {
 func spoil(t *testing.T, dir, name string) {
 	t.Helper()
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
-		table, err := store.Table(t.Context(), points.Live.Table(name))
+		table, err := store.Table(t.Context(), points.LiveKind.Table(name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for row, family := range map[string]string{"m": "meta", "i3": "id"} {
 			if err := table.Apply(t.Context(), cellstore.Mutation{
 				Row: []byte(row),
-				Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)},
+				Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.AllVersions)},
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +258,7 @@ func backUpUntilKilled(dir string) {
 	}
 	store, err := pebblestore.Open(filepath.Join(dir, "live"), nil)
 	must(err)
-	l, err := live.Open(ctx, store, points.Live)
+	l, err := live.Open(ctx, store, points.LiveKind)
 	must(err)
 	c := l.Collection("taxis")
 	if c == nil {
@@ -364,7 +364,7 @@ func TestRepairBesideServer(t *testing.T) {
 	if err := c.replace(made, ready, io.Discard); !errors.Is(err, cellstore.ErrLocked) {
 		t.Error(err)
 	}
-	if _, err := store.Table(t.Context(), points.Live.Table("shops")); err != nil {
+	if _, err := store.Table(t.Context(), points.LiveKind.Table("shops")); err != nil {
 		t.Error(err)
 	}
 	if err := store.Close(); err != nil {
@@ -412,10 +412,10 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 // A damaged block in one collection does not hinder the export of the others, nor of the rest of
 // its own.
 func TestExportBesideDamage(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := makeLive(t, 3000, "a-shops", "whole")
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
-		if err := store.(*pebblestore.Store).Compact(t.Context(), points.Live.Table("a-shops")); err != nil {
+		if err := store.(*pebblestore.Store).Compact(t.Context(), points.LiveKind.Table("a-shops")); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -442,7 +442,7 @@ func TestRepairOtherLayout(t *testing.T) {
 	} {
 		dir := makeLive(t, 3, "shops")
 		inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
-			table, err := store.Table(t.Context(), points.Live.Table("shops"))
+			table, err := store.Table(t.Context(), points.LiveKind.Table("shops"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -493,7 +493,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	}
 	fails(t, []string{"live", "verify", strange}, "has a table usage")
 	newer := makeLive(t, 3, "shops")
-	schema := filepath.Join(newer, "tables", points.Live.Table("shops"), "schema.json")
+	schema := filepath.Join(newer, "tables", points.LiveKind.Table("shops"), "schema.json")
 	text := testfile.Read(t, schema)
 	testfile.Write(t, schema, bytes.Replace(text, []byte(`"format":1`), []byte(`"format":3`), 1))
 	for _, do := range []string{"verify", "repair"} {
@@ -524,7 +524,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	dir := makeLive(t, 3, "shops", "whole")
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
 		var out bytes.Buffer
-		damaged, err := verifyLive(t.Context(), sick{store, points.Live.Table("shops")}, &out)
+		damaged, err := verifyLive(t.Context(), sick{store, points.LiveKind.Table("shops")}, &out)
 		wantText(t, out.String(), err, true, "whole: whole, 3 points", "shops: mend what keeps it from being read")
 		if len(damaged) > 0 || !errors.Is(err, syscall.EMFILE) {
 			t.Error(damaged, err)

@@ -42,7 +42,7 @@ func (c *config) fitMemory(limit memlimit.Limit) {
 	if limit.Bytes == 0 {
 		return
 	}
-	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.From)
+	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.Source)
 	// Half of the rest goes to caches: the other half is for the moments when many large answers
 	// are made at once.
 	left := limit.Bytes - c.memory.outside() - workingMemory
@@ -60,10 +60,10 @@ func lower[T int | bytesize.Size](c *config, name string, target *T, most T, why
 
 // say logs the settings that follow from the limit, and whether the rest may be too much for it.
 func (m *memory) say(c *config, log *slog.Logger) {
-	if m.Unread != nil {
-		log.Warn("the limit of memory cannot be read in full: if this process may take less, set GOMEMLIMIT", "error", m.Unread)
+	if m.ReadErr != nil {
+		log.Warn("the limit of memory cannot be read in full: if this process may take less, set GOMEMLIMIT", "error", m.ReadErr)
 	}
-	log = log.With("limit", m.Bytes, "from", m.From)
+	log = log.With("limit", m.Bytes, "from", m.Source)
 	if len(m.followed) > 0 {
 		log.Info("settings follow the memory that this process may take", m.followed...)
 	}

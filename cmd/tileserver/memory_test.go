@@ -44,7 +44,7 @@ func TestFitMemory(t *testing.T) {
 					c.settings[i].Source = "default"
 				}
 			}
-			c.fitMemory(memlimit.Limit{Bytes: tc.limit, From: "/a/file"})
+			c.fitMemory(memlimit.Limit{Bytes: tc.limit, Source: "/a/file"})
 			if c.Cache != tc.cache || c.MaxConcurrent != tc.most {
 				t.Errorf("cache %d, requests %d; expected %d, %d", c.Cache, c.MaxConcurrent, tc.cache, tc.most)
 			}
@@ -63,7 +63,7 @@ func TestFitMemory(t *testing.T) {
 		})
 	}
 	var log bytes.Buffer
-	m := memory{Limit: memlimit.Limit{Unread: errors.New("no rights")}}
+	m := memory{Limit: memlimit.Limit{ReadErr: errors.New("no rights")}}
 	if m.say(&config{}, slog.New(slog.NewTextHandler(&log, nil))); !strings.Contains(log.String(), "GOMEMLIMIT") {
 		t.Errorf("limits that cannot be read are not told: %s", &log)
 	}

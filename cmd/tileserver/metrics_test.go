@@ -22,11 +22,11 @@ import (
 // The metrics are well-formed, few as long as there are few requests, and exactly those that the
 // documentation lists.
 func TestMetricsAreDocumented(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	publish(t, dir)
 	testfile.Write(t, keys, "")
-	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 1}
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Uncompressed, Type: 1}
 	world := archivetest.Write(t, filepath.Join(t.TempDir(), "world.pmtiles"), p.Bytes([]archivetest.Tile{{Data: archivetest.Vector("sea")}}))
 	url, _, stop := start(t, "--data="+dir, "--basemap="+world, "--keys="+keys, "--live="+t.TempDir(), "--anonymous",
 		"--address-limit=100000/1m")
@@ -112,7 +112,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // Endpoints that only the operator's listener has are described as such, and are there.
 func TestAdminIsDescribed(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	url, log, stop := start(t, "--data="+t.TempDir(), "--address-limit=100000/1m", "--admin-listen=127.0.0.1:0")
 	admin := adminOf(t, log)
 	_, text := fetch(t, url+"/openapi.json")
@@ -147,7 +147,7 @@ func TestAdminIsDescribed(t *testing.T) {
 // Reads are counted under the name of their data set, however the directory is
 // named: the default is a relative path.
 func TestMetricsNameDatasets(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	publish(t, filepath.Join(dir, "data"))
 	t.Chdir(dir)

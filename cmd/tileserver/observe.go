@@ -110,7 +110,7 @@ func (c *countedStore) addTo(sum map[tableOf]cellstore.IOStats) {
 		old.Seeks += st.Seeks
 		old.BlocksRead += st.BlocksRead
 		old.BlockBytes += st.BlockBytes
-		old.BlockBytesCache += st.BlockBytesCache
+		old.BlockBytesCached += st.BlockBytesCached
 		sum[key] = old
 	}
 }
@@ -143,7 +143,7 @@ func (a *storeStats) Describe(ch chan<- *prometheus.Desc) {
 func (a *storeStats) Collect(ch chan<- prometheus.Metric) {
 	for key, st := range a.sum() {
 		for d, v := range map[*prometheus.Desc]int64{
-			descSeeks: st.Seeks, descBlocks: st.BlocksRead, descRead: st.BlockBytes, descReadCached: st.BlockBytesCache,
+			descSeeks: st.Seeks, descBlocks: st.BlocksRead, descRead: st.BlockBytes, descReadCached: st.BlockBytesCached,
 		} {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), key.dataset, key.table)
 		}

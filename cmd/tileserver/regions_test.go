@@ -16,7 +16,7 @@ import (
 // Layers that users keep by themselves come, change, go back and go while the server runs: points, tiles, lists
 // and search have them, and tiles of other layers keep their tags.
 func TestRegionsOfTheirOwn(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
 	c := catalogIn(t, dir)
 	if err := toyworld.Publish(t.Context(), dir); err != nil {

@@ -156,7 +156,7 @@ func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 		api.AccessLog = log
 	}
 	if page, built := static.FS(); built {
-		api.Page = page
+		api.PageFiles = page
 	}
 	return api
 }

@@ -271,7 +271,7 @@ func TestListenTwice(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	testrace.Plain(t, "one server is started and asked, again and again")
+	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	for _, tt := range []struct {
 		args []string
 		env  map[string]string

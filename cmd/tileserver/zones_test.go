@@ -17,7 +17,7 @@ import (
 // TestTimeZonesOfRealData: points of the real world, from the files as they are downloaded. The
 // longitude never decides the time in a country.
 func TestTimeZonesOfRealData(t *testing.T) {
-	testrace.Plain(t, "it asks one question after the other of programs that other tests run under the detector")
+	testrace.SkipUnderRace(t, "it asks one question after the other of programs that other tests run under the detector")
 	const shared = "../../../shared/data"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skipf("no real data: %v", err)

@@ -21,8 +21,8 @@ func (j *judge) drawing() {
 		j.Errorf("a layer without tiles has a Drawing")
 		return
 	}
-	if _, names := j.l.(feature.Namer); names != d.Named {
-		j.Errorf("the Drawing says %v of names in languages, the layer %v", d.Named, names)
+	if _, names := j.l.(feature.Namer); names != d.HasNames {
+		j.Errorf("the Drawing says %v of names in languages, the layer %v", d.HasNames, names)
 	}
 	drawer, ok := j.l.(feature.Drawer)
 	if !ok || len(j.all) == 0 {

@@ -50,7 +50,7 @@ func TestPlantedDrawings(t *testing.T) {
 		l := &sketched{shops(40), c.draw}
 		l.About.Drawing = &feature.Drawing{
 			Attributes: feature.Schema{{Name: "kind", Kind: feature.Text}},
-			Named:      c.named,
+			HasNames:   c.named,
 		}
 		found := &findings{T: t}
 		Test(found, l, Options{Rounds: 1})

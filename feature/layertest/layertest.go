@@ -129,11 +129,11 @@ func (j *judge) feature(f *feature.Feature) {
 		j.Errorf("the number of feature %q is %d", f.ID, f.Number)
 	case f.Position.Check() != nil:
 		j.Errorf("feature %q is at %v", f.ID, f.Position)
-	case j.about.Points && (!f.Geometry.IsPoint() || f.Bounds != (quadkey.Box{}) || !j.about.Bounds.Contains(f.Lon, f.Lat)):
+	case j.about.AllPoints && (!f.Geometry.IsPoint() || f.Bounds != (quadkey.Box{}) || !j.about.Bounds.Contains(f.Lon, f.Lat)):
 		j.Errorf("feature %q of a layer of points within %v is at %v, with bounds %v", f.ID, j.about.Bounds, f.Position, f.Bounds)
-	case !j.about.Points && !f.Bounds.Valid():
+	case !j.about.AllPoints && !f.Bounds.Valid():
 		j.Errorf("the bounds of feature %q are %v", f.ID, f.Bounds)
-	case len(f.Mark) == 0 || len(f.Mark) > feature.MaxMark:
+	case len(f.Mark) == 0 || len(f.Mark) > feature.MaxMarkBytes:
 		j.Errorf("the mark of feature %q has %d bytes", f.ID, len(f.Mark))
 	}
 	if _, err := f.Orb(); err != nil {
@@ -188,13 +188,13 @@ func (j *judge) get() {
 	for range min(j.rounds, len(j.all)) {
 		want := &j.all[j.r.IntN(len(j.all))]
 		got := feature.Feature{
-			ID:         "other",
-			Number:     7,
-			Distance:   7,
-			Version:    7,
-			Members:    7,
-			Expires:    time.Unix(1, 0),
-			Properties: feature.Of(feature.Property{Name: "other"}),
+			ID:          "other",
+			Number:      7,
+			DistanceM:   7,
+			Version:     7,
+			ClusterSize: 7,
+			Expires:     time.Unix(1, 0),
+			Properties:  feature.PropertiesOf(feature.Property{Name: "other"}),
 		}
 		if err := j.l.Get(j.Context(), want.ID, time.Time{}, &got); err != nil || show(&got) != show(want) {
 			j.Errorf("the feature %q is %s, %v; in a list it is %s", want.ID, show(&got), err, show(want))
@@ -376,7 +376,7 @@ func (j *judge) sort() feature.Sort {
 	if len(can) == 0 {
 		return feature.Sort{}
 	}
-	return feature.Sort{Field: can[j.r.IntN(len(can))], Down: j.r.IntN(2) == 0}
+	return feature.Sort{Field: can[j.r.IntN(len(can))], Descending: j.r.IntN(2) == 0}
 }
 
 // filter returns nil, or a filter that lets some features pass: by their ids, which no index knows,
@@ -525,23 +525,23 @@ func (j *judge) describe(q *feature.Query) string {
 // layer knows.
 func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 	var far map[string]float64
-	if q.Near != nil && !j.about.Points {
+	if q.Near != nil && !j.about.AllPoints {
 		far = j.distances(q.Near.Position)
 	}
 	for i := range j.all {
 		f := j.all[i]
 		in := true
 		var err error
-		if j.about.Points {
+		if j.about.AllPoints {
 			if in, err = within(j.Context(), q.In, f.Position); err != nil {
 				j.Errorf("the area %v: %v", q.In, err)
 			}
 		}
 		if n := q.Near; n != nil {
-			if f.Distance = f.Position.Distance(n.Position); far != nil {
-				f.Distance, in = far[f.ID]
+			if f.DistanceM = f.Position.Distance(n.Position); far != nil {
+				f.DistanceM, in = far[f.ID]
 			}
-			in = in && f.Distance >= n.MinM && (n.MaxM == 0 || f.Distance <= n.MaxM)
+			in = in && f.DistanceM >= n.MinM && (n.MaxM == 0 || f.DistanceM <= n.MaxM)
 		}
 		if in && q.Filter != nil {
 			if in, err = q.Filter.Match(j.Context(), &f); err != nil {
@@ -553,9 +553,9 @@ func (j *judge) expect(q *feature.Query) (want []feature.Feature, exact bool) {
 		}
 	}
 	if q.Near != nil {
-		slices.SortStableFunc(want, func(a, b feature.Feature) int { return cmp.Compare(a.Distance, b.Distance) })
+		slices.SortStableFunc(want, func(a, b feature.Feature) int { return cmp.Compare(a.DistanceM, b.DistanceM) })
 	}
-	return want, q.In == nil || j.about.Points
+	return want, q.In == nil || j.about.AllPoints
 }
 
 // distances returns the layer's distances of features that are not points. Every feature with a
@@ -568,10 +568,10 @@ func (j *judge) distances(from quadkey.Position) map[string]float64 {
 	far, last := make(map[string]float64), 0.0
 	for i := range list {
 		f := &list[i]
-		if _, twice := far[f.ID]; twice || !(f.Distance >= last) {
-			j.Errorf("by its distance from %v, the feature %q is there twice, or comes at %v m behind one at %v m", from, f.ID, f.Distance, last)
+		if _, twice := far[f.ID]; twice || !(f.DistanceM >= last) {
+			j.Errorf("by its distance from %v, the feature %q is there twice, or comes at %v m behind one at %v m", from, f.ID, f.DistanceM, last)
 		}
-		last = f.Distance
+		last = f.DistanceM
 		far[f.ID] = last
 	}
 	for i := range j.all {
@@ -625,14 +625,14 @@ func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Featu
 	}
 	for i := range got {
 		d := got[i].Position.Distance(q.Near.Position)
-		if !j.about.Points {
-			if d = want[i].Distance; got[i].ID != want[i].ID {
+		if !j.about.AllPoints {
+			if d = want[i].DistanceM; got[i].ID != want[i].ID {
 				j.Errorf("%s: feature %d is %q, want %q", what, i, got[i].ID, want[i].ID)
 				return
 			}
 		}
-		if got[i].Distance != d || d != want[i].Distance {
-			j.Errorf("%s: feature %d is %q at %v m, says %v m, want %v m", what, i, got[i].ID, d, got[i].Distance, want[i].Distance)
+		if got[i].DistanceM != d || d != want[i].DistanceM {
+			j.Errorf("%s: feature %d is %q at %v m, says %v m, want %v m", what, i, got[i].ID, d, got[i].DistanceM, want[i].DistanceM)
 			return
 		}
 	}
@@ -647,7 +647,7 @@ func (j *judge) sorted(what string, q *feature.Query, got, want []feature.Featur
 	for i := 1; i < len(got) && q.Order.Field.Name != ""; i++ {
 		a, hasA := sortKey(&got[i-1], q.Order.Field)
 		b, hasB := sortKey(&got[i], q.Order.Field)
-		if !hasA && hasB || hasA && hasB && (a > b) != q.Order.Down && a != b {
+		if !hasA && hasB || hasA && hasB && (a > b) != q.Order.Descending && a != b {
 			j.Errorf("%s: %s comes before %s", what, show(&got[i-1]), show(&got[i]))
 			return
 		}
@@ -665,7 +665,7 @@ func (j *judge) each(what string, got []feature.Feature) {
 	for i := range got {
 		f := got[i]
 		k := slices.IndexFunc(j.all, func(o feature.Feature) bool { return o.ID == f.ID })
-		if f.Distance = 0; k < 0 || seen[f.ID] || show(&f) != show(&j.all[k]) {
+		if f.DistanceM = 0; k < 0 || seen[f.ID] || show(&f) != show(&j.all[k]) {
 			j.Errorf("%s: %s is there twice, or another one than among all", what, show(&got[i]))
 		}
 		seen[f.ID] = true
@@ -719,10 +719,10 @@ func (j *judge) same(what string, got, want []feature.Feature) {
 
 // show prints all of a feature but its mark.
 func show(f *feature.Feature) string {
-	w := feature.Writer{GeoJSON: true, Nested: true, Versions: true, Bounds: true}
+	w := feature.Writer{GeoJSON: true, NestProperties: true, WithVersion: true, WithBounds: true}
 	text, err := w.Append(nil, f, "")
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("%s, number %d, members %d, %v m", text, f.Number, f.Members, f.Distance)
+	return fmt.Sprintf("%s, number %d, members %d, %v m", text, f.Number, f.ClusterSize, f.DistanceM)
 }

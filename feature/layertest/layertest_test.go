@@ -20,7 +20,7 @@ func shops(n int) *Memory {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := &Memory{About: feature.Info{Name: "shops",
 		Schema: feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "name", Kind: feature.Text}, {Name: "price", Kind: feature.Number}},
-		Bounds: quadkey.World, Count: int64(n), Points: true}}
+		Bounds: quadkey.World, Count: int64(n), AllPoints: true}}
 	for i := range n {
 		f := feature.Feature{ID: fmt.Sprint("s", i)}
 		f.Position = quadkey.Position{Lat: r.Float64()*180 - 90, Lon: r.Float64()*360 - 180}
@@ -32,7 +32,7 @@ func shops(n int) *Memory {
 		case 2:
 			f.Position = quadkey.Position{Lat: f.Lat, Lon: 180}
 		}
-		f.Properties = feature.Compact(fmt.Appendf(nil, `"kind":"kind %d","name":"Shop \"%d\"","price":%d.50`, i%4, i, i%7))
+		f.Properties = feature.CompactProperties(fmt.Appendf(nil, `"kind":"kind %d","name":"Shop \"%d\"","price":%d.50`, i%4, i, i%7))
 		m.List = append(m.List, f)
 	}
 	return m
@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 	sorted := shops(200)
 	sorted.Sorts = true
 	Test(t, sorted, Options{Rounds: 8})
-	Test(t, feature.Decoded(shops(50)), Options{Rounds: 5})
+	Test(t, feature.DecodedLayer(shops(50)), Options{Rounds: 5})
 }
 
 // faulty is a layer with a fault.
@@ -116,7 +116,7 @@ func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error)
 
 // Each fault is found, even if everything else is right.
 func TestPlantedFaults(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	broken := errors.New("the disk fails")
 	for name, l := range map[string]*faulty{
 		"late": {answer: func(_ context.Context, q *feature.Query, _ iter.Seq2[*feature.Feature, error]) iter.Seq2[*feature.Feature, error] {
@@ -190,7 +190,7 @@ func TestPlantedFaults(t *testing.T) {
 			})(nil, q, seq)
 		}},
 		"measures badly": {answer: each(func(_ int, f *feature.Feature, yield func(*feature.Feature, error) bool) bool {
-			f.Distance *= 1.000001
+			f.DistanceM *= 1.000001
 			return yield(f, nil)
 		})},
 		"counts badly":     {info: func(in feature.Info) feature.Info { in.Count--; return in }},

@@ -27,7 +27,7 @@ type Memory struct {
 // Info implements feature.Layer.
 func (m *Memory) Info() *feature.Info {
 	about := m.About
-	about.Can = feature.Can{Near: true, Area: true, NearArea: true, Sort: m.Sorts}
+	about.Can = feature.Abilities{Near: true, Area: true, NearArea: true, Sort: m.Sorts}
 	return &about
 }
 
@@ -47,7 +47,7 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 		return feature.ErrSeq(err)
 	}
 	if q.Order != (feature.Order{}) {
-		return q.Ranked(ctx, feature.Ranking{}, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
+		return q.SelectRanked(ctx, feature.Ranking{}, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
 			return feature.Each(m.Features(ctx, &feature.Query{In: own.In}), func(f *feature.Feature) error { return consider(f, true) })
 		})
 	}
@@ -60,8 +60,8 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 		f := &list[i]
 		rank := uint64(0)
 		if q.Near != nil {
-			f.Distance = f.Position.Distance(q.Near.Position)
-			rank = math.Float64bits(f.Distance)
+			f.DistanceM = f.Position.Distance(q.Near.Position)
+			rank = math.Float64bits(f.DistanceM)
 		}
 		f.Mark = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, rank), uint64(i+1))
 	}
@@ -74,7 +74,7 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 			}
 			in, err := within(ctx, q.In, f.Position)
 			if n := q.Near; n != nil {
-				in = in && f.Distance >= n.MinM && (n.MaxM == 0 || f.Distance <= n.MaxM)
+				in = in && f.DistanceM >= n.MinM && (n.MaxM == 0 || f.DistanceM <= n.MaxM)
 			}
 			if err == nil {
 				err = consider(f, in)

@@ -14,9 +14,9 @@ var mark = []byte("\ufeff")
 // Trim returns a text without a byte order mark at its beginning.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 
-// Begins reports whether the input begins with the byte order mark. The next read returns an error,
-// if there is one.
-func Begins(r *bufio.Reader) bool {
+// HasMark reports whether the input begins with the byte order mark. The next read returns an
+// error, if there is one.
+func HasMark(r *bufio.Reader) bool {
 	begin, _ := r.Peek(len(mark))
 	return bytes.Equal(begin, mark)
 }
@@ -24,7 +24,7 @@ func Begins(r *bufio.Reader) bool {
 // Skip skips the byte order mark at the beginning of the input. The next read returns an error, if
 // there is one.
 func Skip(r *bufio.Reader) *bufio.Reader {
-	if Begins(r) {
+	if HasMark(r) {
 		_, _ = r.Discard(len(mark)) // just peeked
 	}
 	return r

@@ -15,14 +15,15 @@ import (
 	"quadrille/internal/must"
 )
 
-// Store opens an empty store in memory, which is closed with the test.
-func Store(t testing.TB) *pebblestore.Store {
+// NewStore opens an empty store in memory, which is closed with the test.
+func NewStore(t testing.TB) *pebblestore.Store {
 	t.Helper()
 	return Open(t, "store", &pebblestore.Options{FS: vfs.NewMem()})
 }
 
-// Memory opens an empty store in memory for rows that many tests read. It ends with the process.
-func Memory() (cellstore.Store, error) {
+// MemoryStore opens an empty store in memory for rows that many tests read. It ends with the
+// process.
+func MemoryStore() (cellstore.Store, error) {
 	return pebblestore.Open("rows", &pebblestore.Options{FS: vfs.NewMem(), CacheBytes: 1 << 20})
 }
 
@@ -34,8 +35,8 @@ func Open(t testing.TB, dir string, o *pebblestore.Options) *pebblestore.Store {
 	return s
 }
 
-// Each returns a list as the sequence that a build takes.
-func Each[T any](list []T) iter.Seq2[T, error] {
+// SeqOf returns a list as the sequence that a build takes.
+func SeqOf[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {
 			if !yield(v, nil) {
@@ -45,8 +46,8 @@ func Each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// Sum is a checksum of every cell of a store.
-func Sum(t testing.TB, store cellstore.Store) string {
+// Checksum is a checksum of every cell of a store.
+func Checksum(t testing.TB, store cellstore.Store) string {
 	t.Helper()
 	sum := sha256.New()
 	for _, name := range must.Get(store.Tables(t.Context())).In(t) {

@@ -11,15 +11,15 @@ import (
 // Faults inject errors into a reader's reads of its store. The zero value lets every read pass, and
 // counts it. Set the fields while nobody reads.
 type Faults struct {
-	// Open, if set, is the error of opening the store.
-	Open error
-	// Err, if set, is the error of every read.
-	Err error
-	// Before, if set, is called before every read, with the table and the first key. It may wait or
+	// OpenErr, if set, is the error of opening the store.
+	OpenErr error
+	// ReadErr, if set, is the error of every read.
+	ReadErr error
+	// BeforeRead, if set, is called before every read, with the table and the first key. It may wait or
 	// panic; if it returns an error, the read fails with that.
-	Before func(ctx context.Context, table string, key []byte) error
-	// Change, if set, changes rows that have been read.
-	Change func(table string, row *cellstore.Row)
+	BeforeRead func(ctx context.Context, table string, key []byte) error
+	// ChangeRow, if set, changes rows that have been read.
+	ChangeRow func(table string, row *cellstore.Row)
 	// Reads counts the reads. Each key of a MultiGet is one.
 	Reads atomic.Int64
 	// Report is the callback for a file that cannot be read. The code that opened the store may set
@@ -28,22 +28,24 @@ type Faults struct {
 }
 
 // Store opens a store that is read through the faults. Closing it leaves s open.
-func (f *Faults) Store(s cellstore.Store) (cellstore.Store, error) { return &faultyStore{s, f}, f.Open }
+func (f *Faults) Store(s cellstore.Store) (cellstore.Store, error) {
+	return &faultyStore{s, f}, f.OpenErr
+}
 
 func (f *Faults) before(ctx context.Context, t cellstore.Table, key []byte) error {
 	f.Reads.Add(1)
-	if f.Before != nil {
-		if err := f.Before(ctx, t.Schema().Table, key); err != nil {
+	if f.BeforeRead != nil {
+		if err := f.BeforeRead(ctx, t.Schema().Table, key); err != nil {
 			return err
 		}
 	}
-	return f.Err
+	return f.ReadErr
 }
 
 func (f *Faults) after(t cellstore.Table, rows ...*cellstore.Row) {
 	for _, row := range rows {
-		if f.Change != nil && !row.Empty() {
-			f.Change(t.Schema().Table, row)
+		if f.ChangeRow != nil && !row.Empty() {
+			f.ChangeRow(t.Schema().Table, row)
 		}
 	}
 }

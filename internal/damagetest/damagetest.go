@@ -20,10 +20,10 @@ import (
 // Image has the files below a directory by their paths, without files named LOCK.
 type Image map[string][]byte
 
-// Of reads the files below a directory. The files of an open store are read in the state they would
-// have after the process was killed. Background work may still change files, so Of reads them until
-// two readings are equal.
-func Of(fsys vfs.FS, dir string) (Image, error) {
+// ReadImage reads the files below a directory. The files of an open store are read in the state
+// they would have after the process was killed. Background work may still change files, so
+// ReadImage reads them until two readings are equal.
+func ReadImage(fsys vfs.FS, dir string) (Image, error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return nil, err
 	}
@@ -125,8 +125,8 @@ func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 	}
 }
 
-// Only returns the files whose paths satisfy want.
-func (m Image) Only(want func(name string) bool) Image {
+// Filter returns the files whose paths satisfy want.
+func (m Image) Filter(want func(name string) bool) Image {
 	part := maps.Clone(m)
 	maps.DeleteFunc(part, func(name string, _ []byte) bool { return !want(name) })
 	return part

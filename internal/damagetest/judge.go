@@ -20,20 +20,20 @@ func NewJudge() *Judge { return &Judge{map[string]string{}, map[string][]string{
 // Clone returns a copy.
 func (j *Judge) Clone() *Judge { return &Judge{maps.Clone(j.acked), maps.Clone(j.maybe)} }
 
-// Done records an acknowledged write.
-func (j *Judge) Done(id, value string) {
+// RecordAcked records an acknowledged write.
+func (j *Judge) RecordAcked(id, value string) {
 	j.acked[id] = value
 	delete(j.maybe, id)
 }
 
-// Tried records a write that may have taken effect.
-func (j *Judge) Tried(id, value string) { j.maybe[id] = append(slices.Clip(j.maybe[id]), value) }
+// RecordTried records a write that may have taken effect.
+func (j *Judge) RecordTried(id, value string) { j.maybe[id] = append(slices.Clip(j.maybe[id]), value) }
 
-// Unsure reports whether an id has writes that may have taken effect.
-func (j *Judge) Unsure(id string) bool { return len(j.maybe[id]) > 0 }
+// IsUnsure reports whether an id has writes that may have taken effect.
+func (j *Judge) IsUnsure(id string) bool { return len(j.maybe[id]) > 0 }
 
-// Acked returns the number of ids with acknowledged writes, including deleted ones.
-func (j *Judge) Acked() int { return len(j.acked) }
+// AckedCount returns the number of ids with acknowledged writes, including deleted ones.
+func (j *Judge) AckedCount() int { return len(j.acked) }
 
 // Check compares the present values with the possible ones. From then on, the present values count
 // as acknowledged.
@@ -49,6 +49,6 @@ func (j *Judge) Check(t testing.TB, when string, there map[string]string) {
 		if got != j.acked[id] && !slices.Contains(j.maybe[id], got) {
 			t.Errorf("%s: %s is %q, acknowledged was %q, tried %q", when, id, got, j.acked[id], j.maybe[id])
 		}
-		j.Done(id, got)
+		j.RecordAcked(id, got)
 	}
 }

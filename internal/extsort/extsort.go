@@ -12,29 +12,29 @@ import (
 	"os"
 )
 
-// MaxRecord is the longest value of a record, in bytes, and MaxKey the longest
+// MaxRecordBytes is the longest value of a record, in bytes, and MaxKeyBytes the longest
 // key of a ByteSorter.
 const (
-	MaxRecord = 16 << 20
-	MaxKey    = 1<<16 - 1
+	MaxRecordBytes = 16 << 20
+	MaxKeyBytes    = 1<<16 - 1
 )
 
 // Sizes in bytes. A run is half the memory of a Sorter: one fills while the
 // other is sorted and written.
 const (
-	MinMemory = 1 << 20
-	entrySize = 36 // of an entry and half of one of the scratch, which two runs share
-	headSize  = 14 // of a spilled record: first bytes and length of the key, length of the value
-	minBuffer = 16 << 10
-	maxBuffer = 256 << 10
+	MinMemoryBytes = 1 << 20
+	entrySize      = 36 // of an entry and half of one of the scratch, which two runs share
+	headSize       = 14 // of a spilled record: first bytes and length of the key, length of the value
+	minBuffer      = 16 << 10
+	maxBuffer      = 256 << 10
 )
 
 // Sorter orders records by a 64-bit key; records with equal keys stay in the order in which they
 // were added. It belongs to one goroutine. Always close it.
 type Sorter struct{ runs }
 
-// New returns a Sorter that holds at most about memory bytes (at least MinMemory). It spills to a
-// temporary file in dir, or if dir is empty in the system's directory for temporary files.
+// New returns a Sorter that holds at most about memory bytes (at least MinMemoryBytes). It spills
+// to a temporary file in dir, or if dir is empty in the system's directory for temporary files.
 func New(dir string, memory int64) *Sorter { return &Sorter{newRuns(dir, memory)} }
 
 // Add adds a record. It copies the value.
@@ -59,8 +59,8 @@ func NewBytes(dir string, memory int64) *ByteSorter { return &ByteSorter{runs: n
 
 // Add adds a record. It copies key and value.
 func (s *ByteSorter) Add(key, value []byte) error {
-	if len(key) > MaxKey {
-		return fmt.Errorf("extsort: key of %d bytes is over the limit of %d", len(key), MaxKey)
+	if len(key) > MaxKeyBytes {
+		return fmt.Errorf("extsort: key of %d bytes is over the limit of %d", len(key), MaxKeyBytes)
 	}
 	if len(key) >= keySize {
 		return s.take(binary.BigEndian.Uint64(key), len(key), key[keySize:], value)
@@ -103,7 +103,7 @@ const keySize = 8
 
 func newRuns(dir string, memory int64) runs {
 	// Offsets into a run are 32 bits.
-	half := int(min(max(memory, MinMemory)/2, 1<<31-MaxRecord))
+	half := int(min(max(memory, MinMemoryBytes)/2, 1<<31-MaxRecordBytes))
 	return runs{dir: dir, half: half, filling: &run{}}
 }
 
@@ -112,8 +112,8 @@ type section struct{ off, size int64 }
 
 // take adds a record whose key has size bytes.
 func (s *runs) take(first uint64, size int, rest, value []byte) error {
-	if len(value) > MaxRecord {
-		return fmt.Errorf("extsort: record of %d bytes is over the limit of %d", len(value), MaxRecord)
+	if len(value) > MaxRecordBytes {
+		return fmt.Errorf("extsort: record of %d bytes is over the limit of %d", len(value), MaxRecordBytes)
 	}
 	r := s.filling
 	if len(r.entries) > 0 && r.size()+entrySize+len(rest)+len(value) > s.half {

@@ -48,7 +48,7 @@ func check(t testing.TB, got, want []record) {
 func TestAgainstStableSort(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		s := New(dir, MinMemory)
+		s := New(dir, MinMemoryBytes)
 		defer s.Close()
 		s.half = rapid.IntRange(1, 4096).Draw(rt, "half")
 		keys := rapid.SampledFrom([]uint64{3, 1000, 1<<64 - 1}).Draw(rt, "keys")
@@ -76,7 +76,7 @@ func TestAgainstStableSort(t *testing.T) {
 func TestBytesAgainstStableSort(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		s := NewBytes(dir, MinMemory)
+		s := NewBytes(dir, MinMemoryBytes)
 		defer s.Close()
 		s.half = rapid.IntRange(1, 4096).Draw(rt, "half")
 		type record struct{ key, value string }
@@ -107,19 +107,19 @@ func TestBytesAgainstStableSort(t *testing.T) {
 			rt.Fatalf("got %.200q, want %.200q", got, want)
 		}
 	})
-	s := NewBytes(dir, MinMemory)
+	s := NewBytes(dir, MinMemoryBytes)
 	defer s.Close()
-	if err := s.Add(make([]byte, MaxKey+1), nil); err == nil {
+	if err := s.Add(make([]byte, MaxKeyBytes+1), nil); err == nil {
 		t.Error("took a key over the limit")
 	}
-	if err := s.Add(make([]byte, MaxKey), nil); err != nil {
+	if err := s.Add(make([]byte, MaxKeyBytes), nil); err != nil {
 		t.Error(err)
 	}
 }
 
 // Records without data stay in the order of addition, too.
 func TestEmptyValues(t *testing.T) {
-	s := New(t.TempDir(), MinMemory)
+	s := New(t.TempDir(), MinMemoryBytes)
 	defer s.Close()
 	var want []record
 	for i := range fewEntries - 1 {
@@ -173,7 +173,7 @@ func TestSpillsOnlyWhatDoesNotFit(t *testing.T) {
 		records int
 		spills  bool
 	}{{0, false}, {100, false}, {20000, true}} {
-		s := New(t.TempDir(), MinMemory)
+		s := New(t.TempDir(), MinMemoryBytes)
 		rng := rand.New(rand.NewPCG(1, 2))
 		var want []record
 		for range tc.records {
@@ -197,13 +197,13 @@ func TestSpillsOnlyWhatDoesNotFit(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	s := New(t.TempDir(), MinMemory)
+	s := New(t.TempDir(), MinMemoryBytes)
 	defer s.Close()
-	if err := s.Add(0, make([]byte, MaxRecord+1)); err == nil {
+	if err := s.Add(0, make([]byte, MaxRecordBytes+1)); err == nil {
 		t.Error("took a record over the limit")
 	}
 
-	gone := New(t.TempDir()+"/missing", MinMemory)
+	gone := New(t.TempDir()+"/missing", MinMemoryBytes)
 	defer gone.Close()
 	var err error
 	for i := 0; err == nil && i < 100; i++ {
@@ -215,7 +215,7 @@ func TestFailures(t *testing.T) {
 
 	stop := errors.New("stop")
 	for _, n := range []int{10, 20000} {
-		s := New(t.TempDir(), MinMemory)
+		s := New(t.TempDir(), MinMemoryBytes)
 		for i := range n {
 			if err := s.Add(uint64(i), make([]byte, 100)); err != nil {
 				t.Fatal(err)

@@ -95,7 +95,7 @@ func (c *cursor) next() error {
 	c.size = int(binary.LittleEndian.Uint16(head[8:]))
 	c.split = max(c.size, keySize) - keySize
 	n := int(binary.LittleEndian.Uint32(head[10:]))
-	if n > MaxRecord {
+	if n > MaxRecordBytes {
 		return damaged(fmt.Errorf("record of %d bytes", n))
 	}
 	n += headSize + c.split

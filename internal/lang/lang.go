@@ -18,13 +18,13 @@ var kept = struct {
 	chains map[string][]string
 }{chains: map[string][]string{}}
 
-// Chain returns the codes by which to look up a name in turn, for a code such as "zh-TW". Its
-// subtags follow "-" or "_", in either case. First comes the given code, then its present form
+// FallbackChain returns the codes by which to look up a name in turn, for a code such as "zh-TW".
+// Its subtags follow "-" or "_", in either case. First comes the given code, then its present form
 // ("he" for "iw"), then its parents in CLDR ("zh-Hant"), and then the language alone, unless its
 // script is another: Serbian in Latin letters is not Serbian in Cyrillic ones. Chinese alone may be
 // in either script. A text that is not a code gets only itself and its prefixes at "-" or "_". The
 // list is shared: do not change it.
-func Chain(code string) []string {
+func FallbackChain(code string) []string {
 	kept.RLock()
 	list := kept.chains[code]
 	kept.RUnlock()

@@ -21,7 +21,7 @@ func TestChain(t *testing.T) {
 		"xx-YY": "xx-YY xx", "not a code": "not a code", "": "",
 	} {
 		for range 2 {
-			if got := strings.Join(Chain(code), " "); got != want {
+			if got := strings.Join(FallbackChain(code), " "); got != want {
 				t.Errorf("%s: %s, want %s", code, got, want)
 			}
 		}
@@ -31,7 +31,7 @@ func TestChain(t *testing.T) {
 // The cache is bounded for any sequence of codes.
 func TestChainIsBounded(t *testing.T) {
 	for i := range 3 * maxKept {
-		Chain("de-" + strings.Repeat("x", i%40) + string(rune('a'+i%26)) + strings.Repeat("y", i/40%300))
+		FallbackChain("de-" + strings.Repeat("x", i%40) + string(rune('a'+i%26)) + strings.Repeat("y", i/40%300))
 	}
 	if n := len(kept.chains); n > maxKept {
 		t.Errorf("%d are kept", n)
@@ -51,6 +51,6 @@ func FuzzChain(f *testing.F) {
 func BenchmarkChain(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		Chain("zh-TW")
+		FallbackChain("zh-TW")
 	}
 }

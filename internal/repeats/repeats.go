@@ -16,9 +16,9 @@ const (
 	least  = 64 // look up all while at least one in this many repeats
 )
 
-// Look reports whether to look up the next element. If the caller finds it, the caller must call
-// Found.
-func (w *Watch) Look() bool {
+// ShouldLook reports whether to look up the next element. If the caller finds it, the caller must
+// call Found.
+func (w *Watch) ShouldLook() bool {
 	if w.asked == window {
 		*w = Watch{idle: w.found*least < w.looked}
 	}

@@ -8,7 +8,7 @@ func TestWatch(t *testing.T) {
 	var w Watch
 	ask := func(windows, foundOneIn int) (looked int) {
 		for i := range windows * window {
-			if !w.Look() {
+			if !w.ShouldLook() {
 				continue
 			}
 			if looked++; foundOneIn > 0 && i/oneIn%foundOneIn == 0 {

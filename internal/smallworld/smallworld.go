@@ -27,7 +27,7 @@ import (
 
 // Publish publishes all data sets in a directory, like ingest.
 func Publish(ctx context.Context, dir string) error {
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		return err
 	}
@@ -139,26 +139,26 @@ var towns = []places.Place{
 
 var regions = []names.Feature{
 	{Kind: names.Region,
-		Type:    "country",
-		ID:      "ch",
-		Name:    "Switzerland",
-		Country: "CH",
-		Lat:     46.8,
-		Lon:     8.2,
-		Bounds:  [4]float64{6, 45.9, 10.5, 47.8},
-		People:  8_500_000,
-		Names:   []search.Name{{Text: "Schweiz", Lang: "de"}}},
+		Type:             "country",
+		ID:               "ch",
+		Name:             "Switzerland",
+		Country:          "CH",
+		Lat:              46.8,
+		Lon:              8.2,
+		Bounds:           [4]float64{6, 45.9, 10.5, 47.8},
+		PlacesPopulation: 8_500_000,
+		Names:            []search.Name{{Text: "Schweiz", Lang: "de"}}},
 	{Kind: names.Region,
-		Type:    "state",
-		ID:      "ch-ti",
-		Name:    "Ticino",
-		Country: "CH",
-		Level:   1,
-		Lat:     46.2,
-		Lon:     8.8,
-		Bounds:  [4]float64{8.3, 45.9, 9.2, 46.6},
-		People:  350_000,
-		Parents: []names.Parent{{Type: "country", ID: "ch", Name: "Switzerland"}}},
+		Type:             "state",
+		ID:               "ch-ti",
+		Name:             "Ticino",
+		Country:          "CH",
+		Level:            1,
+		Lat:              46.2,
+		Lon:              8.8,
+		Bounds:           [4]float64{8.3, 45.9, 9.2, 46.6},
+		PlacesPopulation: 350_000,
+		Parents:          []names.Parent{{Type: "country", ID: "ch", Name: "Switzerland"}}},
 }
 
 // publish publishes a generation of a data set.

@@ -53,8 +53,8 @@ func (f Figure) Holds(x, y float64) bool {
 	})
 }
 
-// Apart returns the distance of a point from the edges.
-func (f Figure) Apart(x, y float64) float64 {
+// DistanceToBoundary returns the distance of a point from the edges.
+func (f Figure) DistanceToBoundary(x, y float64) float64 {
 	least := math.Inf(1)
 	for _, p := range f {
 		for _, r := range p {

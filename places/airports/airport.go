@@ -102,7 +102,7 @@ func (a *Airport) Validate() error {
 	}
 	for _, c := range [...]struct {
 		what, code string
-		length     int // 0: up to MaxCode
+		length     int // 0: up to MaxCodeBytes
 	}{{"ident", a.Ident, 0}, {"IATA code", a.IATA, 3}, {"ICAO code", a.ICAO, 4}, {"GPS code", a.GPS, 0}, {"local code", a.Local, 0}} {
 		if c.code == "" {
 			continue
@@ -119,7 +119,7 @@ func (a *Airport) Validate() error {
 		what, text string
 		most       int
 	}{
-		{"name", a.Name, maxName}, {"municipality", a.Municipality, maxName}, {"region", a.Region, MaxCode},
+		{"name", a.Name, maxName}, {"municipality", a.Municipality, maxName}, {"region", a.Region, MaxCodeBytes},
 		{"home link", a.Home, maxText}, {"Wikipedia link", a.Wikipedia, maxText},
 		{"time zone", a.TimeZone, maxZone}, {"source of the time zone", a.TimeZoneSource, maxZone},
 	} {
@@ -247,8 +247,8 @@ func decimetres(m *float64) *float64 {
 
 // appendCode appends a code in capital letters, or ErrBadCode.
 func appendCode(dst []byte, code string) ([]byte, error) {
-	if code == "" || len(code) > MaxCode {
-		return dst, fmt.Errorf("%w: %.20q: give 1 to %d characters, such as SFO, KSFO or US-0003", ErrBadCode, code, MaxCode)
+	if code == "" || len(code) > MaxCodeBytes {
+		return dst, fmt.Errorf("%w: %.20q: give 1 to %d characters, such as SFO, KSFO or US-0003", ErrBadCode, code, MaxCodeBytes)
 	}
 	for i := range len(code) {
 		c := code[i]

@@ -30,8 +30,8 @@ var released = time.Date(2026, 5, 11, 0, 0, 0, 0, time.UTC)
 
 func newFinder(t testing.TB, list []Airport) (*Finder, Stats) {
 	t.Helper()
-	store := buildtest.Store(t)
-	meta, stats := must.Two(Build(t.Context(), store, buildtest.Each(list), BuildOptions{TempDir: t.TempDir(), Modified: released})).In(t)
+	store := buildtest.NewStore(t)
+	meta, stats := must.Two(Build(t.Context(), store, buildtest.SeqOf(list), BuildOptions{TempDir: t.TempDir(), Modified: released})).In(t)
 	if meta.Airports != int64(len(list)) || meta.Places.Places != meta.Airports || meta.Codes != stats.Codes {
 		t.Fatalf("%+v, %+v of %d", meta, stats, len(list))
 	}
@@ -86,7 +86,7 @@ func TestLookup(t *testing.T) {
 	for code, want := range map[string]uint32{
 		"ZZH": 1, "zzh": 1, "LSZZ": 1, "lszz": 1, "US-0001": 2, "us-0001": 2, "01TA": 4, "US-0002": 4,
 		"NZXX": 5, "XXN": 5, "PAXX": 6, "AQ-0001": 7,
-		"XXX": 0, "ZZHH": 0, "X": 0, "-": 0, strings.Repeat("A", MaxCode): 0,
+		"XXX": 0, "ZZHH": 0, "X": 0, "-": 0, strings.Repeat("A", MaxCodeBytes): 0,
 	} {
 		var r Record
 		switch err := f.Lookup(t.Context(), code, &r); {
@@ -99,7 +99,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		kind Kind
+		kind CodeKind
 		code string
 		want uint32
 	}{{IATA, "ZZH", 1}, {Local, "zzh", 2}, {ICAO, "LSZZ", 1}, {ICAO, "ZZH", 0}, {IATA, "LSZZ", 0}, {Local, "LSZZ", 1}} {
@@ -109,7 +109,7 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%c %s: %d, %v", tt.kind, tt.code, r.ID, err)
 		}
 	}
-	for _, code := range []string{"", "S FO", "SFO\x00", "Ü", "SFO/", strings.Repeat("A", MaxCode+1), strings.Repeat("A", 1<<20)} {
+	for _, code := range []string{"", "S FO", "SFO\x00", "Ü", "SFO/", strings.Repeat("A", MaxCodeBytes+1), strings.Repeat("A", 1<<20)} {
 		if err := f.Lookup(t.Context(), code, new(Record)); !errors.Is(err, ErrBadCode) || len(err.Error()) > 200 {
 			t.Errorf("%.20q: %v", code, err)
 		}
@@ -254,13 +254,13 @@ func better(a, b *Airport) bool {
 func TestCodesAgainstList(t *testing.T) {
 	list := scatter(1, 1000)
 	f, stats := newFinder(t, list)
-	columns := map[Kind]func(a *Airport) []string{
+	columns := map[CodeKind]func(a *Airport) []string{
 		IATA:  func(a *Airport) []string { return []string{a.IATA} },
 		ICAO:  func(a *Airport) []string { return []string{a.ICAO} },
 		Local: func(a *Airport) []string { return []string{a.Ident, a.GPS, a.Local} },
 	}
 	type row struct {
-		kind Kind
+		kind CodeKind
 		code string
 	}
 	having := map[row][]*Airport{}
@@ -299,7 +299,7 @@ func TestCodesAgainstList(t *testing.T) {
 
 // Searches against looking at every airport.
 func TestSearchProperty(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(2, 500)
 	f, _ := newFinder(t, list)
 	passes := func(fl *Filter, a *Airport) bool {
@@ -371,10 +371,10 @@ func TestSearchProperty(t *testing.T) {
 
 // Tiles show airports by importance, and never show closed ones.
 func TestTiles(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(3, 1500)
 	f, _ := newFinder(t, list)
-	w := feature.Writer{GeoJSON: true, Numbers: true}
+	w := feature.Writer{GeoJSON: true, NumericIDs: true}
 	for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1}, {Z: 3, X: 4, Y: 3}, {Z: 6, X: 30, Y: 25}, {Z: 16, X: 3, Y: 7}} {
 		rank, n := 0, 0
 		for of := range must.All(t, f.Tile(t.Context(), tile)) {
@@ -448,35 +448,36 @@ func TestBuildRefusals(t *testing.T) {
 		"keyword":   change(func(a *Airport) { a.Keywords = []string{"\xff"} }),
 		"zone":      change(func(a *Airport) { a.TimeZone = strings.Repeat("z", 65) }),
 	} {
-		if _, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each([]Airport{a}), BuildOptions{}); !errors.Is(err, ErrInvalidAirport) {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]Airport{a}), BuildOptions{}); !errors.Is(err,
+			ErrInvalidAirport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, list := range map[string][]Airport{
 		"none": nil, "same id": {good, change(func(a *Airport) { a.Ident = "X" })}, "same ident": {good, change(func(a *Airport) { a.ID = 99 })},
 	} {
-		if _, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each(list), BuildOptions{}); err == nil {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf(list), BuildOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	broken := errors.New("broken")
-	_, _, err := Build(t.Context(), buildtest.Store(t), func(yield func(Airport, error) bool) { yield(Airport{}, broken) }, BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.NewStore(t), func(yield func(Airport, error) bool) { yield(Airport{}, broken) }, BuildOptions{})
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(cancelled, buildtest.Store(t), buildtest.Each(few), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(cancelled, buildtest.NewStore(t), buildtest.SeqOf(few), BuildOptions{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t),
+	if _, err := Open(t.Context(), buildtest.NewStore(t),
 		Meta{SchemaVersion: SchemaVersion - 1}); !errors.Is(err, cellstore.ErrOlder) || !strings.Contains(err.Error(), "run ingest airports") {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
 }

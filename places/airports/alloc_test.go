@@ -26,14 +26,14 @@ func TestLookupAllocatesNothing(t *testing.T) {
 // A filter that is made once is not analysed again for each query.
 func TestNearestAllocatesLittle(t *testing.T) {
 	f, _ := newFinder(t, scatter(4, 500))
-	filter, err := Filter{Types: []string{Large, Medium}, Scheduled: true}.Feature()
+	filter, err := Filter{Types: []string{Large, Medium}, Scheduled: true}.FeatureFilter()
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := feature.Query{Near: feature.NearTo(10, 10, 0), Filter: filter, Limit: 1}
 	var hits []places.Hit
 	run := func() {
-		if hits, err = places.Hits(hits, f.Features(t.Context(), &q)); err != nil || len(hits) != 1 {
+		if hits, err = places.CollectHits(hits, f.Features(t.Context(), &q)); err != nil || len(hits) != 1 {
 			t.Fatal(hits, err)
 		}
 	}

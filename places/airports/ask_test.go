@@ -38,7 +38,7 @@ func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int
 		countries = append(countries, strings.ToUpper(c))
 	}
 	of.Countries = countries
-	if q.Filter, err = of.Feature(); err != nil {
+	if q.Filter, err = of.FeatureFilter(); err != nil {
 		return nil, "", err
 	}
 	if err := q.Continue(f.Info(), cursor); err != nil {
@@ -50,7 +50,7 @@ func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int
 	hits = dst[:0]
 	next, err = feature.Page(ctx, f, q, limit, func(of *feature.Feature) error {
 		hits = append(hits, places.Hit{})
-		return hits[len(hits)-1].Of(of)
+		return hits[len(hits)-1].FromFeature(of)
 	})
 	return hits, next, err
 }

@@ -116,7 +116,7 @@ func claim(list []Airport) (owners map[string]*Airport, conflicts int64) {
 	for i := range list {
 		a := &list[i]
 		for rank, c := range []struct {
-			kind Kind
+			kind CodeKind
 			code string
 		}{{IATA, a.IATA}, {ICAO, a.ICAO}, {Local, a.Ident}, {Local, a.GPS}, {Local, a.Local}} {
 			if c.code == "" {

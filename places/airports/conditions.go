@@ -15,8 +15,8 @@ type Filter struct {
 	Closed    bool     // closed ones too
 }
 
-// Feature is the filter of a query, nil for all airports.
-func (f Filter) Feature() (feature.Filter, error) {
+// FeatureFilter is the filter of a query, nil for all airports.
+func (f Filter) FeatureFilter() (feature.Filter, error) {
 	types := slices.Clone(f.Types)
 	switch {
 	case len(types) == 0 && !f.Closed:
@@ -38,5 +38,5 @@ func (f Filter) Feature() (feature.Filter, error) {
 	if of == nil || err != nil {
 		return nil, err
 	}
-	return &prepared{of, places.Prepare(newCoded(of))}, nil
+	return &prepared{of, places.PrepareFilter(newCoded(of))}, nil
 }

@@ -56,19 +56,19 @@ const (
 	family = "r"
 	prefix = "airport_"
 
-	// MaxCode is the longest code, in bytes.
-	MaxCode = 16
+	// MaxCodeBytes is the longest code, in bytes.
+	MaxCodeBytes = 16
 
 	valueHead      = 13 // bytes before the zone
 	unitsPerDegree = 1e7
 )
 
-// Kind is a name space of codes, and the first byte of their rows.
-type Kind byte
+// CodeKind is a name space of codes, and the first byte of their rows.
+type CodeKind byte
 
 // The kinds of codes.
 const (
-	IATA  Kind = 'i' // three letters: SFO
-	ICAO  Kind = 'o' // four letters: KSFO
-	Local Kind = 'f' // idents, GPS and local codes: KSFO, SFO, US-0003
+	IATA  CodeKind = 'i' // three letters: SFO
+	ICAO  CodeKind = 'o' // four letters: KSFO
+	Local CodeKind = 'f' // idents, GPS and local codes: KSFO, SFO, US-0003
 )

@@ -67,11 +67,11 @@ func Example() {
 	}
 	fmt.Println(airport.Name, record.TimeZone, record.TimeZoneSource)
 
-	open, err := airports.Filter{}.Feature()
+	open, err := airports.Filter{}.FeatureFilter()
 	if err != nil {
 		log.Fatal(err)
 	}
-	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(47.4, 8.6, 0), Filter: open, Limit: 10}))
+	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{Near: feature.NearTo(47.4, 8.6, 0), Filter: open, Limit: 10}))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -92,12 +92,12 @@ func (r *Record) Airport() (Airport, error) {
 func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 	m := f.reads.Get().(*read)
 	defer f.reads.Put(m)
-	kinds := [2]Kind{Local}
+	kinds := [2]CodeKind{Local}
 	switch len(code) {
 	case 3:
-		kinds = [2]Kind{IATA, Local}
+		kinds = [2]CodeKind{IATA, Local}
 	case 4:
-		kinds = [2]Kind{ICAO, Local}
+		kinds = [2]CodeKind{ICAO, Local}
 	}
 	for _, k := range kinds {
 		if k == 0 {
@@ -112,7 +112,7 @@ func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 }
 
 // ByCode is Lookup of one kind of codes.
-func (f *Finder) ByCode(ctx context.Context, kind Kind, code string, r *Record) error {
+func (f *Finder) ByCode(ctx context.Context, kind CodeKind, code string, r *Record) error {
 	if kind != IATA && kind != ICAO && kind != Local {
 		return fmt.Errorf("%w: there are the kinds IATA, ICAO and Local", ErrBadCode)
 	}
@@ -125,7 +125,7 @@ func (f *Finder) ByCode(ctx context.Context, kind Kind, code string, r *Record) 
 	return err
 }
 
-func (f *Finder) get(ctx context.Context, m *read, kind Kind, code string, r *Record) (found bool, err error) {
+func (f *Finder) get(ctx context.Context, m *read, kind CodeKind, code string, r *Record) (found bool, err error) {
 	if m.key, err = appendCode(append(m.key[:0], byte(kind)), code); err != nil {
 		return false, err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestLayer(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	f, _ := newFinder(t, scatter(5, 300))
 	layertest.Test(t, f, layertest.Options{Seed: 4, Rounds: 40})
 	f, _ = newFinder(t, few)
@@ -29,7 +29,7 @@ func TestLayer(t *testing.T) {
 
 // Terms on type, scheduled and country find what Filter does, with the index and without.
 func TestFeaturesAgainstQueries(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	f, _ := newFinder(t, scatter(6, 500))
 	rng := rand.New(rand.NewPCG(3, 3))
 	for i := range 150 {
@@ -58,7 +58,7 @@ func TestFeaturesAgainstQueries(t *testing.T) {
 			{Near: &feature.Near{Position: at}},
 			{In: feature.Box{West: at.Lon, South: -60, East: rng.Float64()*360 - 180, North: 60}, Order: feature.Order{Importance: true}},
 		} {
-			q.Filter = must.Get(fl.Feature()).In(t)
+			q.Filter = must.Get(fl.FeatureFilter()).In(t)
 			want := layertest.Pages(t, f, q, 300)
 			q.Filter = filter
 			if got := layertest.Pages(t, f, q, 300); !reflect.DeepEqual(got, want) {

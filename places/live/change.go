@@ -20,18 +20,18 @@ type Change struct {
 	// previous change. Seq is 0 for a change that the log does not store: one without a move, in a
 	// log that is not whole.
 	Seq, Before uint64
-	// By is the edition of the areas by which both ends of the move are judged. Judged is set if
+	// Edition is the edition of the areas by which both ends of the move are judged. WasEdition is set if
 	// the feature has stayed while areas around it changed. It is the edition by which the feature
 	// was judged before.
-	By, Judged       uint64
-	More, JudgedMore string // the rest of the names of these editions
+	Edition, WasEdition         uint64
+	EditionRest, WasEditionRest string // the rest of the names of these editions
 
 	date    int64  // of the event, in milliseconds
 	was, is []byte // the properties, as objects
 }
 
 // redrawn reports whether the feature has stayed while areas around it changed.
-func (c *Change) redrawn() bool { return c.Judged != 0 || c.JudgedMore != "" }
+func (c *Change) redrawn() bool { return c.WasEdition != 0 || c.WasEditionRest != "" }
 
 // moved reports whether the position of the feature has changed.
 func (c *Change) moved() bool {
@@ -57,14 +57,14 @@ type Write struct {
 	Lat, Lon float64
 	Move     bool
 	// Properties is a JSON object. A Patch sets the members that it names and removes
-	// those that are null; an empty one changes nothing. With Merge it is a merge patch
+	// those that are null; an empty one changes nothing. With MergePatch it is a merge patch
 	// of RFC 7396, or null to remove all.
 	Properties []byte
-	Merge      bool
+	MergePatch bool
 	// Expires is the feature's expiry time; the zero time means never. A Patch does not change it
-	// unless Expire is set.
-	Expires time.Time
-	Expire  bool
+	// unless SetExpires is set.
+	Expires    time.Time
+	SetExpires bool
 	// IfVersions, unless it is empty, lists the acceptable versions of the feature. IfPresent
 	// requires that the feature exists, IfAbsent that it does not.
 	IfVersions          []int64
@@ -90,8 +90,8 @@ type ready struct {
 // latest is the latest expiry time of a feature: the end of the year 9999.
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Expiry returns the stored form of an instant, in milliseconds since 1970: 0 for never.
-func Expiry(t time.Time) int64 {
+// ExpiryMillis returns the stored form of an instant, in milliseconds since 1970: 0 for never.
+func ExpiryMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
@@ -112,4 +112,6 @@ func over(f *feature.Feature, now int64) bool {
 }
 
 // objectOf returns the properties of an object.
-func objectOf(object []byte) feature.Properties { return feature.Compact(object[1 : len(object)-1]) }
+func objectOf(object []byte) feature.Properties {
+	return feature.CompactProperties(object[1 : len(object)-1])
+}

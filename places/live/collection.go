@@ -73,7 +73,7 @@ func (r *request) take() bool { return r.taken.CompareAndSwap(false, true) }
 // the error that there is no such feature.
 func (r *request) fail(err error) {
 	for i := range r.outcomes {
-		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrRefused) {
+		if o := &r.outcomes[i]; r.ready[i].err == nil && !errors.Is(o.Err, ErrWritesRefused) {
 			*o = Outcome{Err: err}
 		}
 	}
@@ -81,9 +81,9 @@ func (r *request) fail(err error) {
 
 // prepare checks a write.
 func (c *Collection) prepare(w *Write) (r ready) {
-	if r.at.Lat, r.at.Lon, r.err = c.store.kind.Place(w); r.err == nil && w.Kind == Put {
+	if r.at.Lat, r.at.Lon, r.err = c.store.kind.CheckWrite(w); r.err == nil && w.Kind == Put {
 		if r.properties, r.err = feature.AppendProperties(nil, w.Properties); r.err == nil {
-			r.types = c.Declared()
+			r.types = c.DeclaredTypes()
 			r.properties, r.err = typed(r.types, r.properties)
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Store) start(ctx context.Context, table cellstore.Table, m *description
 	}
 	c.take(state)
 	go c.run()
-	if m.History > 0 {
+	if m.HistoryRetention > 0 {
 		c.prune()
 	}
 	return c, nil
@@ -125,14 +125,14 @@ type stored struct {
 	log     Log
 	index   Index
 	learner *feature.Learner
-	end     End
+	end     LogEnd
 	meta    *description
 }
 
 // load opens the log and the index of a table, and brings the index to the end of the log.
 func (c *Collection) load(ctx context.Context, table cellstore.Table, m *description) (*stored, error) {
 	s := &stored{rows: table, log: c.store.kind.OpenLog(table), meta: m, learner: feature.NewLearner(m.Declared)}
-	s.learner.Seed(m.Schema)
+	s.learner.AddResult(m.Schema)
 	meta := func() *Meta {
 		if now := c.meta.Load(); now != nil {
 			return &now.Meta
@@ -143,14 +143,14 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 	if s.end, err = s.log.End(ctx); err != nil {
 		return nil, err
 	}
-	s.index, err = c.store.kind.Open(ctx, &Opening{
+	s.index, err = c.store.kind.Open(ctx, &OpenOptions{
 		Table: table, Clock: c.store.clock, Meta: meta, End: s.end,
 		Learn: func(object []byte) { s.learner.Count(object, 1) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err = s.catchUp(ctx, c.store.kind.Whole); err != nil {
+	if err = s.catchUp(ctx, c.store.kind.WholeLog); err != nil {
 		return nil, errors.Join(err, s.index.Close())
 	}
 	return s, nil
@@ -158,18 +158,18 @@ func (c *Collection) load(ctx context.Context, table cellstore.Table, m *descrip
 
 // catchUp applies the changes of the log that the index lacks.
 func (s *stored) catchUp(ctx context.Context, whole bool) error {
-	if _, is := s.index.(Tabled); is {
+	if _, is := s.index.(TableIndex); is {
 		return nil
 	}
 	if !whole {
-		return errors.New("live: an index without rows of its own needs a log that is whole: set Kind.Whole")
+		return errors.New("live: an index without rows of its own needs a log that is whole: set Kind.WholeLog")
 	}
-	if at := s.index.At(); at > s.end.Seq {
+	if at := s.index.LastSeq(); at > s.end.Seq {
 		return fmt.Errorf("live: %w: the index has change %d, and its log ends with %d: restore the log, or remove the "+
 			"index, which is made anew of the log",
 			cellstore.ErrCorrupt, at, s.end.Seq)
 	}
-	for at := s.index.At(); at < s.end.Seq; {
+	for at := s.index.LastSeq(); at < s.end.Seq; {
 		events, err := s.log.Read(ctx, at, s.end.Seq, maxCommit)
 		if err != nil {
 			return err
@@ -183,7 +183,7 @@ func (s *stored) catchUp(ctx context.Context, whole bool) error {
 				return fmt.Errorf("live: %w: the log lacks what is between changes %d and %d: restore it from a backup",
 					cellstore.ErrCorrupt, at, e.Seq)
 			}
-			if at = e.Seq; e.Redrawn() {
+			if at = e.Seq; e.IsRedraw() {
 				continue // nothing has changed
 			}
 			c, err := e.change()
@@ -219,8 +219,8 @@ func (s *stored) redo(c Change) error {
 	return s.index.Apply([]Change{c})
 }
 
-// Declared returns the declared types.
-func (c *Collection) Declared() feature.Schema { return c.meta.Load().Declared }
+// DeclaredTypes returns the declared types.
+func (c *Collection) DeclaredTypes() feature.Schema { return c.meta.Load().Declared }
 
 // close ends the collection after the writes that have begun.
 func (c *Collection) close() error {
@@ -237,7 +237,7 @@ func (c *Collection) close() error {
 //
 // Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be
 // kept, ErrNotFound if there is no feature to patch or delete, ErrExists or ErrChanged if a
-// condition does not hold, ErrRefused if the disk does not accept the write, and ErrTaken if
+// condition does not hold, ErrWritesRefused if the disk does not accept the write, and ErrOtherWriter if
 // another program has written; other errors come from the store. A write with an error has changed
 // nothing, unless the error matches cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {

@@ -27,7 +27,7 @@ func (k *step) begin(c *Collection) {
 	clear(k.outcomes)
 	k.c, k.outcomes, k.next, k.undescribe = c, k.outcomes[:0], nil, nil
 	m := c.meta.Load()
-	k.state, k.types, k.redraw, k.whole = c.index, m.Declared, &m.Redraw, c.store.kind.Whole
+	k.state, k.types, k.redraw, k.whole = c.index, m.Declared, &m.Redraw, c.store.kind.WholeLog
 	k.now, k.limit, k.settled = c.store.clock.Now(), c.store.clock.Limit(), c.store.clock.Settled()
 	k.seq, k.floor = c.end.Seq, c.end.Floor
 	k.decision.begin()
@@ -105,11 +105,11 @@ func (k *step) apply() error {
 	}
 	own := len(k.rows)
 	var told error // the error of a step that is in the log nevertheless
-	end := End{k.seq, k.floor, c.end.Step + 1}
+	end := LogEnd{k.seq, k.floor, c.end.Step + 1}
 	write := func(rows []cellstore.Mutation) error {
-		s := Step{End: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
+		s := LogStep{LogEnd: end, Changes: k.changes, Rows: append(k.rows[:own], rows...)}
 		err := c.log.Append(context.Background(), &s)
-		if err != nil && !errors.Is(err, ErrTaken) {
+		if err != nil && !errors.Is(err, ErrOtherWriter) {
 			// The step may be in the log, and only not on the disk yet. Then the index must have
 			// the changes, although the writers get the error.
 			if now, failed := c.log.End(context.Background()); failed == nil && now == end {
@@ -140,8 +140,8 @@ func (c *Collection) make(changes []Change, write func(rows []cellstore.Mutation
 	if len(changes) > 0 && changes[0].redrawn() {
 		return write(nil) // only the areas around the features have changed
 	}
-	if index, is := c.index.(Tabled); is {
-		return index.Together(changes, write)
+	if index, is := c.index.(TableIndex); is {
+		return index.ApplyWith(changes, write)
 	}
 	// The index may be on another disk. It must not have changes that the log could lose.
 	if err := write(nil); err != nil {
@@ -222,7 +222,7 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 			if c.refusing() != nil { // background work of the store may have failed
 				return true
 			}
-			if gone := e.Expired(c.rows, maxCommit); len(gone) > 0 {
+			if gone := e.ExpiredWrites(c.rows, maxCommit); len(gone) > 0 {
 				batch, full = append(batch, newRequest(gone, make([]Outcome, len(gone)))), len(gone) == maxCommit
 			}
 			expiry.Reset(time.Second)
@@ -250,7 +250,7 @@ func (c *Collection) write(e *Expirer) (broken bool) {
 			continue
 		}
 		switch err := c.commit(batch); {
-		case c.behind != nil, err != nil && (c.refusing() != nil || errors.Is(err, ErrTaken)):
+		case c.behind != nil, err != nil && (c.refusing() != nil || errors.Is(err, ErrOtherWriter)):
 			return true
 		case err == nil && full:
 			expiry.Reset(0) // more have expired

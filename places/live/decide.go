@@ -149,7 +149,7 @@ func (d *decision) write(w *Write, given *ready, o *Outcome) {
 func (d *decision) refused(w *Write, was *feature.Feature, there bool) error {
 	switch {
 	case w.Kind == expire:
-		if was.Version == 0 || there || Expiry(was.Expires) != Expiry(w.Expires) {
+		if was.Version == 0 || there || ExpiryMillis(was.Expires) != ExpiryMillis(w.Expires) {
 			return ErrNotFound
 		}
 	case w.IfAbsent && there:
@@ -175,8 +175,8 @@ func (d *decision) next(w *Write, given *ready, was *found, version int64) (next
 	if w.Kind == Put || w.Move {
 		next.Position = given.at
 	}
-	if w.Kind == Put || w.Expire {
-		next.Expires = ExpiryTime(Expiry(w.Expires))
+	if w.Kind == Put || w.SetExpires {
+		next.Expires = ExpiryTime(ExpiryMillis(w.Expires))
 	}
 	switch {
 	case w.Kind == Put:
@@ -185,7 +185,7 @@ func (d *decision) next(w *Write, given *ready, was *found, version int64) (next
 		}
 	case len(w.Properties) > 0:
 		patch := feature.PatchProperties
-		if w.Merge {
+		if w.MergePatch {
 			patch = feature.MergeProperties
 		}
 		if next.object, err = patch(nil, next.object, w.Properties); err == nil {
@@ -219,7 +219,7 @@ func (d *decision) change(c Change, was, is found) found {
 	}
 	c.Is, c.is = is.Feature, is.object
 	by := d.redraw.by(c.ID)
-	if c.By, c.More = by.Number, by.More; c.moved() || d.whole {
+	if c.Edition, c.EditionRest = by.Number, by.Rest; c.moved() || d.whole {
 		d.number(&c)
 	}
 	d.bytes += len(c.was) + len(c.is)

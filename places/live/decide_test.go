@@ -106,7 +106,7 @@ func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 		}
 		next.lat, next.lon = in.Lat, in.Lon
 	}
-	if in.Kind == Put || in.Expire {
+	if in.Kind == Put || in.SetExpires {
 		if next.expires = 0; !in.Expires.IsZero() {
 			next.expires = in.Expires.UnixMilli()
 		}
@@ -168,7 +168,7 @@ func drawWrite(t *rapid.T, now int64, versions []int64) Write {
 	w := Write{
 		Kind: rapid.SampledFrom([]WriteKind{Put, Put, Patch, Delete}).Draw(t, "kind"),
 		ID:   rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id"),
-		Lat:  float64(rapid.IntRange(0, 2).Draw(t, "lat")), Move: rapid.Bool().Draw(t, "move"), Expire: rapid.Bool().Draw(t, "expire"),
+		Lat:  float64(rapid.IntRange(0, 2).Draw(t, "lat")), Move: rapid.Bool().Draw(t, "move"), SetExpires: rapid.Bool().Draw(t, "expire"),
 	}
 	if rapid.IntRange(0, 2).Draw(t, "expires") == 0 {
 		w.Expires = time.UnixMilli(now + rapid.Int64Range(1, 8000).Draw(t, "in")).UTC()
@@ -213,7 +213,7 @@ func compare(t *rapid.T, from, want *world, d *decision, moves int) {
 			}
 		}
 		if c.Seq != 0 {
-			if numbered++; c.Seq <= c.Before || c.Seq <= last || last != 0 && c.Before != last || c.By != 7 {
+			if numbered++; c.Seq <= c.Before || c.Seq <= last || last != 0 && c.Before != last || c.Edition != 7 {
 				t.Fatalf("%+v after %d", c, last)
 			}
 			last = c.Seq

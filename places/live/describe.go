@@ -49,7 +49,7 @@ func (k *step) describe(change func(m *Meta) error) (others map[string]int64, er
 	}
 	k.undescribe = c.learner.Declare(next.Declared)
 	k.next = &next
-	return c.learner.Others(), nil
+	return c.learner.OtherTypes(), nil
 }
 
 // succeed checks a description that replaces another one.
@@ -72,10 +72,10 @@ func (m *description) succeed(was *description, l *feature.Learner, now int64) e
 			"%d properties together with those that points have had: declare fewer that are new, %d are the most", all, feature.MaxFields)
 	}
 	switch {
-	case m.History == 0:
+	case m.HistoryRetention == 0:
 		m.Since = 0
-	case m.History > was.History:
-		m.Since = max(was.Remembers(time.UnixMilli(now)).UnixMilli(), 0)
+	case m.HistoryRetention > was.HistoryRetention:
+		m.Since = max(was.HistoryStart(time.UnixMilli(now)).UnixMilli(), 0)
 	}
 	return nil
 }
@@ -84,13 +84,13 @@ func (m *description) succeed(was *description, l *feature.Learner, now int64) e
 // when the collection is opened again: running answers may still read it.
 func (k *step) ready(was, next *description) error {
 	c, ctx, both := k.c, context.Background(), next.Meta
-	both.History = max(was.History, next.History)
-	if both.History != was.History || both.Events != was.Events {
+	both.HistoryRetention = max(was.HistoryRetention, next.HistoryRetention)
+	if both.HistoryRetention != was.HistoryRetention || both.EventRetention != was.EventRetention {
 		if err := c.store.cells.AlterTable(ctx, c.store.kind.Schema(&both)); err != nil {
 			return c.refused(err)
 		}
 	}
-	if was.History > 0 || next.History == 0 {
+	if was.HistoryRetention > 0 || next.HistoryRetention == 0 {
 		return nil
 	}
 	index, is := c.index.(Historian)
@@ -100,7 +100,7 @@ func (k *step) ready(was, next *description) error {
 	if err := c.store.forget(ctx, c.rows, &both); err != nil {
 		return c.refused(err)
 	}
-	newest, err := index.Remember(ctx)
+	newest, err := index.BeginHistory(ctx)
 	if err != nil {
 		return c.refused(err)
 	}
@@ -146,7 +146,7 @@ func (s *Store) tidy(ctx context.Context, table cellstore.Table, m *description)
 	if err == nil && !slices.Equal(table.Schema().Families, want.Families) {
 		err = s.cells.AlterTable(ctx, want)
 	}
-	if err == nil && m.History == 0 {
+	if err == nil && m.HistoryRetention == 0 {
 		_ = s.forget(ctx, table, &m.Meta)
 	}
 }
@@ -185,6 +185,6 @@ func (c *Collection) pruneSome() (much bool) {
 	if !is || !c.store.clock.Settled() {
 		return false
 	}
-	much, err := index.Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().History)-grace).UnixMilli()+1)
+	much, err := index.Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().HistoryRetention)-grace).UnixMilli()+1)
 	return err == nil && much
 }

@@ -5,21 +5,22 @@
 //
 // Writes are decided one after the other, by the state of the features alone. Each becomes a
 // [Change], one feature before and after. A step of changes is appended to the [Log], which is
-// the truth, and applied to the Index, which is a cache of it. Events are the changes as the log
-// keeps them. After an error the end of the log shows whether a step was written.
+// the truth, and applied to the Index, which is a cache of it. Events are the changes as
+// the log keeps them. After an error the end of the log shows whether a step was written.
 //
-// An index whose rows are in the table of the log ([Tabled]) is written in the same atomic step. Any
-// other index is brought to the end of a log that is whole ([Kind]) when the collection is opened.
+// An index whose rows are in the table of the log ([TableIndex]) is written in the same atomic
+// step. Any other index is brought to the end of a log that is whole ([Kind]) when the collection
+// is opened.
 //
 // # Rows
 //
-// The table of a collection has these rows beside those of a Tabled index. m and mn belong to the
-// collection, x to every step, and e and ms to a TableLog. Numbers are big-endian.
+// The table of a collection has these rows beside those of a TableIndex. m and mn belong to
+// the collection, x to every step, and e and ms to a TableLog. Numbers are big-endian.
 //
 //	family   row                              value
 //	event    e │ sequence (8)                 a change, see Event
 //	meta     m                                Meta as JSON
-//	meta     ms                               End: sequence of the last event, floor of versions, number of the
+//	meta     ms                               LogEnd: sequence of the last event, floor of versions, number of the
 //	                                          last step (8 each)
 //	meta     mn │ name                        a note, see SetNote
 //	end      x │ expires (8) │ id             nothing

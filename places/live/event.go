@@ -26,16 +26,16 @@ type Event struct {
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the feature: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // the feature is gone because its time was over
-	// By is the edition of the areas by which both ends are judged, or 0 if none was known. Was is
+	// Edition is the edition of the areas by which both ends are judged, or 0 if none was known. WasEdition is
 	// set if the feature has stayed while areas around it changed. It is the edition by which the
 	// feature was judged before. From and To are then equal.
-	By  uint64 `json:"by,omitempty"`
-	Was uint64 `json:"was,omitempty"`
-	// More and WasMore are the rest of the names of these editions.
-	More    string `json:"more,omitempty"`
-	WasMore string `json:"was_more,omitempty"`
-	// Is is the further content of a whole log.
-	Is *Content `json:"is,omitempty"`
+	Edition    uint64 `json:"by,omitempty"`
+	WasEdition uint64 `json:"was,omitempty"`
+	// EditionRest and WasEditionRest are the rest of the names of these editions.
+	EditionRest    string `json:"more,omitempty"`
+	WasEditionRest string `json:"was_more,omitempty"`
+	// Content is the further content of a whole log.
+	Content *Content `json:"is,omitempty"`
 }
 
 // Content is a feature without its position. Only a whole log stores it.
@@ -50,25 +50,26 @@ func (e *Event) parse(row *cellstore.Row) bool {
 		return false
 	}
 	e.Seq = binary.BigEndian.Uint64(row.Key[1:])
-	if e.Is == nil {
+	if e.Content == nil {
 		return true
 	}
-	if e.To == nil || e.Version <= 0 || quadkey.CheckCoordinate(e.To[0], e.To[1]) != nil || !bytes.HasPrefix(e.Is.Properties, []byte("{")) {
+	if e.To == nil || e.Version <= 0 || quadkey.CheckCoordinate(e.To[0], e.To[1]) != nil ||
+		!bytes.HasPrefix(e.Content.Properties, []byte("{")) {
 		return false
 	}
-	object, err := feature.AppendProperties(nil, e.Is.Properties)
-	e.Is.Properties = object
+	object, err := feature.AppendProperties(nil, e.Content.Properties)
+	e.Content.Properties = object
 	return err == nil
 }
 
 // change converts an event of a whole log to a Change, without the feature before. It returns an
 // error if the log is not whole.
 func (e *Event) change() (Change, error) {
-	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, By: e.By, More: e.More}
+	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, Edition: e.Edition, EditionRest: e.EditionRest}
 	switch {
-	case e.Is != nil:
-		c.is = e.Is.Properties
-		c.Is = &feature.Feature{ID: e.ID, Version: e.Version, Expires: ExpiryTime(e.Is.Expires), Properties: objectOf(c.is)}
+	case e.Content != nil:
+		c.is = e.Content.Properties
+		c.Is = &feature.Feature{ID: e.ID, Version: e.Version, Expires: ExpiryTime(e.Content.Expires), Properties: objectOf(c.is)}
 		c.Is.Lon, c.Is.Lat = e.To[0], e.To[1]
 	case e.To != nil:
 		return c, fmt.Errorf("live: %w: change %d of the log lacks the properties of %.60q: restore the log from a backup",
@@ -77,8 +78,8 @@ func (e *Event) change() (Change, error) {
 	return c, nil
 }
 
-// Redrawn reports whether the feature has stayed while areas around it changed.
-func (e *Event) Redrawn() bool { return e.Was != 0 || e.WasMore != "" }
+// IsRedraw reports whether the feature has stayed while areas around it changed.
+func (e *Event) IsRedraw() bool { return e.WasEdition != 0 || e.WasEditionRest != "" }
 
 // announce wakes all Followers.
 func (c *Collection) announce() {
@@ -136,8 +137,8 @@ func (c *Collection) Follower(after uint64) *Follower {
 // events already, it is closed at once. After Done of the collection there are no more events.
 func (f *Follower) Changed() <-chan struct{} { return f.changed }
 
-// Behind reports whether Next may return events that exist already.
-func (f *Follower) Behind() bool { return f.changed == atOnce }
+// HasMore reports whether Next may return events that exist already.
+func (f *Follower) HasMore() bool { return f.changed == atOnce }
 
 // Next returns some of the next events, or none if there are none yet. The caller owns the
 // events. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
@@ -185,7 +186,7 @@ func (f *Follower) next(ctx context.Context) ([]Event, error) {
 // still reports whether nothing has moved. A whole log also stores such changes, but followers do
 // not get them.
 func (e *Event) still() bool {
-	return e.Is != nil && !e.Redrawn() && e.From != nil && e.To != nil && *e.From == *e.To
+	return e.Content != nil && !e.IsRedraw() && e.From != nil && e.To != nil && *e.From == *e.To
 }
 
 // follows reports whether there was no event between the one with number after and e.
@@ -220,7 +221,7 @@ func (c *Collection) events(ctx context.Context, after, last uint64, most int) (
 }
 
 func (c *Collection) eventsGone(next uint64) error {
-	return &EventsGoneError{next, c.Meta().Events}
+	return &EventsGoneError{next, c.Meta().EventRetention}
 }
 
 // LastEvent returns the sequence of the newest event, 0 if there has been none. The error is the

@@ -23,13 +23,14 @@ func ExpiryRow(expires int64, id string) cellstore.Mutation {
 func (c *Change) expiry(rows []cellstore.Mutation) []cellstore.Mutation {
 	was, is := int64(0), int64(0)
 	if c.Was != nil {
-		was = Expiry(c.Was.Expires)
+		was = ExpiryMillis(c.Was.Expires)
 	}
 	if c.Is != nil {
-		is = Expiry(c.Is.Expires)
+		is = ExpiryMillis(c.Is.Expires)
 	}
 	if was != is && was != 0 {
-		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID), Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.All)}})
+		rows = append(rows, cellstore.Mutation{Row: endKey(was, c.ID),
+			Ops: []cellstore.Op{cellstore.DeleteColumn(famEnd, nil, cellstore.AllVersions)}})
 	}
 	if was != is && is != 0 {
 		rows = append(rows, ExpiryRow(is, c.ID))
@@ -47,9 +48,9 @@ type Expirer struct {
 // NewExpirer returns an Expirer that uses a clock.
 func NewExpirer(clock *cellstore.Clock) *Expirer { return &Expirer{clock: clock} }
 
-// Expired returns writes that remove expired features, at most most of them. Features that expired
+// ExpiredWrites returns writes that remove expired features, at most most of them. Features that expired
 // all at once, at the start or by a step of the clock, wait until the clock is settled.
-func (e *Expirer) Expired(table cellstore.Table, most int) (gone []Write) {
+func (e *Expirer) ExpiredWrites(table cellstore.Table, most int) (gone []Write) {
 	now := e.clock.Now()
 	switch {
 	case e.clock.Settled():

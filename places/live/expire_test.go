@@ -17,7 +17,7 @@ type elsewhere struct {
 	rows cellstore.Table
 }
 
-func (l elsewhere) Append(ctx context.Context, s *live.Step) error {
+func (l elsewhere) Append(ctx context.Context, s *live.LogStep) error {
 	if err := l.rows.Apply(ctx, s.Rows...); err != nil {
 		return err
 	}
@@ -28,11 +28,11 @@ func (l elsewhere) Append(ctx context.Context, s *live.Step) error {
 
 // Expiry rows are in the table of the collection, with any log.
 func TestExpiryOfAnotherLog(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	must.Do(t, store.CreateTable(t.Context(), toys.Schema(&live.Meta{Name: "log"})))
 	log := live.NewTableLog(must.Get(store.Table(t.Context(), toys.Table("log"))).In(t), true)
 	kind := *toys
-	kind.Prefix, kind.Log = "others_", func(table cellstore.Table) live.Log { return elsewhere{log, table} }
+	kind.Prefix, kind.NewLog = "others_", func(table cellstore.Table) live.Log { return elsewhere{log, table} }
 	all := must.Get(live.Open(t.Context(), store, &kind)).In(t)
 	t.Cleanup(func() { must.Do(t, all.Close()) })
 	c := must.Get(all.Create(t.Context(), live.Meta{Name: "test"})).In(t)
@@ -42,7 +42,7 @@ func TestExpiryOfAnotherLog(t *testing.T) {
 		want  int
 	}{
 		{live.Write{ID: "a", Expires: expires}, 1}, {live.Write{ID: "b", Expires: expires}, 2},
-		{live.Write{ID: "a", Kind: live.Patch, Expire: true, Expires: expires.Add(time.Hour)}, 2},
+		{live.Write{ID: "a", Kind: live.Patch, SetExpires: true, Expires: expires.Add(time.Hour)}, 2},
 		{live.Write{ID: "a"}, 1}, {live.Write{ID: "b", Kind: live.Delete}, 0},
 	} {
 		outcomes := make([]live.Outcome, 1)

@@ -9,37 +9,37 @@ import (
 )
 
 // Index answers queries from the features of one collection: it is a cache of the log. Any number
-// of goroutines may query, while one calls the methods of State, Apply and At.
+// of goroutines may query, while one calls the methods of State, Apply and LastSeq.
 type Index interface {
 	feature.Layer
 	State
 	// Apply makes changes in their order. The log already has them on the disk. Queries see all of
 	// them or none. After an error the index is closed and opened again.
 	Apply(changes []Change) error
-	// At returns the Seq of the last change that the index has.
-	At() uint64
+	// LastSeq returns the Seq of the last change that the index has.
+	LastSeq() uint64
 	// Close ends all answers.
 	Close() error
 }
 
-// Tabled is an Index that keeps its rows in the table of the log. Each step writes them too, so
+// TableIndex is an Index that keeps its rows in the table of the log. Each step writes them too, so
 // such an index is never behind its log.
-type Tabled interface {
+type TableIndex interface {
 	Index
-	// Together makes changes as Apply does, and calls write once to write their rows and the log
+	// ApplyWith makes changes as Apply does, and calls write once to write their rows and the log
 	// as one atomic step. If write returns an error, nothing has changed.
-	Together(changes []Change, write func(rows []cellstore.Mutation) error) error
-	// On returns an index in the same state, on a table that has been opened again.
-	On(table cellstore.Table) Index
+	ApplyWith(changes []Change, write func(rows []cellstore.Mutation) error) error
+	// WithTable returns an index in the same state, on a table that has been opened again.
+	WithTable(table cellstore.Table) Index
 }
 
-// Historian is a Tabled index that can keep earlier states of features, for feature.Query.At.
+// Historian is a TableIndex that can keep earlier states of features, for feature.Query.At.
 type Historian interface {
-	Tabled
+	TableIndex
 	feature.Tracker
-	// Remember begins a history with all features as its first versions. It returns the newest
+	// BeginHistory begins a history with all features as its first versions. It returns the newest
 	// version.
-	Remember(ctx context.Context) (newest int64, err error)
+	BeginHistory(ctx context.Context) (newest int64, err error)
 	// Prune removes some versions from before an instant, in milliseconds, and reports whether
 	// there is much to remove. It may run concurrently with everything else.
 	Prune(ctx context.Context, before int64) (much bool, err error)
@@ -51,22 +51,22 @@ type Sweeper interface {
 	Sweep()
 }
 
-// Ordered is an Index that lists ids, as Collection.Redraw needs.
-type Ordered interface {
+// IDLister is an Index that lists ids, as Collection.Redraw needs.
+type IDLister interface {
 	Index
-	// IDs calls fn with ids and their features, in the order of the ids and beginning at from,
+	// EachID calls fn with ids and their features, in the order of the ids and beginning at from,
 	// until fn returns false. The feature is nil for a removed id. Features have no properties, and
 	// are valid during the call. done reports whether there are no more ids. It is false if the
 	// call ends after most ids.
-	IDs(ctx context.Context, from string, most int, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error)
+	EachID(ctx context.Context, from string, most int, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error)
 }
 
-// Opening is the input for opening an Index.
-type Opening struct {
+// OpenOptions is the input for opening an Index.
+type OpenOptions struct {
 	Table cellstore.Table
 	Clock *cellstore.Clock
 	Meta  func() *Meta // the present description
-	End   End          // of the log; a Tabled index has all of it
+	End   LogEnd       // of the log; a TableIndex has all of it
 	// Learn is called with the properties of each feature in the index, as an object.
 	Learn func(object []byte)
 }
@@ -81,26 +81,26 @@ type Kind struct {
 	// history, if there is one.
 	Families func(m *Meta) []cellstore.Family
 	Past     string
-	// Place checks the id and the position of a write, and returns the stored position, in
+	// CheckWrite checks the id and the position of a write, and returns the stored position, in
 	// degrees. It is safe for concurrent use.
-	Place func(w *Write) (lat, lon float64, err error)
+	CheckWrite func(w *Write) (lat, lon float64, err error)
 	// Info describes a collection as a layer.
 	Info func(m *Meta) *feature.Info
 	// Open opens the index of a collection.
-	Open func(ctx context.Context, o *Opening) (Index, error)
-	// Whole is set if the log stores each change as a whole, with properties. An index that is not
-	// Tabled needs that.
-	Whole bool
-	// Log opens the log in a table. If it is nil, the log is a TableLog.
-	Log func(table cellstore.Table) Log
+	Open func(ctx context.Context, o *OpenOptions) (Index, error)
+	// WholeLog is set if the log stores each change as a whole, with properties. An index that is no
+	// TableIndex needs that.
+	WholeLog bool
+	// NewLog opens the log in a table. If it is nil, the log is a TableLog.
+	NewLog func(table cellstore.Table) Log
 }
 
 // OpenLog opens the log in a table.
 func (k *Kind) OpenLog(table cellstore.Table) Log {
-	if k.Log != nil {
-		return k.Log(table)
+	if k.NewLog != nil {
+		return k.NewLog(table)
 	}
-	return NewTableLog(table, k.Whole)
+	return NewTableLog(table, k.WholeLog)
 }
 
 // Table returns the name of the table of a collection.
@@ -108,8 +108,8 @@ func (k *Kind) Table(name string) string { return k.Prefix + name }
 
 // Schema declares the table of a collection.
 func (k *Kind) Schema(m *Meta) cellstore.Schema {
-	events := time.Duration(m.Events).Truncate(time.Millisecond)
-	if k.Whole {
+	events := time.Duration(m.EventRetention).Truncate(time.Millisecond)
+	if k.WholeLog {
 		events = 0 // the index needs all
 	}
 	return cellstore.Schema{Table: k.Table(m.Name), Families: append(k.Families(m),

@@ -26,7 +26,7 @@ func TestLastingIndex(t *testing.T) {
 	var kept *toy
 	open := false
 	kind := *toys
-	kind.Open = func(ctx context.Context, o *live.Opening) (live.Index, error) {
+	kind.Open = func(ctx context.Context, o *live.OpenOptions) (live.Index, error) {
 		if open {
 			return nil, errors.New("it is open already")
 		}
@@ -43,7 +43,7 @@ func TestLastingIndex(t *testing.T) {
 		}
 		return lasting{kept, &open}, nil
 	}
-	livetest.Index(t, &kind, func(t testing.TB) livetest.Disk {
+	livetest.TestIndex(t, &kind, func(t testing.TB) livetest.Disk {
 		kept, open = nil, false
 		return disk(t)
 	})

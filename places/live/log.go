@@ -13,37 +13,37 @@ import (
 // Log keeps the changes of one collection in their order. It is the truth: an index gets missing
 // changes from it. One goroutine appends at a time.
 type Log interface {
-	// Append writes a step that follows End, wholly or not at all. The error matches ErrTaken if
+	// Append writes a step that follows End, wholly or not at all. The error matches ErrOtherWriter if
 	// another step already follows End. After any other error, End shows whether the step was
 	// written. The step need not be on the disk before Sync.
-	Append(ctx context.Context, s *Step) error
+	Append(ctx context.Context, s *LogStep) error
 	// Sync makes all appended steps durable.
 	Sync(ctx context.Context) error
 	// End returns the end of the log.
-	End(ctx context.Context) (End, error)
+	End(ctx context.Context) (LogEnd, error)
 	// Read returns at most most events, with numbers above after and up to last.
 	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
 }
 
-// End describes the end of a log.
-type End struct {
+// LogEnd describes the end of a log.
+type LogEnd struct {
 	Seq   uint64 // of the last change
 	Floor int64  // the greatest version of a feature that is gone
 	Step  uint64 // the number of the last step
 }
 
-// Step is the unit of appending to a log.
-type Step struct {
-	End
+// LogStep is the unit of appending to a log.
+type LogStep struct {
+	LogEnd
 	Changes []Change
 	// Rows are the further rows that the step writes, in the table of the collection. Append may
 	// append to them.
 	Rows []cellstore.Mutation
 }
 
-// ErrTaken is matched when another writer has appended to the log. A collection may have only one
+// ErrOtherWriter is matched when another writer has appended to the log. A collection may have only one
 // writer.
-var ErrTaken = errors.New("another program has written to the collection")
+var ErrOtherWriter = errors.New("another program has written to the collection")
 
 // The families of a TableLog, and the first bytes of their rows.
 const (
@@ -63,7 +63,7 @@ const (
 // wins, even if the clock was set back.
 const metaTime = 1
 
-// endRow holds the End, which stays when events expire. Every step writes this row, so making
+// endRow holds the LogEnd, which stays when events expire. Every step writes this row, so making
 // the row durable makes all steps durable.
 var endRow = []byte{rowDescription, 's'}
 
@@ -83,7 +83,7 @@ func metaRow(key, value []byte) cellstore.Mutation {
 type TableLog struct {
 	table cellstore.Table
 	whole bool
-	last  End    // the last end that this TableLog has seen
+	last  LogEnd // the last end that this TableLog has seen
 	value []byte // of last
 	event Event
 	ends  [2][2]float64
@@ -96,7 +96,7 @@ func NewTableLog(table cellstore.Table, whole bool) *TableLog {
 }
 
 // Append implements Log.
-func (l *TableLog) Append(ctx context.Context, s *Step) error {
+func (l *TableLog) Append(ctx context.Context, s *LogStep) error {
 	if err := l.follow(ctx, s.Step); err != nil {
 		return err
 	}
@@ -106,13 +106,13 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 			s.Rows = append(s.Rows, cellstore.Mutation{Row: eventKey(c.Seq), Ops: []cellstore.Op{cellstore.PutAt(famEvent, nil, c.date, value)}})
 		}
 	}
-	s.Rows = append(s.Rows, metaRow(endRow, s.End.append(make([]byte, 0, endValue))))
+	s.Rows = append(s.Rows, metaRow(endRow, s.LogEnd.append(make([]byte, 0, endValue))))
 	for i := range s.Rows {
 		s.Rows[i].Durability = cellstore.Async // until Sync
 	}
 	err := l.table.Apply(ctx, s.Rows...)
-	if l.last = s.End; err != nil {
-		l.last = End{} // so that the next call reads it again
+	if l.last = s.LogEnd; err != nil {
+		l.last = LogEnd{} // so that the next call reads it again
 	}
 	return err
 }
@@ -121,13 +121,13 @@ func (l *TableLog) Append(ctx context.Context, s *Step) error {
 // grows with the writes to it since the store's memory was last flushed; a check only reads the
 // row's newest version.
 func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
-	if l.last.Step+1 != step || l.last == (End{}) {
+	if l.last.Step+1 != step || l.last == (LogEnd{}) {
 		if l.last, err = l.End(ctx); err != nil {
 			return err
 		}
 	}
 	check := cellstore.Check{Family: famMeta, Op: cellstore.Absent}
-	if l.last != (End{}) {
+	if l.last != (LogEnd{}) {
 		l.value = l.last.append(l.value[:0])
 		check.Op, check.Value = cellstore.Equal, l.value
 	}
@@ -136,8 +136,8 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 	case err != nil:
 		return err
 	case !is || l.last.Step+1 != step:
-		l.last = End{}
-		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory", ErrTaken, step)
+		l.last = LogEnd{}
+		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory", ErrOtherWriter, step)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 func (l *TableLog) eventOf(c *Change) *Event {
 	l.event = Event{
 		Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired,
-		By: c.By, More: c.More, Was: c.Judged, WasMore: c.JudgedMore,
+		Edition: c.Edition, EditionRest: c.EditionRest, WasEdition: c.WasEdition, WasEditionRest: c.WasEditionRest,
 	}
 	if c.Was != nil {
 		l.ends[0] = [2]float64{c.Was.Lon, c.Was.Lat}
@@ -157,7 +157,7 @@ func (l *TableLog) eventOf(c *Change) *Event {
 		l.event.To = &l.ends[1]
 	}
 	if l.whole && c.Is != nil && !c.redrawn() {
-		l.event.Is = &Content{Properties: c.is, Expires: Expiry(c.Is.Expires)}
+		l.event.Content = &Content{Properties: c.is, Expires: ExpiryMillis(c.Is.Expires)}
 	}
 	return &l.event
 }
@@ -168,7 +168,7 @@ func (l *TableLog) Sync(ctx context.Context) error {
 }
 
 // End implements Log.
-func (l *TableLog) End(ctx context.Context) (e End, err error) {
+func (l *TableLog) End(ctx context.Context) (e LogEnd, err error) {
 	var row cellstore.Row
 	found, err := l.table.Get(ctx, endRow, selectMeta, &row)
 	if err != nil || !found {
@@ -181,12 +181,12 @@ func (l *TableLog) End(ctx context.Context) (e End, err error) {
 }
 
 // append appends the stored form of the end.
-func (e *End) append(dst []byte) []byte {
+func (e *LogEnd) append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, e.Seq), uint64(e.Floor))
 	return binary.BigEndian.AppendUint64(dst, e.Step)
 }
 
-func (e *End) parse(v []byte) bool {
+func (e *LogEnd) parse(v []byte) bool {
 	if len(v) != endValue {
 		return false
 	}

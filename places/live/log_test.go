@@ -25,9 +25,9 @@ func disk(testing.TB) livetest.Disk {
 }
 
 func TestTableLog(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	must.Do(t, store.CreateTable(t.Context(), toys.Schema(&live.Meta{Name: "log"})))
-	livetest.Log(t, func() live.Log {
+	livetest.TestLog(t, func() live.Log {
 		return live.NewTableLog(must.Get(store.Table(t.Context(), toys.Table("log"))).In(t), false)
 	})
 }

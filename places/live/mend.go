@@ -26,7 +26,7 @@ type Trouble struct {
 	// private.
 	Private bool
 	// Err matches ErrDamaged, cellstore.ErrLayout or ErrUnreadable if the collection cannot be
-	// read, see DamagedError, and ErrRefused if it takes no writes. In a call of Notify it may
+	// read, see DamagedError, and ErrWritesRefused if it takes no writes. In a call of Notify it may
 	// match ErrUnfinished, and is nil once the trouble is over.
 	Err error
 }
@@ -193,8 +193,8 @@ func (c *Collection) refused(err error) error {
 	return wrap(err)
 }
 
-// refuse wraps an error as ErrRefused: nothing is written.
-func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrRefused, err) }
+// refuse wraps an error as ErrWritesRefused: nothing is written.
+func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrWritesRefused, err) }
 
 // disturbed requests a check of the table.
 func (c *Collection) disturbed() {
@@ -315,9 +315,9 @@ func (c *Collection) reopen() error {
 func (c *Collection) reload(ctx context.Context, table cellstore.Table) error {
 	log := c.store.kind.OpenLog(table)
 	end, err := log.End(ctx)
-	if index, is := c.index.(Tabled); is && err == nil && end == c.end && c.now.Load().err == nil {
+	if index, is := c.index.(TableIndex); is && err == nil && end == c.end && c.now.Load().err == nil {
 		if table != c.rows {
-			c.rows, c.log, c.index = table, log, index.On(table)
+			c.rows, c.log, c.index = table, log, index.WithTable(table)
 			c.show(c.stored, nil)
 		}
 		return nil
@@ -355,7 +355,7 @@ func (c *Collection) wait(pause time.Duration) bool {
 }
 
 // Trouble returns the reason why the collection takes no writes, nil while it takes them. It
-// matches ErrRefused, or ErrDamaged if the collection cannot be read either.
+// matches ErrWritesRefused, or ErrDamaged if the collection cannot be read either.
 func (c *Collection) Trouble() error {
 	if t := c.trouble.Load(); t != nil {
 		return t.Err

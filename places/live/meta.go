@@ -26,16 +26,16 @@ type Meta struct {
 	Title       string `json:"title,omitempty"`
 	Attribution string `json:"attribution,omitempty"`
 	Licence     string `json:"licence,omitempty"`
-	// Events is the time for which a live collection keeps its moves for followers.
-	Events Duration `json:"events,omitzero"`
+	// EventRetention is the time for which a live collection keeps its moves for followers.
+	EventRetention Duration `json:"events,omitzero"`
 	// Private collections are shown only to those who may read them.
 	Private bool `json:"private,omitempty"`
 	// Search includes the names of a published collection in searches of all names.
 	Search bool `json:"search,omitempty"`
-	// History is the time for which a live collection keeps the past of features.
-	History Duration `json:"history,omitzero"`
+	// HistoryRetention is the time for which a live collection keeps the past of features.
+	HistoryRetention Duration `json:"history,omitzero"`
 	// Since is the start of a live collection's history, in milliseconds since 1970, if the history
-	// began or became longer after the collection was made. See Remembers.
+	// began or became longer after the collection was made. See HistoryStart.
 	Since int64 `json:"since,omitempty"`
 }
 
@@ -55,28 +55,28 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // ErrName is matched if no collection can have a name.
 var ErrName = errors.New("name of a collection is not valid")
 
-// MaxName bounds the name of a collection, in bytes.
-const MaxName = 40
+// MaxNameBytes bounds the name of a collection, in bytes.
+const MaxNameBytes = 40
 
 // CheckName returns an error that matches ErrName unless a collection can have the name: a name is
 // a letter a to z followed by letters, digits, hyphens and underscores.
 func CheckName(name string) error {
-	ok := name != "" && len(name) <= MaxName && 'a' <= name[0] && name[0] <= 'z'
+	ok := name != "" && len(name) <= MaxNameBytes && 'a' <= name[0] && name[0] <= 'z'
 	for i := 0; ok && i < len(name); i++ {
 		c := name[i]
 		ok = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 	}
 	if !ok {
 		return feature.Faultf(ErrName, "%.60q: give a letter a to z and then letters a to z, digits, hyphens and underscores, at most %d in all",
-			name, MaxName)
+			name, MaxNameBytes)
 	}
 	return nil
 }
 
-// Remembers returns the earliest instant for which the history can answer queries at the instant
+// HistoryStart returns the earliest instant for which the history can answer queries at the instant
 // now.
-func (m *Meta) Remembers(now time.Time) time.Time {
-	first := now.Add(-time.Duration(m.History))
+func (m *Meta) HistoryStart(now time.Time) time.Time {
+	first := now.Add(-time.Duration(m.HistoryRetention))
 	if since := time.UnixMilli(m.Since); first.Before(since) {
 		return since
 	}
@@ -88,8 +88,8 @@ const (
 	maxTitle = 1000 // bytes of each text
 	// MaxHistory bounds the history, and the time for which events are kept.
 	MaxHistory = Duration(400 * 24 * time.Hour)
-	// DefaultEvents is the default of Meta.Events.
-	DefaultEvents = Duration(24 * time.Hour)
+	// DefaultEventRetention is the default of Meta.EventRetention.
+	DefaultEventRetention = Duration(24 * time.Hour)
 )
 
 func checkMeta(m *Meta) error {
@@ -98,10 +98,10 @@ func checkMeta(m *Meta) error {
 			return feature.Faultf(ErrInvalid, "a text of the description has %d bytes: give at most %d", len(text), maxTitle)
 		}
 	}
-	if m.Events == 0 {
-		m.Events = DefaultEvents
+	if m.EventRetention == 0 {
+		m.EventRetention = DefaultEventRetention
 	}
-	if m.History < 0 || m.History > MaxHistory || m.Events < Duration(time.Second) || m.Events > MaxHistory {
+	if m.HistoryRetention < 0 || m.HistoryRetention > MaxHistory || m.EventRetention < Duration(time.Second) || m.EventRetention > MaxHistory {
 		return feature.Faultf(ErrInvalid, "history and events: give a time such as 24h, at most %v", time.Duration(MaxHistory))
 	}
 	var err error

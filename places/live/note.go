@@ -9,25 +9,25 @@ import (
 	"quadrille/cellstore"
 )
 
-// MaxNote bounds the name of a note, in bytes.
-const MaxNote = 200
+// MaxNoteBytes bounds the name of a note, in bytes.
+const MaxNoteBytes = 200
 
 // SetNote stores a document of the calling program with the collection, under a name of 1 to
-// MaxNote bytes. It replaces a note of the same name; nil removes it. The collection itself does
+// MaxNoteBytes bytes. It replaces a note of the same name; nil removes it. The collection itself does
 // not use notes. They are removed with it. An Async note may be lost for about a second. Errors
-// match ErrClosed or ErrRefused, or come from the store.
+// match ErrClosed or ErrWritesRefused, or come from the store.
 func (c *Collection) SetNote(ctx context.Context, name string, value []byte, d cellstore.Durability) error {
-	if name == "" || len(name) > MaxNote {
-		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNote)
+	if name == "" || len(name) > MaxNoteBytes {
+		return fmt.Errorf("live: the name of a note has %d bytes: give 1 to %d", len(name), MaxNoteBytes)
 	}
 	note := metaRow(append([]byte{rowDescription, rowNote}, name...), value)
 	if value == nil {
-		note.Ops[0] = cellstore.DeleteColumn(famMeta, nil, cellstore.All)
+		note.Ops[0] = cellstore.DeleteColumn(famMeta, nil, cellstore.AllVersions)
 	}
 	note.Durability = d
 	// A call that returns ErrClosed has written nothing.
 	err := c.unlessClosed(c.read(ctx, func(now *current) error { return c.refused(now.rows.Apply(ctx, note)) }))
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, ErrWritesRefused) {
 		c.disturbed()
 	}
 	return err

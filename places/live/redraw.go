@@ -16,13 +16,13 @@ import (
 // distinguishes two editions with equal names. The zero Edition means that there is none.
 type Edition struct {
 	Number   uint64 `json:"number"`
-	More     string `json:"more,omitempty"`
+	Rest     string `json:"more,omitempty"`
 	Identity uint64 `json:"identity"`
 }
 
 // String names the edition.
 func (e Edition) String() string {
-	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.More)
+	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.Rest)
 }
 
 // redraw is the progress of a Redraw: points with an id before From are judged by Next, all
@@ -133,11 +133,11 @@ func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]jud
 }
 
 func idsOf(ctx context.Context, in Index, from string, fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error) {
-	ids, is := in.(Ordered)
+	ids, is := in.(IDLister)
 	if !is {
 		return false, feature.Unsupported("areas that are redrawn around what this collection holds")
 	}
-	return ids.IDs(ctx, from, RedrawStep, fn)
+	return ids.EachID(ctx, from, RedrawStep, fn)
 }
 
 // redrawAreas adds a step of Redraw, with the known results for features. It leaves next nil if
@@ -180,7 +180,8 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		if first = false; is.differs {
 			here := k.feature()
 			here.Position = f.Position
-			c := Change{ID: id, Version: f.Version, Was: here, Is: here, By: to.Number, More: to.More, Judged: from.Number, JudgedMore: from.More}
+			c := Change{ID: id, Version: f.Version, Was: here, Is: here, Edition: to.Number, EditionRest: to.Rest, WasEdition: from.Number,
+				WasEditionRest: from.Rest}
 			k.number(&c)
 			k.changes = append(k.changes, c)
 		}

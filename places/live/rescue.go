@@ -25,29 +25,29 @@ func (k *Kind) OpenTable(ctx context.Context, store cellstore.Store, name string
 // WidestSchema declares a table for any content of a collection: any number of versions, and events
 // of the longest time.
 func (k *Kind) WidestSchema(name string) cellstore.Schema {
-	return k.Schema(&Meta{Name: name, History: MaxHistory, Events: MaxHistory})
+	return k.Schema(&Meta{Name: name, HistoryRetention: MaxHistory, EventRetention: MaxHistory})
 }
 
 // RowKind is the kind of a row with respect to a TableLog or a Collection.
 type RowKind uint8
 
 const (
-	NotLive RowKind = iota // belongs to the index
-	Kept                   // stays unchanged
-	Remade                 // Salvage writes it again
-	Unsound                // is unreadable
+	RowOfIndex    RowKind = iota // belongs to the index
+	RowKept                      // stays unchanged
+	RowRemade                    // Salvage writes it again
+	RowUnreadable                // is unreadable
 )
 
 // Salvage is the readable part of a damaged collection besides its index.
 type Salvage struct {
-	// Lost is set if the description is lost. In that case the collection is treated as private.
-	Lost bool
+	// DescriptionLost is set if the description is lost. In that case the collection is treated as private.
+	DescriptionLost bool
 
 	kind *Kind
 	name string
 	meta *description
 	rest map[string][]byte // rows of the family meta
-	end  End
+	end  LogEnd
 }
 
 // NewSalvage returns an empty Salvage.
@@ -59,21 +59,21 @@ func NewSalvage(kind *Kind, name string) *Salvage {
 func KindOfRow(row *cellstore.Row) RowKind {
 	switch row.Key[0] {
 	case rowDescription, rowEnd:
-		return Remade
+		return RowRemade
 	case rowEvent:
 		if new(Event).parse(row) {
-			return Kept
+			return RowKept
 		}
-		return Unsound
+		return RowUnreadable
 	}
-	return NotLive
+	return RowOfIndex
 }
 
 // Add adds a row outside the index. It refuses another layout, which is not damage.
 func (s *Salvage) Add(row *cellstore.Row) error {
 	value := row.Cells[0].Value
 	var e Event
-	var end End
+	var end LogEnd
 	switch m := (&description{}); {
 	case row.Key[0] == rowEnd:
 	case row.Key[0] == rowEvent:
@@ -90,7 +90,7 @@ func (s *Salvage) Add(row *cellstore.Row) error {
 	case bytes.Equal(row.Key, endRow):
 		if end.parse(value) {
 			s.end.Seq = max(s.end.Seq, end.Seq)
-			s.Raise(end.Floor)
+			s.RaiseVersion(end.Floor)
 		}
 	default:
 		s.rest[string(row.Key)] = bytes.Clone(value)
@@ -98,19 +98,19 @@ func (s *Salvage) Add(row *cellstore.Row) error {
 	return nil
 }
 
-// Raise reports a version of a feature.
-func (s *Salvage) Raise(version int64) { s.end.Floor = max(s.end.Floor, version) }
+// RaiseVersion reports a version of a feature.
+func (s *Salvage) RaiseVersion(version int64) { s.end.Floor = max(s.end.Floor, version) }
 
 // Learner begins with the types of the description, after all rows.
 func (s *Salvage) Learner() (*feature.Learner, error) {
-	if s.Lost = s.meta == nil; s.Lost {
+	if s.DescriptionLost = s.meta == nil; s.DescriptionLost {
 		s.meta = &description{Meta: Meta{SchemaVersion: s.kind.Version, Name: s.name, Private: true}}
 		if err := checkMeta(&s.meta.Meta); err != nil {
 			return nil, err
 		}
 	}
 	learner := feature.NewLearner(s.meta.Declared)
-	learner.Seed(s.meta.Schema)
+	learner.AddResult(s.meta.Schema)
 	return learner, nil
 }
 

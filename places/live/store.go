@@ -40,9 +40,9 @@ var (
 	// ErrUnfinished is matched if the program ended before the creation of a collection was
 	// complete. Create takes over such a table, which has no rows.
 	ErrUnfinished = errors.New("collection has not been made to the end")
-	// ErrRefused is matched while the disk refuses writes, together with cellstore.ErrNoSpace
+	// ErrWritesRefused is matched while the disk refuses writes, together with cellstore.ErrNoSpace
 	// if the disk is full.
-	ErrRefused = errors.New("the disk refuses writes")
+	ErrWritesRefused = errors.New("the disk refuses writes")
 )
 
 // Store has live collections of a kind. It is safe for concurrent use, but only one process may
@@ -77,8 +77,8 @@ type Options struct {
 	// commits work at once.
 	Turn func() Turn
 
-	// Pause is the time between two attempts to take writes again: the default is one second.
-	Pause time.Duration
+	// RetryInterval is the time between two attempts to take writes again: the default is one second.
+	RetryInterval time.Duration
 }
 
 // Turn shares processors with other work. Step may wait for a processor, and is called before
@@ -109,7 +109,7 @@ func (o Options) Open(ctx context.Context, store cellstore.Store, kind *Kind) (*
 			errors.ErrUnsupported)
 	}
 	s := &Store{
-		kind: kind, cells: store, clock: ClockOf(store), notify: o.Notify, turn: o.Turn, pause: cmp.Or(o.Pause, mendPause),
+		kind: kind, cells: store, clock: ClockOf(store), notify: o.Notify, turn: o.Turn, pause: cmp.Or(o.RetryInterval, mendPause),
 		mending: make(chan struct{}, 1), creating: make(chan struct{}, 1), quit: make(chan struct{}),
 		dropping: map[string]struct{}{}, collections: map[string]*Collection{}, damaged: map[string]Trouble{},
 	}
@@ -264,7 +264,7 @@ func (s *Store) Create(ctx context.Context, meta Meta) (*Collection, error) {
 	if err := checkMeta(&meta); err != nil {
 		return nil, err
 	}
-	if meta.History > 0 && s.kind.Past == "" {
+	if meta.HistoryRetention > 0 && s.kind.Past == "" {
 		return nil, errNoHistory
 	}
 	select {

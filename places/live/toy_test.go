@@ -28,18 +28,18 @@ type toy struct {
 
 // toys is the kind of toy. Its tables have only the log.
 var toys = &live.Kind{
-	Prefix: "toys_", Version: 1, Whole: true,
+	Prefix: "toys_", Version: 1, WholeLog: true,
 	Families: func(*live.Meta) []cellstore.Family { return nil },
-	Place: func(w *live.Write) (lat, lon float64, err error) {
+	CheckWrite: func(w *live.Write) (lat, lon float64, err error) {
 		if w.ID == "" || !(w.Lat >= -90 && w.Lat <= 90 && w.Lon >= -180 && w.Lon <= 180) {
 			err = live.ErrInvalid
 		}
 		return w.Lat, w.Lon, err
 	},
 	Info: func(m *live.Meta) *feature.Info {
-		return &feature.Info{Name: m.Name, Schema: m.Schema, Count: -1, Points: true, Live: true, Private: m.Private}
+		return &feature.Info{Name: m.Name, Schema: m.Schema, Count: -1, AllPoints: true, Live: true, Private: m.Private}
 	},
-	Open: func(_ context.Context, o *live.Opening) (live.Index, error) {
+	Open: func(_ context.Context, o *live.OpenOptions) (live.Index, error) {
 		return &toy{meta: o.Meta, known: map[string]*feature.Feature{}, rows: map[int]map[string]struct{}{}}, nil
 	},
 }
@@ -82,8 +82,8 @@ func (x *toy) Apply(changes []live.Change) error {
 	return nil
 }
 
-// At implements live.Index.
-func (x *toy) At() uint64 { return x.at }
+// LastSeq implements live.Index.
+func (x *toy) LastSeq() uint64 { return x.at }
 
 // Close implements live.Index.
 func (x *toy) Close() error { return nil }
@@ -143,4 +143,4 @@ func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.F
 }
 
 // toy passes the suite for every index.
-func TestToy(t *testing.T) { livetest.Index(t, toys, disk) }
+func TestToy(t *testing.T) { livetest.TestIndex(t, toys, disk) }

@@ -30,9 +30,9 @@ const (
 
 var kinds = []Kind{Region, Airport, Zone, Station, Point}
 
-// Division is the Type of a first-level division of a country that is only in the gazetteer and in
-// no layer. Its ID is the gazetteer's code, "DE.02".
-const Division = "admin1"
+// Admin1Type is the Type of a first-level division of a country that is only in the gazetteer and
+// in no layer. Its ID is the gazetteer's code, "DE.02".
+const Admin1Type = "admin1"
 
 // Feature is a named thing in the index.
 type Feature struct {
@@ -58,11 +58,11 @@ type Feature struct {
 	Bounds [4]float64 `json:"bbox,omitzero"`
 	// Population is the population according to a source, 0 if unknown.
 	Population uint64 `json:"inhabitants,omitempty"`
-	// People is the known population of the places in a region. It ranks the region in searches,
-	// and is not its population. Its JSON name is older: the value was once shown as the
+	// PlacesPopulation is the known population of the places in a region. It ranks the region in
+	// searches, and is not its population. Its JSON name is older: the value was once shown as the
 	// population. Population has a new JSON name, so that values of older tables are not read as
 	// facts.
-	People uint64 `json:"population,omitempty"`
+	PlacesPopulation uint64 `json:"population,omitempty"`
 	// Parents are the regions of the coarser layers around the feature, the smallest first.
 	Parents []Parent `json:"parents,omitempty"`
 	// Level is 0 for the coarsest layer of regions, and greater for finer ones.
@@ -116,7 +116,7 @@ func Class(kind Kind) string {
 }
 
 // Weight returns the number of people that a feature ranks by.
-func (f *Feature) Weight() uint64 { return cmp.Or(f.People, f.Population) }
+func (f *Feature) Weight() uint64 { return cmp.Or(f.PlacesPopulation, f.Population) }
 
 // entry returns the feature as an entry of package search.
 func (f *Feature) entry(id uint32) search.Entry {

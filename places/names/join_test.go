@@ -13,8 +13,8 @@ import (
 // Joined indexes find the same as one index of all features, in the same order and on every page.
 func TestJoin(t *testing.T) {
 	open := func(features ...names.Feature) *names.Reader {
-		store := buildtest.Store(t)
-		meta := must.Get(names.Build(t.Context(), store, buildtest.Each(features), names.Options{TempDir: t.TempDir()})).In(t)
+		store := buildtest.NewStore(t)
+		meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf(features), names.Options{TempDir: t.TempDir()})).In(t)
 		return must.Get(names.Open(t.Context(), store, meta)).In(t)
 	}
 	towns := make([]names.Feature, 40)

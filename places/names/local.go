@@ -33,7 +33,7 @@ func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 	}
 	var list []search.Name
 	for _, n := range f.Names {
-		if isLanguage(n.Lang) && !n.Historic && !n.Colloquial && len(n.Text) <= extsort.MaxRecord {
+		if isLanguage(n.Lang) && !n.Historic && !n.Colloquial && len(n.Text) <= extsort.MaxRecordBytes {
 			list = append(list, n)
 		}
 	}
@@ -59,7 +59,7 @@ func (f *Feature) sortLocal(s *extsort.ByteSorter) error {
 }
 
 // notLanguages are values of Lang that are not languages.
-var notLanguages = []string{search.Code, "iata", "icao", "faac", "unlc", "link", "post", "wkdt", "tcid", "phon", "piny", "abbr"}
+var notLanguages = []string{search.CodeLang, "iata", "icao", "faac", "unlc", "link", "post", "wkdt", "tcid", "phon", "piny", "abbr"}
 
 // isLanguage reports whether a code is in lower case and has the form of a language.
 func isLanguage(code string) bool {
@@ -86,12 +86,12 @@ func writeLocal(ctx context.Context, store cellstore.Store, s *extsort.ByteSorte
 }
 
 // NameIn returns the name of a region in a language, such as "de" or "zh-TW", in either case. If
-// there is none, it returns the name in the next language of lang.Chain ("zh-Hant", "zh"). It
+// there is none, it returns the name in the next language of lang.FallbackChain ("zh-Hant", "zh"). It
 // reports whether it has found a name.
 func (r *Reader) NameIn(ctx context.Context, typ, id, code string) (name string, ok bool, err error) {
 	var row cellstore.Row
 	last := ""
-	for _, l := range lang.Chain(code) {
+	for _, l := range lang.FallbackChain(code) {
 		if l = strings.ToLower(l); l == last || !isLanguage(l) {
 			continue
 		}

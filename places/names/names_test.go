@@ -12,14 +12,14 @@ import (
 )
 
 func TestSearch(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	us := names.Parent{Type: "country", ID: "us", Name: "United States"}
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+	meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf([]names.Feature{
 		{Kind: names.Region, Type: "country", ID: "us", Name: "United States", Country: "US", Population: 300e6, Lat: 40, Lon: -100,
-			Names: []search.Name{{Text: "US", Lang: search.Code}, {Text: "Vereinigte Staaten", Lang: "de"}}},
+			Names: []search.Name{{Text: "US", Lang: search.CodeLang}, {Text: "Vereinigte Staaten", Lang: "de"}}},
 		{Kind: names.Region, Type: "country", ID: "fr", Name: "France", Country: "FR", Population: 66e6, Lat: 47, Lon: 2},
 		{Kind: names.Region, Type: "state", ID: "us-ks", Name: "Kansas", Country: "US", Population: 3e6, Lat: 38, Lon: -98, Level: 1,
-			Parents: []names.Parent{us}, Names: []search.Name{{Text: "KS", Lang: search.Code}}},
+			Parents: []names.Parent{us}, Names: []search.Name{{Text: "KS", Lang: search.CodeLang}}},
 		{
 			Kind:       names.Region,
 			Type:       "county",
@@ -40,7 +40,7 @@ func TestSearch(t *testing.T) {
 			Code:    "CDG",
 			Lat:     49,
 			Lon:     2.5,
-			Names:   []search.Name{{Text: "CDG", Lang: search.Code}}},
+			Names:   []search.Name{{Text: "CDG", Lang: search.CodeLang}}},
 	}), names.Options{TempDir: t.TempDir()})).In(t)
 	if meta.Features[names.Region] != 4 || meta.Features[names.Airport] != 1 {
 		t.Errorf("%+v", meta)
@@ -83,12 +83,12 @@ func TestSearch(t *testing.T) {
 }
 
 func TestNameIn(t *testing.T) {
-	store := buildtest.Store(t)
-	meta := must.Get(names.Build(t.Context(), store, buildtest.Each([]names.Feature{
+	store := buildtest.NewStore(t)
+	meta := must.Get(names.Build(t.Context(), store, buildtest.SeqOf([]names.Feature{
 		{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
 		{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
 			{Text: "BRD", Lang: "de", Short: true}, {Text: "Bundesrepublik", Lang: "de"}, {Text: "Deutschland", Lang: "de", Preferred: true},
-			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.Code}, {Text: "RFA", Lang: "fr", Short: true},
+			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.CodeLang}, {Text: "RFA", Lang: "fr", Short: true},
 			{Text: "德国", Lang: "zh"}, {Text: "德國", Lang: "zh-hant"}, {Text: "Schland", Lang: "gsw", Colloquial: true},
 		}},
 		{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},
@@ -102,7 +102,7 @@ func TestNameIn(t *testing.T) {
 		{"country", "de", "zh-Hant-TW", "德國"},
 		{"country", "de", "la", ""},
 		{"country", "de", "gsw", ""},
-		{"country", "de", search.Code, ""},
+		{"country", "de", search.CodeLang, ""},
 		{"country", "de", "", ""},
 		{"country", "d", "e\x00de", ""},
 		{"state", "de", "fr", "Délaware"},
@@ -131,16 +131,16 @@ func TestNameIn(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	for _, f := range []names.Feature{{}, {Kind: "town", ID: "1", Name: "x"}, {Kind: names.Region, Name: "x"}, {Kind: names.Region, ID: "x"}} {
-		if _, err := names.Build(t.Context(), buildtest.Store(t), buildtest.Each([]names.Feature{f}),
+		if _, err := names.Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]names.Feature{f}),
 			names.Options{TempDir: t.TempDir()}); !errors.Is(err, names.ErrFeature) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
-	_, err := names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
+	_, err := names.Open(t.Context(), buildtest.NewStore(t), names.Meta{SchemaVersion: names.SchemaVersion + 1})
 	if !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err = names.Open(t.Context(), buildtest.Store(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err,
+	if _, err = names.Open(t.Context(), buildtest.NewStore(t), names.Meta{SchemaVersion: names.SchemaVersion - 1}); !errors.Is(err,
 		cellstore.ErrOlder) {
 		t.Error(err)
 	}
@@ -176,7 +176,7 @@ func TestNumberOfSpellings(t *testing.T) {
 			t.Errorf("of %s A.1 and a-1 are one", typ)
 		}
 	}
-	if names.Number(names.Region, names.Division, "DE.02") == names.Number(names.Region, names.Division, "de-02") {
+	if names.Number(names.Region, names.Admin1Type, "DE.02") == names.Number(names.Region, names.Admin1Type, "de-02") {
 		t.Error("a gazetteer's code is folded")
 	}
 }

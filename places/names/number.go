@@ -27,12 +27,12 @@ func Number(kind Kind, typ, id string) uint64 {
 }
 
 // keptID is the stored id of a region: its fold, so that the region is found even if boundaries and
-// names write its id differently. A Division has the gazetteer's code.
+// names write its id differently. One of Admin1Type has the gazetteer's code.
 func keptID(typ, id string) string {
-	if typ == Division {
+	if typ == Admin1Type {
 		return id
 	}
-	return feature.FoldedID(id)
+	return feature.FoldedRegionID(id)
 }
 
 // numberMark begins the row keys that map a number to a feature. No build has so many features

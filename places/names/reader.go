@@ -18,8 +18,8 @@ type Reader struct {
 	local    cellstore.Table
 	names    *search.Reader
 	meta     *Meta
-	states   map[string]string // the only one of each code of Meta.Divisions, "" of several
-	codes    map[string]string // Meta.Divisions by the folds of the ids
+	states   map[string]string // the only one of each code of Meta.Admin1Codes, "" of several
+	codes    map[string]string // Meta.Admin1Codes by the folds of the ids
 	more     []*Reader         // see Join
 }
 
@@ -30,8 +30,8 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 		return nil, err
 	}
 	r := &Reader{meta: &meta, states: map[string]string{}, codes: map[string]string{}}
-	for state, code := range meta.Divisions {
-		r.codes[feature.FoldedID(state)] = code
+	for state, code := range meta.Admin1Codes {
+		r.codes[feature.FoldedRegionID(state)] = code
 		if _, two := r.states[code]; two {
 			state = ""
 		}
@@ -55,17 +55,17 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// Drawn returns the codes, besides the country's own, that sources have for places in a
+// SourceCodes returns the codes, besides the country's own, that sources have for places in a
 // country of the map: see Meta. The list is shared and must not be changed.
-func (r *Reader) Drawn(country string) []string { return r.meta.Drawn[country] }
+func (r *Reader) SourceCodes(country string) []string { return r.meta.SourceCodes[country] }
 
-// Division returns the source's code of the division to which a region of type state belongs, or ""
+// Admin1Code returns the source's code of the division to which a region of type state belongs, or ""
 // if it is unknown: see Meta.
-func (r *Reader) Division(state string) string { return r.codes[feature.FoldedID(state)] }
+func (r *Reader) Admin1Code(state string) string { return r.codes[feature.FoldedRegionID(state)] }
 
-// State returns the id of the region of type state for which Division returns the code. It returns
+// StateID returns the id of the region of type state for which Admin1Code returns the code. It returns
 // "" if there are several such regions. known is false if there is none.
-func (r *Reader) State(code string) (id string, known bool) {
+func (r *Reader) StateID(code string) (id string, known bool) {
 	id, known = r.states[code]
 	return id, known
 }

@@ -35,7 +35,7 @@ func randomSort(r *rand.Rand) feature.Sort {
 	if r.IntN(2) == 0 {
 		return feature.Sort{}
 	}
-	return feature.Sort{Field: feature.Field{Name: "price", Kind: feature.Number}, Down: r.IntN(2) == 0}
+	return feature.Sort{Field: feature.Field{Name: "price", Kind: feature.Number}, Descending: r.IntN(2) == 0}
 }
 
 // ground is an area with a test for its positions.

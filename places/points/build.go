@@ -24,10 +24,10 @@ type BuildOptions struct {
 	// Schema has the declared types of properties. The types of other properties are inferred from
 	// the points.
 	Schema feature.Schema
-	// Text is set if all properties are texts, as in tables. Properties that look like numbers,
-	// booleans or times in all points get that type. [feature.Learner.Odd] reports those that stay
+	// AllTexts is set if all properties are texts, as in tables. Properties that look like numbers,
+	// booleans or times in all points get that type. [feature.Learner.OddColumns] reports those that stay
 	// text because of a few values.
-	Text bool
+	AllTexts bool
 	// Memory bounds the memory for sorting, in bytes. TempDir is the directory for data that does
 	// not fit.
 	Memory  int64
@@ -35,13 +35,13 @@ type BuildOptions struct {
 	// Timestamp is the version of all points: the time of their source's last change, in
 	// milliseconds since 1970.
 	Timestamp int64
-	// Last keeps the last of several points with the same id, not the first.
-	Last bool
-	// Duplicate is called with a point that is left out because another one has the
+	// KeepLast keeps the last of several points with the same id, not the first.
+	KeepLast bool
+	// OnDuplicate is called with a point that is left out because another one has the
 	// same id. Its error ends the build. If it is nil, duplicates are left out silently.
-	Duplicate func(id string, line int64) error
-	// Learned, if set, is called with the inferred properties, after all points have been read.
-	Learned func(*feature.Learner)
+	OnDuplicate func(id string, line int64) error
+	// OnLearned, if set, is called with the inferred properties, after all points have been read.
+	OnLearned func(*feature.Learner)
 	// Progress, if set, is called with the number of ids or points written so far, and their
 	// total.
 	Progress func(stage string, done, total int64)
@@ -49,8 +49,8 @@ type BuildOptions struct {
 
 // Build writes a collection into an empty store. The points may be in any order; line is the
 // position of a point in its source. An error of the sequence ends the build. Errors match
-// ErrPoint, feature.ErrProperties, feature.ErrType or live.ErrName, or come from the sequence or
-// the store.
+// ErrInvalidPoint, feature.ErrProperties, feature.ErrType or live.ErrName, or come from the
+// sequence or the store.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, error], opts BuildOptions) (live.Meta, error) {
 	if err := live.CheckName(opts.Name); err != nil {
 		return live.Meta{}, err
@@ -71,8 +71,8 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Point, erro
 			return live.Meta{}, err
 		}
 	}
-	if opts.Learned != nil {
-		opts.Learned(b.learner)
+	if opts.OnLearned != nil {
+		opts.OnLearned(b.learner)
 	}
 	if err := store.CreateTable(ctx, publishedSchema()); err != nil {
 		return live.Meta{}, fmt.Errorf("points: %w", err)
@@ -138,13 +138,13 @@ func (b *builder) add(p *Point) error {
 	if b.properties, err = feature.AppendProperties(b.properties[:0], p.Properties); err != nil {
 		return err
 	}
-	if b.opts.Text {
+	if b.opts.AllTexts {
 		b.learner.At = p.Line
 		b.learner.LearnText(b.properties)
 	} else {
 		b.learner.Learn(b.properties)
 	}
-	b.record = record{position: at, expires: live.Expiry(p.Expires), properties: b.properties}
+	b.record = record{position: at, expires: live.ExpiryMillis(p.Expires), properties: b.properties}
 	b.value = b.record.appendValue(b.value[:0])
 	if err := b.points.Add(b.sortKey(at, p.ID, b.taken), b.value); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
 			return err
 		}
 		if done++; kept != nil && bytes.Equal(id, last) {
-			if !b.opts.Last {
+			if !b.opts.KeepLast {
 				return b.drop(id, value)
 			}
 			if err := b.drop(id, kept); err != nil {
@@ -204,8 +204,8 @@ func (b *builder) writeIDs(ctx context.Context, l *bulkload.Load) error {
 func (b *builder) drop(id, value []byte) error {
 	lat, lon := int32(binary.BigEndian.Uint32(value[8:])), int32(binary.BigEndian.Uint32(value[12:]))
 	number, line := binary.BigEndian.Uint64(value[idValue:]), int64(binary.BigEndian.Uint64(value[idValue+8:]))
-	if b.opts.Duplicate != nil {
-		if err := b.opts.Duplicate(string(id), line); err != nil {
+	if b.opts.OnDuplicate != nil {
+		if err := b.opts.OnDuplicate(string(id), line); err != nil {
 			return err
 		}
 	}

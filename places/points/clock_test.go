@@ -50,7 +50,7 @@ func newClockRig(t *testing.T, meta Meta) *clockRig {
 
 func (r *clockRig) open() {
 	r.Helper()
-	clock := cellstore.NewClock(cellstore.ClockOptions{Skew: clockSkew, Wall: r.now, Steady: func() time.Duration {
+	clock := cellstore.NewClock(cellstore.ClockOptions{Skew: clockSkew, Wall: r.now, Monotonic: func() time.Duration {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return time.Duration(r.steady) * time.Millisecond
@@ -137,7 +137,7 @@ func (r *clockRig) events(n int) (lats []float64) {
 func TestClockIsOffForAMoment(t *testing.T) {
 	for name, off := range map[string]time.Duration{"48 h ahead": twoDays, "a year ahead": oneYear, "48 h behind": -twoDays} {
 		t.Run(name, func(t *testing.T) {
-			r := newClockRig(t, Meta{History: Duration(time.Hour), Events: Duration(time.Hour)})
+			r := newClockRig(t, Meta{HistoryRetention: Duration(time.Hour), EventRetention: Duration(time.Hour)})
 			expires := time.UnixMilli(r.now()).Add(30 * time.Minute)
 			var versions []int64
 			put := func() {
@@ -202,7 +202,7 @@ func TestClockWasAhead(t *testing.T) {
 	} {
 		for _, history := range []Duration{0, maxHistory} {
 			t.Run(fmt.Sprint(name, " ", time.Duration(history)), func(t *testing.T) {
-				r := newClockRig(t, Meta{History: history, Events: Duration(time.Hour)})
+				r := newClockRig(t, Meta{HistoryRetention: history, EventRetention: Duration(time.Hour)})
 				r.pass(time.Hour)
 				was(r)
 				if v := r.put("a", 1); v < r.now() {
@@ -264,7 +264,7 @@ func TestTrackOfExpiry(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newClockRig(t, Meta{History: Duration(time.Hour)})
+			r := newClockRig(t, Meta{HistoryRetention: Duration(time.Hour)})
 			r.pass(2 * clockSkew)
 			expires := r.now() + 2000
 			first := must.Get(r.write(Write{Kind: Put, ID: "van", Lat: 1, Expires: time.UnixMilli(expires)})).In(t)
@@ -301,14 +301,14 @@ type clockEntry struct {
 // ahead than the skew, except the direct successor of an earlier version. Queries as of an instant
 // answer by the versions.
 func TestClockIsSetAtRandom(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
 	runs, steps := 30, 80
 	if testing.Short() {
 		runs = 6
 	}
 	for seed := range runs {
 		random := rand.New(rand.NewPCG(uint64(seed), 11))
-		r := newClockRig(t, Meta{History: maxHistory})
+		r := newClockRig(t, Meta{HistoryRetention: maxHistory})
 		model := map[string][]clockEntry{}
 		off := time.Duration(0)
 		for range steps {

@@ -137,7 +137,7 @@ func (c *Collection) Get(ctx context.Context, id string, at time.Time, f *featur
 	}
 	*f = feature.Feature{}
 	s.record.show(f)
-	f.Properties = feature.Compact(bytes.Clone(s.record.properties[1 : len(s.record.properties)-1]))
+	f.Properties = feature.CompactProperties(bytes.Clone(s.record.properties[1 : len(s.record.properties)-1]))
 	return nil
 }
 

@@ -146,7 +146,7 @@ func TestTypesModel(t *testing.T) {
 				rt.Error(err)
 			}
 		}()
-		c := must.Get(l.Create(t.Context(), points.Meta{Name: "test", History: points.Duration(n % 2 * int(time.Hour))})).In(rt)
+		c := must.Get(l.Create(t.Context(), points.Meta{Name: "test", HistoryRetention: points.Duration(n % 2 * int(time.Hour))})).In(rt)
 		n++
 		m := &typesModel{points: map[string]map[string]any{}, declared: map[string]feature.Kind{}, last: map[string]feature.Kind{}}
 		was := map[string]feature.Kind{}

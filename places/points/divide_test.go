@@ -39,7 +39,7 @@ func TestDivideWhileSearched(t *testing.T) {
 			s.Reset(1000, math.MaxUint64, mark{})
 			s.around = &feature.Near{Position: quadkey.Position{Lon: 170}}
 			err := s.nearby(t.Context())
-			for range s.Kept() {
+			for range s.Unsorted() {
 				found()
 			}
 			return err
@@ -94,7 +94,7 @@ func TestDivideWhileSearched(t *testing.T) {
 							}
 							mustWrite(t, c, others...)
 						}
-					}}, r.view}, &feature.Query{Filter: f, Examine: MaxExamined})
+					}}, r.view}, &feature.Query{Filter: f, MaxExamined: MaxExamined})
 					found := 0
 					if err := ask(&s, func() { found++ }); err != nil || found != 3*n {
 						t.Fatalf("%d points of %d: %v", found, 3*n, err)

@@ -2,7 +2,7 @@
 // vehicles. It finds those near a position, within a box or inside an area.
 //
 // A collection is either published, built once by [Build] and never changed, or live: an [Index]
-// of package live, of the kind [Live], which takes writes. Both have the same rows, and a
+// of package live, of the kind [LiveKind], which takes writes. Both have the same rows, and a
 // [Collection] answers the same queries on both.
 //
 // # Rows

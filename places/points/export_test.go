@@ -36,7 +36,7 @@ const (
 	redrawn     = live.RedrawStep
 	redrawWait  = live.RedrawWait
 	maxHistory  = live.MaxHistory
-	MaxNote     = live.MaxNote
+	MaxNote     = live.MaxNoteBytes
 	rowMeta     = 'm'
 	famMeta     = "meta"
 	famEnd      = "end"
@@ -51,18 +51,18 @@ var (
 	ErrDamaged      = live.ErrDamaged
 	ErrUnreadable   = live.ErrUnreadable
 	ErrUnfinished   = live.ErrUnfinished
-	ErrRefused      = live.ErrRefused
+	ErrRefused      = live.ErrWritesRefused
 	ErrEventsGone   = live.ErrEventsGone
 	ErrName         = live.ErrName
 	CheckName       = live.CheckName
-	LiveTable       = Live.Table
-	expiresOf       = live.Expiry
+	LiveTable       = LiveKind.Table
+	expiresOf       = live.ExpiryMillis
 )
 
 // liveMeta is a stored description.
 type liveMeta struct{ Meta }
 
-func (m *liveMeta) tableSchema() cellstore.Schema { return Live.Schema(&m.Meta) }
+func (m *liveMeta) tableSchema() cellstore.Schema { return LiveKind.Schema(&m.Meta) }
 
 func (m *liveMeta) mutation() cellstore.Mutation {
 	b, _ := json.Marshal(m.Meta)
@@ -84,7 +84,7 @@ func (e *expirer) expired() *removals {
 	if e.x == nil {
 		e.x = live.NewExpirer(e.c.index().clock)
 	}
-	gone := e.x.Expired(e.c.index().table, 4096)
+	gone := e.x.ExpiredWrites(e.c.index().table, 4096)
 	if len(gone) == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func prune(c *LiveCollection) (bool, error) {
 	if !c.index().clock.Settled() {
 		return false, nil
 	}
-	return c.index().Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().History)-time.Minute).UnixMilli()+1)
+	return c.index().Prune(context.Background(), c.Now().Add(-time.Duration(c.Meta().HistoryRetention)-time.Minute).UnixMilli()+1)
 }
 
 // events reads the log.
@@ -117,7 +117,7 @@ func OpenLive(ctx context.Context, store cellstore.Store) (*LiveStore, error) {
 
 // OpenLiveWith is OpenLive with options.
 func OpenLiveWith(ctx context.Context, store cellstore.Store, o live.Options) (*LiveStore, error) {
-	l, err := o.Open(ctx, store, Live)
+	l, err := o.Open(ctx, store, LiveKind)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ type WithinQuery struct {
 }
 
 func hitOf(f *feature.Feature) Hit {
-	return Hit{f.ID, f.Lat, f.Lon, f.Distance, f.Version, f.Expires, append(f.Properties.AppendMembers([]byte{'{'}), '}')}
+	return Hit{f.ID, f.Lat, f.Lon, f.DistanceM, f.Version, f.Expires, append(f.Properties.AppendMembers([]byte{'{'}), '}')}
 }
 
 // askPage returns a page of a query.
@@ -255,12 +255,12 @@ func askNearby(ctx context.Context, l feature.Layer, q NearbyQuery) ([]Hit, stri
 
 func askWithin(ctx context.Context, l feature.Layer, q WithinQuery) ([]Hit, string, error) {
 	return askPage(ctx, l, &feature.Query{
-		In:      q.Area,
-		Filter:  q.Filter,
-		Order:   feature.Order{Sort: q.Sort},
-		At:      q.At,
-		Examine: MaxExamined,
-		Step:    q.Step,
+		In:          q.Area,
+		Filter:      q.Filter,
+		Order:       feature.Order{Sort: q.Sort},
+		At:          q.At,
+		MaxExamined: MaxExamined,
+		Step:        q.Step,
 	}, q.Limit, q.Cursor)
 }
 
@@ -282,7 +282,7 @@ func askTile(ctx context.Context, l feature.Tiler, t quadkey.Tile, fn func(*Show
 		if err != nil {
 			return err
 		}
-		s := Shown{hitOf(f), f.Members}
+		s := Shown{hitOf(f), f.ClusterSize}
 		if err := fn(&s); err != nil {
 			return err
 		}

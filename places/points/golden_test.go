@@ -25,9 +25,9 @@ func TestRowsStay(t *testing.T) {
 	got := strings.Join([]string{
 		rowsAfter(t, Meta{Title: "Vans"}),
 		rowsAfter(t, Meta{
-			History: Duration(time.Hour),
-			Events:  Duration(2 * time.Hour),
-			Schema:  feature.Schema{{Name: "n", Kind: feature.Number}},
+			HistoryRetention: Duration(time.Hour),
+			EventRetention:   Duration(2 * time.Hour),
+			Schema:           feature.Schema{{Name: "n", Kind: feature.Number}},
 		}),
 	}, "")
 	if *updateRows {
@@ -68,7 +68,7 @@ func rowsAfter(t *testing.T, meta Meta) string {
 		case 2:
 			w.Kind, w.Move = Patch, true
 		case 3:
-			w.Kind, w.Merge, w.Properties = Patch, true, []byte(`{"o":{"a":1}}`)
+			w.Kind, w.MergePatch, w.Properties = Patch, true, []byte(`{"o":{"a":1}}`)
 		case 4:
 			w.Expires = time.UnixMilli(r.now() + 900_000).UTC()
 		case 5:

@@ -48,7 +48,7 @@ type then struct {
 // Queries as of an instant give the answers of that time, also after older versions have been
 // removed.
 func TestHistory(t *testing.T) {
-	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	c, now := liveAt(t, Meta{HistoryRetention: Duration(time.Hour)})
 	r := rand.New(rand.NewPCG(1, 1))
 	var past []then
 	current := map[string][2]float64{}
@@ -136,7 +136,7 @@ func versions(t *testing.T, c *LiveCollection, family string) (n int) {
 }
 
 func TestTrack(t *testing.T) {
-	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	c, now := liveAt(t, Meta{HistoryRetention: Duration(time.Hour)})
 	do := func(w Write) int64 {
 		t.Helper()
 		w.ID = "van"
@@ -182,11 +182,11 @@ func TestExpiry(t *testing.T) {
 		writes = append(writes, w)
 	}
 	// The expiry of one point is cancelled, and that of another comes sooner.
-	writes = append(writes, Write{Kind: Patch, ID: "0", Expire: true}, Write{
-		Kind:    Patch,
-		ID:      "1",
-		Expire:  true,
-		Expires: time.UnixMilli(now.Load() + 1),
+	writes = append(writes, Write{Kind: Patch, ID: "0", SetExpires: true}, Write{
+		Kind:       Patch,
+		ID:         "1",
+		SetExpires: true,
+		Expires:    time.UnixMilli(now.Load() + 1),
 	})
 	mustWrite(t, c, writes...)
 	count := func(ids ...string) (n int) {
@@ -279,8 +279,8 @@ func TestTreeAgreesWithRows(t *testing.T) {
 
 // A track of more versions than are read at once has them all, page by page.
 func TestLongTrack(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
-	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
+	c, now := liveAt(t, Meta{HistoryRetention: Duration(time.Hour)})
 	var want []feature.Stop
 	for range 10 {
 		writes := make([]Write, 1000)
@@ -319,7 +319,7 @@ func TestLongTrack(t *testing.T) {
 // A point that is created again has a greater version than any earlier one with its id.
 func TestVersionsRise(t *testing.T) {
 	for _, history := range []Duration{0, Duration(time.Hour)} {
-		c, now := liveAt(t, Meta{History: history})
+		c, now := liveAt(t, Meta{HistoryRetention: history})
 		last := int64(0)
 		for i := range 20 {
 			kind := Put
@@ -377,7 +377,7 @@ func TestSlowReaderKeepsOneState(t *testing.T) {
 // Many points are at one position. Queries as of an instant yield each once, although the tree has
 // no counts of that time.
 func TestNearbyAtOnePosition(t *testing.T) {
-	c, now := liveAt(t, Meta{History: Duration(time.Hour)})
+	c, now := liveAt(t, Meta{HistoryRetention: Duration(time.Hour)})
 	writes := make([]Write, 600)
 	for i := range writes {
 		writes[i] = Write{Kind: Put, ID: fmt.Sprint(i), Lat: 47, Lon: 8}

@@ -13,18 +13,18 @@ import (
 	"quadrille/quadkey"
 )
 
-// Live is the kind of live collections of points: an Index in the table of the log.
-var Live = &live.Kind{
+// LiveKind is the kind of live collections of points: an Index in the table of the log.
+var LiveKind = &live.Kind{
 	Prefix: "points_", Version: SchemaVersion, Families: liveFamilies, Past: famPast,
-	Place: place,
-	Info:  func(m *live.Meta) *feature.Info { return info(m, true) },
-	Open:  openIndex,
+	CheckWrite: place,
+	Info:       func(m *live.Meta) *feature.Info { return info(m, true) },
+	Open:       openIndex,
 }
 
 // liveFamilies returns the families of the rows of points in a live collection.
 func liveFamilies(m *live.Meta) []cellstore.Family {
 	versions := 1
-	if m.History > 0 {
+	if m.HistoryRetention > 0 {
 		versions = cellstore.Unlimited
 	}
 	return []cellstore.Family{{Name: famID, MaxVersions: versions}, {Name: famPoint}, {Name: famPast, MaxVersions: versions}}
@@ -62,12 +62,12 @@ type Index struct {
 
 var (
 	_ live.Historian = (*Index)(nil)
-	_ live.Ordered   = (*Index)(nil)
+	_ live.IDLister  = (*Index)(nil)
 	_ live.Sweeper   = (*Index)(nil)
 )
 
 // openIndex reads all points of a table, to count them.
-func openIndex(ctx context.Context, o *live.Opening) (live.Index, error) {
+func openIndex(ctx context.Context, o *live.OpenOptions) (live.Index, error) {
 	known := newSummary()
 	p := newPlanter()
 	var r record
@@ -91,8 +91,8 @@ func (x *Index) serve(table cellstore.Table, t *tree, clock *cellstore.Clock, ta
 	x.Collection = newCollection(table, t, newViews(table, t), clock, tables)
 }
 
-// On implements live.Tabled.
-func (x *Index) On(table cellstore.Table) live.Index {
+// WithTable implements live.TableIndex.
+func (x *Index) WithTable(table cellstore.Table) live.Index {
 	now := &Index{summary: x.summary, at: x.at}
 	now.serve(table, x.tree, x.clock, x.tables)
 	return now
@@ -107,8 +107,8 @@ func (x *Index) Sweep() {
 	x.views.sweep()
 }
 
-// At implements live.Index.
-func (x *Index) At() uint64 { return x.at }
+// LastSeq implements live.Index.
+func (x *Index) LastSeq() uint64 { return x.at }
 
 // Find implements live.State by the row of the id.
 func (x *Index) Find(id string, f *feature.Feature) (last int64, err error) {
@@ -153,11 +153,11 @@ func positionFor(f *feature.Feature) position { return positionOf(toUnits(f.Lat)
 
 // Apply implements live.Index, for a log in another table.
 func (x *Index) Apply(changes []live.Change) error {
-	return x.Together(changes, func(rows []cellstore.Mutation) error { return wrap(x.table.Apply(context.Background(), rows...)) })
+	return x.ApplyWith(changes, func(rows []cellstore.Mutation) error { return wrap(x.table.Apply(context.Background(), rows...)) })
 }
 
-// Together implements live.Tabled.
-func (x *Index) Together(changes []live.Change, write func(rows []cellstore.Mutation) error) error {
+// ApplyWith implements live.TableIndex.
+func (x *Index) ApplyWith(changes []live.Change, write func(rows []cellstore.Mutation) error) error {
 	for i := range changes {
 		x.change(&changes[i])
 	}
@@ -196,7 +196,7 @@ func (x *Index) write(write func(rows []cellstore.Mutation) error) (full []quadk
 
 // change adds the rows of a change to the step.
 func (x *Index) change(c *live.Change) {
-	history := x.Meta().History > 0
+	history := x.Meta().HistoryRetention > 0
 	var was, is position
 	if c.Was != nil {
 		was = positionFor(c.Was)
@@ -209,7 +209,7 @@ func (x *Index) change(c *live.Change) {
 	switch {
 	case c.Is != nil:
 		value := x.keep(func(b []byte) []byte {
-			b = (&record{position: is, expires: live.Expiry(c.Is.Expires)}).appendIDValue(b)
+			b = (&record{position: is, expires: live.ExpiryMillis(c.Is.Expires)}).appendIDValue(b)
 			return append(c.Is.Properties.AppendMembers(append(b, '{')), '}')
 		})
 		x.put(idKey, cellstore.PutAt(famID, nil, c.Version, value[:idValue:idValue]))
@@ -227,10 +227,10 @@ func (x *Index) change(c *live.Change) {
 	case history:
 		x.put(idKey, cellstore.PutAt(famID, nil, c.Version, nil))
 	default:
-		x.put(idKey, cellstore.DeleteColumn(famID, nil, cellstore.All))
+		x.put(idKey, cellstore.DeleteColumn(famID, nil, cellstore.AllVersions))
 	}
 	if leaves {
-		x.put(x.pointKey(rowPoint, &was, c.ID), cellstore.DeleteColumn(famPoint, nil, cellstore.All))
+		x.put(x.pointKey(rowPoint, &was, c.ID), cellstore.DeleteColumn(famPoint, nil, cellstore.AllVersions))
 		if history {
 			x.put(x.pointKey(rowPast, &was, c.ID), cellstore.PutAt(famPast, nil, c.Version, nil))
 		}
@@ -280,8 +280,8 @@ func (x *Index) divide(tiles []quadkey.Tile) {
 	}
 }
 
-// IDs implements live.Ordered.
-func (x *Index) IDs(ctx context.Context, from string, most int,
+// EachID implements live.IDLister.
+func (x *Index) EachID(ctx context.Context, from string, most int,
 	fn func(id string, f *feature.Feature) (bool, error)) (done bool, err error) {
 	scan := cellstore.Scan{
 		Ranges: []cellstore.Range{{From: appendIDKey(nil, from), To: []byte{rowID + 1}}}, Limit: most, Selection: *selectID,
@@ -314,8 +314,8 @@ const (
 	maxRowBytes = 16 << 20 // of values
 )
 
-// Remember implements live.Historian: it gives every point its row of the past.
-func (x *Index) Remember(ctx context.Context) (newest int64, err error) {
+// BeginHistory implements live.Historian: it gives every point its row of the past.
+func (x *Index) BeginHistory(ctx context.Context) (newest int64, err error) {
 	var batch []cellstore.Mutation
 	size := 0
 	flush := func() error {

@@ -27,8 +27,8 @@ func (c *Collection) Info() *feature.Info { return info(c.Meta(), c.views != nil
 func info(m *live.Meta, changes bool) *feature.Info {
 	in := &feature.Info{
 		Name: m.Name, Title: m.Title, Attribution: m.Attribution, Licence: m.Licence, Schema: m.Schema, Bounds: quadkey.World, Count: m.Points,
-		Points: true, Live: changes || m.Expiring, Private: m.Private, History: changes && m.History > 0,
-		Can: feature.Can{Near: true, Area: true, Sort: true},
+		AllPoints: true, Live: changes || m.Expiring, Private: m.Private, History: changes && m.HistoryRetention > 0,
+		Can: feature.Abilities{Near: true, Area: true, Sort: true},
 	}
 	if in.Live {
 		in.Count = -1
@@ -80,7 +80,7 @@ func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*featur
 		}
 	}
 	bounded := *q
-	bounded.Examine = cmp.Or(q.Examine, MaxExamined)
+	bounded.MaxExamined = cmp.Or(q.MaxExamined, MaxExamined)
 	return c.ask(ctx, &bounded, func(s *search) error {
 		s.Reset(q.Limit, limit, after)
 		var err error

@@ -13,7 +13,7 @@ import (
 // Published and live collections fulfil the contract of layers, in every representation of their
 // points.
 func TestLayer(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, uint64(len(name))))
@@ -28,7 +28,7 @@ func TestLayer(t *testing.T) {
 				writes[i] = points.Write{Kind: points.Put, ID: p.ID, Lat: p.Lat, Lon: p.Lon, Properties: p.Properties}
 			}
 			write(t, live, writes...)
-			for _, l := range []feature.Layer{published, live, feature.Decoded(published)} {
+			for _, l := range []feature.Layer{published, live, feature.DecodedLayer(published)} {
 				layertest.Test(t, l, layertest.Options{Rounds: 6})
 			}
 		})

@@ -24,7 +24,7 @@ import (
 
 func openLive(t testing.TB) (*points.LiveStore, *points.LiveCollection) {
 	t.Helper()
-	return openLiveIn(t, buildtest.Store(t))
+	return openLiveIn(t, buildtest.NewStore(t))
 }
 
 func openLiveIn(t testing.TB, store cellstore.Store) (*points.LiveStore, *points.LiveCollection) {
@@ -106,7 +106,7 @@ func TestMaxCollections(t *testing.T) {
 // A live collection with random changes answers like a list with the same changes, also after a
 // restart.
 func TestLiveAgainstReference(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(2, uint64(len(name))))
@@ -255,7 +255,7 @@ func (t *turns) Pause() { t.held.Store(false) }
 // Commits take a processor for each write, and release it while the disk writes.
 func TestCommitsTakeTurns(t *testing.T) {
 	var work turns
-	l := must.Get(points.OpenLiveWith(t.Context(), buildtest.Store(t), live.Options{Turn: func() points.Turn { return &work }})).In(t)
+	l := must.Get(points.OpenLiveWith(t.Context(), buildtest.NewStore(t), live.Options{Turn: func() points.Turn { return &work }})).In(t)
 	defer func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -281,7 +281,7 @@ func TestFollower(t *testing.T) {
 	move(50)
 	f := c.Follower(0)
 	read := 0
-	for f.Behind() {
+	for f.HasMore() {
 		<-f.Changed()
 		events := must.Get(f.Next(t.Context())).In(t)
 		read += len(events)
@@ -296,7 +296,7 @@ func TestFollower(t *testing.T) {
 	}
 	move(1)
 	<-f.Changed()
-	if events, err := f.Next(t.Context()); len(events) != 2 || err != nil || f.Behind() {
-		t.Error(events, err, f.Behind())
+	if events, err := f.Next(t.Context()); len(events) != 2 || err != nil || f.HasMore() {
+		t.Error(events, err, f.HasMore())
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestIndex(t *testing.T) {
-	livetest.Index(t, points.Live, func(testing.TB) livetest.Disk {
+	livetest.TestIndex(t, points.LiveKind, func(testing.TB) livetest.Disk {
 		mem := vfs.NewCrashableMem()
 		return livetest.Disk{
 			Open: func() (cellstore.Store, error) {

@@ -218,7 +218,7 @@ func (n *noticed) all() []Trouble {
 func openOn(t testing.TB, store cellstore.Store) (*LiveStore, *noticed) {
 	t.Helper()
 	n := &noticed{}
-	l := must.Get(OpenLiveWith(t.Context(), store, live.Options{Notify: n.add, Pause: time.Millisecond})).In(t)
+	l := must.Get(OpenLiveWith(t.Context(), store, live.Options{Notify: n.add, RetryInterval: time.Millisecond})).In(t)
 	must.Close(t, l)
 	return l, n
 }
@@ -400,7 +400,7 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	outcomes := make([]Outcome, len(writes))
 	must.Do(t, r.c.Write(t.Context(), writes, outcomes))
 	for i, o := range outcomes {
-		if own := i == len(outcomes)-1; errors.Is(o.Err, cellstore.ErrUnknownOutcome) == own || errors.Is(o.Err, ErrPoint) != own {
+		if own := i == len(outcomes)-1; errors.Is(o.Err, cellstore.ErrUnknownOutcome) == own || errors.Is(o.Err, ErrInvalidPoint) != own {
 			t.Errorf("write %d: %v", i, o.Err)
 		}
 	}
@@ -412,7 +412,7 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 func TestDiskFillsAndEmpties(t *testing.T) {
 	d := newDisk(t)
 	l, _ := openOn(t, d)
-	c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: Duration(time.Hour)})).In(t)
+	c := must.Get(l.Create(t.Context(), Meta{Name: "test", HistoryRetention: Duration(time.Hour)})).In(t)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	const writers = 4
@@ -772,7 +772,7 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 // the name takes it over.
 func TestMissingDescription(t *testing.T) {
 	ctx := t.Context()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	l := must.Get(OpenLive(ctx, store)).In(t)
 	for _, name := range []string{"damaged", "whole"} {
 		mustWrite(t, must.Get(l.Create(ctx, Meta{Name: name})).In(t), putNumber(1))
@@ -799,7 +799,7 @@ func TestMissingDescription(t *testing.T) {
 	if found, err := table.Get(ctx, appendIDKey(nil, "1"), selectID, &row); err != nil || !found {
 		t.Fatal("rows were removed", err)
 	}
-	c := must.Get(l.Create(ctx, Meta{Name: "unfinished", History: Duration(time.Hour)})).In(t)
+	c := must.Get(l.Create(ctx, Meta{Name: "unfinished", HistoryRetention: Duration(time.Hour)})).In(t)
 	for range 3 {
 		mustWrite(t, c, putNumber(1))
 	}

@@ -230,7 +230,7 @@ func testMoments(t *testing.T, at func(*rand.Rand) (float64, float64), behind ui
 	const movers, askers = 2, 2
 	t.Cleanup(decoded.Clear)
 	l, _ := openLive(t)
-	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moving", History: history})).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moving", HistoryRetention: history})).In(t)
 	if behind > 0 {
 		c.SetBehind(behind)
 	}

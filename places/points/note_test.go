@@ -16,7 +16,7 @@ import (
 
 // Notes are stored with their collection, and change nothing else in it.
 func TestNotes(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 	c := must.Get(l.Create(t.Context(), points.Meta{Name: "test", Title: "T"})).In(t)
 	write(t, c, points.Write{ID: "a", Lat: 1, Lon: 2, Properties: []byte("{}")})

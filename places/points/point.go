@@ -13,8 +13,8 @@ import (
 var (
 	// ErrNotFound is matched when no point has the id.
 	ErrNotFound = live.ErrNotFound
-	// ErrPoint is matched if a point cannot be stored.
-	ErrPoint = live.ErrInvalid
+	// ErrInvalidPoint is matched if a point cannot be stored.
+	ErrInvalidPoint = live.ErrInvalid
 	// ErrQuery is matched if a query is invalid, ErrCursor if its cursor belongs to another query,
 	// and ErrTooMuchWork if it would read too many points.
 	ErrQuery       = feature.ErrQuery
@@ -22,12 +22,12 @@ var (
 	ErrTooMuchWork = feature.ErrTooMuchWork
 )
 
-// MaxID bounds the id of a point, in bytes.
-const MaxID = 256
+// MaxIDBytes bounds the id of a point, in bytes.
+const MaxIDBytes = 256
 
 // Point is a point to write.
 type Point struct {
-	// ID is 1 to MaxID bytes of UTF-8 without control characters.
+	// ID is 1 to MaxIDBytes bytes of UTF-8 without control characters.
 	ID string
 	// Lat and Lon are degrees.
 	Lat, Lon float64

@@ -37,29 +37,29 @@ const (
 	idValue   = 16
 )
 
-// CheckID returns nil if a point may have the id, or an error that matches ErrPoint.
+// CheckID returns nil if a point may have the id, or an error that matches ErrInvalidPoint.
 func CheckID(id string) error {
 	switch {
 	case id == "":
-		return feature.Faultf(ErrPoint, "it has no id: give every point one of 1 to %d bytes", MaxID)
-	case len(id) > MaxID:
-		return feature.Faultf(ErrPoint, "its id has %d bytes: give at most %d", len(id), MaxID)
+		return feature.Faultf(ErrInvalidPoint, "it has no id: give every point one of 1 to %d bytes", MaxIDBytes)
+	case len(id) > MaxIDBytes:
+		return feature.Faultf(ErrInvalidPoint, "its id has %d bytes: give at most %d", len(id), MaxIDBytes)
 	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return feature.Faultf(ErrPoint, "its id %.40q has control characters or is not UTF-8: remove them", id)
+		return feature.Faultf(ErrInvalidPoint, "its id %.40q has control characters or is not UTF-8: remove them", id)
 	}
 	return nil
 }
 
-// CheckPosition returns an error that matches ErrPoint unless degrees are in range. It mentions a
-// likely swap of latitude and longitude.
+// CheckPosition returns an error that matches ErrInvalidPoint unless degrees are in range. It
+// mentions a likely swap of latitude and longitude.
 func CheckPosition(lat, lon float64) error {
 	switch {
 	case math.Abs(lat) <= 90 && math.Abs(lon) <= 180:
 		return nil
 	case math.Abs(lon) <= 90 && math.Abs(lat) <= 180:
-		return feature.Faultf(ErrPoint, "latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", lat, lon)
+		return feature.Faultf(ErrInvalidPoint, "latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", lat, lon)
 	}
-	return feature.Faultf(ErrPoint, "latitude %v, longitude %v: give degrees, at most ±90 and ±180", lat, lon)
+	return feature.Faultf(ErrInvalidPoint, "latitude %v, longitude %v: give degrees, at most ±90 and ±180", lat, lon)
 }
 
 // appendPointKey appends the row key of a point.
@@ -135,7 +135,7 @@ func (r *record) show(f *feature.Feature) {
 	if f.ID != string(r.id) {
 		f.ID = string(r.id)
 	}
-	f.Position, f.Distance, f.Version = r.degrees(), 0, r.version
+	f.Position, f.DistanceM, f.Version = r.degrees(), 0, r.version
 	f.Expires = live.ExpiryTime(r.expires)
-	f.Members, f.Properties = 0, feature.Compact(r.properties[1:len(r.properties)-1])
+	f.ClusterSize, f.Properties = 0, feature.CompactProperties(r.properties[1:len(r.properties)-1])
 }

@@ -36,9 +36,9 @@ type watcher struct {
 
 // take applies an event.
 func (w *watcher) take(e *Event) {
-	was := e.By
-	if e.Was != 0 {
-		was = e.Was
+	was := e.Edition
+	if e.WasEdition != 0 {
+		was = e.WasEdition
 		if w.redrawn++; e.From == nil || e.To == nil || *e.From != *e.To {
 			w.t.Errorf("an area was redrawn around a point that moves: %+v", e)
 		}
@@ -48,14 +48,14 @@ func (w *watcher) take(e *Event) {
 		w.t.Errorf("%+v, and the point was in %d (%v)", e, known, is)
 	}
 	if delete(w.zones, e.ID); e.To != nil {
-		w.zones[e.ID] = zone(e.By, e.To[0])
+		w.zones[e.ID] = zone(e.Edition, e.To[0])
 	}
 	w.last = e.Seq
 }
 
 // follow applies all new events.
 func (w *watcher) follow(c *LiveCollection) {
-	for f := c.Follower(w.last); f.Behind(); {
+	for f := c.Follower(w.last); f.HasMore(); {
 		events := must.Get(f.Next(w.t.Context())).In(w.t)
 		for i := range events {
 			w.take(&events[i])
@@ -69,7 +69,7 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 	for _, history := range []Duration{0, Duration(time.Hour)} {
 		d := newDisk(t)
 		l, _ := openOn(t, d)
-		c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: history})).In(t)
+		c := must.Get(l.Create(t.Context(), Meta{Name: "test", HistoryRetention: history})).In(t)
 		must.Get(c.Redraw(t.Context(), Edition{}, Edition{Number: 1, Identity: 1}, nil)).In(t)
 		r := rand.New(rand.NewPCG(1, uint64(history)))
 		const ids = 3*redrawn + 10
@@ -177,9 +177,9 @@ func TestRedrawFails(t *testing.T) {
 	}
 	told := map[string]int{}
 	f := c.Follower(last)
-	for f.Behind() {
+	for f.HasMore() {
 		for _, e := range must.Get(f.Next(ctx)).In(t) {
-			if e.Was == 1 && e.By == 4 {
+			if e.WasEdition == 1 && e.Edition == 4 {
 				if told[e.ID]++; e.Version == 0 {
 					t.Errorf("%+v", e)
 				}
@@ -264,7 +264,7 @@ func TestRedrawSlowly(t *testing.T) {
 		cancel()
 	}
 	told := 0
-	for f := c.Follower(last); f.Behind(); {
+	for f := c.Follower(last); f.HasMore(); {
 		told += len(must.Get(f.Next(t.Context())).In(t))
 	}
 	if steps != 3 || asked != 9 || told != 9 {

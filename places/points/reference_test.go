@@ -161,7 +161,7 @@ func (ref reference) within(q *points.WithinQuery, f *filter, in func(lat, lon f
 			return 0
 		case !ok:
 			return math.Inf(1)
-		case q.Sort.Down:
+		case q.Sort.Descending:
 			return -price
 		}
 		return price
@@ -187,15 +187,15 @@ func ids(hits []points.Hit) []string {
 // build publishes points.
 func build(t testing.TB, list []points.Point, opts points.BuildOptions) *points.Collection {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	opts.Name = "test"
-	meta := must.Get(points.Build(t.Context(), store, buildtest.Each(list), opts)).In(t)
+	meta := must.Get(points.Build(t.Context(), store, buildtest.SeqOf(list), opts)).In(t)
 	return must.Get(points.Open(t.Context(), store, meta)).In(t)
 }
 
 // Published points answer like a scan of every point.
 func TestPublishedAgainstReference(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
 	for name, at := range distributions {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(len(name))))
@@ -353,7 +353,7 @@ func testDuplicates(t *testing.T, last bool, from int) {
 		})
 	}
 	told := 0
-	c := build(t, list, points.BuildOptions{Last: last, Duplicate: func(id string, line int64) error {
+	c := build(t, list, points.BuildOptions{KeepLast: last, OnDuplicate: func(id string, line int64) error {
 		if told++; fmt.Sprint(line%100) != id || line >= int64(from) && line < int64(from)+100 {
 			t.Errorf("%s of line %d is left out", id, line)
 		}

@@ -112,9 +112,9 @@ func TestNoCursorOfTheQuestionBefore(t *testing.T) {
 // Nearby finds no points at positions that they have left, although the history has them at these
 // positions.
 func TestNearbyWherePointsWere(t *testing.T) {
-	testrace.Plain(t, "it asks one question after the other of a collection that other tests use at once")
+	testrace.SkipUnderRace(t, "it asks one question after the other of a collection that other tests use at once")
 	l, _ := openLive(t)
-	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", HistoryRetention: points.Duration(time.Hour)})).In(t)
 	r := rand.New(rand.NewPCG(3, 3))
 	model := map[string]points.Point{}
 	for round := range 6 {
@@ -158,7 +158,7 @@ func TestNearbyWherePointsWere(t *testing.T) {
 // that all points at its key are too far.
 func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	l, _ := openLive(t)
-	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", History: points.Duration(time.Hour)})).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", HistoryRetention: points.Duration(time.Hour)})).In(t)
 	for _, id := range []string{"a", "b", "c", "far 1", "far 2"} {
 		w := points.Write{Kind: points.Put, ID: id, Lat: 1, Lon: 20}
 		if len(id) > 1 {
@@ -182,7 +182,7 @@ func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 // Filters find points by properties that were added when a collection already had more properties
 // than it lists.
 func TestFilterByPropertyAfterManyNames(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
 	const n, names = 400, 4
 	declared := feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "tags", Kind: feature.Texts}, {Name: "open", Kind: feature.Boolean}}
 	var list []points.Point
@@ -213,7 +213,7 @@ func TestFilterByPropertyAfterManyNames(t *testing.T) {
 	}
 	check(build(t, list, points.BuildOptions{Schema: declared}))
 
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	for again := range 2 {
 		l := must.Get(points.OpenLive(t.Context(), store)).In(t)
 		c := l.Collection("many")

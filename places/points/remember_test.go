@@ -46,7 +46,7 @@ func TestHistoryIsChanged(t *testing.T) {
 			case 5:
 				next := [...]time.Duration{0, 0, time.Hour, 3 * time.Hour}[random.IntN(4)]
 				must.Get(r.c.Describe(t.Context(), func(m *Meta) error {
-					m.History, m.Events = Duration(next), Duration(time.Duration(1+random.IntN(3))*time.Hour)
+					m.HistoryRetention, m.EventRetention = Duration(next), Duration(time.Duration(1+random.IntN(3))*time.Hour)
 					return nil
 				})).In(t)
 				if next > history {

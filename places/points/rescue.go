@@ -15,22 +15,22 @@ import (
 type LiveReport struct {
 	Points int64 // existing points
 	Rows   int64 // of all kinds
-	// Faults describes the first invalid rows of a live collection. Faulty is the number of all
+	// Faults describes the first invalid rows of a live collection. FaultyRows is the number of all
 	// such rows.
-	Faults []string
-	Faulty int64
+	Faults     []string
+	FaultyRows int64
 }
 
 // removal removes a row of one family.
 func removal(family string, key []byte) cellstore.Mutation {
-	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}
+	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.AllVersions)}}
 }
 
 // maxFaults bounds the faults in a report.
 const maxFaults = 20
 
 func (r *LiveReport) fault(row *cellstore.Row, what string) {
-	if r.Faulty++; len(r.Faults) < maxFaults {
+	if r.FaultyRows++; len(r.Faults) < maxFaults {
 		r.Faults = append(r.Faults, fmt.Sprintf("the row %.60q: %s", row.Key, what))
 	}
 }
@@ -40,7 +40,7 @@ func (r *LiveReport) fault(row *cellstore.Row, what string) {
 // point, and that the two rows agree. The error is the reason why the collection cannot be read to
 // the end. It matches cellstore.ErrCorrupt if the description is missing.
 func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
-	table, err := Live.OpenTable(ctx, store, name)
+	table, err := LiveKind.OpenTable(ctx, store, name)
 	if err != nil {
 		return r, err
 	}
@@ -64,13 +64,13 @@ func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r Live
 				return r, err
 			}
 		default:
-			if live.KindOfRow(row) == live.Unsound {
+			if live.KindOfRow(row) == live.RowUnreadable {
 				r.fault(row, "it holds no event")
 			}
 		}
 	}
 	if ids != r.Points {
-		r.Faulty++
+		r.FaultyRows++
 		r.Faults = append(r.Faults, fmt.Sprintf("there are %d points and %d ids", r.Points, ids))
 	}
 	return r, nil
@@ -166,12 +166,12 @@ func NewRescuer(ctx context.Context, store cellstore.Store, name string) (*Rescu
 	if err := live.CheckName(name); err != nil {
 		return nil, err
 	}
-	r := &Rescuer{store: store, rest: live.NewSalvage(Live, name)}
-	if err := store.CreateTable(ctx, Live.WidestSchema(name)); err != nil {
+	r := &Rescuer{store: store, rest: live.NewSalvage(LiveKind, name)}
+	if err := store.CreateTable(ctx, LiveKind.WidestSchema(name)); err != nil {
 		return nil, wrap(err)
 	}
 	var err error
-	r.table, err = store.Table(ctx, Live.Table(name))
+	r.table, err = store.Table(ctx, LiveKind.Table(name))
 	return r, wrap(err)
 }
 
@@ -181,16 +181,16 @@ func (r *Rescuer) Add(ctx context.Context, row *cellstore.Row) error {
 		return nil
 	}
 	switch kind := live.KindOfRow(row); {
-	case kind == live.Unsound, row.Key[0] == rowPoint && !new(record).stored(row):
+	case kind == live.RowUnreadable, row.Key[0] == rowPoint && !new(record).stored(row):
 		r.report.Skipped++
 		return nil
-	case kind != live.NotLive:
-		if err := r.rest.Add(row); err != nil || kind == live.Remade {
+	case kind != live.RowOfIndex:
+		if err := r.rest.Add(row); err != nil || kind == live.RowRemade {
 			return err
 		}
 	case row.Key[0] == rowID, row.Key[0] == rowPast:
 		for i := range row.Cells {
-			r.rest.Raise(row.Cells[i].Timestamp)
+			r.rest.RaiseVersion(row.Cells[i].Timestamp)
 		}
 	case row.Key[0] != rowPoint:
 		r.report.Skipped++
@@ -243,7 +243,7 @@ func (r *Rescuer) Finish(ctx context.Context) (RescueReport, error) {
 	if err != nil {
 		return r.report, err
 	}
-	r.report.Description = r.rest.Lost
+	r.report.Description = r.rest.DescriptionLost
 	if err := r.agree(ctx, learner); err != nil {
 		return r.report, err
 	}

@@ -18,14 +18,14 @@ import (
 // Some rows are lost, damaged or old. A collection rescued from them is consistent: it has every
 // remaining point, in its last or an earlier state, with the right id.
 func TestRescue(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	ctx := t.Context()
 	for _, history := range []Duration{0, Duration(time.Hour)} {
 		for _, lose := range []int{0, 3, 30, 100} { // percent
 			t.Run(fmt.Sprint(time.Duration(history), "/", lose), func(t *testing.T) {
-				store := buildtest.Store(t)
+				store := buildtest.NewStore(t)
 				l, _ := openOn(t, store)
-				c := must.Get(l.Create(ctx, Meta{Name: "test", Title: "Test", History: history})).In(t)
+				c := must.Get(l.Create(ctx, Meta{Name: "test", Title: "Test", HistoryRetention: history})).In(t)
 				r := rand.New(rand.NewPCG(uint64(history), uint64(lose)))
 				var earlier map[string]*cellstore.Row
 				for n := range 400 {
@@ -43,10 +43,10 @@ func TestRescue(t *testing.T) {
 					}
 				}
 				want := countOf(t, c)
-				if report := must.Get(VerifyLive(ctx, store, "test")).In(t); report.Points != want || report.Faulty != 0 {
+				if report := must.Get(VerifyLive(ctx, store, "test")).In(t); report.Points != want || report.FaultyRows != 0 {
 					t.Fatalf("before: %+v", report)
 				}
-				to := buildtest.Store(t)
+				to := buildtest.NewStore(t)
 				rescuer := must.Get(NewRescuer(ctx, to, "test")).In(t)
 				rows := rowsOf(t, c)
 				if lose%100 == 0 {
@@ -70,7 +70,7 @@ func TestRescue(t *testing.T) {
 				}
 				report := must.Get(rescuer.Finish(ctx)).In(t)
 				found := must.Get(VerifyLive(ctx, to, "test")).In(t)
-				if found.Points != report.Points || found.Faulty != 0 {
+				if found.Points != report.Points || found.FaultyRows != 0 {
 					t.Fatalf("%+v, verified %+v", report, found)
 				}
 				if lose == 0 && (report.Points != want || report != RescueReport{Points: want}) ||
@@ -119,12 +119,12 @@ func TestVerifyLive(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := buildtest.Store(t)
+			store := buildtest.NewStore(t)
 			l, _ := openOn(t, store)
-			c := must.Get(l.Create(t.Context(), Meta{Name: "test", History: maxHistory})).In(t)
+			c := must.Get(l.Create(t.Context(), Meta{Name: "test", HistoryRetention: maxHistory})).In(t)
 			mustWrite(t, c, putNumber(1))
 			damage(t.Context(), t, c.index().table)
-			if report := must.Get(VerifyLive(t.Context(), store, "test")).In(t); report.Faulty == 0 {
+			if report := must.Get(VerifyLive(t.Context(), store, "test")).In(t); report.FaultyRows == 0 {
 				t.Fatalf("%+v", report)
 			}
 		})

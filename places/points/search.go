@@ -95,7 +95,7 @@ type search struct {
 func (s *search) begin(ctx context.Context, c *Collection, from reading, q *feature.Query) {
 	s.c, s.from, s.examined, s.resumes, s.lists, s.looked = c, from, 0, false, false, nil
 	s.Reset(0, 0, mark{})
-	s.now, s.past, s.around, s.most = c.now(q.At), !q.At.IsZero(), q.Near, q.Examine
+	s.now, s.past, s.around, s.most = c.now(q.At), !q.At.IsZero(), q.Near, q.MaxExamined
 	s.sel, s.kind = *selectPoint, rowOf(q.At)
 	if s.past {
 		s.sel = cellstore.Selection{Families: selectPast.Families, Time: cellstore.AsOf(q.At.UnixMilli())}
@@ -151,8 +151,8 @@ func (s *search) found(fn func(*feature.Feature) error) error {
 		n := len(k.id)
 		f.ID, ids = ids[:n], ids[n:]
 		k.show(f)
-		if f.Distance = 0; s.around != nil {
-			f.Distance = x.Distance()
+		if f.DistanceM = 0; s.around != nil {
+			f.DistanceM = x.Distance()
 		}
 		f.Mark = appendMark(f.Mark[:0], x.Rank, &k.record)
 		if err := fn(f); err != nil {
@@ -260,7 +260,7 @@ func (s *search) Bound(b *branch) (rank uint64, ok bool) {
 	if !s.blind() && !s.mayHold(b) {
 		return 0, false
 	}
-	return near.ByDistance(b.tile.MinDistance(s.around.Lon, s.around.Lat)), true
+	return near.DistanceRank(b.tile.MinDistance(s.around.Lon, s.around.Lat)), true
 }
 
 // Visit implements near.Tree.
@@ -330,7 +330,7 @@ func (s *search) look() (more bool, err error) {
 	if s.record.properties == nil { // gone, so it has no position
 		return s.count()
 	}
-	rank := near.ByDistance(quadkey.Distance(s.around.Lon, s.around.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
+	rank := near.DistanceRank(quadkey.Distance(s.around.Lon, s.around.Lat, toDegrees(s.record.lon), toDegrees(s.record.lat)))
 	if s.Wants(rank, s.tie()) {
 		if math.Float64frombits(rank) >= s.around.MinM && !(v.repeats && s.has()) {
 			pass, err := s.passes()
@@ -363,7 +363,7 @@ func (s *search) count() (more bool, err error) {
 // has reports whether the current record is kept already. A blind search may examine a record
 // twice.
 func (s *search) has() bool {
-	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
+	return slices.ContainsFunc(s.Unsorted(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
 // If the position of the current record is not wanted, skip moves s.rest past all points at that

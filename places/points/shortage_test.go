@@ -19,7 +19,7 @@ import (
 // Collections that cannot be opened for lack of file descriptors are not damaged. The shortage is
 // reported, and they are served once files can be opened. The others are served meanwhile.
 func TestTooFewFilesAtTheStart(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	const collections = 4
 	dir := t.TempDir()
 	open := func() (cellstore.Store, *LiveStore, error) {
@@ -27,7 +27,7 @@ func TestTooFewFilesAtTheStart(t *testing.T) {
 		if err != nil {
 			return nil, nil, err
 		}
-		l, err := OpenLiveWith(t.Context(), store, live.Options{Pause: time.Millisecond})
+		l, err := OpenLiveWith(t.Context(), store, live.Options{RetryInterval: time.Millisecond})
 		if err != nil {
 			return nil, nil, errors.Join(err, store.Close())
 		}

@@ -32,7 +32,7 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 		for i := range clusters {
 			k := &clusters[i]
 			if k.all > 1 {
-				s.shown = feature.Feature{ID: ids[:k.idBytes], Position: k.at, Members: k.all}
+				s.shown = feature.Feature{ID: ids[:k.idBytes], Position: k.at, ClusterSize: k.all}
 				ids = ids[k.idBytes:]
 				if err := fn(&s.shown); err != nil {
 					return err

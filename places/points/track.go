@@ -18,7 +18,7 @@ const MaxTrack = 100_000
 // Zero instants stand for the ends of the recorded history. Errors match ErrNotFound if there are
 // no stops, or ErrQuery if the collection keeps no history, or come from the store.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
-	if c.Meta().History == 0 {
+	if c.Meta().HistoryRetention == 0 {
 		return nil, next, noHistory()
 	}
 	if CheckID(id) != nil {
@@ -136,12 +136,12 @@ func noHistory() error {
 // checkAt refuses instants before the collection's history; the zero time is now.
 func (c *Collection) checkAt(at time.Time) error {
 	m := c.Meta()
-	switch first := m.Remembers(c.Now()); {
+	switch first := m.HistoryStart(c.Now()); {
 	case at.IsZero():
-	case m.History == 0:
+	case m.HistoryRetention == 0:
 		return noHistory()
 	case at.Before(first):
-		return feature.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.History),
+		return feature.BadQuery("the collection remembers %v, back to %v: ask for a later instant", time.Duration(m.HistoryRetention),
 			first.UTC().Format(time.RFC3339))
 	}
 	return nil

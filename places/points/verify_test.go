@@ -18,7 +18,7 @@ import (
 // builtRows builds a collection and returns it with its rows.
 func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta := must.Get(Build(t.Context(), store, func(yield func(Point, error) bool) {
 		for i := range 300 {
 			p := Point{ID: fmt.Sprint("p", i), Lat: float64(i%17)/8 + 46, Lon: float64(i%23)/16 + 7}
@@ -40,7 +40,7 @@ func builtRows(t *testing.T) (cellstore.Store, Meta, []cellstore.Row) {
 }
 
 func TestVerify(t *testing.T) {
-	testrace.Plain(t, "one goroutine damages, opens and reads again and again")
+	testrace.SkipUnderRace(t, "one goroutine damages, opens and reads again and again")
 	store, meta, rows := builtRows(t)
 	var last int64
 	must.Do(t, Verify(t.Context(), store, meta, func(done, total int64) { last = done }))

@@ -171,7 +171,7 @@ func TestHeldAnswers(t *testing.T) {
 // The memory that a collection keeps for a slow reader is bounded, and the reader's answer is
 // right.
 func TestSlowReaderIsBounded(t *testing.T) {
-	testrace.Plain(t, "one question or write after the other, which others do at once")
+	testrace.SkipUnderRace(t, "one question or write after the other, which others do at once")
 	const behind, moves = 2000, 100
 	c, end := memoryCollection(t, behind)
 	defer end()

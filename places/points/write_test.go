@@ -33,16 +33,16 @@ func TestConditions(t *testing.T) {
 		"none to patch":   {points.Write{Kind: points.Patch, ID: "b"}, points.ErrNotFound},
 		"none to delete":  {points.Write{Kind: points.Delete, ID: "b"}, points.ErrNotFound},
 		"delete changed":  {points.Write{Kind: points.Delete, ID: "a", IfVersions: []int64{1}}, points.ErrChanged},
-		"no id":           {points.Write{Kind: points.Put}, points.ErrPoint},
-		"long id":         {points.Write{Kind: points.Put, ID: strings.Repeat("x", 257)}, points.ErrPoint},
-		"control":         {points.Write{Kind: points.Put, ID: "a\n"}, points.ErrPoint},
-		"not UTF-8":       {points.Write{Kind: points.Put, ID: "\xff"}, points.ErrPoint},
-		"swapped":         {points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39}, points.ErrPoint},
-		"far":             {points.Write{Kind: points.Put, ID: "c", Lat: 95, Lon: 200}, points.ErrPoint},
+		"no id":           {points.Write{Kind: points.Put}, points.ErrInvalidPoint},
+		"long id":         {points.Write{Kind: points.Put, ID: strings.Repeat("x", 257)}, points.ErrInvalidPoint},
+		"control":         {points.Write{Kind: points.Put, ID: "a\n"}, points.ErrInvalidPoint},
+		"not UTF-8":       {points.Write{Kind: points.Put, ID: "\xff"}, points.ErrInvalidPoint},
+		"swapped":         {points.Write{Kind: points.Put, ID: "c", Lat: -94, Lon: 39}, points.ErrInvalidPoint},
+		"far":             {points.Write{Kind: points.Put, ID: "c", Lat: 95, Lon: 200}, points.ErrInvalidPoint},
 		"no object":       {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`[1]`)}, feature.ErrProperties},
 		"broken":          {points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":`)}, feature.ErrProperties},
 		"broken patch":    {points.Write{Kind: points.Patch, ID: "a", Properties: []byte(`{"a":`)}, feature.ErrProperties},
-		"patch far":       {points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 91}, points.ErrPoint},
+		"patch far":       {points.Write{Kind: points.Patch, ID: "a", Move: true, Lat: 91}, points.ErrInvalidPoint},
 		"many properties": {points.Write{Kind: points.Put, ID: "c", Properties: many(10_000)}, feature.ErrProperties},
 		"large properties": {
 			points.Write{Kind: points.Put, ID: "c", Properties: []byte(`{"a":"` + strings.Repeat("x", 1<<20) + `"}`)},
@@ -139,7 +139,7 @@ func TestCreate(t *testing.T) {
 	for name, m := range map[string]points.Meta{
 		"taken":   {Name: "test"},
 		"no name": {}, "upper": {Name: "Shops"}, "slash": {Name: "a/b"}, "long": {Name: strings.Repeat("a", 41)},
-		"history": {Name: "a", History: -1},
+		"history": {Name: "a", HistoryRetention: -1},
 		"title":   {Name: "a", Title: strings.Repeat("x", 2000)},
 		"schema":  {Name: "a", Schema: feature.Schema{{Name: "x", Kind: feature.Null}}},
 	} {
@@ -223,7 +223,7 @@ func TestEventsGone(t *testing.T) {
 // A follower that has read all events has missed none, however long ago it read the last one.
 func TestFollowAfterQuiet(t *testing.T) {
 	l, _ := openLive(t)
-	c := must.Get(l.Create(t.Context(), points.Meta{Name: "quiet", Events: points.Duration(time.Second)})).In(t)
+	c := must.Get(l.Create(t.Context(), points.Meta{Name: "quiet", EventRetention: points.Duration(time.Second)})).In(t)
 	write(t, c, points.Write{Kind: points.Put, ID: "a"})
 	last, err := c.LastEvent(t.Context())
 	if err != nil || last == 0 {
@@ -244,7 +244,7 @@ func TestFollowAfterQuiet(t *testing.T) {
 // stored, and all if the collection has been created again.
 func TestEventsKnowTheOneBefore(t *testing.T) {
 	l, _ := openLive(t)
-	meta := points.Meta{Name: "again", Events: points.Duration(time.Second)}
+	meta := points.Meta{Name: "again", EventRetention: points.Duration(time.Second)}
 	c, err := l.Create(t.Context(), meta)
 	if err != nil {
 		t.Fatal(err)

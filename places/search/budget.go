@@ -7,9 +7,9 @@ package search
 type Budget struct {
 	Seeks int // in the store: gets, and beginnings of scans
 	Names int // names that may be examined
-	// Dropped is set if a filter dropped a place whose whole name is the text. Then the text has no
+	// FilterDropped is set if a filter dropped a place whose whole name is the text. Then the text has no
 	// wrong letter.
-	Dropped bool
+	FilterDropped bool
 }
 
 // Take takes a number of seeks, which the caller makes itself, from the budget.

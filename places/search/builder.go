@@ -23,8 +23,8 @@ type Options struct {
 	// is required. Finish calls it from its own goroutine for added places,
 	// once each and with ascending ids.
 	Lookup func(id uint32, dst []byte) ([]byte, error)
-	// Context are names of countries and first-level divisions.
-	Context []Context
+	// ContextNames are names of countries and first-level divisions.
+	ContextNames []ContextName
 	// Progress, if set, is called now and then, and at the end of each stage,
 	// from the goroutine that runs Finish.
 	Progress func(stage string, done, total int64)

@@ -20,12 +20,12 @@ import (
 
 // Sorting on disk gives the same bytes as sorting in memory, and leaves no files.
 func TestSpillingChangesNothing(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	dir := t.TempDir()
 	one := func(spill bool) (string, Meta) {
-		store := buildtest.Store(t)
+		store := buildtest.NewStore(t)
 		b := must.Get(NewBuilder(t.Context(), store, Options{TempDir: dir, Lookup: longMembers, Timestamp: func() int64 { return 77 },
-			Context: []Context{{"Here", "AA", ""}, {"There", "AA", "X"}}})).In(t)
+			ContextNames: []ContextName{{"Here", "AA", ""}, {"There", "AA", "X"}}})).In(t)
 		defer b.Close()
 		if spill {
 			b.names = extsort.NewBytes(dir, 0)
@@ -46,7 +46,7 @@ func TestSpillingChangesNothing(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Fatal("second Close:", err)
 		}
-		return buildtest.Sum(t, store), meta
+		return buildtest.Checksum(t, store), meta
 	}
 	a, metaA := one(false)
 	b, metaB := one(true)
@@ -63,7 +63,7 @@ func TestSpillingChangesNothing(t *testing.T) {
 }
 
 func TestInvalidEntries(t *testing.T) {
-	b := must.Get(NewBuilder(t.Context(), buildtest.Store(t), Options{TempDir: t.TempDir(), Lookup: membersOf})).In(t)
+	b := must.Get(NewBuilder(t.Context(), buildtest.NewStore(t), Options{TempDir: t.TempDir(), Lookup: membersOf})).In(t)
 	defer b.Close()
 	good := Entry{ID: 5, Name: "x"}
 	must.Do(t, b.Add(&good))
@@ -90,7 +90,7 @@ func TestSkippedNames(t *testing.T) {
 		many.Names = append(many.Names, Name{Text: fmt.Sprintf("n%d", i)})
 	}
 	long := Entry{ID: 3, Name: "Long" + strings.Repeat(" ä", 300)}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta := buildIn(t, store, []Entry{e, many, long}, nil)
 	if meta.Skipped != 2+11 {
 		t.Errorf("skipped %d", meta.Skipped)
@@ -104,10 +104,10 @@ func TestSkippedNames(t *testing.T) {
 }
 
 func TestBuildFailures(t *testing.T) {
-	if _, err := NewBuilder(t.Context(), buildtest.Store(t), Options{}); err == nil {
+	if _, err := NewBuilder(t.Context(), buildtest.NewStore(t), Options{}); err == nil {
 		t.Error("built without Lookup")
 	}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	buildIn(t, store, few, nil)
 	if _, err := NewBuilder(t.Context(), store, Options{Lookup: membersOf}); !errors.Is(err, cellstore.ErrTableExists) {
 		t.Error(err)
@@ -115,14 +115,14 @@ func TestBuildFailures(t *testing.T) {
 	if _, err := Open(t.Context(), store, Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), Meta{}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), Meta{}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
 
 	// finish builds places that share a beginning.
 	finish := func(ctx context.Context, opts Options) error {
 		opts.TempDir = t.TempDir()
-		b, err := NewBuilder(t.Context(), buildtest.Store(t), opts)
+		b, err := NewBuilder(t.Context(), buildtest.NewStore(t), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,8 +140,8 @@ func TestBuildFailures(t *testing.T) {
 	if err := finish(t.Context(), Options{Lookup: func(uint32, []byte) ([]byte, error) { return nil, broken }}); !errors.Is(err, broken) {
 		t.Error(err)
 	}
-	for _, c := range []Context{{"x", "", ""}, {"x", "CHE", ""}, {"x", "CH", strings.Repeat("1", maxText+1)}} {
-		if err := finish(t.Context(), Options{Lookup: membersOf, Context: []Context{c}}); !errors.Is(err, ErrInvalidEntry) {
+	for _, c := range []ContextName{{"x", "", ""}, {"x", "CHE", ""}, {"x", "CH", strings.Repeat("1", maxText+1)}} {
+		if err := finish(t.Context(), Options{Lookup: membersOf, ContextNames: []ContextName{c}}); !errors.Is(err, ErrInvalidEntry) {
 			t.Error(err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestBuildFailures(t *testing.T) {
 // A value that is cut, or has a changed byte, gives an answer or an error that matches ErrCorrupt,
 // never a panic. Each table notices some damage.
 func TestDamagedTables(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	var entries []Entry
 	for i := range 40 {
 		entries = append(entries, Entry{
@@ -172,7 +172,7 @@ func TestDamagedTables(t *testing.T) {
 		})
 	}
 	small := sizes{list: 12, rows: 11, scan: 3, reads: maxReads, typos: typoReads}
-	contexts := []Context{{"Bern", "CH", "BE"}}
+	contexts := []ContextName{{"Bern", "CH", "BE"}}
 	queries := []Query{
 		{Text: "bad"},
 		{Text: "bad ol 1 bern"},
@@ -182,7 +182,7 @@ func TestDamagedTables(t *testing.T) {
 		{Text: "bad", Countries: []string{"DE"}},
 	}
 	for _, name := range []string{tableNames, tablePrefix, tableContext} {
-		store := buildtest.Store(t)
+		store := buildtest.NewStore(t)
 		r := must.Get(Open(t.Context(), store, buildSized(t, t.TempDir(), store, entries, contexts, small))).In(t)
 		r.sizes = small
 		table := must.Get(store.Table(t.Context(), name)).In(t)
@@ -223,7 +223,7 @@ func TestDamagedTables(t *testing.T) {
 // Rows with content that no builder writes are refused.
 func TestForeignRows(t *testing.T) {
 	for _, key := range []string{"a", "a\x00", "a\x001234567", "\x00123456", "ab\x0112345", "a\xff\xfe\x00123456", "a\x00b\x00123456"} {
-		store := buildtest.Store(t)
+		store := buildtest.NewStore(t)
 		r := must.Get(Open(t.Context(), store, buildIn(t, store, few, fewContexts))).In(t)
 		table := must.Get(store.Table(t.Context(), tableNames)).In(t)
 		m := cellstore.Mutation{Row: []byte(key), Ops: []cellstore.Op{cellstore.PutAt(famName, nil, 0, []byte("value"))}}
@@ -268,7 +268,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(s, byte(255))
 	}
 	f.Fuzz(func(t *testing.T, text string, flags byte) {
-		q := Query{Text: text, Exact: flags&1 != 0, Whole: flags&2 != 0, Bias: flags&4 != 0, Lat: 10}
+		q := Query{Text: text, NoTypos: flags&1 != 0, WholeNames: flags&2 != 0, Bias: flags&4 != 0, Lat: 10}
 		if flags&8 != 0 {
 			q.Countries = []string{"CH", "US"}
 		}

@@ -42,7 +42,7 @@ func (b *Builder) writeContext(ts int64) error {
 			all = append(all, named{string(fold), d})
 		}
 	}
-	for _, c := range b.opts.Context {
+	for _, c := range b.opts.ContextNames {
 		if len(c.Country) != 2 || len(c.Admin1) > maxText || len(c.Text) > maxText {
 			return fmt.Errorf("%w: context %.100q has country %.10q: give two letters, and texts of up to %d bytes",
 				ErrInvalidEntry, c.Text, c.Country, maxText)

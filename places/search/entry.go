@@ -30,7 +30,7 @@ type Entry struct {
 }
 
 // Name is another name of a place. Text is a code if Lang is "iata", "icao", "faac", "unlc" or
-// Code. It is also a code if Lang is empty and Text is three capital letters: GeoNames has codes of
+// CodeLang. It is also a code if Lang is empty and Text is three capital letters: GeoNames has codes of
 // airports among the names of cities. A code is found only in full and as typed, in either case of
 // its letters: it is not folded, and no text counts as a misspelling of it. The kinds "link",
 // "post", "wkdt", "tcid", "phon" and "piny" are not names and are left out.
@@ -45,13 +45,13 @@ type Name struct {
 	Preferred, Short, Historic, Colloquial bool
 }
 
-// Code is the Lang of a code of any other kind, such as "us-ks".
-const Code = "code"
+// CodeLang is the Lang of a code of any other kind, such as "us-ks".
+const CodeLang = "code"
 
-// Context is a name of a country, or of a first-level division if Admin1 is set. With "illinois" →
+// ContextName is a name of a country, or of a first-level division if Admin1 is set. With "illinois" →
 // US, IL, "springfield illinois" finds one place. Codes such as "US" count as names and need not be
 // given. So do codes of divisions such as "IL", if they consist of letters.
-type Context struct {
+type ContextName struct {
 	Text            string
 	Country, Admin1 string
 }

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxGrowth bounds the growth by folding: Fold appends at most MaxGrowth times
+// MaxFoldGrowth bounds the growth by folding: Fold appends at most MaxFoldGrowth times
 // as many bytes as s has. The worst case is U+FDFA, one character that stands
 // for four words.
-const MaxGrowth = 11
+const MaxFoldGrowth = 11
 
 // Fold appends the form in which names are compared. Letters lose case and
 // accents. Compatibility forms such as wide letters and ligatures are

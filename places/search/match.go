@@ -30,8 +30,8 @@ type Match struct {
 	// own name. They count UTF-16 code units, like JavaScript.
 	Start, End int
 	Kind       Kind
-	// Code is set if the text is a code of the place, even if a name matched too.
-	Code bool
+	// IsCode is set if the text is a code of the place, even if a name matched too.
+	IsCode bool
 	// Historic is set if the name that matched is not to be displayed.
 	Historic bool
 }

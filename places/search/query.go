@@ -12,10 +12,10 @@ import (
 
 // These bound a query.
 const (
-	MaxQuery     = 200  // characters of its text
-	DefaultLimit = 10   // places, when Limit is 0
-	MaxResults   = 5000 // bound of Offset plus Limit
-	MaxValues    = 20   // of one filter
+	MaxQueryChars   = 200  // characters of its text
+	DefaultLimit    = 10   // places, when Limit is 0
+	MaxResults      = 5000 // bound of Offset plus Limit
+	MaxFilterValues = 20   // of one filter
 )
 
 // Query is the input of [Reader.Search]. Only Text is required.
@@ -41,8 +41,8 @@ type Query struct {
 	Lat, Lon float64
 	Bias     bool
 
-	Exact bool // wrong letters are not allowed
-	Whole bool // only whole names match, not their beginnings or words
+	NoTypos    bool // wrong letters are not allowed
+	WholeNames bool // only whole names match, not their beginnings or words
 
 	// Budget, if set, bounds the work together with that of other searches.
 	Budget *Budget
@@ -72,8 +72,8 @@ func (q *Query) check() (f filter, err error) {
 	if q.Limit < 0 || q.Offset < 0 || q.Limit > MaxResults || q.Offset > MaxResults-q.Limit {
 		return f, bad("limit %d, offset %d: neither may be negative, and together they are at most %d", q.Limit, q.Offset, MaxResults)
 	}
-	if len(q.Classes) > MaxValues || len(q.Codes) > MaxValues {
-		return f, bad("a filter has at most %d values", MaxValues)
+	if len(q.Classes) > MaxFilterValues || len(q.Codes) > MaxFilterValues {
+		return f, bad("a filter has at most %d values", MaxFilterValues)
 	}
 	if f.countries, err = near.CheckCountries(q.Countries); err != nil {
 		return f, wrap(err)
@@ -106,15 +106,15 @@ func (q *Query) check() (f filter, err error) {
 	return f, nil
 }
 
-// TooLong reports whether a text has more than MaxQuery characters. A letter of Thai or Chinese is
-// one, though it has three bytes.
+// TooLong reports whether a text has more than MaxQueryChars characters. A letter of Thai or
+// Chinese is one, though it has three bytes.
 func TooLong(text string) bool {
-	return len(text) > MaxQuery && utf8.RuneCountInString(text) > MaxQuery
+	return len(text) > MaxQueryChars && utf8.RuneCountInString(text) > MaxQueryChars
 }
 
 func checkText(s string) error {
 	if TooLong(s) {
-		return bad("the text has %d characters; %d are allowed", utf8.RuneCountInString(s), MaxQuery)
+		return bad("the text has %d characters; %d are allowed", utf8.RuneCountInString(s), MaxQueryChars)
 	}
 	if !utf8.ValidString(s) {
 		return bad("the text is not UTF-8")
@@ -133,7 +133,7 @@ func (f *filter) passes(r *record) bool {
 	if r.population < f.people {
 		return false
 	}
-	if !f.countries.Pass(r.country) || len(f.classes) > 0 && !slices.Contains(f.classes, r.class) || len(f.codes) > 0 && !f.hasCode(r) {
+	if !f.countries.Has(r.country) || len(f.classes) > 0 && !slices.Contains(f.classes, r.class) || len(f.codes) > 0 && !f.hasCode(r) {
 		return false
 	}
 	return f.box == nil || f.box.Contains(degrees(r.lon), degrees(r.lat))

@@ -85,14 +85,14 @@ func byID(entries []Entry) []Entry {
 	return slices.CompactFunc(entries, func(a, b Entry) bool { return a.ID == b.ID })
 }
 
-func readContexts(t testing.TB) (contexts []Context) {
+func readContexts(t testing.TB) (contexts []ContextName) {
 	t.Helper()
 	for _, c := range lines(t, "meta/countryInfo.txt") {
-		contexts = append(contexts, Context{c[4], c[0], ""})
+		contexts = append(contexts, ContextName{c[4], c[0], ""})
 	}
 	for _, c := range lines(t, "meta/admin1CodesASCII.txt") {
 		country, admin1, _ := strings.Cut(c[0], ".")
-		contexts = append(contexts, Context{c[1], country, admin1}, Context{c[2], country, admin1})
+		contexts = append(contexts, ContextName{c[1], country, admin1}, ContextName{c[2], country, admin1})
 	}
 	return contexts
 }
@@ -259,7 +259,7 @@ var ranking = []struct {
 }
 
 func TestRanking(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		names := map[uint32]string{}
 		for _, e := range g.entries {
@@ -285,7 +285,7 @@ func TestRanking(t *testing.T) {
 
 // While a text is typed, the right answer stays first once it is first.
 func TestTypingKeepsTheAnswer(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		for _, text := range []string{
 			"zurich", "munchen", "tromso", "saint petersbourg", "北京", "breslau", "warszawa", "dundee", "liverpool", "new york",
@@ -304,7 +304,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 				if was && !is && first[0].Match.Kind != Exact {
 					t.Errorf("%s: %q finds %d %+v first, after less of it found %d", name, text[:i], first[0].ID, first[0].Match, right)
 				}
-				was = was || is && !first[0].Match.Code // "fra" is an airport's code, "fran" is France
+				was = was || is && !first[0].Match.IsCode // "fra" is an airport's code, "fran" is France
 			}
 		}
 	}
@@ -312,7 +312,7 @@ func TestTypingKeepsTheAnswer(t *testing.T) {
 
 // For every beginning of users' texts, the answer equals the reference's.
 func TestRealAgainstReference(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	g := realGazetteers(t)["cities15000"]
 	ref := &reference{entries: g.entries}
 	for i := range g.entries {
@@ -349,7 +349,7 @@ func TestRealAgainstReference(t *testing.T) {
 
 // Complete and Search give the same answer for the beginnings of real names.
 func TestRealAnswersAgree(t *testing.T) {
-	testrace.Plain(t, "building these takes long")
+	testrace.SkipUnderRace(t, "building these takes long")
 	for name, g := range realGazetteers(t) {
 		stored := 0
 		for i := 0; i < len(g.entries); i += 97 {

@@ -30,7 +30,7 @@ func TestWholeNamesAreBounded(t *testing.T) {
 	}
 	r := build(t, entries)
 	s := newSearch(r)
-	q := Query{Text: "church", Whole: true}
+	q := Query{Text: "church", WholeNames: true}
 	f := must.Get(q.check()).In(t)
 	must.Do(t, s.begin(t.Context(), &q, f))
 	must.Do(t, s.run())
@@ -53,7 +53,7 @@ func TestCodesLeaveRoomForNames(t *testing.T) {
 	for i := range 14 {
 		add(1, Entry{Name: "Abd", Class: 'P', Population: uint64(9000 - 300*i)})
 	}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	small := sizes{list: 12, rows: 2, scan: 2, reads: 100}
 	meta := buildSized(t, t.TempDir(), store, entries, nil, small)
 	r := must.Get(Open(t.Context(), store, meta)).In(t)

@@ -103,7 +103,7 @@ func levelOf(n *Name) (level int, flags byte, ok bool) {
 	switch n.Lang {
 	case "link", "post", "wkdt", "tcid", "phon", "piny":
 		return 0, 0, false
-	case Code, "iata", "icao", "faac", "unlc":
+	case CodeLang, "iata", "icao", "faac", "unlc":
 		flags = flagCode
 	case "":
 		if len(n.Text) == codeLetters && !strings.ContainsFunc(n.Text, func(r rune) bool { return r < 'A' || r > 'Z' }) {

@@ -19,7 +19,7 @@ var schema1 string
 
 // Tables of version 1 are read with the folds of that version.
 func TestSchema1(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	for _, s := range schemas() {
 		must.Do(t, store.CreateTable(t.Context(), s))
 	}

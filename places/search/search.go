@@ -170,13 +170,13 @@ type pattern struct {
 }
 
 func (s *search) run() error {
-	if err := s.match(&pattern{fold: s.fold, whole: s.q.Whole, typed: true}); err != nil || s.coded {
+	if err := s.match(&pattern{fold: s.fold, whole: s.q.WholeNames, typed: true}); err != nil || s.coded {
 		return err // codes are not spelled in other ways
 	}
 	if err := s.withInitials(); err != nil {
 		return err
 	}
-	if _, hides := begunCost(s.fold); hides && len(s.found) == 0 && !s.q.Whole {
+	if _, hides := begunCost(s.fold); hides && len(s.found) == 0 && !s.q.WholeNames {
 		s.others = true
 		if err := s.match(&pattern{fold: s.fold}); err != nil {
 			return err
@@ -216,7 +216,7 @@ func (s *search) inLatin() error {
 	if len(s.latin) == 0 {
 		return nil
 	}
-	return s.match(&pattern{fold: s.latin, whole: s.q.Whole, penalty: latinPenalty})
+	return s.match(&pattern{fold: s.latin, whole: s.q.WholeNames, penalty: latinPenalty})
 }
 
 func (s *search) withTypo() error { return s.forgive(s.fold, 0) }
@@ -289,7 +289,7 @@ func (s *search) drop(p *pattern, c *candidate) {
 	if c.exact && p.kind == "" && len(p.within) == 0 {
 		s.exact = true
 		if s.q.Budget != nil {
-			s.q.Budget.Dropped = true
+			s.q.Budget.FilterDropped = true
 		}
 	}
 }
@@ -359,7 +359,7 @@ func (s *search) hits(dst []Hit) []Hit {
 		r, _ := parseRecord(f.value) // it was decoded before
 		r.schema = s.r.schema
 		m := r.match(f.n, f.kind)
-		m.Code = f.code
+		m.IsCode = f.code
 		if m.Lang != "" && s.q.Lang != "" {
 			m.Lang = cmp.Or(spoken(r.lang, s.q.Lang), m.Lang)
 		}

@@ -32,14 +32,14 @@ type fataler interface {
 // membersOf returns the members of a place in the tests' finished answers.
 func membersOf(id uint32, dst []byte) ([]byte, error) { return fmt.Appendf(dst, `"id":%d`, id), nil }
 
-func buildIn(t testing.TB, store cellstore.Store, entries []Entry, contexts []Context) Meta {
+func buildIn(t testing.TB, store cellstore.Store, entries []Entry, contexts []ContextName) Meta {
 	t.Helper()
 	return buildSized(t, t.TempDir(), store, entries, contexts, usual)
 }
 
-func buildSized(t fataler, dir string, store cellstore.Store, entries []Entry, contexts []Context, sizes sizes) Meta {
+func buildSized(t fataler, dir string, store cellstore.Store, entries []Entry, contexts []ContextName, sizes sizes) Meta {
 	t.Helper()
-	b := must.Get(NewBuilder(context.Background(), store, Options{TempDir: dir, Lookup: membersOf, Context: contexts})).In(t)
+	b := must.Get(NewBuilder(context.Background(), store, Options{TempDir: dir, Lookup: membersOf, ContextNames: contexts})).In(t)
 	b.sizes = sizes
 	defer b.Close()
 	for i := range entries {
@@ -50,9 +50,9 @@ func buildSized(t fataler, dir string, store cellstore.Store, entries []Entry, c
 	return meta
 }
 
-func build(t testing.TB, entries []Entry, contexts ...Context) *Reader {
+func build(t testing.TB, entries []Entry, contexts ...ContextName) *Reader {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	return must.Get(Open(t.Context(), store, buildIn(t, store, entries, contexts))).In(t)
 }
 
@@ -113,7 +113,7 @@ var few = []Entry{
 	{ID: 13, Name: "!!!"},
 }
 
-var fewContexts = []Context{
+var fewContexts = []ContextName{
 	{"Illinois", "US", "IL"}, {"Missouri", "US", "MO"}, {"United States", "US", ""}, {"Switzerland", "CH", ""}, {"Zürich", "CH",
 		"ZH"}, {"Hesse", "DE", "05"},
 }
@@ -154,7 +154,7 @@ func TestSearch(t *testing.T) {
 		{Query{Text: "main frankfurt"}, "[6]", `"kind":"word","highlight":[0,9]`},
 		{Query{Text: "frankfurt hesse"}, "[6]", `"kind":"prefix","highlight":[0,9]`},
 		{Query{Text: "frankfrut"}, "[6]", `"kind":"typo","highlight":[0,9]`},
-		{Query{Text: "frankfrut", Exact: true}, "[]", ``},
+		{Query{Text: "frankfrut", NoTypos: true}, "[]", ``},
 		{Query{Text: "zurch"}, "[1 2]", `"kind":"typo","highlight":[0,6]`},
 		{Query{Text: "zuurc"}, "[]", ``},
 		{Query{Text: "zuuurc"}, "[]", ``}, // two wrong letters need eight letters
@@ -175,9 +175,9 @@ func TestSearch(t *testing.T) {
 		{Query{Text: "kleines", Codes: []string{"T.VAL"}}, "[9]", ``},
 		{Query{Text: "kleines", Codes: []string{"VAL", "X"}}, "[9]", ``},
 		{Query{Text: "kleines", Codes: []string{"S.VAL"}}, "[]", ``},
-		{Query{Text: "kleines", Whole: true}, "[]", ``},
-		{Query{Text: "kleines tal", Whole: true}, "[9]", ``},
-		{Query{Text: "tal", Whole: true}, "[]", ``},
+		{Query{Text: "kleines", WholeNames: true}, "[]", ``},
+		{Query{Text: "kleines tal", WholeNames: true}, "[9]", ``},
+		{Query{Text: "tal", WholeNames: true}, "[]", ``},
 		{Query{Text: "北"}, "[10]", `"kind":"prefix","highlight":[0,1]`},
 		{Query{Text: "strass"}, "[11]", `"kind":"prefix","highlight":[0,5]`},
 		{Query{Text: "smile"}, "[12]", `"kind":"exact","highlight":[3,8]`},
@@ -203,24 +203,24 @@ func TestSearch(t *testing.T) {
 func TestQueryErrors(t *testing.T) {
 	r := build(t, few)
 	for _, q := range []Query{
-		{}, {Text: " - "}, {Text: strings.Repeat("x", MaxQuery+1)}, {Text: "a\xff"},
+		{}, {Text: " - "}, {Text: strings.Repeat("x", MaxQueryChars+1)}, {Text: "a\xff"},
 		{Text: "a", Limit: -1}, {Text: "a", Offset: -1}, {Text: "a", Limit: MaxResults + 1}, {Text: "a", Limit: 1, Offset: MaxResults},
 		{Text: "a", Offset: math.MaxInt},
 		{Text: "a", Countries: []string{"CHE"}}, {Text: "a", Countries: []string{"1\x00"}}, {Text: "a",
 			Classes: []string{""}}, {Text: "a", Codes: []string{""}},
-		{Text: "a", Codes: make([]string, MaxValues+1)}, {Text: "a", MinPopulation: -1}, {Text: "a", Box: &quadkey.Box{South: 1}},
+		{Text: "a", Codes: make([]string, MaxFilterValues+1)}, {Text: "a", MinPopulation: -1}, {Text: "a", Box: &quadkey.Box{South: 1}},
 		{Text: "a", Bias: true, Lat: math.NaN()}, {Text: "a", Bias: true, Lon: 181},
 	} {
 		if _, _, err := r.Search(t.Context(), q, nil); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%+v: %v", q, err)
 		}
 	}
-	for _, text := range []string{strings.Repeat("x", MaxQuery+1), strings.Repeat("ก", MaxQuery+1), "a\xff"} {
+	for _, text := range []string{strings.Repeat("x", MaxQueryChars+1), strings.Repeat("ก", MaxQueryChars+1), "a\xff"} {
 		if _, _, err := r.Complete(t.Context(), text, nil); !errors.Is(err, near.ErrQuery) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "-", "nothing like it", strings.Repeat("x", MaxQuery), strings.Repeat("ก", MaxQuery)} {
+	for _, text := range []string{"", "-", "nothing like it", strings.Repeat("x", MaxQueryChars), strings.Repeat("ก", MaxQueryChars)} {
 		if out, found, err := r.Complete(t.Context(), text, nil); len(out) > 0 || found || err != nil {
 			t.Errorf("%q: %q, %v, %v", text, out, found, err)
 		}
@@ -295,8 +295,9 @@ func TestNoGuessForWhatIsDropped(t *testing.T) {
 		want int
 	}{{"cayenne", 0}, {"kayenne", 1}, {"mayenne", 1}} {
 		b := Budget{Seeks: 1000, Names: 1000}
-		if hits := find(t, r, Query{Text: tc.text, Countries: []string{"FR"}, Budget: &b}); len(hits) != tc.want || b.Dropped != (tc.want == 0) {
-			t.Errorf("%s: %+v, %v", tc.text, hits, b.Dropped)
+		if hits := find(t, r, Query{Text: tc.text, Countries: []string{"FR"}, Budget: &b}); len(hits) != tc.want ||
+			b.FilterDropped != (tc.want == 0) {
+			t.Errorf("%s: %+v, %v", tc.text, hits, b.FilterDropped)
 		}
 	}
 }

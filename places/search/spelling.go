@@ -23,7 +23,7 @@ const (
 // otherSpelling tries the text with ae, oe, ue, aa for ä, ö, ü, å, or the other
 // way.
 func (s *search) otherSpelling() error {
-	p := pattern{whole: s.q.Whole, penalty: variantPenalty}
+	p := pattern{whole: s.q.WholeNames, penalty: variantPenalty}
 	if text := normalize(s.q.Text); hasUmlaut(text) {
 		p.fold = foldAs(nil, text, umlautFold|s.r.schema)
 	} else {
@@ -44,7 +44,7 @@ func (s *search) withInitials() error {
 	if len(s.initials) == 0 {
 		return nil
 	}
-	return s.match(&pattern{fold: s.initials, whole: s.q.Whole, ended: true})
+	return s.match(&pattern{fold: s.initials, whole: s.q.WholeNames, ended: true})
 }
 
 // areInitials reports whether a fold consists of two or more single letters.
@@ -68,7 +68,7 @@ func (s *search) together() error {
 	if bytes.Equal(fold, s.fold) {
 		return nil
 	}
-	if err := s.match(&pattern{fold: fold, whole: s.q.Whole, penalty: variantPenalty}); err != nil {
+	if err := s.match(&pattern{fold: fold, whole: s.q.WholeNames, penalty: variantPenalty}); err != nil {
 		return err
 	}
 	err := s.inContext(fold, contextPenalty+variantPenalty)
@@ -96,7 +96,7 @@ func joined(fold []byte) []byte {
 // oneBlank tries a text that finds nothing as whole names with one blank less ("be er sheva")
 // or one more ("newyork").
 func (s *search) oneBlank() error {
-	if len(s.found) > 0 || s.q.Exact || characters(s.fold) > mostSplit {
+	if len(s.found) > 0 || s.q.NoTypos || characters(s.fold) > mostSplit {
 		return nil
 	}
 	p := pattern{whole: true, penalty: variantPenalty}
@@ -145,7 +145,7 @@ func (s *search) withoutSign() error {
 	}
 	for _, sign := range foldedSigns() {
 		if rest, ok := bytes.CutSuffix(s.fold, sign); ok && len(rest) > 0 && rest[len(rest)-1] != ' ' {
-			return s.match(&pattern{fold: rest, whole: s.q.Whole || characters(rest) < leastHalf, penalty: variantPenalty})
+			return s.match(&pattern{fold: rest, whole: s.q.WholeNames || characters(rest) < leastHalf, penalty: variantPenalty})
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ var spelled = []Entry{
 
 // Names are found in other scripts and spellings.
 func TestSpellings(t *testing.T) {
-	r := build(t, spelled, Context{Text: "Italy", Country: "IT"})
+	r := build(t, spelled, ContextName{Text: "Italy", Country: "IT"})
 	for _, tc := range []struct{ text, want string }{
 		{"munchen", "[1 2 3]"},
 		{"muenchen", "[1 2 4 3]"},
@@ -152,8 +152,8 @@ func (t *countingTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2
 
 // Hostile texts take no more seeks than the documentation of Search says.
 func TestSeeksAreBounded(t *testing.T) {
-	testrace.Plain(t, "many questions")
-	store := buildtest.Store(t)
+	testrace.SkipUnderRace(t, "many questions")
+	store := buildtest.NewStore(t)
 	entries := make([]Entry, 15_000)
 	next := synthetic(len(entries))
 	for i := range entries {
@@ -167,7 +167,7 @@ func TestSeeksAreBounded(t *testing.T) {
 			100), "a" + strings.Repeat("\u0301", 90), "\u202emoor\u202c", "a\u200db\u200d", "👩\u200d👩\u200d👧", strings.Repeat("a ",
 			100), strings.Repeat("berl ", 40),
 		"1234567890123", "0", "'; DROP TABLE places; --", "<script>alert(1)</script>", strings.Repeat("x",
-			MaxQuery), strings.Repeat("ба", 50), strings.Repeat("한", 60),
+			MaxQueryChars), strings.Repeat("ба", 50), strings.Repeat("한", 60),
 		"marburgstadtin kirchheimelen", "qarburgstodtin kurchhelmelen", "baberbourgburg cachendaden doelenfel gagorham",
 		"ghijklmn opqrstuv wxyzabcd efghijkl", "Мюнхенград на Волге",
 	}
@@ -178,7 +178,8 @@ func TestSeeksAreBounded(t *testing.T) {
 	}
 	var most int64
 	for _, text := range texts {
-		for _, q := range []Query{{Text: text}, {Text: text, Bias: true}, {Text: text, Countries: []string{"XX"}}, {Text: text, Whole: true}} {
+		for _, q := range []Query{{Text: text}, {Text: text, Bias: true}, {Text: text, Countries: []string{"XX"}},
+			{Text: text, WholeNames: true}} {
 			counting.seeks.Store(0)
 			if _, _, err := r.Search(t.Context(), q, nil); err != nil && len(Fold(nil, text)) > 0 {
 				t.Fatalf("%q: %v", text, err)

@@ -44,11 +44,11 @@ func (s *search) forgive(fold []byte, penalty int32) error {
 	for _, n := range allowed {
 		typos += n
 	}
-	if s.exact || s.q.Exact || typos == 0 {
+	if s.exact || s.q.NoTypos || typos == 0 {
 		return nil
 	}
 	sp := &speller{search: s, text: text, word: word, allowed: allowed, tried: map[string]bool{},
-		pattern: pattern{whole: s.q.Whole, penalty: penalty, kind: Typo}, until: s.reads + s.r.sizes.typos}
+		pattern: pattern{whole: s.q.WholeNames, penalty: penalty, kind: Typo}, until: s.reads + s.r.sizes.typos}
 	for _, r := range text {
 		sp.blocks = append(sp.blocks, r>>blockBits)
 	}

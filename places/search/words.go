@@ -36,7 +36,7 @@ func (s *search) inContext(fold []byte, penalty int32) error {
 		if len(within) == 0 {
 			continue
 		}
-		p := &pattern{fold: bytes.Clone(fold[:i]), whole: s.q.Whole, ended: true, within: within, penalty: penalty, typed: true}
+		p := &pattern{fold: bytes.Clone(fold[:i]), whole: s.q.WholeNames, ended: true, within: within, penalty: penalty, typed: true}
 		if err := s.match(p); err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s *search) inContext(fold []byte, penalty int32) error {
 // the rarest word.
 func (s *search) inAnyOrder() error {
 	words := bytes.Split(s.fold, []byte(" "))
-	if s.respaced || s.q.Whole || len(words) < 2 || len(words) > maxQueryWords {
+	if s.respaced || s.q.WholeNames || len(words) < 2 || len(words) > maxQueryWords {
 		return nil
 	}
 	slices.SortStableFunc(words, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })

@@ -37,7 +37,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 
 func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int, cursor string, dst []Hit) (hits []Hit,
 	next string, err error) {
-	if q.Filter, err = of.Feature(); err != nil {
+	if q.Filter, err = of.FeatureFilter(); err != nil {
 		return nil, "", err
 	}
 	if err := q.Continue(f.Info(), cursor); err != nil {
@@ -49,7 +49,7 @@ func (f *Finder) page(ctx context.Context, q feature.Query, of Filter, limit int
 			dst = append(dst, Hit{})
 		}
 		h := &dst[n-1]
-		*h = Hit{ID: ID([]byte(of.ID)), Lat: of.Lat, Lon: of.Lon, DistanceM: of.Distance, JSON: of.Properties.AppendMembers(h.JSON[:0])}
+		*h = Hit{ID: ID([]byte(of.ID)), Lat: of.Lat, Lon: of.Lon, DistanceM: of.DistanceM, JSON: of.Properties.AppendMembers(h.JSON[:0])}
 		return nil
 	})
 	if err != nil {

@@ -169,7 +169,7 @@ func BenchmarkNearby(b *testing.B) {
 func BenchmarkBuild(b *testing.B) {
 	list := realStations(b)
 	for b.Loop() {
-		_, meta := buildIn(b, buildtest.Store(b), list)
+		_, meta := buildIn(b, buildtest.NewStore(b), list)
 		b.ReportMetric(float64(meta.Leaves), "leaves")
 		b.ReportMetric(float64(meta.Listed)/float64(meta.Leaves), "positions/leaf")
 	}
@@ -181,7 +181,8 @@ func BenchmarkBuildWeather(b *testing.B) {
 	f := build(b, stations)
 	list := weatherOf(1, 200_000, stations)
 	for b.Loop() {
-		if _, _, err := BuildWeather(b.Context(), buildtest.Store(b), f, buildtest.Each(list), BuildOptions{TempDir: b.TempDir()}); err != nil {
+		if _, _, err := BuildWeather(b.Context(), buildtest.NewStore(b), f, buildtest.SeqOf(list),
+			BuildOptions{TempDir: b.TempDir()}); err != nil {
 			b.Fatal(err)
 		}
 	}

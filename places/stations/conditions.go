@@ -15,9 +15,9 @@ type Filter struct {
 	At      time.Time // only stations whose record has this day, or may have it; zero: any
 }
 
-// Feature returns the filter for a query. It is nil if it selects all stations. Errors match
+// FeatureFilter returns the filter for a query. It is nil if it selects all stations. Errors match
 // ErrQuery.
-func (f Filter) Feature() (feature.Filter, error) {
+func (f Filter) FeatureFilter() (feature.Filter, error) {
 	var terms []feature.Term
 	if f.Country != "" {
 		terms = append(terms, feature.Term{Name: "country", Values: []string{f.Country}})

@@ -46,7 +46,7 @@ func Example() {
 	}
 	fmt.Printf("%s at %.1f km\n", near.ID, near.DistanceM/1000)
 
-	swiss, err := stations.Filter{Country: "CH"}.Feature()
+	swiss, err := stations.Filter{Country: "CH"}.FeatureFilter()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s at %.1f km\n", s.ID, s.Distance/1000)
+		fmt.Printf("%s at %.1f km\n", s.ID, s.DistanceM/1000)
 	}
 
 	for _, err := range finder.Features(ctx, &feature.Query{Near: feature.NearTo(100, 0, 0), Limit: 10}) {

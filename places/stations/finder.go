@@ -159,8 +159,8 @@ func (f *Finder) Tiles(ctx context.Context, id ID) ([]quadkey.Tile, error) {
 	return tiles, nil
 }
 
-// Near is the answer of Nearest.
-type Near struct {
+// NearestStation is the answer of Nearest.
+type NearestStation struct {
 	ID        ID
 	Lat, Lon  float64 // degrees
 	DistanceM float64 // metres from the given point
@@ -186,10 +186,10 @@ type lookup struct {
 //
 // Errors match places.ErrQuery for an invalid point or ErrNotFound if the data
 // set is empty, or come from the store.
-func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
+func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (NearestStation, error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {
-		return Near{}, feature.BadQuery("%v", err)
+		return NearestStation{}, feature.BadQuery("%v", err)
 	}
 	l := f.lookups.Get().(*lookup)
 	defer f.lookups.Put(l)
@@ -197,23 +197,23 @@ func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (Near, error) {
 	row := &l.row
 	found, err := f.tiles.Next(ctx, l.key[:], nil, selectNear, row)
 	if err != nil {
-		return Near{}, fmt.Errorf("stations: %w", err)
+		return NearestStation{}, fmt.Errorf("stations: %w", err)
 	}
 	if !found {
 		if len(f.entries) == 0 {
-			return Near{}, fmt.Errorf("%w: the data set is empty", ErrNotFound)
+			return NearestStation{}, fmt.Errorf("%w: the data set is empty", ErrNotFound)
 		}
-		return Near{}, cellstore.CorruptRow(tableTiles, l.key[:], "is missing")
+		return NearestStation{}, cellstore.CorruptRow(tableTiles, l.key[:], "is missing")
 	}
 	t, err := quadkey.ParseKey(row.Key)
 	if err != nil {
-		return Near{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
+		return NearestStation{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
 	}
 	value := row.Cells[0].Value
 	if len(value) == 0 || len(value)%candidateSize != 0 || !t.Contains(cell.Tile()) {
-		return Near{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
+		return NearestStation{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
 	}
-	best := Near{DistanceM: -1, Tile: t, Candidates: len(value) / candidateSize}
+	best := NearestStation{DistanceM: -1, Tile: t, Candidates: len(value) / candidateSize}
 	for ; len(value) > 0; value = value[candidateSize:] {
 		c := parseCandidate(value)
 		d := c.at.distance(lon, lat)

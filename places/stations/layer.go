@@ -39,8 +39,8 @@ func (m *Meta) info() feature.Info {
 		Name:        "stations",
 		Title:       "Weather stations",
 		Description: "Stations that observe the weather, with the days of their first and last observation.",
-		Schema:      schema, Bounds: near.Bounds(m.Bounds), Count: m.Stations, Points: true,
-		Can: feature.Can{Near: true, Area: true}, Fingerprint: m.Fingerprint,
+		Schema:      schema, Bounds: near.BoxOf(m.Bounds), Count: m.Stations, AllPoints: true,
+		Can: feature.Abilities{Near: true, Area: true}, Fingerprint: m.Fingerprint,
 	}
 }
 
@@ -60,7 +60,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 	if err != nil {
 		return err
 	}
-	*into = feature.Feature{ID: id, Properties: feature.Compact(record)}
+	*into = feature.Feature{ID: id, Properties: feature.CompactProperties(record)}
 	lat, _ := into.Properties.Lookup("lat")
 	lon, _ := into.Properties.Lookup("lon")
 	var ok [2]bool
@@ -147,7 +147,7 @@ func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memo
 	if err != nil {
 		return memory, inside(err, e.id[:])
 	}
-	into.ID, into.Properties = e.id.String(), feature.Compact(memory)
+	into.ID, into.Properties = e.id.String(), feature.CompactProperties(memory)
 	into.Lon, into.Lat = e.at.degrees()
 	return memory, nil
 }
@@ -170,7 +170,7 @@ func (f *Finder) after(m feature.Mark) (int, error) {
 	if copy(id[:], m[4:]); !id.Valid() {
 		return 0, near.BadCursor()
 	}
-	from, to := near.Between(f.cells, cell, cell)
+	from, to := near.IndexRange(f.cells, cell, cell)
 	for from < to && string(f.entries[from].id[:]) <= string(id[:]) {
 		from++
 	}
@@ -198,7 +198,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
-	reach, after, err := near.Ring(q.Near, after)
+	reach, after, err := near.CheckRing(q.Near, after)
 	if err != nil {
 		return feature.ErrSeq(err)
 	}
@@ -211,13 +211,13 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 		defer func() { s.step, s.admit = nil, nil }()
 		s.lat, s.lon = q.Near.Lat, q.Near.Lon
 		s.begin(f, flt, q.Limit, reach, after)
-		s.most = q.Examine
+		s.most = q.MaxExamined
 		if q.Step != nil {
 			s.step = func() error { return q.Step(ctx) }
 		}
 		var err error
 		if rest != nil {
-			s.most = cmp.Or(q.Examine, MaxExamined)
+			s.most = cmp.Or(q.MaxExamined, MaxExamined)
 			s.admit = func(i int32) (pass bool, err error) {
 				if s.memory, err = f.show(ctx, &f.entries[i], &s.shown, s.memory); err != nil {
 					return false, err
@@ -232,7 +232,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 			if s.memory, err = f.show(ctx, e, shown, s.memory); err != nil {
 				break
 			}
-			shown.Distance = found[i].Distance()
+			shown.DistanceM = found[i].Distance()
 			shown.Mark = append(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), e.id[:]...)
 			if !yield(shown, nil) {
 				return
@@ -305,7 +305,7 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 		return f.leaves(box, quadkey.Tile{}, first, len(f.cells), func(from, to int) error { return look(from, to, &p) })
 	}
 	return a.Cover(ctx, f.cells[first], func(p *feature.Part) error {
-		from, to := near.Between(f.cells, p.Cells.First, p.Cells.Last)
+		from, to := near.IndexRange(f.cells, p.Cells.First, p.Cells.Last)
 		return look(from, to, p)
 	})
 }
@@ -315,14 +315,14 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 // with cells.
 func (f *Finder) leaves(box quadkey.Box, t quadkey.Tile, from, to int, fn func(from, to int) error) error {
 	switch {
-	case from >= to || !near.Overlap(box, t):
+	case from >= to || !near.BoxMeetsTile(box, t):
 		return nil
 	case to-from <= leafEntries || t.Z == quadkey.CellZoom:
 		return fn(from, to)
 	}
 	for _, child := range t.Children() {
 		first, last := child.CellRange()
-		lo, hi := near.Between(f.cells[from:to], first, last)
+		lo, hi := near.IndexRange(f.cells[from:to], first, last)
 		if err := f.leaves(box, child, from+lo, from+hi, fn); err != nil {
 			return err
 		}

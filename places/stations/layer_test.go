@@ -17,7 +17,7 @@ import (
 )
 
 func TestLayer(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func filterFor(t *testing.T, terms ...feature.Term) feature.Filter {
 
 // Days compare as in a filter, whether the index has them or not.
 func TestDaysCompareExactly(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	f := build(t, scatter(16, 400, shapes["even"]))
 	rng := rand.New(rand.NewPCG(2, 8))
 	values := []string{"1970-03-02", "1965-06-07T00:00:00Z", "1965-06-07T00:00:00.000000001Z", "1980-01-01T23:00:00-03:00",
@@ -83,7 +83,7 @@ func TestFeaturesErrors(t *testing.T) {
 		"mark of no id":       {feature.Query{Near: ring, Limit: 1, After: feature.Mark("12345678901234567 9")}, near.ErrCursor},
 		"mark of no distance": {feature.Query{Near: ring, Limit: 1, After: feature.Mark("\xff234567890123456789")}, near.ErrCursor},
 		"mark of none":        {feature.Query{After: feature.Mark("\x00\x00\x01\xf4")}, near.ErrCursor},
-		"much work":           {feature.Query{Near: ring, Filter: none, Limit: 1, Examine: 100}, near.ErrTooMuchWork},
+		"much work":           {feature.Query{Near: ring, Filter: none, Limit: 1, MaxExamined: 100}, near.ErrTooMuchWork},
 		"step":                {feature.Query{Near: ring, Filter: none, Limit: 1, Step: func(context.Context) error { return stop }}, stop},
 	} {
 		var got error
@@ -99,7 +99,7 @@ func TestFeaturesErrors(t *testing.T) {
 // A list continues at its mark in other data, even if stations before the mark were added or
 // removed.
 func TestMarksOutliveData(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		stations := scatter(8, 60, shape)
 		ids := func(f *Finder, cursor string, limit int) (ids []string, next string) {

@@ -40,7 +40,7 @@ func (d *days) hold(day, unknown int32) bool {
 }
 
 func (f *filter) passes(e *entry) bool {
-	return (f.anyDay || e.begin <= f.day && f.day <= e.end) && f.countries.Pass(e.country) &&
+	return (f.anyDay || e.begin <= f.day && f.day <= e.end) && f.countries.Has(e.country) &&
 		f.begin.hold(e.begin, always) && f.end.hold(e.end, forever)
 }
 
@@ -100,7 +100,7 @@ func (s *nearby) Bound(n *near.Node) (uint64, bool) {
 	if n.Lo == n.Hi {
 		return 0, false
 	}
-	return s.Reach(n.Tile)
+	return s.MinRank(n.Tile)
 }
 
 // Visit measures the stations of a tile.
@@ -118,7 +118,7 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) error {
 			return err
 		}
 		// Ids start at 1 in a ranking.
-		rank, id := near.ByDistance(e.at.distance(s.lon, s.lat)), near.ID(e.id.number()+1)
+		rank, id := near.DistanceRank(e.at.distance(s.lon, s.lat)), near.ID(e.id.number()+1)
 		wanted := s.Wants(rank, id)
 		if wanted && s.admit != nil {
 			var err error

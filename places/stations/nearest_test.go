@@ -32,7 +32,7 @@ func checkNearest(t *testing.T, f *Finder, list []Station, lat, lon float64) {
 }
 
 func TestNearestAgainstBruteForce(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		for _, n := range []int{1, 2, 9, 300} {
 			t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
@@ -50,9 +50,9 @@ func TestNearestAgainstBruteForce(t *testing.T) {
 
 // Nearest agrees with measuring all real stations.
 func TestNearestReal(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	list := realStations(t)
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	f, meta := buildIn(t, store, list)
 	t.Logf("%d stations at %d positions: %d leaves listing %.2f positions each", meta.Stations, meta.Positions, meta.Leaves,
 		float64(meta.Listed)/float64(meta.Leaves))
@@ -212,7 +212,7 @@ func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 func TestLeavesTileTheWorld(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
-			store := buildtest.Store(t)
+			store := buildtest.NewStore(t)
 			_, meta := buildIn(t, store, scatter(3, rounds(200), shape))
 			checkLeaves(t, store, meta)
 		})
@@ -295,7 +295,7 @@ func TestSharedPositions(t *testing.T) {
 
 // Many stations in one spot neither fill the tables nor give wrong answers.
 func TestCrowds(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	var list []Station
 	for i := range 3000 { // at one position
 		list = append(list, Station{ID: numbered(i), Lat: 47.5, Lon: 8.5})
@@ -307,7 +307,7 @@ func TestCrowds(t *testing.T) {
 		sin, cos := math.Sincos(float64(i) * 6 * radians)
 		list = append(list, Station{ID: numbered(6000 + i), Lat: -40 + cos*0.5, Lon: 100 + sin*0.5})
 	}
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	f, meta := buildIn(t, store, list)
 	if meta.Leaves > 30_000 {
 		t.Errorf("%d leaves", meta.Leaves)
@@ -323,12 +323,12 @@ func TestCrowds(t *testing.T) {
 
 // Positions that no tile can separate are refused, without an endless loop.
 func TestTooDense(t *testing.T) {
-	testrace.Plain(t, "bounds are reached too slowly")
+	testrace.SkipUnderRace(t, "bounds are reached too slowly")
 	var list []Station
 	for i := range 1100 {
 		list = append(list, Station{ID: numbered(i), Lat: 10 + float64(i%34)*1e-7, Lon: 10 + float64(i/34)*1e-7})
 	}
-	_, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each(list), BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf(list), BuildOptions{})
 	if !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), "compete") {
 		t.Error(err)
 	}
@@ -344,7 +344,7 @@ func TestTooDense(t *testing.T) {
 	f := build(t, near(12))
 	checkNearest(t, f, near(12), -3, 4)
 	checkNearest(t, f, near(12), 89.9999999, 4e-7)
-	if _, _, err = Build(t.Context(), buildtest.Store(t), buildtest.Each(near(40)), BuildOptions{}); !errors.Is(err, ErrTooMany) {
+	if _, _, err = Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf(near(40)), BuildOptions{}); !errors.Is(err, ErrTooMany) {
 		t.Error(err)
 	}
 }

@@ -18,15 +18,15 @@ const (
 	Pressure                        // at sea level, 0.1 hPa
 	WindDirection                   // where it blows from, degrees clockwise from north
 	WindSpeed                       // 0.1 m/s
-	Sky                             // code of its cover, 0 to 19; 0 to 8 are eighths of the sky
-	Precipitation1h                 // of the hour before, 0.1 mm, or Trace
-	Precipitation6h                 // of the six hours before, 0.1 mm, or Trace
+	SkyCover                        // code of its cover, 0 to 19; 0 to 8 are eighths of the sky
+	Precipitation1h                 // of the hour before, 0.1 mm, or TraceAmount
+	Precipitation6h                 // of the six hours before, 0.1 mm, or TraceAmount
 
 	quantities = iota
 )
 
-// Trace is an amount of precipitation too small to be measured.
-const Trace = -1
+// TraceAmount is an amount of precipitation too small to be measured.
+const TraceAmount = -1
 
 // quantity has the name of a quantity, and bounds that no measurement on Earth has passed.
 type quantity struct {
@@ -40,9 +40,9 @@ var known = [quantities]quantity{
 	Pressure:        {"pressure", 8000, 11500},
 	WindDirection:   {"wind direction", 0, 360},
 	WindSpeed:       {"wind speed", 0, 1200},
-	Sky:             {"sky cover", 0, 19},
-	Precipitation1h: {"precipitation of one hour", Trace, 10000},
-	Precipitation6h: {"precipitation of six hours", Trace, 20000},
+	SkyCover:        {"sky cover", 0, 19},
+	Precipitation1h: {"precipitation of one hour", TraceAmount, 10000},
+	Precipitation6h: {"precipitation of six hours", TraceAmount, 20000},
 }
 
 // String returns the name of the quantity in words.
@@ -138,7 +138,7 @@ func (o *Observation) AppendJSON(dst []byte) []byte {
 	if v, ok := o.Value(WindDirection); ok {
 		dst = strconv.AppendInt(appendName(dst, "wind_direction_deg"), int64(v), 10)
 	}
-	if v, ok := o.Value(Sky); ok {
+	if v, ok := o.Value(SkyCover); ok {
 		dst = strconv.AppendInt(appendName(dst, "sky_code"), int64(v), 10)
 		if v <= 8 {
 			dst = strconv.AppendInt(appendName(dst, "cloud_okta"), int64(v), 10)
@@ -155,7 +155,7 @@ func (o *Observation) appendPrecipitation(dst []byte, q Quantity, name, trace st
 		return dst
 	}
 	dst = appendTenths(appendName(dst, name), max(v, 0))
-	if v == Trace {
+	if v == TraceAmount {
 		dst = append(appendName(dst, trace), "true"...)
 	}
 	return dst

@@ -40,13 +40,13 @@ func rounds(n int) int {
 
 func build(t testing.TB, list []Station) *Finder {
 	t.Helper()
-	f, _ := buildIn(t, buildtest.Store(t), list)
+	f, _ := buildIn(t, buildtest.NewStore(t), list)
 	return f
 }
 
 func buildIn(t testing.TB, store cellstore.Store, list []Station) (*Finder, Meta) {
 	t.Helper()
-	meta, _ := must.Two(Build(t.Context(), store, buildtest.Each(list), BuildOptions{TempDir: t.TempDir()})).In(t)
+	meta, _ := must.Two(Build(t.Context(), store, buildtest.SeqOf(list), BuildOptions{TempDir: t.TempDir()})).In(t)
 	f := must.Get(Open(context.WithoutCancel(t.Context()), store, meta)).In(t)
 	return f, meta
 }

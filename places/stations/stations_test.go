@@ -90,18 +90,19 @@ func TestInvalidStationsAreRefused(t *testing.T) {
 	} {
 		s := zurich
 		spoil(&s)
-		if _, _, err := Build(t.Context(), buildtest.Store(t), buildtest.Each([]Station{s}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]Station{s}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	failure := errors.New("the file ended")
-	_, _, err := Build(t.Context(), buildtest.Store(t), func(yield func(Station, error) bool) { yield(Station{}, failure) }, BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.NewStore(t), func(yield func(Station, error) bool) { yield(Station{}, failure) }, BuildOptions{})
 	if !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err = Build(cancelled, buildtest.Store(t), buildtest.Each([]Station{zurich}), BuildOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err = Build(cancelled, buildtest.NewStore(t), buildtest.SeqOf([]Station{zurich}), BuildOptions{}); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -116,8 +117,8 @@ func TestDuplicates(t *testing.T) {
 		return s
 	}
 	list := []Station{named("none", ""), named("first", "2000-01-02"), named("second", "2000-01-02"), named("old", "1999-01-01")}
-	store := buildtest.Store(t)
-	meta, stats, err := Build(t.Context(), store, buildtest.Each(list), BuildOptions{})
+	store := buildtest.NewStore(t)
+	meta, stats, err := Build(t.Context(), store, buildtest.SeqOf(list), BuildOptions{})
 	if err != nil || meta.Stations != 1 || stats != (Stats{Read: 4, Duplicates: 3}) {
 		t.Fatalf("%+v, %+v, %v", meta, stats, err)
 	}
@@ -141,7 +142,7 @@ func sameHits(t *testing.T, got, want []Hit) {
 }
 
 func TestNearbyAgainstBruteForce(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			list := scatter(11, rounds(700), shape)
@@ -168,7 +169,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 }
 
 func TestWithinAgainstBruteForce(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			list := scatter(12, rounds(500), shape)
@@ -297,24 +298,24 @@ func TestCursors(t *testing.T) {
 // The same stations in any order, and with any memory, give the same bytes.
 func TestBuildIsDeterministic(t *testing.T) {
 	list := scatter(5, 400, shapes["clustered"])
-	first := buildtest.Store(t)
+	first := buildtest.NewStore(t)
 	_, meta := buildIn(t, first, list)
 	slices.Reverse(list)
-	second := buildtest.Store(t)
+	second := buildtest.NewStore(t)
 	if _, again := buildIn(t, second, list); !cmp.Equal(meta, again) {
 		t.Errorf("%+v, then %+v", meta, again)
 	}
-	if buildtest.Sum(t, first) != buildtest.Sum(t, second) {
+	if buildtest.Checksum(t, first) != buildtest.Checksum(t, second) {
 		t.Error("other bytes")
 	}
 	list[7].Name = "another"
-	if _, other := buildIn(t, buildtest.Store(t), list); other.Fingerprint == meta.Fingerprint {
+	if _, other := buildIn(t, buildtest.NewStore(t), list); other.Fingerprint == meta.Fingerprint {
 		t.Error("another name, the same fingerprint")
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	_, meta := buildIn(t, store, scatter(5, 40, shapes["even"]))
 	changed := meta
 	changed.SchemaVersion++
@@ -328,10 +329,10 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%d stations: %v", n, err)
 		}
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), meta); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), meta); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Error(err)
 	}
-	if _, err := OpenWeather(t.Context(), buildtest.Store(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err,
+	if _, err := OpenWeather(t.Context(), buildtest.NewStore(t), WeatherMeta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err,
 		cellstore.ErrNewer) {
 		t.Error(err)
 	}
@@ -387,7 +388,7 @@ func TestDamage(t *testing.T) {
 			return err
 		}},
 	} {
-		store := buildtest.Store(t)
+		store := buildtest.NewStore(t)
 		f, meta := buildIn(t, store, list)
 		overwrite(store, tc.table, tc.family, tc.spoil)
 		if err := tc.ask(f, meta, store); !errors.Is(err, cellstore.ErrCorrupt) {

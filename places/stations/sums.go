@@ -55,7 +55,7 @@ func (s *Sums) add(o *Observation) {
 	if v, ok := o.Value(Precipitation1h); ok {
 		s.rain.add(int32(max(v, 0)))
 	}
-	if v, ok := o.Value(Sky); ok && v <= 8 {
+	if v, ok := o.Value(SkyCover); ok && v <= 8 {
 		s.cloud.add(int32(v))
 	}
 	speed, ok := o.Value(WindSpeed)

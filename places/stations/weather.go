@@ -148,7 +148,7 @@ func (q *ObservationQuery) minutes() (oldest, newest uint32, err error) {
 }
 
 // newestFirst is the order of observations, which other data do not keep.
-var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Down: true}}
+var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Descending: true}}
 
 func timeError(name string, t time.Time) error {
 	return feature.BadQuery("%s %v; give a time of the years 1 to 6053", name, t)
@@ -158,11 +158,11 @@ func timeError(name string, t time.Time) error {
 type TileWeather struct {
 	Hour time.Time // when it begins, UTC
 	// Total is the sum of the whole tile. Parts lists the parts that have observations, from west
-	// to east and then from north to south. The tile has Side × Side parts. Side is 4 up to zoom 6,
+	// to east and then from north to south. The tile has PartsPerSide × PartsPerSide parts. PartsPerSide is 4 up to zoom 6,
 	// 2 at zoom 7 and 1 at zoom 8.
-	Total Sums
-	Side  int
-	Parts []Part
+	Total        Sums
+	PartsPerSide int
+	Parts        []Part
 }
 
 // Part is the weather of a part of a tile.
@@ -195,7 +195,7 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 		return fmt.Errorf("stations: %w", err)
 	}
 	// The tile covers a square of the row's parts.
-	dst.Side = partsPerSide >> (t.Z - above.Z)
+	dst.PartsPerSide = partsPerSide >> (t.Z - above.Z)
 	if !found {
 		return nil
 	}
@@ -204,9 +204,9 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 		return cellstore.CorruptRow(tableWeather, row.Key, "has another layout")
 	}
 	first, _ := t.AtZoom(above.Z + partDepth)
-	dst.Parts = slices.Grow(dst.Parts, dst.Side*dst.Side)
-	for y := range dst.Side {
-		for x := range dst.Side {
+	dst.Parts = slices.Grow(dst.Parts, dst.PartsPerSide*dst.PartsPerSide)
+	for y := range dst.PartsPerSide {
+		for x := range dst.PartsPerSide {
 			p := &parts[partOf(quadkey.Tile{Z: first.Z, X: first.X + uint32(x), Y: first.Y + uint32(y)})]
 			if p.Observations > 0 {
 				dst.Total.merge(p)

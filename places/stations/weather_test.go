@@ -66,7 +66,7 @@ func weatherOf(seed uint64, n int, list []Station) []Observation {
 
 func buildWeather(t testing.TB, store cellstore.Store, f *Finder, list []Observation, memory int64) (*Weather, WeatherMeta) {
 	t.Helper()
-	meta, stats := must.Two(BuildWeather(t.Context(), store, f, buildtest.Each(list),
+	meta, stats := must.Two(BuildWeather(t.Context(), store, f, buildtest.SeqOf(list),
 		BuildOptions{TempDir: t.TempDir(), Memory: memory})).In(t)
 	if stats.Read != int64(len(list)) || stats.Read-stats.Duplicates != meta.Observations {
 		t.Fatalf("%d given: %+v, %+v", len(list), stats, meta)
@@ -95,10 +95,10 @@ func distinct(list []Observation) []Observation {
 var equalObservations = cmp.AllowUnexported(Observation{})
 
 func TestObservationsAgainstBruteForce(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	stations := scatter(4, 30, shapes["even"])
 	given := weatherOf(1, 4000, stations)
-	w, meta := buildWeather(t, buildtest.Store(t), build(t, stations), given, 0)
+	w, meta := buildWeather(t, buildtest.NewStore(t), build(t, stations), given, 0)
 	list := distinct(given)
 	first, last := w.Span()
 	if meta.Stations != 30 || !first.Equal(slices.MinFunc(list, byTime).Time) || !last.Equal(slices.MaxFunc(list, byTime).Time) {
@@ -171,12 +171,12 @@ func byTime(a, b Observation) int { return a.Time.Compare(b.Time) }
 
 // Every tile of every hour agrees with the sum of its observations.
 func TestTilesAgainstBruteForce(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			stations := scatter(4, 25, shape)
 			given := weatherOf(2, 1500, stations)
-			w, _ := buildWeather(t, buildtest.Store(t), build(t, stations), given, 0)
+			w, _ := buildWeather(t, buildtest.NewStore(t), build(t, stations), given, 0)
 			list := distinct(given)
 			where := map[ID]quadkey.Tile{}
 			for i := range stations {
@@ -192,7 +192,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 				must.Do(t, w.Tile(t.Context(), tile, some.Time, &got))
 				hour := some.Time.Truncate(time.Hour)
 				side := min(4, 1<<(MaxWeatherZoom-tile.Z))
-				want := TileWeather{Hour: hour, Side: side}
+				want := TileWeather{Hour: hour, PartsPerSide: side}
 				depth := map[int]uint8{4: 2, 2: 1, 1: 0}[side]
 				first, _ := tile.AtZoom(tile.Z + depth)
 				for y := range side {
@@ -221,17 +221,17 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 
 // Memory and the order of observations change no byte, except that the order of duplicates counts.
 func TestWeatherIsDeterministic(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	stations := scatter(4, 50, shapes["even"])
 	list := distinct(weatherOf(9, 60_000, stations))
 	f := build(t, stations)
-	first, second := buildtest.Store(t), buildtest.Store(t)
+	first, second := buildtest.NewStore(t), buildtest.NewStore(t)
 	_, meta := buildWeather(t, first, f, list, 0)
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	// The smallest memory spills.
-	again, stats := must.Two(BuildWeather(t.Context(), second, f, buildtest.Each(list), BuildOptions{TempDir: t.TempDir(), Memory: 1})).In(t)
-	if diff := cmp.Diff(meta, again); diff != "" || buildtest.Sum(t, first) != buildtest.Sum(t, second) {
+	again, stats := must.Two(BuildWeather(t.Context(), second, f, buildtest.SeqOf(list), BuildOptions{TempDir: t.TempDir(), Memory: 1})).In(t)
+	if diff := cmp.Diff(meta, again); diff != "" || buildtest.Checksum(t, first) != buildtest.Checksum(t, second) {
 		t.Error(diff)
 	}
 	t.Logf("%d observations, %d tiles, %d bytes spilled", again.Observations, again.Tiles, stats.Spilled)
@@ -250,21 +250,21 @@ func TestWeatherJSON(t *testing.T) {
 			Pressure:        10132,
 			WindDirection:   350,
 			WindSpeed:       40,
-			Sky:             8,
-			Precipitation1h: Trace,
+			SkyCover:        8,
+			Precipitation1h: TraceAmount,
 			Precipitation6h: 5,
 		}),
 		observed(t, numbered(2), "2024-01-01T06:30:00Z", map[Quantity]int{
 			Temperature:     5,
 			WindDirection:   10,
 			WindSpeed:       40,
-			Sky:             12,
+			SkyCover:        12,
 			Precipitation1h: 14,
 		}),
 		observed(t, id, "2024-01-01T07:00:00Z", nil),
 		observed(t, id, "1931-05-01T07:00:00Z", map[Quantity]int{WindSpeed: 0, WindDirection: 0}),
 	}
-	w, _ := buildWeather(t, buildtest.Store(t), build(t, stations), list, 0)
+	w, _ := buildWeather(t, buildtest.NewStore(t), build(t, stations), list, 0)
 	got, next, err := w.Observations(t.Context(), ObservationQuery{Station: id}, nil)
 	if err != nil || next != "" || len(got) != 3 {
 		t.Fatal(got, next, err)
@@ -305,7 +305,7 @@ func TestWeatherJSON(t *testing.T) {
 
 func TestWeatherRefuses(t *testing.T) {
 	f := build(t, []Station{{ID: numbered(1)}})
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	w, meta := buildWeather(t, store, f, []Observation{observed(t, numbered(1), "2024-01-01T06:00:00Z", nil)}, 0)
 	if meta.First != meta.Last || meta.First.IsZero() {
 		t.Errorf("%+v", meta)
@@ -334,7 +334,7 @@ func TestWeatherRefuses(t *testing.T) {
 		"unknown": observed(t, numbered(2), "2024-01-01T06:00:00Z", nil),
 		"time":    {Station: numbered(1), Time: far},
 	} {
-		if _, _, err := BuildWeather(t.Context(), buildtest.Store(t), f, buildtest.Each([]Observation{o}),
+		if _, _, err := BuildWeather(t.Context(), buildtest.NewStore(t), f, buildtest.SeqOf([]Observation{o}),
 			BuildOptions{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}

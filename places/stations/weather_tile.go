@@ -77,7 +77,7 @@ func tileNumber(t quadkey.Tile) uint16 {
 }
 
 func numberedTile(n uint16) quadkey.Tile {
-	t, _ := quadkey.FromPacked(rowZoom, uint64(n>>3)) // twelve bits are a tile of zoom 6
+	t, _ := quadkey.TileFromPacked(rowZoom, uint64(n>>3)) // twelve bits are a tile of zoom 6
 	return t.Ancestor(rowZoom - uint8(n&7))
 }
 
@@ -95,7 +95,7 @@ type summer struct {
 }
 
 func (s *summer) add(hour uint32, packed uint16, o *Observation) error {
-	t, err := quadkey.FromPacked(partZoom, uint64(packed))
+	t, err := quadkey.TileFromPacked(partZoom, uint64(packed))
 	if err != nil {
 		return err
 	}

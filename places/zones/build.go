@@ -87,7 +87,7 @@ func writeRules(ctx context.Context, store cellstore.Store, names []string, sum 
 			}
 			stats.Zones++
 			stats.Rules += int64(len(rules))
-			stats.MostRules = max(stats.MostRules, len(rules))
+			stats.MaxRules = max(stats.MaxRules, len(rules))
 		}
 		return nil
 	})

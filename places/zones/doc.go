@@ -42,8 +42,8 @@ import (
 var (
 	// ErrNotFound means that no zone has this name.
 	ErrNotFound = errors.New("no such time zone")
-	// ErrRange means an instant before 1900 or after 2100.
-	ErrRange = errors.New("time is out of range")
+	// ErrTimeRange means an instant before 1900 or after 2100.
+	ErrTimeRange = errors.New("time is out of range")
 )
 
 // SchemaVersion is the version of the rows.
@@ -86,6 +86,6 @@ type Meta struct {
 // Stats counts what Build wrote.
 type Stats struct {
 	Zones, Rules int64
-	// MostRules is the greatest number of rules of one zone.
-	MostRules int
+	// MaxRules is the greatest number of rules of one zone.
+	MaxRules int
 }

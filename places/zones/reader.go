@@ -70,7 +70,7 @@ type Offset struct {
 }
 
 // Offset returns the offset of a zone at an instant. An instant outside 1900 to
-// 2100 UTC gives ErrRange, an unknown zone ErrNotFound.
+// 2100 UTC gives ErrTimeRange, an unknown zone ErrNotFound.
 func (r *Reader) Offset(ctx context.Context, zone string, at time.Time) (Offset, error) {
 	if err := checkTime(at); err != nil {
 		return Offset{}, err
@@ -102,7 +102,7 @@ func (r *Reader) get(ctx context.Context, m *read, zone string, at time.Time, ve
 
 func checkTime(at time.Time) error {
 	if at.Before(first) || !at.Before(after) {
-		return fmt.Errorf("%w: %s: give one from 1900 to 2100", ErrRange, at.UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w: %s: give one from 1900 to 2100", ErrTimeRange, at.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -165,13 +165,13 @@ func (r *Reader) CountryZone(ctx context.Context, code string) (string, error) {
 // year so far.
 const rulesPerYear = 16
 
-// Year returns the offsets of a year in the form of time zone lists, in
+// YearOffsets returns the offsets of a year in the form of time zone lists, in
 // seconds: at the beginning of 1 January and of 1 July UTC, and the least
 // offset during the year. The least is standard time where daylight saving time
-// is added to it. A year outside 1900 to 2100 gives ErrRange.
-func (r *Reader) Year(ctx context.Context, zone string, year int) (jan, jul, raw int, err error) {
+// is added to it. A year outside 1900 to 2100 gives ErrTimeRange.
+func (r *Reader) YearOffsets(ctx context.Context, zone string, year int) (jan, jul, raw int, err error) {
 	if year < first.Year() || year >= after.Year() {
-		return 0, 0, 0, fmt.Errorf("%w: year %d: give one from 1900 to 2100", ErrRange, year)
+		return 0, 0, 0, fmt.Errorf("%w: year %d: give one from 1900 to 2100", ErrTimeRange, year)
 	}
 	begin, middle := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
 	end := time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC)

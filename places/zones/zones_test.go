@@ -31,7 +31,7 @@ var some = []string{
 
 func newReader(t testing.TB, names []string) *Reader {
 	t.Helper()
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	meta, stats := must.Two(Build(t.Context(), store, names, nil)).In(t)
 	if meta.Zones != int64(len(names)) || meta.Zones != stats.Zones || meta.Rules != stats.Rules || meta.Rules < meta.Zones ||
 		meta.Fingerprint == "" {
@@ -105,7 +105,7 @@ func checkZone(t *testing.T, r *Reader, name string, random int, step time.Durat
 }
 
 func TestOffset(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	r := newReader(t, some)
 	step := 10 * 24 * time.Hour
 	if os.Getenv("QUADRILLE_FULL") != "" {
@@ -119,7 +119,7 @@ func TestOffset(t *testing.T) {
 // TestEveryZone makes the checks of TestOffset for all of the machine's zones, or for one in forty
 // unless QUADRILLE_FULL is set.
 func TestEveryZone(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	names := machineZones(t)
 	if os.Getenv("QUADRILLE_FULL") == "" {
 		var few []string
@@ -167,7 +167,7 @@ func machineZones(t *testing.T) (names []string) {
 }
 
 func TestOffsetProperty(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	r := newReader(t, some)
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom(some).Draw(rt, "zone")
@@ -178,7 +178,7 @@ func TestOffsetProperty(t *testing.T) {
 
 // These offsets are known without any database.
 func TestKnownOffsets(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	r := newReader(t, some)
 	for _, tt := range []struct {
 		zone, at     string
@@ -224,7 +224,7 @@ func TestRefusals(t *testing.T) {
 		if _, err := r.Offset(t.Context(), zone, now); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%.40q: %v", zone, err)
 		}
-		if _, _, _, err := r.Year(t.Context(), zone, 2026); !errors.Is(err, ErrNotFound) {
+		if _, _, _, err := r.YearOffsets(t.Context(), zone, 2026); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%.40q: %v", zone, err)
 		}
 	}
@@ -232,12 +232,12 @@ func TestRefusals(t *testing.T) {
 		{}, first.Add(-1), after, time.Unix(math.MaxInt64, 0), time.Unix(math.MinInt64, 0),
 		time.Date(292277026, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
-		if _, err := r.Offset(t.Context(), "UTC", at); !errors.Is(err, ErrRange) {
+		if _, err := r.Offset(t.Context(), "UTC", at); !errors.Is(err, ErrTimeRange) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 	for _, year := range []int{1899, 2101, math.MinInt, math.MaxInt} {
-		if _, _, _, err := r.Year(t.Context(), "UTC", year); !errors.Is(err, ErrRange) {
+		if _, _, _, err := r.YearOffsets(t.Context(), "UTC", year); !errors.Is(err, ErrTimeRange) {
 			t.Errorf("%d: %v", year, err)
 		}
 	}
@@ -246,10 +246,10 @@ func TestRefusals(t *testing.T) {
 	if _, err := r.Offset(cancelled, "UTC", now); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), Meta{SchemaVersion: SchemaVersion + 1}); !errors.Is(err, cellstore.ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
-	if _, err := Open(t.Context(), buildtest.Store(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), Meta{SchemaVersion: SchemaVersion}); !errors.Is(err, cellstore.ErrTableNotFound) {
 		t.Errorf("no table: %v", err)
 	}
 }
@@ -263,13 +263,13 @@ func TestBuildRefusals(t *testing.T) {
 		{"UTC", "Europe/Rome", "UTC"},
 		{strings.Repeat("A", 100)},
 	} {
-		if _, _, err := Build(t.Context(), buildtest.Store(t), names, nil); err == nil {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), names, nil); err == nil {
 			t.Errorf("%q: no error", names)
 		}
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := Build(cancelled, buildtest.Store(t), some, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := Build(cancelled, buildtest.NewStore(t), some, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -277,7 +277,7 @@ func TestBuildRefusals(t *testing.T) {
 // The fingerprint depends on the names, but not on their order.
 func TestFingerprint(t *testing.T) {
 	sum := func(names ...string) string {
-		meta, _ := must.Two(Build(t.Context(), buildtest.Store(t), names, nil)).In(t)
+		meta, _ := must.Two(Build(t.Context(), buildtest.NewStore(t), names, nil)).In(t)
 		return meta.Fingerprint
 	}
 	if sum("UTC", "Asia/Tokyo") != sum("Asia/Tokyo", "UTC") {
@@ -289,7 +289,7 @@ func TestFingerprint(t *testing.T) {
 }
 
 func TestYear(t *testing.T) {
-	testrace.Plain(t, "many questions")
+	testrace.SkipUnderRace(t, "many questions")
 	r := newReader(t, some)
 	const h = 3600
 	for _, tt := range []struct {
@@ -306,7 +306,7 @@ func TestYear(t *testing.T) {
 		{"UTC", 2100, 0, 0, 0},
 		{"Asia/Kathmandu", 1986, 5*h + h*3/4, 5*h + h*3/4, 5*h + h*3/4},
 	} {
-		jan, jul, raw, err := r.Year(t.Context(), tt.zone, tt.year)
+		jan, jul, raw, err := r.YearOffsets(t.Context(), tt.zone, tt.year)
 		if err != nil || jan != tt.jan || jul != tt.jul || raw != tt.raw {
 			t.Errorf("%s %d: %d %d %d, %v", tt.zone, tt.year, jan, jul, raw, err)
 		}
@@ -315,7 +315,7 @@ func TestYear(t *testing.T) {
 	for _, name := range some {
 		loc := location(t, name)
 		for year := 1900; year <= 2100; year += 13 {
-			jan, jul, raw, err := r.Year(t.Context(), name, year)
+			jan, jul, raw, err := r.YearOffsets(t.Context(), name, year)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +333,7 @@ func TestYear(t *testing.T) {
 }
 
 func TestDamaged(t *testing.T) {
-	store := buildtest.Store(t)
+	store := buildtest.NewStore(t)
 	must.Do(t, store.CreateTable(t.Context(), schema()))
 	table := must.Get(store.Table(t.Context(), table)).In(t)
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -344,7 +344,7 @@ func TestDamaged(t *testing.T) {
 	if _, err := r.Offset(t.Context(), "Short", at); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("short value: %v", err)
 	}
-	if _, _, _, err := r.Year(t.Context(), "Late", 2026); !errors.Is(err, cellstore.ErrCorrupt) {
+	if _, _, _, err := r.YearOffsets(t.Context(), "Late", 2026); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("a row that does not reach back: %v", err)
 	}
 }
@@ -368,8 +368,8 @@ func TestAppend(t *testing.T) {
 }
 
 func TestCountryZone(t *testing.T) {
-	testrace.Plain(t, "many questions")
-	store := buildtest.Store(t)
+	testrace.SkipUnderRace(t, "many questions")
+	store := buildtest.NewStore(t)
 	countries := map[string]string{"CH": "Europe/Zurich", "NP": "Asia/Kathmandu"}
 	meta, _, err := Build(t.Context(), store, some, countries)
 	if err != nil || meta.Countries != 2 {
@@ -391,12 +391,12 @@ func TestCountryZone(t *testing.T) {
 		}
 	}
 	// Other countries change the content.
-	other, _, err := Build(t.Context(), buildtest.Store(t), some, map[string]string{"CH": "Europe/Zurich"})
+	other, _, err := Build(t.Context(), buildtest.NewStore(t), some, map[string]string{"CH": "Europe/Zurich"})
 	if err != nil || other.Fingerprint == meta.Fingerprint {
 		t.Errorf("%+v, %v", other, err)
 	}
 	// An older table has no countries.
-	before, _, err := Build(t.Context(), buildtest.Store(t), some, nil)
+	before, _, err := Build(t.Context(), buildtest.NewStore(t), some, nil)
 	if err != nil || before.Countries != 0 || before.Fingerprint == other.Fingerprint {
 		t.Errorf("%+v, %v", before, err)
 	}
@@ -410,13 +410,13 @@ func TestCountryZone(t *testing.T) {
 		"CH":  "Europe/Nowhere",
 		"DE":  "",
 	} {
-		if _, _, err := Build(t.Context(), buildtest.Store(t), some, map[string]string{code: zone}); err == nil {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), some, map[string]string{code: zone}); err == nil {
 			t.Errorf("%q with %q was taken", code, zone)
 		}
 	}
 	// The manifest declares a table that is missing.
 	meta.Countries = 1
-	if _, err := Open(t.Context(), buildtest.Store(t), meta); err == nil {
+	if _, err := Open(t.Context(), buildtest.NewStore(t), meta); err == nil {
 		t.Error("opened without its tables")
 	}
 }

@@ -38,9 +38,9 @@ func BenchmarkBuild(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(float64(stats.Mixed), "mixed-rows")
-				b.ReportMetric(float64(stats.Leaves), "leaf-rows")
-				b.ReportMetric(float64(stats.Bytes)/float64(stats.Mixed+stats.Leaves), "B/row")
+				b.ReportMetric(float64(stats.MixedRows), "mixed-rows")
+				b.ReportMetric(float64(stats.LeafRows), "leaf-rows")
+				b.ReportMetric(float64(stats.Bytes)/float64(stats.MixedRows+stats.LeafRows), "B/row")
 			}
 			b.ReportMetric(float64(vertices)/b.Elapsed().Seconds(), "vertices/s")
 		})

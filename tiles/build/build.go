@@ -20,10 +20,10 @@ import (
 
 // Stats counts what a build wrote.
 type Stats struct {
-	Regions int64
-	Leaves  int64 // leaf rows, per type
-	Mixed   int64 // mixed rows, per type
-	Bytes   int64 // of values, before compression
+	Regions   int64
+	LeafRows  int64 // leaf rows, per type
+	MixedRows int64 // mixed rows, per type
+	Bytes     int64 // of values, before compression
 }
 
 // Options tune a build. The zero value is usable.
@@ -34,13 +34,13 @@ type Options struct {
 	// Workers is the number of goroutines that cut tiles; 0 means one per
 	// processor.
 	Workers int
-	// Repaired, if set, is called before anything is written. It gets the regions whose borders had
+	// OnRepair, if set, is called before anything is written. It gets the regions whose borders had
 	// to be repaired, regions too small for the grid, regions or rings that enclose nothing, and
 	// regions whose labels would lie outside of them.
-	Repaired func(typ, id, name, what string)
-	// Assumed, if set, is called for regions whose border has more than one reading, by
+	OnRepair func(typ, id, name, what string)
+	// OnAssumption, if set, is called for regions whose border has more than one reading, by
 	// LongEdgesAuto and at the poles. what names the chosen reading.
-	Assumed func(typ, id, name, what string)
+	OnAssumption func(typ, id, name, what string)
 	// TileBudget is the most bytes a tile may have after gzip, in each of its forms, all layers
 	// together. If a tile of zooms 0 to 12 would exceed it, borders are simplified and small
 	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
@@ -83,8 +83,8 @@ type buildLayer struct {
 
 	// shown are the regions and the merged regions of any zoom, in the order of their cells.
 	shown       []*region
-	generalised []tiles.Generalised // the deepest zoom first
-	overBudget  int                 // tiles of zoom 13
+	generalised []tiles.Generalisation // the deepest zoom first
+	overBudget  int                    // tiles of zoom 13
 
 	family, familyMVT, familyLabel int // indexes into build.families
 }
@@ -105,7 +105,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	for z := range b.position {
 		b.position[z] = layout.MercatorPosition(z)
 	}
-	limit := store.Limits().Value
+	limit := store.Limits().ValueBytes
 	types, err := b.addLayers(layers)
 	if err != nil {
 		return tiles.Meta{}, Stats{}, err
@@ -141,7 +141,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 		return tiles.Meta{}, Stats{}, err
 	}
 	meta := b.meta()
-	stats := Stats{Leaves: b.stats.leaves.Load(), Mixed: b.stats.mixed.Load(), Bytes: bytes}
+	stats := Stats{LeafRows: b.stats.leaves.Load(), MixedRows: b.stats.mixed.Load(), Bytes: bytes}
 	for _, t := range meta.Types {
 		stats.Regions += int64(t.Regions)
 	}
@@ -191,7 +191,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		b.vertices += int64(r.vertices)
 	}
 	if need := MemoryFor(b.vertices); b.opts.Memory > 0 && need > b.opts.Memory {
-		return nil, &MemoryError{Vertices: b.vertices, Need: need}
+		return nil, &MemoryError{Vertices: b.vertices, NeedBytes: need}
 	}
 	b.bySize = slices.Clone(b.regions)
 	slices.SortStableFunc(b.bySize, func(r, s *region) int { return cmp.Compare(s.vertices, r.vertices) })
@@ -222,8 +222,8 @@ func (b *build) prepare(ctx context.Context) error {
 	}
 	for _, l := range b.layers {
 		for _, r := range l.regions {
-			if what := r.assumed.String(); what != "" && b.opts.Assumed != nil {
-				b.opts.Assumed(l.typ, r.id, r.name, what)
+			if what := r.assumed.String(); what != "" && b.opts.OnAssumption != nil {
+				b.opts.OnAssumption(l.typ, r.id, r.name, what)
 			}
 			switch {
 			case r.grown:
@@ -246,8 +246,8 @@ func (b *build) prepare(ctx context.Context) error {
 
 // repaired reports a region that was repaired or left out to the caller of Run.
 func (b *build) repaired(typ, id, name, what string) {
-	if b.opts.Repaired != nil {
-		b.opts.Repaired(typ, id, name, what)
+	if b.opts.OnRepair != nil {
+		b.opts.OnRepair(typ, id, name, what)
 	}
 }
 
@@ -261,7 +261,7 @@ func (b *build) root(ctx context.Context) (node, error) {
 	}
 	var borders [grid.MaxZoom + 1][][]grid.Edge
 	for z, lines := range b.levels.lines {
-		borders[z] = grid.ByRegion(lines, b.levels.reg, len(b.regions))
+		borders[z] = grid.EdgesByRegion(lines, b.levels.reg, len(b.regions))
 		b.levels.lines[z] = nil
 	}
 	b.levels = nil
@@ -302,8 +302,8 @@ func (b *build) meta() tiles.Meta {
 	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion, TileBudget: b.opts.TileBudget}
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
-			Name: l.typ, Byte: l.typeByte, Regions: len(l.regions),
-			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, Lines: l.lines, LabelOf: layout.TagRegion,
+			Name: l.typ, KeyByte: l.typeByte, Regions: len(l.regions),
+			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, IsLines: l.lines, LabelOf: layout.TagRegion,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String", layout.TagColor: "Number"},
 		}
 		if len(l.generalised) > 0 {

@@ -91,7 +91,7 @@ func newReferences(t testing.TB, layers ...Layer) []*reference {
 	for _, l := range b.layers {
 		ref := &reference{typ: l.typ, regions: l.regions, levels: make([][grid.MaxZoom + 1][]grid.Edge, len(l.regions))}
 		for z := range lv.lines {
-			edges := grid.ByRegion(lv.lines[z], lv.reg, len(b.regions))
+			edges := grid.EdgesByRegion(lv.lines[z], lv.reg, len(b.regions))
 			for i, r := range l.regions {
 				ref.levels[i][z] = edges[r.number]
 			}
@@ -241,7 +241,7 @@ func degreesArea(g orb.Geometry) float64 {
 // countries touch, enclose each other and lie on both sides of the antimeridian; lakes are a second
 // type. The full tests build all of the world.
 func TestNaturalEarth(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	countries := func() Layer {
 		var only []string

@@ -65,7 +65,7 @@ func (b *build) nearRegions() [][]int32 {
 	in := map[square][]int32{}
 	var order []square
 	for _, l := range b.levels.lines[nearZoom] {
-		shares := b.levels.reg.Shares(l.Set)
+		shares := b.levels.reg.Shares(l.ShareSet)
 		dx, dy := int64(l.B.X-l.A.X), int64(l.B.Y-l.A.Y)
 		steps := max(dx, -dx, dy, -dy)/side + 1
 		for i := range steps + 1 {

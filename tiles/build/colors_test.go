@@ -122,7 +122,7 @@ func quilt(side, n int, rnd *rand.Rand) Layer {
 }
 
 func TestColorsOfQuilts(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rapid.Check(t, func(rt *rapid.T) {
 		side, n := rapid.IntRange(2, 24).Draw(rt, "side"), rapid.IntRange(1, 60).Draw(rt, "regions")
 		l := quilt(side, n, rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1)))
@@ -146,7 +146,7 @@ func realLayers(t *testing.T) map[string]Layer {
 }
 
 func TestColorsOfNaturalEarth(t *testing.T) {
-	testrace.Plain(t, "colours are chosen by one goroutine, of layers such as TestDeterminism builds under it")
+	testrace.SkipUnderRace(t, "colours are chosen by one goroutine, of layers such as TestDeterminism builds under it")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for name, l := range realLayers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestColorsOfNaturalEarth(t *testing.T) {
 
 // A small change of the data changes few colours.
 func TestColorsStay(t *testing.T) {
-	testrace.Plain(t, "colours are chosen by one goroutine, of layers such as TestDeterminism builds under it")
+	testrace.SkipUnderRace(t, "colours are chosen by one goroutine, of layers such as TestDeterminism builds under it")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	l := naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")
 	before := colorsOf(t, l)

@@ -240,11 +240,11 @@ func (g *generaliser) findDrawn(lines []grid.Line) {
 	g.drawn = make([]bool, len(g.b.regions))
 	done := map[int32]bool{}
 	for _, l := range lines {
-		if done[l.Set] {
+		if done[l.ShareSet] {
 			continue
 		}
-		done[l.Set] = true
-		for _, s := range g.lv.reg.Shares(l.Set) {
+		done[l.ShareSet] = true
+		for _, s := range g.lv.reg.Shares(l.ShareSet) {
 			g.drawn[g.b.regions[s.Region].head] = true
 		}
 	}
@@ -394,13 +394,13 @@ func (g *generaliser) arrange(z int, t *target) (*view, error) {
 		return nil, err
 	}
 	thin := grid.NewSimplifier(lines, g.lv.reg)
-	thin.Thin(grid.Fineness << (2 * (grid.StepShift(z) + uint(t.coarse))))
+	thin.Thin(grid.MaxThinArea2 << (2 * (grid.StepShift(z) + uint(t.coarse))))
 	n := grid.Noder{
-		Reg:   g.lv.reg,
-		Grid:  grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)),
-		Tiles: grid.TileShift(z),
-		Melt:  true,
-		Most:  mostSimpler,
+		ShareSets:         g.lv.reg,
+		PixelShift:        grid.StepShift(z) + uint(max(0, t.coarse-fewCoarse)),
+		TileShift:         grid.TileShift(z),
+		MergeAntimeridian: true,
+		MaxVertices:       mostSimpler,
 	}
 	if v.lines, err = n.Node(thin.Lines(g.lv.reg)); err != nil {
 		return nil, b.badArrangement(err)
@@ -494,16 +494,16 @@ func (g *generaliser) relabel(lines []grid.Line, to []int32) []grid.Line {
 	sets := map[int32]int32{}
 	out := make([]grid.Line, 0, len(lines))
 	for _, l := range lines {
-		set, ok := sets[l.Set]
+		set, ok := sets[l.ShareSet]
 		if !ok {
-			shares := slices.Clone(reg.Shares(l.Set))
+			shares := slices.Clone(reg.Shares(l.ShareSet))
 			for i := range shares {
 				shares[i].Region = to[shares[i].Region]
 			}
-			set = reg.Of(shares)
-			sets[l.Set] = set
+			set = reg.Number(shares)
+			sets[l.ShareSet] = set
 		}
-		if l.Set = set; set != 0 {
+		if l.ShareSet = set; set != 0 {
 			out = append(out, l)
 		}
 	}
@@ -520,22 +520,22 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 		sets := map[int32]int32{}
 		var of []grid.Line
 		for _, l := range lines {
-			set, ok := sets[l.Set]
+			set, ok := sets[l.ShareSet]
 			if !ok {
 				var shares []grid.Share
-				for _, s := range reg.Shares(l.Set) {
+				for _, s := range reg.Shares(l.ShareSet) {
 					if layerOf[s.Region] == i {
 						shares = append(shares, grid.Share{Region: whole[s.Region], Times: s.Times})
 					}
 				}
-				set = reg.Of(shares)
-				sets[l.Set] = set
+				set = reg.Number(shares)
+				sets[l.ShareSet] = set
 			}
-			if l.Set = set; set != 0 {
+			if l.ShareSet = set; set != 0 {
 				of = append(of, l)
 			}
 		}
-		_, repaired, err := covered(grid.ByRegion(of, reg, 1)[0], 0)
+		_, repaired, err := covered(grid.EdgesByRegion(of, reg, 1)[0], 0)
 		g.overlap[i] = repaired || err != nil
 	}
 }
@@ -544,14 +544,14 @@ func (g *generaliser) findOverlaps(lines []grid.Line) {
 // chain winds around some ground twice. The chain's vertices lie on the grid of a shift.
 func covered(edges []grid.Edge, shift uint) ([]grid.Edge, bool, error) {
 	// Other parts may touch the cut at the antimeridian between the cut's ends.
-	n := grid.Noder{Reg: grid.NewRegistry(), Grid: shift, Most: mostSimpler}
-	reg := n.Reg
-	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
+	n := grid.Noder{ShareSets: grid.NewShareSets(), PixelShift: shift, MaxVertices: mostSimpler}
+	reg := n.ShareSets
+	lines, err := n.Node(grid.MergeLines(grid.AppendLines(nil, grid.CutAtSeams(edges), reg, 0), reg))
 	if err != nil {
 		return nil, false, err
 	}
 	border, repaired, err := grid.Resolve(grid.AppendCounted(nil, lines, reg), grid.Winding.Covered, nil)
-	return grid.Cancel(grid.Normalize(border)), repaired, err
+	return grid.CancelEdges(grid.Normalize(border)), repaired, err
 }
 
 // level makes merged regions of layers with overlaps wind once around the ground that they cover.
@@ -568,7 +568,7 @@ func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 	if !some {
 		return lines, nil
 	}
-	borders := grid.ByRegion(lines, reg, v.count)
+	borders := grid.EdgesByRegion(lines, reg, v.count)
 	out := (&levels{reg: reg}).without(lines, redo)
 	for number, again := range redo {
 		if !again {
@@ -580,7 +580,7 @@ func (g *generaliser) level(lines []grid.Line, v *view) ([]grid.Line, error) {
 		}
 		out = grid.AppendLines(out, border, reg, int32(number))
 	}
-	return grid.Merge(out, reg), nil
+	return grid.MergeLines(out, reg), nil
 }
 
 // accept makes a view the final level of its zoom.
@@ -595,15 +595,15 @@ func (g *generaliser) accept(v *view, t *target) {
 		for _, r := range l.regions {
 			g.visible[r.number] = false
 		}
-		entry := tiles.Generalised{Zoom: v.zoom, Simplified: t.coarse}
+		entry := tiles.Generalisation{Zoom: v.zoom, SimplifiedZooms: t.coarse}
 		l.shown = slices.Clip(l.shown) // it may be the layer's regions
 		for _, r := range v.shown[i] {
 			if r.named() {
 				g.visible[r.head] = true
-				entry.Shown++
+				entry.ShownRegions++
 			}
 			if r.merged > 0 {
-				entry.Merged++
+				entry.MergedPolygons++
 				b.regions[r.number] = r
 				l.shown = append(l.shown, r)
 			}
@@ -613,7 +613,7 @@ func (g *generaliser) accept(v *view, t *target) {
 				r.shown = uint8(v.zoom + 1)
 			}
 		}
-		if entry.Merged > 0 || entry.Simplified > 0 {
+		if entry.MergedPolygons > 0 || entry.SimplifiedZooms > 0 {
 			l.generalised = append(l.generalised, entry)
 		}
 	}

@@ -129,7 +129,7 @@ func tilesOf(t *testing.T, r *tiles.Reader, layers []tiles.Selector, z uint8) (v
 func eachPolygon(t *testing.T, typ string, tile []byte, fn func(id string, merged int, rings [][]mvt.XY)) {
 	t.Helper()
 	for len(tile) > 0 {
-		var v mvt.View
+		var v mvt.LayerView
 		rest, _, err := mvt.NextLayer(tile, &v)
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ const budgetZooms = 10 // of the tests below: deeper ones show everything
 // at every zoom. Deeper zooms only add detail, and tiles agree with each other. Lookups give the
 // same answers as without a budget.
 func TestTileBudget(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	first, seeds := uint64(0), uint64(2)
 	switch {
@@ -203,7 +203,7 @@ func TestTileBudget(t *testing.T) {
 				}
 				// Where cells are smaller than the tolerance, the corners of the outline may
 				// vanish: four triangles.
-				if d := areas[0] - areas[1]; d != 0 && (z > 2 || max(d, -d) > 4*grid.Fineness) {
+				if d := areas[0] - areas[1]; d != 0 && (z > 2 || max(d, -d) > 4*grid.MaxThinArea2) {
 					t.Errorf("seed %d: tile %v covers %d, %d without a budget", seed, tile, areas[0], areas[1])
 				}
 			}
@@ -217,7 +217,7 @@ func TestTileBudget(t *testing.T) {
 				t.Errorf("seed %d: the polygons of zoom %d stand for %d regions of %d", seed, z, sum, meta.Types[0].Regions)
 			}
 			if int(z) < meta.Types[0].MergedBelow() {
-				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.Shown != len(shown) || g.Merged != len(regions)-len(shown) {
+				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.ShownRegions != len(shown) || g.MergedPolygons != len(regions)-len(shown) {
 					t.Errorf("seed %d: %+v, %d of %d polygons are regions", seed, g, len(shown), len(regions))
 				}
 			}
@@ -318,7 +318,7 @@ func within(t *testing.T, r *tiles.Reader, typ string, box quadkey.Box) (found [
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = append(found, fmt.Sprint(f.ID, f.Name(), tiles.Overlap(box, f.Bounds)))
+		found = append(found, fmt.Sprint(f.ID, f.Name(), tiles.ClipBounds(box, f.Bounds)))
 	}
 	return found
 }
@@ -372,7 +372,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 
 // A data set within the budget is the same as without one, byte for byte.
 func TestTileBudgetThatIsKept(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(3, 4))
 	layer := patchwork("ward", 8, rnd)
 	cells := func(budget int64) []string {
@@ -400,7 +400,7 @@ func TestTileBudgetIslands(t *testing.T) {
 		Feature{ID: "east", Geometry: tilestest.Square(179.9, -0.2, 180.1, 0.1)},
 		Feature{ID: "over", Geometry: tilestest.Square(179.95, -0.1, 180.2, 0.3)})
 	_, _, meta := runBudget(t, 2500, isles)
-	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].Merged == 0 {
+	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].MergedPolygons == 0 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -409,15 +409,15 @@ func TestTileBudgetIslands(t *testing.T) {
 // one neighbour.
 func TestShareBorders(t *testing.T) {
 	const side = 20_000
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	var shares []grid.Share
 	for r := range int32(2 * side) {
 		shares = append(shares, grid.Share{Region: r, Times: 1 - r%2*2})
 	}
-	set := reg.Of(shares)
+	set := reg.Number(shares)
 	var lines []grid.Line
 	for y := range int32(100) {
-		lines = append(lines, grid.Line{A: grid.Pt(5, y), B: grid.Pt(5, y+1), Set: set})
+		lines = append(lines, grid.Line{A: grid.Pt(5, y), B: grid.Pt(5, y+1), ShareSet: set})
 	}
 	m := &merger{ties: make([][]tie, 2*side)}
 	if err := m.shareBorders(t.Context(), lines, reg, make([]int, 2*side)); err != nil {
@@ -442,9 +442,9 @@ func TestShareBorders(t *testing.T) {
 
 // A merged polygon has the id of its largest region only if the largest region is drawn.
 func TestMergedIsDrawn(t *testing.T) {
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	line := func(region int32) grid.Line {
-		return grid.Line{B: grid.Pt(0, 1), Set: reg.Of([]grid.Share{{Region: region, Times: 1}})}
+		return grid.Line{B: grid.Pt(0, 1), ShareSet: reg.Number([]grid.Share{{Region: region, Times: 1}})}
 	}
 	in := []*region{{id: "a", area: 1 << 40}, {id: "b", number: 1, head: 1, area: 1}}
 	pair := &region{id: "a", number: 2, merged: 2}
@@ -504,7 +504,7 @@ func TestRefineSimplifiesFirst(t *testing.T) {
 // Coasts make the tiles of these countries large. Regions merge only after coasts are simplified as
 // far as possible.
 func TestTileBudgetOfCoasts(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(9, 10))
 	layer := Layer{Type: "land"}
 	for country := range 3 {
@@ -528,7 +528,7 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 		t.Fatal("everything fits into the budget")
 	}
 	for _, g := range list {
-		if g.Merged > 0 || g.Simplified == 0 || g.Shown != 3 {
+		if g.MergedPolygons > 0 || g.SimplifiedZooms == 0 || g.ShownRegions != 3 {
 			t.Errorf("%+v", g)
 		}
 	}
@@ -537,7 +537,7 @@ func TestTileBudgetOfCoasts(t *testing.T) {
 // A border too detailed for the budget is simplified. If that is impossible, it is refused before
 // any row is written.
 func TestTileBudgetOfOneRegion(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var ring orb.Ring
 	const n = 2500
@@ -548,7 +548,7 @@ func TestTileBudgetOfOneRegion(t *testing.T) {
 	}
 	layer := Layer{Type: "star", Features: []Feature{{ID: "s", Geometry: orb.Polygon{append(ring, ring[0])}}}}
 	_, _, meta := runBudget(t, 2500, layer)
-	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].Simplified == 0 || g[0].Shown != 1 {
+	if g := meta.Types[0].Generalised; len(g) == 0 || g[0].SimplifiedZooms == 0 || g[0].ShownRegions != 1 {
 		t.Errorf("%+v", g)
 	}
 	store := tilestest.OpenStore(t)

@@ -27,7 +27,7 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 
 // TestHostileRings: a few bytes of input cause no more than reasonable work, or are refused.
 func TestHostileRings(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for rule, lons := range map[LongEdges][]float64{
 		LongEdgesShortest: {0, 120, -120},
 		LongEdgesAuto:     {0, 45, 90, 135, 170, -160, -115, -80, -40},
@@ -73,20 +73,20 @@ func TestHostileRings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sets := reg.Of([]grid.Share{{Region: 1 << 20, Times: 1}}); sets > 1000 { // a new one has the next number
+	if sets := reg.Number([]grid.Share{{Region: 1 << 20, Times: 1}}); sets > 1000 { // a new one has the next number
 		t.Errorf("a hundred copies: %d sets", sets)
 	}
 }
 
 // A ring with too many crossings with itself is bad geometry.
 func TestTangle(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(79, 80))
 	var r ring
 	for range 4000 {
 		r = append(r, orb.Point{10 * rnd.Float64(), 10 * rnd.Float64()})
 	}
-	if _, err := outline(grid.NewOutliner(), [][]ring{{r}}, layout.Plate); !errors.Is(err, ErrBadGeometry) {
+	if _, err := outline(grid.NewOutliner(), [][]ring{{r}}, layout.PlateCarree); !errors.Is(err, ErrBadGeometry) {
 		t.Error(err)
 	}
 }
@@ -116,7 +116,7 @@ func TestEveryRegionHasItsLabel(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range row.Cells {
-			var v mvt.View
+			var v mvt.LayerView
 			switch c.Family {
 			case "speck":
 				shown[string(c.Qualifier)] = true

@@ -35,7 +35,7 @@ func TestIDsAsPublished(t *testing.T) {
 	if f := faults(t, store, r); f != "" {
 		t.Error(f)
 	}
-	sorted := slices.SortedFunc(slices.Values(ids), feature.CompareIDs)
+	sorted := slices.SortedFunc(slices.Values(ids), feature.CompareRegionIDs)
 	ward, err := r.Layer("ward")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestIDsAsPublished(t *testing.T) {
 		if err != nil || len(at) != 1 || at[0].ID != id {
 			t.Errorf("%s: at its middle there is %v, %v", id, at, err)
 		}
-		for _, asked := range []string{id, strings.ToLower(id), strings.ToUpper(id), feature.FoldedID(id)} {
+		for _, asked := range []string{id, strings.ToLower(id), strings.ToUpper(id), feature.FoldedRegionID(id)} {
 			record, err := r.Region(t.Context(), "ward", asked, true)
 			if err != nil || tiles.RecordID(record) != id || !strings.Contains(string(record), `"coordinates"`) {
 				t.Errorf("%s: %.80s, %v", asked, record, err)

@@ -33,7 +33,7 @@ func TestLabelsOfTheSource(t *testing.T) {
 		square("unranked", 60, 20, Label{}),
 		square("beyond", 100, 5, Label{At: &orb.Point{460, 1}}),
 		{ID: "antarctica", Name: "antarctica", Geometry: tilestest.Square(-60, -89, -10, -60), Label: Label{At: &orb.Point{-20, -88}}},
-	}}}, Options{Timestamp: 1, Repaired: func(typ, id, _, what string) { repaired = append(repaired, typ+" "+id+": "+what) }})
+	}}}, Options{Timestamp: 1, OnRepair: func(typ, id, _, what string) { repaired = append(repaired, typ+" "+id+": "+what) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // they cross a tile line of that zoom. Zoom 13 is exact. Lower zooms are
 // simplified and on the zoom's grid.
 type levels struct {
-	reg   *grid.Registry // of regions, numbered through all layers
+	reg   *grid.ShareSets // of regions, numbered through all layers
 	lines [grid.MaxZoom + 1][]grid.Line
 }
 
@@ -31,8 +31,8 @@ func (b *build) arrange(ctx context.Context) (*levels, error) {
 }
 
 // simplified returns the arrangement at each zoom. regions is the number of regions in the
-// registry.
-func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Registry, regions int) (*levels, error) {
+// ShareSets.
+func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.ShareSets, regions int) (*levels, error) {
 	lv := &levels{reg: reg}
 	lv.lines[grid.MaxZoom] = exact
 	thin := grid.NewSimplifier(exact, reg)
@@ -40,10 +40,11 @@ func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Reg
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(b.opts.Workers)
 	for z := grid.MaxZoom - 1; z >= 0 && gctx.Err() == nil; z-- {
-		thin.Thin(grid.Fineness << (2 * grid.StepShift(z)))
+		thin.Thin(grid.MaxThinArea2 << (2 * grid.StepShift(z)))
 		lines := thin.Lines(reg)
 		g.Go(func() error {
-			n := grid.Noder{Reg: reg, Grid: grid.StepShift(z), Tiles: grid.TileShift(z), Melt: true, Most: mostSimpler}
+			n := grid.Noder{ShareSets: reg, PixelShift: grid.StepShift(z), TileShift: grid.TileShift(z), MergeAntimeridian: true,
+				MaxVertices: mostSimpler}
 			nodes, err := n.Node(lines)
 			b.progress.add(1)
 			if err != nil {
@@ -60,15 +61,15 @@ func (b *build) simplified(ctx context.Context, exact []grid.Line, reg *grid.Reg
 	return lv, ctx.Err()
 }
 
-// mostSimpler is Noder.Most for zooms 0 to 12. Lower zooms have simpler borders that cross fewer
-// tiles, so they need no more memory than zoom 13, which has passed the check.
+// mostSimpler is Noder.MaxVertices for zooms 0 to 12. Lower zooms have simpler borders that cross
+// fewer tiles, so they need no more memory than zoom 13, which has passed the check.
 const mostSimpler = math.MaxInt64
 
 // badArrangement adds an explanation to an error of an arrangement, such as too little memory.
 func (b *build) badArrangement(err error) error {
 	var long *grid.TooLongError
 	if b.opts.Memory > 0 && errors.As(err, &long) {
-		return &MemoryError{Vertices: long.Vertices, Need: MemoryFor(long.Vertices)}
+		return &MemoryError{Vertices: long.Vertices, NeedBytes: MemoryFor(long.Vertices)}
 	}
 	return badBorders(err)
 }
@@ -82,7 +83,7 @@ func (lv *levels) dropFlickering(regions int) {
 		present := make([]bool, regions)
 		sets := lv.reg.All()
 		for _, l := range lv.lines[z] {
-			for _, s := range sets[l.Set] {
+			for _, s := range sets[l.ShareSet] {
 				present[s.Region] = true
 			}
 		}
@@ -102,14 +103,14 @@ func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
 	kept := map[int32]int32{}
 	n := 0
 	for _, l := range lines {
-		who, ok := kept[l.Set]
+		who, ok := kept[l.ShareSet]
 		if !ok {
-			set := slices.Clone(lv.reg.Shares(l.Set))
+			set := slices.Clone(lv.reg.Shares(l.ShareSet))
 			set = slices.DeleteFunc(set, func(s grid.Share) bool { return gone[s.Region] })
-			who = lv.reg.Of(set)
-			kept[l.Set] = who
+			who = lv.reg.Number(set)
+			kept[l.ShareSet] = who
 		}
-		if l.Set = who; who != 0 {
+		if l.ShareSet = who; who != 0 {
 			lines[n] = l
 			n++
 		}
@@ -119,8 +120,8 @@ func (lv *levels) without(lines []grid.Line, gone []bool) []grid.Line {
 
 // exactLines returns the true borders of all regions on the grid, as lines that
 // meet at vertices only.
-func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, error) {
-	rough := grid.NewRegistry() // of regions, whose polygons may overlap
+func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.ShareSets, error) {
+	rough := grid.NewShareSets() // of regions, whose polygons may overlap
 	b.progress.begin("arranging borders", 3*b.vertices, unitVertices)
 	all, err := b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		o := grid.NewOutliner()
@@ -134,10 +135,10 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 	if err != nil {
 		return nil, nil, err
 	}
-	all = grid.Attach(grid.Merge(all, rough), rough)
+	all = grid.AttachVertices(grid.MergeLines(all, rough), rough)
 	n := grid.Noder{
-		Reg: rough, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true, Most: b.opts.mostVertices(),
-		Noded: func(lines int) { b.progress.add(int64(lines)) },
+		ShareSets: rough, TileShift: grid.TileShift(grid.MaxZoom), MayCross: true, MaxVertices: b.opts.mostVertices(),
+		OnProgress: func(lines int) { b.progress.add(int64(lines)) },
 	}
 	if all, err = n.Node(all); err != nil {
 		return nil, nil, b.badArrangement(err)
@@ -147,7 +148,7 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 	}
 	apart := b.drawn(all, rough)
 
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	all, err = b.everyRegion(ctx, func(l *buildLayer, r *region) ([]grid.Line, error) {
 		border, repaired, err := grid.Resolve(apart[r.number], grid.Winding.Covered, nil)
 		if err != nil {
@@ -157,28 +158,28 @@ func (b *build) exactLines(ctx context.Context) ([]grid.Line, *grid.Registry, er
 		r.repaired = r.repaired || repaired
 		r.area = grid.Area2(border)
 		lines := make([]grid.Line, 0, len(border))
-		east, west := reg.Of([]grid.Share{{Region: r.number, Times: 1}}), reg.Of([]grid.Share{{Region: r.number, Times: -1}})
+		east, west := reg.Number([]grid.Share{{Region: r.number, Times: 1}}), reg.Number([]grid.Share{{Region: r.number, Times: -1}})
 		for _, e := range border {
 			if e.A.X == grid.WorldSize && e.B.X == grid.WorldSize {
 				e.A.X, e.B.X = 0, 0 // the antimeridian is at x = 0
 			}
 			if e.Upward() {
-				lines = append(lines, grid.Line{A: e.A, B: e.B, Set: east})
+				lines = append(lines, grid.Line{A: e.A, B: e.B, ShareSet: east})
 			} else {
-				lines = append(lines, grid.Line{A: e.B, B: e.A, Set: west})
+				lines = append(lines, grid.Line{A: e.B, B: e.A, ShareSet: west})
 			}
 		}
 		return lines, nil
 	})
-	return grid.Merge(all, reg), reg, err
+	return grid.MergeLines(all, reg), reg, err
 }
 
 // drawn distributes lines over the regions.
-func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedLine {
+func (b *build) drawn(lines []grid.Line, rough *grid.ShareSets) [][]grid.CountedLine {
 	count := make([]int, len(b.regions))
 	sets := rough.All()
 	for _, l := range lines {
-		for _, s := range sets[l.Set] {
+		for _, s := range sets[l.ShareSet] {
 			count[s.Region]++
 		}
 	}
@@ -187,7 +188,7 @@ func (b *build) drawn(lines []grid.Line, rough *grid.Registry) [][]grid.CountedL
 		out[i] = make([]grid.CountedLine, 0, n)
 	}
 	for _, l := range lines {
-		for _, s := range sets[l.Set] {
+		for _, s := range sets[l.ShareSet] {
 			out[s.Region] = append(out[s.Region], grid.CountedLine{A: l.A, B: l.B, Shells: s.Times})
 		}
 	}

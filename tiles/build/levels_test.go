@@ -66,7 +66,7 @@ func checkLevels(t *testing.T, layers ...Layer) {
 		overlaps := make([]int, len(b.layers))
 		for _, l := range lines {
 			sides := map[[2]int]int{}
-			for _, s := range lv.reg.Shares(l.Set) {
+			for _, s := range lv.reg.Shares(l.ShareSet) {
 				k := [2]int{layerOf[s.Region], int(s.Times)}
 				if sides[k]++; sides[k] > 1 {
 					overlaps[k[0]]++
@@ -81,19 +81,19 @@ func checkLevels(t *testing.T, layers ...Layer) {
 				t.Errorf("zoom %d: %d lines of %s have two regions on one side", z, n, b.layers[i].typ)
 			}
 		}
-		for i, edges := range grid.ByRegion(lines, lv.reg, len(b.regions)) {
+		for i, edges := range grid.EdgesByRegion(lines, lv.reg, len(b.regions)) {
 			if p, ok := closed(edges); !ok {
 				t.Errorf("zoom %d: region %s is open at %v", z, b.regions[i].id, p)
 			}
-			own := grid.NewRegistry()
-			simple := grid.Noder{Reg: own}
+			own := grid.NewShareSets()
+			simple := grid.Noder{ShareSets: own}
 			noded, err := simple.Node(grid.AppendLines(nil, grid.CutAtSeams(edges), own, 0))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var drawn []grid.CountedLine
 			for _, l := range noded {
-				drawn = append(drawn, grid.CountedLine{A: l.A, B: l.B, Shells: own.Shares(l.Set)[0].Times})
+				drawn = append(drawn, grid.CountedLine{A: l.A, B: l.B, Shells: own.Shares(l.ShareSet)[0].Times})
 			}
 			if border, repaired, err := grid.Resolve(drawn, grid.Winding.Covered, nil); err != nil || repaired || len(border) != len(drawn) {
 				t.Errorf("zoom %d: region %s is not simple", z, b.regions[i].id)
@@ -150,7 +150,7 @@ func lineCounts(lv *levels) (counts []int) {
 }
 
 func TestLevels(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tilestest.Full {
 		for _, scale := range []string{"50m", "10m"} {
 			t.Run(scale, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestLayersShareBorders(t *testing.T) {
 		for i := range states {
 			sum = append(sum, refs[1].levels[i][z]...)
 		}
-		sum = grid.Cancel(sum)
-		country := grid.Cancel(slices.Clone(refs[0].levels[0][z]))
+		sum = grid.CancelEdges(sum)
+		country := grid.CancelEdges(slices.Clone(refs[0].levels[0][z]))
 		if len(country) == 0 || !slices.Equal(sum, country) {
 			t.Errorf("zoom %d: the states' outline has %d edges, their country's border %d, and they differ", z, len(sum), len(country))
 		}

@@ -79,7 +79,7 @@ func (b *build) readLine() error {
 // Each path has a share of its own. Otherwise two lines of a region that coincide would cancel each
 // other if they ran in opposite directions.
 func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, err error) {
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	var all []grid.Line
 	for _, r := range b.sourceRegions() {
 		for _, l := range r.lines {
@@ -96,8 +96,8 @@ func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, e
 		return nil, nil, nil
 	}
 	b.progress.begin("arranging lines", grid.MaxZoom+1, unitLevels)
-	n := grid.Noder{Reg: reg, Tiles: grid.TileShift(grid.MaxZoom), Crossings: true, Most: b.opts.mostVertices()}
-	if all, err = n.Node(grid.Merge(all, reg)); err != nil {
+	n := grid.Noder{ShareSets: reg, TileShift: grid.TileShift(grid.MaxZoom), MayCross: true, MaxVertices: b.opts.mostVertices()}
+	if all, err = n.Node(grid.MergeLines(all, reg)); err != nil {
 		return nil, nil, b.badArrangement(err)
 	}
 	lv, err := b.simplified(ctx, all, reg, len(of))
@@ -107,7 +107,7 @@ func (b *build) lineLevels(ctx context.Context) (levels []level, of []*region, e
 	outer := grid.TileBox(0, 0, 0, true)
 	levels = make([]level, grid.MaxZoom+1)
 	for z := range levels {
-		for path, edges := range grid.ByRegion(lv.lines[z], reg, len(of)) {
+		for path, edges := range grid.EdgesByRegion(lv.lines[z], reg, len(of)) {
 			if around := grid.Copies(edges, outer); len(around) > 0 && z >= of[path].fromZoom {
 				levels[z] = append(levels[z], group{region: int32(path), edges: around})
 			}

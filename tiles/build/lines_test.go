@@ -88,7 +88,7 @@ func TestLinesAgainstSource(t *testing.T) {
 	if err != nil || strings.Count(string(text), `"Feature"`) != 1 || !strings.Contains(string(text), `"id":"river:a"`) {
 		t.Errorf("the line of an id in other letters: %.200s, %v", text, err)
 	}
-	if types := r.Types(); !types[0].Lines || types[1].Lines {
+	if types := r.Types(); !types[0].IsLines || types[1].IsLines {
 		t.Errorf("want river to be lines and land not: %+v", types)
 	}
 	seen := 0

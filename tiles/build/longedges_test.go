@@ -23,15 +23,15 @@ type spot struct {
 	in       bool
 }
 
-// buildAssuming builds one region and returns the messages of Assumed and Repaired.
+// buildAssuming builds one region and returns the messages of OnAssumption and OnRepair.
 func buildAssuming(t *testing.T, rule LongEdges, poly orb.Polygon) (r *tiles.Reader, assumed, repaired string) {
 	t.Helper()
 	store := tilestest.OpenStore(t)
 	layers := []Layer{{Type: "land", Features: []Feature{{ID: "a", Geometry: poly, LongEdges: rule}}}}
 	meta, _, err := Run(context.Background(), store, layers, Options{
-		Timestamp: 1,
-		Assumed:   func(_, _, _, what string) { assumed += what },
-		Repaired:  func(_, _, _, what string) { repaired += what },
+		Timestamp:    1,
+		OnAssumption: func(_, _, _, what string) { assumed += what },
+		OnRepair:     func(_, _, _, what string) { repaired += what },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ var longEdgeCases = []struct {
 }
 
 func TestLongEdges(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for i, c := range longEdgeCases {
 		t.Run(c.name, func(t *testing.T) {
 			poly := c.poly
@@ -483,7 +483,7 @@ func TestRingsRoundAPole(t *testing.T) {
 
 // The real continent reaches the pole, though its source may end before.
 func TestAntarcticaHoldsThePole(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	for _, scale := range []string{"110m", "50m", "10m"} {
 		t.Run(scale, func(t *testing.T) {

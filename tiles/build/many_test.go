@@ -57,7 +57,7 @@ func TestManyOverlappingRings(t *testing.T) {
 
 // Rings that all cross each other are refused. The error names their region.
 func TestRingsThatAllCross(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var rings orb.MultiPolygon
 	for range scaled(200_000, 40) {
@@ -89,7 +89,7 @@ func TestIdenticalPolygons(t *testing.T) {
 
 // This tests one ring with very many vertices.
 func TestLongRing(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	n := scaled(1_000_000, 50)
 	ring := make(orb.Ring, 0, n+1)
 	for i := range n {
@@ -108,7 +108,7 @@ func TestLongRing(t *testing.T) {
 
 // Layers that need too much memory are refused, and the error has the need.
 func TestMemory(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	many := make(orb.Ring, 2000)
 	for i := range many {
 		a := 2 * math.Pi * float64(i) / float64(len(many))
@@ -124,10 +124,10 @@ func TestMemory(t *testing.T) {
 	}
 	for name, g := range map[string]orb.Geometry{"many vertices": orb.Polygon{many}, "many tiles": wide} {
 		var short *MemoryError
-		if err := run(g, MemoryFor(1000)); !errors.As(err, &short) || short.Need <= MemoryFor(1000) {
+		if err := run(g, MemoryFor(1000)); !errors.As(err, &short) || short.NeedBytes <= MemoryFor(1000) {
 			t.Errorf("%s: error %v, want a MemoryError", name, err)
 		} else if name == "many vertices" {
-			if err := run(g, short.Need); err != nil {
+			if err := run(g, short.NeedBytes); err != nil {
 				t.Errorf("with as much memory as the error asked for: %v", err)
 			}
 		}
@@ -136,14 +136,14 @@ func TestMemory(t *testing.T) {
 
 // Many regions of one shape have few lines, but each has a border.
 func TestMemoryOfCopies(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	layer := Layer{Type: "land"}
 	for i := range 3000 {
 		layer.Features = append(layer.Features, Feature{ID: fmt.Sprint("r", i), Geometry: orb.Polygon{tilestest.Square(1, 1, 8, 8)[0]}})
 	}
 	_, _, err := Run(t.Context(), tilestest.OpenStore(t), []Layer{layer}, Options{Memory: baseMemory + 8<<20})
 	var short *MemoryError
-	if !errors.As(err, &short) || short.Need < baseMemory+3000*4*100*bytesPerShare {
+	if !errors.As(err, &short) || short.NeedBytes < baseMemory+3000*4*100*bytesPerShare {
 		t.Errorf("error %v, want a MemoryError of more", err)
 	}
 }

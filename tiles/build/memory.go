@@ -36,13 +36,13 @@ const (
 )
 
 // checkShared refuses an arrangement whose shared lines make its regions need too much memory.
-func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
+func (o *Options) checkShared(lines []grid.Line, reg *grid.ShareSets) error {
 	vertices := int64(len(lines))
 	need := MemoryFor(vertices)
 	sets := reg.All()
 	for _, l := range lines {
 		n := int64(0)
-		for _, s := range sets[l.Set] {
+		for _, s := range sets[l.ShareSet] {
 			n += int64(max(s.Times, -s.Times))
 		}
 		if n > usualShares {
@@ -51,7 +51,7 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 		}
 	}
 	if o.Memory > 0 && need > o.Memory {
-		return &MemoryError{Vertices: vertices, Need: need}
+		return &MemoryError{Vertices: vertices, NeedBytes: need}
 	}
 	return nil
 }
@@ -61,13 +61,13 @@ type MemoryError struct {
 	// Vertices counts the vertices of all layers. It includes the vertices where borders cross tile
 	// lines only if the vertices without these are few enough.
 	Vertices int64
-	// Need is the approximate memory of the build in bytes.
-	Need int64
+	// NeedBytes is the approximate memory of the build in bytes.
+	NeedBytes int64
 }
 
 func (e *MemoryError) Error() string {
 	return fmt.Sprintf("these layers have %d vertices and need about %.1f GiB: allow as much memory, or build fewer or simpler layers at once",
-		e.Vertices, float64(e.Need)/(1<<30))
+		e.Vertices, float64(e.NeedBytes)/(1<<30))
 }
 
 // The units of progress.

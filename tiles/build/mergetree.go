@@ -74,7 +74,7 @@ type merger struct {
 
 // mergeTrees returns the merge tree of each layer. exact is the arrangement of
 // the deepest zoom.
-func (b *build) mergeTrees(ctx context.Context, exact []grid.Line, reg *grid.Registry) ([]mergeTree, error) {
+func (b *build) mergeTrees(ctx context.Context, exact []grid.Line, reg *grid.ShareSets) ([]mergeTree, error) {
 	m := &merger{regions: b.regions, ties: make([][]tie, len(b.regions)), area: make([]int64, len(b.regions))}
 	if err := m.shareBorders(ctx, exact, reg, b.layerOf()); err != nil {
 		return nil, err
@@ -104,14 +104,14 @@ func (b *build) layerOf() []int {
 const mostSides = 16
 
 // shareBorders ties the regions on the two sides of each line.
-func (m *merger) shareBorders(ctx context.Context, lines []grid.Line, reg *grid.Registry, layerOf []int) error {
+func (m *merger) shareBorders(ctx context.Context, lines []grid.Line, reg *grid.ShareSets, layerOf []int) error {
 	length := make([]float64, len(reg.All())) // of the lines with a set
 	var order []int32
 	for _, l := range lines {
-		if length[l.Set] == 0 {
-			order = append(order, l.Set)
+		if length[l.ShareSet] == 0 {
+			order = append(order, l.ShareSet)
 		}
-		length[l.Set] += math.Hypot(float64(l.B.X-l.A.X), float64(l.B.Y-l.A.Y))
+		length[l.ShareSet] += math.Hypot(float64(l.B.X-l.A.X), float64(l.B.Y-l.A.Y))
 	}
 	type sides struct{ left, right []int32 }
 	for _, set := range order {

@@ -98,7 +98,7 @@ func (s *sourceIndex) at(lon, lat float64) ([]string, bool) {
 // TestPointsAgainstSource compares the regions at points with the source's polygons in degrees. The
 // points are anywhere, and near borders but not within two units of them.
 func TestPointsAgainstSource(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	scale, anywhere, nearby := "110m", 20_000, 5_000
 	only := []string{"USA", "MEX", "FJI", "LSO", "ZAF", "CHE", "AUT", "ITA", "SDN"}

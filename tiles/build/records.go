@@ -29,7 +29,7 @@ type capCell struct {
 func (b *build) encodeCaps(limit int) error {
 	var clip grid.Clipper
 	var lw layout.LayerWriter
-	for _, polar := range layout.Caps {
+	for _, polar := range layout.PolarCaps {
 		for _, family := range b.families {
 			i := slices.IndexFunc(b.layers, func(l buildLayer) bool { return b.families[l.familyMVT] == family })
 			if i < 0 {
@@ -95,14 +95,14 @@ func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 		return g
 	}
 	world := grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: grid.WorldSize / 2}
-	reg := grid.NewRegistry()
+	reg := grid.NewShareSets()
 	exact := grid.AppendLines(nil, r.plate, reg, 0)
 	for shift := uint(0); ; shift++ {
 		s := region{plate: r.plate}
 		if shift > 0 {
-			n := grid.Noder{Reg: reg, Grid: shift}
+			n := grid.Noder{ShareSets: reg, PixelShift: shift}
 			lines, _ := n.Node(exact) // fails only if lines may cross
-			s.plate = grid.ByRegion(lines, reg, 1)[0]
+			s.plate = grid.EdgesByRegion(lines, reg, 1)[0]
 		}
 		if longer(s.plate, limit) {
 			continue
@@ -111,7 +111,7 @@ func (r *region) geometry(c *grid.Clipper, limit int) []byte {
 		if len(polys) == 0 {
 			return nil
 		}
-		if g := layout.AppendMultiPolygon(nil, polys, layout.PlatePosition); len(g) <= limit {
+		if g := layout.AppendMultiPolygon(nil, polys, layout.PlateCarreePosition); len(g) <= limit {
 			return g
 		}
 	}
@@ -126,7 +126,7 @@ func longer(edges []grid.Edge, limit int) bool {
 	}
 	var position []byte
 	for _, e := range edges {
-		position = layout.PlatePosition(position[:0], e.A)
+		position = layout.PlateCarreePosition(position[:0], e.A)
 		if limit -= len(position); limit < 0 {
 			return true
 		}
@@ -147,7 +147,7 @@ func (b *build) writeRegions(ctx context.Context, store cellstore.Store) error {
 	}
 	defer bulk.Abort()
 	b.progress.begin("writing records", b.vertices, unitVertices)
-	limit := store.Limits().Value
+	limit := store.Limits().ValueBytes
 	g, gctx := errgroup.WithContext(ctx)
 	order := make(chan chan []byte, b.opts.Workers)
 	g.Go(func() error {

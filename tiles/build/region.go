@@ -115,7 +115,7 @@ func newRegions(l Layer, repaired func(typ, id, name, what string)) ([]*region, 
 		if !layout.IDPattern.MatchString(f.ID) {
 			return nil, fmt.Errorf("%w: %s id %q must match %s", ErrBadLayer, l.Type, f.ID, layout.IDPattern)
 		}
-		key := feature.FoldedID(f.ID)
+		key := feature.FoldedRegionID(f.ID)
 		r := byID[key]
 		if r != nil && r.id != f.ID {
 			return nil, fmt.Errorf("%w: the %s ids %q and %q differ only in case or in '.', '_' and '-': rename one", ErrBadLayer,
@@ -209,27 +209,27 @@ func squareAt(p orb.Point) ring {
 
 // holdsLabel reports whether a place in degrees is inside the region and on the tiles.
 func (r *region) holdsLabel(p orb.Point) bool {
-	at := layout.Plate.Point(p[0], p[1])
+	at := layout.PlateCarree.Point(p[0], p[1])
 	return math.Abs(p[0]) <= 180 && math.Abs(p[1]) <= quadkey.MaxLatitude && grid.PeriodicWinding(r.plate, at) > 0
 }
 
 // plateBorder returns the true border of a region in plate carrée, periodic and
 // without seams.
 func (r *region) plateBorder() ([]grid.Edge, error) {
-	chain, err := outline(grid.NewOutliner(), r.polygons, layout.Plate)
+	chain, err := outline(grid.NewOutliner(), r.polygons, layout.PlateCarree)
 	if err != nil {
 		return nil, err
 	}
-	n := grid.Noder{Reg: grid.NewRegistry(), Crossings: true}
-	lines, err := n.Node(grid.Merge(grid.AppendLines(nil, chain, n.Reg, 0), n.Reg))
+	n := grid.Noder{ShareSets: grid.NewShareSets(), MayCross: true}
+	lines, err := n.Node(grid.MergeLines(grid.AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
 	if err != nil {
 		return nil, badBorders(err)
 	}
-	border, _, err := grid.Resolve(grid.AppendCounted(nil, lines, n.Reg), grid.Winding.Covered, nil)
+	border, _, err := grid.Resolve(grid.AppendCounted(nil, lines, n.ShareSets), grid.Winding.Covered, nil)
 	if err != nil {
 		return nil, badBorders(err)
 	}
-	return grid.Cancel(grid.Normalize(border)), nil
+	return grid.CancelEdges(grid.Normalize(border)), nil
 }
 
 // boundsOf returns the smallest box around the shells on the cylinder. It excludes the widest gap

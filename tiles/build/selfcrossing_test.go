@@ -127,7 +127,7 @@ type figurePoint struct {
 func figurePoints(f figure, rnd *rand.Rand, n int) (out []figurePoint) {
 	for range n {
 		x, y := rnd.Float64()*16-3, rnd.Float64()*16-3
-		if d := f.Apart(x, y); d > 0.03 {
+		if d := f.DistanceToBoundary(x, y); d > 0.03 {
 			out = append(out, figurePoint{x, y, f.Holds(x, y), d > 0.2})
 		}
 	}
@@ -160,7 +160,7 @@ func inTile(t *testing.T, r *tiles.Reader, tile quadkey.Tile, id string, lon, la
 	side := math.Exp2(float64(tile.Z))
 	x := (layout.GridX(lon)/grid.WorldSize*side - float64(tile.X)) * mvt.Extent
 	y := (layout.MercatorY(lat)/grid.WorldSize*side - float64(tile.Y)) * mvt.Extent
-	var v mvt.View
+	var v mvt.LayerView
 	in := false
 	for {
 		rest, ok, err := mvt.NextLayer(data, &v)
@@ -275,12 +275,12 @@ func testFigures(t *testing.T, all map[string]figure, points int) {
 }
 
 func TestSelfCrossing(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	testFigures(t, figures(), 60)
 }
 
 func TestSelfCrossingRandom(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 

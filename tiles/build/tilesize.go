@@ -76,7 +76,7 @@ type view struct {
 type meter struct {
 	b      *build
 	view   *view
-	reg    *grid.Registry
+	reg    *grid.ShareSets
 	walker walker
 	heavy  []quadkey.Key // tiles that may be too large, sorted
 	absent []placed      // regions without a polygon at this zoom, by place
@@ -96,7 +96,7 @@ type placed struct {
 
 // measure returns the tiles of a view that may have more than limit compressed bytes, each with its
 // size. A tile that it leaves out is within the limit.
-func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit int) ([]tileSize, error) {
+func (b *build) measure(ctx context.Context, v *view, reg *grid.ShareSets, limit int) ([]tileSize, error) {
 	m := &meter{b: b, view: v, reg: reg}
 	if m.findHeavy(limit); len(m.heavy) == 0 {
 		return nil, ctx.Err()
@@ -155,7 +155,7 @@ func (m *meter) findHeavy(limit int) {
 	sums := make([]int, 1<<(2*zoom))
 	for _, l := range m.view.lines {
 		x, y := at(l, zoom)
-		sums[y<<zoom|x] += weight[l.Set]
+		sums[y<<zoom|x] += weight[l.ShareSet]
 	}
 	m.findAbsent(byNumber, layerOf, present)
 	for _, p := range m.absent {
@@ -176,7 +176,7 @@ func (m *meter) findHeavy(limit int) {
 			if x, y := at(l, zoom); tooMany(sums[y<<zoom|x]) {
 				x, y := at(l, m.view.zoom)
 				t := quadkey.Tile{Z: uint8(m.view.zoom), X: uint32(x), Y: uint32(y)}
-				for _, s := range m.reg.Shares(l.Set) {
+				for _, s := range m.reg.Shares(l.ShareSet) {
 					exact[t] += edgeBytes
 					if in := (tileRegion{t, s.Region}); !seen[in] {
 						seen[in] = true
@@ -205,16 +205,16 @@ func (m *meter) findHeavy(limit int) {
 func (m *meter) weights(byNumber []*region, present []bool) []int {
 	var weight []int
 	for _, l := range m.view.lines {
-		if n := int(l.Set) + 1 - len(weight); n > 0 {
+		if n := int(l.ShareSet) + 1 - len(weight); n > 0 {
 			weight = append(weight, make([]int, n)...)
 		}
-		if weight[l.Set] > 0 {
+		if weight[l.ShareSet] > 0 {
 			continue
 		}
-		for _, s := range m.reg.Shares(l.Set) {
+		for _, s := range m.reg.Shares(l.ShareSet) {
 			present[s.Region] = true
 			// A tile may have a single line of a region.
-			weight[l.Set] += edgeBytes + byNumber[s.Region].boundBytes()
+			weight[l.ShareSet] += edgeBytes + byNumber[s.Region].boundBytes()
 		}
 	}
 	return weight
@@ -253,7 +253,7 @@ func (r *region) middle() (lon, lat float64) {
 func (m *meter) root() node {
 	outer := grid.TileBox(0, 0, 0, true)
 	n := node{quadkey.Tile{}, make([]layerNode, len(m.b.layers))}
-	borders := grid.ByRegion(m.view.lines, m.reg, m.view.count)
+	borders := grid.EdgesByRegion(m.view.lines, m.reg, m.view.count)
 	for i := range m.b.layers {
 		levels := make([]level, m.view.zoom+1)
 		for j, r := range m.view.shown[i] {

@@ -44,7 +44,7 @@ func TestWitnesses(t *testing.T) {
 				case lon > x0+180:
 					lon -= 360
 				}
-				if borders.Apart(lon-x0, lat-40) < 1e-6 {
+				if borders.DistanceToBoundary(lon-x0, lat-40) < 1e-6 {
 					t.Errorf("%s: %v lies on an edge", name, w)
 				} else if in := borders.Holds(lon-x0, lat-40); in != w.Inside {
 					t.Errorf("%s: %v, %v is said to be inside: %t", name, lon, lat, w.Inside)

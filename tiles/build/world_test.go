@@ -40,7 +40,7 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 // This is the same land in the three notations of sources: cut at ±180°, stitched across it with a
 // jump, and stitched with longitudes beyond 180.
 func TestAntimeridian(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for name, g := range map[string]orb.Geometry{
 		"cut":      orb.MultiPolygon{tilestest.Square(168.75, -20, 180, 10), tilestest.Square(-180, -20, -168.75, 10)},
 		"stitched": orb.Polygon{{{168.75, -20}, {-168.75, -20}, {-168.75, 10}, {168.75, 10}, {168.75, -20}}},
@@ -117,7 +117,7 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 // This tests land around the south pole, as a ring around it and as a ring that is cut and runs
 // along −90°. It also tests land at the north pole.
 func TestPoles(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
 	var winding, north orb.Ring
 	for lon := -180.0; lon < 180; lon += 10 {
@@ -230,12 +230,12 @@ func TestPiecesAddUp(t *testing.T) {
 		}
 		// When twins cancel, the outer border is left and nothing of the inner one. The inner one's
 		// points lie east of the left region's western side.
-		left := grid.Cancel(all)
+		left := grid.CancelEdges(all)
 		var outer []grid.Edge
 		for i := range ref.regions {
 			outer = append(outer, ref.levels[i][z]...)
 		}
-		outer = grid.Cancel(outer)
+		outer = grid.CancelEdges(outer)
 		for _, e := range left {
 			ok := false
 			for _, o := range outer {

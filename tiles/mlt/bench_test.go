@@ -82,7 +82,7 @@ func BenchmarkAppendTile(b *testing.B) {
 	}
 	b.Run("reading", func(b *testing.B) {
 		tile := neighbours(10, 25)
-		var v mvt.View
+		var v mvt.LayerView
 		var pts []mvt.XY
 		b.ReportAllocs()
 		for b.Loop() {

@@ -36,7 +36,7 @@ const tableTag = 1 // of a feature table in version 1
 // Encoder writes feature tables. Its zero value is ready for use, and a reused
 // Encoder allocates little. It belongs to one goroutine.
 type Encoder struct {
-	view mvt.View
+	view mvt.LayerView
 	geometry
 	columns []column
 	named   map[string]int32 // the columns by their names

@@ -21,7 +21,7 @@ import (
 
 // fromMVT decodes a vector tile to the form in which mlttest decodes the MapLibre Tile.
 func fromMVT(tile []byte) (layers []mlttest.Layer, err error) {
-	var v mvt.View
+	var v mvt.LayerView
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &v)
 		if err != nil || !ok {
@@ -200,7 +200,7 @@ func TestIntegers(t *testing.T) {
 // If each point has attributes of its own, there are as many columns as values. Memory must grow
 // with the values, and not with features times columns.
 func TestManyAttributes(t *testing.T) {
-	testrace.Plain(t, "it allocates")
+	testrace.SkipUnderRace(t, "it allocates")
 	const features, own = 1000, 32
 	var l mvt.Layer
 	l.Reset("points")

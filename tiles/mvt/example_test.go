@@ -17,7 +17,7 @@ func ExampleNextLayer() {
 	l.End()
 	tile := l.AppendTo(nil)
 
-	var v mvt.View
+	var v mvt.LayerView
 	if _, _, err := mvt.NextLayer(tile, &v); err != nil {
 		log.Fatal(err)
 	}

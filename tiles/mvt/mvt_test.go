@@ -25,7 +25,7 @@ func ExampleLayer() {
 	l.End()
 	tile := l.AppendTo(nil)
 
-	var v mvt.View
+	var v mvt.LayerView
 	_, _, err := mvt.NextLayer(tile, &v)
 	if err != nil {
 		panic(err)
@@ -81,7 +81,7 @@ func TestRoundTrip(t *testing.T) {
 			len(layers[0].Features) != n {
 			rt.Fatalf("decoded %+v", layers)
 		}
-		var v mvt.View
+		var v mvt.LayerView
 		rest, ok, err := mvt.NextLayer(tile, &v)
 		if err != nil || !ok || len(rest) != 0 || v.Len() != n {
 			rt.Fatalf("%v %v %d %d", err, ok, len(rest), v.Len())
@@ -149,7 +149,7 @@ func TestEmptyLayerIsNothing(t *testing.T) {
 
 // walk reads everything in a tile.
 func walk(tile []byte) error {
-	var v mvt.View
+	var v mvt.LayerView
 	for {
 		rest, ok, err := mvt.NextLayer(tile, &v)
 		if err != nil || !ok {

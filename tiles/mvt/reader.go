@@ -13,9 +13,9 @@ var ErrMalformed = errors.New("not a valid vector tile")
 
 func malformed(what string) error { return fmt.Errorf("%w: %s", ErrMalformed, what) }
 
-// View is a layer that is read without a copy: it refers to the tile's bytes, which must not change
-// while it is in use. Reusing a View for many tiles avoids allocation.
-type View struct {
+// LayerView is a layer that is read without a copy: it refers to the tile's bytes, which must not change
+// while it is in use. Reusing a LayerView for many tiles avoids allocation.
+type LayerView struct {
 	Name    []byte
 	Version uint32
 	Extent  uint32
@@ -25,7 +25,7 @@ type View struct {
 	features [][]byte
 }
 
-// Feature is a feature of a View, read in place.
+// Feature is a feature of a LayerView, read in place.
 type Feature struct {
 	ID   uint64
 	Type GeomType
@@ -36,7 +36,7 @@ type Feature struct {
 
 // NextLayer reads the first layer of tile into v and returns the rest of the
 // tile. At the end of the tile ok is false.
-func NextLayer(tile []byte, v *View) (rest []byte, ok bool, err error) {
+func NextLayer(tile []byte, v *LayerView) (rest []byte, ok bool, err error) {
 	for len(tile) > 0 {
 		field, wire, val, body, next, err := readField(tile)
 		if err != nil {
@@ -55,8 +55,8 @@ func NextLayer(tile []byte, v *View) (rest []byte, ok bool, err error) {
 	return nil, false, nil
 }
 
-func (v *View) parse(b []byte) error {
-	*v = View{Version: 1, Extent: Extent, keys: v.keys[:0], values: v.values[:0], features: v.features[:0]}
+func (v *LayerView) parse(b []byte) error {
+	*v = LayerView{Version: 1, Extent: Extent, keys: v.keys[:0], values: v.values[:0], features: v.features[:0]}
 	named := false
 	for len(b) > 0 {
 		field, wire, val, body, next, err := readField(b)
@@ -89,10 +89,10 @@ func (v *View) parse(b []byte) error {
 }
 
 // Len returns the number of features.
-func (v *View) Len() int { return len(v.features) }
+func (v *LayerView) Len() int { return len(v.features) }
 
 // Feature reads feature i, 0 ≤ i < Len.
-func (v *View) Feature(i int) (Feature, error) {
+func (v *LayerView) Feature(i int) (Feature, error) {
 	var f Feature
 	b := v.features[i]
 	for len(b) > 0 {
@@ -121,7 +121,7 @@ func (v *View) Feature(i int) (Feature, error) {
 // EachTag calls fn with the key and the encoded value of each attribute until
 // it returns false. Decode values with [StringValue], [BoolValue],
 // [IntegerValue] and [NumberValue].
-func (v *View) EachTag(f Feature, fn func(key, value []byte) bool) error {
+func (v *LayerView) EachTag(f Feature, fn func(key, value []byte) bool) error {
 	b := f.tags
 	for len(b) > 0 {
 		k, n := binary.Uvarint(b)
@@ -146,7 +146,7 @@ func (v *View) EachTag(f Feature, fn func(key, value []byte) bool) error {
 
 // StringTag returns the value of a string attribute, or nil if the feature has
 // no such attribute.
-func (v *View) StringTag(f Feature, key string) []byte {
+func (v *LayerView) StringTag(f Feature, key string) []byte {
 	b := f.tags
 	for len(b) > 0 {
 		k, n := binary.Uvarint(b)

@@ -135,7 +135,7 @@ func FuzzValidate(f *testing.F) {
 			}
 			return
 		}
-		var v mvt.View
+		var v mvt.LayerView
 		for len(tile) > 0 {
 			rest, ok, err := mvt.NextLayer(tile, &v)
 			if err != nil {

@@ -139,7 +139,7 @@ func (l *Layer) TagBool(key string, value bool) {
 	l.tag(key)
 }
 
-// TagValue adds an attribute with an encoded value message that [View.EachTag]
+// TagValue adds an attribute with an encoded value message that [LayerView.EachTag]
 // of another layer returned.
 func (l *Layer) TagValue(key string, encoded []byte) {
 	l.scratch = append(l.scratch[:0], encoded...)

@@ -2,7 +2,7 @@
 // that cannot draw vectors.
 //
 // A [Renderer] turns the bytes of a vector tile into an image of 256 pixels, or 512 for screens of
-// double density. Pixels without a shape are transparent, or water if the tile has Sea set. A
+// double density. Pixels without a shape are transparent, or water if the tile has FillSea set. A
 // [Style] gives each layer its look by the layer's name. Polygons of layer T are filled, each
 // feature in the colour of its number map_color, or else one derived from its id. Lines of T_line
 // are stroked. Points of T_label are names. Points of any other layer are dots with names. The
@@ -20,7 +20,7 @@
 //     the ground shine through along every border.
 //   - A name near an edge is drawn by both tiles, which must agree whether to
 //     draw it. It is not drawn if it would touch any name of higher priority,
-//     whether that name is drawn or not. Names extend at most [Reach] pixels
+//     whether that name is drawn or not. Names extend at most [MaxNameReachPx] pixels
 //     from their point, so only names in the tile and the eight around it count.
 //
 // # Limits

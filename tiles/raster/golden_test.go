@@ -73,7 +73,7 @@ func airfields() *plane {
 
 // TestGolden compares with pictures that a person has checked.
 func TestGolden(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, tt := range []struct {
 		name string
@@ -86,7 +86,7 @@ func TestGolden(t *testing.T) {
 		{"airports@2x", airfields().window(0, 0, 3, 2)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.tile.Land, tt.tile.Sea = "country", true
+			tt.tile.Land, tt.tile.FillSea = "country", true
 			compareGolden(t, r, tt.name, tt.tile)
 		})
 	}
@@ -124,7 +124,7 @@ func compareGolden(t *testing.T, r *Renderer, name string, tile *Tile) {
 
 // TestRealWorld: real tiles across seams, and golden pictures of two.
 func TestRealWorld(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	w := readWorld(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")
 	r := newRenderer(t)
 	compareGolden(t, r, "world", makeTile(0, 0, 0, 1, w))

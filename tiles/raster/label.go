@@ -57,7 +57,7 @@ type Name struct {
 	Number uint64 // of the feature
 	Text   string
 	Label  bool // of a region
-	Look   Text
+	Look   TextStyle
 	Box    image.Rectangle // pixels from the picture's corner
 }
 
@@ -123,7 +123,7 @@ func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	c.lift(t.Zoom)
 	c.names = slices.DeleteFunc(c.names, func(n name) bool { return n.place && !r.wanted(&n, t.Zoom) })
 	slices.SortFunc(c.names, comparePriority)
-	if t.Zoom <= r.style.Places.ApartTo {
+	if t.Zoom <= r.style.Places.DotDistanceMaxZoom {
 		c.keepApart(&r.style.Places, t)
 	}
 	for i := range c.names {
@@ -132,7 +132,7 @@ func (r *Renderer) arrange(c *canvas, t *Tile) error {
 	frame := image.Rect(0, 0, c.size, c.size)
 	for i := range c.names {
 		n := &c.names[i]
-		n.shown = n.box.Overlaps(frame.Inset(-maxDot*c.scale-Reach)) && c.unobstructed(i)
+		n.shown = n.box.Overlaps(frame.Inset(-maxDot*c.scale-MaxNameReachPx)) && c.unobstructed(i)
 	}
 	return nil
 }
@@ -163,9 +163,9 @@ func (c *canvas) lift(zoom int) {
 
 // wanted reports whether a zoom shows a place with n's population.
 func (r *Renderer) wanted(n *name, zoom int) bool {
-	least := r.style.Places.Least
+	least := r.style.Places.MinPopulation
 	if n.capital {
-		least = r.style.Places.LeastOfCapital
+		least = r.style.Places.MinPopulationOfCapital
 	}
 	return zoom >= len(least) || n.people >= least[max(zoom, 0)]
 }
@@ -176,7 +176,7 @@ const equator = 40075.017
 // keepApart drops places that are too near to more important ones, even if the more important ones
 // are dropped themselves. So nearby tiles make the same decision, unless the city that displaces a
 // place lies beyond the tiles around.
-func (c *canvas) keepApart(rule *Places, t *Tile) {
+func (c *canvas) keepApart(rule *PlaceStyle, t *Tile) {
 	world := math.Exp2(float64(t.Zoom)) * float64(c.size)
 	kept := c.names[:0]
 	places := c.places[:0]
@@ -184,10 +184,11 @@ func (c *canvas) keepApart(rule *Places, t *Tile) {
 		if n.place {
 			// Mercator's scale is 1/cos φ = cosh(π − 2πy), y from 0 in the north to 1.
 			y := (float64(t.Row)*float64(c.size) + n.y) / world
-			around := min(rule.Around.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
+			around := min(rule.AroundCity.KM/equator*world*math.Cosh(math.Pi*(1-2*y)), mostAround*float64(c.scale))
 			crowded := slices.ContainsFunc(places, func(o [3]float64) bool {
 				away := math.Hypot(n.x-o[0], n.y-o[1])
-				return away < rule.Apart*float64(c.scale) || away < around && o[2] >= rule.Around.People && o[2] > rule.Around.Times*n.people
+				return away < rule.DotDistancePx*float64(c.scale) || away < around && o[2] >= rule.AroundCity.People &&
+					o[2] > rule.AroundCity.Times*n.people
 			})
 			places = append(places, [3]float64{n.x, n.y, n.people})
 			if crowded && !n.capital {
@@ -214,17 +215,17 @@ func (c *canvas) spot(n *name) image.Rectangle {
 func (c *canvas) clear(i int, box image.Rectangle) bool {
 	for j := range c.names {
 		n := &c.names[j]
-		if j < i && n.label && n.box.Overlaps(box) || j != i && (j < i || n.look.Marker) && c.spot(n).Overlaps(box) {
+		if j < i && n.label && n.box.Overlaps(box) || j != i && (j < i || n.look.KeepDotsClear) && c.spot(n).Overlaps(box) {
 			return false
 		}
 	}
 	return true
 }
 
-// within reports whether a box is within Reach of the point of a name. Only then nearby tiles
+// within reports whether a box is within MaxNameReachPx of the point of a name. Only then nearby tiles
 // consider it.
 func (c *canvas) within(n *name, box image.Rectangle) bool {
-	reach := Reach * c.scale
+	reach := MaxNameReachPx * c.scale
 	at := image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))
 	return box.In(image.Rect(at.X-reach, at.Y-reach, at.X+reach, at.Y+reach))
 }
@@ -240,7 +241,7 @@ func (c *canvas) unobstructed(i int) bool {
 	box, own := c.names[i].box, c.spot(&c.names[i])
 	for j := range c.names {
 		n := &c.names[j]
-		if j < i && (n.box.Overlaps(box) || n.box.Overlaps(own)) || j != i && (j < i || n.look.Marker) && c.spot(n).Overlaps(box) {
+		if j < i && (n.box.Overlaps(box) || n.box.Overlaps(own)) || j != i && (j < i || n.look.KeepDotsClear) && c.spot(n).Overlaps(box) {
 			return false
 		}
 	}
@@ -271,7 +272,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 		tile = rest
 		typ, label := typeOf(c.view.Name)
 		look := r.look(typ)
-		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) || label && look.Lands && typ != drawn.Land {
+		if look.Text.Size == 0 && (label || look.Dot.Radius == 0) || label && look.OnlyAsLand && typ != drawn.Land {
 			continue
 		}
 		scale := float64(c.size) / float64(c.view.Extent)
@@ -299,7 +300,7 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 			if label && n.rank >= look.Text.bound(drawn.Zoom-1) {
 				n.order = max(n.order, look.LateTurn)
 			}
-			if n.look.Text.Upper {
+			if n.look.Text.UpperCase {
 				n.text = c.capitals(n.text)
 			}
 			c.path.Reset(f)
@@ -321,18 +322,18 @@ func (r *Renderer) gather(c *canvas, tile []byte, drawn *Tile, dx, dy float64) e
 	}
 }
 
-// settle gives a place the look of its tier. For a great capital it adds Bonus to the population.
+// settle gives a place the look of its tier. For a great capital it adds GreatCapitalBonus to the population.
 func (r *Renderer) settle(n *name) {
 	p := &r.style.Places
 	tier := 1
 	weight := n.people
-	if n.capital && n.people >= p.GreatCapital {
-		tier, weight = 0, n.people+p.Bonus
+	if n.capital && n.people >= p.MinGreatCapital {
+		tier, weight = 0, n.people+p.GreatCapitalBonus
 	}
 	if n.part {
 		weight /= 4
 	}
-	for tier > 0 && tier < len(r.places)-1 && n.people < p.Tiers[tier].People {
+	for tier > 0 && tier < len(r.places)-1 && n.people < p.Tiers[tier].MinPopulation {
 		tier++
 	}
 	ring := 0
@@ -344,17 +345,17 @@ func (r *Renderer) settle(n *name) {
 }
 
 // names reports whether a zoom shows the name of a region with the given rank.
-func (t *Text) names(rank float64, zoom int) bool {
-	return zoom >= t.From && (t.To == 0 || zoom <= t.To) && rank < t.bound(zoom)
+func (t *TextStyle) names(rank float64, zoom int) bool {
+	return zoom >= t.FromZoom && (t.ToZoom == 0 || zoom <= t.ToZoom) && rank < t.bound(zoom)
 }
 
 // bound returns the rank below which a zoom shows the names of regions.
-func (t *Text) bound(zoom int) float64 {
+func (t *TextStyle) bound(zoom int) float64 {
 	switch {
 	case zoom < 0:
 		return 0
-	case zoom < len(t.Ranks):
-		return t.Ranks[zoom]
+	case zoom < len(t.MaxRanks):
+		return t.MaxRanks[zoom]
 	}
 	return math.Inf(1)
 }
@@ -381,7 +382,7 @@ func (c *canvas) capitals(text []byte) []byte {
 
 // read reads the attributes of a name. Points without a rank are ranked by population, the largest
 // first. Points that represent several points come before all others.
-func (n *name) read(v *mvt.View, f mvt.Feature) error {
+func (n *name) read(v *mvt.LayerView, f mvt.Feature) error {
 	n.rank = math.MaxFloat64
 	err := v.EachTag(f, func(key, value []byte) bool {
 		switch string(key) {
@@ -466,7 +467,7 @@ func (c *canvas) drawDots(bare bool) error {
 		drawn := false
 		for ; i >= 0 && c.names[i].look == l && c.names[i].disc == disc; i-- {
 			n := &c.names[i]
-			if n.label || l.Dot.Radius == 0 || !l.Marker && !n.shown && !bare {
+			if n.label || l.Dot.Radius == 0 || !l.KeepDotsClear && !n.shown && !bare {
 				continue
 			}
 			if !drawn {

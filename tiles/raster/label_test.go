@@ -56,7 +56,7 @@ func TestSides(t *testing.T) {
 // drawn.
 func TestPlacesApart(t *testing.T) {
 	s := someStyle()
-	s.Places.Least = []float64{9e9, 9e9, 9e9, 9e9, 9e9, 5e5}
+	s.Places.MinPopulation = []float64{9e9, 9e9, 9e9, 9e9, 9e9, 5e5}
 	r, err := New(s)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestPlacesApart(t *testing.T) {
 		t.Errorf("wanted %q, want all but the hamlet", shown)
 	}
 	slices.SortFunc(c.names, comparePriority)
-	c.keepApart(&Places{Apart: 30}, &Tile{Zoom: 6, Row: 26})
+	c.keepApart(&PlaceStyle{DotDistancePx: 30}, &Tile{Zoom: 6, Row: 26})
 	shown = nil
 	for _, n := range c.names {
 		shown = append(shown, string(n.text))
@@ -96,8 +96,8 @@ func TestPlacesApart(t *testing.T) {
 
 	// These are the surroundings of London at zoom 9, in the tile row of 51.5° N, where a pixel is
 	// 190 m.
-	rule := Places{Apart: 12}
-	rule.Around.People, rule.Around.Times, rule.Around.KM = 5e5, 3, 20
+	rule := PlaceStyle{DotDistancePx: 12}
+	rule.AroundCity.People, rule.AroundCity.Times, rule.AroundCity.KM = 5e5, 3, 20
 	for scale := 1; scale <= 2; scale++ {
 		at := func(x float64) float64 { return x * float64(scale) }
 		c = &canvas{scale: scale, size: 256 * scale, names: []name{
@@ -121,8 +121,8 @@ func TestPlacesApart(t *testing.T) {
 func TestSizes(t *testing.T) {
 	s := someStyle()
 	country := s.Types["country"]
-	country.Turn, country.LateTurn, country.Text.Ranks = 1, 10, []float64{2, 5, 10, 20}
-	country.Smaller = []Text{{Size: 9, Ranks: country.Text.Ranks}, {Size: 8, Ranks: country.Text.Ranks}}
+	country.Turn, country.LateTurn, country.Text.MaxRanks = 1, 10, []float64{2, 5, 10, 20}
+	country.SmallerTexts = []TextStyle{{Size: 9, MaxRanks: country.Text.MaxRanks}, {Size: 8, MaxRanks: country.Text.MaxRanks}}
 	s.Types["country"] = country
 	r, err := New(s)
 	if err != nil {

@@ -33,15 +33,15 @@ func newRenderer(t testing.TB) *Renderer {
 // someStyle is a style with names and with tiers of places.
 func someStyle() Style {
 	s := PoliticalStyle(&somePalette)
-	ink := func(c uint32, size float64, ranks ...float64) Text {
-		return Text{Size: size, Color: hex(c), Halo: somePalette.Halo, Ranks: ranks}
+	ink := func(c uint32, size float64, ranks ...float64) TextStyle {
+		return TextStyle{Size: size, Color: hex(c), Halo: somePalette.Halo, MaxRanks: ranks}
 	}
-	bold := func(t Text) Text {
+	bold := func(t TextStyle) TextStyle {
 		t.Bold = true
 		return t
 	}
 	text := ink(0x242c35ff, 10.5)
-	for typ, t := range map[string]Text{
+	for typ, t := range map[string]TextStyle{
 		"continent": bold(ink(0x44374dff, 14)), "country": bold(ink(0x44374dff, 12, 6, 18, 54, 162)),
 		"timezone": ink(0x5a4f60ff, 11, 4, 12, 36, 108), "state": ink(0x5a4f60ff, 11, 0.6, 1.8, 5.4, 16.2, 48.6),
 		"county": ink(0x5d5365ff, 10, 0.15, 0.45, 1.35, 4.05, 12.15, 36.45), "marine": ink(0x175675ff, 11),
@@ -55,13 +55,14 @@ func someStyle() Style {
 		s.Types[typ] = one
 	}
 	s.Other.Text = ink(0x5a4f60ff, 11, 1, 3, 9, 27, 81, 243)
-	s.Places = Places{
-		Tiers: []Tier{
+	s.Places = PlaceStyle{
+		Tiers: []PlaceTier{
 			{Turn: 2, Text: bold(ink(0x242c35ff, 11)), Radius: 2.5},
-			{People: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
+			{MinPopulation: 1e6, Turn: 2, Text: text, Radius: 2.5}, {Turn: 9, Text: text, Radius: 2},
 		},
-		GreatCapital: 2e5, Bonus: 2e6, Least: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3}, LeastOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
-		DotsFrom: 5,
+		MinGreatCapital: 2e5, GreatCapitalBonus: 2e6, MinPopulation: []float64{1e6, 5e5, 1.5e5, 5e4, 5e3},
+		MinPopulationOfCapital: []float64{2e5, 2e5, 2e5, 1e5, 1e3},
+		DotsFrom:               5,
 	}
 	return s
 }
@@ -239,7 +240,7 @@ const oneStep = 20
 // TestSeams: a window across the corner of four tiles shows the same as the four tiles, names, dots
 // and lines included, at both scales.
 func TestSeams(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -266,7 +267,7 @@ func TestSeams(t *testing.T) {
 // TestNeighboursMeet: the ground does not shine through where regions share an edge, in any
 // direction, nor along the edges of tiles.
 func TestNeighboursMeet(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		// A fan of regions around a point, far wider than the tile.
@@ -321,7 +322,7 @@ func TestFill(t *testing.T) {
 }
 
 // TestNames: no name overlaps another, the first in rank is always drawn, and none extends beyond
-// Reach.
+// MaxNameReachPx.
 func TestNames(t *testing.T) {
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -342,7 +343,7 @@ func TestNames(t *testing.T) {
 		for i := range c.names {
 			n := &c.names[i]
 			c.place(i)
-			reach := Reach * c.scale
+			reach := MaxNameReachPx * c.scale
 			if limit := image.Rect(-reach, -reach, reach, reach).Add(image.Pt(int(math.Floor(n.x)), int(math.Floor(n.y)))); !n.box.In(limit) {
 				t.Fatalf("%q at %v, %v takes %v", n.text, n.x, n.y, n.box)
 			}
@@ -363,7 +364,7 @@ func TestNames(t *testing.T) {
 // TestRanks: in a layer with ranks by zoom, the dot and the name of a point both follow its rank.
 // Layers without ranks show all points.
 func TestRanks(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	ranks := []int64{0, 1, 3, 8, 9, 26, 27, 1 << 40}
 	for zoom := range 6 {
@@ -455,7 +456,7 @@ func TestLayout(t *testing.T) {
 
 // TestPNG: the standard library decodes our files to the same picture, at every depth of palette.
 func TestPNG(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
 		rnd := rand.New(rand.NewPCG(uint64(colors), 3))
 		c := new(canvas)
@@ -524,7 +525,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, scale := range []int{-1, 0, 3} {
 		if out, err := r.AppendPNG([]byte("x"), &Tile{Scale: scale}); !errors.Is(err, ErrScale) || string(out) != "x" {
@@ -568,7 +569,7 @@ func TestErrors(t *testing.T) {
 func TestStyle(t *testing.T) {
 	for name, spoil := range map[string]func(*RegionStyle){
 		"wide border": func(t *RegionStyle) { t.Border.Width = 8 },
-		"casing":      func(t *RegionStyle) { t.Coast = Line{Width: 2, Casing: 3} },
+		"casing":      func(t *RegionStyle) { t.Coast = LineStyle{Width: 2, Casing: 3} },
 		"negative":    func(t *RegionStyle) { t.Coast.Width = -1 },
 		"huge text":   func(t *RegionStyle) { t.Text.Size = 40 },
 		"NaN":         func(t *RegionStyle) { t.Fill.Opacity = math.NaN() },
@@ -593,10 +594,10 @@ func TestStyle(t *testing.T) {
 var somePalette = Palette{
 	Water: hex(0xb7d9e9ff),
 	Land:  []color.NRGBA{hex(0xf6edd1ff), hex(0xfbdccbff), hex(0xdeefd4ff), hex(0xecddf4ff), hex(0xf3d3d4ff), hex(0xc8e5daff)},
-	Shades: []color.NRGBA{
+	StateTints: []color.NRGBA{
 		hex(0xffffffff), hex(0xe8e8e8ff), hex(0xd0d0d0ff), hex(0xb8b8b8ff), hex(0xa0a0a0ff), hex(0x888888ff),
 	},
-	ShadeStrength: 0.16, Lake: hex(0xb7d9e9ff), River: hex(0x7fb2cfff), Urban: hex(0xd8cbc1ff),
+	StateTintStrength: 0.16, Lake: hex(0xb7d9e9ff), River: hex(0x7fb2cfff), Urban: hex(0xd8cbc1ff),
 	Coast: hex(0x4f7a94ff), Country: hex(0x74667fff), State: hex(0x9f95a7ff), County: hex(0xbdb6c3ff), Other: hex(0x7a6d93ff),
 	Halo: hex(0xfffffff0), Dot: hex(0x46545fff), Rim: hex(0xffffffff), Airport: hex(0x1f6582ff), Point: hex(0xb3261eff),
 }
@@ -625,7 +626,7 @@ func regionTile(typ, id string, mapColor any) *Tile {
 // TestColours: a region has the colour of its map_color, or without a valid one the colour of its
 // id. The number of its feature does not matter. Ids spread over all colours.
 func TestColours(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	r := newRenderer(t)
 	at := func(tile *Tile) color.RGBA { return drawn(t, r, tile).RGBAAt(64, 128) }
 	for n := range 13 {
@@ -668,7 +669,7 @@ func placeTile(zoom int, code string, population int64) *Tile {
 // TestPlaces: villages appear at their zoom, and great capitals at the first one. Capitals have a
 // ring. A dot without a name appears at a later zoom.
 func TestPlaces(t *testing.T) {
-	testrace.Plain(t, "one goroutine draws")
+	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	for _, tt := range []struct {
 		code       string
@@ -727,8 +728,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestGround: the sea is drawn if the tile has Sea set and the style has water. Any type may be the
-// land.
+// TestGround: the sea is drawn if the tile has FillSea set and the style has water. Any type may be
+// the land.
 func TestGround(t *testing.T) {
 	plain := somePalette
 	plain.Water = color.NRGBA{}
@@ -750,7 +751,7 @@ func TestGround(t *testing.T) {
 		{"transparent water", over, true, "county", land, color.RGBA{}},
 	} {
 		tile := regionTile("county", "x", 0)
-		tile.Sea, tile.Land = tt.sea, tt.land
+		tile.FillSea, tile.Land = tt.sea, tt.land
 		img := drawn(t, tt.r, tile)
 		if got, beside := img.RGBAAt(64, 128), img.RGBAAt(192, 128); got != tt.want || beside != tt.beside {
 			t.Errorf("%s: %v and %v, want %v and %v", tt.name, got, beside, tt.want, tt.beside)

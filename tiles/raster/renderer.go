@@ -38,8 +38,8 @@ type Tile struct {
 	// Land is the region type that is drawn beneath all others as the land, in the
 	// style's colours for land. If it is empty, every type has its own look.
 	Land string
-	// Sea fills every place without a region with water, in the style's colour.
-	Sea bool
+	// FillSea fills every place without a region with water, in the style's colour.
+	FillSea bool
 	// Vector is the vector tile: polygons and lines with their buffer. Its
 	// points are not drawn.
 	Vector []byte
@@ -69,7 +69,7 @@ type look struct {
 	RegionStyle
 	palette palette
 	face    *face
-	sizes   []*look // of its names: itself, and those of Type.Smaller
+	sizes   []*look // of its names: itself, and those of Type.SmallerTexts
 }
 
 // New returns a renderer. Errors match ErrStyle.
@@ -89,8 +89,8 @@ func New(style Style) (*Renderer, error) {
 			l.face = fonts.bold
 		}
 		l.sizes = []*look{l}
-		for _, text := range t.Smaller {
-			l.sizes = append(l.sizes, prepare(RegionStyle{Turn: t.Turn, Text: text, Lands: t.Lands}))
+		for _, text := range t.SmallerTexts {
+			l.sizes = append(l.sizes, prepare(RegionStyle{Turn: t.Turn, Text: text, OnlyAsLand: t.OnlyAsLand}))
 		}
 		return l
 	}
@@ -118,7 +118,7 @@ func (r *Renderer) look(name string) *look {
 }
 
 // AppendPNG draws a tile and appends it to dst as a PNG file, with a palette if 256
-// colours are enough. Unless Sea is set, places where nothing is drawn are transparent.
+// colours are enough. Unless FillSea is set, places where nothing is drawn are transparent.
 // Errors match ErrScale, ErrTooComplex or mvt.ErrMalformed; dst is then returned
 // unchanged.
 func (r *Renderer) AppendPNG(dst []byte, t *Tile) ([]byte, error) {
@@ -149,7 +149,7 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 	if err := r.listLayers(c, t); err != nil {
 		return err
 	}
-	if t.Sea {
+	if t.FillSea {
 		c.flood(r.style.Water)
 	}
 	for _, l := range c.layers {
@@ -160,7 +160,7 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 		}
 	}
 	for _, l := range slices.Backward(c.layers) {
-		if t.Zoom < l.First && !l.land {
+		if t.Zoom < l.BordersFromZoom && !l.land {
 			continue
 		}
 		if err := c.strokeLayer(&l, t.Zoom); err != nil {
@@ -174,7 +174,7 @@ func (r *Renderer) draw(c *canvas, t *Tile) error {
 type layer struct {
 	raw []byte
 	*look
-	fill   Fill
+	fill   FillStyle
 	colors palette
 	land   bool
 	inland bool // another type is the land, and its coast is the shore
@@ -199,9 +199,9 @@ func (r *Renderer) listLayers(c *canvas, t *Tile) error {
 			switch {
 			case name == t.Land:
 				l.fill, l.colors, l.land = r.style.Land, r.land, true
-			case l.Lands:
+			case l.OnlyAsLand:
 				l.colors = nil
-			case l.Parts:
+			case l.NoCoastOnLand:
 				l.inland = t.Land != ""
 			}
 			c.layers = append(c.layers, l)
@@ -226,7 +226,7 @@ type canvas struct {
 	raster vector.Rasterizer
 	enc    encoder
 
-	view   mvt.View
+	view   mvt.LayerView
 	path   mvt.Path
 	points []mvt.XY
 	ends   []int // of rings among the points

@@ -17,7 +17,7 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 		if coast {
 			style = l.Coast
 		}
-		if style.Width > 0 && (!coast || l.land || !l.Lands && !l.inland) {
+		if style.Width > 0 && (!coast || l.land || !l.OnlyAsLand && !l.inland) {
 			if err := c.strokeLines(style, coast, zoom); err != nil {
 				return err
 			}
@@ -28,13 +28,13 @@ func (c *canvas) strokeLayer(l *layer, zoom int) error {
 
 // strength returns a line's share of its full width and darkness at a zoom. At full strength,
 // borders of small regions would cover a map of the world at low zooms.
-func (l *Line) strength(zoom int) float64 {
-	return min(max(0.5+0.1*float64(zoom-l.From), 0.5), 1)
+func (l *LineStyle) strength(zoom int) float64 {
+	return min(max(0.5+0.1*float64(zoom-l.GrowsFromZoom), 0.5), 1)
 }
 
-func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
+func (c *canvas) strokeLines(style LineStyle, coast bool, zoom int) error {
 	strength := style.strength(zoom)
-	if style.Light > 0 && zoom >= style.Light {
+	if style.LightFromZoom > 0 && zoom >= style.LightFromZoom {
 		strength /= 2
 	}
 	k := float64(c.scale) * strength
@@ -79,7 +79,7 @@ func (c *canvas) strokeLines(style Line, coast bool, zoom int) error {
 		}
 	}
 	if drawn {
-		p.lay(fade(style.Color, strength), fade(style.Around, strength))
+		p.lay(fade(style.Color, strength), fade(style.CasingColor, strength))
 	}
 	return nil
 }

@@ -17,44 +17,44 @@ type Style struct {
 	// Other is the look of all other types.
 	Other RegionStyle
 	// Places is the look of points with a population.
-	Places Places
+	Places PlaceStyle
 	// Land is the fill of the type that is a tile's land.
-	Land Fill
-	// Water lies beneath the land of tiles with Sea set. It may be transparent.
+	Land FillStyle
+	// Water lies beneath the land of tiles with FillSea set. It may be transparent.
 	Water color.NRGBA
 }
 
-// Places describes the look of points in layers of the type places. The look depends on their
+// PlaceStyle describes the look of points in layers of the type places. The look depends on their
 // population, and on their attribute code, which is PPLC for capitals. Zooms are those of tiles of
 // 256 pixels.
-type Places struct {
+type PlaceStyle struct {
 	// Tiers are the looks, from great capitals down. The last one is for all remaining points.
 	// Without tiers, points have the look of their type.
-	Tiers []Tier
-	// GreatCapital is the least population of a great capital. Its priority counts Bonus more
+	Tiers []PlaceTier
+	// MinGreatCapital is the least population of a great capital. Its priority counts GreatCapitalBonus more
 	// people, so that it wins against its neighbours, but not against the world's great cities.
-	GreatCapital, Bonus float64
-	// Least and LeastOfCapital are the least population of a shown point, by zoom. Beyond the end
+	MinGreatCapital, GreatCapitalBonus float64
+	// MinPopulation and MinPopulationOfCapital are the least population of a shown point, by zoom. Beyond the end
 	// of a list, all points are shown.
-	Least, LeastOfCapital []float64
-	// Apart is the least distance of the dots of two points, in pixels, up to the zoom ApartTo. The
+	MinPopulation, MinPopulationOfCapital []float64
+	// DotDistancePx is the least distance of the dots of two points, in pixels, up to the zoom DotDistanceMaxZoom. The
 	// more important one is shown, and capitals always are.
-	Apart   float64
-	ApartTo int
-	// Around also hides points around a city, up to the zoom ApartTo: those within KM kilometres of
+	DotDistancePx      float64
+	DotDistanceMaxZoom int
+	// AroundCity also hides points around a city, up to the zoom DotDistanceMaxZoom: those within KM kilometres of
 	// a point that has at least People, and more than Times their population.
-	Around struct{ People, Times, KM float64 }
+	AroundCity struct{ People, Times, KM float64 }
 	// DotsFrom is the first zoom at which a dot is drawn even if its name does not fit.
 	DotsFrom int
 }
 
-// Tier is the look of points of at least a population. Capitals have a ring
+// PlaceTier is the look of points of at least a population. Capitals have a ring
 // instead of a disc.
-type Tier struct {
-	People float64
-	Turn   int
-	Text   Text
-	Radius float64
+type PlaceTier struct {
+	MinPopulation float64
+	Turn          int
+	Text          TextStyle
+	Radius        float64
 }
 
 // RegionStyle is the look of a region type. Lengths are pixels of a tile of 256.
@@ -64,68 +64,68 @@ type RegionStyle struct {
 	Order int
 	// Turn orders names: a lower turn comes first. 0 stands for Order.
 	Turn   int
-	Fill   Fill
-	Border Line // between two regions of the type
-	Coast  Line // where no region of the type lies beyond
-	Text   Text
-	// Smaller are the looks of the names of smaller regions. A region has the last one at the first
-	// two zooms with its name. With each further zoom it has the one before, and in the end Text.
-	Smaller []Text
+	Fill   FillStyle
+	Border LineStyle // between two regions of the type
+	Coast  LineStyle // where no region of the type lies beyond
+	Text   TextStyle
+	// SmallerTexts are the looks of the names of smaller regions. A region has the last one at the first
+	// two zooms with its name. With each further zoom it has the one before, and in the end TextStyle.
+	SmallerTexts []TextStyle
 	// LateTurn replaces Turn for the names that are new at a zoom, unless Turn is later.
 	LateTurn int
-	Dot      Dot // marks the points of layers that are not labels of regions
-	// Lands is set if the type's fill, coast and names are drawn only in tiles in which the type is
+	Dot      DotStyle // marks the points of layers that are not labels of regions
+	// OnlyAsLand is set if the type's fill, coast and names are drawn only in tiles in which the type is
 	// the land. In other tiles only its borders are drawn.
-	Lands bool
-	// Parts is set if the type's coast is not drawn in tiles in which another type is the land.
+	OnlyAsLand bool
+	// NoCoastOnLand is set if the type's coast is not drawn in tiles in which another type is the land.
 	// Otherwise sources that draw the shore differently would show it twice.
-	Parts bool
-	// First is the first zoom that draws the type's borders, unless the type is the land.
-	First int
-	// Marker is set if no name may cover the type's dots.
-	Marker bool
+	NoCoastOnLand bool
+	// BordersFromZoom is the first zoom that draws the type's borders, unless the type is the land.
+	BordersFromZoom int
+	// KeepDotsClear is set if no name may cover the type's dots.
+	KeepDotsClear bool
 }
 
-// Fill is a set of colours. A feature's attribute map_color chooses one of them. Without that
+// FillStyle is a set of colours. A feature's attribute map_color chooses one of them. Without that
 // attribute the feature's id chooses the colour.
-type Fill struct {
+type FillStyle struct {
 	Colors  []color.NRGBA // opaque; none for a type that is not filled
 	Opacity float64       // 0, not drawn, to 1
 }
 
-// Line is a stroke and a wider one beneath it.
-type Line struct {
-	Width  float64 // 0 draws none
-	Color  color.NRGBA
-	Casing float64 // width on either side, 0 for none
-	Around color.NRGBA
-	// From is the zoom where the line starts to grow. Over five zooms it grows from half its width
+// LineStyle is a stroke and a wider one beneath it.
+type LineStyle struct {
+	Width       float64 // 0 draws none
+	Color       color.NRGBA
+	Casing      float64 // width on either side, 0 for none
+	CasingColor color.NRGBA
+	// GrowsFromZoom is the zoom where the line starts to grow. Over five zooms it grows from half its width
 	// and strength to the full ones.
-	From int
+	GrowsFromZoom int
 	// Dashed draws five pixels of eight.
 	Dashed bool
-	// Light is the first zoom where the line is half as heavy, 0 for none.
-	Light int
+	// LightFromZoom is the first zoom where the line is half as heavy, 0 for none.
+	LightFromZoom int
 }
 
-// Text is the look of names.
-type Text struct {
+// TextStyle is the look of names.
+type TextStyle struct {
 	Size    float64 // 0 writes none
 	Spacing float64 // between letters, in ems
 	Bold    bool
 	Color   color.NRGBA
 	Halo    color.NRGBA
-	// Upper writes capital letters.
-	Upper bool
-	// From and To are the first and the last zoom with names; a To of 0 is no bound.
-	From, To int
-	// Ranks are bounds by zoom: a zoom shows the names with a rank below its bound, and all names
+	// UpperCase writes capital letters.
+	UpperCase bool
+	// FromZoom and ToZoom are the first and the last zoom with names; a ToZoom of 0 is no bound.
+	FromZoom, ToZoom int
+	// MaxRanks are bounds by zoom: a zoom shows the names with a rank below its bound, and all names
 	// beyond the list. A point without a shown name has no dot either.
-	Ranks []float64
+	MaxRanks []float64
 }
 
-// Dot is a disc with a rim.
-type Dot struct {
+// DotStyle is a disc with a rim.
+type DotStyle struct {
 	Radius float64 // 0 draws none
 	Color  color.NRGBA
 	Rim    color.NRGBA
@@ -151,7 +151,7 @@ func (s *Style) check() error {
 	}
 	land := RegionStyle{Fill: s.Land}
 	for _, t := range s.Places.Tiers {
-		if err := (&RegionStyle{Text: t.Text, Dot: Dot{Radius: t.Radius}}).check(); err != nil {
+		if err := (&RegionStyle{Text: t.Text, Dot: DotStyle{Radius: t.Radius}}).check(); err != nil {
 			return fmt.Errorf("places: %w", err)
 		}
 	}
@@ -165,7 +165,7 @@ func (t *RegionStyle) check() error {
 		}
 		return fmt.Errorf("%w: set the %s to 0 to %v, not %v", ErrStyle, what, most, v)
 	}
-	for _, s := range t.Smaller {
+	for _, s := range t.SmallerTexts {
 		if err := errors.Join(within("size of text", s.Size, maxText), within("spacing of text", s.Spacing, 1)); err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ type rgb [3]uint8
 // palette holds the colours of a fill.
 type palette []rgb
 
-func (f *Fill) palette() (p palette) {
+func (f *FillStyle) palette() (p palette) {
 	for _, c := range f.Colors {
 		p = append(p, rgb{c.R, c.G, c.B})
 	}
@@ -206,7 +206,7 @@ func (f *Fill) palette() (p palette) {
 }
 
 // choose returns the colour of a feature, the same in every tile and every run.
-func (p palette) choose(v *mvt.View, f mvt.Feature) (rgb, error) {
+func (p palette) choose(v *mvt.LayerView, f mvt.Feature) (rgb, error) {
 	var id []byte
 	number := -1.0
 	err := v.EachTag(f, func(key, value []byte) bool {

@@ -129,9 +129,9 @@ const (
 	descent   = 0.22
 )
 
-// Reach is the greatest extent of a name from its point, in pixels of a tile of 256. It is a third
-// of a tile, so all names that affect the names in a tile lie in the eight tiles around it.
-const Reach = 85
+// MaxNameReachPx is the greatest extent of a name from its point, in pixels of a tile of 256. It is
+// a third of a tile, so all names that affect the names in a tile lie in the eight tiles around it.
+const MaxNameReachPx = 85
 
 // layout breaks a name into lines. It is reused for each name.
 type layout struct {

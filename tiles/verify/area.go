@@ -41,7 +41,7 @@ func geometryArea(g []byte, limit int) (regionArea, error) {
 	if len(g) > limit/8 {
 		units := uint64(0) // of all coordinates together
 		err := eachCoordinate(g[at+len(before):], depth, func(lon, lat float64, _ bool) {
-			units |= uint64(int64(math.Round((lon+180)/360*grid.WorldSize)) | int64(math.Round(layout.PlateY(lat))))
+			units |= uint64(int64(math.Round((lon+180)/360*grid.WorldSize)) | int64(math.Round(layout.PlateCarreeY(lat))))
 		})
 		if err != nil {
 			return regionArea{}, err

@@ -36,7 +36,7 @@ func (p *checkPart) budget(t quadkey.Tile) {
 // budget does not bound.
 func (p *checkPart) eachCell(kinds []cellKind, fn func(*cellstore.Cell)) {
 	for i := range p.cells {
-		if p.v.types[i].Lines {
+		if p.v.types[i].IsLines {
 			continue
 		}
 		for _, k := range kinds {

@@ -170,7 +170,7 @@ func (p *checkPart) crossings(typ int, t quadkey.Tile) {
 			case same:
 				p.find(typ, ProblemPolygon, t, e.region, "edges %v–%v and %v–%v %s", e.a, e.b, f.a, f.b, m)
 			default:
-				p.find(typ, ProblemCross, t, e.region, "edges %v–%v and, of %s, %v–%v %s",
+				p.find(typ, ProblemCrossing, t, e.region, "edges %v–%v and, of %s, %v–%v %s",
 					e.a, e.b, p.v.types[typ].ids[f.region], f.a, f.b, m)
 			}
 		}

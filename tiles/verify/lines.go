@@ -72,7 +72,7 @@ func (p *checkPart) borders(typ int, t quadkey.Tile, tile []byte) {
 		}
 		pt.Edges++
 		if l.right >= 0 && l.left >= 0 {
-			pt.Shared++
+			pt.SharedEdges++
 		}
 		for len(drawn) > 0 && drawn[0].key < l.key {
 			p.strayLine(typ, t, drawn[0])

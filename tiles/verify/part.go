@@ -112,7 +112,7 @@ func (p *checkPart) row(row *cellstore.Row) {
 		}
 	}
 	t, ok := layout.RowTile(row.Key)
-	polar := slices.ContainsFunc(layout.Caps[:], func(c *layout.Cap) bool { return bytes.Equal(row.Key, c.Key) })
+	polar := slices.ContainsFunc(layout.PolarCaps[:], func(c *layout.PolarCap) bool { return bytes.Equal(row.Key, c.Key) })
 	if ok && p.v.budget > 0 && int(t.Z) < grid.MaxZoom {
 		p.budget(t)
 	}
@@ -201,7 +201,7 @@ func (p *checkPart) join(q *checkPart) {
 	}
 	for i := range p.types {
 		a, b := &p.types[i], &q.types[i]
-		a.Edges, a.Shared, a.Labels = a.Edges+b.Edges, a.Shared+b.Shared, a.Labels+b.Labels
+		a.Edges, a.SharedEdges, a.Labels = a.Edges+b.Edges, a.SharedEdges+b.SharedEdges, a.Labels+b.Labels
 		for z := range a.Leaves {
 			a.Leaves[z] += b.Leaves[z]
 			a.Mixed[z] += b.Mixed[z]

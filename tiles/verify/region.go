@@ -27,10 +27,10 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 	}
 	byByte := map[uint8]int{}
 	for i, t := range v.types {
-		byByte[t.Byte] = i
+		byByte[t.KeyByte] = i
 		t.byTag = make(map[string]int32, t.Regions)
 	}
-	limit := store.Limits().Value
+	limit := store.Limits().ValueBytes
 	for row, err := range table.Scan(ctx, cellstore.Scan{}) {
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 		t.ids = append(t.ids, id)
 		var a regionArea
 		if g, ok := row.Value(layout.FamilyGeometry, nil); ok {
-			if t.Lines {
+			if t.IsLines {
 				err = checkLines(g)
 			} else {
 				a, err = geometryArea(g, limit)
@@ -55,7 +55,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			if err != nil {
 				v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: fmt.Sprintf("its geometry: %v", err)})
 			}
-		} else if !t.Lines || v.lines {
+		} else if !t.IsLines || v.lines {
 			v.ofRecords.add(v.opts.Examples, i, t.Name, ProblemRow, Example{Region: id, Detail: "has a record and no geometry"})
 		}
 		t.area = append(t.area, a)
@@ -75,7 +75,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 			continue
 		}
 		for _, id := range t.ids[:t.records] {
-			t.byTag[layout.MergedID(feature.FoldedID(id))] = int32(len(t.ids))
+			t.byTag[layout.MergedID(feature.FoldedRegionID(id))] = int32(len(t.ids))
 			t.ids = append(t.ids, layout.MergedID(id))
 		}
 		t.area = append(t.area, make([]regionArea, t.records)...)
@@ -88,7 +88,7 @@ func (v *verifier) loadRegions(ctx context.Context, store cellstore.Store) error
 // key.
 func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
 	value, _ := row.Value(layout.FamilyRecord, nil)
-	if id := tiles.RecordID(value); feature.SameID(id, key) {
+	if id := tiles.RecordID(value); feature.SameRegionID(id, key) {
 		return id
 	}
 	v.ofRecords.add(v.opts.Examples, typ, v.types[typ].Name, ProblemRow, Example{Region: key, Detail: "its record has another id, or none"})
@@ -97,7 +97,7 @@ func (v *verifier) idOf(typ int, row *cellstore.Row, key string) string {
 
 // checkLines checks the geometry of a record of lines.
 func checkLines(g []byte) error {
-	f := feature.Feature{Geometry: feature.GeoJSON(g)}
+	f := feature.Feature{Geometry: feature.GeoJSONGeometry(g)}
 	shape, err := f.Orb()
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (p *checkPart) region(typ int, r int32) {
 		find(ProblemArea, "its pieces at zoom %d have the area %.0f, its geometry %.0f, which rounding lets differ by %.0f",
 			grid.MaxZoom, pt.area[r], want.area, want.bound)
 	}
-	if !p.v.bordered || zooms == 0 || p.v.types[typ].Lines {
+	if !p.v.bordered || zooms == 0 || p.v.types[typ].IsLines {
 		return
 	}
 	labelled := pt.labelled[r]

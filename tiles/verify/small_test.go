@@ -19,7 +19,7 @@ import (
 // Any region too small or too narrow for the grid is either drawn or reported, and the output has
 // no faults.
 func TestVerifySmallRegions(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	const unit = 360.0 / grid.WorldSize
 	random := testseed.Rand(t)
 	layer := build.Layer{Type: "small"}
@@ -49,7 +49,7 @@ func TestVerifySmallRegions(t *testing.T) {
 	store := tilestest.OpenStore(t)
 	meta, _, err := build.Run(t.Context(), store, []build.Layer{layer}, build.Options{
 		Timestamp: 1,
-		Repaired:  func(_, id, _, what string) { told[id] = what },
+		OnRepair:  func(_, id, _, what string) { told[id] = what },
 	})
 	if err != nil {
 		t.Fatal(err)

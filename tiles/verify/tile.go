@@ -22,7 +22,7 @@ const (
 
 // tileCheck holds the memory for checking one tile.
 type tileCheck struct {
-	view    mvt.View
+	view    mvt.LayerView
 	path    []grid.Point
 	edges   []checkEdge
 	pieces  []regionPiece
@@ -46,7 +46,7 @@ type regionPiece struct {
 
 // tileRow checks the cells of a row that belong to one type.
 func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
-	if p.v.types[typ].Lines {
+	if p.v.types[typ].IsLines {
 		p.lineRow(typ, t, cells)
 		return
 	}

@@ -20,19 +20,19 @@ import (
 type Problem string
 
 const (
-	ProblemRow     Problem = "row"      // a row no build writes: wrong key or mark, or inside a leaf
-	ProblemTile    Problem = "tile"     // not a valid vector tile, or wrong layers or regions
-	ProblemLeaf    Problem = "leaf"     // an interior tile that is not the buffered square
-	ProblemPolygon Problem = "polygon"  // rings that cross, touch themselves or nest wrongly
-	ProblemCross   Problem = "crossing" // borders of two regions that meet away from vertices
-	ProblemBorder  Problem = "border"   // a border edge without its exact twin, in the neighbour or the lines
-	ProblemOverlap Problem = "overlap"  // regions that overlap, but not at the deepest zoom
-	ProblemFormats Problem = "formats"  // GeoJSON and vector tile with different regions
-	ProblemLabel   Problem = "label"    // missing, twice, or outside its region
-	ProblemZoom    Problem = "zoom"     // a region that vanishes at a deeper zoom
-	ProblemArea    Problem = "area"     // pieces whose area is not the region's
-	ProblemBudget  Problem = "budget"   // a tile that is larger than the data set allows
-	ProblemSource  Problem = "source"   // a point that lies on the other side of the border in the source
+	ProblemRow      Problem = "row"      // a row no build writes: wrong key or mark, or inside a leaf
+	ProblemTile     Problem = "tile"     // not a valid vector tile, or wrong layers or regions
+	ProblemLeaf     Problem = "leaf"     // an interior tile that is not the buffered square
+	ProblemPolygon  Problem = "polygon"  // rings that cross, touch themselves or nest wrongly
+	ProblemCrossing Problem = "crossing" // borders of two regions that meet away from vertices
+	ProblemBorder   Problem = "border"   // a border edge without its exact twin, in the neighbour or the lines
+	ProblemOverlap  Problem = "overlap"  // regions that overlap, but not at the deepest zoom
+	ProblemFormats  Problem = "formats"  // GeoJSON and vector tile with different regions
+	ProblemLabel    Problem = "label"    // missing, twice, or outside its region
+	ProblemZoom     Problem = "zoom"     // a region that vanishes at a deeper zoom
+	ProblemArea     Problem = "area"     // pieces whose area is not the region's
+	ProblemBudget   Problem = "budget"   // a tile that is larger than the data set allows
+	ProblemSource   Problem = "source"   // a point that lies on the other side of the border in the source
 )
 
 // Example is one place of a finding.
@@ -60,13 +60,13 @@ type SourceOverlap struct {
 
 // TypeReport counts the checked parts of a type.
 type TypeReport struct {
-	Name    string                  `json:"name"`
-	Regions int                     `json:"regions"`
-	Leaves  [grid.MaxZoom + 1]int64 `json:"leaves"` // rows by zoom
-	Mixed   [grid.MaxZoom + 1]int64 `json:"mixed"`
-	Edges   int64                   `json:"edges"`  // of borders, each once per tile
-	Shared  int64                   `json:"shared"` // of these, with a region on either side
-	Labels  int64                   `json:"labels"`
+	Name        string                  `json:"name"`
+	Regions     int                     `json:"regions"`
+	Leaves      [grid.MaxZoom + 1]int64 `json:"leaves"` // rows by zoom
+	Mixed       [grid.MaxZoom + 1]int64 `json:"mixed"`
+	Edges       int64                   `json:"edges"`  // of borders, each once per tile
+	SharedEdges int64                   `json:"shared"` // of these, with a region on either side
+	Labels      int64                   `json:"labels"`
 	// Witnesses are the points that were compared with the source. Builds of
 	// earlier versions have none.
 	Witnesses int64 `json:"source_points"`
@@ -165,7 +165,7 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if err := whole.finish(ctx); err != nil {
 		return Report{}, err
 	}
-	if meta.SchemaVersion >= tiles.OldestSchema {
+	if meta.SchemaVersion >= tiles.OldestSchemaVersion {
 		reader, err := tiles.Open(ctx, store, meta)
 		if err != nil {
 			return Report{}, err
@@ -206,7 +206,7 @@ type checkType struct {
 
 // numberOf returns the number of the region with an id as its record has it.
 func (t *checkType) numberOf(id string) (int32, bool) {
-	region, ok := t.byTag[feature.FoldedID(id)]
+	region, ok := t.byTag[feature.FoldedRegionID(id)]
 	return region, ok && t.ids[region] == id
 }
 

@@ -111,7 +111,7 @@ func describeFindings(r Report) string {
 
 // The output of a build has no faults.
 func TestVerify(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
 		t.Skip("borders meet at vertices from row layout 2 on")
 	}
@@ -137,8 +137,8 @@ func TestVerify(t *testing.T) {
 					t.Errorf("%+v", rt)
 				}
 			}
-			if leaves != stats.Leaves || mixed != stats.Mixed {
-				t.Errorf("%d leaves and %d mixed rows, the build wrote %d and %d", leaves, mixed, stats.Leaves, stats.Mixed)
+			if leaves != stats.LeafRows || mixed != stats.MixedRows {
+				t.Errorf("%d leaves and %d mixed rows, the build wrote %d and %d", leaves, mixed, stats.LeafRows, stats.MixedRows)
 			}
 			wantPairs := 0
 			if name == "overlapping" {
@@ -154,7 +154,7 @@ func TestVerify(t *testing.T) {
 // The same holds for real borders: a few of the coarsest ones, and with the full tests all of the
 // finest.
 func TestVerifyNaturalEarth(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
 		t.Skip("borders meet at vertices from row layout 2 on")
 	}
@@ -210,7 +210,7 @@ func TestOlderLabels(t *testing.T) {
 	}
 	for _, tile := range at {
 		edited(t, store, tile, "land.label", "", func(value []byte) []byte {
-			var v mvt.View
+			var v mvt.LayerView
 			if _, _, err := mvt.NextLayer(value[1:], &v); err != nil {
 				t.Fatal(err)
 			}
@@ -236,7 +236,7 @@ func TestOlderLabels(t *testing.T) {
 	if report := verify(t, store, meta); len(report.Findings) == 0 {
 		t.Error("labels without a region pass for newer ones")
 	}
-	meta.SchemaVersion, meta.Types[0].LabelOf = tiles.OldestSchema, ""
+	meta.SchemaVersion, meta.Types[0].LabelOf = tiles.OldestSchemaVersion, ""
 	if report := verify(t, store, meta); len(report.Findings) > 0 || report.Types[0].Labels == 0 || report.Types[0].Witnesses == 0 {
 		t.Error(describeFindings(report))
 	}
@@ -279,7 +279,7 @@ func drop([]byte) []byte { return nil }
 // reshaped changes the rings of one region in a stored vector tile.
 func reshaped(id string, fn func(rings [][]mvt.XY) [][]mvt.XY) func([]byte) []byte {
 	return func(value []byte) []byte {
-		var v mvt.View
+		var v mvt.LayerView
 		rest, _, err := mvt.NextLayer(value[1:], &v)
 		if err != nil {
 			panic(err)
@@ -318,7 +318,7 @@ func reshaped(id string, fn func(rings [][]mvt.XY) [][]mvt.XY) func([]byte) []by
 func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []quadkey.Tile {
 	t.Helper()
 	var found []quadkey.Tile
-	var v mvt.View
+	var v mvt.LayerView
 	scan := cellstore.Scan{Selection: cellstore.Selection{Families: []string{typ + layout.FamilyMVT}}}
 	for row, err := range boundsTable(t, store).Scan(context.Background(), scan) {
 		if err != nil {
@@ -343,7 +343,7 @@ func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []qu
 
 // Each kind of damage is found and correctly named.
 func TestVerifyFindsDamage(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	// borderTile is a deep tile in which west and east meet.
 	borderTile := func(t *testing.T, s cellstore.Store, z uint8) quadkey.Tile {
 		t.Helper()
@@ -375,7 +375,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		}},
 		{"the lines lost", ProblemBorder, 2, func(t *testing.T, s *pebblestore.Store) {
 			edited(t, s, borderTile(t, s, 10), "land.mvt", "", func(value []byte) []byte {
-				var v mvt.View
+				var v mvt.LayerView
 				rest, _, err := mvt.NextLayer(value[1:], &v)
 				if err != nil {
 					t.Fatal(err)
@@ -438,7 +438,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 				return [][]mvt.XY{{{X: 0, Y: 0}, {X: 100, Y: 0}, {X: 100, Y: 100}}, {{X: 200, Y: 200}, {X: 200, Y: 300}, {X: 300, Y: 200}}}
 			}))
 		}},
-		{"borders that cross", ProblemCross, 0, func(t *testing.T, s *pebblestore.Store) {
+		{"borders that cross", ProblemCrossing, 0, func(t *testing.T, s *pebblestore.Store) {
 			edited(t, s, borderTile(t, s, 13), "land.mvt", "", reshaped("west", func([][]mvt.XY) [][]mvt.XY { return square }))
 		}},
 		{"an overlap above the deepest zoom", ProblemOverlap, 0, func(t *testing.T, s *pebblestore.Store) {

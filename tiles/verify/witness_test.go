@@ -96,14 +96,14 @@ func TestVerifyWithoutWitnesses(t *testing.T) {
 // Records of lines have a geometry, except in data sets of older programs.
 func TestLinesWithoutGeometry(t *testing.T) {
 	store, meta, _ := built(t, checkWorlds()["neighbours"]...)
-	at := slices.IndexFunc(meta.Types, func(m tiles.TypeMeta) bool { return m.Lines })
+	at := slices.IndexFunc(meta.Types, func(m tiles.TypeMeta) bool { return m.IsLines })
 	table, err := store.Table(t.Context(), layout.TableRegions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	op := cellstore.DeleteColumn(layout.FamilyGeometry, nil, math.MaxInt64-1)
 	if err := table.Apply(t.Context(), cellstore.Mutation{
-		Row: layout.RegionKey(meta.Types[at].Byte, "canal"),
+		Row: layout.RegionKey(meta.Types[at].KeyByte, "canal"),
 		Ops: []cellstore.Op{op},
 	}); err != nil {
 		t.Fatal(err)

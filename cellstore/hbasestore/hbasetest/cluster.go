@@ -17,14 +17,14 @@ import (
 type Options struct {
 	RegionServers int // 2 by default
 	Gateways      int // Thrift2 gateways with binary protocol and buffers, 2 by default
-	// Session is the time that the master waits for a region server that has died; 15 s by default.
+	// SessionTimeout is the time that the master waits for a region server that has died; 15 s by default.
 	// It must be from 2 to 20 s.
-	Session time.Duration
-	// Call is the time after which a gateway gives up a call; 20 s by default.
+	SessionTimeout time.Duration
+	// CallTimeout is the time after which a gateway gives up a call; 20 s by default.
 	// Tests of faults need less than the driver's time for one try.
-	Call time.Duration
-	// Patience bounds the start; 5 minutes by default.
-	Patience time.Duration
+	CallTimeout time.Duration
+	// StartTimeout bounds the start; 5 minutes by default.
+	StartTimeout time.Duration
 	// Dir holds configuration, logs and data. By default Start creates a directory
 	// and Close removes it. A given directory is kept.
 	Dir string
@@ -37,14 +37,14 @@ func (o Options) withDefaults() Options {
 	if o.Gateways <= 0 {
 		o.Gateways = 2
 	}
-	if o.Session <= 0 {
-		o.Session = 15 * time.Second
+	if o.SessionTimeout <= 0 {
+		o.SessionTimeout = 15 * time.Second
 	}
-	if o.Call <= 0 {
-		o.Call = 20 * time.Second
+	if o.CallTimeout <= 0 {
+		o.CallTimeout = 20 * time.Second
 	}
-	if o.Patience <= 0 {
-		o.Patience = 5 * time.Minute
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = 5 * time.Minute
 	}
 	return o
 }
@@ -70,7 +70,7 @@ type Cluster struct {
 // HBase.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	o = o.withDefaults()
-	ctx, cancel := context.WithTimeout(ctx, o.Patience)
+	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()
 	c := &Cluster{opts: o, dir: o.Dir, spawn: newSpawner()}
 	err := c.start(ctx)
@@ -116,16 +116,17 @@ func (c *Cluster) configure() error {
 	if err != nil {
 		return err
 	}
-	c.base = common(c.dir, zk, master, c.opts.Session)
+	c.base = common(c.dir, zk, master, c.opts.SessionTimeout)
 	c.base = append(c.base, property{"hbase.master.wait.on.regionservers.maxtostart", strconv.Itoa(c.opts.RegionServers)})
 	if err := c.site("conf", nil); err != nil {
 		return err
 	}
-	if err := c.site("conf-gateway", ofGateway(c.opts.Call)); err != nil {
+	if err := c.site("conf-gateway", ofGateway(c.opts.CallTimeout)); err != nil {
 		return err
 	}
 	// The gateway's command has no option for this.
-	if err := c.site("conf-gateway-http", append(ofGateway(c.opts.Call), property{"hbase.regionserver.thrift.http", "true"})); err != nil {
+	if err := c.site("conf-gateway-http", append(ofGateway(c.opts.CallTimeout),
+		property{"hbase.regionserver.thrift.http", "true"})); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(c.dir, "Control.java"), controlSource, 0o644); err != nil {
@@ -208,10 +209,10 @@ func (c *Cluster) await(ctx context.Context, p *Process) error {
 			return conn.Close()
 		}
 		if p.ended() {
-			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.Log), p.logTail())
+			return fmt.Errorf("%s has ended; logs are in %s\n%s", p.Name, filepath.Dir(p.LogPath), p.logTail())
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.Log), p.logTail())
+			return fmt.Errorf("%s does not listen: %w; logs are in %s\n%s", p.Name, err, filepath.Dir(p.LogPath), p.logTail())
 		}
 	}
 }
@@ -222,7 +223,7 @@ func (c *Cluster) AwaitServers(ctx context.Context, n int) error {
 	var last error
 	for {
 		if c.master.ended() {
-			return fmt.Errorf("the master has ended; logs are in %s\n%s", c.Logs(), c.master.logTail())
+			return fmt.Errorf("the master has ended; logs are in %s\n%s", c.LogDir(), c.master.logTail())
 		}
 		answer, err := c.Control(ctx, "ready")
 		if err == nil && answer == strconv.Itoa(n) {
@@ -237,7 +238,7 @@ func (c *Cluster) AwaitServers(ctx context.Context, n int) error {
 			last = err
 		}
 		if err := sleep(ctx); err != nil {
-			return fmt.Errorf("the master is not ready: %w: %w; logs are in %s\n%s", err, last, c.Logs(), c.master.logTail())
+			return fmt.Errorf("the master is not ready: %w: %w; logs are in %s\n%s", err, last, c.LogDir(), c.master.logTail())
 		}
 	}
 }
@@ -256,8 +257,8 @@ func sleep(ctx context.Context) error {
 // classes is a directory on the class path of all processes.
 func (c *Cluster) classes() string { return filepath.Join(c.dir, "classes") }
 
-// Logs is the directory with the logs of all processes.
-func (c *Cluster) Logs() string { return filepath.Join(c.dir, "logs") }
+// LogDir is the directory with the logs of all processes.
+func (c *Cluster) LogDir() string { return filepath.Join(c.dir, "logs") }
 
 // GatewayAddrs are the addresses of the gateways, host:port.
 func (c *Cluster) GatewayAddrs() []string {
@@ -277,10 +278,10 @@ func (c *Cluster) Gateways() []*Process { return c.gateways }
 // Await waits until a restarted process listens.
 func (c *Cluster) Await(ctx context.Context, p *Process) error { return c.await(ctx, p) }
 
-// Whole restarts region servers that have ended by themselves, and waits for all servers. On a busy
-// machine a server may be cut off from ZooKeeper for longer than Session, and end. A test that then
+// RestartServers restarts region servers that have ended by themselves, and waits for all servers. On a busy
+// machine a server may be cut off from ZooKeeper for longer than SessionTimeout, and end. A test that then
 // kills the last server would test a cluster without any server.
-func (c *Cluster) Whole(ctx context.Context) error {
+func (c *Cluster) RestartServers(ctx context.Context) error {
 	for _, p := range c.servers {
 		if !p.ended() {
 			continue
@@ -289,7 +290,7 @@ func (c *Cluster) Whole(ctx context.Context) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.opts.Patience)
+	ctx, cancel := context.WithTimeout(ctx, c.opts.StartTimeout)
 	defer cancel()
 	return c.AwaitServers(ctx, len(c.servers))
 }

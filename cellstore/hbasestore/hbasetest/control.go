@@ -27,7 +27,7 @@ import (
 //	regions TABLE         name,start,end,server of each
 //	servers
 //	move REGION [SERVER]
-//	observe TABLE CLASS   adds a coprocessor; see [Cluster.Fail]
+//	observe TABLE CLASS   adds a coprocessor; see [Cluster.FailWrites]
 //	disable TABLE
 //	split REGION [KEY]
 //	merge REGION REGION
@@ -71,11 +71,11 @@ func (c *Cluster) Control(ctx context.Context, words ...string) (string, error) 
 	return Ask(ctx, c.control.Addr, words...)
 }
 
-// Fail makes writes to a table, "namespace:name", fail. The beginning of a row's key selects the
+// FailWrites makes writes to a table, "namespace:name", fail. The beginning of a row's key selects the
 // time of the failure. With "never" the write fails before anything is applied, and with "after"
 // when all is applied. With "gateway", for increments and appends, it fails in the gateway, also
 // when all is applied. With "halt", the first time, the region server dies when all is applied.
-func (c *Cluster) Fail(ctx context.Context, table string) error {
+func (c *Cluster) FailWrites(ctx context.Context, table string) error {
 	source := filepath.Join(c.dir, "Failing.java")
 	if err := os.WriteFile(source, failingSource, 0o644); err != nil {
 		return err

@@ -46,7 +46,7 @@ func (c *Cluster) process(name string, port int, j javaOf) *Process {
 	classPath := strings.Join([]string{filepath.Join(c.dir, j.conf), c.classes(), c.classPath}, string(filepath.ListSeparator))
 	args = append(args, "-cp", classPath, j.class)
 	p := &Process{
-		Name: name, Addr: address(port), Log: filepath.Join(c.Logs(), name+".log"),
+		Name: name, Addr: address(port), LogPath: filepath.Join(c.LogDir(), name+".log"),
 		spawn: c.spawn, path: "java", args: append(args, j.args...), dir: c.dir,
 	}
 	c.mu.Lock()

@@ -42,8 +42,8 @@ func (s *spawner) end() { s.done.Do(func() { close(s.work) }) }
 type Process struct {
 	// Name is unique within its cluster; Addr is the address on which it listens.
 	Name, Addr string
-	// Log is the file of its output.
-	Log string
+	// LogPath is the file of its output.
+	LogPath string
 
 	spawn *spawner
 	path  string
@@ -62,7 +62,7 @@ func (p *Process) Start() error {
 	if p.cmd != nil {
 		return fmt.Errorf("%s runs already", p.Name)
 	}
-	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(p.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -129,11 +129,11 @@ func (p *Process) ended() bool {
 
 // logTail returns the end of the process's log.
 func (p *Process) logTail() string {
-	b, err := os.ReadFile(p.Log)
+	b, err := os.ReadFile(p.LogPath)
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("the end of %s:\n%s", filepath.Base(p.Log), tail(string(b), 25))
+	return fmt.Sprintf("the end of %s:\n%s", filepath.Base(p.LogPath), tail(string(b), 25))
 }
 
 // poll is the pause between two checks of an awaited condition.

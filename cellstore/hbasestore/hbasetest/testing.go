@@ -19,7 +19,7 @@ func ForFaults(t testing.TB) *Cluster {
 	if os.Getenv(FaultsVariable) == "" {
 		t.Skip("breaks a cluster of its own: run make test-hbase")
 	}
-	c, err := Start(t.Context(), Options{Session: 8 * time.Second, Call: 2700 * time.Millisecond})
+	c, err := Start(t.Context(), Options{SessionTimeout: 8 * time.Second, CallTimeout: 2700 * time.Millisecond})
 	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
 	}
@@ -28,7 +28,7 @@ func ForFaults(t testing.TB) *Cluster {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("logs are kept in %s", c.Logs())
+			t.Logf("logs are kept in %s", c.LogDir())
 			_ = c.Kill()
 			return
 		}

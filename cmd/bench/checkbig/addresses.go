@@ -81,7 +81,7 @@ func openAddresses(ctx context.Context, data string) (*dataset.Generation, *ipge
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, g.Close())
 	}
-	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
+	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexFileName))
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, g.Close())
 	}

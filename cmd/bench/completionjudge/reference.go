@@ -53,7 +53,7 @@ var nobodyLives = map[string]bool{"PPLX": true, "PPLH": true, "PPLQ": true, "PPL
 func expect(w *judged.World, cities int) *reference {
 	r := &reference{five: map[string][]*target{}}
 	add := func(t target) *target {
-		t.typed = []rune(judged.Typed(t.name))
+		t.typed = []rune(judged.AsTyped(t.name))
 		r.all = append(r.all, &t)
 		return &t
 	}
@@ -168,7 +168,7 @@ func (r *reference) ownScript(w *judged.World, sample string) error {
 			continue
 		}
 		t := *byID[c[1]]
-		t.name, t.typed, t.namesake = c[3], []rune(judged.Typed(c[3])), false
+		t.name, t.typed, t.namesake = c[3], []rune(judged.AsTyped(c[3])), false
 		to := &cities
 		if t.kind == country {
 			to = &countries

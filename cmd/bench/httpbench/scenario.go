@@ -65,7 +65,7 @@ const against = "bare echo handler, same bytes"
 
 // points are the positions of requested tiles: in the invented world, in France and in Kansas.
 // Tiles that show nothing are left out.
-var points = []struct{ lon, lat float64 }{{toyworld.Middle + 0.1, 48.5}, {2.3522, 48.8566}, {-98.3, 38.5}}
+var points = []struct{ lon, lat float64 }{{toyworld.MiddleLon + 0.1, 48.5}, {2.3522, 48.8566}, {-98.3, 38.5}}
 
 // scenarios reads the answers for the measurement from a tile server.
 func scenarios(ctx context.Context, url string) ([]scenario, error) {

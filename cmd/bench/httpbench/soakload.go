@@ -29,7 +29,7 @@ type kind struct {
 func newMix(ctx context.Context, url string, swaps *swapper) ([]kind, error) {
 	var near []quadkey.Tile
 	for z := range uint8(14) {
-		for _, at := range [...]struct{ lon, lat float64 }{{toyworld.Middle + 0.1, 48.5}, {5.1, 47.2}, {7.3, 49.1}} {
+		for _, at := range [...]struct{ lon, lat float64 }{{toyworld.MiddleLon + 0.1, 48.5}, {5.1, 47.2}, {7.3, 49.1}} {
 			t, err := quadkey.TileAt(at.lon, at.lat, z)
 			if err != nil {
 				return nil, err

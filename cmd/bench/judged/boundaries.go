@@ -52,11 +52,11 @@ type Layer struct {
 	byName  map[string][]*Region
 }
 
-// Known returns the regions with a code.
-func (l *Layer) Known(code string) []*Region { return l.byCode[strings.ToLower(code)] }
+// ByCode returns the regions with a code.
+func (l *Layer) ByCode(code string) []*Region { return l.byCode[strings.ToLower(code)] }
 
-// Named returns the regions with a name.
-func (l *Layer) Named(name string) []*Region { return l.byName[plain(name)] }
+// ByName returns the regions with a name.
+func (l *Layer) ByName(name string) []*Region { return l.byName[plain(name)] }
 
 func (l *Layer) indexNames() {
 	l.byName = map[string][]*Region{}
@@ -77,7 +77,7 @@ const speck = 200
 func (l *Layer) At(lon, lat float64) []*Region {
 	var list []*Region
 	for _, r := range l.Regions {
-		if r.Holds(lon, lat) || r.size == 0 && r.Nearer(lon, lat, speck) {
+		if r.Holds(lon, lat) || r.size == 0 && r.EdgeNearer(lon, lat, speck) {
 			list = append(list, r)
 		}
 	}
@@ -104,9 +104,9 @@ func (r *Region) Holds(lon, lat float64) bool {
 // metre is a metre of latitude in degrees.
 const metre = 1 / 111_195.0
 
-// Nearer reports whether the distance from a point to an edge of the region is less than the given
+// EdgeNearer reports whether the distance from a point to an edge of the region is less than the given
 // metres.
-func (r *Region) Nearer(lon, lat, metres float64) bool {
+func (r *Region) EdgeNearer(lon, lat, metres float64) bool {
 	shrink, found, reach := math.Cos(lat*math.Pi/180), false, metres*metre
 	r.each(lon, lat, reach/max(shrink, 0.01), func(x float64, ring [][2]float64) bool {
 		for i, a := range ring {

@@ -11,9 +11,9 @@ var letters = strings.NewReplacer("ß", "ss", "ø", "o", "æ", "ae", "œ", "oe",
 	"ħ", "h", "ŋ", "n",
 	"’", "'", "‘", "'", "ʻ", "'", "ʼ", "'", "`", "'", "–", "-")
 
-// Typed returns a name in the letters that people type: lower case without marks. The name stays in
-// its script.
-func Typed(name string) string {
+// AsTyped returns a name in the letters that people type: lower case without marks. The name stays
+// in its script.
+func AsTyped(name string) string {
 	lower := letters.Replace(strings.ToLower(name))
 	for _, r := range lower {
 		if unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) {
@@ -33,7 +33,7 @@ func Typed(name string) string {
 func SameName(a, b string) bool { return a != "" && b != "" && plain(a) == plain(b) }
 
 func plain(name string) string {
-	words := strings.FieldsFunc(Typed(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(AsTyped(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for len(words) > 1 && kinds[words[len(words)-1]] {
 		words = words[:len(words)-1]
 	}

@@ -92,7 +92,7 @@ type WorldOptions struct {
 func (o *WorldOptions) EachWorld(ctx context.Context,
 	ask func(ctx context.Context, site string, w *World) (report, record string, err error)) error {
 	return o.Each(ctx, func(ctx context.Context, site, set string) error {
-		w, err := o.World(set, o.Sample)
+		w, err := o.ReadWorld(set, o.Sample)
 		if errors.Is(err, os.ErrNotExist) {
 			fmt.Fprintf(os.Stderr, "the %s data is skipped: %v; run make sample, or name the sample's directory with --sample\n", set, err)
 			return nil
@@ -105,7 +105,7 @@ func (o *WorldOptions) EachWorld(ctx context.Context,
 			return err
 		}
 		fmt.Printf("\n%s:\n\n%s", set, report)
-		return o.Compare(set+".failing", []byte(record))
+		return o.CompareRecord(set+".failing", []byte(record))
 	})
 }
 
@@ -157,8 +157,8 @@ func (o *Options) absent(set string) string {
 	return ""
 }
 
-// Compare compares the present failures with the recorded file of that name, or writes it.
-func (o *Options) Compare(name string, failing []byte) error {
+// CompareRecord compares the present failures with the recorded file of that name, or writes it.
+func (o *Options) CompareRecord(name string, failing []byte) error {
 	path := filepath.Join(o.Record, name)
 	if o.Update {
 		return os.WriteFile(path, failing, 0o644)

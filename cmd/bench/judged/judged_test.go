@@ -55,7 +55,7 @@ func TestGeoJSON(t *testing.T) {
 			t.Errorf("at %v,%v is%s, not %q", c.lon, c.lat, got, want)
 		}
 	}
-	in, out, date := l.Known("IN")[0], l.Known("out")[0], l.Named("stitched")[0]
+	in, out, date := l.ByCode("IN")[0], l.ByCode("out")[0], l.ByName("stitched")[0]
 	if !in.Within(out) || out.Within(in) {
 		t.Error("the enclave is not within")
 	}
@@ -67,12 +67,12 @@ func TestGeoJSON(t *testing.T) {
 		{out, 0.01, 5, 1200, true}, {out, 0.01, 5, 1000, false}, {out, -0.01, 5, 1200, true}, {out, 5, 5, 1000, false},
 		{date, -174.99, 5, 1200, true}, {date, 174.99, 5, 1200, true}, {date, 180, 5, 1200, false},
 	} {
-		if got := c.r.Nearer(c.lon, c.lat, c.near); got != c.want {
+		if got := c.r.EdgeNearer(c.lon, c.lat, c.near); got != c.want {
 			t.Errorf("%v,%v is within %v m of %s: %v", c.lon, c.lat, c.near, c.r.Names[0], got)
 		}
 	}
 	for share := 0.0; share < 1; share += 0.07 {
-		if at, edge := in.Edge(share); !in.Nearer(at[0], at[1], 1) || math.Hypot(edge[0], edge[1]) != 2 {
+		if at, edge := in.Edge(share); !in.EdgeNearer(at[0], at[1], 1) || math.Hypot(edge[0], edge[1]) != 2 {
 			t.Errorf("%v along the outline is %v with the edge %v", share, at, edge)
 		}
 	}
@@ -93,7 +93,7 @@ func TestTopoJSON(t *testing.T) {
 	if got := l.At(11, 1); len(got) != 1 || got[0].Names[0] != "West" {
 		t.Errorf("west is %v", got)
 	}
-	if got := l.Known("7"); len(got) != 1 || len(got[0].polygons) != 2 ||
+	if got := l.ByCode("7"); len(got) != 1 || len(got[0].polygons) != 2 ||
 		!slices.Equal(got[0].polygons[0].rings[0][:3], [][2]float64{{12, 2}, {12, 0}, {12, 2}}) && got[0].polygons[0].east != 14 {
 		t.Errorf("east is %+v", got)
 	}
@@ -152,7 +152,7 @@ func TestNames(t *testing.T) {
 		"Москва":    "москва",
 		"Đà Nẵng":   "da nang",
 	} {
-		if got := Typed(name); got != want {
+		if got := AsTyped(name); got != want {
 			t.Errorf("%s is typed %q", name, got)
 		}
 	}

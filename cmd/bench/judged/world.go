@@ -35,8 +35,8 @@ type Airport struct {
 	Lat, Lon   float64
 }
 
-// World reads the publishers' files of a set; sample is the directory of the demo's.
-func (o *Options) World(set, sample string) (w *World, err error) {
+// ReadWorld reads the publishers' files of a set; sample is the directory of the demo's.
+func (o *Options) ReadWorld(set, sample string) (w *World, err error) {
 	w = &World{}
 	geonames := filepath.Join(o.Full, "geonames")
 	meta := filepath.Join(geonames, "meta")

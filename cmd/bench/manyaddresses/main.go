@@ -49,7 +49,7 @@ func write(w io.Writer, n, block int) error {
 			}
 		}
 		a := netip.AddrFrom4([4]byte{byte(number >> 24), byte(number >> 16), byte(number >> 8), byte(number)})
-		if b, ok := ipgeo.Special(a); ok && !b.Global {
+		if b, ok := ipgeo.SpecialBlockOf(a); ok && !b.Global {
 			continue
 		}
 		line = append(a.AppendTo(line[:0]), ',')

@@ -204,7 +204,7 @@ func TestSampler(t *testing.T) {
 		count[q.from]++
 		level := slices.IndexFunc([]string{"country", "state", "county"}, func(name string) bool { return strings.HasSuffix(q.from, name) })
 		if strings.HasPrefix(q.from, "border") &&
-			!slices.ContainsFunc(w.Layers[level].Regions, func(r *judged.Region) bool { return r.Nearer(q.lon, q.lat, 5100) }) {
+			!slices.ContainsFunc(w.Layers[level].Regions, func(r *judged.Region) bool { return r.EdgeNearer(q.lon, q.lat, 5100) }) {
 			t.Errorf("%+v is at no border", q)
 		}
 		if strings.HasPrefix(q.from, "towns") && (q.lon < -0.2 || q.lon > 0.3) {

@@ -48,7 +48,7 @@ func truths(w *judged.World, q question) (list [judged.Levels]truth) {
 			}
 		}
 		for _, r := range layer.Regions {
-			if !slices.Contains(holding, r) && r.Nearer(q.lon, q.lat, blurred) {
+			if !slices.Contains(holding, r) && r.EdgeNearer(q.lon, q.lat, blurred) {
 				t.right, t.apart = append(t.right, r), onBorder
 			}
 		}
@@ -165,14 +165,14 @@ func (j judge) faults(f *face, q question, a *answer, right *[judged.Levels]trut
 
 // isLake reports whether a name is a lake's and no county's, as Lake of the Woods is.
 func (j judge) isLake(name string) bool {
-	return j.Lakes != nil && len(j.Lakes.Named(name)) > 0 && len(j.Layers[judged.County].Named(name)) == 0
+	return j.Lakes != nil && len(j.Lakes.ByName(name)) > 0 && len(j.Layers[judged.County].ByName(name)) == 0
 }
 
 // claims reports whether one of some regions fits all parts of a claim. A code that the files lack
 // does not contradict the claim, and neither does a division if the region has none.
 func (j judge) claims(c claim, right []*judged.Region) bool {
 	return slices.ContainsFunc(right, func(r *judged.Region) bool {
-		if known := j.Layers[c.level].Known(c.id); len(known) > 0 {
+		if known := j.Layers[c.level].ByCode(c.id); len(known) > 0 {
 			if !slices.Contains(known, r) {
 				return false
 			}
@@ -189,10 +189,10 @@ func hasName(r *judged.Region, name string) bool {
 
 // named are the regions that a claim may mean.
 func (j judge) named(c claim) []*judged.Region {
-	if known := j.Layers[c.level].Known(c.id); len(known) > 0 {
+	if known := j.Layers[c.level].ByCode(c.id); len(known) > 0 {
 		return known
 	}
-	return j.Layers[c.level].Named(c.name)
+	return j.Layers[c.level].ByName(c.name)
 }
 
 // besideFault returns the fault if an answer wrongly names a region together with a place, or "".
@@ -210,7 +210,7 @@ func (j judge) besideFault(p *judged.Place, c claim) string {
 		return beside
 	}
 	own, kind := p.Division(c.level), ""
-	if c.level == judged.Country && len(j.Layers[c.level].Known(own)) == 0 {
+	if c.level == judged.Country && len(j.Layers[c.level].ByCode(own)) == 0 {
 		own = "" // a territory that the layer counts to its sovereign
 	}
 	for _, r := range regions {
@@ -220,7 +220,7 @@ func (j judge) besideFault(p *judged.Place, c claim) string {
 			return ""
 		case holds:
 			kind = besideRow
-		case own != "" && r.Division != "" || !r.Nearer(p.Lon, p.Lat, 2000):
+		case own != "" && r.Division != "" || !r.EdgeNearer(p.Lon, p.Lat, 2000):
 			if kind == "" {
 				kind = beside
 			}
@@ -251,11 +251,11 @@ func (j judge) foreign(p *judged.Place, q question, level judged.Level, t *truth
 func (j judge) agree(list []claim) bool {
 	countries, states := map[string]bool{}, map[string]bool{}
 	for _, c := range list {
-		if c.division != "" && len(j.Layers[judged.Country].Known(c.division[:2])) > 0 {
+		if c.division != "" && len(j.Layers[judged.Country].ByCode(c.division[:2])) > 0 {
 			countries[c.division[:2]] = true
 		}
 		regions := j.named(c)
-		byName := len(j.Layers[c.level].Known(c.id)) == 0
+		byName := len(j.Layers[c.level].ByCode(c.id)) == 0
 		abroad := c.level == judged.County && len(countries) > 0 && !countries["US"]
 		if len(regions) == 0 || byName && (len(regions) > 1 || c.division != "" || abroad) {
 			continue // the name says too little

@@ -51,7 +51,7 @@ func (c *cli) run(ctx context.Context) error {
 		}
 		judgements = append(judgements, j)
 		for _, h := range halves {
-			if err := c.Compare(recorded(set, h.name), j.failing(h.name)); err != nil {
+			if err := c.CompareRecord(recorded(set, h.name), j.failing(h.name)); err != nil {
 				return err
 			}
 		}

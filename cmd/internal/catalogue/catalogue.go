@@ -38,7 +38,7 @@ func State(st dataset.Status) string {
 func AppendCredits(credits []string, of ...*dataset.Manifest) []string {
 	for _, m := range of {
 		for _, src := range m.Sources {
-			if c, _ := credit.Of(src.Attribution); c != "" && !slices.Contains(credits, c) {
+			if c, _ := credit.HTMLAndText(src.Attribution); c != "" && !slices.Contains(credits, c) {
 				credits = append(credits, c)
 			}
 		}

@@ -84,7 +84,7 @@ func TestDamagedIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "ip", "g0000000001", ipgeo.IndexName)
+	path := filepath.Join(dir, "ip", "g0000000001", ipgeo.IndexFileName)
 	file := testfile.Read(t, path)
 	lookup := func(from ipgeo.Lookuper) string {
 		t.Helper()

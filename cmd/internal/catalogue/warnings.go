@@ -25,10 +25,10 @@ func Losses(m *dataset.Manifest) []dataset.Loss {
 func Warnings(m *dataset.Manifest) (list []string) {
 	for _, l := range Losses(m) {
 		list = append(list, fmt.Sprintf("%d %s in generation %d, %d in generation %d, which replaced it", l.Before, l.Kind,
-			m.Replaced.Generation, l.Now, m.Generation))
+			m.Predecessor.Generation, l.Now, m.Generation))
 	}
-	if m.Replaced != nil && m.Replaced.Older != "" && m.Dataset != ask.NamesName {
-		list = append(list, m.Replaced.Older)
+	if m.Predecessor != nil && m.Predecessor.OlderSource != "" && m.Dataset != ask.NamesName {
+		list = append(list, m.Predecessor.OlderSource)
 	}
 	return list
 }

@@ -293,7 +293,7 @@ func TestTest(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
 			t.Setenv("EVENTS", c.events)
-			notes := testfile.Temp(t, "notes", "")
+			notes := testfile.WriteTemp(t, "notes", "")
 			err := test(ctx, io.Discard, notes, []string{"-timeout=5m", "./p"}, c.budget)
 			if got := string(testfile.Read(t, notes)); got != c.notes || fmt.Sprint(err) != c.err {
 				t.Errorf("notes %q, error %v, want %q and %s", got, err, c.notes, c.err)

@@ -19,23 +19,23 @@ const maxText = 2000
 // ErrMarkup is matched by the error of Check.
 var ErrMarkup = errors.New(`markup other than links; write text, and links as <a href="https://example.org">text</a>`)
 
-// Of returns an attribution as HTML that has links but no other markup, and as text with the
+// HTMLAndText returns an attribution as HTML that has links but no other markup, and as text with the
 // addresses of the links. The attribution itself is HTML if it has a link to http or https, and
 // otherwise text.
-func Of(attribution string) (asHTML, asText string) {
+func HTMLAndText(attribution string) (asHTML, asText string) {
 	if r := parse(attribution); r.links > 0 {
 		return r.html()
 	}
 	return html.EscapeString(attribution), attribution
 }
 
-// Text is Of as text.
-func Text(attribution string) string {
-	_, text := Of(attribution)
+// AsText is HTMLAndText as text.
+func AsText(attribution string) string {
+	_, text := HTMLAndText(attribution)
 	return text
 }
 
-// Check returns an error that matches ErrMarkup if an attribution has markup that Of would show as
+// Check returns an error that matches ErrMarkup if an attribution has markup that HTMLAndText would show as
 // text or leave out.
 func Check(attribution string) error {
 	if r := parse(attribution); r.other || r.links == 0 && html.UnescapeString(attribution) != attribution {
@@ -44,15 +44,15 @@ func Check(attribution string) error {
 	return nil
 }
 
-// Read does the same as Of for an attribution that is HTML, such as that of an archive of tiles.
-func Read(attribution string) (asHTML, asText string) {
+// ParseHTML does the same as HTMLAndText for an attribution that is HTML, such as that of an archive of tiles.
+func ParseHTML(attribution string) (asHTML, asText string) {
 	r := parse(attribution)
 	return r.html()
 }
 
-// Line makes foreign text fit for display: one line of up to most bytes, without control
+// DisplayLine makes foreign text fit for display: one line of up to most bytes, without control
 // characters.
-func Line(s string, most int) string {
+func DisplayLine(s string, most int) string {
 	s = strings.TrimSpace(printable(s))
 	if len(s) <= most {
 		return s
@@ -86,13 +86,13 @@ type reading struct {
 }
 
 func (r *reading) html() (asHTML, asText string) {
-	return strings.TrimSpace(r.rich.String()), Line(r.plain.String(), 2*maxText)
+	return strings.TrimSpace(r.rich.String()), DisplayLine(r.plain.String(), 2*maxText)
 }
 
 func parse(s string) *reading {
 	r := new(reading)
 	depth := 0 // number of open invisible elements
-	tokens := xhtml.NewTokenizer(strings.NewReader(Line(s, maxText)))
+	tokens := xhtml.NewTokenizer(strings.NewReader(DisplayLine(s, maxText)))
 	for {
 		kind := tokens.Next()
 		if kind == xhtml.ErrorToken {

@@ -24,12 +24,12 @@ func TestCredit(t *testing.T) {
 		{`<b>bold</b> <!-- no --> &lt;i&gt;`, "bold  &lt;i&gt;", "bold  <i>"},
 		{"line\nof\x00\u202etext&#x202e;", "line oftext", "line oftext"},
 	} {
-		html, text := Read(c.in)
+		html, text := ParseHTML(c.in)
 		if html != c.html || text != c.text {
 			t.Errorf("%q:\n%q, want\n%q\n%q, want\n%q", c.in, html, c.html, text, c.text)
 		}
 	}
-	if html, text := Read(strings.Repeat("é<", 10_000)); len(html) > 6*maxText || len(text) > 2*maxText {
+	if html, text := ParseHTML(strings.Repeat("é<", 10_000)); len(html) > 6*maxText || len(text) > 2*maxText {
 		t.Errorf("%d bytes of HTML and %d of text", len(html), len(text))
 	}
 }
@@ -37,7 +37,7 @@ func TestCredit(t *testing.T) {
 func FuzzCredit(f *testing.F) {
 	f.Add(`<a href="https://osm.org">x</a>`)
 	f.Fuzz(func(t *testing.T, s string) {
-		rich, plain := Read(s)
+		rich, plain := ParseHTML(s)
 		for part := range strings.SplitSeq(rich, "<") {
 			if part != "" && strings.HasPrefix(rich, part) {
 				continue // before the first tag
@@ -90,8 +90,8 @@ func TestOf(t *testing.T) {
 			true,
 		},
 	} {
-		html, text := Of(c.in)
-		if html != c.html || text != c.text || Text(c.in) != text {
+		html, text := HTMLAndText(c.in)
+		if html != c.html || text != c.text || AsText(c.in) != text {
 			t.Errorf("%q:\n%q, want\n%q\n%q, want\n%q", c.in, html, c.html, text, c.text)
 		}
 		if err := Check(c.in); errors.Is(err, ErrMarkup) != c.refused {

@@ -113,8 +113,8 @@ func TestContributedFormat(t *testing.T) {
 	}), programs.Ingest), programs.Ingest)
 	const text = "CORNERS\nwell 8.55 47.35\npark 8.5 47.3 8.6 47.3 8.6 47.4\nodd 8.5\n"
 	for _, path := range []string{
-		testfile.Temp(t, "sights", text), testfile.Temp(t, "sights.gz", testfile.Gzip(text)),
-		testfile.Temp(t, "sights.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{"sights.corners", text})),
+		testfile.WriteTemp(t, "sights", text), testfile.WriteTemp(t, "sights.gz", testfile.Gzip(text)),
+		testfile.WriteTemp(t, "sights.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{"sights.corners", text})),
 	} {
 		for _, command := range [][]string{{"points", "sights", path}, {"boundaries", "--layer", "sight=" + path}} {
 			out := run(t, root, ingest, append(command, "--data", t.TempDir(), "--dry-run", "--max-bad", "80%")...)
@@ -150,8 +150,8 @@ func TestContributedDataSet(t *testing.T) {
 		return run(t, root, filepath.Join(dir, programs.Ingest), append(args, "--data", data)...)
 	}
 	const park = `{"type":"Feature","geometry":{"type":"Point","coordinates":[8.54,47.37]},"properties":{"ref":"oak","name":"Oak park","benches":4}}`
-	path := testfile.Temp(t, "parks.geojson", park)
-	config := testfile.Temp(t, "ingest.yaml", "data: "+data+"\nparks:\n  file: ["+path+"]\n  id: ref\n")
+	path := testfile.WriteTemp(t, "parks.geojson", park)
+	config := testfile.WriteTemp(t, "ingest.yaml", "data: "+data+"\nparks:\n  file: ["+path+"]\n  id: ref\n")
 	for _, args := range [][]string{
 		{"parks", path, "--id", "ref"},
 		{"verify", "parks"},

@@ -114,7 +114,7 @@ func flip(b []byte) []byte {
 // the previous generation stays in service, or requests that need the damaged part are refused. No
 // answer is wrong.
 func TestDamagedGeneration(t *testing.T) {
-	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
+	testrace.SkipUnderRace(t, "one client asks, which TestSwapsUnderLoad does at once")
 	dir, data := t.TempDir(), t.TempDir()
 	for _, mark := range []string{"Aye", "Bee"} {
 		for _, in := range inputs(t, dir, mark, 400) {

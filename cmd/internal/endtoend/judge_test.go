@@ -71,9 +71,9 @@ func (w writer) send(s *programs.Server, j *damagetest.Judge, id, value string) 
 	}
 	code, _, err := w.do(method, s.URL+"/points/judged/"+id, body)
 	if err == nil && (code/100 == 2 || value == "" && code == http.StatusNotFound) {
-		j.Done(id, value)
+		j.RecordAcked(id, value)
 	} else {
-		j.Tried(id, value)
+		j.RecordTried(id, value)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestLiveKilled(t *testing.T) {
 			}
 			waitFor(t, "a write after there is room", func() bool {
 				client.send(s, judges[0], "w0-0", fmt.Sprint(round, ".healed"))
-				return !judges[0].Unsure("w0-0")
+				return !judges[0].IsUnsure("w0-0")
 			})
 			checkAll(fmt.Sprintf("round %d, with room again", round))
 		}
@@ -241,8 +241,8 @@ func TestLiveDamaged(t *testing.T) {
 		client.send(first, j, fmt.Sprint("p", i), fmt.Sprint(i))
 	}
 	first.Kill() // so everything stays in the first log
-	if j.Acked() != 200 {
-		t.Fatalf("%d writes were acknowledged", j.Acked())
+	if j.AckedCount() != 200 {
+		t.Fatalf("%d writes were acknowledged", j.AckedCount())
 	}
 	for name, change := range map[string]func(t *testing.T, dir string){
 		"bit of byte 40 of the log":     flipAt(".log", 40),

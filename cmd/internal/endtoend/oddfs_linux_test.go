@@ -132,7 +132,7 @@ func (o *oddFS) mount(t *testing.T) string {
 // systems that lack features of local ones, such as network mounts and memory cards. Only a file
 // system without any locks is refused, with advice.
 func TestOddFileSystems(t *testing.T) {
-	testrace.Plain(t, "one client asks, which TestSwapsUnderLoad does at once")
+	testrace.SkipUnderRace(t, "one client asks, which TestSwapsUnderLoad does at once")
 	for name, odd := range map[string]*oddFS{
 		"whole":         {},
 		"locks as NFS":  {readLock: syscall.EBADF},

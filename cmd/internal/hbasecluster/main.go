@@ -31,7 +31,7 @@ func main() {
 	session := flag.Duration("session", 0, "how long the master waits for a region server that has died")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, hbasetest.Options{Dir: *dir, Session: *session}, flag.Args())
+	status := run(ctx, hbasetest.Options{Dir: *dir, SessionTimeout: *session}, flag.Args())
 	stop()
 	os.Exit(status)
 }
@@ -48,7 +48,7 @@ func run(ctx context.Context, o hbasetest.Options, command []string) int {
 		return 1
 	}
 	env := []string{"QUADRILLE_HBASE=" + strings.Join(c.GatewayAddrs(), ","), "QUADRILLE_HBASE_CONTROL=" + c.ControlAddr()}
-	fmt.Printf("HBase runs after %.0f s; logs are in %s\n", time.Since(began).Seconds(), c.Logs())
+	fmt.Printf("HBase runs after %.0f s; logs are in %s\n", time.Since(began).Seconds(), c.LogDir())
 	if len(command) == 0 {
 		fmt.Println("export " + strings.Join(env, " "))
 		<-ctx.Done()
@@ -56,7 +56,7 @@ func run(ctx context.Context, o hbasetest.Options, command []string) int {
 	}
 	status := execute(ctx, command, env)
 	if status != 0 && o.Dir == "" {
-		fmt.Fprintf(os.Stderr, "hbasecluster: the command failed; logs are kept in %s\n", c.Logs())
+		fmt.Fprintf(os.Stderr, "hbasecluster: the command failed; logs are kept in %s\n", c.LogDir())
 		return max(status, ended(c.Kill()))
 	}
 	return max(status, ended(c.Close()))

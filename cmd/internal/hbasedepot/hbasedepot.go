@@ -19,8 +19,8 @@ type Options struct {
 	ReadOnly bool
 	// Skip names files that this machine does not need.
 	Skip []string
-	// Opened, unless nil, may wrap each opened store. The data set is "" for the depot's own store.
-	Opened func(s *hbasestore.Store, dataset string) cellstore.Store
+	// WrapStore, unless nil, may wrap each opened store. The data set is "" for the depot's own store.
+	WrapStore func(s *hbasestore.Store, dataset string) cellstore.Store
 }
 
 // filesDir is the directory below --data. No data set can have this name.
@@ -45,11 +45,11 @@ func Open(address string, o Options) (*dataset.Depot, error) {
 			if err != nil {
 				return nil, err
 			}
-			if o.Opened == nil {
+			if o.WrapStore == nil {
 				return s, nil
 			}
 			name, _, _ := strings.Cut(prefix, ".")
-			return o.Opened(s, name), nil
+			return o.WrapStore(s, name), nil
 		},
 	})
 }

@@ -22,15 +22,15 @@ import (
 
 // Limit is the lowest known limit.
 type Limit struct {
-	Bytes int64  // 0 if no limit is known
-	From  string // the file with this limit, or GOMEMLIMIT
-	// Unread joins the errors of files that cannot be read and that may contain lower limits. It is
+	Bytes  int64  // 0 if no limit is known
+	Source string // the file with this limit, or GOMEMLIMIT
+	// ReadErr joins the errors of files that cannot be read and that may contain lower limits. It is
 	// nil if there are none.
-	Unread error
+	ReadErr error
 }
 
-// Of returns the limit of this process.
-func Of() Limit {
+// Detect returns the limit of this process.
+func Detect() Limit {
 	l := of(os.DirFS("/"))
 	var own bytesize.Size
 	if own.UnmarshalText([]byte(os.Getenv("GOMEMLIMIT"))) == nil { // else it is off, or Go has refused it
@@ -46,16 +46,16 @@ const unlimited = math.MaxInt64 >> 3
 // lower sets the limit if it is lower than the current one.
 func (l *Limit) lower(limit int64, from string) {
 	if limit > 0 && limit < unlimited && (l.Bytes == 0 || limit < l.Bytes) {
-		l.Bytes, l.From = limit, from
+		l.Bytes, l.Source = limit, from
 	}
 }
 
-// of is Of for the files of a system.
+// of is Detect for the files of a system.
 func of(system fs.FS) (l Limit) {
 	groups, err := fs.ReadFile(system, "proc/self/cgroup")
 	mounts, merr := fs.ReadFile(system, "proc/self/mountinfo")
 	if err = errors.Join(err, merr); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.Unread = err
+		l.ReadErr = err
 	}
 	for line := range bytes.Lines(mounts) {
 		if m, ok := mountOf(string(line)); ok {
@@ -152,7 +152,7 @@ func (l *Limit) file(system fs.FS, name string) {
 		return // the top group, or a group without memory accounting
 	}
 	if err != nil {
-		l.Unread = errors.Join(l.Unread, err)
+		l.ReadErr = errors.Join(l.ReadErr, err)
 		return
 	}
 	value := strings.TrimSpace(string(text))
@@ -167,7 +167,7 @@ func (l *Limit) file(system fs.FS, name string) {
 	}
 	limit, err := strconv.ParseUint(value, 10, 64)
 	if err != nil {
-		l.Unread = errors.Join(l.Unread, fmt.Errorf("/%s: %.32q is not a number of bytes", name, value))
+		l.ReadErr = errors.Join(l.ReadErr, fmt.Errorf("/%s: %.32q is not a number of bytes", name, value))
 		return
 	}
 	l.lower(int64(min(limit, math.MaxInt64)), "/"+name) //nolint:gosec // just bounded

@@ -112,11 +112,11 @@ func TestLimit(t *testing.T) {
 				files.MapFS[name] = &fstest.MapFile{Data: []byte(text)}
 			}
 			l := of(files)
-			if l.Bytes != tc.bytes || l.From != tc.from {
-				t.Errorf("%d from %q, expected %d from %q", l.Bytes, l.From, tc.bytes, tc.from)
+			if l.Bytes != tc.bytes || l.Source != tc.from {
+				t.Errorf("%d from %q, expected %d from %q", l.Bytes, l.Source, tc.bytes, tc.from)
 			}
-			if (l.Unread != nil) != (tc.unread != "") || l.Unread != nil && !strings.Contains(l.Unread.Error(), tc.unread) {
-				t.Errorf("unread: %v, expected %q", l.Unread, tc.unread)
+			if (l.ReadErr != nil) != (tc.unread != "") || l.ReadErr != nil && !strings.Contains(l.ReadErr.Error(), tc.unread) {
+				t.Errorf("unread: %v, expected %q", l.ReadErr, tc.unread)
 			}
 		})
 	}
@@ -125,11 +125,11 @@ func TestLimit(t *testing.T) {
 // This machine's limit is a usable number.
 func TestThisMachine(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1MiB")
-	if l := Of(); l.Bytes != 1<<20 || l.From != "GOMEMLIMIT" {
+	if l := Detect(); l.Bytes != 1<<20 || l.Source != "GOMEMLIMIT" {
 		t.Errorf("%+v", l)
 	}
 	t.Setenv("GOMEMLIMIT", "off")
-	if l := Of(); l.Bytes < 0 || (l.Bytes == 0) != (l.From == "") {
+	if l := Detect(); l.Bytes < 0 || (l.Bytes == 0) != (l.Source == "") {
 		t.Errorf("%+v", l)
 	}
 }

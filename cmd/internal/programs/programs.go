@@ -75,10 +75,10 @@ func Start(server *exec.Cmd) (url string, err error) {
 	return url, nil
 }
 
-// Folder is the name of the environment variable that gives a folder for the programs that tests
+// FolderVariable is the name of the environment variable that gives a folder for the programs that tests
 // build. Several test processes share it, so that each program is linked once. If it is not set, a
 // process builds its own programs.
-const Folder = "TEST_PROGRAMS"
+const FolderVariable = "TEST_PROGRAMS"
 
 // built has the programs that tests of this process have requested. Each is built once.
 var built struct {
@@ -132,7 +132,7 @@ func Path(t testing.TB, name string) string {
 // place chooses the folder of the programs. Programs with the race detector are in a separate
 // folder.
 func place() (err error) {
-	if dir := os.Getenv(Folder); dir != "" {
+	if dir := os.Getenv(FolderVariable); dir != "" {
 		built.dir = filepath.Join(dir, map[bool]string{false: "plain", true: "race"}[testrace.Enabled])
 		return os.MkdirAll(built.dir, 0o755)
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Of returns the waiting time of the header Retry-After, or 0 if there is none. If the header is an
+// Parse returns the waiting time of the header Retry-After, or 0 if there is none. If the header is an
 // instant, the time counts from the header Date, because the clocks of two machines differ.
-func Of(h http.Header) time.Duration {
+func Parse(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

@@ -21,12 +21,12 @@ func TestOf(t *testing.T) {
 		{"Wed, 21 Oct 2015 07:29:00 GMT", date, time.Minute},
 		{"Wed, 21 Oct 2015 07:27:00 GMT", date, 0},
 	} {
-		if got := Of(http.Header{"Retry-After": {tt.text}, "Date": {tt.date}}); got != tt.want {
+		if got := Parse(http.Header{"Retry-After": {tt.text}, "Date": {tt.date}}); got != tt.want {
 			t.Errorf("%q at %q: %v, want %v", tt.text, tt.date, got, tt.want)
 		}
 	}
 	at := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
-	if got := Of(http.Header{"Retry-After": {at}}); got < 59*time.Minute || got > time.Hour {
+	if got := Parse(http.Header{"Retry-After": {at}}); got < 59*time.Minute || got > time.Hour {
 		t.Errorf("%s: %v", at, got)
 	}
 }

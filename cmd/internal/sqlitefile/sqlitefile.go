@@ -20,18 +20,18 @@ import (
 // Magic is the first bytes of any SQLite database.
 const Magic = "SQLite format 3\x00"
 
-// Bounds limit the resources that a database may take.
-type Bounds struct {
-	Value   int // bytes of any value
-	Columns int // of a table, or of a result
+// Limits limit the resources that a database may take.
+type Limits struct {
+	ValueBytes int // bytes of any value
+	Columns    int // of a table, or of a result
 }
 
-// ErrNot is matched by the error about a file that is not an SQLite database.
-var ErrNot = errors.New("not an SQLite database")
+// ErrNotSQLite is matched by the error about a file that is not an SQLite database.
+var ErrNotSQLite = errors.New("not an SQLite database")
 
 // Open opens a database with a number of concurrent connections. The caller closes it, which
 // closes the connections.
-func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sql.DB, all []*sql.Conn, err error) {
+func Open(ctx context.Context, name string, connections int, most Limits) (_ *sql.DB, all []*sql.Conn, err error) {
 	if err := check(name); err != nil {
 		return nil, nil, err
 	}
@@ -58,15 +58,15 @@ func Open(ctx context.Context, name string, connections int, most Bounds) (_ *sq
 	for range connections {
 		conn, err := db.Conn(ctx)
 		if err != nil {
-			return nil, nil, Named(name, err)
+			return nil, nil, NameError(name, err)
 		}
 		all = append(all, conn)
 		for limit, most := range map[int]int{
-			sqlite3.SQLITE_LIMIT_LENGTH: most.Value, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 20,
+			sqlite3.SQLITE_LIMIT_LENGTH: most.ValueBytes, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1 << 20,
 			sqlite3.SQLITE_LIMIT_COLUMN: most.Columns, sqlite3.SQLITE_LIMIT_ATTACHED: 0,
 		} {
 			if _, err := sqlite.Limit(conn, limit, most); err != nil {
-				return nil, nil, Named(name, err)
+				return nil, nil, NameError(name, err)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func check(name string) error {
 	}
 	head := make([]byte, len(Magic))
 	if _, err := io.ReadFull(file, head); err != nil || string(head) != Magic {
-		return fmt.Errorf("%s: %w", name, ErrNot)
+		return fmt.Errorf("%s: %w", name, ErrNotSQLite)
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if info, err := os.Stat(name + suffix); err == nil && info.Size() > 0 {
@@ -101,8 +101,8 @@ func check(name string) error {
 	return nil
 }
 
-// Damaged reports whether an error of SQLite is about the bytes of the file.
-func Damaged(err error) bool {
+// IsDamaged reports whether an error of SQLite is about the bytes of the file.
+func IsDamaged(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return false
@@ -114,12 +114,12 @@ func Damaged(err error) bool {
 	return false
 }
 
-// Named adds the name of the file to an error of SQLite. The error may be nil.
-func Named(name string, err error) error {
+// NameError adds the name of the file to an error of SQLite. The error may be nil.
+func NameError(name string, err error) error {
 	switch {
 	case err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
-	case Damaged(err):
+	case IsDamaged(err):
 		return fmt.Errorf("%s: %w; it is damaged or truncated: fetch it again", name, err)
 	}
 	return fmt.Errorf("%s: %w", name, err)

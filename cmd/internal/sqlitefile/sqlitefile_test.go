@@ -33,7 +33,7 @@ func made(t *testing.T) (name string) {
 func TestOpen(t *testing.T) {
 	name := made(t)
 	for most, reads := range map[int]bool{1 << 20: true, 1000: false} {
-		db, all, err := sqlitefile.Open(t.Context(), name, 2, sqlitefile.Bounds{Value: most, Columns: 8})
+		db, all, err := sqlitefile.Open(t.Context(), name, 2, sqlitefile.Limits{ValueBytes: most, Columns: 8})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestOpen(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	open := func(name string) error {
-		db, _, err := sqlitefile.Open(t.Context(), name, 1, sqlitefile.Bounds{Value: 1 << 20, Columns: 8})
+		db, _, err := sqlitefile.Open(t.Context(), name, 1, sqlitefile.Limits{ValueBytes: 1 << 20, Columns: 8})
 		if err == nil {
 			db.Close()
 		}
@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 	}
 	text := filepath.Join(t.TempDir(), "text")
 	testfile.Write(t, text, "no database")
-	if err := open(text); !errors.Is(err, sqlitefile.ErrNot) {
+	if err := open(text); !errors.Is(err, sqlitefile.ErrNotSQLite) {
 		t.Errorf("of text: %v", err)
 	}
 	if err := open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "regular file") {
@@ -93,16 +93,16 @@ func TestDamaged(t *testing.T) {
 	name := made(t)
 	b := testfile.Read(t, name)
 	testfile.Write(t, name, b[:len(b)/2])
-	db, all, err := sqlitefile.Open(t.Context(), name, 1, sqlitefile.Bounds{Value: 1 << 20, Columns: 8})
+	db, all, err := sqlitefile.Open(t.Context(), name, 1, sqlitefile.Limits{ValueBytes: 1 << 20, Columns: 8})
 	if err == nil {
 		defer db.Close()
 		var v string
-		err = sqlitefile.Named(name, all[0].QueryRowContext(t.Context(), "SELECT v FROM t").Scan(&v))
+		err = sqlitefile.NameError(name, all[0].QueryRowContext(t.Context(), "SELECT v FROM t").Scan(&v))
 	}
-	if err == nil || !sqlitefile.Damaged(err) || !strings.Contains(err.Error(), "fetch it again") {
+	if err == nil || !sqlitefile.IsDamaged(err) || !strings.Contains(err.Error(), "fetch it again") {
 		t.Errorf("half of it: %v", err)
 	}
-	if err := sqlitefile.Named(name, nil); err != nil {
+	if err := sqlitefile.NameError(name, nil); err != nil {
 		t.Error(err)
 	}
 }

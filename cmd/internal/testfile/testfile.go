@@ -30,8 +30,8 @@ func Write[T string | []byte](t failer, path string, content T) string {
 	return path
 }
 
-// Temp writes a file with a given name into a new temporary directory, and returns its path.
-func Temp[T string | []byte](t testing.TB, name string, content T) string {
+// WriteTemp writes a file with a given name into a new temporary directory, and returns its path.
+func WriteTemp[T string | []byte](t testing.TB, name string, content T) string {
 	t.Helper()
 	return Write(t, filepath.Join(t.TempDir(), name), content)
 }
@@ -56,11 +56,11 @@ func Gzip[T string | []byte](content T) string {
 	return b.String()
 }
 
-// Zipped is the date of the members in Zip.
-var Zipped = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+// ZipDate is the date of the members in Zip.
+var ZipDate = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
 // Zip is an archive of members with these names and texts.
-func Zip(members ...[2]string) string { return ZipOf(Zipped, members...) }
+func Zip(members ...[2]string) string { return ZipOf(ZipDate, members...) }
 
 // ZipOf is Zip of members with a date of their own.
 func ZipOf(date time.Time, members ...[2]string) string {

@@ -28,8 +28,8 @@ func PublishTimeZones(ctx context.Context, c *dataset.Catalog) error {
 	})
 }
 
-// Airports is the number of airports of the toy world: three with names, and grass strips.
-const Airports = 203
+// AirportCount is the number of airports of the toy world: three with names, and grass strips.
+const AirportCount = 203
 
 // PublishAirports publishes the airports. Publish does not call it.
 func PublishAirports(ctx context.Context, c *dataset.Catalog) error {
@@ -83,7 +83,7 @@ func eachAirport() iter.Seq2[airports.Airport, error] {
 			TimeZone: "Antarctica/Nowhere",
 		},
 	}
-	for i := len(list); i < Airports; i++ {
+	for i := len(list); i < AirportCount; i++ {
 		a := airports.Airport{
 			ID:      uint32(i + 1),
 			Ident:   fmt.Sprintf("WL-%04d", i),

@@ -12,24 +12,24 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Districts is the name of a data set of layers that users name. District is the name of its layer.
+// DistrictsDataset is the name of a data set of layers that users name. DistrictLayer is the name of its layer.
 const (
-	Districts = "sales"
-	District  = "district"
+	DistrictsDataset = "sales"
+	DistrictLayer    = "district"
 )
 
 // PublishDistricts publishes the data set Districts: districts with the given names from west to
 // east across the toy world. The names are also the ids.
 func PublishDistricts(ctx context.Context, c *dataset.Catalog, districts ...string) error {
-	return publish(ctx, c, ask.RegionSetOf(Districts).Dataset, func(s cellstore.Store) (any, error) {
-		layer := build.Layer{Type: District}
+	return publish(ctx, c, ask.RegionSetOf(DistrictsDataset).Dataset, func(s cellstore.Store) (any, error) {
+		layer := build.Layer{Type: DistrictLayer}
 		index := make([]names.Feature, len(districts))
 		width := (East - West) / float64(len(districts))
 		for i, name := range districts {
 			west := West + float64(i)*width
 			b := orb.Bound{Min: orb.Point{west, South}, Max: orb.Point{west + width, North}}
 			layer.Features = append(layer.Features, build.Feature{ID: name, Name: name, Geometry: b.ToPolygon()})
-			index[i] = names.Feature{Kind: names.Region, Type: District, ID: name, Name: name, Lat: b.Center()[1], Lon: b.Center()[0]}
+			index[i] = names.Feature{Kind: names.Region, Type: DistrictLayer, ID: name, Name: name, Lat: b.Center()[1], Lon: b.Center()[0]}
 		}
 		meta, _, err := build.Run(ctx, s, []build.Layer{layer}, build.Options{Timestamp: Modified.UnixMilli()})
 		if err != nil {

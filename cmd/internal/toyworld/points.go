@@ -12,19 +12,19 @@ import (
 	"quadrille/places/points"
 )
 
-// Shops is the name of its collection of points.
-const Shops = "shops"
+// ShopsCollection is the name of its collection of points.
+const ShopsCollection = "shops"
 
 // PublishShops publishes the collection of shops: number points with the ids s-0, s-1 and so on.
 // Most of them are in the countries of the toy world.
 func PublishShops(ctx context.Context, c *dataset.Catalog, number int) error {
-	return PublishShopsAs(ctx, c, ask.CollectionOf(Shops).Dataset, number)
+	return PublishShopsAs(ctx, c, ask.CollectionOf(ShopsCollection).Dataset, number)
 }
 
 // PublishShopsAs publishes the same points as another data set of points.
 func PublishShopsAs(ctx context.Context, c *dataset.Catalog, d ask.Dataset, number int) error {
 	return publish(ctx, c, d, func(s cellstore.Store) (any, error) {
-		meta, err := points.Build(ctx, s, EachShop(number), points.BuildOptions{Name: Shops, Timestamp: Modified.UnixMilli()})
+		meta, err := points.Build(ctx, s, EachShop(number), points.BuildOptions{Name: ShopsCollection, Timestamp: Modified.UnixMilli()})
 		meta.Title, meta.Attribution, meta.Licence = `Shops <b>&`, "© shop & keepers", "CC0-1.0"
 		return meta, err
 	})

@@ -35,8 +35,8 @@ import (
 const (
 	South, North = 46.0, 50.0
 	West, East   = 4.0, 8.0
-	Middle       = 6.0
-	Equatorward  = 48.0 // the border between Westland's states
+	MiddleLon    = 6.0
+	MiddleLat    = 48.0 // the border between Westland's states
 )
 
 // Modified is the modification time of all data of the toy world.
@@ -149,7 +149,7 @@ func layers() []build.Layer {
 
 	// The states share a part of the border.
 	half := 0
-	for border[half][1] < Equatorward {
+	for border[half][1] < MiddleLat {
 		half++
 	}
 	south := append(orb.Ring{{West, South}}, border[:half+1]...)
@@ -178,14 +178,14 @@ func winding() orb.Ring {
 	line := make(orb.Ring, 0, steps+1)
 	for i := range steps + 1 {
 		t := float64(i) / steps
-		lon := Middle + 0.2*math.Sin(t*25) + 0.05*math.Sin(t*140) + 0.004*r.Float64()
+		lon := MiddleLon + 0.2*math.Sin(t*25) + 0.05*math.Sin(t*140) + 0.004*r.Float64()
 		line = append(line, orb.Point{lon, South + (North-South)*t})
 	}
 	return line
 }
 
-// Places is the number of places of the toy world. Their ids count from 1.
-const Places = 3000
+// PlaceCount is the number of places of the toy world. Their ids count from 1.
+const PlaceCount = 3000
 
 // PublishPlaces publishes the places: most of them around a few towns.
 func PublishPlaces(ctx context.Context, c *dataset.Catalog) error {
@@ -202,7 +202,7 @@ func eachPlace() iter.Seq2[places.Place, error] {
 		for i := range towns {
 			towns[i] = orb.Point{West + (East-West)*r.Float64(), South + (North-South)*r.Float64()}
 		}
-		for id := uint32(1); id <= Places; id++ {
+		for id := uint32(1); id <= PlaceCount; id++ {
 			town := towns[r.IntN(len(towns))]
 			p := places.Place{
 				ID: id, Name: fmt.Sprintf("Place %d – \"Ü\"", id), Class: "P", Code: "PPL", Country: "WS", TimeZone: "Europe/Zurich",
@@ -211,7 +211,7 @@ func eachPlace() iter.Seq2[places.Place, error] {
 				Population: int64(math.Exp(4 + 10*r.Float64())),
 				Modified:   Modified,
 			}
-			if p.Lon > Middle {
+			if p.Lon > MiddleLon {
 				p.Country = "EE"
 			}
 			if id%7 == 0 {
@@ -224,8 +224,8 @@ func eachPlace() iter.Seq2[places.Place, error] {
 	}
 }
 
-// Ranges is the number of address ranges of the toy world for each version of IP.
-const Ranges = 20_000
+// RangeCount is the number of address ranges of the toy world for each version of IP.
+const RangeCount = 20_000
 
 // PublishAddresses publishes the address ranges.
 func PublishAddresses(ctx context.Context, c *dataset.Catalog) error {
@@ -243,7 +243,7 @@ func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipg
 		if err != nil {
 			return err
 		}
-		_, err = ipgeo.BuildIndex(ctx, r, filepath.Join(dir, ipgeo.IndexName), ipgeo.IndexOptions{})
+		_, err = ipgeo.BuildIndex(ctx, r, filepath.Join(dir, ipgeo.IndexFileName), ipgeo.IndexOptions{})
 		return err
 	})
 }
@@ -251,10 +251,10 @@ func PublishRanges(ctx context.Context, c *dataset.Catalog, ranges iter.Seq2[ipg
 // Address returns an address of range i: IPv4 for even i, IPv6 for odd.
 func Address(i int) netip.Addr {
 	if i%2 == 0 {
-		n := firstAddress + uint32(i/2%Ranges)*step + 5
+		n := firstAddress + uint32(i/2%RangeCount)*step + 5
 		return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
 	}
-	n := i / 2 % Ranges
+	n := i / 2 % RangeCount
 	return netip.AddrFrom16([16]byte{0x2a, 0x00, byte(n >> 8), byte(n), 15: 9})
 }
 
@@ -266,7 +266,7 @@ const (
 func eachRange() iter.Seq2[ipgeo.Range, error] {
 	countries := []string{"DE", "FR", "US", "JP", "BR", "ZA", "NZ"}
 	return func(yield func(ipgeo.Range, error) bool) {
-		for i := range 2 * Ranges {
+		for i := range 2 * RangeCount {
 			first := Address(i)
 			var last netip.Addr
 			if first.Is4() {

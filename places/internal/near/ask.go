@@ -19,9 +19,9 @@ func Check(of *feature.Info, q *feature.Query) error {
 	return nil
 }
 
-// Ring checks a ring. It returns the last rank by distance in the ring, and the cursor of the
+// CheckRing checks a ring. It returns the last rank by distance in the ring, and the cursor of the
 // page: the beginning of the ring or, if that is farther, the given cursor.
-func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) {
+func CheckRing(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) {
 	if last, err = CheckCircle(n.Lat, n.Lon, n.MaxM); err != nil {
 		return 0, first, err
 	}
@@ -33,7 +33,7 @@ func Ring(n *feature.Near, after Cursor) (last uint64, first Cursor, err error) 
 		return 0, first, BadCursor()
 	}
 	// Ids start at 1, so no point at exactly this distance is left out.
-	if first.Rank = ByDistance(n.MinM); after.Rank >= first.Rank {
+	if first.Rank = DistanceRank(n.MinM); after.Rank >= first.Rank {
 		first = after
 	}
 	return last, first, nil

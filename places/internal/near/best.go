@@ -3,7 +3,7 @@
 // with it. It has the common parts of their searches: the descent of an index, the best points
 // found, checks and errors.
 //
-// A rank is a number, and lesser ranks come first: [ByDistance] converts a distance to a rank.
+// A rank is a number, and lesser ranks come first: [DistanceRank] converts a distance to a rank.
 // Points of one rank come in the order of their keys.
 //
 // [Search] descends any tree of tiles. [Lists] is such a tree over lists of cells.
@@ -17,8 +17,8 @@ import (
 	"quadrille/internal/heap"
 )
 
-// ByDistance is the rank of a point at a distance in metres.
-func ByDistance(metres float64) uint64 { return math.Float64bits(max(metres, 0)) }
+// DistanceRank is the rank of a point at a distance in metres.
+func DistanceRank(metres float64) uint64 { return math.Float64bits(max(metres, 0)) }
 
 // Key orders points of one rank. The zero value comes before the keys of all points.
 type Key[K any] interface {
@@ -60,7 +60,7 @@ type Found[K Key[K]] struct {
 // Above keeps the last point on top of a heap.
 func (a *Found[K]) Above(b *Found[K]) bool { return a.compare(&b.Ranked) > 0 }
 
-// Distance is the distance of a point ranked by ByDistance.
+// Distance is the distance of a point ranked by DistanceRank.
 func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 
 // Best keeps the first points of a ranking.
@@ -118,8 +118,8 @@ func (b *Best[K]) Keep(rank uint64, key K) {
 	b.Limit = b.found[0].Rank
 }
 
-// Kept returns the points kept so far, unordered, until the next Keep.
-func (b *Best[K]) Kept() []Found[K] { return b.found }
+// Unsorted returns the points kept so far, unordered, until the next Keep.
+func (b *Best[K]) Unsorted() []Found[K] { return b.found }
 
 // Sorted returns the kept points in order, until the next Reset.
 func (b *Best[K]) Sorted() []Found[K] {

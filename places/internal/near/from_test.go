@@ -28,7 +28,7 @@ type scattered struct {
 }
 
 func (s *scattered) Bound(n *Node) (uint64, bool) {
-	rank, ok := s.Reach(n.Tile)
+	rank, ok := s.MinRank(n.Tile)
 	return rank, ok && n.Lo < n.Hi
 }
 
@@ -38,7 +38,7 @@ func (s *scattered) Visit(_ context.Context, n *Node) error {
 		return nil
 	}
 	for _, p := range s.spots[n.List][n.Lo:n.Hi] {
-		if rank := ByDistance(quadkey.Distance(s.lon, s.lat, p.lon, p.lat)); p.passes && s.Wants(rank, p.id) {
+		if rank := DistanceRank(quadkey.Distance(s.lon, s.lat, p.lon, p.lat)); p.passes && s.Wants(rank, p.id) {
 			s.Keep(rank, p.id)
 		}
 	}
@@ -78,7 +78,7 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 				p.cell = must.Get(quadkey.CellOf(p.lon, p.lat)).In(t)
 				s.spots[i] = append(s.spots[i], p)
 				if p.passes {
-					all = append(all, Cursor{ByDistance(quadkey.Distance(lon, lat, p.lon, p.lat)), p.id})
+					all = append(all, Cursor{DistanceRank(quadkey.Distance(lon, lat, p.lon, p.lat)), p.id})
 				}
 			}
 			slices.SortFunc(s.spots[i], func(a, b spot) int { return cmp.Compare(a.cell, b.cell) })
@@ -92,9 +92,9 @@ func TestRunFromAgainstEveryDistance(t *testing.T) {
 		limit := uint64(math.MaxUint64)
 		switch rng.IntN(3) {
 		case 0:
-			limit = ByDistance(math.Inf(1))
+			limit = DistanceRank(math.Inf(1))
 		case 1:
-			limit = ByDistance(math.Exp(rng.Float64() * 17))
+			limit = DistanceRank(math.Exp(rng.Float64() * 17))
 		}
 		var after Cursor
 		if rng.IntN(4) == 0 && len(all) > 0 {

@@ -44,9 +44,9 @@ const (
 	many = 1_000
 )
 
-// RunFrom does the same as Run, for the points nearest to a position, with the ranks of ByDistance.
+// RunFrom does the same as Run, for the points nearest to a position, with the ranks of DistanceRank.
 // It begins in the tiles around the position. If few points are wanted, it first looks in a small
-// circle, which grows until it holds them. The method Bound of the tree must use Reach.
+// circle, which grows until it holds them. The method Bound of the tree must use MinRank.
 func (s *Lists) RunFrom(ctx context.Context, t Tree[Node], lon, lat float64, lists ...[]quadkey.Cell) error {
 	limit := s.Limit
 	s.draw(lon, lat, limit)
@@ -75,7 +75,7 @@ func (s *Lists) cells(lists [][]quadkey.Cell) (n int) {
 	for _, t := range s.tiles {
 		first, last := t.CellRange()
 		for _, cells := range lists {
-			lo, hi := Between(cells, first, last)
+			lo, hi := IndexRange(cells, first, last)
 			n += hi - lo
 		}
 	}
@@ -95,24 +95,24 @@ func (s *Lists) guess(lon, lat float64, lists [][]quadkey.Cell) uint64 {
 		n := 0
 		first, last := t.CellRange()
 		for _, cells := range lists {
-			lo, hi := Between(cells, first, last)
+			lo, hi := IndexRange(cells, first, last)
 			n += hi - lo
 		}
 		if n >= enough {
 			width := 2 * math.Pi * quadkey.EarthRadius * math.Cos(lat*math.Pi/180) / float64(uint64(1)<<t.Z)
-			return ByDistance(width / 2)
+			return DistanceRank(width / 2)
 		}
 	}
 	return math.MaxUint64
 }
 
-// Reach returns the least rank by distance that a point in a tile can have, in a
+// MinRank returns the least rank by distance that a point in a tile can have, in a
 // search by RunFrom. It returns false if the tile lies outside the circle.
-func (s *Lists) Reach(t quadkey.Tile) (uint64, bool) {
+func (s *Lists) MinRank(t quadkey.Tile) (uint64, bool) {
 	if !s.circle.Meets(t) {
 		return 0, false
 	}
-	rank := ByDistance(s.circle.MinDistance(t))
+	rank := DistanceRank(s.circle.MinDistance(t))
 	return rank, rank <= s.Limit
 }
 
@@ -126,7 +126,7 @@ func (s *Lists) descend(ctx context.Context, t Tree[Node], lists [][]quadkey.Cel
 		for _, tile := range s.tiles {
 			first, last := tile.CellRange()
 			for i, cells := range lists {
-				lo, hi := Between(cells, first, last)
+				lo, hi := IndexRange(cells, first, last)
 				s.child = Node{Tile: tile, List: uint8(i), Lo: int32(lo), Hi: int32(hi)}
 				s.Offer(t, &s.child)
 			}
@@ -149,8 +149,8 @@ func (s *Lists) Split(t Tree[Node], n *Node) {
 	}
 }
 
-// Between returns which of the cells are among first to last.
-func Between(cells []quadkey.Cell, first, last quadkey.Cell) (lo, hi int) {
+// IndexRange returns which of the cells are among first to last.
+func IndexRange(cells []quadkey.Cell, first, last quadkey.Cell) (lo, hi int) {
 	lo, _ = slices.BinarySearch(cells, first)
 	if hi = len(cells); last != math.MaxUint32 {
 		n, _ := slices.BinarySearch(cells[lo:], last+1)

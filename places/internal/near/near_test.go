@@ -140,10 +140,10 @@ func TestOverlap(t *testing.T) {
 		if !b.Valid() || !b.Contains(lon, lat) {
 			continue
 		}
-		if !Overlap(b, tile) {
+		if !BoxMeetsTile(b, tile) {
 			t.Fatalf("%v has %v,%v of tile %v", b, lon, lat, tile)
 		}
-		if other := (quadkey.Tile{Z: 8, X: rng.Uint32() % 256, Y: rng.Uint32() % 256}); !Overlap(b, other) {
+		if other := (quadkey.Tile{Z: 8, X: rng.Uint32() % 256, Y: rng.Uint32() % 256}); !BoxMeetsTile(b, other) {
 			apart++
 		}
 	}

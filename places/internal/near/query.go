@@ -20,9 +20,9 @@ var (
 
 // Bounds of queries.
 const (
-	DefaultLimit = 10
-	MaxLimit     = 1000
-	MaxFilter    = 20 // elements of a list
+	DefaultLimit    = 10
+	MaxLimit        = 1000
+	MaxFilterValues = 20 // elements of a list
 )
 
 // CheckLimit returns the number of points of a page.
@@ -50,7 +50,7 @@ func CheckCircle(lat, lon, radius float64) (limit uint64, err error) {
 	case radius == 0:
 		radius = math.Inf(1)
 	}
-	return ByDistance(radius), nil
+	return DistanceRank(radius), nil
 }
 
 // Country is an ISO 3166-1 alpha-2 code; the zero value is unknown.
@@ -61,8 +61,8 @@ type Countries []Country
 
 // CheckCountries reads a filter of codes, in either case.
 func CheckCountries(codes []string) (list Countries, err error) {
-	if len(codes) > MaxFilter {
-		return nil, feature.BadQuery("%d countries: give at most %d", len(codes), MaxFilter)
+	if len(codes) > MaxFilterValues {
+		return nil, feature.BadQuery("%d countries: give at most %d", len(codes), MaxFilterValues)
 	}
 	for _, s := range codes {
 		c := strings.ToUpper(s)
@@ -74,8 +74,8 @@ func CheckCountries(codes []string) (list Countries, err error) {
 	return list.sorted(), nil
 }
 
-// Pass reports whether a country passes.
-func (l Countries) Pass(c Country) bool { return len(l) == 0 || slices.Contains(l, c) }
+// Has reports whether a country passes.
+func (l Countries) Has(c Country) bool { return len(l) == 0 || slices.Contains(l, c) }
 
 // AppendTo appends bytes that distinguish the filter from others.
 func (l Countries) AppendTo(b []byte) []byte {
@@ -102,17 +102,17 @@ func CheckBox(b quadkey.Box) error {
 	return nil
 }
 
-// Bounds returns the box of a manifest's bounds, or the world if it has none.
-func Bounds(b []float64) quadkey.Box {
+// BoxOf returns the box of a manifest's bounds, or the world if it has none.
+func BoxOf(b []float64) quadkey.Box {
 	if len(b) != 4 {
 		return quadkey.World
 	}
 	return quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 }
 
-// Overlap reports whether a box may have points that belong to a tile. Tiles of
+// BoxMeetsTile reports whether a box may have points that belong to a tile. Tiles of
 // the top and bottom rows reach to the pole.
-func Overlap(b quadkey.Box, t quadkey.Tile) bool {
+func BoxMeetsTile(b quadkey.Box, t quadkey.Tile) bool {
 	const margin = 1e-9 // degrees: more than rounding, less than points are kept to
 	o := t.Bound()
 	if t.Y > 0 && o.North+margin < b.South || t.Y < 1<<t.Z-1 && o.South-margin > b.North {

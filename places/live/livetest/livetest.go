@@ -28,9 +28,9 @@ type Disk struct {
 	Crash func()
 }
 
-// Index checks an index against a model of random writes, with failures of the log or the index
+// TestIndex checks an index against a model of random writes, with failures of the log or the index
 // between any two steps, and with logs that do not fit. newDisk makes an empty disk.
-func Index(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
+func TestIndex(t *testing.T, kind *live.Kind, newDisk func(t testing.TB) Disk) {
 	for name, judge := range map[string]func(r *rig){
 		"model": model, "two writers": twoWriters, "ahead of its log": ahead, "a log whose end is torn": torn,
 		"a log whose last row is torn": tornEvent, "a failure of the index": indexFails,
@@ -58,7 +58,7 @@ type rig struct {
 	kind  *live.Kind
 	disk  Disk
 	cut   *cut
-	by    uint64 // added to the result of At
+	by    uint64 // added to the result of LastSeq
 	store cellstore.Store
 	all   *live.Store
 	c     *live.Collection
@@ -80,15 +80,15 @@ func (r *rig) open() {
 	r.Helper()
 	r.store = must.Get(r.disk.Open()).In(r)
 	kind := *r.kind
-	kind.Log = func(table cellstore.Table) live.Log { return &cutLog{r.kind.OpenLog(table), r.cut} }
-	kind.Open = func(ctx context.Context, o *live.Opening) (live.Index, error) {
+	kind.NewLog = func(table cellstore.Table) live.Log { return &cutLog{r.kind.OpenLog(table), r.cut} }
+	kind.Open = func(ctx context.Context, o *live.OpenOptions) (live.Index, error) {
 		index, err := r.kind.Open(ctx, o)
-		if _, is := index.(live.Tabled); !is && err == nil {
+		if _, is := index.(live.TableIndex); !is && err == nil {
 			index = &cutIndex{index, r.cut, r.by}
 		}
 		return index, err
 	}
-	r.all = must.Get(live.Options{Pause: time.Millisecond}.Open(r.Context(), r.store, &kind)).In(r)
+	r.all = must.Get(live.Options{RetryInterval: time.Millisecond}.Open(r.Context(), r.store, &kind)).In(r)
 	r.c = r.all.Collection(name)
 }
 
@@ -190,7 +190,7 @@ func (r *rig) check(want map[string]place) {
 	if got := r.is(); !maps.Equal(got, want) {
 		r.Fatalf("there is\n%v, want\n%v", got, want)
 	}
-	for f := r.c.Follower(r.seq); f.Behind(); {
+	for f := r.c.Follower(r.seq); f.HasMore(); {
 		for _, e := range must.Get(f.Next(r.Context())).In(r) {
 			at, known := r.moved[e.ID]
 			if e.Seq <= r.seq || known != (e.From != nil) || known && *e.From != at {
@@ -267,7 +267,7 @@ func (r *rig) fails(at int) (failed bool) {
 // indexFails makes an index fail after its log has a step. The write counts, since the log is the
 // truth, and the index later gets it from the log.
 func indexFails(r *rig) {
-	if _, is := r.c.Index().(live.Tabled); is {
+	if _, is := r.c.Index().(live.TableIndex); is {
 		r.Skip("it is written together with its log")
 	}
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
@@ -279,7 +279,7 @@ func indexFails(r *rig) {
 	outcomes := make([]live.Outcome, len(writes))
 	must.Do(r, r.c.Write(r.Context(), writes, outcomes))
 	for i, o := range outcomes {
-		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrRefused) ||
+		if made := i < 4096; (o.Err == nil) != made || !made && !errors.Is(o.Err, live.ErrWritesRefused) ||
 			errors.Is(o.Err, cellstore.ErrUnknownOutcome) {
 			r.Fatalf("write %d: %v", i, o.Err)
 		}
@@ -287,7 +287,7 @@ func indexFails(r *rig) {
 	if r.c.Index() != nil {
 		r.Errorf("the write was answered before the index has it: %v", r.is())
 	}
-	if err := r.write(live.Write{ID: "b"}); !errors.Is(err, live.ErrRefused) || errors.Is(err, cellstore.ErrUnknownOutcome) {
+	if err := r.write(live.Write{ID: "b"}); !errors.Is(err, live.ErrWritesRefused) || errors.Is(err, cellstore.ErrUnknownOutcome) {
 		r.Error(err)
 	}
 	r.cut.mend()
@@ -309,8 +309,8 @@ func twoWriters(r *rig) {
 	other := r.kind.OpenLog(must.Get(r.store.Table(r.Context(), r.kind.Table(name))).In(r))
 	end := must.Get(other.End(r.Context())).In(r)
 	end.Step++
-	must.Do(r, other.Append(r.Context(), &live.Step{End: end}))
-	if err := r.write(live.Write{ID: "a", Lat: 2}); !errors.Is(err, live.ErrTaken) {
+	must.Do(r, other.Append(r.Context(), &live.LogStep{LogEnd: end}))
+	if err := r.write(live.Write{ID: "a", Lat: 2}); !errors.Is(err, live.ErrOtherWriter) {
 		r.Fatal(err)
 	}
 	for {
@@ -318,7 +318,7 @@ func twoWriters(r *rig) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, live.ErrTaken) {
+		if !errors.Is(err, live.ErrOtherWriter) {
 			r.Fatal(err)
 		}
 	}
@@ -327,7 +327,7 @@ func twoWriters(r *rig) {
 
 // ahead makes an index newer than its log.
 func ahead(r *rig) {
-	if _, is := r.c.Index().(live.Tabled); is {
+	if _, is := r.c.Index().(live.TableIndex); is {
 		r.Skip("it is written together with its log")
 	}
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
@@ -367,7 +367,7 @@ func tornEvent(r *rig) {
 		r.damaged("tileserver live verify")
 		return
 	}
-	if at := r.c.Index().At(); at != last {
+	if at := r.c.Index().LastSeq(); at != last {
 		r.Errorf("the index has change %d, and the log ends with %d", at, last)
 	}
 	if err := r.c.CheckEvents(r.Context(), last-1); !errors.Is(err, cellstore.ErrCorrupt) {
@@ -384,31 +384,31 @@ func (r *rig) spoil(row []byte, family string, at int64) {
 	}))
 }
 
-// Log checks a log. open returns a new one on the same data each time, like another program's.
-func Log(t *testing.T, open func() live.Log) {
+// TestLog checks a log. open returns a new one on the same data each time, like another program's.
+func TestLog(t *testing.T, open func() live.Log) {
 	ctx := t.Context()
 	first, second := open(), open()
 	change := func(seq, before uint64) live.Change {
 		return live.Change{ID: "a", Version: int64(seq), Is: &feature.Feature{ID: "a", Version: int64(seq)}, Seq: seq, Before: before}
 	}
-	end := live.End{Seq: 5, Floor: 3, Step: 1}
-	must.Do(t, first.Append(ctx, &live.Step{End: end, Changes: []live.Change{change(4, 0), change(5, 4)}}))
+	end := live.LogEnd{Seq: 5, Floor: 3, Step: 1}
+	must.Do(t, first.Append(ctx, &live.LogStep{LogEnd: end, Changes: []live.Change{change(4, 0), change(5, 4)}}))
 	for _, log := range []live.Log{first, second, open()} {
 		if got, err := log.End(ctx); got != end || err != nil {
 			t.Fatalf("it ends at %+v, want %+v: %v", got, end, err)
 		}
-		if err := log.Append(ctx, &live.Step{
-			End:     live.End{Seq: 9, Step: 1},
+		if err := log.Append(ctx, &live.LogStep{
+			LogEnd:  live.LogEnd{Seq: 9, Step: 1},
 			Changes: []live.Change{change(9, 5)},
-		}); !errors.Is(err, live.ErrTaken) {
+		}); !errors.Is(err, live.ErrOtherWriter) {
 			t.Errorf("a number that is taken: %v", err)
 		}
-		if err := log.Append(ctx, &live.Step{End: live.End{Seq: 9, Step: 3}}); !errors.Is(err, live.ErrTaken) {
+		if err := log.Append(ctx, &live.LogStep{LogEnd: live.LogEnd{Seq: 9, Step: 3}}); !errors.Is(err, live.ErrOtherWriter) {
 			t.Errorf("a number that is left out: %v", err)
 		}
 	}
-	end = live.End{Seq: 8, Floor: 3, Step: 2}
-	must.Do(t, second.Append(ctx, &live.Step{End: end, Changes: []live.Change{change(8, 5)}}))
+	end = live.LogEnd{Seq: 8, Floor: 3, Step: 2}
+	must.Do(t, second.Append(ctx, &live.LogStep{LogEnd: end, Changes: []live.Change{change(8, 5)}}))
 	must.Do(t, second.Sync(ctx))
 	for _, c := range []struct {
 		after, last uint64
@@ -470,7 +470,7 @@ type cutLog struct {
 	cut *cut
 }
 
-func (l *cutLog) Append(ctx context.Context, s *live.Step) error {
+func (l *cutLog) Append(ctx context.Context, s *live.LogStep) error {
 	return l.around(func() error { return l.Log.Append(ctx, s) })
 }
 
@@ -495,7 +495,7 @@ type cutIndex struct {
 	by  uint64
 }
 
-func (x *cutIndex) At() uint64 { return x.Index.At() + x.by }
+func (x *cutIndex) LastSeq() uint64 { return x.Index.LastSeq() + x.by }
 
 func (x *cutIndex) Apply(changes []live.Change) error {
 	if err := x.cut.step(true); err != nil {

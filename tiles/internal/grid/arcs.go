@@ -26,7 +26,7 @@ type arc struct {
 const noStep = -1
 
 // newArcs cuts an arrangement into arcs. Lines must be sorted.
-func newArcs(lines []Line, reg *Registry) *arcs {
+func newArcs(lines []Line, reg *ShareSets) *arcs {
 	a := &arcs{}
 	for _, l := range lines {
 		a.at = append(a.at, l.A, l.B)
@@ -81,14 +81,14 @@ func other(pair [2]int32, one int32) int32 {
 type network struct {
 	lines    []Line
 	vertices []Point
-	reg      *Registry
+	reg      *ShareSets
 	ends     [][2]int32 // vertices of each line
 	around   []int32    // lines at each vertex, vertex after vertex
 	starts   []int32    // of each vertex in around
 	done     []bool     // lines that are in an arc already
 }
 
-func newNetwork(lines []Line, vertices []Point, reg *Registry) *network {
+func newNetwork(lines []Line, vertices []Point, reg *ShareSets) *network {
 	n := &network{
 		lines: lines, vertices: vertices, reg: reg,
 		ends:   make([][2]int32, len(lines)),
@@ -134,9 +134,9 @@ func (n *network) linesAt(v int32) []int32 { return n.around[n.starts[v]:n.start
 // leaving returns the share set of line i in the direction that leaves vertex v.
 func (n *network) leaving(i, v int32) int32 {
 	if n.ends[i][0] == v {
-		return n.lines[i].Set
+		return n.lines[i].ShareSet
 	}
-	return n.reg.reversed(n.lines[i].Set)
+	return n.reg.reversed(n.lines[i].ShareSet)
 }
 
 // junction reports whether arcs end at vertex v.
@@ -163,7 +163,7 @@ func (a *arcs) link() {
 func (a *arcs) point(step int32) Point { return a.at[a.steps[step]] }
 
 // Lines returns the arrangement after simplification.
-func (a *arcs) Lines(reg *Registry) []Line {
+func (a *arcs) Lines(reg *ShareSets) []Line {
 	var out []Line
 	for _, arc := range a.arcs {
 		back := reg.reversed(arc.set)

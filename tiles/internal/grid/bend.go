@@ -51,7 +51,7 @@ func (c *Clipper) bend() {
 	}
 	if bent {
 		// The bent edge may run back along edges that end at the same vertices.
-		c.inside = Cancel(c.inside)
+		c.inside = CancelEdges(c.inside)
 	}
 }
 

@@ -45,9 +45,9 @@ func CompareEdges(e, f Edge) int {
 	return ComparePoints(e.B, f.B)
 }
 
-// Cancel removes edges of no length and pairs of opposite edges, in place, and
+// CancelEdges removes edges of no length and pairs of opposite edges, in place, and
 // sorts the rest.
-func Cancel(edges []Edge) []Edge {
+func CancelEdges(edges []Edge) []Edge {
 	n := 0
 	for _, e := range edges {
 		if e.A != e.B {
@@ -344,5 +344,5 @@ func Coarsen(edges []Edge, shift uint) []Edge {
 			Point{(e.B.X + half) >> shift << shift, (e.B.Y + half) >> shift << shift},
 		}
 	}
-	return Cancel(edges)
+	return CancelEdges(edges)
 }

@@ -125,7 +125,7 @@ func TestClipKeepsWinding(t *testing.T) {
 func TestClipKeepsMeetings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const n = 12
-		reg := NewRegistry()
+		reg := NewShareSets()
 		var edges []Edge
 		for range rapid.IntRange(1, 8).Draw(rt, "triangles") {
 			p, q, r := drawPoint(rt, n), drawPoint(rt, n), drawPoint(rt, n)
@@ -172,13 +172,13 @@ func TestClipBends(t *testing.T) {
 				edges = append(edges, Edge{p, ring[(i+1)%len(ring)]})
 			}
 		}
-		if problem := notAtVertices(AppendLines(nil, edges, NewRegistry(), 0)); problem != "" {
+		if problem := notAtVertices(AppendLines(nil, edges, NewShareSets(), 0)); problem != "" {
 			t.Fatalf("%s: %s", name, problem)
 		}
 		var c Clipper
 		got := c.Clip(edges, WindingFromNorth(edges, tc.box.Corner()), tc.box, 0)
 		checkClosed(t, got)
-		meetAtVertices(t, AppendLines(nil, got, NewRegistry(), 0))
+		meetAtVertices(t, AppendLines(nil, got, NewShareSets(), 0))
 		for _, e := range tc.want {
 			if !slices.Contains(got, e) {
 				t.Errorf("%s: %v is not among %v", name, e, got)

@@ -12,10 +12,10 @@ import (
 // layers, are one line, so every change to it affects all of them.
 
 // Line is a piece of border between two vertices, from the lesser to the greater in (x, y) order.
-// Set is the set of borders along it.
+// ShareSet is the set of borders along it.
 type Line struct {
-	A, B Point
-	Set  int32 // of shares, by its number in a registry
+	A, B     Point
+	ShareSet int32 // of shares, by its number in ShareSets
 }
 
 func (l Line) edge() Edge { return Edge{l.A, l.B} }
@@ -24,38 +24,38 @@ func (l Line) edge() Edge { return Edge{l.A, l.B} }
 // it runs from B to A.
 type Share struct{ Region, Times int32 }
 
-// Registry numbers the distinct sets of shares. There are few distinct sets. Any number of
+// ShareSets numbers the distinct sets of shares. There are few distinct sets. Any number of
 // goroutines may use it. The numbers of the sets depend on timing, so no output may depend on the
 // numbers.
-type Registry struct {
+type ShareSets struct {
 	mu   sync.RWMutex
 	sets [][]Share
 	ids  map[string]int32
 	sums map[[2]int32]int32
 }
 
-// NewRegistry returns a registry with only the empty set, whose number is 0.
-func NewRegistry() *Registry {
-	return &Registry{sets: [][]Share{nil}, ids: map[string]int32{"": 0}, sums: map[[2]int32]int32{}}
+// NewShareSets returns ShareSets with only the empty set, whose number is 0.
+func NewShareSets() *ShareSets {
+	return &ShareSets{sets: [][]Share{nil}, ids: map[string]int32{"": 0}, sums: map[[2]int32]int32{}}
 }
 
 // Shares returns a set, sorted by region and without zeros. The caller must not
 // change it.
-func (r *Registry) Shares(who int32) []Share {
+func (r *ShareSets) Shares(who int32) []Share {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.sets[who]
 }
 
 // All returns all sets so far, indexed by number. The caller must not change them.
-func (r *Registry) All() [][]Share {
+func (r *ShareSets) All() [][]Share {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.sets
 }
 
-// Of returns the number of a set. It sorts the set.
-func (r *Registry) Of(set []Share) int32 {
+// Number returns the number of a set. It sorts the set.
+func (r *ShareSets) Number(set []Share) int32 {
 	slices.SortFunc(set, func(s, t Share) int { return cmp.Compare(s.Region, t.Region) })
 	n := 0
 	for i := 0; i < len(set); {
@@ -92,13 +92,13 @@ func (r *Registry) Of(set []Share) int32 {
 }
 
 // sum returns the number of the combined set of two coinciding lines.
-func (r *Registry) sum(p, q int32) int32 {
+func (r *ShareSets) sum(p, q int32) int32 {
 	k := [2]int32{min(p, q), max(p, q)}
 	r.mu.RLock()
 	id, ok := r.sums[k]
 	r.mu.RUnlock()
 	if !ok {
-		id = r.Of(slices.Concat(r.Shares(p), r.Shares(q)))
+		id = r.Number(slices.Concat(r.Shares(p), r.Shares(q)))
 		r.mu.Lock()
 		r.sums[k] = id
 		r.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *Registry) sum(p, q int32) int32 {
 }
 
 // reversed returns the number of the set in the direction from B to A.
-func (r *Registry) reversed(p int32) int32 {
+func (r *ShareSets) reversed(p int32) int32 {
 	k := [2]int32{p, -1}
 	r.mu.RLock()
 	id, ok := r.sums[k]
@@ -117,7 +117,7 @@ func (r *Registry) reversed(p int32) int32 {
 		for i := range set {
 			set[i].Times = -set[i].Times
 		}
-		id = r.Of(set)
+		id = r.Number(set)
 		r.mu.Lock()
 		r.sums[k] = id
 		r.mu.Unlock()
@@ -127,8 +127,8 @@ func (r *Registry) reversed(p int32) int32 {
 
 func compareLines(l, m Line) int { return CompareEdges(l.edge(), m.edge()) }
 
-// Merge sorts lines and joins coinciding ones, in place. It drops lines whose shares cancel.
-func Merge(lines []Line, reg *Registry) []Line {
+// MergeLines sorts lines and joins coinciding ones, in place. It drops lines whose shares cancel.
+func MergeLines(lines []Line, reg *ShareSets) []Line {
 	sortBy(lines, func(l *Line) uint64 { return l.A.key() }, compareLines)
 	var set []Share
 	n := 0
@@ -139,15 +139,15 @@ func Merge(lines []Line, reg *Registry) []Line {
 		switch i - from {
 		case 1:
 		case 2:
-			l.Set = reg.sum(l.Set, lines[from+1].Set)
+			l.ShareSet = reg.sum(l.ShareSet, lines[from+1].ShareSet)
 		default:
 			set = set[:0]
 			for _, m := range lines[from:i] {
-				set = append(set, reg.Shares(m.Set)...)
+				set = append(set, reg.Shares(m.ShareSet)...)
 			}
-			l.Set = reg.Of(set)
+			l.ShareSet = reg.Number(set)
 		}
-		if l.Set != 0 {
+		if l.ShareSet != 0 {
 			lines[n] = l
 			n++
 		}
@@ -155,12 +155,12 @@ func Merge(lines []Line, reg *Registry) []Line {
 	return lines[:n]
 }
 
-// ByRegion distributes the edges of lines over their regions.
-func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
+// EdgesByRegion distributes the edges of lines over their regions.
+func EdgesByRegion(lines []Line, reg *ShareSets, regions int) [][]Edge {
 	sets := reg.All()
 	counts := make([]int, regions)
 	for _, l := range lines {
-		for _, s := range sets[l.Set] {
+		for _, s := range sets[l.ShareSet] {
 			counts[s.Region] += int(max(s.Times, -s.Times))
 		}
 	}
@@ -169,7 +169,7 @@ func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
 		out[i] = make([]Edge, 0, n)
 	}
 	for _, l := range lines {
-		for _, s := range sets[l.Set] {
+		for _, s := range sets[l.ShareSet] {
 			out[s.Region] = appendTimes(out[s.Region], s.Times, l.edge())
 		}
 	}
@@ -177,8 +177,8 @@ func ByRegion(lines []Line, reg *Registry, regions int) [][]Edge {
 }
 
 // AppendLines appends the edges of a chain as lines. The chain must be cut at the antimeridian.
-func AppendLines(dst []Line, edges []Edge, reg *Registry, number int32) []Line {
-	forth, back := reg.Of([]Share{{number, 1}}), reg.Of([]Share{{number, -1}})
+func AppendLines(dst []Line, edges []Edge, reg *ShareSets, number int32) []Line {
+	forth, back := reg.Number([]Share{{number, 1}}), reg.Number([]Share{{number, -1}})
 	for _, e := range edges {
 		switch {
 		case e.A == e.B:

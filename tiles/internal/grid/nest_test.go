@@ -143,7 +143,7 @@ func nestedSquares(n int) (edges []Edge) {
 
 // Nested rings and many islands with a lake both cost no more than a sweep.
 func TestNestManyRings(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	n := 200_000
 	if testing.Short() {
 		n = 20_000

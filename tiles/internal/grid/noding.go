@@ -26,7 +26,7 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("borders have %d vertices where they bend and cross tiles: build fewer or smaller layers at once", e.Vertices)
 }
 
-// usualMost is the default of Noder.Most. maxMost is its greatest value,
+// usualMost is the default of Noder.MaxVertices. maxMost is its greatest value,
 // because vertices are numbered in 32 bits.
 const (
 	usualMost = 1 << 26
@@ -43,24 +43,24 @@ const (
 
 // Noder snap-rounds lines.
 type Noder struct {
-	Reg *Registry
-	// Grid is the base-2 logarithm of a pixel's side.
-	Grid uint
-	// Tiles is the base-2 logarithm of the distance between tile lines. Tile
+	ShareSets *ShareSets
+	// PixelShift is the base-2 logarithm of a pixel's side.
+	PixelShift uint
+	// TileShift is the base-2 logarithm of the distance between tile lines. Tile
 	// lines are part of the arrangement: borders get vertices where they cross
 	// them. 0 means no tile lines.
-	Tiles uint
-	// Crossings is set if lines may cross. Otherwise they must meet at vertices only.
-	Crossings bool
-	// Melt moves lines along the eastern antimeridian to the western one, where
+	TileShift uint
+	// MayCross is set if lines may cross. Otherwise they must meet at vertices only.
+	MayCross bool
+	// MergeAntimeridian moves lines along the eastern antimeridian to the western one, where
 	// they cancel each other.
-	Melt bool
-	// Most bounds the vertices of the arrangement, not counting crossings of lines; 0 means 2²⁶. A
-	// line around the world takes a few bytes in a file but crosses 8,192 tiles.
-	Most int64
-	// Noded, if set, is called with the number of lines done since the last call. Several
+	MergeAntimeridian bool
+	// MaxVertices bounds the vertices of the arrangement, not counting crossings of lines; 0 means
+	// 2²⁶. A line around the world takes a few bytes in a file but crosses 8,192 tiles.
+	MaxVertices int64
+	// OnProgress, if set, is called with the number of lines done since the last call. Several
 	// goroutines may call it.
-	Noded func(lines int)
+	OnProgress func(lines int)
 	// beyond counts the crossings in excess of four per line, over all calls.
 	beyond int
 	// compared counts the compared pairs of lines, over all calls.
@@ -74,8 +74,8 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells := newCellIndex(hot, n.Grid+cellBits)
-	half := int32(1) << n.Grid >> 1
+	cells := newCellIndex(hot, n.PixelShift+cellBits)
+	half := int32(1) << n.PixelShift >> 1
 	out := eachPart(lines, func(out []Line, lines []Line) []Line {
 		var via []Point
 		for _, l := range lines {
@@ -86,21 +86,21 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 				}
 			})
 			sortAlong(via, l)
-			out = appendLed(out, via, l.Set, n.Reg)
+			out = appendLed(out, via, l.ShareSet, n.ShareSets)
 		}
-		if n.Noded != nil {
-			n.Noded(len(lines))
+		if n.OnProgress != nil {
+			n.OnProgress(len(lines))
 		}
 		return out
 	})
-	if n.Melt {
+	if n.MergeAntimeridian {
 		for i := range out {
 			if l := &out[i]; l.A.X == WorldSize && l.B.X == WorldSize {
 				l.A.X, l.B.X = 0, 0
 			}
 		}
 	}
-	if out = Merge(out, n.Reg); len(out) < cap(out)/4*3 {
+	if out = MergeLines(out, n.ShareSets); len(out) < cap(out)/4*3 {
 		out = slices.Clone(out) // many lines have become one
 	}
 	return out, nil
@@ -124,7 +124,7 @@ func eachPart(lines []Line, fn func(out, lines []Line) []Line) []Line {
 
 // appendLed appends the lines that connect the points of via in order. who is the share set in that
 // direction.
-func appendLed(out []Line, via []Point, who int32, reg *Registry) []Line {
+func appendLed(out []Line, via []Point, who int32, reg *ShareSets) []Line {
 	for i := 1; i < len(via); i++ {
 		p, q := via[i-1], via[i]
 		switch {
@@ -155,21 +155,21 @@ func sortAlong(pixels []Point, l Line) {
 
 // round returns the centre of the pixel of a point.
 func (n *Noder) round(p Point) Point {
-	half := int32(1) << n.Grid >> 1
-	return Point{(p.X + half) >> n.Grid << n.Grid, (p.Y + half) >> n.Grid << n.Grid}
+	half := int32(1) << n.PixelShift >> 1
+	return Point{(p.X + half) >> n.PixelShift << n.PixelShift, (p.Y + half) >> n.PixelShift << n.PixelShift}
 }
 
 // hotPixels returns the centres of the hot pixels, some of them more than once.
 func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	vertices := int64(len(lines))
-	if n.Tiles > 0 {
+	if n.TileShift > 0 {
 		for _, l := range lines {
-			vertices += int64(crossings(l.A.X, l.B.X, n.Tiles) + crossings(l.A.Y, l.B.Y, n.Tiles))
+			vertices += int64(crossings(l.A.X, l.B.X, n.TileShift) + crossings(l.A.Y, l.B.Y, n.TileShift))
 		}
 	}
 	most := int64(usualMost)
-	if n.Most > 0 {
-		most = min(n.Most, maxMost)
+	if n.MaxVertices > 0 {
+		most = min(n.MaxVertices, maxMost)
 	}
 	if vertices > most {
 		return nil, &TooLongError{vertices}
@@ -177,11 +177,11 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	hot := make([]Point, 0, vertices+int64(len(lines)))
 	for _, l := range lines {
 		hot = append(hot, n.round(l.A), n.round(l.B))
-		if n.Tiles > 0 {
-			hot = appendCrossings(hot, l.edge(), n.Tiles, n.Grid)
+		if n.TileShift > 0 {
+			hot = appendCrossings(hot, l.edge(), n.TileShift, n.PixelShift)
 		}
 	}
-	if n.Crossings {
+	if n.MayCross {
 		var err error
 		if hot, err = n.appendProperCrossings(hot, lines); err != nil {
 			return nil, err
@@ -211,7 +211,7 @@ func crossings(a, b int32, ts uint) int32 {
 // includes its western and northern sides.
 func (n *Noder) passes(l Line, c Point) bool {
 	// Half units make the pixel's sides whole numbers.
-	side := int64(1) << n.Grid
+	side := int64(1) << n.PixelShift
 	w, e := 2*int64(c.X)-side, 2*int64(c.X)+side
 	north, south := 2*int64(c.Y)-side, 2*int64(c.Y)+side
 	ax, ay, bx, by := 2*int64(l.A.X), 2*int64(l.A.Y), 2*int64(l.B.X), 2*int64(l.B.Y)
@@ -323,7 +323,7 @@ func (n *Noder) cross(l, m Line) (pixel, at Point, ok bool) {
 		e.A.X + scaled(e.B.X-e.A.X, num, den, false),
 		e.A.Y + scaled(e.B.Y-e.A.Y, num, den, false),
 	}
-	if n.Grid == 0 {
+	if n.PixelShift == 0 {
 		return Point{
 			e.A.X + scaled(e.B.X-e.A.X, num, den, true),
 			e.A.Y + scaled(e.B.Y-e.A.Y, num, den, true),
@@ -355,10 +355,10 @@ func scaled(d int32, num, den int64, nearest bool) int32 {
 	return int32(q)
 }
 
-// Attach adds a vertex to a line wherever a vertex of another line lies within
+// AttachVertices adds a vertex to a line wherever a vertex of another line lies within
 // one unit of it. This joins a border with a neighbour's border that has more
 // points. Without it, rounding leaves slivers along such borders.
-func Attach(lines []Line, reg *Registry) []Line {
+func AttachVertices(lines []Line, reg *ShareSets) []Line {
 	vertices := make([]Point, 0, 2*len(lines))
 	for _, l := range lines {
 		vertices = append(vertices, l.A, l.B)
@@ -393,9 +393,9 @@ func Attach(lines []Line, reg *Registry) []Line {
 					cmp.Compare(dx*int64(p.X)+dy*int64(p.Y), dx*int64(q.X)+dy*int64(q.Y)),
 					ComparePoints(p, q))
 			})
-			out = appendLed(out, via, l.Set, reg)
+			out = appendLed(out, via, l.ShareSet, reg)
 		}
 		return out
 	})
-	return Merge(out, reg)
+	return MergeLines(out, reg)
 }

@@ -51,20 +51,20 @@ func TestNodeRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		grid := uint(rapid.IntRange(0, 3).Draw(rt, "grid"))
 		tiles := uint(rapid.SampledFrom([]int{0, 4}).Draw(rt, "tiles"))
-		reg := NewRegistry()
+		reg := NewShareSets()
 		var chains [2][]Edge
 		var lines []Line
 		for i := range chains {
 			chains[i] = drawChain(rt, 60)
 			lines = AppendLines(lines, chains[i], reg, int32(i))
 		}
-		n := Noder{Reg: reg, Grid: grid, Tiles: tiles, Crossings: true}
-		out, err := n.Node(Merge(lines, reg))
+		n := Noder{ShareSets: reg, PixelShift: grid, TileShift: tiles, MayCross: true}
+		out, err := n.Node(MergeLines(lines, reg))
 		if err != nil {
 			rt.Fatal(err)
 		}
 		meetAtVertices(rt, out)
-		for i, edges := range ByRegion(out, reg, 2) {
+		for i, edges := range EdgesByRegion(out, reg, 2) {
 			checkClosed(rt, edges)
 			for _, e := range edges {
 				if mask := int32(1)<<grid - 1; (e.A.X|e.A.Y|e.B.X|e.B.Y)&mask != 0 {
@@ -88,18 +88,18 @@ func TestNodeRandom(t *testing.T) {
 // vertices only, and each region keeps its winding numbers.
 func TestSimplifyKeepsTopology(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		reg := NewRegistry()
+		reg := NewShareSets()
 		var lines []Line
 		for i := range int32(3) {
 			var drawn []CountedLine
-			own := NewRegistry()
-			n := Noder{Reg: own, Crossings: true}
-			noded, err := n.Node(Merge(AppendLines(nil, drawChain(rt, 200), own, 0), own))
+			own := NewShareSets()
+			n := Noder{ShareSets: own, MayCross: true}
+			noded, err := n.Node(MergeLines(AppendLines(nil, drawChain(rt, 200), own, 0), own))
 			if err != nil {
 				rt.Fatal(err)
 			}
 			for _, l := range noded {
-				drawn = append(drawn, plainly(l.edge(), own.Shares(l.Set)[0].Times))
+				drawn = append(drawn, plainly(l.edge(), own.Shares(l.ShareSet)[0].Times))
 			}
 			border, _, err := Resolve(drawn, Winding.touched, nil)
 			if err != nil {
@@ -107,25 +107,25 @@ func TestSimplifyKeepsTopology(t *testing.T) {
 			}
 			lines = AppendLines(lines, border, reg, i)
 		}
-		n := Noder{Reg: reg, Crossings: true}
-		lines, err := n.Node(Merge(lines, reg))
+		n := Noder{ShareSets: reg, MayCross: true}
+		lines, err := n.Node(MergeLines(lines, reg))
 		if err != nil {
 			rt.Fatal(err)
 		}
 		s := NewSimplifier(lines, reg)
-		if got := Merge(s.Lines(reg), reg); len(got) != len(lines) {
+		if got := MergeLines(s.Lines(reg), reg); len(got) != len(lines) {
 			rt.Fatalf("arcs have %d lines, not %d", len(got), len(lines))
 		}
 		before := len(lines)
 		for _, limit := range []int64{10, 100, 1000, 1 << 40} {
 			s.Thin(limit)
-			out := Merge(s.Lines(reg), reg)
+			out := MergeLines(s.Lines(reg), reg)
 			if len(out) > before {
 				rt.Fatalf("thinning made %d lines of %d", len(out), before)
 			}
 			before = len(out)
 			meetAtVertices(rt, out)
-			for _, edges := range ByRegion(out, reg, 3) {
+			for _, edges := range EdgesByRegion(out, reg, 3) {
 				checkClosed(rt, edges)
 				var drawn []CountedLine
 				for _, e := range edges {
@@ -166,7 +166,7 @@ func TestScaled(t *testing.T) {
 // The rings of a region share one limit for self-crossings, so many small tangles are refused like
 // a large one.
 func TestTangledRings(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	rnd := rand.New(rand.NewPCG(77, 78))
 	var rings [4][]Point
 	for i := range rings {
@@ -203,7 +203,7 @@ func TestTangledRings(t *testing.T) {
 // TestLensStays: a region of two arcs between two neighbours is not thinned away while it is large
 // enough to see.
 func TestLensStays(t *testing.T) {
-	reg := NewRegistry()
+	reg := NewShareSets()
 	step := int32(1) << StepShift(5)
 	at := func(x, y int32) Point { return Point{1<<24 + x*step, 1<<24 + y*step} }
 	ring := func(number int32, points ...Point) (lines []Line) {
@@ -218,9 +218,9 @@ func TestLensStays(t *testing.T) {
 		ring(1, at(0, 0), at(8, -3), at(16, 0), at(8, 4)),                  // the lens
 		ring(2, at(0, 0), at(-50, -90), at(66, -90), at(16, 0), at(8, -3)), // above it
 	)
-	s := NewSimplifier(Merge(lines, reg), reg)
-	s.Thin(Fineness << (2 * StepShift(5)))
-	if got := ByRegion(Merge(s.Lines(reg), reg), reg, 3); len(got[1]) == 0 {
+	s := NewSimplifier(MergeLines(lines, reg), reg)
+	s.Thin(MaxThinArea2 << (2 * StepShift(5)))
+	if got := EdgesByRegion(MergeLines(s.Lines(reg), reg), reg, 3); len(got[1]) == 0 {
 		t.Error("the lens is gone")
 	}
 }

@@ -13,7 +13,7 @@ import "errors"
 // Outliner computes the border of one region from its polygons, as described above. Nearly all
 // rings are valid: they cost a sweep and stay as they are.
 type Outliner struct {
-	noder    Noder // its registry numbers shells 0 and holes 1
+	noder    Noder // its ShareSets number shells 0 and holes 1
 	Repaired bool  // rings crossed themselves or each other
 
 	ring, shell, holes []Edge
@@ -24,7 +24,7 @@ type Outliner struct {
 
 // NewOutliner returns an outliner for the polygons of one region.
 func NewOutliner() *Outliner {
-	return &Outliner{noder: Noder{Reg: NewRegistry(), Crossings: true}}
+	return &Outliner{noder: Noder{ShareSets: NewShareSets(), MayCross: true}}
 }
 
 // Polygon appends the border of a polygon. appendRing appends the edges of ring
@@ -82,7 +82,7 @@ func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border
 		if lines, err = o.noder.Node(o.lines); err != nil {
 			return nil, false, err
 		}
-		o.drawn = AppendCounted(o.drawn[:0], lines, o.noder.Reg)
+		o.drawn = AppendCounted(o.drawn[:0], lines, o.noder.ShareSets)
 		border, repaired, err = Resolve(o.drawn, inside, border[:0])
 	}
 	o.border = border
@@ -93,18 +93,18 @@ func (o *Outliner) mend(shells, holes []Edge, inside func(Winding) bool) (border
 // resolve does the same as Resolve, for the edges of shells and holes. It leaves their lines in
 // o.lines.
 func (o *Outliner) resolve(shells, holes []Edge, inside func(Winding) bool) (border []Edge, repaired bool, err error) {
-	reg := o.noder.Reg
-	o.lines = Merge(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
+	reg := o.noder.ShareSets
+	o.lines = MergeLines(AppendLines(AppendLines(o.lines[:0], shells, reg, 0), holes, reg, 1), reg)
 	o.drawn = AppendCounted(o.drawn[:0], o.lines, reg)
 	o.border, repaired, err = Resolve(o.drawn, inside, o.border[:0])
 	return o.border, repaired, err
 }
 
-// AppendCounted appends lines whose registry has number 0 for shells and 1 for holes.
-func AppendCounted(dst []CountedLine, lines []Line, reg *Registry) []CountedLine {
+// AppendCounted appends lines whose ShareSets have number 0 for shells and 1 for holes.
+func AppendCounted(dst []CountedLine, lines []Line, reg *ShareSets) []CountedLine {
 	for _, l := range lines {
 		d := CountedLine{A: l.A, B: l.B}
-		for _, s := range reg.Shares(l.Set) {
+		for _, s := range reg.Shares(l.ShareSet) {
 			if s.Region == 0 {
 				d.Shells = s.Times
 			} else {

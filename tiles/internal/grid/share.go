@@ -8,13 +8,13 @@ import (
 // shared reports whether the place is inside both chains, which have their inside on the right.
 func (w Winding) shared() bool { return w.shells > 0 && w.holes > 0 }
 
-// Share reports whether polygons have common ground, more than points and lines. a and b are the
+// Overlap reports whether polygons have common ground, more than points and lines. a and b are the
 // edges of their rings. The result is exact.
-func (o *Outliner) Share(a, b []Edge) (bool, error) {
+func (o *Outliner) Overlap(a, b []Edge) (bool, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return false, nil
 	}
-	if BoxOf(a).Apart(BoxOf(b)) {
+	if BoxOf(a).Disjoint(BoxOf(b)) {
 		return false, nil
 	}
 	border, _, err := o.resolve(a, b, Winding.shared)
@@ -29,8 +29,10 @@ func (o *Outliner) Share(a, b []Edge) (bool, error) {
 	return len(border) > 0, err
 }
 
-// Apart reports whether the interiors of two boxes have nothing in common.
-func (b Box) Apart(c Box) bool { return b.X0 >= c.X1 || c.X0 >= b.X1 || b.Y0 >= c.Y1 || c.Y0 >= b.Y1 }
+// Disjoint reports whether the interiors of two boxes have nothing in common.
+func (b Box) Disjoint(c Box) bool {
+	return b.X0 >= c.X1 || c.X0 >= b.X1 || b.Y0 >= c.Y1 || c.Y0 >= b.Y1
+}
 
 // crosses reports whether two edges cross between their ends.
 func crosses(e, f Edge) bool {
@@ -78,9 +80,9 @@ func BoxOf(edges []Edge) Box {
 	return b
 }
 
-// Enter reports whether lines have a point strictly within polygons. rings are the edges of the
-// polygons.
-func (o *Outliner) Enter(lines, rings []Edge) bool {
+// EntersInterior reports whether lines have a point strictly within polygons. rings are the edges
+// of the polygons.
+func (o *Outliner) EntersInterior(lines, rings []Edge) bool {
 	if len(rings) == 0 {
 		return false
 	}

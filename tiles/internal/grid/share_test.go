@@ -195,11 +195,11 @@ func TestShare(t *testing.T) {
 				b = append(b, e.Reversed())
 			}
 		}
-		got, err := o.Share(a, b)
+		got, err := o.Overlap(a, b)
 		if want := shareSlowly(a, b); err != nil || got != want {
 			t.Fatalf("%v and %v: %v, %v, want %v", a, b, got, err, want)
 		}
-		if back, err := o.Share(b, a); err != nil || back != got {
+		if back, err := o.Overlap(b, a); err != nil || back != got {
 			t.Fatalf("%v and %v: %v, and the other way round %v, %v", a, b, got, back, err)
 		}
 		if got {
@@ -223,11 +223,11 @@ func TestEnter(t *testing.T) {
 			e := Edge{end(), end()}
 			lines, want = append(lines, e), want || entersSlowly(all, e)
 		}
-		got := o.Enter(lines, all)
+		got := o.EntersInterior(lines, all)
 		for i, e := range lines {
 			lines[i] = e.Reversed()
 		}
-		if got != want || o.Enter(lines, all) != got {
+		if got != want || o.EntersInterior(lines, all) != got {
 			t.Fatalf("%v and %v: %v, want %v", all, lines, got, want)
 		}
 		if got {
@@ -247,7 +247,7 @@ func TestEnterFar(t *testing.T) {
 		lines[i] = Edge{Point{int32(i), 0}, Point{int32(i) + 1, 999}}
 	}
 	var in bool
-	if n := testing.AllocsPerRun(10, func() { in = o.Enter(lines, ring) }); n > 0 || in {
+	if n := testing.AllocsPerRun(10, func() { in = o.EntersInterior(lines, ring) }); n > 0 || in {
 		t.Errorf("%v allocations, and they enter: %v", n, in)
 	}
 }

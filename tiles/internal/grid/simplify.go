@@ -5,9 +5,9 @@ package grid
 // any arc or layer lies in that triangle. So no line moves across another or
 // across itself, and simplified borders meet exactly where they met before.
 
-// Fineness is twice the area of the largest triangle that may vanish, in squared steps of a zoom's
-// grid. A tile has 4096 steps. On a screen a step is 1/8 or 1/16 of a pixel.
-const Fineness = 64
+// MaxThinArea2 is twice the area of the largest triangle that may vanish, in squared steps of a
+// zoom's grid. A tile has 4096 steps. On a screen a step is 1/8 or 1/16 of a pixel.
+const MaxThinArea2 = 64
 
 // Simplifier thins the arcs of an arrangement in stages.
 type Simplifier struct {
@@ -23,7 +23,7 @@ type Simplifier struct {
 }
 
 // NewSimplifier cuts an arrangement into arcs to thin. Its lines must be sorted.
-func NewSimplifier(lines []Line, reg *Registry) *Simplifier {
+func NewSimplifier(lines []Line, reg *ShareSets) *Simplifier {
 	a := newArcs(lines, reg)
 	s := &Simplifier{arcs: a, tree: newVertexTree(a.at), size: make([]int64, len(a.steps)), joined: map[[2]int32]int{}}
 	for _, arc := range a.arcs {

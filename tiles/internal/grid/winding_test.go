@@ -24,12 +24,12 @@ func regionOf(t interface{ Fatal(...any) }, polygons ...[][]Point) (border []Edg
 			t.Fatal(err)
 		}
 	}
-	n := Noder{Reg: NewRegistry(), Crossings: true}
-	lines, err := n.Node(Merge(AppendLines(nil, chain, n.Reg, 0), n.Reg))
+	n := Noder{ShareSets: NewShareSets(), MayCross: true}
+	lines, err := n.Node(MergeLines(AppendLines(nil, chain, n.ShareSets, 0), n.ShareSets))
 	if err != nil {
 		t.Fatal(err)
 	}
-	border, repaired, err = Resolve(AppendCounted(nil, lines, n.Reg), Winding.Covered, nil)
+	border, repaired, err = Resolve(AppendCounted(nil, lines, n.ShareSets), Winding.Covered, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestResolveRandom(t *testing.T) {
 		for range 30 {
 			x2, y2 := 2*rapid.IntRange(-20, 8*step).Draw(rt, "px")+1, 2*rapid.IntRange(-20, 8*step).Draw(rt, "py")+1
 			x, y := float64(x2)/2/step, float64(y2)/2/step
-			if f.Apart(x, y) < 4.0/step {
+			if f.DistanceToBoundary(x, y) < 4.0/step {
 				continue
 			}
 			want := 0

@@ -84,8 +84,8 @@ func MercatorPosition(z int) func([]byte, grid.Point) []byte {
 	return func(dst []byte, p grid.Point) []byte { return appendLonLat(dst, p, d) }
 }
 
-// PlatePosition writes positions of the plate carrée grid.
-func PlatePosition(dst []byte, p grid.Point) []byte {
+// PlateCarreePosition writes positions of the plate carrée grid.
+func PlateCarreePosition(dst []byte, p grid.Point) []byte {
 	return AppendDegrees(dst, float64(p.X)/grid.WorldSize*360-180, 90-float64(p.Y)/grid.WorldSize*360, 6)
 }
 

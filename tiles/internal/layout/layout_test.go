@@ -56,14 +56,14 @@ func TestProjections(t *testing.T) {
 		{Mercator, 0, 0, grid.Pt(grid.WorldSize/2, grid.WorldSize/2)},
 		{Mercator, 180, -quadkey.MaxLatitude, grid.Pt(grid.WorldSize, grid.WorldSize)},
 		{Mercator, 0, 90, grid.Pt(grid.WorldSize/2, -grid.RimUnits)},
-		{Plate, -180, 90, grid.Pt(0, 0)},
-		{Plate, 90, -90, grid.Pt(grid.WorldSize/4*3, grid.WorldSize/2)},
+		{PlateCarree, -180, 90, grid.Pt(0, 0)},
+		{PlateCarree, 90, -90, grid.Pt(grid.WorldSize/4*3, grid.WorldSize/2)},
 	} {
 		if got := c.p.Point(c.lon, c.lat); got != c.want {
 			t.Errorf("%v, %v is at %v, want %v", c.lon, c.lat, got, c.want)
 		}
 	}
-	if NorthCap.Y1 < int32(PlateY(quadkey.MaxLatitude)) || SouthCap.Y0 > int32(math.Ceil(PlateY(-quadkey.MaxLatitude))) {
+	if NorthCap.Y1 < int32(PlateCarreeY(quadkey.MaxLatitude)) || SouthCap.Y0 > int32(math.Ceil(PlateCarreeY(-quadkey.MaxLatitude))) {
 		t.Errorf("the caps %v and %v do not reach the tiles", NorthCap.Box, SouthCap.Box)
 	}
 }
@@ -75,13 +75,13 @@ func TestRowTile(t *testing.T) {
 		if got, ok := RowTile(key[:]); !ok || got != tile {
 			t.Errorf("the row of %v is that of %v, %v", tile, got, ok)
 		}
-		for _, c := range Caps {
+		for _, c := range PolarCaps {
 			if string(key[:]) >= string(c.Key) {
 				t.Errorf("the row of %v comes after that of a cap", tile)
 			}
 		}
 	}
-	for _, c := range Caps {
+	for _, c := range PolarCaps {
 		if tile, ok := RowTile(c.Key); ok {
 			t.Errorf("the row of a cap is that of %v", tile)
 		}
@@ -128,7 +128,7 @@ func TestGeometry(t *testing.T) {
 		`{"type":"Polygon","coordinates":` + one + `}`:                    {{shell}},
 		`{"type":"MultiPolygon","coordinates":[` + one + `,` + one + `]}`: {{shell}, {shell}},
 	} {
-		if got := string(AppendMultiPolygon(nil, polys, PlatePosition)); got != want {
+		if got := string(AppendMultiPolygon(nil, polys, PlateCarreePosition)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

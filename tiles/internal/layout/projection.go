@@ -50,15 +50,15 @@ func MercatorLat(y float64) float64 {
 	return math.Atan(math.Sinh(math.Pi*(1-2*y/grid.WorldSize))) * 180 / math.Pi
 }
 
-// Plate is the plate carrée of the polar rows: y is the distance from the north pole in the same
+// PlateCarree is the plate carrée of the polar rows: y is the distance from the north pole in the same
 // angular unit as x.
-var Plate = Projection{Y: PlateY, MinLat: -90, MaxLat: 90}
+var PlateCarree = Projection{Y: PlateCarreeY, MinLat: -90, MaxLat: 90}
 
-// PlateY returns the y of a latitude on the grid of the polar rows.
-func PlateY(lat float64) float64 { return (90 - lat) / 360 * grid.WorldSize }
+// PlateCarreeY returns the y of a latitude on the grid of the polar rows.
+func PlateCarreeY(lat float64) float64 { return (90 - lat) / 360 * grid.WorldSize }
 
-// Cap is a polar cap: its box in plate carrée and the key of its row.
-type Cap struct {
+// PolarCap is a polar cap: its box in plate carrée and the key of its row.
+type PolarCap struct {
 	grid.Box
 	Key []byte
 }
@@ -66,13 +66,13 @@ type Cap struct {
 // The polar caps are everything beyond the tiles' square. Their rows come last
 // in the table.
 var (
-	NorthCap = &Cap{
-		Box: grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: int32(math.Ceil(PlateY(quadkey.MaxLatitude)))},
+	NorthCap = &PolarCap{
+		Box: grid.Box{X0: 0, Y0: 0, X1: grid.WorldSize, Y1: int32(math.Ceil(PlateCarreeY(quadkey.MaxLatitude)))},
 		Key: []byte("\xFF\xFF\xFF\xFF\xFFN"),
 	}
-	SouthCap = &Cap{
-		Box: grid.Box{X0: 0, Y0: int32(math.Floor(PlateY(-quadkey.MaxLatitude))), X1: grid.WorldSize, Y1: grid.WorldSize / 2},
+	SouthCap = &PolarCap{
+		Box: grid.Box{X0: 0, Y0: int32(math.Floor(PlateCarreeY(-quadkey.MaxLatitude))), X1: grid.WorldSize, Y1: grid.WorldSize / 2},
 		Key: []byte("\xFF\xFF\xFF\xFF\xFFS"),
 	}
-	Caps = [2]*Cap{NorthCap, SouthCap}
+	PolarCaps = [2]*PolarCap{NorthCap, SouthCap}
 )

@@ -49,7 +49,8 @@ import (
 //	| type byte | folded id |
 //	+-----------+-----------+
 //
-// The fold of an id is feature.FoldedID. Records, GeoJSON and vector tiles have the id itself.
+// The fold of an id is feature.FoldedRegionID. Records, GeoJSON and vector tiles have the id
+// itself.
 //
 //	r  qualifier: none   value: the record, a JSON object
 //	g  qualifier: none   value: the geometry, a GeoJSON Polygon or MultiPolygon; of a region of
@@ -109,7 +110,7 @@ func Schemas(types []string) []cellstore.Schema {
 
 // RegionKey is the key of a region's record.
 func RegionKey(typeByte uint8, id string) []byte {
-	return feature.AppendFoldedID(append(make([]byte, 0, 1+len(id)), typeByte), id)
+	return feature.AppendFoldedRegionID(append(make([]byte, 0, 1+len(id)), typeByte), id)
 }
 
 // FeatureID returns the id of a region's vector-tile feature. It has 53 bits, so it is exact in
@@ -117,7 +118,7 @@ func RegionKey(typeByte uint8, id string) []byte {
 // for any spelling of the id.
 func FeatureID(typ, id string) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s\x00%s", typ, feature.FoldedID(id))
+	fmt.Fprintf(h, "%s\x00%s", typ, feature.FoldedRegionID(id))
 	// FNV's low bits are its best; fold the high ones in.
 	v := h.Sum64()
 	v = (v ^ v>>53) & (1<<53 - 1)

@@ -299,7 +299,7 @@ func describeSources(m *dataset.Manifest) string {
 		}
 		text += s.Name
 		if s.Attribution != "" {
-			text += " (" + credit.Text(s.Attribution) + ")"
+			text += " (" + credit.AsText(s.Attribution) + ")"
 		}
 	}
 	const most = 2000

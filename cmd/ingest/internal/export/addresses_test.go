@@ -211,7 +211,7 @@ func agreeAll(t *testing.T, r *ipgeo.Reader, path string, flat bool, random int)
 }
 
 func TestAddresses(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	r, m := ranges(t, list(t, "offices.csv", offices))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "world.mmdb")
@@ -434,7 +434,7 @@ const ipData = "../../../../../shared/data/"
 // another reader, is the same when it is ingested again, and is about as small as the publisher's
 // file.
 func TestAddressesOfPublishers(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))
 	large, _ := filepath.Glob(filepath.FromSlash(ipData + "ip/mmdb/*.mmdb"))
 	if !testing.Short() {

@@ -378,7 +378,7 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		layer := func(id, text string, fields map[string]string) {
 			d.VectorLayers = append(d.VectorLayers, vectorLayer{id, text, fields, o.MinZoom, o.MaxZoom})
 		}
-		if t.Lines {
+		if t.IsLines {
 			layer(t.Name+"_line", "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})
 			continue
 		}
@@ -410,7 +410,7 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 func ashore(ctx context.Context, r *tiles.Reader, region tiles.Selector, lon, lat float64) (float64, float64, error) {
 	held := errors.New("the region holds the position")
 	largest, middle := 0.0, [2]float64{lon, lat}
-	err := r.Cover(ctx, region.Type, region.ID, 0, func(c *tiles.Covered) error {
+	err := r.Cover(ctx, region.Type, region.ID, 0, func(c *tiles.CoveredTile) error {
 		if at, err := quadkey.TileAt(lon, lat, c.Tile.Z); err == nil && at == c.Tile {
 			if in, err := c.Contains(lat, lon); err != nil || in {
 				return cmp.Or(err, held)

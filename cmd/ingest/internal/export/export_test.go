@@ -74,7 +74,7 @@ func sample(t *testing.T, r *tiles.Reader, layers []tiles.Selector, minZoom, max
 	}
 	for z := range uint8(6) {
 		for d := range uint64(1) << (2 * z) {
-			tile, _ := quadkey.FromHilbert(z, d)
+			tile, _ := quadkey.TileFromHilbert(z, d)
 			check(tile)
 		}
 	}
@@ -117,8 +117,8 @@ func TestPMTiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Field(8) != uint64(stats.Tiles) || a.Field(10) != uint64(stats.Contents) || told == 0 {
-			t.Errorf("%+v: header says %d tiles, %d contents", stats, a.Field(8), a.Field(10))
+		if a.HeaderField(8) != uint64(stats.Tiles) || a.HeaderField(10) != uint64(stats.Contents) || told == 0 {
+			t.Errorf("%+v: header says %d tiles, %d contents", stats, a.HeaderField(8), a.HeaderField(10))
 		}
 		t.Logf("%s: %+v in %d entries", c.layers, stats, len(a.Entries))
 		if len(layers) == 1 && layers[0].ID != "" { // the map opens on it, and not beside it

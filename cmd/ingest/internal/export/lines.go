@@ -106,7 +106,7 @@ func columns(list string) (paths, names []string, err error) {
 				"country.iso_code or city.names.en, or write .ndjson", name)
 		}
 		paths = append(paths, path)
-		if own, ok := strings.CutPrefix(path, ipcsv.Extra); ok {
+		if own, ok := strings.CutPrefix(path, ipcsv.ExtraPrefix); ok {
 			if _, err := ipcsv.ParseColumns("network," + own); err != nil && ipcsv.ColumnNamed(own) == "" { // none of its own
 				path = own
 			}

@@ -171,7 +171,7 @@ func refusal(res *http.Response) error {
 			"name it, or give a --mirror", res.Status))
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 		http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		after := retryafter.Of(res.Header)
+		after := retryafter.Parse(res.Header)
 		if after > longestRetryAfter {
 			return permanent(fmt.Errorf("the server answered %s and asks to come back in %v; run it again then", res.Status, after))
 		}

@@ -68,8 +68,8 @@ type Options struct {
 	// Attempts is the number of attempts at a file before it fails; 0 means 6. An attempt that
 	// makes progress does not count.
 	Attempts int
-	// Stall is the longest time without a byte from the server; 0 means 30 seconds.
-	Stall time.Duration
+	// StallTimeout is the longest time without a byte from the server; 0 means 30 seconds.
+	StallTimeout time.Duration
 	// MaxTotal bounds the total bytes downloaded; 0: no bound.
 	MaxTotal int64
 	// Progress, if set, is called with the bytes of a file so far. total is 0 if it is unknown.
@@ -109,8 +109,8 @@ func New(dir string, o Options) (*Client, error) {
 	if o.Attempts <= 0 {
 		o.Attempts = defaultAttempts
 	}
-	if o.Stall <= 0 {
-		o.Stall = defaultStall
+	if o.StallTimeout <= 0 {
+		o.StallTimeout = defaultStall
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
@@ -128,7 +128,7 @@ func New(dir string, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := filelock.Exclusive(lock); {
+	switch err := filelock.LockExclusive(lock); {
 	case errors.Is(err, filelock.ErrLocked):
 		return nil, errors.Join(fmt.Errorf("%s: %w; wait until it is done, or choose another --downloads", dir, ErrLocked), lock.Close())
 	case errors.Is(err, errors.ErrUnsupported):
@@ -139,8 +139,8 @@ func New(dir string, o Options) (*Client, error) {
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		MaxConnsPerHost:       1,
-		ResponseHeaderTimeout: o.Stall,
-		TLSHandshakeTimeout:   o.Stall,
+		ResponseHeaderTimeout: o.StallTimeout,
+		TLSHandshakeTimeout:   o.StallTimeout,
 		IdleConnTimeout:       time.Minute,
 		ForceAttemptHTTP2:     true,
 		// With a content coding, ranges and lengths would refer to the compressed bytes.
@@ -274,10 +274,10 @@ func (c *Client) request(ctx context.Context, f File, address string) (*http.Req
 // watched returns a context that ends with ErrStalled unless alive is called often enough.
 func (c *Client) watched(ctx context.Context) (_ context.Context, alive, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	t := time.AfterFunc(c.o.Stall, func() {
-		cancel(fmt.Errorf("%w for %v", ErrStalled, c.o.Stall))
+	t := time.AfterFunc(c.o.StallTimeout, func() {
+		cancel(fmt.Errorf("%w for %v", ErrStalled, c.o.StallTimeout))
 	})
-	return ctx, func() { t.Reset(c.o.Stall) }, func() { t.Stop(); cancel(nil) }
+	return ctx, func() { t.Reset(c.o.StallTimeout) }, func() { t.Stop(); cancel(nil) }
 }
 
 // checksum fetches the publisher's checksum. It returns nil if the file has no ChecksumURL.

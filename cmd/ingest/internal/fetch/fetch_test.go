@@ -87,7 +87,7 @@ func newClient(t *testing.T, dir string, change func(*Options)) *clientOf {
 	t.Helper()
 	c := &clientOf{dir: dir}
 	o := Options{
-		UserAgent: "Quadrille/test (+https://maps.example.org)", Attempts: 3, Stall: 2 * time.Second,
+		UserAgent: "Quadrille/test (+https://maps.example.org)", Attempts: 3, StallTimeout: 2 * time.Second,
 		Note: func(s string) { c.notes = append(c.notes, s) },
 		Wait: func(ctx context.Context, d time.Duration) error { c.waits = append(c.waits, d); return ctx.Err() },
 	}
@@ -349,7 +349,7 @@ func TestRetries(t *testing.T) {
 			p.faults = tt.faults
 			c := newClient(t, t.TempDir(), func(o *Options) {
 				if strings.HasPrefix(tt.name, "stalls") {
-					o.Stall = 100 * time.Millisecond
+					o.StallTimeout = 100 * time.Millisecond
 				}
 			})
 			before := []byte("an older version\n")
@@ -599,7 +599,8 @@ func FuzzAnswer(f *testing.F) {
 				_ = conn.Close()
 			}
 		}()
-		c, err := New(t.TempDir(), Options{Attempts: 2, Stall: time.Second, Wait: func(context.Context, time.Duration) error { return nil }})
+		c, err := New(t.TempDir(), Options{Attempts: 2, StallTimeout: time.Second,
+			Wait: func(context.Context, time.Duration) error { return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,9 +20,9 @@ type Columns struct {
 	draft   draft // of the current row; reused, because lists have millions
 }
 
-// ForColumns prepares the columns of a list. A geoname_id in a column refers to places. If places
+// NewColumns prepares the columns of a list. A geoname_id in a column refers to places. If places
 // is nil, it is just the id of the place that the row names.
-func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
+func NewColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error) {
 	c := &Columns{columns: columns, set: make([]setter, len(columns)), places: places}
 	for i, col := range columns {
 		switch col {
@@ -41,7 +41,7 @@ func ForColumns(columns []ipcsv.Column, places *geolite.Places) (*Columns, error
 			c.set[i] = c.country(func(d *draft) *ipgeo.Country { return &d.RepresentedCountry.Country })
 			continue
 		}
-		if name, ok := strings.CutPrefix(string(col), ipcsv.Extra); ok {
+		if name, ok := strings.CutPrefix(string(col), ipcsv.ExtraPrefix); ok {
 			is := strings.HasPrefix(name, "is_")
 			c.set[i] = func(d *draft, _ string, v any) error {
 				s := string(v.(cell))

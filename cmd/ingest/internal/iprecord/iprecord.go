@@ -420,7 +420,7 @@ func addCountry(r *ipgeo.Record) {
 		to = 2
 	}
 	if from < to {
-		r.Implied = implied[from:to]
+		r.ImpliedFields = implied[from:to]
 	}
 }
 

@@ -41,8 +41,8 @@ func TestImplied(t *testing.T) {
 		{fields{"country": fields{"iso_code": "GB"}, "continent": fields{"code": "EU"}}, []string{"country"}},
 		{fields{"postal": fields{"code": "1"}}, nil},
 	} {
-		if r, err := geoip2.Record(tc.in); err != nil || !slices.Equal(r.Implied, tc.want) {
-			t.Errorf("%v: %q, %v", tc.in, r.Implied, err)
+		if r, err := geoip2.Record(tc.in); err != nil || !slices.Equal(r.ImpliedFields, tc.want) {
+			t.Errorf("%v: %q, %v", tc.in, r.ImpliedFields, err)
 		}
 	}
 }
@@ -337,7 +337,7 @@ func TestColumns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ForColumns(columns, nil)
+		c, err := NewColumns(columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +395,7 @@ func TestRegionCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ForColumns(columns, nil)
+		c, err := NewColumns(columns, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +425,7 @@ func TestEveryColumn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, places := range []*geolite.Places{nil, geolite.NewPlaces()} {
-			if _, err := ForColumns(columns, places); err != nil {
+			if _, err := NewColumns(columns, places); err != nil {
 				t.Error(err)
 			}
 		}
@@ -439,7 +439,7 @@ func FuzzColumns(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	c, err := ForColumns(columns, nil)
+	c, err := NewColumns(columns, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -7,10 +7,10 @@ const (
 	aheadBatches = 4
 )
 
-// Ahead runs a sequence in a goroutine of its own, some records ahead of the loop over the
+// ReadAhead runs a sequence in a goroutine of its own, some records ahead of the loop over the
 // result. So parsing a file overlaps with the work on its records. The goroutine ends with the
 // loop, even if the loop ends early.
-func Ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+func ReadAhead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	type item struct {
 		value T
 		err   error

@@ -28,7 +28,7 @@ func TestAhead(t *testing.T) {
 			}
 			ended = false
 			next := 0
-			for i, err := range Ahead(seq) {
+			for i, err := range ReadAhead(seq) {
 				if next == stop {
 					break
 				}

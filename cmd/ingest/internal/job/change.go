@@ -11,9 +11,9 @@ import (
 // one by more than Options.MaxChange.
 var ErrChanged = errors.New("more has changed than --max-change allows")
 
-// TooMuch returns an error that matches ErrChanged. what is a clause that describes the difference
+// TooMuchChange returns an error that matches ErrChanged. what is a clause that describes the difference
 // from the published generation. most is the allowed share, 0 to 1.
-func TooMuch(what string, most float64) error { return &changeError{what, most} }
+func TooMuchChange(what string, most float64) error { return &changeError{what, most} }
 
 type changeError struct {
 	what string
@@ -40,14 +40,14 @@ func Percent(share float64) string {
 // cannot be compared count as equal. If not even the numbers of records can be read, the change is
 // unknown, and check returns an error too.
 func (r *Rehearsal) check(most float64) error {
-	if r.Published == nil && r.Why != nil {
-		return fmt.Errorf("what is published cannot be compared with (%w); to publish all the same, run this again without --max-change", r.Why)
+	if r.Published == nil && r.Err != nil {
+		return fmt.Errorf("what is published cannot be compared with (%w); to publish all the same, run this again without --max-change", r.Err)
 	}
 	if r.Published == nil {
 		return nil
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Published.Records)) {
-		before, now := r.Published.Records[kind], r.Would.Records[kind]
+		before, now := r.Published.Records[kind], r.Planned.Records[kind]
 		if before == 0 {
 			continue
 		}
@@ -56,7 +56,7 @@ func (r *Rehearsal) check(most float64) error {
 			how, share = "fewer", -share
 		}
 		if share > most {
-			return TooMuch(fmt.Sprintf("of %s there would be %d, which is %s %s than the %d of generation %d", kind, now,
+			return TooMuchChange(fmt.Sprintf("of %s there would be %d, which is %s %s than the %d of generation %d", kind, now,
 				Percent(share), how, before, r.Published.Generation), most)
 		}
 	}
@@ -66,7 +66,7 @@ func (r *Rehearsal) check(most float64) error {
 	}
 	other := sum.Added + sum.Removed + sum.Changed
 	if share := float64(other) / float64(max(1, other+sum.Same)); share > most {
-		return TooMuch(fmt.Sprintf("%s of the rows would differ from generation %d (%d added, %d removed, %d changed)",
+		return TooMuchChange(fmt.Sprintf("%s of the rows would differ from generation %d (%d added, %d removed, %d changed)",
 			Percent(share), r.Published.Generation, sum.Added, sum.Removed, sum.Changed), most)
 	}
 	return nil

@@ -45,11 +45,11 @@ func KnownCredit(path string) Credit {
 	}
 	switch filepath.Base(filepath.Dir(path)) {
 	case "world-atlas":
-		return Via(NaturalEarth, path)
+		return ViaPackage(NaturalEarth, path)
 	case "us-atlas":
-		return Via(USCensus, path)
+		return ViaPackage(USCensus, path)
 	case "geo-whois-asn-country":
-		return Via(IPLocationDB, path)
+		return ViaPackage(IPLocationDB, path)
 	}
 	return Credit{}
 }
@@ -69,8 +69,8 @@ var SampleSeas = Credit{
 	Name: "Quadrille's sample seas", License: "public domain", Released: time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC),
 }
 
-// OtherNames credits the names of countries and cities in many languages.
-var OtherNames = Credit{
+// NamesCredit credits the names of countries and cities in many languages.
+var NamesCredit = Credit{
 	Name: "Names of countries and cities", License: "Unicode-3.0, MIT", Attribution: "Unicode CLDR, i18n-iso-countries",
 }
 
@@ -87,8 +87,8 @@ var released = map[string]time.Time{
 	"@ip-location-db/geo-whois-asn-country@2.3.2026061719": time.Date(2026, 6, 17, 0, 0, 0, 0, time.UTC),
 }
 
-// Via adds to a credit the npm package from which a file comes, with its version.
-func Via(c Credit, path string) Credit {
+// ViaPackage adds to a credit the npm package from which a file comes, with its version.
+func ViaPackage(c Credit, path string) Credit {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), "package.json"))
 	if err != nil {
 		return c
@@ -103,8 +103,8 @@ func Via(c Credit, path string) Credit {
 	return c
 }
 
-// Or fills the empty fields of a credit with those of the known credit of a product.
-func (c Credit) Or(known Credit) Credit {
+// WithDefaults fills the empty fields of a credit with those of the known credit of a product.
+func (c Credit) WithDefaults(known Credit) Credit {
 	c.Name, c.License, c.Attribution = cmp.Or(c.Name, known.Name), cmp.Or(c.License, known.License), cmp.Or(c.Attribution, known.Attribution)
 	return c
 }

@@ -25,7 +25,7 @@ func TestKnownCredit(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "package.json")
 	testfile.Write(t, path, `{"name":"a","version":"1.2.3"}`)
-	if got := Via(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
+	if got := ViaPackage(NaturalEarth, path); got.Name != "Natural Earth (a)" || got.Version != "1.2.3" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -13,12 +13,12 @@ import (
 
 // Rehearsal is the result of a dry run.
 type Rehearsal struct {
-	Would     dataset.Manifest  // of the build; without a number and files
-	Published *dataset.Manifest // nil: nothing is published, or Why it cannot be read
+	Planned   dataset.Manifest  // of the build; without a number and files
+	Published *dataset.Manifest // nil: nothing is published, or Err says why it cannot be read
 	// Tables compares the rows. It is nil if nothing is published, or if the rows cannot be
-	// compared. In the latter case Why has the reason.
+	// compared. In the latter case Err has the reason.
 	Tables []TableChange
-	Why    error
+	Err    error
 }
 
 // TableChange counts the rows of a table that a publication would change. Rows are equal if their
@@ -37,7 +37,7 @@ var errLayout = errors.New("it has another layout, in which every row is another
 // rehearsed compares the build with the published generation. It returns an error only for an
 // interruption, because a damaged published generation must not prevent a new one.
 func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m dataset.Manifest, rep Reporter) (Rehearsal, error) {
-	r := Rehearsal{Would: m}
+	r := Rehearsal{Planned: m}
 	g, err := c.OpenCurrent(ctx, m.Dataset)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil
@@ -54,7 +54,7 @@ func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m data
 		r.Published = &before
 	}
 	if err != nil {
-		r.Tables, r.Why = nil, err
+		r.Tables, r.Err = nil, err
 	}
 	return r, ctx.Err()
 }

@@ -44,18 +44,18 @@ type Reporter interface {
 	Rehearsed(Rehearsal)
 }
 
-// Silent is a Reporter that discards all reports.
-type Silent struct{}
+// SilentReporter is a Reporter that discards all reports.
+type SilentReporter struct{}
 
-func (Silent) Progress(Progress)                      {}
-func (Silent) Bad(string, int64, []*source.BadRecord) {}
-func (Silent) Note(string)                            {}
-func (Silent) Published(dataset.Manifest)             {}
-func (Silent) Rehearsed(Rehearsal)                    {}
+func (SilentReporter) Progress(Progress)                      {}
+func (SilentReporter) Bad(string, int64, []*source.BadRecord) {}
+func (SilentReporter) Note(string)                            {}
+func (SilentReporter) Published(dataset.Manifest)             {}
+func (SilentReporter) Rehearsed(Rehearsal)                    {}
 
 // Options are common to all jobs.
 type Options struct {
-	Reporter Reporter // nil: Silent
+	Reporter Reporter // nil: SilentReporter
 	// MaxBad is the share of records, 0 to 1, that may be bad before the job
 	// fails. 0 tolerates none.
 	MaxBad float64
@@ -78,7 +78,7 @@ type Options struct {
 }
 
 // ReporterOrSilent returns Reporter, or one that reports nothing.
-func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
+func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, SilentReporter{}) }
 
 // defaultMemory bounds the memory of a build that is given no bound.
 const defaultMemory = 2 << 30
@@ -180,9 +180,9 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 		}
 		if o.DryRun {
 			rep.Rehearsed(r)
-		} else if r.Why != nil && r.Published != nil {
+		} else if r.Err != nil && r.Published != nil {
 			rep.Note(fmt.Sprintf("warning: the rows of %s cannot be compared with those published, so --max-change goes by the "+
-				"numbers of records: %v", d.Name, r.Why))
+				"numbers of records: %v", d.Name, r.Err))
 		}
 		if o.MaxChange != nil {
 			err = r.check(*o.MaxChange)
@@ -192,7 +192,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 		}
 	}
 	if old, err := c.Current(ctx, d.Name); err == nil { // damage of it keeps nothing from being published
-		m.Replace(&old)
+		m.SetPredecessor(&old)
 	}
 	if m, err = b.Publish(ctx, m); err != nil {
 		return dataset.Manifest{}, err
@@ -203,7 +203,7 @@ func Publish(ctx context.Context, c *dataset.Catalog, d ask.Dataset, o Options,
 
 // OpenCurrent opens the published generation of a data set for a job that uses it. It returns
 // nil if none is published.
-func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d *ask.Of[R]) (r R, g *dataset.Generation, err error) {
+func OpenCurrent[R any](ctx context.Context, c *dataset.Catalog, d *ask.DatasetOf[R]) (r R, g *dataset.Generation, err error) {
 	if g, err = c.OpenCurrent(ctx, d.Name); errors.Is(err, dataset.ErrNoGeneration) {
 		return r, nil, nil
 	}
@@ -233,8 +233,8 @@ type Tally struct {
 	apart              int64 // see isApart
 	reasons            map[string]*badReason
 
-	Max   float64 // the share, 0 to 1, above which the job fails
-	Floor int64   // this number of bad records is always tolerated, if four in five records are good
+	MaxShare       float64 // the share, 0 to 1, above which the job fails
+	ToleratedCount int64   // this number of bad records is always tolerated, if four in five records are good
 	// Excuse reports whether a bad record is not a fault of the file. Such records are reported
 	// like others, but do not count in the share. If Excuse is nil, all bad records count.
 	Excuse func(*source.BadRecord) bool
@@ -247,7 +247,7 @@ type badReason struct {
 
 // NewTally begins a count that fails above maxBad, a share from 0 to 1.
 func NewTally(maxBad float64) *Tally {
-	return &Tally{Max: maxBad, reasons: map[string]*badReason{}}
+	return &Tally{MaxShare: maxBad, reasons: map[string]*badReason{}}
 }
 
 // Good counts an accepted record.
@@ -256,11 +256,11 @@ func (t *Tally) Good() { t.good++ }
 // Retract takes back a call of Good for a record that turned out to be bad.
 func (t *Tally) Retract() { t.good-- }
 
-// Taken returns the number of good records.
-func (t *Tally) Taken() int64 { return t.good }
+// TakenCount returns the number of good records.
+func (t *Tally) TakenCount() int64 { return t.good }
 
-// LeftOut returns the number of all other records, for whatever reason.
-func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
+// LeftOutCount returns the number of all other records, for whatever reason.
+func (t *Tally) LeftOutCount() int64 { return t.bad + t.excused + t.apart }
 
 // Bad handles the error of a reader. It counts a *source.BadRecord and returns nil, so that the job
 // goes on, unless most of the file is bad. It returns any other error.
@@ -299,7 +299,9 @@ func (t *Tally) Bad(err error) error {
 
 // isApart reports whether a bad record has no position, which RFC 7946 and tables allow, or is a
 // label or a line among polygons. Such records are counted separately, as neither good nor bad.
-func isApart(reason string) bool { return reason == source.NoGeometry || reason == source.NotAPolygon }
+func isApart(reason string) bool {
+	return reason == source.ReasonNoGeometry || reason == source.ReasonNotAPolygon
+}
 
 // IsOther reports whether there are more records that are counted separately than good ones. In
 // that case the file is the wrong one, and these records are bad.
@@ -308,7 +310,7 @@ func (t *Tally) IsOther() bool { return t.apart > t.good }
 // excuses reports whether a bad record does not count: Excuse accepts it, or the user wants to
 // leave it out.
 func (t *Tally) excuses(r *source.BadRecord) bool {
-	return r.Reason == source.AtZero || t.Excuse != nil && t.Excuse(r)
+	return r.Reason == source.ReasonAtZero || t.Excuse != nil && t.Excuse(r)
 }
 
 // Merge adds the counts of another tally.
@@ -344,8 +346,9 @@ func (t *Tally) Counts() map[string]int64 {
 func (t *Tally) Report(rep Reporter) {
 	for _, reason := range t.byCount() {
 		b := t.reasons[reason]
-		if isApart(reason) && !t.IsOther() || reason == source.AtZero {
-			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOut(), b.examples[0]))
+		if isApart(reason) && !t.IsOther() || reason == source.ReasonAtZero {
+			rep.Note(fmt.Sprintf("%d of %d records are left out and not counted as bad, such as %v", b.count, t.good+t.LeftOutCount(),
+				b.examples[0]))
 			continue
 		}
 		rep.Bad(reason, b.count, b.examples)
@@ -368,10 +371,10 @@ func (t *Tally) Err() error {
 	if t.IsOther() {
 		bad += t.apart
 	}
-	if bad == 0 || float64(bad) <= t.Max*float64(t.good+bad) || t.Max > 0 && bad <= t.Floor && 4*bad <= t.good {
+	if bad == 0 || float64(bad) <= t.MaxShare*float64(t.good+bad) || t.MaxShare > 0 && bad <= t.ToleratedCount && 4*bad <= t.good {
 		return nil
 	}
-	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
+	return &TooManyBadError{Bad: bad, Records: t.good + bad, MaxShare: t.MaxShare, Example: t.Example()}
 }
 
 // Example is a bad record of the most frequent reason, nil if there is none.
@@ -385,15 +388,15 @@ func (t *Tally) Example() (e *source.BadRecord) {
 }
 
 // TooManyBadError is the error of a job that stopped because more of its records were bad than
-// Max allows.
+// MaxShare allows.
 type TooManyBadError struct {
 	Bad, Records int64
-	Max          float64           // share tolerated
+	MaxShare     float64           // share tolerated
 	Example      *source.BadRecord // of the most frequent reason
 }
 
 func (e *TooManyBadError) Error() string {
 	return fmt.Sprintf("%d of %d records are bad (%.3g%%; --max-bad tolerates %.3g%%), such as %v; correct the file, or "+
 		"raise --max-bad to leave them out",
-		e.Bad, e.Records, 100*float64(e.Bad)/float64(e.Records), 100*e.Max, e.Example)
+		e.Bad, e.Records, 100*float64(e.Bad)/float64(e.Records), 100*e.MaxShare, e.Example)
 }

@@ -15,10 +15,10 @@ import (
 
 // Need is the estimated need of a job, as far as its input allows before the work begins.
 type Need struct {
-	Time   time.Duration // on two processors
-	Memory int64         // bytes
-	Disk   int64         // bytes, including temporary files
-	Room   int64         // bytes of disk that it takes at the very least
+	Time         time.Duration // on two processors
+	MemoryBytes  int64         // bytes
+	DiskBytes    int64         // bytes, including temporary files
+	MinDiskBytes int64         // bytes of disk that it takes at the very least
 }
 
 // Costs are the needs of a job for each unit of its input: bytes of the unpacked files, vertices or
@@ -28,8 +28,8 @@ type Costs struct {
 	Memory, Disk float64 // bytes
 }
 
-// Of returns the need for a number of units.
-func (k Costs) Of(units int64) Need {
+// NeedFor returns the need for a number of units.
+func (k Costs) NeedFor(units int64) Need {
 	n := float64(units)
 	return Need{time.Duration(n * k.Nanoseconds), int64(n * k.Memory), int64(n * k.Disk), int64(n * k.Disk / 2)}
 }
@@ -37,18 +37,18 @@ func (k Costs) Of(units int64) Need {
 // shortJob is the length of a job that needs no planning.
 const shortJob = 10 * time.Second
 
-// Announce reports the needs of a long job. It refuses a job if the disk has less than Room: a
-// full disk would end the job much later.
+// Announce reports the needs of a long job. It refuses a job if the disk has less than
+// MinDiskBytes: a full disk would end the job much later.
 func (o Options) Announce(c *dataset.Catalog, n Need) error {
 	if n.Time < shortJob {
 		return nil
 	}
 	text := fmt.Sprintf("this takes about %s on two processors, %s of memory and %s of disk",
-		roughly(n.Time), inBytes(min(n.Memory, o.MemoryLimit())), inBytes(n.Disk))
+		roughly(n.Time), inBytes(min(n.MemoryBytes, o.MemoryLimit())), inBytes(n.DiskBytes))
 	free, known := disk.Free(c.Dir())
 	if known {
 		room := int64(min(free, math.MaxInt64))
-		if n.Room > room {
+		if n.MinDiskBytes > room {
 			return fmt.Errorf("%s; %s has %s free: make room there, or name another directory with --data", text, c.Dir(), inBytes(room))
 		}
 		text += "; " + inBytes(room) + " are free there"

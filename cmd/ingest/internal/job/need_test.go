@@ -20,18 +20,18 @@ func TestAnnounce(t *testing.T) {
 		n          job.Need
 		note, fail string
 	}{
-		{job.Need{Time: time.Second, Room: math.MaxInt64}, "", ""},
+		{job.Need{Time: time.Second, MinDiskBytes: math.MaxInt64}, "", ""},
 		{
-			job.Need{Time: 47 * time.Second, Memory: 5e8, Disk: 3e6},
+			job.Need{Time: 47 * time.Second, MemoryBytes: 5e8, DiskBytes: 3e6},
 			"this takes about 50s on two processors, 500 MB of memory and 3 MB of disk",
 			"",
 		},
 		{
-			job.Need{Time: 200 * time.Second, Memory: 5e12, Disk: 1},
+			job.Need{Time: 200 * time.Second, MemoryBytes: 5e12, DiskBytes: 1},
 			"this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk",
 			"",
 		},
-		{job.Need{Time: time.Hour, Memory: 1, Room: math.MaxInt64}, "", "make room there, or name another directory with --data"},
+		{job.Need{Time: time.Hour, MemoryBytes: 1, MinDiskBytes: math.MaxInt64}, "", "make room there, or name another directory with --data"},
 	} {
 		if _, known := disk.Free(c.Dir()); !known {
 			tc.fail = ""

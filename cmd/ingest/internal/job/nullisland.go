@@ -22,7 +22,7 @@ func (z *NullIsland) Check(lat, lon float64, path string, line int) error {
 		return nil
 	}
 	if z.Drop {
-		return &source.BadRecord{Source: path, Line: line, Reason: source.AtZero}
+		return &source.BadRecord{Source: path, Line: line, Reason: source.ReasonAtZero}
 	}
 	if z.count++; z.count == 1 {
 		z.first = fmt.Sprintf("%s:%d", path, line)

@@ -47,8 +47,8 @@ type Target struct {
 
 // Line is a feature that is to be written.
 type Line struct {
-	At   int64 // where it stands in its source
-	Text []byte
+	Position int64 // where it stands in its source
+	Text     []byte
 }
 
 // Client writes a collection. It belongs to one goroutine.
@@ -269,7 +269,7 @@ func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) 
 		}
 		pause := firstPause << (failures - 1)
 		if refused != nil {
-			pause = max(pause, refused.After)
+			pause = max(pause, refused.RetryAfter)
 		}
 		pause = min(pause, longestPause)
 		if c.to.Note != nil {

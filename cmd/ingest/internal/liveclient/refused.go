@@ -14,12 +14,12 @@ import (
 
 // RefusedError is a response other than a success.
 type RefusedError struct {
-	URL    string
-	Status int
-	Type   string // the last part of the type of the problem
-	Title  string
-	Detail string
-	After  time.Duration // how long the server wants to be left alone
+	URL        string
+	Status     int
+	Type       string // the last part of the type of the problem
+	Title      string
+	Detail     string
+	RetryAfter time.Duration // how long the server wants to be left alone
 }
 
 func (e *RefusedError) Error() string {
@@ -47,7 +47,7 @@ func (e *RefusedError) passes() bool {
 const maxProblem = 64 << 10
 
 func (c *Client) refusal(res *http.Response) *RefusedError {
-	e := &RefusedError{URL: c.url, Status: res.StatusCode, After: min(retryafter.Of(res.Header), longestPause)}
+	e := &RefusedError{URL: c.url, Status: res.StatusCode, RetryAfter: min(retryafter.Parse(res.Header), longestPause)}
 	var problem struct {
 		Type   string `json:"type"`
 		Title  string `json:"title"`

@@ -37,11 +37,11 @@ type File struct {
 	Path     string
 	Size     int64     // bytes on disk
 	Modified time.Time // of the file or, if known, of the member read from a zip archive, UTC
-	// Packed is the time of the last change of that member, by its publisher's clock. It is zero
-	// for other files.
-	Packed time.Time
-	// Marked is set if the text began with the byte order mark of UTF-8.
-	Marked bool
+	// MemberModified is the time of the last change of that member, by its publisher's clock. It is
+	// zero for other files.
+	MemberModified time.Time
+	// HasMark is set if the text began with the byte order mark of UTF-8.
+	HasMark bool
 	// GDAL is GDAL's name for the input, packed or not.
 	GDAL string
 
@@ -114,7 +114,7 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		text = &boundedReader{f: f, r: counted}
 	}
 	f.text = bufio.NewReaderSize(text, 256<<10)
-	f.Marked = bom.Begins(f.text)
+	f.HasMark = bom.HasMark(f.text)
 	bom.Skip(f.text)
 	return f, nil
 }
@@ -150,8 +150,8 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 		return nil, err
 	}
 	f.zip, f.GDAL = r, "/vsizip/"+f.Path+"/"+found.Name
-	if f.Packed = found.Modified.UTC(); !found.Modified.IsZero() {
-		f.Modified = f.Packed
+	if f.MemberModified = found.Modified.UTC(); !found.Modified.IsZero() {
+		f.Modified = f.MemberModified
 	}
 	return r, nil
 }
@@ -163,8 +163,8 @@ func (f *File) Read(p []byte) (int, error) { return f.text.Read(p) }
 // mixed with Read, because both share one position.
 func (f *File) Reader() *bufio.Reader { return f.text }
 
-// Plain reports whether the text is the file itself, without unpacking.
-func (f *File) Plain() bool { return f.plain }
+// IsUnpacked reports whether the text is the file itself, without unpacking.
+func (f *File) IsUnpacked() bool { return f.plain }
 
 // Progress returns how many bytes of the Size on disk have been read.
 func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }

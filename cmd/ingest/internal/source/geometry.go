@@ -26,22 +26,22 @@ const (
 
 // These are the reasons for which a feature is refused, for the readers of polygons and of points.
 const (
-	NotAFeature    = "not a feature"
-	NoGeometry     = "no geometry"
-	NotAPolygon    = "geometry is not a polygon"
-	NoArea         = "rings of fewer than four points"
-	NotANumber     = "coordinate is not a number"
-	OutsideWorld   = "coordinate outside the world; degrees expected, longitude first"
-	WrongNesting   = "coordinates nested wrongly for the geometry's type"
-	TooManyPoints  = "too many vertices"
-	BadTopologyArc = "arc reference that does not fit"
-	Damaged        = "record is damaged"
-	OtherSystem    = "coordinates are in another system than the layer says"
-	NotAPoint      = "geometry is not a point"
-	UnknownKind    = "geometry is of a kind that is not read"
-	TooLarge       = "properties are too large"
-	NoID           = "id is missing"
-	AtZero         = "position is exactly 0, 0, which --drop-zero leaves out"
+	ReasonNotAFeature    = "not a feature"
+	ReasonNoGeometry     = "no geometry"
+	ReasonNotAPolygon    = "geometry is not a polygon"
+	ReasonNoArea         = "rings of fewer than four points"
+	ReasonNotANumber     = "coordinate is not a number"
+	ReasonOutsideWorld   = "coordinate outside the world; degrees expected, longitude first"
+	ReasonWrongNesting   = "coordinates nested wrongly for the geometry's type"
+	ReasonTooManyPoints  = "too many vertices"
+	ReasonBadTopologyArc = "arc reference that does not fit"
+	ReasonDamaged        = "record is damaged"
+	ReasonOtherSystem    = "coordinates are in another system than the layer says"
+	ReasonNotAPoint      = "geometry is not a point"
+	ReasonUnknownKind    = "geometry is of a kind that is not read"
+	ReasonTooLarge       = "properties are too large"
+	ReasonNoID           = "id is missing"
+	ReasonAtZero         = "position is exactly 0, 0, which --drop-zero leaves out"
 )
 
 // AddRepair adds another assumption of a reader about a feature to the sentences about that
@@ -63,19 +63,19 @@ func IsOpen(r orb.Ring) bool { return len(r) > 2 && r[0] != r[len(r)-1] }
 func OnePoint(positions int) (reason, detail string) {
 	switch positions {
 	case 0:
-		return NoGeometry, "empty"
+		return ReasonNoGeometry, "empty"
 	case 1:
 		return "", ""
 	}
-	return NotAPoint, "MultiPoint of " + strconv.Itoa(positions) + " positions"
+	return ReasonNotAPoint, "MultiPoint of " + strconv.Itoa(positions) + " positions"
 }
 
-// Position returns the position of a point, or of a multipoint with one point. It is finite, and
+// PositionOf returns the position of a point, or of a multipoint with one point. It is finite, and
 // otherwise the same as in the file. Reason says why there is no position.
-func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
+func PositionOf(g orb.Geometry) (p orb.Point, reason, detail string) {
 	switch g := g.(type) {
 	case nil:
-		return p, NoGeometry, ""
+		return p, ReasonNoGeometry, ""
 	case orb.Point:
 		p = g
 	case orb.MultiPoint:
@@ -84,19 +84,19 @@ func Position(g orb.Geometry) (p orb.Point, reason, detail string) {
 		}
 		p = g[0]
 	default:
-		return p, NotAPoint, g.GeoJSONType()
+		return p, ReasonNotAPoint, g.GeoJSONType()
 	}
 	reason, detail = CheckFinite(p[0], p[1])
 	return p, reason, detail
 }
 
-// Polygons returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
+// PolygonsOf returns a geometry as an orb.Polygon or an orb.MultiPolygon. Every longitude and
 // latitude in it is finite and within ±360° and ±90°. Rings are closed and have four points or
 // more. repair describes how they were changed for that, or is "". Other faults are not repaired:
 // rings may cross themselves, run in either direction, and cross the antimeridian by leaving ±180°
 // or by a step of more than 180°. Members of a collection that are empty or not polygons are left
 // out. Reason says why no polygon is left. The points of g are changed.
-func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
+func PolygonsOf(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) {
 	var all []orb.Polygon
 	var other string // kind of something that is no polygon
 	vertices := 0
@@ -110,7 +110,7 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 				}
 			}
 			if IsOpen(ring) {
-				repair = Closed
+				repair = RepairClosed
 			}
 		}
 		all = AddPolygon(all, p)
@@ -137,23 +137,23 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 	switch {
 	case reason != "":
 	case len(all) > 0:
-		return Join(all), repair, "", ""
+		return JoinPolygons(all), repair, "", ""
 	case other != "":
-		reason, detail = NotAPolygon, other
+		reason, detail = ReasonNotAPolygon, other
 	case vertices > 0:
-		reason = NoArea
+		reason = ReasonNoArea
 	case g != nil:
-		reason, detail = NoGeometry, "empty"
+		reason, detail = ReasonNoGeometry, "empty"
 	default:
-		reason = NoGeometry
+		reason = ReasonNoGeometry
 	}
 	return nil, "", reason, detail
 }
 
-// Lines returns the lines of a geometry that consists of lines only, with positions as in Polygons.
-// Lines of fewer than two points are left out. ok reports whether the geometry consists of lines.
+// LinesOf returns the lines of a geometry that consists of lines only, with positions as in PolygonsOf.
+// LinesOf of fewer than two points are left out. ok reports whether the geometry consists of lines.
 // reason says why no line is left.
-func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
+func LinesOf(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {
 		lines, ok = orb.MultiLineString{one}, true
@@ -169,7 +169,7 @@ func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail str
 		}
 	}
 	if ok && len(out) == 0 {
-		reason, detail = NoGeometry, "empty"
+		reason, detail = ReasonNoGeometry, "empty"
 	}
 	return out, ok, reason, detail
 }
@@ -177,7 +177,7 @@ func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail str
 // CheckFinite returns a reason and detail for a BadRecord if a position is not finite.
 func CheckFinite(lon, lat float64) (reason, detail string) {
 	if math.IsNaN(lon-lon) || math.IsNaN(lat-lat) {
-		return NotANumber, pair(lon, lat)
+		return ReasonNotANumber, pair(lon, lat)
 	}
 	return "", ""
 }
@@ -196,9 +196,9 @@ func NormalizePosition(lon, lat float64) (p orb.Point, reason, detail string) {
 	case -180 <= lon && lon <= 180 && -90 <= lat && lat <= 90:
 		return orb.Point{lon, lat}, "", ""
 	case math.IsNaN(lon) || math.IsNaN(lat) || math.IsInf(lon, 0) || math.IsInf(lat, 0):
-		return p, NotANumber, pair(lon, lat)
+		return p, ReasonNotANumber, pair(lon, lat)
 	case math.Abs(lon) > 360 || math.Abs(lat) > 90+rounding:
-		return p, OutsideWorld, pair(lon, lat)
+		return p, ReasonOutsideWorld, pair(lon, lat)
 	}
 	if math.Abs(lon) > 180 && math.Abs(lon) <= 180+rounding {
 		lon = math.Copysign(180, lon)
@@ -247,8 +247,8 @@ func AddPolygon(polygons []orb.Polygon, rings []orb.Ring) []orb.Polygon {
 	return append(polygons, kept)
 }
 
-// Join returns the polygons as one geometry, or nil without polygons.
-func Join(polygons []orb.Polygon) orb.Geometry {
+// JoinPolygons returns the polygons as one geometry, or nil without polygons.
+func JoinPolygons(polygons []orb.Polygon) orb.Geometry {
 	switch len(polygons) {
 	case 0:
 		return nil

@@ -31,7 +31,7 @@ type Feature struct {
 	// empty.
 	Expires []byte
 	// Geometry has longitude and latitude in degrees, as in the file. It is nil if the file has
-	// none. [Polygons] and [Position] return its usable part.
+	// none. [PolygonsOf] and [PositionOf] return its usable part.
 	Geometry orb.Geometry
 	// Line is the 1-based line of the file where the feature starts, or its 1-based number among
 	// the features if the format has no lines.
@@ -63,17 +63,17 @@ func (l *Lost) Add(name, why string) {
 
 // Repairs of the readers; a feature's Repair may name several.
 const (
-	// Closed: a ring did not end where it began, and was closed.
-	Closed = "ring left open, closed by a straight line"
-	// Astray: less than half of the hole lies in any ring.
-	Astray = "a hole that is mostly outside, cut out of the ring that holds most of it"
-	// Rewound: a ring that winds like a hole lies in no other.
-	Rewound = "rings whose directions contradict each other, read by which lies in which"
+	// RepairClosed: a ring did not end where it began, and was closed.
+	RepairClosed = "ring left open, closed by a straight line"
+	// RepairAstray: less than half of the hole lies in any ring.
+	RepairAstray = "a hole that is mostly outside, cut out of the ring that holds most of it"
+	// RepairRewound: a ring that winds like a hole lies in no other.
+	RepairRewound = "rings whose directions contradict each other, read by which lies in which"
 )
 
-// Collapsed is the Repair of a feature that had shrunk to a point or a line because of the file's
+// RepairCollapsed is the Repair of a feature that had shrunk to a point or a line because of the file's
 // precision. The feature is now the box around that point or line.
-const Collapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
+const RepairCollapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
 
 // BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find
 // it with errors.As, count it by Reason and go on.

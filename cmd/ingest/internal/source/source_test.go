@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 		"zip without its end": {zipped("a.txt")[:40], "", "zip"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := testfile.Temp(t, "file", tc.content)
+			path := testfile.WriteTemp(t, "file", tc.content)
 			f, err := source.OpenMember(path, isText)
 			var got []byte
 			if err == nil {
@@ -81,7 +81,7 @@ func TestOpen(t *testing.T) {
 // The checksum is that of the whole file, even if only its beginning was read.
 func TestChecksumOfUnreadFile(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789"), 1<<20)
-	f, err := source.Open(testfile.Temp(t, "file", content))
+	f, err := source.Open(testfile.WriteTemp(t, "file", content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := source.Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Error(err)
 	}
-	if _, err := source.Open(testfile.Temp(t, "file", zipped("a.txt"))); err == nil || !strings.Contains(err.Error(), "unpack it") {
+	if _, err := source.Open(testfile.WriteTemp(t, "file", zipped("a.txt"))); err == nil || !strings.Contains(err.Error(), "unpack it") {
 		t.Error(err)
 	}
 }
@@ -114,7 +114,7 @@ func TestOpenArchiveRefusesDocuments(t *testing.T) {
 		"an Excel workbook": {"xl/workbook.xml"},
 		"":                  {"content.xml", "a.csv"},
 	} {
-		a, err := source.OpenArchive(testfile.Temp(t, "x.zip", zipped(members...)))
+		a, err := source.OpenArchive(testfile.WriteTemp(t, "x.zip", zipped(members...)))
 		if err == nil {
 			_ = a.Close()
 		}
@@ -125,7 +125,7 @@ func TestOpenArchiveRefusesDocuments(t *testing.T) {
 }
 
 func TestDecompressionIsBounded(t *testing.T) {
-	f, err := source.Open(testfile.Temp(t, "file", testfile.Gzip(make([]byte, 24<<20))))
+	f, err := source.Open(testfile.WriteTemp(t, "file", testfile.Gzip(make([]byte, 24<<20))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,13 +161,13 @@ func TestPlace(t *testing.T) {
 		{190, 10, orb.Point{190, 10}, ""},
 		{-190, 10, orb.Point{-190, 10}, ""},
 		{360, 0, orb.Point{360, 0}, ""},
-		{361, 0, orb.Point{}, source.OutsideWorld},
-		{0, 90.02, orb.Point{}, source.OutsideWorld},
-		{0, -91, orb.Point{}, source.OutsideWorld},
-		{math.NaN(), 0, orb.Point{}, source.NotANumber},
-		{0, math.NaN(), orb.Point{}, source.NotANumber},
-		{inf, 0, orb.Point{}, source.NotANumber},
-		{0, -inf, orb.Point{}, source.NotANumber},
+		{361, 0, orb.Point{}, source.ReasonOutsideWorld},
+		{0, 90.02, orb.Point{}, source.ReasonOutsideWorld},
+		{0, -91, orb.Point{}, source.ReasonOutsideWorld},
+		{math.NaN(), 0, orb.Point{}, source.ReasonNotANumber},
+		{0, math.NaN(), orb.Point{}, source.ReasonNotANumber},
+		{inf, 0, orb.Point{}, source.ReasonNotANumber},
+		{0, -inf, orb.Point{}, source.ReasonNotANumber},
 	} {
 		if p, reason, _ := source.NormalizePosition(tc.lon, tc.lat); p != tc.want || reason != tc.reason {
 			t.Errorf("%v %v: %v %q", tc.lon, tc.lat, p, reason)

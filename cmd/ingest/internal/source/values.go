@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Decimal parses a number of at most ±most in decimal notation, with or without an exponent.
+// ParseDecimal parses a number of at most ±most in decimal notation, with or without an exponent.
 // ParseFloat alone would also take hexadecimal, underscores, "nan" and "infinity", which no table
 // uses.
-func Decimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
+func ParseDecimal[T ~string | ~[]byte](s T, most float64) (float64, bool) {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':

@@ -8,12 +8,12 @@ import (
 
 func TestDecimal(t *testing.T) {
 	for s, want := range map[string]float64{"0": 0, "-12.5": -12.5, "+47.383": 47.383, "1e2": 100, ".5": 0.5} {
-		if v, ok := source.Decimal(s, 100); !ok || v != want {
+		if v, ok := source.ParseDecimal(s, 100); !ok || v != want {
 			t.Errorf("%q: %v, %v", s, v, ok)
 		}
 	}
 	for _, s := range []string{"", " 1", "0x1p3", "1_0", "nan", "Inf", "-infinity", "1,5", "e", "--1", "1e999", "100.1"} {
-		if v, ok := source.Decimal(s, 100); ok {
+		if v, ok := source.ParseDecimal(s, 100); ok {
 			t.Errorf("%q is taken for %v", s, v)
 		}
 	}

@@ -54,14 +54,14 @@ func (w *Words) HasFold(value []byte) bool {
 	return len(value) > 0 && len(value) <= w.longest && w.first[value[0]] && w.folded[strings.ToLower(string(value))]
 }
 
-// Tally counts words and stores the line of the first.
-type Tally struct {
+// WordTally counts words and stores the line of the first.
+type WordTally struct {
 	counts map[string]*int64
 	line   int
 }
 
 // Add counts a word.
-func (t *Tally) Add(word []byte, line int) {
+func (t *WordTally) Add(word []byte, line int) {
 	if n := t.counts[string(word)]; n != nil { // allocates nothing
 		*n++
 		return
@@ -75,7 +75,7 @@ func (t *Tally) Add(word []byte, line int) {
 
 // Note formats the number of occurrences, the words, and the first line. If there are none, it
 // returns "".
-func (t *Tally) Note(format string) string {
+func (t *WordTally) Note(format string) string {
 	var all int64
 	var words []string
 	for word, n := range t.counts {

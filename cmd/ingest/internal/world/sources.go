@@ -19,20 +19,20 @@ var Datasets = slices.DeleteFunc(ask.DatasetNames(ask.Datasets), func(name strin
 
 // Source is a file of a publisher.
 type Source struct {
-	Dataset string
-	File    fetch.File
-	About   int64      // size in bytes when the file was added to this list
-	Credit  job.Credit // its owner and licence
-	Layer   string     // type of region, of boundaries
-	Terms   string     // where the terms of use are, when they have to be accepted
+	Dataset     string
+	File        fetch.File
+	ApproxBytes int64      // size in bytes when the file was added to this list
+	Credit      job.Credit // its owner and licence
+	Layer       string     // type of region, of boundaries
+	Terms       string     // where the terms of use are, when they have to be accepted
 }
 
 // Selection chooses among the publishers' files.
 type Selection struct {
-	Only   []string // data sets; none: all
-	Scale  string   // of boundaries: 10m, 50m or 110m
-	Places string   // the GeoNames file of places: allCountries, cities500, …
-	IP     string   // ip-location-db, geolite2-city, geolite2-country or none
+	Datasets []string // data sets; none: all
+	Scale    string   // of boundaries: 10m, 50m or 110m
+	Places   string   // the GeoNames file of places: allCountries, cities500, …
+	IP       string   // ip-location-db, geolite2-city, geolite2-country or none
 	// Account and Key are for MaxMind.
 	Account, Key string
 	// Mirror is the address below which all files are available under their own names. If it is
@@ -58,7 +58,7 @@ const (
 
 // Sources lists the files of a selection, in the order of Datasets.
 func Sources(s Selection) ([]Source, error) {
-	for _, name := range s.Only {
+	for _, name := range s.Datasets {
 		if !slices.Contains(Datasets, name) {
 			return nil, fmt.Errorf("--only %s: no such data set; choose from %s", name, strings.Join(Datasets, ", "))
 		}
@@ -92,14 +92,14 @@ func Sources(s Selection) ([]Source, error) {
 
 // Wants reports whether a data set is selected.
 func (s Selection) Wants(dataset string) bool {
-	return len(s.Only) == 0 || slices.Contains(s.Only, dataset)
+	return len(s.Datasets) == 0 || slices.Contains(s.Datasets, dataset)
 }
 
 // fileOf returns a file under its publisher's name. The bound for its size is four times the
 // present size, so that it can grow for years.
 func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, about int64) Source {
 	return Source{
-		Dataset: dataset, Credit: credit, About: about,
+		Dataset: dataset, Credit: credit, ApproxBytes: about,
 		File: fetch.File{URL: address, Name: address[strings.LastIndexByte(address, '/')+1:], Kind: kind, MaxBytes: max(4*about, mB)},
 	}
 }
@@ -166,7 +166,7 @@ func ipSources(s Selection) ([]Source, error) {
 		var list []Source
 		for _, edition := range editions {
 			list = append(list, Source{
-				Dataset: ask.Addresses.Name, About: 50 * mB, Terms: maxMindTerms,
+				Dataset: ask.Addresses.Name, ApproxBytes: 50 * mB, Terms: maxMindTerms,
 				Credit: job.Credit{
 					Name:        "MaxMind " + edition,
 					License:     "GeoLite2 End User License Agreement",

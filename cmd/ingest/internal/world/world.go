@@ -21,8 +21,8 @@ import (
 	"quadrille/cmd/ingest/internal/job/timezones"
 )
 
-// Plan sets what Run does.
-type Plan struct {
+// Options sets what Run does.
+type Options struct {
 	Selection
 	// Cache is the directory that keeps the files.
 	Cache string
@@ -42,7 +42,7 @@ type Plan struct {
 // Run downloads changed files and ingests their data sets. A data set with a missing file keeps its
 // published generation. The others are ingested nevertheless. The error then names every data set
 // that failed.
-func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
+func Run(ctx context.Context, c *dataset.Catalog, p Options) error {
 	sources, err := Sources(p.Selection)
 	if err != nil {
 		return err
@@ -50,9 +50,9 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 	if err := p.ready(); err != nil {
 		return err
 	}
-	r := &run{Plan: p, ctx: ctx, catalog: c, paths: map[string]string{}}
+	r := &run{Options: p, ctx: ctx, catalog: c, paths: map[string]string{}}
 	if r.Job.Reporter == nil {
-		r.Job.Reporter = job.Silent{}
+		r.Job.Reporter = job.SilentReporter{}
 	}
 	if err := r.download(sources); err != nil {
 		return err
@@ -72,11 +72,11 @@ func Run(ctx context.Context, c *dataset.Catalog, p Plan) error {
 }
 
 // ready checks, before hours of downloads, for errors that would make the ingest fail afterwards.
-func (p Plan) ready() error {
+func (p Options) ready() error {
 	if len(p.IPFiles) > 0 && !p.Wants(ask.Addresses.Name) {
 		return errors.New("--ip-file is given, but --only leaves ip out; name it there too")
 	}
-	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Only, ask.Addresses.Name) {
+	if p.Selection.IP == "none" && len(p.IPFiles) == 0 && slices.Contains(p.Datasets, ask.Addresses.Name) {
 		return errors.New("--ip none leaves ip without a source; give --ip-file, or take ip out of --only")
 	}
 	for _, f := range p.IPFiles {
@@ -88,7 +88,7 @@ func (p Plan) ready() error {
 }
 
 type run struct {
-	Plan
+	Options
 	ctx     context.Context
 	catalog *dataset.Catalog
 	paths   map[string]string // of the files, by name
@@ -202,7 +202,7 @@ func (r *run) buildIP(files []Source) (dataset.Manifest, error) {
 	for _, s := range files {
 		list = append(list, ip.Input{Input: r.input(s)})
 	}
-	o := r.Plan.IP
+	o := r.Options.IP
 	o.Options = r.Job
 	return ip.Ingest(r.ctx, r.catalog, list, o)
 }
@@ -214,7 +214,7 @@ func (r *run) basis(name string, files []Source) (renew.Basis, error) {
 		paths = append(paths, r.paths[s.File.Name])
 	}
 	if name == ask.Addresses.Name {
-		of = append(of, fmt.Sprint("derive ", r.Plan.IP.Derive))
+		of = append(of, fmt.Sprint("derive ", r.Options.IP.Derive))
 		paths = append(paths, r.IPFiles...)
 	}
 	return renew.BasisOf(r.ctx, r.catalog, name, of, paths)

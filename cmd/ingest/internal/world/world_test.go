@@ -112,7 +112,7 @@ func smallWorld(t *testing.T) map[string]string {
 }
 
 type notes struct {
-	job.Silent
+	job.SilentReporter
 	mu   sync.Mutex
 	text []string
 	made []string
@@ -138,13 +138,13 @@ func TestWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Plan{
+	p := Options{
 		Selection: Selection{
-			Scale:  "10m",
-			Places: "cities15000",
-			IP:     "ip-location-db",
-			Mirror: m.URL + "/pub/",
-			Only:   []string{"places", "timezones", "airports", "stations", "ip"},
+			Scale:    "10m",
+			Places:   "cities15000",
+			IP:       "ip-location-db",
+			Mirror:   m.URL + "/pub/",
+			Datasets: []string{"places", "timezones", "airports", "stations", "ip"},
 		},
 		Cache: t.TempDir(), Program: "1",
 		Fetch: fetch.Options{UserAgent: "test", Attempts: 2, Wait: func(context.Context, time.Duration) error { return nil }},
@@ -198,10 +198,10 @@ func TestWorld(t *testing.T) {
 	run("", "")
 	m.set("geo-whois-asn-country-ipv4.csv", "8.8.4.0,8.8.5.255,US\n", false)
 	run("", "ip 3")
-	p.Only, p.Force = []string{"stations"}, true
+	p.Datasets, p.Force = []string{"stations"}, true
 	run("", "stations 3")
 	// A failure of a job affects only its data set.
-	p.Only, p.Force = []string{"airports", "stations"}, false
+	p.Datasets, p.Force = []string{"airports", "stations"}, false
 	m.set("airports.csv", "id,ident\nx,y\n", false)
 	m.set("isd-history.csv",
 		m.files["isd-history.csv"]+
@@ -213,7 +213,7 @@ func TestWorld(t *testing.T) {
 	// The user's own ranges come first.
 	own := filepath.Join(t.TempDir(), "own.csv")
 	testfile.Write(t, own, "8.8.4.0,8.8.4.127,DE\n")
-	p.Only, p.IPFiles = []string{"ip"}, []string{own}
+	p.Datasets, p.IPFiles = []string{"ip"}, []string{own}
 	run("", "ip 4")
 	// IPFiles may also name a folder, such as an unpacked GeoLite2 CSV set. A changed file in the
 	// folder leads to a new generation.
@@ -255,7 +255,7 @@ func TestSources(t *testing.T) {
 			}
 			names := map[string]bool{}
 			for _, s := range list {
-				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.About <= 0 || s.File.MaxBytes < s.About ||
+				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.ApproxBytes <= 0 || s.File.MaxBytes < s.ApproxBytes ||
 					s.Credit.License == "" || !strings.HasPrefix(s.File.URL, "https://") {
 					t.Errorf("%+v", s)
 				}
@@ -283,15 +283,15 @@ func TestSources(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []Selection{{Only: []string{"place"}}, {IP: "geolite2-city"}, {Mirror: "ftp://a"}, {Mirror: "a"}} {
+	for _, bad := range []Selection{{Datasets: []string{"place"}}, {IP: "geolite2-city"}, {Mirror: "ftp://a"}, {Mirror: "a"}} {
 		if _, err := Sources(bad); err == nil {
 			t.Errorf("%+v", bad)
 		}
 	}
-	for _, bad := range []Plan{
-		{Selection: Selection{Only: []string{"places"}}, IPFiles: []string{"x"}},
+	for _, bad := range []Options{
+		{Selection: Selection{Datasets: []string{"places"}}, IPFiles: []string{"x"}},
 		{IPFiles: []string{"no such file"}},
-		{Selection: Selection{Only: []string{"ip"}, IP: "none"}},
+		{Selection: Selection{Datasets: []string{"ip"}, IP: "none"}},
 	} {
 		if err := bad.ready(); err == nil {
 			t.Errorf("%+v", bad)

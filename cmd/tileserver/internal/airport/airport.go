@@ -28,7 +28,7 @@ type Handlers struct {
 func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
 // Kinds are the problems that codes of airports have.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: airports.ErrBadCode, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give the code of an airport: 1 to 16 letters, digits and hyphens, such as ZRH or LSZH."},
 }
@@ -48,7 +48,7 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	if q.Err != nil {
 		return q.Err
 	}
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	finder, err := v.Airports.Get()
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 	if local {
 		from = nil
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		record := airportRecords.Get().(*airports.Record)
 		defer airportRecords.Put(record)
 		if err := finder.Lookup(ctx, code, record); err != nil {
@@ -71,7 +71,7 @@ func (s *Handlers) getAirport(c echo.Context, q *endpoint.Params) error {
 				return err
 			}
 			out.Body = append(out.Body[:len(out.Body)-1], ',') // the record is an object
-			out.Body = append(timezone.AppendClock(out.Body, at, o), '}')
+			out.Body = append(timezone.AppendOffsetMembers(out.Body, at, o), '}')
 		}
 		return nil
 	})
@@ -142,7 +142,7 @@ func (s *Handlers) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Airports.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Airports.Get()
 		if err != nil {

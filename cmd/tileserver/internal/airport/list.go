@@ -9,17 +9,17 @@ import (
 )
 
 // List describes the lists of airports.
-var List = listing.Set{
-	Layer: ask.AirportsLayer, Path: "/airports", Name: "airports", Numbers: true,
-	Words:  listing.Words{Tag: "airports", Rank: 3, IDs: "Airports", Things: "airports", Ordered: ", the most important first"},
+var List = listing.Spec{
+	Layer: ask.AirportsLayer, Path: "/airports", Name: "airports", NumericIDs: true,
+	Words:  listing.Words{Tag: "airports", Rank: 3, IDSuffix: "Airports", Things: "airports", OrderText: ", the most important first"},
 	Params: []endpoint.Param{airportTypeParam, endpoint.Countries, scheduledParam, closedParam},
 	Filter: func(q *endpoint.Params) (feature.Filter, error) {
 		return airports.Filter{
 			Types: airportTypeParam.Of(q), Countries: endpoint.Countries.Of(q), Scheduled: scheduledParam.Of(q), Closed: closedParam.Of(q),
-		}.Feature()
+		}.FeatureFilter()
 	},
 	Order: feature.Order{Importance: true},
-	List:  AirportList{}, Features: AirportFeatures{}, One: AirportFeature{},
+	List:  AirportList{}, Features: AirportFeatures{}, Item: AirportFeature{},
 	NoLayer: "dataset-missing",
 	Examples: map[string]string{
 		"/nearby":                           "/airports/nearby?lat=47&lon=8&limit=1",

@@ -180,7 +180,7 @@ func (b *builder) read(from fs.FS) error {
 		}
 		b.endpoints = append(b.endpoints, e)
 		for _, p := range e.Params {
-			b.uses[p.Is()] += len(e.Paths())
+			b.uses[p.Declaration()] += len(e.Paths())
 		}
 	}
 	b.head.Tags = slices.DeleteFunc(b.head.Tags, func(t tag) bool {
@@ -255,7 +255,7 @@ func (b *builder) document() object {
 
 // described are the methods that have operations. HEAD and OPTIONS are described only in text.
 func described(e *endpoint.Endpoint) (methods []string) {
-	for _, m := range e.Offered() {
+	for _, m := range e.OfferedMethods() {
 		if m != http.MethodHead {
 			methods = append(methods, strings.ToLower(m))
 		}

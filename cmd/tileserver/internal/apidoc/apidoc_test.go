@@ -27,9 +27,9 @@ func small() fstest.MapFS {
 
 func one(change func(e *endpoint.Endpoint)) []endpoint.Endpoint {
 	e := endpoint.Endpoint{
-		Path: "/x", ID: "getX", Tag: "one", Summary: "X", Params: []endpoint.Param{endpoint.Lat.As("Use `<i>`.")}, Cost: endpoint.Light,
+		Path: "/x", ID: "getX", Tag: "one", Summary: "X", Params: []endpoint.Param{endpoint.Lat.WithDoc("Use `<i>`.")}, Cost: endpoint.Light,
 		Handle:  func(echo.Context, *endpoint.Params) error { return nil },
-		Answers: endpoint.Content{"application/json": Answer{}}, Keeps: endpoint.Tagged, Problems: []string{"dataset-missing"},
+		Answers: endpoint.Content{"application/json": Answer{}}, CachePolicy: endpoint.CacheTagged, Problems: []string{"dataset-missing"},
 		Example: endpoint.Example{Request: "/x?lat=1"},
 	}
 	change(&e)
@@ -112,7 +112,7 @@ func TestRefused(t *testing.T) {
 			}{}}
 		}, "most"},
 		"header": {func(e *endpoint.Endpoint) { e.Headers = []string{"X-Odd"} }, "X-Odd"},
-		"twice":  {func(e *endpoint.Endpoint) { e.Also = []string{"/x"} }, "same path"},
+		"twice":  {func(e *endpoint.Endpoint) { e.OtherPaths = []string{"/x"} }, "same path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, _, err := build(small(), one(tt.change)); !errors.Is(err, ErrDescription) ||
@@ -150,7 +150,7 @@ func TestDeterministic(t *testing.T) {
 // A prefix that also exists with a final slash is described only once below the prefix, always in
 // the same way.
 func TestBelow(t *testing.T) {
-	slash := one(func(e *endpoint.Endpoint) { e.Also = []string{"/x/"} })
+	slash := one(func(e *endpoint.Endpoint) { e.OtherPaths = []string{"/x/"} })
 	for range 20 {
 		d, err := describe(small(), Options{Version: "v1", Problem: ProblemBody{}, Problems: smallProblems(), Endpoints: slash})
 		if err != nil {

@@ -38,18 +38,18 @@ func equal(a, b object) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 // operation describes an endpoint at one of its paths.
 func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 	op := object{"operationId": e.ID, "tags": []string{e.Tag}, "summary": e.Summary, "responses": b.responses(e)}
-	if i := slices.Index(e.Also, path); i >= 0 {
+	if i := slices.Index(e.OtherPaths, path); i >= 0 {
 		op["operationId"] = e.ID + "_" + strconv.Itoa(i+2)
 	}
 	if e.Doc != "" {
 		op["description"] = e.Doc
 	}
-	if e.Elsewhere != "" {
-		op["externalDocs"] = object{"url": e.Elsewhere}
+	if e.DocsURL != "" {
+		op["externalDocs"] = object{"url": e.DocsURL}
 	}
 	var params []object
 	for _, p := range e.Params { // the suffix of names keeps them apart from answers: generators have one name space for both
-		if s := p.Is(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
+		if s := p.Declaration(); s.In != endpoint.InPath || strings.Contains(path, "{"+s.Name+"}") {
 			if p := parameter(s); b.uses[s] > 1 {
 				params = append(params, b.share("parameters", s.Name+"-parameter", p))
 			} else {
@@ -60,14 +60,14 @@ func (b *builder) operation(e *endpoint.Endpoint, path string) object {
 	if params != nil {
 		op["parameters"] = params
 	}
-	if e.Takes != nil {
-		body := object{"content": b.content(e.Takes)}
-		if e.Needed {
+	if e.BodyContent != nil {
+		body := object{"content": b.content(e.BodyContent)}
+		if e.BodyRequired {
 			body["required"] = true
 		}
 		op["requestBody"] = body
 	}
-	if schemes := security(e); len(schemes) != len(keySchemes) || e.Keys == endpoint.KeysInside {
+	if schemes := security(e); len(schemes) != len(keySchemes) || e.Keys == endpoint.KeysByHandler {
 		op["security"] = schemes
 	}
 	if e.Admin {
@@ -168,7 +168,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	if e.Empty != "" {
 		all["204"] = object{"description": e.Empty, "headers": headers}
 	}
-	if e.Keeps.Revalidated() {
+	if e.CachePolicy.Revalidated() {
 		all["304"] = object{
 			"description": "What the client has already, by If-None-Match or If-Modified-Since, is still the answer.",
 			"headers":     headers,
@@ -176,7 +176,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	}
 	b.addProblems(all, e)
 	problems := b.problemsOf(e)
-	for _, o := range e.Others {
+	for _, o := range e.OtherAnswers {
 		answer := b.other(e, &o)
 		if kinds := problems[o.Status]; kinds != nil { // the status may also be a problem
 			problem := b.problemResponse(kinds)
@@ -186,7 +186,7 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 		}
 		all[strconv.Itoa(o.Status)] = answer
 	}
-	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside {
+	if e.Keys != endpoint.KeysIgnored && e.Keys != endpoint.KeysByHandler {
 		for status, r := range all {
 			r := r.(object)
 			if h, own := r["headers"].(object); own {
@@ -204,17 +204,17 @@ func (b *builder) responses(e *endpoint.Endpoint) object {
 	for status, r := range all {
 		switch r := r.(object); {
 		case r["$ref"] != nil:
-		case len(e.Also) > 0 || e.Any:
+		case len(e.OtherPaths) > 0 || e.Any:
 			all[status] = b.share("responses", e.ID+"-"+status, r)
 		case status == "304":
-			all[status] = b.share("responses", "304-"+string(e.Keeps), r)
+			all[status] = b.share("responses", "304-"+string(e.CachePolicy), r)
 		}
 	}
 	return all
 }
 
 // other describes an answer whose status is declared.
-func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
+func (b *builder) other(e *endpoint.Endpoint, o *endpoint.OtherAnswer) object {
 	r := object{"description": o.Text}
 	names := slices.Clone(o.Headers)
 	if !e.Admin {
@@ -239,9 +239,9 @@ func (b *builder) other(e *endpoint.Endpoint, o *endpoint.Other) object {
 // without keys.
 func security(e *endpoint.Endpoint) []object {
 	switch {
-	case e.Keys == endpoint.KeysUnasked:
+	case e.Keys == endpoint.KeysIgnored:
 		return []object{}
-	case e.Keys == endpoint.KeysInside:
+	case e.Keys == endpoint.KeysByHandler:
 		return keySchemes[1:]
 	case e.Keys == endpoint.KeysOfProxy:
 		return schemes("key")
@@ -281,18 +281,18 @@ func mainMedia[T any](answers map[string]T) string {
 // headers are not among them, because the text describes them once for all endpoints.
 func answerHeaders(e *endpoint.Endpoint) []string {
 	var names []string
-	switch e.Keeps {
-	case endpoint.Tagged:
+	switch e.CachePolicy {
+	case endpoint.CacheTagged:
 		names = append(names, "Cache-Control", "ETag", "Last-Modified", "Vary")
-	case endpoint.Instant:
+	case endpoint.CacheByInstant:
 		names = append(names, "Cache-Control", "ETag-Of-Instant", "Last-Modified", "Vary")
-	case endpoint.Varies:
+	case endpoint.CacheVaries:
 		names = append(names, "Cache-Control", "ETag-Of-Some", "Last-Modified", "Vary")
-	case endpoint.Plain:
+	case endpoint.CacheUntagged:
 		names = append(names, "Cache-Control", "Vary")
-	case endpoint.File:
+	case endpoint.CacheFile:
 		names = append(names, "Cache-Control", "ETag", "Vary", "Content-Security-Policy")
-	case endpoint.Admins:
+	case endpoint.CacheAdmin:
 		names = []string{"Cache-Control-No-Store"}
 	default:
 		names = append(names, "Cache-Control-No-Store", "Vary")
@@ -329,7 +329,7 @@ func problemTypes(e *endpoint.Endpoint) []string {
 	if len(types) > 0 {
 		types = append(types, ofAll...)
 	}
-	if e.Keys != endpoint.KeysUnasked && e.Keys != endpoint.KeysInside && e.Refuse == nil {
+	if e.Keys != endpoint.KeysIgnored && e.Keys != endpoint.KeysByHandler && e.Refuse == nil {
 		types = append(types, ofKeyed...)
 	}
 	var once []string
@@ -363,7 +363,7 @@ func (b *builder) problemsOf(e *endpoint.Endpoint) map[int][]*Problem {
 // addProblems adds a response for each status. Endpoints with the same problems share one.
 func (b *builder) addProblems(all object, e *endpoint.Endpoint) {
 	others := func(status int) bool {
-		return slices.ContainsFunc(e.Others, func(o endpoint.Other) bool { return o.Status == status && o.Content != nil })
+		return slices.ContainsFunc(e.OtherAnswers, func(o endpoint.OtherAnswer) bool { return o.Status == status && o.Content != nil })
 	}
 	for status, kinds := range b.problemsOf(e) {
 		if others(status) {

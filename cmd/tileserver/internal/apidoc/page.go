@@ -142,11 +142,11 @@ var starts = []endpoint.Example{
 func (b *builder) pageOperation(e *endpoint.Endpoint, base string) pageOperation {
 	method := e.Method()
 	op := pageOperation{
-		ID: e.ID, Method: method, Writes: e.Tag == "collections" && method != http.MethodGet, Path: e.Path, Also: e.Also,
-		Summary: e.Summary, Description: prose(e.Doc), Elsewhere: e.Elsewhere, Problems: b.pageStatuses(e),
+		ID: e.ID, Method: method, Writes: e.Tag == "collections" && method != http.MethodGet, Path: e.Path, Also: e.OtherPaths,
+		Summary: e.Summary, Description: prose(e.Doc), Elsewhere: e.DocsURL, Problems: b.pageStatuses(e),
 	}
 	for _, p := range e.Params {
-		s := p.Is()
+		s := p.Declaration()
 		op.Parameters = append(op.Parameters, pageParameter{
 			Name:        s.Name,
 			In:          s.In,
@@ -199,7 +199,7 @@ func (b *builder) pageStatuses(e *endpoint.Endpoint) (list []pageStatus) {
 	for _, typ := range problemTypes(e) {
 		add(b.problem(typ).Status, typ, "")
 	}
-	for _, o := range e.Others {
+	for _, o := range e.OtherAnswers {
 		add(o.Status, "", spans(o.Text))
 	}
 	slices.SortFunc(list, func(x, y pageStatus) int { return x.Status - y.Status })

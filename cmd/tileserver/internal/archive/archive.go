@@ -31,8 +31,8 @@ import (
 
 // Bounds of an archive, in bytes.
 const (
-	// MaxTile bounds a tile in bytes, both as it is stored and as it is unpacked.
-	MaxTile = 16 << 20
+	// MaxTileBytes bounds a tile in bytes, both as it is stored and as it is unpacked.
+	MaxTileBytes = 16 << 20
 	// maxMetadata bounds the metadata of an archive, unpacked.
 	maxMetadata = 8 << 20
 )
@@ -66,8 +66,8 @@ func (f Format) String() string {
 	return [...]string{"", "pbf", "mlt", "png", "jpg", "webp", "avif"}[f]
 }
 
-// Picture reports whether the tiles are pictures.
-func (f Format) Picture() bool { return f > MLT }
+// IsPicture reports whether the tiles are pictures.
+func (f Format) IsPicture() bool { return f > MLT }
 
 // Info describes an archive.
 type Info struct {
@@ -80,8 +80,8 @@ type Info struct {
 	Center           [3]float64 // longitude, latitude, zoom
 	// TileSize is the side of a picture in pixels, 0 for vector tiles.
 	TileSize int
-	// Tiles is the number of tiles, 0 if unknown.
-	Tiles int64
+	// TileCount is the number of tiles, 0 if unknown.
+	TileCount int64
 	Metadata
 }
 
@@ -110,7 +110,7 @@ type reader interface {
 
 // Open opens the archive at a path and checks its header and metadata, its directory or tables, and
 // one tile. name is part of the archive's identity. directories may be shared with other archives.
-func Open(ctx context.Context, name, path string, directories *Directories) (_ *Archive, err error) {
+func Open(ctx context.Context, name, path string, directories *DirectoryCache) (_ *Archive, err error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -168,22 +168,22 @@ func (a *Archive) examine(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading a tile: %w", err)
 	}
-	plain, err := Unpack(tile, coding, MaxTile)
+	plain, err := Unpack(tile, coding, MaxTileBytes)
 	if err != nil {
 		return fmt.Errorf("reading a tile: %w", err)
 	}
 	switch found := sniff(plain); {
-	case found != 0 && found != a.Format && (a.Format == 0 || found.Picture()):
+	case found != 0 && found != a.Format && (a.Format == 0 || found.IsPicture()):
 		a.Format = found // the first bytes show the format of a picture, whatever the metadata say
 	case a.Format == 0:
 		return errors.New("its tiles are none of MVT, MLT, PNG, JPEG, WebP and AVIF")
 	case a.Format == MLT && !framed(plain):
 		return fmt.Errorf("%w: a tile is no MapLibre Tile, although they are called that", ErrDamaged)
-	case a.Format.Picture() && !found.Picture():
+	case a.Format.IsPicture() && !found.IsPicture():
 		return fmt.Errorf("%w: a tile is no picture, although they are called %s", ErrDamaged, a.Format)
 	}
-	if a.Format.Picture() {
-		a.Coding, a.TileSize = Plain, usualSize
+	if a.Format.IsPicture() {
+		a.Coding, a.TileSize = Uncompressed, usualSize
 		if c, _, err := image.DecodeConfig(bytes.NewReader(plain)); err == nil && c.Width >= 64 && c.Width <= 4096 {
 			a.TileSize = c.Width
 		}
@@ -232,15 +232,15 @@ func (a *Archive) Tile(ctx context.Context, t quadkey.Tile) (data []byte, coding
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if a.closed {
-		return nil, Plain, false, ErrClosed
+		return nil, Uncompressed, false, ErrClosed
 	}
 	if t.Z < a.MinZoom || t.Z > a.MaxZoom {
-		return nil, Plain, false, nil
+		return nil, Uncompressed, false, nil
 	}
 	data, coding, ok, err = a.reader.tile(ctx, t)
 	// While a file is being modified, it can look arbitrary, for example as if it lacked the tile.
 	if cerr := a.file.unchanged(); cerr != nil {
-		return nil, Plain, false, cerr
+		return nil, Uncompressed, false, cerr
 	}
 	return data, coding, ok, err
 }

@@ -38,7 +38,7 @@ func pyramid(z uint8, coding byte) (tiles []archivetest.Tile) {
 
 func open(t testing.TB, path string) (*Archive, error) {
 	t.Helper()
-	a, err := Open(t.Context(), "test", path, NewDirectories(1<<20))
+	a, err := Open(t.Context(), "test", path, NewDirectoryCache(1<<20))
 	if err == nil {
 		t.Cleanup(func() {
 			if err := a.Close(); err != nil {
@@ -70,8 +70,8 @@ func same(t *testing.T, a *Archive, tiles []archivetest.Tile) {
 }
 
 func TestPMTiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine writes and reads archives")
-	for _, coding := range []byte{archivetest.Plain, archivetest.Gzip, archivetest.Brotli, archivetest.Zstd} {
+	testrace.SkipUnderRace(t, "one goroutine writes and reads archives")
+	for _, coding := range []byte{archivetest.Uncompressed, archivetest.Gzip, archivetest.Brotli, archivetest.Zstd} {
 		tiles := pyramid(4, coding)
 		for _, p := range []archivetest.PMTiles{
 			{}, {Leaf: 7}, {Leaf: 3, Deep: true},
@@ -94,7 +94,7 @@ func TestPMTiles(t *testing.T) {
 }
 
 func TestMBTiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine writes and reads archives")
+	testrace.SkipUnderRace(t, "one goroutine writes and reads archives")
 	plain := pyramid(4, archivetest.Gzip)
 	metadata := `INSERT INTO metadata VALUES ('name', 'Toy'), ('format', 'pbf'), ('bounds', '-10,-20,30,40'), ('json', '{"vector_layers":[{"id":"roads"}]}');`
 	for name, schema := range map[string]string{
@@ -177,8 +177,8 @@ func TestCut(t *testing.T) {
 // A single changed byte never makes the reader hang or panic, and never makes it report a tile as
 // missing.
 func TestFlipped(t *testing.T) {
-	p := archivetest.PMTiles{Internal: archivetest.Plain, Tiles: archivetest.Plain, Type: 1, Leaf: 5}
-	b := p.Bytes(pyramid(2, archivetest.Plain))
+	p := archivetest.PMTiles{Internal: archivetest.Uncompressed, Tiles: archivetest.Uncompressed, Type: 1, Leaf: 5}
+	b := p.Bytes(pyramid(2, archivetest.Uncompressed))
 	path := filepath.Join(t.TempDir(), "flipped.pmtiles")
 	for i := range b {
 		flips := []byte{0x01, 0x80, 0xff}
@@ -188,7 +188,7 @@ func TestFlipped(t *testing.T) {
 		for _, flip := range flips {
 			other := bytes.Clone(b)
 			other[i] ^= flip
-			a, err := Open(t.Context(), "test", archivetest.Write(t, path, other), NewDirectories(1<<20))
+			a, err := Open(t.Context(), "test", archivetest.Write(t, path, other), NewDirectoryCache(1<<20))
 			if err != nil {
 				continue
 			}
@@ -205,8 +205,8 @@ func TestFlipped(t *testing.T) {
 }
 
 func TestHostilePMTiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine writes and reads archives")
-	p := archivetest.PMTiles{Internal: archivetest.Plain, Tiles: archivetest.Gzip, Type: 1}
+	testrace.SkipUnderRace(t, "one goroutine writes and reads archives")
+	p := archivetest.PMTiles{Internal: archivetest.Uncompressed, Tiles: archivetest.Gzip, Type: 1}
 	tile := archivetest.Pack(archivetest.Gzip, archivetest.Vector("x"))
 	whole := uint64(len(tile))
 	good := archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: whole}})
@@ -224,7 +224,7 @@ func TestHostilePMTiles(t *testing.T) {
 		b[at] = value
 		return b
 	}
-	bomb := archivetest.Pack(archivetest.Gzip, make([]byte, MaxTile+1))
+	bomb := archivetest.Pack(archivetest.Gzip, make([]byte, MaxTileBytes+1))
 	packed := func(coding byte, root []byte) []byte {
 		q := p
 		q.Internal = coding
@@ -322,7 +322,7 @@ func TestHostilePMTiles(t *testing.T) {
 func TestDamageInside(t *testing.T) {
 	tile := archivetest.Pack(archivetest.Gzip, archivetest.Vector("x"))
 	whole := uint64(len(tile))
-	p := archivetest.PMTiles{Internal: archivetest.Plain, Tiles: archivetest.Gzip, Type: 1}
+	p := archivetest.PMTiles{Internal: archivetest.Uncompressed, Tiles: archivetest.Gzip, Type: 1}
 	self := archivetest.Directory([]archivetest.Entry{{ID: 1, Run: 0, Length: 5, Offset: 0}})
 	root := archivetest.Directory([]archivetest.Entry{{ID: 0, Run: 1, Length: whole}, {ID: 1, Run: 0, Length: 5}})
 	a, err := open(t, archivetest.Write(t, filepath.Join(t.TempDir(), "a.pmtiles"), p.Assemble(root, self, tile, [2]uint8{0, 1})))

@@ -17,15 +17,15 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-// Name is a name and the path of its archive.
-type Name struct{ Name, Path string }
+// NamedFile is a name and the path of its archive.
+type NamedFile struct{ Name, Path string }
 
 // namePattern matches the names that addresses may have.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // ParseName reads NAME=FILE, or FILE alone. For FILE alone, the name is the file name without its
 // last extension.
-func ParseName(s string) (n Name, err error) {
+func ParseName(s string) (n NamedFile, err error) {
 	name, path, given := strings.Cut(s, "=")
 	if !given || strings.ContainsAny(name, `/\`) {
 		path = s
@@ -38,14 +38,14 @@ func ParseName(s string) (n Name, err error) {
 	case !namePattern.MatchString(name):
 		return n, fmt.Errorf("%q is no name of a base map: give NAME=FILE, with a name of up to 64 small letters, digits, - and _", name)
 	}
-	return Name{name, path}, nil
+	return NamedFile{name, path}, nil
 }
 
 // Live serves the archive at a path, and replaces it when the file is replaced.
 type Live struct {
-	Name
+	NamedFile
 
-	directories *Directories
+	directories *DirectoryCache
 	log         *slog.Logger
 
 	current atomic.Pointer[Archive]
@@ -100,7 +100,7 @@ func (l *Live) look(ctx context.Context) error {
 	}
 	var next *Archive
 	if err == nil {
-		next, err = Open(ctx, l.Name.Name, l.Path, l.directories)
+		next, err = Open(ctx, l.NamedFile.Name, l.Path, l.directories)
 	}
 	if err != nil {
 		if old != nil {
@@ -112,7 +112,7 @@ func (l *Live) look(ctx context.Context) error {
 	l.report(next, nil)
 	if old != nil {
 		if err := old.Close(); err != nil {
-			l.log.Warn("the base map before could not be closed", "basemap", l.Name.Name, "error", err)
+			l.log.Warn("the base map before could not be closed", "basemap", l.NamedFile.Name, "error", err)
 		}
 	}
 	return nil
@@ -120,7 +120,7 @@ func (l *Live) look(ctx context.Context) error {
 
 // report stores the state, and logs it if it has changed.
 func (l *Live) report(a *Archive, err error) {
-	s := &Status{Name: l.Name.Name, Archive: a, Since: time.Now(), State: catalogue.Serving, Err: err}
+	s := &Status{Name: l.NamedFile.Name, Archive: a, Since: time.Now(), State: catalogue.Serving, Err: err}
 	switch {
 	case a.file.unchanged() != nil:
 		s.State = catalogue.Damaged
@@ -140,13 +140,13 @@ func (l *Live) report(a *Archive, err error) {
 	}
 	switch s.State {
 	case catalogue.Serving:
-		l.log.Info("serving a base map", "basemap", l.Name.Name, "file", l.Path, "format", a.Format.String(), "zooms",
+		l.log.Info("serving a base map", "basemap", l.NamedFile.Name, "file", l.Path, "format", a.Format.String(), "zooms",
 			fmt.Sprintf("%d-%d", a.MinZoom, a.MaxZoom))
 	case catalogue.Stale:
 		l.log.Error("the base map has been replaced by one that cannot be served; the one before stays in service", "basemap",
-			l.Name.Name, "error", s.Err)
+			l.NamedFile.Name, "error", s.Err)
 	default:
-		l.log.Error("the base map in service is damaged; replace its file by renaming another to its name", "basemap", l.Name.Name,
+		l.log.Error("the base map in service is damaged; replace its file by renaming another to its name", "basemap", l.NamedFile.Name,
 			"error", s.Err)
 	}
 }
@@ -166,7 +166,7 @@ const lookInterval = 2 * time.Second
 
 // Serve opens archives and follows their files until Close. directoryBytes approximately bounds the
 // memory of the directories. Serve fails if an archive cannot be opened.
-func Serve(ctx context.Context, names []Name, directoryBytes int64, log *slog.Logger) (_ *Set, err error) {
+func Serve(ctx context.Context, names []NamedFile, directoryBytes int64, log *slog.Logger) (_ *Set, err error) {
 	if len(names) > MaxMaps {
 		return nil, fmt.Errorf("%d base maps, and a server has at most %d", len(names), MaxMaps)
 	}
@@ -176,12 +176,12 @@ func Serve(ctx context.Context, names []Name, directoryBytes int64, log *slog.Lo
 			_ = s.close() // err is the reason that matters
 		}
 	}()
-	directories := NewDirectories(directoryBytes)
+	directories := NewDirectoryCache(directoryBytes)
 	for _, n := range names {
 		if s.Map(n.Name) != nil {
 			return nil, fmt.Errorf("two base maps are called %s: give them names, as NAME=FILE", n.Name)
 		}
-		l := &Live{Name: n, directories: directories, log: log}
+		l := &Live{NamedFile: n, directories: directories, log: log}
 		if err := l.look(ctx); err != nil {
 			return nil, err
 		}
@@ -201,13 +201,13 @@ func (s *Set) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.Look(ctx)
+			s.CheckFiles(ctx)
 		}
 	}
 }
 
-// Look looks at the files now.
-func (s *Set) Look(ctx context.Context) {
+// CheckFiles looks at the files now.
+func (s *Set) CheckFiles(ctx context.Context) {
 	if s == nil {
 		return
 	}
@@ -221,7 +221,7 @@ func (s *Set) Map(name string) *Live {
 	if s == nil {
 		return nil
 	}
-	i := slices.IndexFunc(s.all, func(l *Live) bool { return l.Name.Name == name })
+	i := slices.IndexFunc(s.all, func(l *Live) bool { return l.NamedFile.Name == name })
 	if i < 0 {
 		return nil
 	}

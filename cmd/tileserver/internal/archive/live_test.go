@@ -13,7 +13,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	for in, want := range map[string]Name{
+	for in, want := range map[string]NamedFile{
 		"world.pmtiles":         {"world", "world.pmtiles"},
 		"/a/b/World_2.MBTiles":  {"world_2", "/a/b/World_2.MBTiles"},
 		"osm=/a/b c=d.pmtiles":  {"osm", "/a/b c=d.pmtiles"},
@@ -50,7 +50,7 @@ func world(name string) []byte {
 
 func TestReplaced(t *testing.T) {
 	path := archivetest.Write(t, filepath.Join(t.TempDir(), "a.pmtiles"), world("first"))
-	s, err := Serve(t.Context(), []Name{{"a", path}}, 1<<20, slog.New(slog.DiscardHandler))
+	s, err := Serve(t.Context(), []NamedFile{{"a", path}}, 1<<20, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestReplaced(t *testing.T) {
 	}()
 	shows := func(name, state string) *Archive {
 		t.Helper()
-		s.Look(t.Context())
+		s.CheckFiles(t.Context())
 		l := s.Map("a")
 		a := l.Current()
 		data, coding, _, err := a.Tile(t.Context(), quadkey.Tile{})
@@ -69,7 +69,7 @@ func TestReplaced(t *testing.T) {
 			if err == nil {
 				t.Error("a tile of a file that was changed in place is answered")
 			}
-		} else if plain, uerr := Unpack(data, coding, MaxTile); err != nil || uerr != nil || !strings.Contains(string(plain), name) {
+		} else if plain, uerr := Unpack(data, coding, MaxTileBytes); err != nil || uerr != nil || !strings.Contains(string(plain), name) {
 			t.Errorf("%q, %v, want %s", plain, err, name)
 		}
 		if st := l.Status(); st.State != state || st.Archive != a || (st.Err == nil) != (state == catalogue.Serving) {
@@ -105,17 +105,17 @@ func TestReplaced(t *testing.T) {
 func TestServeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := archivetest.Write(t, filepath.Join(dir, "a.pmtiles"), world("x"))
-	for want, names := range map[string][]Name{
+	for want, names := range map[string][]NamedFile{
 		"two base maps": {{"a", path}, {"a", path}},
 		"no such file":  {{"b", path}, {"a", filepath.Join(dir, "none")}},
-		"at most":       make([]Name, MaxMaps+1),
+		"at most":       make([]NamedFile, MaxMaps+1),
 	} {
 		if _, err := Serve(t.Context(), names, 0, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", names[0], err, want)
 		}
 	}
 	var none *Set
-	none.Look(t.Context())
+	none.CheckFiles(t.Context())
 	if none.Map("a") != nil || none.Maps() != nil || none.Close() != nil {
 		t.Error("no set has base maps")
 	}

@@ -54,7 +54,7 @@ func openMBTiles(ctx context.Context, f *file, head []byte, a *Archive) (_ reade
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	db, all, err := sqlitefile.Open(ctx, f.Name(), min(maxConnections, runtime.GOMAXPROCS(0)+1),
-		sqlitefile.Bounds{Value: MaxTile, Columns: 100})
+		sqlitefile.Limits{ValueBytes: MaxTileBytes, Columns: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (r *mbReader) meaning(asked context.Context, err error) error {
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: finding one of its tiles takes longer than %v", ErrDamaged, queryTime)
-	case sqlitefile.Damaged(err):
+	case sqlitefile.IsDamaged(err):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
@@ -251,7 +251,7 @@ func (r *mbReader) ask(asked context.Context, query func(context.Context, *conne
 	select {
 	case c = <-r.connections:
 	case <-asked.Done():
-		return nil, Plain, false, asked.Err()
+		return nil, Uncompressed, false, asked.Err()
 	}
 	defer func() { r.connections <- c }()
 	ctx, cancel := context.WithTimeout(asked, queryTime)
@@ -261,17 +261,17 @@ func (r *mbReader) ask(asked context.Context, query func(context.Context, *conne
 	err := query(ctx, c).Scan(&kind, &data)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, Plain, false, nil
+		return nil, Uncompressed, false, nil
 	case err != nil:
 		if ctx.Err() != nil && asked.Err() == nil {
 			err = ctx.Err() // SQLite calls it an interruption
 		}
-		return nil, Plain, false, r.meaning(asked, err)
+		return nil, Uncompressed, false, r.meaning(asked, err)
 	case kind != "blob" || len(data) == 0:
-		return nil, Plain, false, fmt.Errorf("%w: a tile is of type %s and has %d bytes", ErrDamaged, kind, len(data))
+		return nil, Uncompressed, false, fmt.Errorf("%w: a tile is of type %s and has %d bytes", ErrDamaged, kind, len(data))
 	}
 	coding := packing(data)
-	if coding == Plain {
+	if coding == Uncompressed {
 		coding = r.coding
 	}
 	return data, coding, true, nil

@@ -16,12 +16,12 @@ import (
 type Metadata struct {
 	Title       string
 	Description string
-	// Credit is the attribution as text, with the addresses of its links after their texts.
-	Credit string
-	// CreditHTML is the same as HTML that has links and nothing else.
-	CreditHTML string
-	Layers     []Layer // of vector tiles
-	Overlay    bool    // it is meant to lie over another map
+	// Attribution is the attribution as text, with the addresses of its links after their texts.
+	Attribution string
+	// AttributionHTML is the same as HTML that has links and nothing else.
+	AttributionHTML string
+	Layers          []Layer // of vector tiles
+	Overlay         bool    // it is meant to lie over another map
 }
 
 // Layer is a layer of vector tiles.
@@ -64,8 +64,8 @@ func (d described) text(name string) (s string) {
 
 // set fills the metadata from text, which returns a text by its name.
 func (m *Metadata) set(text func(name string) string) {
-	m.Title, m.Description = credit.Line(text("name"), maxTitle), credit.Line(text("description"), maxText)
-	m.CreditHTML, m.Credit = credit.Read(text("attribution"))
+	m.Title, m.Description = credit.DisplayLine(text("name"), maxTitle), credit.DisplayLine(text("description"), maxText)
+	m.AttributionHTML, m.Attribution = credit.ParseHTML(text("attribution"))
 	m.Overlay = text("type") == "overlay"
 }
 
@@ -90,17 +90,17 @@ func (d described) layers(deepest uint8) (all []Layer) {
 	for _, l := range list[:min(len(list), maxLayers)] {
 		id, _ := l.ID.(string)
 		// An id is the layer's name in the tiles, so it is either used unchanged or omitted.
-		if id == "" || credit.Line(id, maxTitle) != id {
+		if id == "" || credit.DisplayLine(id, maxTitle) != id {
 			continue
 		}
 		layer := Layer{ID: id, Fields: map[string]string{}, MinZoom: zoom(l.MinZoom, 0), MaxZoom: zoom(l.MaxZoom, deepest)}
 		about, _ := l.Description.(string)
-		layer.Description = credit.Line(about, maxText)
+		layer.Description = credit.DisplayLine(about, maxText)
 		fields, _ := l.Fields.(map[string]any)
 		for name, kind := range fields {
 			k, _ := kind.(string)
-			if len(layer.Fields) < maxFields && credit.Line(name, maxTitle) == name {
-				layer.Fields[name] = credit.Line(k, maxTitle)
+			if len(layer.Fields) < maxFields && credit.DisplayLine(name, maxTitle) == name {
+				layer.Fields[name] = credit.DisplayLine(k, maxTitle)
 			}
 		}
 		all = append(all, layer)

@@ -19,11 +19,13 @@ const (
 	maxEntriesSize = 16 << 20 // bytes of them, unpacked
 )
 
-// Directories is a cache of the directories of archives.
-type Directories = bytecache.Cache[directoryKey, *directory]
+// DirectoryCache is a cache of the directories of archives.
+type DirectoryCache = bytecache.Cache[directoryKey, *directory]
 
-// NewDirectories returns a cache of about the given number of bytes.
-func NewDirectories(bytes int64) *Directories { return bytecache.New[directoryKey, *directory](bytes) }
+// NewDirectoryCache returns a cache of about the given number of bytes.
+func NewDirectoryCache(bytes int64) *DirectoryCache {
+	return bytecache.New[directoryKey, *directory](bytes)
+}
 
 // directoryKey names a leaf directory.
 type directoryKey struct {
@@ -31,11 +33,11 @@ type directoryKey struct {
 	length          uint32
 }
 
-// Spread is a number that differs for most keys.
-func (k directoryKey) Spread() uint64 { return k.archive ^ k.offset }
+// Hash is a number that differs for most keys.
+func (k directoryKey) Hash() uint64 { return k.archive ^ k.offset }
 
-// Extra is 0: the key refers to nothing.
-func (directoryKey) Extra() int { return 0 }
+// ExtraBytes is 0: the key refers to nothing.
+func (directoryKey) ExtraBytes() int { return 0 }
 
 // directory is a directory that has been read.
 type directory struct{ entries []pmtiles.Entry }
@@ -64,10 +66,10 @@ type pmReader struct {
 	tiles    Coding
 	told     bool // the header states how tiles are packed
 	root     *directory
-	leaves   *Directories
+	leaves   *DirectoryCache
 }
 
-func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader, error) {
+func openPMTiles(f *file, head []byte, a *Archive, leaves *DirectoryCache) (reader, error) {
 	h, err := pmtiles.ParseHeader(head)
 	if err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func openPMTiles(f *file, head []byte, a *Archive, leaves *Directories) (reader,
 		pmtiles.AVIF: AVIF,
 		pmtiles.MLT:  MLT,
 	}[h.Type]
-	a.MinZoom, a.MaxZoom, a.Tiles = h.MinZoom, h.MaxZoom, int64(min(h.Addressed, 1<<62))
+	a.MinZoom, a.MaxZoom, a.TileCount = h.MinZoom, h.MaxZoom, int64(min(h.Addressed, 1<<62))
 	a.place(h.Bounds[:], []float64{h.Center[0], h.Center[1], float64(h.CenterZoom)})
 	a.set(metadata.text)
 	a.Layers = metadata.layers(a.MaxZoom)
@@ -168,7 +170,7 @@ func (r *pmReader) decode(packed []byte) (*directory, error) {
 
 // inside checks that the bytes of an entry lie in their section.
 func (r *pmReader) inside(e pmtiles.Entry) error {
-	section, most := r.header.Tiles, uint32(MaxTile)
+	section, most := r.header.Tiles, uint32(MaxTileBytes)
 	if e.Run == 0 {
 		section, most = r.header.Leaves, maxDirectory
 	}
@@ -212,17 +214,17 @@ func (r *pmReader) tile(ctx context.Context, t quadkey.Tile) ([]byte, Coding, bo
 		e, ok := d.find(id)
 		switch {
 		case !ok || e.Run > 0 && id-e.ID >= uint64(e.Run):
-			return nil, Plain, false, nil
+			return nil, Uncompressed, false, nil
 		case e.Run > 0:
 			b, c, err := r.content(e)
 			return b, c, err == nil, err
 		}
 		var err error
 		if d, err = r.step(ctx, e); err != nil {
-			return nil, Plain, false, err
+			return nil, Uncompressed, false, err
 		}
 	}
-	return nil, Plain, false, errTooDeep
+	return nil, Uncompressed, false, errTooDeep
 }
 
 var errTooDeep = fmt.Errorf("%w: its directories lead to directories more than %d deep", ErrDamaged, maxDepth)
@@ -238,11 +240,11 @@ func (r *pmReader) step(ctx context.Context, e pmtiles.Entry) (*directory, error
 // content reads the content of an entry of tiles.
 func (r *pmReader) content(e pmtiles.Entry) ([]byte, Coding, error) {
 	if err := r.inside(e); err != nil {
-		return nil, Plain, err
+		return nil, Uncompressed, err
 	}
 	b, err := r.readAt(r.header.Tiles.Offset+e.Offset, uint64(e.Length))
 	if err != nil {
-		return nil, Plain, err
+		return nil, Uncompressed, err
 	}
 	if !r.told {
 		return b, packing(b), nil
@@ -259,10 +261,10 @@ func (r *pmReader) sample(ctx context.Context) ([]byte, Coding, error) {
 		}
 		var err error
 		if d, err = r.step(ctx, e); err != nil {
-			return nil, Plain, err
+			return nil, Uncompressed, err
 		}
 	}
-	return nil, Plain, errTooDeep
+	return nil, Uncompressed, errTooDeep
 }
 
 func (r *pmReader) close() error { return nil }

@@ -19,7 +19,7 @@ type Coding uint8
 
 // Codings of tiles, directories and metadata.
 const (
-	Plain Coding = iota
+	Uncompressed Coding = iota
 	Gzip
 	Brotli
 	Zstd
@@ -30,7 +30,7 @@ const (
 func codingOf(c pmtiles.Compression) (Coding, bool) {
 	switch c {
 	case pmtiles.NoCompression:
-		return Plain, true
+		return Uncompressed, true
 	case pmtiles.Gzip:
 		return Gzip, true
 	case pmtiles.Brotli:
@@ -38,7 +38,7 @@ func codingOf(c pmtiles.Compression) (Coding, bool) {
 	case pmtiles.Zstd:
 		return Zstd, true
 	}
-	return Plain, false
+	return Uncompressed, false
 }
 
 // packing returns the coding of a tile by its first bytes. Brotli has no magic bytes, and no vector
@@ -52,7 +52,7 @@ func packing(b []byte) Coding {
 	case len(b) > 2 && b[0] == 0x78 && (uint(b[0])<<8|uint(b[1]))%31 == 0:
 		return Zlib
 	}
-	return Plain
+	return Uncompressed
 }
 
 // maxWindow bounds the window, in bytes, that a packed tile may make the decoder allocate.
@@ -65,7 +65,7 @@ func Unpack(src []byte, c Coding, most int) ([]byte, error) {
 	var err error
 	in := bytes.NewReader(src)
 	switch c {
-	case Plain:
+	case Uncompressed:
 		if len(src) > most {
 			return nil, tooLarge(most)
 		}

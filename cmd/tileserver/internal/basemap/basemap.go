@@ -31,14 +31,14 @@ type Config struct {
 type Handlers struct {
 	*web.Kit
 	Config
-	kept *web.Kept[tileKey]
+	kept *web.ResponseCache[tileKey]
 }
 
 // New makes the handlers.
 func New(k *web.Kit, cfg Config) *Handlers {
 	s := &Handlers{Kit: k, Config: cfg}
 	if len(cfg.Maps.Maps()) > 0 {
-		s.kept = web.NewKept[tileKey](k, "basemaps", cfg.CacheBytes)
+		s.kept = web.NewResponseCache[tileKey](k, "basemaps", cfg.CacheBytes)
 		s.kept.Foreign = true
 	}
 	k.Collect(s.collect)
@@ -48,7 +48,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 var errUnknown = errors.New("no such base map")
 
 // Kinds are the errors of this face.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: errUnknown, Status: http.StatusNotFound, Type: "unknown-basemap", Title: "There is no such base map",
 		Detail: "Use one of the base maps that /status lists."},
 	{Err: archive.ErrChanged,
@@ -67,30 +67,30 @@ type tileKey struct {
 	coding  web.Coding
 }
 
-// Spread is a number that differs for most keys.
-func (k tileKey) Spread() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<<16 }
+// Hash is a number that differs for most keys.
+func (k tileKey) Hash() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<<16 }
 
-// Extra is 0: the key refers to nothing.
-func (tileKey) Extra() int { return 0 }
+// ExtraBytes is 0: the key refers to nothing.
+func (tileKey) ExtraBytes() int { return 0 }
 
 // Formats that only archives have.
 var (
-	formJPEG = web.NewForm(web.Media{Name: "jpeg", Type: "image/jpeg", Picture: true})
-	formWebP = web.NewForm(web.Media{Name: "webp", Type: "image/webp", Picture: true})
-	formAVIF = web.NewForm(web.Media{Name: "avif", Type: "image/avif", Picture: true})
+	formJPEG = web.NewFormat(web.Media{Name: "jpeg", Type: "image/jpeg", Picture: true})
+	formWebP = web.NewFormat(web.Media{Name: "webp", Type: "image/webp", Picture: true})
+	formAVIF = web.NewFormat(web.Media{Name: "avif", Type: "image/avif", Picture: true})
 )
 
 // form has the media type of a format, and the extensions in its URLs. TileJSON names the first
 // extension.
 type form struct {
-	web.Form
+	web.Format
 	extensions []string
 }
 
 var forms = [...]form{
-	archive.MVT:  {web.FormMVT, []string{"mvt", "pbf"}},
-	archive.MLT:  {web.FormMLT, []string{"mlt"}},
-	archive.PNG:  {web.FormPNG, []string{"png"}},
+	archive.MVT:  {web.FormatMVT, []string{"mvt", "pbf"}},
+	archive.MLT:  {web.FormatMLT, []string{"mlt"}},
+	archive.PNG:  {web.FormatPNG, []string{"png"}},
 	archive.JPEG: {formJPEG, []string{"jpg", "jpeg"}},
 	archive.WebP: {formWebP, []string{"webp"}},
 	archive.AVIF: {formAVIF, []string{"avif"}},
@@ -127,7 +127,7 @@ func (s *Handlers) getTile(c echo.Context, _ *endpoint.Params) error {
 func (s *Handlers) unknown() error {
 	var names []string
 	for _, l := range s.Maps.Maps() {
-		names = append(names, l.Name.Name)
+		names = append(names, l.NamedFile.Name)
 	}
 	if names == nil {
 		return endpoint.Refuse(errUnknown, "name", "This server has no base maps: its operator adds one by --basemap.")
@@ -142,46 +142,46 @@ func (s *Handlers) sendTile(c echo.Context, live *archive.Live, values []string)
 	if !slices.Contains(f.extensions, extension) {
 		return endpoint.Refuse(web.ErrFormat, "", "End the address of a tile of this base map in ."+f.extensions[0]+".")
 	}
-	t, err := endpoint.GridTile(values[1], values[2], y)
+	t, err := endpoint.ParseGridTile(values[1], values[2], y)
 	if err != nil {
 		return err
 	}
 	key := tileKey{archive: a.ID, tile: uint64(t.Z)<<58 | t.Packed()}
-	if !f.Picture() {
+	if !f.IsPicture() {
 		if key.coding = codings[a.Coding]; key.coding == web.Identity || !web.TakesCoding(r, key.coding) {
-			key.coding = web.AcceptedKept(r)
+			key.coding = web.AcceptedCacheCoding(r)
 		}
 	}
-	tag := s.TagStart.Number(a.ID).Number(key.tile).Number(uint64(key.coding)).Tag()
-	answer := web.Answer{Form: f.Form, Tag: tag, Coding: key.coding, Cache: s.CacheControl, Empty: s.EmptyTile}
-	return s.kept.Send(c, key, &answer, nil, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+	tag := s.ETagSeed.Number(a.ID).Number(key.tile).Number(uint64(key.coding)).Tag()
+	answer := web.Answer{Format: f.Format, Tag: tag, Coding: key.coding, CacheControl: s.CacheControl, EmptyStatus: s.EmptyTile}
+	return s.kept.Send(c, key, &answer, nil, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 		return s.makeTile(ctx, live, a, t, &answer)
 	})
 }
 
 // makeTile reads a tile.
 func (s *Handlers) makeTile(ctx context.Context, live *archive.Live, a *archive.Archive, t quadkey.Tile,
-	answer *web.Answer) (res *web.Finished, err error) {
+	answer *web.Answer) (res *web.CachedResponse, err error) {
 	data, packed, ok, err := a.Tile(ctx, t)
 	if err != nil {
 		live.ReadFailed(a, err)
 		return nil, err
 	}
 	if !ok {
-		return web.Finish(answer, nil), nil
+		return web.NewCachedResponse(answer, nil), nil
 	}
-	if packed != archive.Plain && codings[packed] == answer.Coding && answer.Coding != web.Identity {
-		return web.FinishStored(answer, data), nil
+	if packed != archive.Uncompressed && codings[packed] == answer.Coding && answer.Coding != web.Identity {
+		return web.NewPackedResponse(answer, data), nil
 	}
 	// Unpacking and packing a large tile needs much processor time.
-	dear := len(data) > lightTile && (packed != archive.Plain || answer.Coding != web.Identity)
-	err = s.Heavily(ctx, dear, func() error {
-		plain, err := archive.Unpack(data, packed, archive.MaxTile)
+	dear := len(data) > lightTile && (packed != archive.Uncompressed || answer.Coding != web.Identity)
+	err = s.RunHeavy(ctx, dear, func() error {
+		plain, err := archive.Unpack(data, packed, archive.MaxTileBytes)
 		if err != nil {
 			live.ReadFailed(a, err)
 			return err
 		}
-		res = web.Finish(answer, plain)
+		res = web.NewCachedResponse(answer, plain)
 		return nil
 	})
 	return res, err

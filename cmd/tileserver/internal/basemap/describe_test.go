@@ -17,7 +17,8 @@ func TestDescribe(t *testing.T) {
 		a := &archive.Archive{}
 		a.Format = format
 		doc := describe("world", a, "https://example.org")
-		if doc.Name != "world" || doc.Tiles[0] != want.address || doc.Encoding != want.encoding || (doc.VectorLayers == nil) != format.Picture() {
+		if doc.Name != "world" || doc.Tiles[0] != want.address || doc.Encoding != want.encoding ||
+			(doc.VectorLayers == nil) != format.IsPicture() {
 			t.Errorf("%v: %+v", format, doc)
 		}
 		a.Title = "The world"

@@ -6,9 +6,9 @@ import (
 
 // Parameters of this face alone.
 var (
-	nameParam = endpoint.Described(endpoint.InPath, "name", "Name of a base map, as /status lists them.",
+	nameParam = endpoint.DescribedParam(endpoint.InPath, "name", "Name of a base map, as /status lists them.",
 		endpoint.Schema{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}, "world")
-	formatParam = endpoint.Described(endpoint.InPath, "format",
+	formatParam = endpoint.DescribedParam(endpoint.InPath, "format",
 		"That of the archive, as its TileJSON names it; mvt and pbf are the same, and so are jpg and jpeg.", endpoint.Schema{
 			"type": "string",
 			"enum": []string{"mvt", "pbf", "mlt", "png", "jpg", "jpeg", "webp", "avif"},
@@ -16,11 +16,11 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/basemap/{name}/{z}/{x}/{y}.{format}", Route: "/basemap/:name/:z/:x/:file",
 			ID: "getBaseMapTile", Tag: "tiles", Rank: 7,
@@ -38,10 +38,10 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"image/webp":                         nil,
 				"image/avif":                         nil,
 			},
-			Keeps:    endpoint.Tagged,
-			Empty:    "The archive has no such tile.",
-			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-basemap", "basemap-changing", "basemap-damaged"},
-			Example:  endpoint.Example{Request: "/basemap/world/3/4/2.mvt"},
+			CachePolicy: endpoint.CacheTagged,
+			Empty:       "The archive has no such tile.",
+			Problems:    []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-basemap", "basemap-changing", "basemap-damaged"},
+			Example:     endpoint.Example{Request: "/basemap/world/3/4/2.mvt"},
 		},
 		{
 			Path: "/basemap/{name}.json", Route: "/basemap/:file",
@@ -50,7 +50,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Doc:     "Give its address to a map library; it leads to the tiles.",
 			Params:  []endpoint.Param{nameParam},
 			Handle:  s.getTileJSON, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-basemap"},
 			Example:  endpoint.Example{Request: "/basemap/world.json"},
 		},

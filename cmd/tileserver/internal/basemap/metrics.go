@@ -15,8 +15,8 @@ var (
 	descBytes      = web.Metric("basemap_bytes", "Bytes of the archive.", "basemap")
 )
 
-// Described has the descriptions of the metrics that collect makes.
-var Described = []*prometheus.Desc{descStale, descDamaged, descReadFailed, descSince, descBytes}
+// MetricDescs has the descriptions of the metrics that collect makes.
+var MetricDescs = []*prometheus.Desc{descStale, descDamaged, descReadFailed, descSince, descBytes}
 
 // collect reports the state of the base maps to Prometheus.
 func (s *Handlers) collect(ch chan<- prometheus.Metric) {

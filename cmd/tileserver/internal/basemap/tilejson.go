@@ -56,22 +56,22 @@ func (s *Handlers) getTileJSON(c echo.Context, _ *endpoint.Params) error {
 		return s.unknown()
 	}
 	a := live.Current()
-	answer := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
-	answer.Tag = s.TagStart.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
+	answer := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
+	answer.Tag = s.ETagSeed.Bytes(base).Bytes(name).Number(a.ID).Number(uint64(answer.Coding)).Tag()
 	return s.SendJSON(c, answer, func() (any, error) { return describe(name, a, base), nil })
 }
 
 // describe makes the TileJSON of a base map.
 func describe(name string, a *archive.Archive, base string) *TileJSON {
 	doc := &TileJSON{
-		TileJSON: "3.0.0", Name: a.Title, Description: a.Description, Scheme: "xyz", Attribution: a.CreditHTML,
+		TileJSON: "3.0.0", Name: a.Title, Description: a.Description, Scheme: "xyz", Attribution: a.AttributionHTML,
 		Tiles:  []string{base + "/basemap/" + name + "/{z}/{x}/{y}." + forms[a.Format].extensions[0]},
 		Bounds: a.Bounds, Center: a.Center, MinZoom: a.MinZoom, MaxZoom: a.MaxZoom, TileSize: a.TileSize,
 	}
 	if doc.Name == "" {
 		doc.Name = name
 	}
-	if a.Format.Picture() {
+	if a.Format.IsPicture() {
 		return doc
 	}
 	if a.Format == archive.MLT {

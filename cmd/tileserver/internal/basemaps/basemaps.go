@@ -23,7 +23,7 @@ type Map struct {
 	State       string     `json:"state" doc:"stale: the file has been replaced by one that cannot be served, and the one before is; damaged: the file in service is damaged, or has been changed in place." schema:"enum=serving|stale|damaged"`
 	Title       string     `json:"title,omitempty"`
 	Format      string     `json:"format" schema:"enum=pbf|png|jpg|webp|avif|mlt"`
-	Tiles       int64      `json:"tiles,omitempty" doc:"How many tiles there are, where the archive tells."`
+	TileCount   int64      `json:"tiles,omitempty" doc:"How many tiles there are, where the archive tells."`
 	MinZoom     uint8      `json:"minzoom"`
 	MaxZoom     uint8      `json:"maxzoom"`
 	TileSize    int        `json:"tile_size,omitempty" doc:"Pixels a side of a picture."`
@@ -44,5 +44,5 @@ type Layer struct {
 // MLT is the format of MapLibre Tiles.
 const MLT = "mlt"
 
-// Picture reports whether the tiles are pictures.
-func (m *Map) Picture() bool { return m.Format != MLT && m.Format != "pbf" }
+// IsPicture reports whether the tiles are pictures.
+func (m *Map) IsPicture() bool { return m.Format != MLT && m.Format != "pbf" }

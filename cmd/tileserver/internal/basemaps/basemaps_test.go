@@ -11,7 +11,7 @@ func TestMaps(t *testing.T) {
 	})
 	var pictures string
 	for _, m := range maps.All() {
-		if m.Picture() {
+		if m.IsPicture() {
 			pictures += m.Name
 		}
 	}

@@ -14,10 +14,10 @@ import (
 // Key is the constraint of a Cache's keys.
 type Key interface {
 	comparable
-	// Spread is a number that differs for most keys.
-	Spread() uint64
-	// Extra returns the number of bytes that the key refers to.
-	Extra() int
+	// Hash is a number that differs for most keys.
+	Hash() uint64
+	// ExtraBytes returns the number of bytes that the key refers to.
+	ExtraBytes() int
 }
 
 // Value is the constraint of a Cache's values. Values are shared and immutable.
@@ -88,7 +88,7 @@ func NewOfLarge[K Key, V Value](bytes int64) *Cache[K, V] {
 }
 
 func (c *Cache[K, V]) shard(key K) *shard[K, V] {
-	return &c.shards[key.Spread()*0x9E3779B97F4A7C15>>c.shift]
+	return &c.shards[key.Hash()*0x9E3779B97F4A7C15>>c.shift]
 }
 
 // Get returns the value of a key, or the zero value.
@@ -170,7 +170,7 @@ func (c *Cache[K, V]) Do(ctx context.Context, key K, build func() (V, error)) (V
 
 // add inserts a value and evicts until it fits. The lock is held.
 func (s *shard[K, V]) add(key K, res V) {
-	size := res.Bytes() + int64(key.Extra()) + entryOverhead
+	size := res.Bytes() + int64(key.ExtraBytes()) + entryOverhead
 	if size > s.max || s.entries[key] != nil {
 		return
 	}

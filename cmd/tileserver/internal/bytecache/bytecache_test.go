@@ -18,10 +18,10 @@ type pageKey struct {
 	form       uint8
 }
 
-func (k pageKey) Spread() uint64 {
+func (k pageKey) Hash() uint64 {
 	return k.tile ^ k.boundaries ^ uint64(k.form)<<8
 }
-func (k pageKey) Extra() int { return len(k.layers) }
+func (k pageKey) ExtraBytes() int { return len(k.layers) }
 
 // page is a value.
 type page struct{ body []byte }

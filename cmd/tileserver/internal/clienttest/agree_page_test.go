@@ -118,7 +118,7 @@ type pictureNames struct {
 }
 
 func newPictureNames(t *testing.T, site string) *pictureNames {
-	style, table := tile.PictureStyle(theme.Get().Themes["political"]), theme.GetNames()
+	style, table := tile.PictureStyle(theme.GetTokens().Themes["political"]), theme.GetNames()
 	p := &pictureNames{
 		t:        t,
 		site:     site,
@@ -133,7 +133,7 @@ func newPictureNames(t *testing.T, site string) *pictureNames {
 			layers = append(layers, typ)
 		}
 		if one := style.Types[typ]; typ != "places" {
-			for i, text := range append([]raster.Text{one.Text}, one.Smaller...) {
+			for i, text := range append([]raster.TextStyle{one.Text}, one.SmallerTexts...) {
 				p.looks[typ+kindOf(text)] = table.Regions[typ].Looks[i]
 			}
 		}
@@ -145,7 +145,9 @@ func newPictureNames(t *testing.T, site string) *pictureNames {
 	return p
 }
 
-func kindOf(text raster.Text) string { return fmt.Sprint(text.Size, text.Bold, text.Upper, text.Color) }
+func kindOf(text raster.TextStyle) string {
+	return fmt.Sprint(text.Size, text.Bold, text.UpperCase, text.Color)
+}
 
 // of returns the names in the pictures of a window, except those that a panel of the page would
 // cover.
@@ -187,7 +189,7 @@ func (p *pictureNames) of(w *window, at string) (all []mapName) {
 // in returns the names in the picture of a tile. The column may lie in another copy of the world.
 func (p *pictureNames) in(zoom, column, row int) []raster.Name {
 	p.t.Helper()
-	picture := raster.Tile{Zoom: zoom, Row: uint32(row), Scale: 1, Land: "country", Sea: true}
+	picture := raster.Tile{Zoom: zoom, Row: uint32(row), Scale: 1, Land: "country", FillSea: true}
 	for i := range picture.Points {
 		picture.Points[i] = p.points(zoom, column+i%3-1, row+i/3-1)
 	}

@@ -26,7 +26,7 @@ func TestBaseMapOnPage(t *testing.T) {
 	}
 	p := archivetest.PMTiles{
 		Internal: archivetest.Gzip,
-		Tiles:    archivetest.Plain,
+		Tiles:    archivetest.Uncompressed,
 		Type:     2,
 		Metadata: `{"name":"Sand <i>& stones</i>","attribution":"<a href=\"https://example.org/sand\">Sand</a><img src=x onerror=alert(1)>"}`,
 	}

@@ -233,7 +233,7 @@ func TestBaseMapInMapLibre(t *testing.T) {
 	data, view := clientsData(t)
 	world := filepath.Join(t.TempDir(), "world.pmtiles")
 	programs.Ingester(t)("--data", data, "export", "country", world)
-	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Plain, Type: 2}
+	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Uncompressed, Type: 2}
 	sea := archivetest.Picture(256, color.RGBA{R: 190, G: 215, B: 225, A: 255})
 	pictures := archivetest.Write(t, filepath.Join(t.TempDir(), "pictures.pmtiles"), p.Bytes([]archivetest.Tile{{Data: sea}}))
 	site := programs.Serve(t, "--data", data, "--basemap", pictures, "--basemap", "vectors="+world).URL

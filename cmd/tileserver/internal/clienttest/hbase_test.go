@@ -56,7 +56,7 @@ func TestDemoOnHBase(t *testing.T) {
 	l.recovered("two map pages")
 
 	ctx := t.Context()
-	if err := cluster.Whole(ctx); err != nil {
+	if err := cluster.RestartServers(ctx); err != nil {
 		t.Fatal(err)
 	}
 	regions, err := cluster.Regions(ctx, namespace+":boundaries.g0000000001.tile_bounds")

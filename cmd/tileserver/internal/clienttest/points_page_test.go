@@ -65,18 +65,18 @@ func pointsSite(t *testing.T, dir string, published map[string]iter.Seq2[points.
 		live := ask.CollectionOf(name).Live(c.Generations)
 		must(live.Poll(t.Context()))
 		t.Cleanup(func() { must(live.Close()) })
-		sets.Collections.Follow(name, live)
+		sets.Collections.Add(name, live)
 	}
 	store, err := pebblestore.Open(t.TempDir(), nil)
 	must(err)
-	sets.Collections.Live, err = live.Open(t.Context(), store, points.Live)
+	sets.Collections.Live, err = live.Open(t.Context(), store, points.LiveKind)
 	must(err)
 	t.Cleanup(func() { must(errors.Join(sets.Collections.Live.Close(), store.Close())) })
 	cars, err = sets.Collections.Live.Create(t.Context(), live.Meta{Name: "cars", Title: "Cars <b>&"})
 	must(err)
 
 	page, _ := static.FS()
-	server := httptest.NewServer(httpapi.New(httpapi.Config{Sets: sets, Page: page, Config: web.Config{Version: "v1"}}))
+	server := httptest.NewServer(httpapi.New(httpapi.Config{Sets: sets, PageFiles: page, Config: web.Config{Version: "v1"}}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	return server.URL, cars

@@ -43,7 +43,7 @@ func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from 
 	if a.meta = a.from.Meta(); !s.mayRead(c, name, a.meta) {
 		return a, nil, fmt.Errorf("%w: %.60q", live.ErrNoCollection, name)
 	}
-	if from = a.pin.From(); a.meta.Private { // whether a private collection is shown depends on the key
+	if from = a.pin.GenerationIDs(); a.meta.Private { // whether a private collection is shown depends on the key
 		from = nil
 	}
 	return a, from, nil
@@ -53,7 +53,7 @@ func (s *Handlers) find(c echo.Context, v ask.View, name string) (a asked, from 
 // whether a private collection exists.
 func (s *Handlers) unread(c echo.Context, name string, err error) error {
 	// A failure is never "not found", unless the collection is known to be private.
-	if errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) {
+	if errors.Is(err, ask.ErrFailed) && !ask.IsPrivateFailure(err) {
 		return err
 	}
 	if !s.mayRead(c, name, &live.Meta{Private: true}) {

@@ -56,7 +56,7 @@ func readChange(text []byte, f form, now time.Time, w *live.Write) (ignored stri
 		return "", refusePoint("Write the JSON in UTF-8.")
 	}
 	r := changeReader{now: now, w: w, patching: f == formPatch}
-	w.Merge = f == formMerge
+	w.MergePatch = f == formMerge
 	if err := r.object(text, f); err != nil {
 		return "", err
 	}
@@ -155,10 +155,10 @@ func (r *changeReader) member(member uint, value []byte) error {
 		return points.CheckID(w.ID)
 	case memberGeometry:
 		var err error
-		w.Move, err = readPosition(value, &w.Lat, &w.Lon, w.Merge)
+		w.Move, err = readPosition(value, &w.Lat, &w.Lon, w.MergePatch)
 		return err
 	case memberProperties:
-		if w.Properties = value; null && r.patching && !w.Merge {
+		if w.Properties = value; null && r.patching && !w.MergePatch {
 			return refusePoint("Set properties to an object, whose members that are null are removed. All are removed by null " +
 				"as application/merge-patch+json.")
 		}
@@ -216,10 +216,10 @@ func (r *changeReader) expireAt(text string) error {
 
 // expire sets the time at which the point expires, the zero time for never.
 func (r *changeReader) expire(at time.Time) error {
-	if r.w.Expire {
+	if r.w.SetExpires {
 		return errBoth
 	}
-	r.w.Expire, r.w.Expires = true, at
+	r.w.SetExpires, r.w.Expires = true, at
 	return nil
 }
 
@@ -301,7 +301,7 @@ var errOtherID = refusePoint("Leave the id out here, or make the two ids the sam
 func (r *changeReader) check(f form) error {
 	if f == formPatch || f == formMerge {
 		r.w.Kind = live.Patch
-		if f == formPatch && r.seen&(memberGeometry|memberProperties|memberExpires|memberTTL) == 0 && !r.w.Expire {
+		if f == formPatch && r.seen&(memberGeometry|memberProperties|memberExpires|memberTTL) == 0 && !r.w.SetExpires {
 			return refusePoint("Add what is to be changed: geometry, properties, expires or ttl.")
 		}
 		return nil
@@ -404,7 +404,7 @@ func readLifetime(q *endpoint.Params, now time.Time, w *live.Write) error {
 		var err error
 		if name == "expires" {
 			err = change.expireAt(text)
-		} else if seconds, ok := endpoint.Decimal(text); ok {
+		} else if seconds, ok := endpoint.ParseDecimal(text); ok {
 			err = change.live(seconds)
 		} else {
 			err = errTTL

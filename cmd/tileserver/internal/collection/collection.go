@@ -88,8 +88,8 @@ func (a *asked) describe(ctx context.Context) (d Collection, err error) {
 	if d.Schema == nil {
 		d.Schema = []feature.Field{}
 	}
-	if m.History > 0 {
-		d.History = time.Duration(m.History).String()
+	if m.HistoryRetention > 0 {
+		d.History = time.Duration(m.HistoryRetention).String()
 	}
 	switch {
 	case d.Live:
@@ -119,7 +119,7 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 			from = append(from, ids...)
 		}
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		doc := CollectionList{Collections: []Collection{}}
 		for i := range all {
 			d, err := all[i].describe(ctx)
@@ -168,7 +168,7 @@ func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		d, err := a.describe(ctx)
 		if err != nil {
 			if a.dropped(s) {

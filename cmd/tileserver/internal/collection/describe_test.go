@@ -94,7 +94,7 @@ func TestTypesRecover(t *testing.T) {
 	if w.Code != 200 || w.Body.String() != `{"name":"shops","other_types":{"price":1}}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	if m := l.Meta(); m.Title != "" || time.Duration(m.History) != time.Hour || len(l.Declared()) != 1 || m.Points != 0 {
+	if m := l.Meta(); m.Title != "" || time.Duration(m.HistoryRetention) != time.Hour || len(l.DeclaredTypes()) != 1 || m.Points != 0 {
 		t.Errorf("%+v", m)
 	}
 	if got := sorts(200); strings.Index(got, `"bad"`) < strings.Index(got, `"1"`) {
@@ -120,7 +120,7 @@ func TestTypesRecover(t *testing.T) {
 	}
 	s.want(s.send(plainKey, "PATCH", "/points/shops", `{}`), 403, "scope-missing")
 	s.want(s.send(rootKey, "PATCH", "/points/none", `{}`), 404, "collection-not-found")
-	if time.Duration(l.Meta().History) != time.Hour || len(l.Declared()) != 1 {
+	if time.Duration(l.Meta().HistoryRetention) != time.Hour || len(l.DeclaredTypes()) != 1 {
 		t.Errorf("a refused change has changed %+v", l.Meta())
 	}
 }

@@ -10,38 +10,40 @@ import (
 
 // Parameters of this face alone.
 var (
-	collectionParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
-	pointIDParam    = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
-	enterParam      = endpoint.Described(endpoint.InQuery, "enter",
-		"Regions to report entering of: `type:id`, or a type alone for each of its regions, with commas between them.",
+	collectionParam = endpoint.DescribedParam(endpoint.InPath, "collection", "Name of a collection.",
+		endpoint.Schema{"type": "string"}, "shops")
+	pointIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.",
+		endpoint.Schema{"type": "string"}, "zh-1")
+	enterParam = endpoint.DescribedParam(endpoint.InQuery, "enter",
+		"Regions whose entering is told: `type:id`, or a type alone for each of its regions, with commas between them.",
 		endpoint.Schema{"type": "string"}, "state:us-ks")
-	leaveParam = endpoint.Described(endpoint.InQuery, "leave", "Regions to report leaving of.",
+	leaveParam = endpoint.DescribedParam(endpoint.InQuery, "leave", "Regions whose leaving is told.",
 		endpoint.Schema{"type": "string"}, "country")
-	withinParam = endpoint.Described(endpoint.InQuery, "within",
-		"Circles to report entering and leaving of: `lat,lon,metres`, several one after the other.",
+	withinParam = endpoint.DescribedParam(endpoint.InQuery, "within",
+		"Circles whose entering and leaving is told: `lat,lon,metres`, several one after the other.",
 		endpoint.Schema{"type": "string"}, "48.85,2.35,500")
-	boxesParam = endpoint.Described(endpoint.InQuery, "bbox",
-		"Boxes to report entering and leaving of: `west,south,east,north`, several one after the other.",
+	boxesParam = endpoint.DescribedParam(endpoint.InQuery, "bbox",
+		"Boxes whose entering and leaving is told: `west,south,east,north`, several one after the other.",
 		endpoint.Schema{"type": "string"}, "2.2,48.8,2.5,48.9")
-	lastEventIDParam = endpoint.Text("last_event_id", 64, "As the header `Last-Event-ID`.").Like("1767225600000000")
-	expiresParam     = endpoint.Described(endpoint.InQuery, "expires",
+	lastEventIDParam = endpoint.Text("last_event_id", 64, "As the header `Last-Event-ID`.").WithExample("1767225600000000")
+	expiresParam     = endpoint.DescribedParam(endpoint.InQuery, "expires",
 		"When the point goes by itself. It may be a member of the body, too.", endpoint.Schema{"type": "string", "format": "date-time"}, nil)
-	ttlParam = endpoint.Described(endpoint.InQuery, "ttl",
+	ttlParam = endpoint.DescribedParam(endpoint.InQuery, "ttl",
 		"In how many seconds the point goes by itself. It may be a member of the body, too.",
 		endpoint.Schema{"type": "number", "exclusiveMinimum": 0}, nil)
-	ifMatchParam = endpoint.Described(endpoint.InHeader, "If-Match", "The ETag of the version that the point must have.",
+	ifMatchParam = endpoint.DescribedParam(endpoint.InHeader, "If-Match", "The ETag of the version that the point must have.",
 		endpoint.Schema{"type": "string"}, nil)
-	ifNoneMatchParam = endpoint.Described(endpoint.InHeader, "If-None-Match", "`*`: the point must not be there.",
+	ifNoneMatchParam = endpoint.DescribedParam(endpoint.InHeader, "If-None-Match", "`*`: the point must not be there.",
 		endpoint.Schema{"type": "string", "enum": []string{"*"}}, nil)
-	hookParam = endpoint.Described(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
+	hookParam = endpoint.DescribedParam(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
 }
 
 // readEndpoints describe collections and follow their moves.
@@ -52,7 +54,7 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 			ID:   "getCollections", Tag: "collections", Rank: 1,
 			Summary: "The collections of points there are",
 			Handle:  s.getCollections, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": CollectionList{}}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": CollectionList{}}, CachePolicy: endpoint.CacheVaries,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points"},
 		},
@@ -62,7 +64,7 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 			Summary: "A collection of points",
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  s.getCollection, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Collection{}}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Collection{}}, CachePolicy: endpoint.CacheVaries,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/points/shops"},
 		},
@@ -74,8 +76,8 @@ func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 				"`leave` for those that cross one. The id of an event goes into `Last-Event-ID` to go on after it: each comes " +
 				"once, in the order of the writes. At most 100 fences.",
 			Params: []endpoint.Param{collectionParam, enterParam, leaveParam, withinParam, boxesParam, lastEventIDParam},
-			Handle: s.getEvents, Cost: endpoint.Followed,
-			Answers: endpoint.Content{"text/event-stream": nil}, Keeps: endpoint.Never,
+			Handle: s.getEvents, Cost: endpoint.LongLived,
+			Answers: endpoint.Content{"text/event-stream": nil}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "storage-failing", "bad-parameter", "collection-not-found", "unknown-layer",
 				"region-not-found", "events-gone", "dataset-missing"},
 		},
@@ -99,12 +101,12 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{collectionParam},
 			Handle: unconditional(s.patchCollection), Cost: endpoint.Light,
 			Body: true,
-			Takes: endpoint.Content{
+			BodyContent: endpoint.Content{
 				"application/merge-patch+json": endpoint.Schema{"type": "object"},
 				"application/json":             endpoint.Schema{"type": "object"},
 			},
-			Needed:  true,
-			Answers: endpoint.Content{"application/json": CollectionName{}}, Keeps: endpoint.Never,
+			BodyRequired: true,
+			Answers:      endpoint.Content{"application/json": CollectionName{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"collection-not-found", "bad-description", "bad-point", "bad-properties", "dataset-unavailable", "timeout",
 				"unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
@@ -118,12 +120,12 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 				"them, `24h`) and `schema`, the types of properties by name. A collection that was made from the same description is found, not made.",
 			Params: []endpoint.Param{collectionParam},
 			Handle: unconditional(s.putCollection), Cost: endpoint.Light,
-			Body: true, Takes: endpoint.Content{"application/json": endpoint.Schema{"type": "object"}},
-			Answers: endpoint.Content{"application/json": CollectionName{}}, Keeps: endpoint.Never,
+			Body: true, BodyContent: endpoint.Content{"application/json": endpoint.Schema{"type": "object"}},
+			Answers: endpoint.Content{"application/json": CollectionName{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"bad-description", "bad-point", "bad-properties", "collection-exists", "too-many-collections", "dataset-unavailable",
 				"timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  201,
 				Text:    "It was not there before.",
 				Content: endpoint.Content{"application/json": CollectionName{}},
@@ -136,9 +138,9 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Doc:     "With all its points.",
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  unconditional(s.deleteCollection), Cost: endpoint.Light,
-			Body:  true,
-			Keeps: endpoint.Never,
-			Empty: "It has been deleted.",
+			Body:        true,
+			CachePolicy: endpoint.CacheNever,
+			Empty:       "It has been deleted.",
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"collection-not-found", "dataset-unavailable", "bad-parameter"},
 		},
@@ -152,9 +154,9 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 				"which no line is a valid write is 400, with the same lines.",
 			Params: []endpoint.Param{collectionParam},
 			Handle: unconditional(s.postLines), Cost: endpoint.Streamed,
-			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, Needed: true,
-			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, Keeps: endpoint.Never,
-			Others: []endpoint.Other{{
+			Body: true, BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, BodyRequired: true,
+			Answers: endpoint.Content{"application/x-ndjson": WrittenLine{}}, CachePolicy: endpoint.CacheNever,
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  http.StatusBadRequest,
 				Text:    "No line is a valid write: the lines say why. A body that is not made of lines gets a problem.",
 				Content: endpoint.Content{"application/x-ndjson": WrittenLine{}},
@@ -177,17 +179,17 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{collectionParam, pointIDParam, expiresParam, ttlParam, ifMatchParam, ifNoneMatchParam},
 			Handle:  s.putPoint, Cost: endpoint.Light,
 			Body: true,
-			Takes: endpoint.Content{
+			BodyContent: endpoint.Content{
 				"application/geo+json": endpoint.Schema{"type": "object"},
 				"application/json":     endpoint.Schema{"type": "object"},
 			},
-			Needed:  true,
-			Answers: endpoint.Content{"application/json": WrittenPoint{}}, Keeps: endpoint.Never,
+			BodyRequired: true,
+			Answers:      endpoint.Content{"application/json": WrittenPoint{}}, CachePolicy: endpoint.CacheNever,
 			Headers: []string{"ETag-Of-Point"},
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-exists", "point-changed",
 				"dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body"},
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  201,
 				Text:    "It was not there before.",
 				Content: endpoint.Content{"application/json": WrittenPoint{}},
@@ -204,13 +206,13 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{collectionParam, pointIDParam, expiresParam, ttlParam, ifMatchParam},
 			Handle: s.patchPoint, Cost: endpoint.Light,
 			Body: true,
-			Takes: endpoint.Content{
+			BodyContent: endpoint.Content{
 				"application/merge-patch+json": endpoint.Schema{"type": "object"},
 				"application/json":             endpoint.Schema{"type": "object"},
 				"application/geo+json":         endpoint.Schema{"type": "object"},
 			},
-			Needed:  true,
-			Answers: endpoint.Content{"application/json": WrittenPoint{}}, Keeps: endpoint.Never,
+			BodyRequired: true,
+			Answers:      endpoint.Content{"application/json": WrittenPoint{}}, CachePolicy: endpoint.CacheNever,
 			Headers: []string{"ETag-Of-Point"},
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"bad-parameter", "bad-point", "bad-properties", "collection-not-found", "point-not-found", "point-changed",
@@ -222,9 +224,9 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 			Summary: "Delete a point",
 			Params:  []endpoint.Param{collectionParam, pointIDParam, ifMatchParam},
 			Handle:  s.deletePoint, Cost: endpoint.Light,
-			Body:  true,
-			Keeps: endpoint.Never,
-			Empty: "It has been deleted.",
+			Body:        true,
+			CachePolicy: endpoint.CacheNever,
+			Empty:       "It has been deleted.",
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"bad-parameter", "bad-point", "collection-not-found", "point-not-found", "point-changed", "dataset-unavailable", "timeout"},
 		},
@@ -241,8 +243,8 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Doc:     "With the state of each. It needs a key with the scope `write:COLLECTION`.",
 			Params:  []endpoint.Param{collectionParam},
 			Handle:  s.getHooks, Cost: endpoint.Light,
-			Scoped:  true,
-			Answers: endpoint.Content{"application/json": HookList{}}, Keeps: endpoint.Never,
+			ChecksScope: true,
+			Answers:     endpoint.Content{"application/json": HookList{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found", "bad-parameter"},
 			Example:  endpoint.Example{Request: "/points/taxis/hooks"},
 		},
@@ -253,8 +255,8 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Doc:     "Its filter, its fences and the state of its deliveries. It needs a key with the scope `write:COLLECTION`.",
 			Params:  []endpoint.Param{collectionParam, hookParam},
 			Handle:  s.getHook, Cost: endpoint.Light,
-			Scoped:  true,
-			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
+			ChecksScope: true,
+			Answers:     endpoint.Content{"application/json": webhook.State{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "storage-failing", "read-only", "scope-missing", "bad-name", "collection-not-found",
 				"hook-not-found", "bad-parameter"},
 			Example: endpoint.Example{Request: "/points/taxis/hooks/alarm"},
@@ -271,12 +273,12 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 				"with a blank between them, as Standard Webhooks says. `0s` ends the earlier secret at once.",
 			Params: []endpoint.Param{collectionParam, hookParam},
 			Handle: unconditional(s.putHook), Cost: endpoint.Light,
-			Body: true, Takes: endpoint.Content{"application/json": webhook.Definition{}},
-			Answers: endpoint.Content{"application/json": webhook.State{}}, Keeps: endpoint.Never,
+			Body: true, BodyContent: endpoint.Content{"application/json": webhook.Definition{}},
+			Answers: endpoint.Content{"application/json": webhook.State{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"collection-not-found", "bad-hook", "too-many-hooks", "unknown-layer", "region-not-found", "dataset-missing",
 				"dataset-unavailable", "timeout", "unsupported-coding", "unsupported-type", "bad-body", "bad-parameter"},
-			Others: []endpoint.Other{{
+			OtherAnswers: []endpoint.OtherAnswer{{
 				Status:  201,
 				Text:    "It was not there before.",
 				Content: endpoint.Content{"application/json": webhook.State{}},
@@ -289,9 +291,9 @@ func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 			Doc:     "A request that runs is cut off.",
 			Params:  []endpoint.Param{collectionParam, hookParam},
 			Handle:  unconditional(s.deleteHook), Cost: endpoint.Light,
-			Body:  true,
-			Keeps: endpoint.Never,
-			Empty: "It has been deleted.",
+			Body:        true,
+			CachePolicy: endpoint.CacheNever,
+			Empty:       "It has been deleted.",
 			Problems: []string{"data-damaged", "insufficient-storage", "storage-failing", "read-only", "scope-missing", "bad-name",
 				"collection-not-found", "hook-not-found", "dataset-unavailable", "bad-parameter"},
 		},

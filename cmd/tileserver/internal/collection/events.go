@@ -38,7 +38,7 @@ func (s *Handlers) getEvents(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	r := c.Request()
-	e := &eventStream{s: s, c: c, live: l, fences: follow.Read(q)}
+	e := &eventStream{s: s, c: c, live: l, fences: follow.ReadFences(q)}
 	last := r.Header.Get("Last-Event-ID")
 	given := lastEventIDParam.Given(q)
 	if text := lastEventIDParam.Of(q); last == "" { // browsers send the header when they connect again
@@ -99,14 +99,14 @@ func (e *eventStream) begin(resumed bool) error {
 		e.last = fence.ID{Seq: seq}
 		return err
 	}
-	return e.live.CheckEvents(e.c.Request().Context(), e.last.After())
+	return e.live.CheckEvents(e.c.Request().Context(), e.last.CompletedSeq())
 }
 
 // run sends events until the client disconnects, the collection is dropped, the key may no longer
 // read it, or the server stops. Any other failure also ends the stream: the client connects again
 // and then learns why.
 func (e *eventStream) run() error {
-	ctx := e.s.As(e.c.Request().Context(), e.c)
+	ctx := e.s.WithClientOf(e.c.Request().Context(), e.c)
 	e.rc = http.NewResponseController(e.c.Response().Writer)
 	_ = e.rc.SetReadDeadline(time.Time{}) // only a test's writer has no deadlines
 	h := e.c.Response().Header()
@@ -118,7 +118,7 @@ func (e *eventStream) run() error {
 	if e.c.Request().Method == http.MethodHead || e.beat() != nil {
 		return nil
 	}
-	from := follow.Begin(&e.fences, e.live, e.last, e.s.Views, e.s.Processors)
+	from := follow.NewReader(&e.fences, e.live, e.last, e.s.Views, e.s.Processors)
 	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
 	for {

@@ -32,7 +32,7 @@ var halves = sync.OnceValues(func() (store cellstore.Store, meta tiles.Meta) {
 	region := func(id string, west, south, east, north float64) build.Feature {
 		return build.Feature{ID: id, Name: id, Geometry: tilestest.Square(west, south, east, north)}
 	}
-	store, err := buildtest.Memory()
+	store, err := buildtest.MemoryStore()
 	if err == nil {
 		meta, _, err = build.Run(context.Background(), store, []build.Layer{
 			{Type: "country", Features: []build.Feature{region("north", -10, 0, 120, 20)}},
@@ -51,7 +51,7 @@ func withHalves(t *testing.T, faults *buildtest.Faults) func(*web.Config, *ask.S
 	rows, meta := halves()
 	store := must.Get(faults.Store(rows)).In(t)
 	reader := must.Get(tiles.Open(t.Context(), store, meta)).In(t)
-	live := dataset.Fixed[*tiles.Reader](reader, dataset.Manifest{Built: built, Digest: "0123456789abcdef"})
+	live := dataset.NewFixedLive[*tiles.Reader](reader, dataset.Manifest{Built: built, Digest: "0123456789abcdef"})
 	return func(_ *web.Config, s *ask.Sets, _ *Config) { s.Boundaries = live }
 }
 
@@ -139,7 +139,7 @@ func TestEvents(t *testing.T) {
 	var faults buildtest.Faults
 	var mu sync.Mutex
 	asked, done := map[string]bool{}, false
-	faults.Before = func(_ context.Context, _ string, key []byte) error {
+	faults.BeforeRead = func(_ context.Context, _ string, key []byte) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if asked[string(key)] && !done {
@@ -295,8 +295,8 @@ func TestEventsOnce(t *testing.T) {
 // A key that is revoked, or loses its scope, ends its streams of private collections.
 func TestEventsOfRevokedKey(t *testing.T) {
 	for _, line := range []string{
-		quota.Line("other", quota.HashOf(plainKey), nil),
-		quota.Line("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"}),
+		quota.FormatLine("other", quota.HashOf(plainKey), nil),
+		quota.FormatLine("root", quota.HashOf(rootKey), nil, quota.Scope{Collection: "shops"}),
 	} {
 		revoked, err := quota.ReadKeys(strings.NewReader(line))
 		if err != nil {

@@ -24,12 +24,12 @@ type Hooks interface {
 	Delete(ctx context.Context, l *live.Collection, name string) error
 }
 
-var hookKinds = []web.Kind{
-	{Err: webhook.ErrBad, Status: http.StatusBadRequest, Type: "bad-hook", Title: "The hook is not valid",
+var hookKinds = []web.ProblemKind{
+	{Err: webhook.ErrInvalidHook, Status: http.StatusBadRequest, Type: "bad-hook", Title: "The hook is not valid",
 		Detail: `Write an object such as {"url":"https://example.org/events","enter":["state:us-ks"]}: url, and lists of texts enter, leave, within and bbox.`},
-	{Err: webhook.ErrNone, Status: http.StatusNotFound, Type: "hook-not-found", Title: "There is no such hook",
+	{Err: webhook.ErrNoHook, Status: http.StatusNotFound, Type: "hook-not-found", Title: "There is no such hook",
 		Detail: "Use one of the hooks that /points/{collection}/hooks lists."},
-	{Err: webhook.ErrTooMany, Status: http.StatusConflict, Type: "too-many-hooks", Title: "The collection has too many hooks",
+	{Err: webhook.ErrTooManyHooks, Status: http.StatusConflict, Type: "too-many-hooks", Title: "The collection has too many hooks",
 		Detail: "Delete one of the hooks of the collection first."},
 }
 
@@ -102,22 +102,22 @@ func (s *Handlers) deleteHook(c echo.Context, _ *endpoint.Params) error {
 // readHook reads the definition of a hook.
 func readHook(body []byte) (d webhook.Definition, err error) {
 	if !utf8.Valid(body) || !json.Valid(body) {
-		return d, webhook.ErrBad
+		return d, webhook.ErrInvalidHook
 	}
 	in := json.NewDecoder(bytes.NewReader(body))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&d); err != nil {
 		if unknown, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-			return d, endpoint.Refuse(webhook.ErrBad, "",
+			return d, endpoint.Refuse(webhook.ErrInvalidHook, "",
 				"Leave out "+unknown[:min(len(unknown), 40)]+": a hook has url, enter, leave, within, bbox and overlap.")
 		}
-		return d, webhook.ErrBad
+		return d, webhook.ErrInvalidHook
 	}
 	return d, nil
 }
 
 // sendDocument answers with a document that may not be cached.
 func (s *Handlers) sendDocument(c echo.Context, status int, doc any) error {
-	a := web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}
+	a := web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.PrivateNoStore}
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }

@@ -17,7 +17,7 @@ import (
 func withHooks(t *testing.T, private bool) *service {
 	t.Helper()
 	s := newService(t, withHalves(t, new(buildtest.Faults)))
-	hooks := webhook.Start(t.Context(), webhook.Config{Live: s.live, Views: s.handlers.Views, Private: private})
+	hooks := webhook.Start(t.Context(), webhook.Config{Live: s.live, Views: s.handlers.Views, AllowPrivate: private})
 	t.Cleanup(hooks.Close)
 	s.handlers.Hooks = hooks
 	return s

@@ -21,7 +21,7 @@ func syntaxError(what string, at int) error {
 	return refusePoint("Correct the JSON: " + what + " must be at byte " + strconv.Itoa(at) + ".")
 }
 
-func refusePoint(detail string) error { return endpoint.Refuse(points.ErrPoint, "", detail) }
+func refusePoint(detail string) error { return endpoint.Refuse(points.ErrInvalidPoint, "", detail) }
 
 func (o *objectReader) space() byte {
 	for ; o.i < len(o.in); o.i++ {

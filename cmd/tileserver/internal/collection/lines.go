@@ -45,7 +45,7 @@ func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 		length: c.Request().ContentLength,
 	}
 	defer b.Release()
-	b.LineBytes, b.Untaken, b.Sample = maxBody, true, sampleLine
+	b.LineBytes, b.NoneTaken, b.Sample = maxBody, true, sampleLine
 	b.Answer, b.Wait, b.Refuse = b.answer, b.wait, b.refuse
 	return b.Run()
 }
@@ -100,7 +100,7 @@ func (b *batch) answer() (err error) {
 		}
 	}()
 	defer b.turn.Pause() // before writeAll is waited for
-	ended := b.Each(points.ErrPoint, func(text []byte, refused error) error {
+	ended := b.Each(points.ErrInvalidPoint, func(text []byte, refused error) error {
 		switch {
 		case refused != nil:
 			b.add(line{err: refused})
@@ -213,7 +213,7 @@ func (b *batch) writeAll() {
 // chunk: then the refusals must be sent, because the client may wait for them before it sends more.
 // A client that sent a Content-Length does not wait for them.
 func (b *batch) untaken() (c *chunk, open bool) {
-	if !b.Untaken {
+	if !b.NoneTaken {
 		return nil, true
 	}
 	var end <-chan time.Time
@@ -224,7 +224,7 @@ func (b *batch) untaken() (c *chunk, open bool) {
 	case c, open = <-b.queue:
 		return c, open
 	case <-end:
-		b.Untaken = false
+		b.NoneTaken = false
 		return nil, true
 	}
 }
@@ -250,16 +250,16 @@ func (b *batch) write(c *chunk) error {
 			l.err = o.Err
 		}
 		if l.err != nil {
-			err := b.s.Replaced(refusal(l.err))
+			err := b.s.Translate(refusal(l.err))
 			k, _ := b.s.Classify(err)
 			if k.Status >= http.StatusInternalServerError {
 				return err
 			}
-			b.Untaken = b.Untaken && k.Status == http.StatusBadRequest
+			b.NoneTaken = b.NoneTaken && k.Status == http.StatusBadRequest
 			b.appendRefusal(l.number, l.id, err)
 			continue
 		}
-		b.Untaken = false
+		b.NoneTaken = false
 		b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), l.number, 10)
 		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
 		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
@@ -267,7 +267,7 @@ func (b *batch) write(c *chunk) error {
 		b.Body = append(appendIgnored(b.Body, l.ignored), "}\n"...)
 	}
 	switch {
-	case !b.Untaken:
+	case !b.NoneTaken:
 		return b.Spill()
 	case len(b.Body) > maxUntaken:
 		return endpoint.Refuse(endpoint.ErrLine, "",
@@ -304,7 +304,7 @@ func (b *batch) appendRefusal(number int64, id string, err error) {
 	}
 	b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(p.Status), 10)
 	b.Body = jsontext.AppendString(append(b.Body, `,"type":`...), p.Type)
-	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail+b.Joined(number))
+	b.Body = jsontext.AppendString(append(b.Body, `,"detail":`...), p.Detail+b.JoinedAdvice(number))
 	b.Body = append(b.Body, "}\n"...)
 }
 

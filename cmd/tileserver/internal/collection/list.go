@@ -6,11 +6,11 @@ import (
 )
 
 // List describes the lists of points of collections.
-var List = listing.Set{
+var List = listing.Spec{
 	Layer: ask.PointsPrefix, Path: "/points/{collection}", Name: "points", Open: true,
-	Words: listing.Words{Tag: "collections", Rank: 3, IDs: "Collection", Things: "points",
-		Nearby: "The nearest of several collections are one page, each with its `collection`; `cursor` is for one collection."},
-	List: listing.OpenPoints{}, Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
+	Words: listing.Words{Tag: "collections", Rank: 3, IDSuffix: "Collection", Things: "points",
+		NearbyText: "The nearest of several collections are one page, each with its `collection`; `cursor` is for one collection."},
+	List: listing.OpenPoints{}, Features: listing.OpenFeatures{}, Item: listing.OpenFeature{},
 	NoLayer: "collection-not-found", NoFeature: "point-not-found",
 	Examples: map[string]string{
 		"/nearby":             "/points/shops/nearby?lat=47.377&lon=8.54&limit=1&category=cafe",

@@ -63,7 +63,8 @@ func TestFullDisk(t *testing.T) {
 	s.want(s.send(rootKey, "POST", "/points/shops", lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "POST", "/points/shops", "{\"id\":1}\n"+lines), 507, "insufficient-storage")
 	s.want(s.send(rootKey, "DELETE", "/points/shops", ""), 507, "insufficient-storage")
-	if got := problems.Troubles(s.handlers.Views.Collections, true); len(got) != 1 || got[0].Collection != "shops" || got[0].State != "full" {
+	if got := problems.LiveTroubles(s.handlers.Views.Collections, true); len(got) != 1 || got[0].Collection != "shops" ||
+		got[0].State != "full" {
 		t.Errorf("troubles: %v", got)
 	}
 	full.Store(false)
@@ -84,10 +85,10 @@ func TestTwoWriters(t *testing.T) {
 	s.make("shops", `{}`)
 	point := pointFeature("a", 8, 47, "{}")
 	s.want(s.send(rootKey, "PUT", "/points/shops/a", point), 201, "")
-	other := points.Live.OpenLog(must.Get(s.store.Table(t.Context(), points.Live.Table("shops"))).In(t))
+	other := points.LiveKind.OpenLog(must.Get(s.store.Table(t.Context(), points.LiveKind.Table("shops"))).In(t))
 	end := must.Get(other.End(t.Context())).In(t)
 	end.Step++
-	must.Do(t, other.Append(t.Context(), &live.Step{End: end}))
+	must.Do(t, other.Append(t.Context(), &live.LogStep{LogEnd: end}))
 	w := s.send(rootKey, "DELETE", "/points/shops/a", "")
 	s.want(w, 503, "dataset-unavailable")
 	if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "Nothing was written, as another program") {
@@ -141,7 +142,7 @@ func TestDamagedCollection(t *testing.T) {
 		"PUT /points/shops", "DELETE /points/shops", "PUT /points/shops/a", "PATCH /points/shops/a", "DELETE /points/shops/a",
 	}
 	known := func(s *service, private bool, name string) {
-		if got := problems.Troubles(s.handlers.Views.Collections, private); len(got) != 1 || got[0].Collection != name ||
+		if got := problems.LiveTroubles(s.handlers.Views.Collections, private); len(got) != 1 || got[0].Collection != name ||
 			got[0].State != "damaged" {
 			t.Errorf("troubles: %v", got)
 		}

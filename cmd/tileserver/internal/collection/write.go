@@ -41,7 +41,7 @@ var (
 	errTooLarge    = errors.New("body of a write is too large")
 )
 
-var writeKinds = []web.Kind{
+var writeKinds = []web.ProblemKind{
 	{Err: errReadOnly, Status: http.StatusMethodNotAllowed, Type: "read-only", Title: "No writes are taken here",
 		Detail: "This server takes no writes: the operator starts it with --live DIR for that."},
 	{Err: live.ErrName, Status: http.StatusBadRequest, Type: "bad-name", Title: "A collection cannot have this name",
@@ -54,7 +54,7 @@ var writeKinds = []web.Kind{
 		Detail: "Delete a collection that is not needed, or ask the operator to raise --max-collections."},
 	{Err: errTooLarge, Status: http.StatusRequestEntityTooLarge, Type: "body-too-large", Title: "The request body is too large",
 		Detail: "Send at most 1 MiB; many points go by POST /points/{collection}, one in each line."},
-	{Err: points.ErrPoint, Status: http.StatusBadRequest, Type: "bad-point", Title: "The point is not valid",
+	{Err: points.ErrInvalidPoint, Status: http.StatusBadRequest, Type: "bad-point", Title: "The point is not valid",
 		Detail: "Correct the point and send it again."},
 	{Err: feature.ErrProperties, Status: http.StatusBadRequest, Type: "bad-properties", Title: "The properties are not valid",
 		Detail: "Correct the properties and send the point again."},
@@ -65,8 +65,9 @@ var writeKinds = []web.Kind{
 	{Err: live.ErrChanged, Status: http.StatusPreconditionFailed, Type: "point-changed", Title: "The point has changed",
 		Detail: "Read it again and repeat the change with its new ETag."},
 	{Err: live.ErrClosed, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
-		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, Expected: true},
-	{Err: live.ErrTaken, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable", Title: "The data set cannot be read right now",
+		Detail: "Try again in a moment: the collection was deleted, or the server is about to stop.", Retry: true, IsExpected: true},
+	{Err: live.ErrOtherWriter, Status: http.StatusServiceUnavailable, Type: "dataset-unavailable",
+		Title: "The data set cannot be read right now",
 		Detail: "Nothing was written, as another program has written to the collection. Send the request again; " +
 			"if it lasts, tell the operator that one program alone may have the directory.", Retry: true},
 	{Err: live.ErrEventsGone, Status: http.StatusGone, Type: "events-gone", Title: "Events after that one are not kept any more",
@@ -75,16 +76,16 @@ var writeKinds = []web.Kind{
 
 // refusal converts the reason why a point or collection was not written to an error for the client.
 func refusal(err error) error {
-	if errors.Is(err, live.ErrRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
+	if errors.Is(err, live.ErrWritesRefused) && errors.Is(err, cellstore.ErrUnknownOutcome) {
 		cause := cellstore.ErrNoSpace
 		if !errors.Is(err, cause) {
-			cause = live.ErrRefused
+			cause = live.ErrWritesRefused
 		}
 		return endpoint.Refuse(cause, "",
 			"The disk refused the write, and whether it holds a part of it shows only when it is read again. Read what is "+
 				"there, and repeat the write later.")
 	}
-	for _, known := range [...]error{points.ErrPoint, feature.ErrProperties, feature.ErrType, live.ErrName} {
+	for _, known := range [...]error{points.ErrInvalidPoint, feature.ErrProperties, feature.ErrType, live.ErrName} {
 		detail := feature.DetailOf(err, known)
 		switch {
 		case detail == "" || endpoint.DetailOf(err) != "":
@@ -175,7 +176,7 @@ var descriptionMembers = []string{"title", "attribution", "licence", "private", 
 
 // describing returns the description from which a collection with the given metadata would be made.
 func describing(m *live.Meta) *creation {
-	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.History, m.Events, map[string]string{}}
+	d := &creation{m.Title, m.Attribution, m.Licence, m.Private, m.HistoryRetention, m.EventRetention, map[string]string{}}
 	for _, f := range m.Schema {
 		d.Schema[f.Name] = f.Kind.String()
 	}
@@ -194,10 +195,10 @@ func readCreation(name string, body []byte) (m live.Meta, err error) {
 	}
 	m = live.Meta{
 		Name: name, Title: d.Title, Attribution: d.Attribution, Licence: d.Licence,
-		Private: d.Private, History: d.History, Events: d.Events,
+		Private: d.Private, HistoryRetention: d.History, EventRetention: d.Events,
 	}
-	if m.Events == 0 {
-		m.Events = live.DefaultEvents
+	if m.EventRetention == 0 {
+		m.EventRetention = live.DefaultEventRetention
 	}
 	var fields []feature.Field
 	for name, text := range d.Schema {
@@ -340,7 +341,7 @@ func mergePatch(to, patch map[string]any) map[string]any {
 
 // undescribed converts the reason why a description was refused to an error for the client.
 func undescribed(err error) error {
-	if detail := feature.DetailOf(err, points.ErrPoint); detail != "" { // of a description
+	if detail := feature.DetailOf(err, points.ErrInvalidPoint); detail != "" { // of a description
 		return endpoint.Refuse(errDescription, "", "Correct the description: "+detail+".")
 	}
 	return refusal(err)
@@ -356,7 +357,7 @@ func (s *Handlers) sendDescribed(c echo.Context, status int, name string, others
 func isAs(l *live.Collection, m *live.Meta) bool {
 	was := l.Meta()
 	return was.Title == m.Title && was.Attribution == m.Attribution && was.Licence == m.Licence && was.Private == m.Private &&
-		was.History == m.History && was.Events == m.Events && slices.Equal(l.Declared(), m.Schema)
+		was.HistoryRetention == m.HistoryRetention && was.EventRetention == m.EventRetention && slices.Equal(l.DeclaredTypes(), m.Schema)
 }
 
 // deleteCollection answers DELETE /points/{collection}.
@@ -455,7 +456,7 @@ func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outco
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
 	out.Body = append(appendIgnored(out.Body, ignored), '}')
 	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
-	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.PrivateNoStore}, out)
 }
 
 // appendIgnored appends the name of an ignored member, if there is one.

@@ -55,7 +55,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := live.Open(t.Context(), store, points.Live)
+	live, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,8 +70,9 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	all := quota.Scope{Write: true, Collection: quota.AnyCollection}
 	shops := quota.Scope{Write: true, Collection: "shops"}
 	file := strings.Join([]string{
-		quota.Line("root", quota.HashOf(rootKey), nil, all), quota.Line("shops", quota.HashOf(shopsKey), nil, shops),
-		quota.Line("reader", quota.HashOf(readerKey), nil, quota.Scope{Collection: "shops"}), quota.Line("plain", quota.HashOf(plainKey), nil),
+		quota.FormatLine("root", quota.HashOf(rootKey), nil, all), quota.FormatLine("shops", quota.HashOf(shopsKey), nil, shops),
+		quota.FormatLine("reader", quota.HashOf(readerKey), nil, quota.Scope{Collection: "shops"}),
+		quota.FormatLine("plain", quota.HashOf(plainKey), nil),
 	}, "\n")
 	keys, err := quota.ReadKeys(strings.NewReader(file))
 	if err != nil {
@@ -83,7 +84,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(problems.Kinds, Kinds, problems.Layers, problems.Points, problems.Regions),
+		Kinds: slices.Concat(problems.Kinds, Kinds, problems.LayerKinds, problems.PointKinds, problems.RegionKinds),
 	}
 	sets := ask.Sets{Collections: &ask.Collections{Live: live}}
 	face := Config{
@@ -94,10 +95,10 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg.Views = ask.NewViews(sets)
 	k := web.New(&cfg)
-	face.MayRead = k.ReadsCollection
+	face.MayRead = k.MayReadCollection
 	s := &service{t: t, store: store, live: live, handlers: New(k, face)}
 	lists := layers.New(k, layers.Config{
-		Lists: []listing.Set{List}, MayRead: face.MayRead,
+		Lists: []listing.Spec{List}, MayRead: face.MayRead,
 	})
 	s.handler = k.Handler(slices.Concat(s.handlers.Endpoints(), lists.Endpoints()))
 	return s
@@ -194,8 +195,9 @@ func TestCollections(t *testing.T) {
 	const description = `{"title":"Shops","licence":"CC0","private":true,"history":"720h","schema":{"price":"number","open":"boolean"}}`
 	l := s.make("shops", description)
 	m := l.Meta()
-	if m.Title != "Shops" || !m.Private || time.Duration(m.History) != 720*time.Hour || m.Events != live.DefaultEvents ||
-		len(l.Declared()) != 2 {
+	if m.Title != "Shops" || !m.Private || time.Duration(m.HistoryRetention) != 720*time.Hour ||
+		m.EventRetention != live.DefaultEventRetention ||
+		len(l.DeclaredTypes()) != 2 {
 		t.Errorf("made as %+v", m)
 	}
 	s.want(s.send(rootKey, "PUT", "/points/shops/x", pointFeature("x", 1, 2, `{"learned":1,"price":"2.5"}`)), 201, "")

@@ -24,7 +24,7 @@ func BenchmarkFilter(b *testing.B) {
 			i, []string{"cafe", "bar", "zoo", "bakery"}[r.IntN(4)], r.IntN(100), r.IntN(2) == 0, r.IntN(9))
 		features[i] = feature.Feature{
 			Position:   quadkey.Position{Lat: r.Float64() * 80, Lon: r.Float64() * 80},
-			Properties: feature.Compact(members),
+			Properties: feature.CompactProperties(members),
 		}
 		objects[i] = append(append([]byte{'{'}, members...), '}')
 	}

@@ -30,8 +30,8 @@
 // A name with dots that no property has is that of a member within objects: address.city is the
 // city of the address.
 //
-// Ids of regions are equal, IN values or LIKE a pattern as [feature.SameID] compares them, whatever
-// their case. Their order is that of texts.
+// Ids of regions are equal, IN values or LIKE a pattern as [feature.SameRegionID] compares them,
+// whatever their case. Their order is that of texts.
 //
 // # What is unknown
 //
@@ -84,10 +84,10 @@ func Parse(text string) (*Filter, error) {
 // Geometries lists the names of the geometries of spatial operators, each once, sorted.
 func (f *Filter) Geometries() []string { return slices.Clone(f.geometries) }
 
-// Equal returns the test name = text for a parameter of a query. Such parameters have no types. A
+// EqualTest returns the test name = text for a parameter of a query. Such parameters have no types. A
 // number passes if the text is a number of the same value, and a boolean if the text is true or
 // false accordingly.
-func Equal(name, text string) feature.Test {
+func EqualTest(name, text string) feature.Test {
 	values := []feature.Literal{feature.TextLiteral(text)}
 	switch {
 	case text == "true" || text == "false":

@@ -335,7 +335,7 @@ func propertiesOf(values map[string]any) feature.Properties {
 		}
 		list = append(list, p)
 	}
-	return feature.Of(list...)
+	return feature.PropertiesOf(list...)
 }
 
 func meetsBern(b quadkey.Box) bool { return b.Contains(7.4, 46.9) }
@@ -479,7 +479,7 @@ func TestMatch(t *testing.T) {
 		if got := truth(&f.Test, value, meetsBern); got != want {
 			t.Errorf("%s: %d, want %d", text, got, want)
 		}
-		compact := feature.Compact(value.AppendMembers(nil))
+		compact := feature.CompactProperties(value.AppendMembers(nil))
 		if got := passes(&f.Test, compact, meetsBern); got != (want == feature.Yes) && !strings.Contains(text, "nan") { // which is no JSON
 			t.Errorf("%s of JSON: %v", text, got)
 		}
@@ -492,7 +492,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 	values := map[string]any{"name": "Oak", "height": 12.5, "seen": "2026-01-31T12:00:00Z"}
 	of := &feature.Feature{
 		Position:   quadkey.Position{Lat: 46.9, Lon: 7.4},
-		Properties: feature.Compact(propertiesOf(values).AppendMembers(nil)),
+		Properties: feature.CompactProperties(propertiesOf(values).AppendMembers(nil)),
 	}
 	if n := testing.AllocsPerRun(100, func() {
 		if pass, err := f.Match(t.Context(), of); !pass || err != nil {
@@ -513,12 +513,12 @@ func TestEqual(t *testing.T) {
 		{"closed", "0", false}, {"number", "12", true}, {"number", "12.0", false}, {"no", "", false}, {"gone", "null", false},
 		{"planted", "1990-05-01", true}, {"percent", `50%\x`, true},
 	} {
-		f := Equal(tc.name, tc.text)
+		f := EqualTest(tc.name, tc.text)
 		if got := passes(&f, propertiesOf(oak), nil); got != tc.want {
 			t.Errorf("%s=%s: %v", tc.name, tc.text, got)
 		}
 	}
-	if equal, want := Equal("a b", "12"), mustParse(t, `"a b" IN ('12', 12)`); told(&equal) != told(&want.Test) {
+	if equal, want := EqualTest("a b", "12"), mustParse(t, `"a b" IN ('12', 12)`); told(&equal) != told(&want.Test) {
 		t.Errorf("%+v, want %+v", equal, want)
 	}
 }

@@ -19,7 +19,7 @@ func Example() {
 	fmt.Println("search", box, "for", f.Properties())
 	fmt.Println(f.Expression(nil, nil, nil).Match(context.Background(), &feature.Feature{
 		Position:   quadkey.Position{Lat: 46.9, Lon: 7.4},
-		Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))}),
+		Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))}),
 	}))
 	_, err = cql2.Parse("name = Oak")
 	fmt.Println(err)

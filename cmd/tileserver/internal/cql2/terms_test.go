@@ -45,7 +45,7 @@ func termOf(t *rapid.T) feature.Term {
 	names := slices.Sorted(maps.Keys(kinds))
 	term := feature.Term{Name: rapid.SampledFrom(names).Draw(t, "name")}
 	kind := kinds[term.Name]
-	ops := []string{feature.OpEquals, feature.OpDiffers, feature.OpFlagless, feature.OpHas, feature.OpLacks}
+	ops := []string{feature.OpEquals, feature.OpDiffers, feature.OpFalsy, feature.OpHas, feature.OpLacks}
 	switch kind {
 	case feature.Number, feature.Time:
 		ops = append(ops, feature.OpLess, feature.OpLessOrEqual, feature.OpGreater, feature.OpGreaterOrEqual)
@@ -57,7 +57,7 @@ func termOf(t *rapid.T) feature.Term {
 	term.Op = rapid.SampledFrom(ops).Draw(t, "op")
 	values := asked[kind]
 	switch term.Op {
-	case feature.OpFlagless:
+	case feature.OpFalsy:
 	case feature.OpHas, feature.OpLacks:
 		term.Name, term.Values = "", rapid.SliceOfN(rapid.SampledFrom(names), 1, 2).Draw(t, "names")
 	case feature.OpLess, feature.OpLessOrEqual, feature.OpGreater, feature.OpGreaterOrEqual:
@@ -129,7 +129,7 @@ func cql2Of(term feature.Term) string {
 			parts = append(parts, name+" LIKE "+quote(strings.NewReplacer("%", `\%`, "_", `\_`).Replace(v)+"%"))
 		}
 		return "(" + strings.Join(parts, " OR ") + ")"
-	case feature.OpFlagless:
+	case feature.OpFalsy:
 		return "(" + name + " IS NULL OR " + name + " = FALSE OR " + name + " = '' OR A_EQUALS(" + name + ", ()))"
 	case feature.OpHas, feature.OpLacks:
 		not := map[string]string{feature.OpHas: "NOT "}[term.Op]
@@ -163,7 +163,7 @@ func means(term feature.Term, object map[string]any) bool {
 	v, kind := valueOf(term.Name), kinds[term.Name]
 	list, isList := v.([]any)
 	switch {
-	case term.Op == feature.OpFlagless:
+	case term.Op == feature.OpFalsy:
 		return v == nil || v == false || v == "" || isList && len(list) == 0
 	case v == nil:
 		return false
@@ -253,7 +253,7 @@ func TestTermsAreCQL2(t *testing.T) {
 				failed++
 			}
 			for _, filter := range []feature.Filter{byTerms, parsed.Expression(schema, nil, nil)} {
-				f := feature.Feature{Properties: feature.Compact(object[1 : len(object)-1])}
+				f := feature.Feature{Properties: feature.CompactProperties(object[1 : len(object)-1])}
 				if got := must.Get(filter.Match(t.Context(), &f)).In(t); got != want {
 					t.Fatalf("%+v, %s: %s passes: %v, want %v", terms, text, object, got, want)
 				}

@@ -63,11 +63,11 @@ func TestLinks(t *testing.T) {
 
 // The project's current documents are read, and each has a unique title.
 func TestDocuments(t *testing.T) {
-	g, err := docspages.Read(docs.FS, docs.First...)
+	g, err := docspages.Read(docs.FS, docs.FirstDocuments...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, name := range docs.First {
+	for i, name := range docs.FirstDocuments {
 		if g.Documents[i].Name+".md" != name {
 			t.Errorf("document %d is %s.md, not %s", i, g.Documents[i].Name, name)
 		}

@@ -19,10 +19,10 @@ import (
 
 // Endpoint declares an endpoint. It must not change once it is served.
 type Endpoint struct {
-	// Path has its parameters in braces; {path} at its end matches the whole rest. Also are further
+	// Path has its parameters in braces; {path} at its end matches the whole rest. OtherPaths are further
 	// paths with the same answers.
-	Path string
-	Also []string
+	Path       string
+	OtherPaths []string
 	// Route is the router's pattern if it differs from Path. A part of a path that holds
 	// several parameters is one parameter to the router.
 	Route string
@@ -38,8 +38,8 @@ type Endpoint struct {
 	Summary string
 	// Doc is Markdown. Only its empty lines and backquotes have a meaning.
 	Doc string
-	// Elsewhere is the address of the documentation of the service that the endpoint imitates.
-	Elsewhere string
+	// DocsURL is the address of the documentation of the service that the endpoint imitates.
+	DocsURL string
 	// Hidden endpoints are not described: they are the same as a described endpoint, but at the
 	// root, or they are part of a page.
 	Hidden bool
@@ -48,9 +48,9 @@ type Endpoint struct {
 
 	// Params are the parameters that requests may have, parameters of the path first.
 	Params []Param
-	// Loose is set if other parameters are ignored, and Filters if the handler checks them with
-	// [Params.Others].
-	Loose, Filters bool
+	// IgnoresOthers is set if other parameters are ignored, and TakesFilters if the handler checks them with
+	// [Params.ExtraParams].
+	IgnoresOthers, TakesFilters bool
 	// Lines are the parameters that a line of the body may have.
 	Lines []Param
 
@@ -58,13 +58,13 @@ type Endpoint struct {
 	Handle Handler
 	Cost   Cost
 	Keys   KeyRule
-	// Scoped is set if GET checks the scope of the key. Other methods may do so if it is not set.
-	Scoped bool
-	// Body is set if the endpoint reads a body, or tolerates one, and bounds it itself. Takes has
-	// its media types with their content. Needed is set if there must be a body.
-	Body   bool
-	Takes  Content
-	Needed bool
+	// ChecksScope is set if GET checks the scope of the key. Other methods may do so if it is not set.
+	ChecksScope bool
+	// Body is set if the endpoint reads a body, or tolerates one, and bounds it itself. BodyContent has
+	// its media types with their content. BodyRequired is set if there must be a body.
+	Body         bool
+	BodyContent  Content
+	BodyRequired bool
 	// Label names the endpoint in metrics; "" means by its route.
 	Label string
 	// Refuse answers a request that is refused before it is handled, in the format of the service
@@ -73,41 +73,41 @@ type Endpoint struct {
 
 	// Answers are the possible contents of a 200. Empty says when the answer is a 204 instead;
 	// "" means never.
-	Answers Content
-	Empty   string
-	Keeps   Keeping
+	Answers     Content
+	Empty       string
+	CachePolicy CachePolicy
 	// Headers are further headers of a 200, by their names in package apidoc.
 	Headers []string
 	// Problems are the types of errors. dataset-missing includes the types for a data set that
 	// cannot be read. The types of every request are always included.
 	Problems []string
-	// Others are further answers.
-	Others []Other
+	// OtherAnswers are further answers.
+	OtherAnswers []OtherAnswer
 
 	// lost has the routes of this endpoint that another endpoint answers.
 	lost map[string]bool
-	// query is Query, once the endpoint is served.
-	query *Query
+	// query is ParamNames, once the endpoint is served.
+	query *ParamNames
 
 	// Example is a request, relative to the server. It must have a good answer from the demo's data
 	// and from the data of TestExamples.
 	Example Example
 }
 
-// Added are endpoints of a face R that files of their own declare:
+// AddedEndpoints are endpoints of a face R that files of their own declare:
 //
 //	var _ = added.Add(func(s *Handlers) endpoint.Endpoint { return endpoint.Endpoint{…} })
-type Added[R any] []func(R) Endpoint
+type AddedEndpoints[R any] []func(R) Endpoint
 
 // Add adds an endpoint. Its result exists only so that it can be assigned to a variable of the
 // package.
-func (a *Added[R]) Add(declare func(R) Endpoint) bool {
+func (a *AddedEndpoints[R]) Add(declare func(R) Endpoint) bool {
 	*a = append(*a, declare)
 	return true
 }
 
-// To returns list followed by the endpoints that were added.
-func (a Added[R]) To(handlers R, list ...Endpoint) []Endpoint {
+// AppendTo returns list followed by the endpoints that were added.
+func (a AddedEndpoints[R]) AppendTo(handlers R, list ...Endpoint) []Endpoint {
 	for _, declare := range a {
 		list = append(list, declare(handlers))
 	}
@@ -121,18 +121,18 @@ type Handler func(c echo.Context, q *Params) error
 // Schema, or nil if it is not JSON.
 type Content map[string]any
 
-// Other is an answer with a status other than 200.
-type Other struct {
+// OtherAnswer is an answer with a status other than 200.
+type OtherAnswer struct {
 	Status  int
 	Text    string
 	Content Content
 	Headers []string
 }
 
-// Refused returns answers with the same content, one for each status.
-func Refused(content Content, texts map[int]string) (list []Other) {
+// RefusedAnswers returns answers with the same content, one for each status.
+func RefusedAnswers(content Content, texts map[int]string) (list []OtherAnswer) {
 	for _, status := range slices.Sorted(maps.Keys(texts)) {
-		list = append(list, Other{Status: status, Text: texts[status], Content: content})
+		list = append(list, OtherAnswer{Status: status, Text: texts[status], Content: content})
 	}
 	return list
 }
@@ -156,9 +156,9 @@ const (
 	Mixed
 	// Streamed requests run for as long as their client sends lines.
 	Streamed
-	// Followed requests are answered for as long as their client listens, and need hardly any work.
+	// LongLived requests are answered for as long as their client listens, and need hardly any work.
 	// They have separate places, of which each client address gets a few.
-	Followed
+	LongLived
 	// Vital requests take no place: they are needed most when the service is at
 	// its limit.
 	Vital
@@ -168,15 +168,15 @@ const (
 type KeyRule uint8
 
 const (
-	// KeysAsked admits only requests with a key, if the server requires keys, and counts them
+	// KeysRequired admits only requests with a key, if the server requires keys, and counts them
 	// against a limit.
-	KeysAsked KeyRule = iota
-	// KeysUnasked admits all requests and does not count them against a limit. It is for endpoints
+	KeysRequired KeyRule = iota
+	// KeysIgnored admits all requests and does not count them against a limit. It is for endpoints
 	// for monitoring, and for the files of the map page.
-	KeysUnasked
-	// KeysInside leaves the check of the key to the handler, and does not count requests against a
+	KeysIgnored
+	// KeysByHandler leaves the check of the key to the handler, and does not count requests against a
 	// limit.
-	KeysInside
+	KeysByHandler
 	// KeysByUsername: the parameter username is taken for a key.
 	KeysByUsername
 	// KeysOfProxy reads the key only from our own header, because other credentials of the request
@@ -187,27 +187,27 @@ const (
 	KeysOfOthers
 )
 
-// Keeping says how answers may be cached, which decides their headers.
-type Keeping string
+// CachePolicy says how answers may be cached, which decides their headers.
+type CachePolicy string
 
 // The ways of keeping.
 const (
-	Tagged  Keeping = "tagged"  // with an entity tag
-	Instant Keeping = "instant" // with a tag if the parameter at is given, and else not at all
-	Varies  Keeping = "varies"  // with a tag, except errors and answers that depend on the time
-	Plain   Keeping = "plain"   // without an entity tag
-	File    Keeping = "file"    // as files of the map page are
-	Never   Keeping = "never"
-	Admins  Keeping = "admin" // never, and not to be read by pages of other origins
+	CacheTagged    CachePolicy = "tagged"  // with an entity tag
+	CacheByInstant CachePolicy = "instant" // with a tag if the parameter at is given, and else not at all
+	CacheVaries    CachePolicy = "varies"  // with a tag, except errors and answers that depend on the time
+	CacheUntagged  CachePolicy = "plain"   // without an entity tag
+	CacheFile      CachePolicy = "file"    // as files of the map page are
+	CacheNever     CachePolicy = "never"
+	CacheAdmin     CachePolicy = "admin" // never, and not to be read by pages of other origins
 )
 
 // Revalidated reports whether a client can get a 304.
-func (k Keeping) Revalidated() bool {
-	return slices.Contains([]Keeping{Tagged, Instant, Varies, File}, k)
+func (k CachePolicy) Revalidated() bool {
+	return slices.Contains([]CachePolicy{CacheTagged, CacheByInstant, CacheVaries, CacheFile}, k)
 }
 
-// Offered are the methods that are declared.
-func (e *Endpoint) Offered() []string {
+// OfferedMethods are the methods that are declared.
+func (e *Endpoint) OfferedMethods() []string {
 	if e.Methods == nil {
 		return []string{http.MethodGet, http.MethodHead}
 	}
@@ -215,10 +215,10 @@ func (e *Endpoint) Offered() []string {
 }
 
 // Method is the first method.
-func (e *Endpoint) Method() string { return e.Offered()[0] }
+func (e *Endpoint) Method() string { return e.OfferedMethods()[0] }
 
-// Paths are Path and Also.
-func (e *Endpoint) Paths() []string { return append([]string{e.Path}, e.Also...) }
+// Paths are Path and OtherPaths.
+func (e *Endpoint) Paths() []string { return append([]string{e.Path}, e.OtherPaths...) }
 
 // Routes are the router's patterns of all paths.
 func (e *Endpoint) Routes() []string {
@@ -243,9 +243,9 @@ func AtRoot(list []Endpoint, below string) []Endpoint {
 	list = slices.Clone(list)
 	for i := range list {
 		e := &list[i]
-		e.Path, e.Also, e.Hidden = strings.TrimPrefix(e.Path, below), slices.Clone(e.Also), true
-		for j := range e.Also {
-			e.Also[j] = strings.TrimPrefix(e.Also[j], below)
+		e.Path, e.OtherPaths, e.Hidden = strings.TrimPrefix(e.Path, below), slices.Clone(e.OtherPaths), true
+		for j := range e.OtherPaths {
+			e.OtherPaths[j] = strings.TrimPrefix(e.OtherPaths[j], below)
 		}
 	}
 	return list
@@ -275,31 +275,31 @@ func Without(list, others []Endpoint) []Endpoint {
 	return list
 }
 
-// In returns the parameters in the query, path or header.
-func (e *Endpoint) In(where string) (list []*Spec) {
+// ParamsIn returns the parameters in the query, path or header.
+func (e *Endpoint) ParamsIn(where string) (list []*Spec) {
 	for _, p := range e.Params {
-		if s := p.Is(); s.In == where {
+		if s := p.Declaration(); s.In == where {
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// Ready computes Query once for all requests. It is called before the endpoint is served.
-func (e *Endpoint) Ready() { e.query = e.Query() }
+// Prepare computes ParamNames once for all requests. It is called before the endpoint is served.
+func (e *Endpoint) Prepare() { e.query = e.ParamNames() }
 
-// Query returns the parameters that a query may have. It must not be changed.
-func (e *Endpoint) Query() *Query {
+// ParamNames returns the parameters that a query may have. It must not be changed.
+func (e *Endpoint) ParamNames() *ParamNames {
 	if e.query != nil {
 		return e.query
 	}
-	return &Query{Names: names(e.In(InQuery)), Any: e.Loose, Others: e.Filters}
+	return &ParamNames{Names: names(e.ParamsIn(InQuery)), AnyName: e.IgnoresOthers, ExtraNames: e.TakesFilters}
 }
 
-// LineQuery returns the parameters that a line of the body may have.
-func (e *Endpoint) LineQuery() *Query {
+// LineParamNames returns the parameters that a line of the body may have.
+func (e *Endpoint) LineParamNames() *ParamNames {
 	lines := Endpoint{Params: e.Lines}
-	return lines.Query()
+	return lines.ParamNames()
 }
 
 func names(list []*Spec) (all []string) {
@@ -328,7 +328,7 @@ func Check(all []Endpoint, known func(problem string) bool) error {
 		}
 		if e.Handle != nil {
 			for _, route := range e.Routes() {
-				for _, m := range e.Offered() {
+				for _, m := range e.OfferedMethods() {
 					if other := taken[m+" "+route]; other != "" {
 						return bad("%s answers at the same path", other)
 					}
@@ -361,7 +361,7 @@ func Check(all []Endpoint, known func(problem string) bool) error {
 func (e *Endpoint) checkParams() error {
 	seen := map[string]bool{}
 	for _, p := range e.Params {
-		s := p.Is()
+		s := p.Declaration()
 		if seen[s.In+s.Name] {
 			return fmt.Errorf("parameter %s is declared twice", s.Name)
 		}
@@ -381,7 +381,7 @@ func (e *Endpoint) checkParams() error {
 		}
 	}
 	_, query, _ := strings.Cut(e.Example.Request, "?")
-	if err := e.Query().Check(query); err != nil {
+	if err := e.ParamNames().Check(query); err != nil {
 		return fmt.Errorf("the example is refused: %w", err)
 	}
 	values, err := url.ParseQuery(query)
@@ -389,7 +389,7 @@ func (e *Endpoint) checkParams() error {
 		return fmt.Errorf("the example is refused: %w", err)
 	}
 	for _, p := range e.Params {
-		if s := p.Is(); s.In == InQuery && len(values[s.Name]) > 0 {
+		if s := p.Declaration(); s.In == InQuery && len(values[s.Name]) > 0 {
 			if err := e.refusal(values, p); err != nil {
 				return fmt.Errorf("the example is refused: %w", err)
 			}

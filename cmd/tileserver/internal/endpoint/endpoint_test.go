@@ -13,9 +13,10 @@ import (
 // good is an endpoint that contradicts nothing.
 func good() Endpoint {
 	return Endpoint{
-		Path: "/x/{z}", ID: "getX", Params: []Param{Zoom, Integer("limit", 1, 10, "Most.").Or(5)}, Cost: Light, Problems: []string{"known"},
-		Handle:  func(echo.Context, *Params) error { return nil },
-		Example: Example{Request: "/x/1?limit=7"},
+		Path: "/x/{z}", ID: "getX", Params: []Param{Zoom, Integer("limit", 1, 10, "Most.").WithDefault(5)}, Cost: Light,
+		Problems: []string{"known"},
+		Handle:   func(echo.Context, *Params) error { return nil },
+		Example:  Example{Request: "/x/1?limit=7"},
 	}
 }
 
@@ -29,8 +30,8 @@ func TestCheck(t *testing.T) {
 		change func(e *Endpoint)
 		want   string
 	}{
-		"default":      {func(e *Endpoint) { e.Params[1] = Integer("limit", 1, 10, "Most.").Or(11) }, "the default of limit is refused"},
-		"word":         {func(e *Endpoint) { e.Params[1] = Word("limit", "", "1", "7").Or("2") }, "the default of limit is refused"},
+		"default":      {func(e *Endpoint) { e.Params[1] = Integer("limit", 1, 10, "Most.").WithDefault(11) }, "the default of limit is refused"},
+		"word":         {func(e *Endpoint) { e.Params[1] = Word("limit", "", "1", "7").WithDefault("2") }, "the default of limit is refused"},
 		"example":      {func(e *Endpoint) { e.Example.Request = "/x/1?limit=70" }, "the example is refused"},
 		"other":        {func(e *Endpoint) { e.Example.Request = "/x/1?limt=7" }, "the example is refused"},
 		"problem":      {func(e *Endpoint) { e.Problems = []string{"odd"} }, `"odd"`},
@@ -60,13 +61,13 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A value is read according to its declaration, and Asked is called with its name.
+// A value is read according to its declaration, and OnRead is called with its name.
 func TestValues(t *testing.T) {
-	limit := Integer("limit", 1, 10, "Most.").Or(5)
+	limit := Integer("limit", 1, 10, "Most.").WithDefault(5)
 	e := Endpoint{Params: []Param{limit, Lat, Lon}}
 	q := ParamsOf(&e, "lat=1&lon=-0")
 	var asked []string
-	q.Asked = func(name string) { asked = append(asked, name) }
+	q.OnRead = func(name string) { asked = append(asked, name) }
 	if n := limit.Of(&q); n != 5 || q.Err != nil || limit.Given(&q) {
 		t.Errorf("an absent limit is %d, %v", n, q.Err)
 	}
@@ -86,17 +87,18 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal of %s", query, q.Err, want)
 		}
 	}
-	if optional := Lat.As("Near.").May(); optional.Is().Required || !Lat.Is().Required || optional.Is().Doc == Lat.Is().Doc {
+	if optional := Lat.WithDoc("Near.").AsOptional(); optional.Declaration().Required || !Lat.Declaration().Required ||
+		optional.Declaration().Doc == Lat.Declaration().Doc {
 		t.Error("a changed copy is no copy")
 	}
 }
 
 // BenchmarkParams reads the parameters of a search for places that are nearest.
 func BenchmarkParams(b *testing.B) {
-	limit := Integer("limit", 1, 1000, "Most.").Or(10)
+	limit := Integer("limit", 1, 1000, "Most.").WithDefault(10)
 	form := Word("format", "", "json", "geojson")
 	e := Endpoint{Params: []Param{Lat, Lon, Radius, limit, Lang, Countries, Cursor, form}}
-	query := e.Query()
+	query := e.ParamNames()
 	const raw = "lat=48.8566&lon=2.3522&limit=10&country=FR,DE&lang=de"
 	b.ReportAllocs()
 	for b.Loop() {

@@ -13,7 +13,7 @@ import (
 // ReadLine passes the members of a JSON object to set, as parameters. Members that are null count
 // as absent. Errors match ErrLine if the line is not such an object. Unknown and repeated names are
 // refused, like in a query.
-func (q *Query) ReadLine(line []byte, set func(name, value string)) error {
+func (q *ParamNames) ReadLine(line []byte, set func(name, value string)) error {
 	members := json.NewDecoder(bytes.NewReader(line))
 	if begin, err := members.Token(); err != nil || begin != json.Delim('{') || !utf8.Valid(line) {
 		return ErrLine
@@ -67,7 +67,7 @@ func memberText(value json.RawMessage) (*string, bool) {
 		}
 	case '[':
 		var list []json.RawMessage
-		if json.Unmarshal(value, &list) != nil || len(list) > MaxList {
+		if json.Unmarshal(value, &list) != nil || len(list) > MaxListEntries {
 			return nil, false
 		}
 		entries := make([]string, len(list))

@@ -21,9 +21,9 @@ func notWhole(name string) error {
 	return Refuse(ErrParameter, name, "Set "+name+" to a whole number, as in /tiles/all/3/4/2.mvt.")
 }
 
-// Whole reads a decimal whole number. For a number that is too large for any tile, it returns a
+// ParseWhole reads a decimal whole number. For a number that is too large for any tile, it returns a
 // number outside every grid.
-func Whole(s string) (int, bool) {
+func ParseWhole(s string) (int, bool) {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" {
 		return 0, false
@@ -42,21 +42,21 @@ func Whole(s string) (int, bool) {
 	return n, true
 }
 
-// GridNumber does the same as Whole, for a number of a tile. Non-canonical spellings, such as 00 or
+// ParseGridNumber does the same as ParseWhole, for a number of a tile. Non-canonical spellings, such as 00 or
 // -0, give a number outside every grid. Thus a tile has one address and is cached only once.
-func GridNumber(s string) (int, bool) {
-	n, ok := Whole(s)
+func ParseGridNumber(s string) (int, bool) {
+	n, ok := ParseWhole(s)
 	if digits := strings.TrimPrefix(s, "-"); ok && (len(digits) > 1 && digits[0] == '0' || n == 0 && s != digits) {
 		n = 1 << 24
 	}
 	return n, ok
 }
 
-// GridTile reads the tile that three parts of a path name.
-func GridTile(z, x, y string) (quadkey.Tile, error) {
+// ParseGridTile reads the tile that three parts of a path name.
+func ParseGridTile(z, x, y string) (quadkey.Tile, error) {
 	var numbers [3]int
 	for i, part := range [...]string{z, x, y} {
-		n, ok := GridNumber(part)
+		n, ok := ParseGridNumber(part)
 		if !ok {
 			return quadkey.Tile{}, notWhole("zxy"[i : i+1])
 		}
@@ -71,20 +71,20 @@ func GridTile(z, x, y string) (quadkey.Tile, error) {
 
 // Limits of parameters.
 const (
-	MaxListText = 1024 // bytes of a comma-separated list
-	MaxList     = 64   // entries of one
-	maxBoxText  = 160  // bytes
-	MaxCursor   = 512  // bytes
-	MaxLanguage = 16   // bytes
-	maxCodes    = 20   // entries of a list of codes
+	MaxListBytes     = 1024 // bytes of a comma-separated list
+	MaxListEntries   = 64   // entries of one
+	maxBoxText       = 160  // bytes
+	MaxCursorBytes   = 512  // bytes
+	MaxLanguageBytes = 16   // bytes
+	maxCodes         = 20   // entries of a list of codes
 
-	// MaxRadius is half the Earth's circumference in metres. This radius includes every place.
-	MaxRadius = 20_037_508
+	// MaxRadiusM is half the Earth's circumference in metres. This radius includes every place.
+	MaxRadiusM = 20_037_508
 )
 
 // Params reads the parameters of one request strictly: it refuses an unusable value, with the
 // parameter's name, instead of replacing it by a default. Err is the first refusal. Unknown and
-// repeated names have already been refused; see [Query].
+// repeated names have already been refused; see [ParamNames].
 type Params struct {
 	view   ask.View // once it is taken
 	take   func() ask.View
@@ -96,8 +96,8 @@ type Params struct {
 	pairs [maxPairs][2]string
 	n     int
 	Err   error
-	// Asked is called with the name of each parameter that is read. It is nil except in tests.
-	Asked func(name string)
+	// OnRead is called with the name of each parameter that is read. It is nil except in tests.
+	OnRead func(name string)
 }
 
 // ParamsOf returns the parameters of a query to an endpoint. The query is decoded when a
@@ -124,7 +124,7 @@ const maxPairs = 16
 
 // Line returns the parameters of a line, or from any other source that is not a query.
 func (p *Params) Line(values url.Values) Params {
-	return Params{view: p.View(), of: p.of, values: values, Asked: p.Asked}
+	return Params{view: p.View(), of: p.of, values: values, OnRead: p.OnRead}
 }
 
 // Sees sets the function from which View takes a view. The caller releases it by Release.
@@ -148,15 +148,15 @@ func (p *Params) Release() {
 	}
 }
 
-// Of returns the endpoint of the request.
-func (p *Params) Of() *Endpoint { return p.of }
+// Endpoint returns the endpoint of the request.
+func (p *Params) Endpoint() *Endpoint { return p.of }
 
 // Values are all parameters, not to be changed.
 func (p *Params) Values() url.Values {
 	if p.query != "" {
 		var err error
 		if p.values, err = url.ParseQuery(p.query); err != nil && p.Err == nil {
-			p.Err = errQuery // Query.Check has refused such a query
+			p.Err = errQuery // ParamNames.Check has refused such a query
 		}
 		p.query = ""
 	}
@@ -165,8 +165,8 @@ func (p *Params) Values() url.Values {
 
 // ask reports the name of a parameter to tests.
 func (p *Params) ask(name string) {
-	if p.Asked != nil {
-		p.Asked(name)
+	if p.OnRead != nil {
+		p.OnRead(name)
 	}
 }
 
@@ -215,9 +215,9 @@ func (p *Params) printable(name, v string) string {
 	return v
 }
 
-// Typed does the same as Text, for texts that people type or paste. max counts characters, so that
+// TypedText does the same as Text, for texts that people type or paste. max counts characters, so that
 // all scripts have the same limit. Tabs and line ends become blanks.
-func (p *Params) Typed(name string, max int) string {
+func (p *Params) TypedText(name string, max int) string {
 	v, _ := p.value(name)
 	if len(v) > max && utf8.RuneCountInString(v) > max {
 		p.Refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(max)+" characters.")
@@ -237,13 +237,13 @@ func (p *Params) Has(name string) bool {
 // number returns a required decimal number in [min, max].
 func (p *Params) number(name, unit string, min, max float64) float64 {
 	if !p.Has(name) {
-		p.Refuse(name, "Add "+name+", a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
+		p.Refuse(name, "Add "+name+", a number of "+unit+" from "+FormatBound(min)+" to "+FormatBound(max)+".")
 		return 0
 	}
-	v, ok := Decimal(p.Text(name, 64))
+	v, ok := ParseDecimal(p.Text(name, 64))
 	// In this form the condition also refuses NaN.
 	if !ok || !(v >= min && v <= max) {
-		p.Refuse(name, "Set "+name+" to a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
+		p.Refuse(name, "Set "+name+" to a number of "+unit+" from "+FormatBound(min)+" to "+FormatBound(max)+".")
 		return 0
 	}
 	return v
@@ -303,7 +303,7 @@ func IsCode(s string, min, max int, digits bool) bool {
 
 // cursor returns the cursor, "" for the first page.
 func (p *Params) cursor() string {
-	cursor := p.Text("cursor", MaxCursor)
+	cursor := p.Text("cursor", MaxCursorBytes)
 	if cursor == "" && p.Has("cursor") {
 		// A client that has lost its cursor must not read the first page endlessly.
 		p.Refuse("cursor", "Leave cursor out for the first page; for the next one give it the answer's next.")
@@ -318,7 +318,7 @@ func (p *Params) tile(name string) *quadkey.Tile {
 	}
 	z, rest, _ := strings.Cut(p.Text(name, 64), "/")
 	x, y, _ := strings.Cut(rest, "/")
-	t, err := GridTile(z, x, y)
+	t, err := ParseGridTile(z, x, y)
 	if err != nil {
 		p.Refuse(name, "Set "+name+" to z/x/y: a zoom from 0 to 22, then x and y from 0 to 2^z - 1.")
 	}
@@ -330,7 +330,7 @@ func (p *Params) List(name string, max int) []string {
 	if !p.Has(name) {
 		return nil
 	}
-	text := p.Text(name, MaxListText)
+	text := p.Text(name, MaxListBytes)
 	if text == "" {
 		p.Refuse(name, "List at least one entry in "+name+", or leave it out.")
 		return nil
@@ -343,13 +343,13 @@ func (p *Params) List(name string, max int) []string {
 	return entries
 }
 
-// Extra is a parameter that the endpoint does not name.
-type Extra struct{ Name, Value string }
+// ExtraParam is a parameter that the endpoint does not name.
+type ExtraParam struct{ Name, Value string }
 
-// Others returns the parameters that an endpoint with Filters does not declare, by name. Names that
+// ExtraParams returns the parameters that an endpoint with TakesFilters does not declare, by name. Names that
 // every endpoint accepts are not included.
-func (p *Params) Others() (list []Extra) {
-	q := p.of.Query()
+func (p *Params) ExtraParams() (list []ExtraParam) {
+	q := p.of.ParamNames()
 	for name, values := range p.Values() {
 		if isFree(name) || slices.Contains(q.Names, name) {
 			continue
@@ -361,9 +361,9 @@ func (p *Params) Others() (list []Extra) {
 		case strings.ContainsFunc(values[0], unicode.IsControl):
 			p.Refuse(shown, "Remove the control characters from "+shown+".")
 		}
-		list = append(list, Extra{name, values[0]})
+		list = append(list, ExtraParam{name, values[0]})
 	}
-	slices.SortFunc(list, func(a, b Extra) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b ExtraParam) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -374,12 +374,12 @@ func (p *Params) Position() (lat, lon float64) {
 	return lat + 0, lon + 0 // -0 is 0
 }
 
-// Bound writes a bound of a parameter for a refusal.
-func Bound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// FormatBound writes a bound of a parameter for a refusal.
+func FormatBound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// Decimal reads a number in decimal notation. ParseFloat alone would also take
+// ParseDecimal reads a number in decimal notation. ParseFloat alone would also take
 // hexadecimal, "nan" and "infinity".
-func Decimal(s string) (float64, bool) {
+func ParseDecimal(s string) (float64, bool) {
 	if s == "" {
 		return 0, false
 	}
@@ -454,7 +454,7 @@ func (p *Params) country(name string) string {
 	if !p.Has(name) {
 		return ""
 	}
-	code, ok := CountryCode(p.Text(name, 64))
+	code, ok := ParseCountryCode(p.Text(name, 64))
 	if !ok {
 		p.Refuse(name, "Set "+name+" to the two letters of a country code in use, such as FR (ISO 3166-1).")
 	}
@@ -466,7 +466,7 @@ func (p *Params) country(name string) string {
 func (p *Params) countries(name string) []string {
 	entries := p.List(name, maxCodes)
 	for i, v := range entries {
-		code, ok := CountryCode(v)
+		code, ok := ParseCountryCode(v)
 		if !ok {
 			p.Refuse(name, "Set "+name+
 				" to the two letters of a country code in use, such as FR (ISO 3166-1), or to several with commas between them.")
@@ -477,10 +477,10 @@ func (p *Params) countries(name string) []string {
 	return entries
 }
 
-// CountryCode reads the code of a country, in either letter case, with the rules that ingest
+// ParseCountryCode reads the code of a country, in either letter case, with the rules that ingest
 // applies to its sources: UK is GB. It reports whether the code is that of a country. A filter by
 // any other code must be refused, because the empty result would look like an answer.
-func CountryCode(s string) (code string, ok bool) {
+func ParseCountryCode(s string) (code string, ok bool) {
 	c, ok := iso3166.Lookup(s)
 	if !ok || c.Name == "" || !c.Assigned() {
 		return "", false
@@ -494,9 +494,9 @@ func (p *Params) Day(name string) time.Time {
 	return t
 }
 
-// LastOf reads a time or a day, and returns the end of a day. It returns the zero time if it is
+// EndOf reads a time or a day, and returns the end of a day. It returns the zero time if it is
 // absent.
-func (p *Params) LastOf(name string) time.Time {
+func (p *Params) EndOf(name string) time.Time {
 	_, t := p.time(name)
 	return t
 }
@@ -518,7 +518,7 @@ func (p *Params) time(name string) (first, last time.Time) {
 
 // language reads a language code, "" when it is absent.
 func (p *Params) language(name string) string {
-	v := p.Text(name, MaxLanguage)
+	v := p.Text(name, MaxLanguageBytes)
 	ok := v != "" || !p.Has(name)
 	for i := range len(v) {
 		c := v[i] | 0x20

@@ -11,14 +11,14 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// Query says which parameters an endpoint takes. A request with any other is refused: otherwise a
+// ParamNames says which parameters an endpoint takes. A request with any other is refused: otherwise a
 // misspelt filter would be ignored and give a wrong answer. Names that begin with _ are always
 // accepted, for clients that need a different address for each request.
-type Query struct {
-	Names []string
-	Any   bool // others are ignored
-	// Others is set if the handler checks further names with [Params.Others].
-	Others bool
+type ParamNames struct {
+	Names   []string
+	AnyName bool // others are ignored
+	// ExtraNames is set if the handler checks further names with [Params.ExtraParams].
+	ExtraNames bool
 }
 
 // KeyParameter is the parameter for the key of clients that cannot set headers. A server that
@@ -26,7 +26,7 @@ type Query struct {
 const KeyParameter = "key"
 
 // Check checks the names in a query without decoding the query into a map.
-func (q *Query) Check(raw string) error {
+func (q *ParamNames) Check(raw string) error {
 	var seen uint64 // bit i is for names[i]; there are fewer than 64 names
 	plain := strings.IndexByte(raw, '%') < 0 && strings.IndexByte(raw, '+') < 0 && strings.IndexByte(raw, ';') < 0
 	for raw != "" {
@@ -46,7 +46,7 @@ func (q *Query) Check(raw string) error {
 			continue
 		}
 		i := slices.Index(q.Names, name)
-		if i < 0 && q.Others {
+		if i < 0 && q.ExtraNames {
 			continue
 		}
 		if i < 0 {
@@ -91,21 +91,21 @@ func isHex(c byte) bool {
 func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
 // unknown refuses a parameter by its name, and suggests the nearest one.
-func (q *Query) unknown(name string) error {
+func (q *ParamNames) unknown(name string) error {
 	accepted := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {
 		accepted = "This endpoint takes " + strings.Join(q.Names, ", ")
 	}
 	shown := Printable(name)
 	sign := ". "
-	if meant := q.Nearest(name); meant != "" {
+	if meant := q.NearestName(name); meant != "" {
 		sign = ": did you mean " + meant + "? "
 	}
 	return Refuse(ErrParameter, shown, "Unknown parameter "+shown+sign+accepted+"; names that begin with _ are ignored.")
 }
 
-// Nearest returns the parameter that a misspelt name probably means, or "" if none is similar.
-func (q *Query) Nearest(name string) string {
+// NearestName returns the parameter that a misspelt name probably means, or "" if none is similar.
+func (q *ParamNames) NearestName(name string) string {
 	if strings.EqualFold(name, "lng") && slices.Contains(q.Names, "lon") {
 		return "lon" // as GeoNames calls it
 	}

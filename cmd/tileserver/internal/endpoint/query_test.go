@@ -14,7 +14,7 @@ func FuzzQuery(f *testing.F) {
 		"l+at=1", "=", "&&", "lat", "%ff=1", "a=b=c", "\x00", "lat=1&&limit=a=b", "_a&_b&_c&_d&_e&_f&_g&_h&_i&_j&_k&_l&_m&_n&_o&_p&lon=3"} {
 		f.Add(seed)
 	}
-	q := Query{Names: []string{"lat", "lon", "limit", "l at"}}
+	q := ParamNames{Names: []string{"lat", "lon", "limit", "l at"}}
 	f.Fuzz(func(t *testing.T, raw string) {
 		err := q.Check(raw)
 		values, perr := url.ParseQuery(raw)
@@ -44,7 +44,7 @@ func FuzzQuery(f *testing.F) {
 
 // Checking a query allocates nothing.
 func TestQueryAllocs(t *testing.T) {
-	q := Query{Names: []string{"lat", "lon", "limit"}}
+	q := ParamNames{Names: []string{"lat", "lon", "limit"}}
 	for _, raw := range []string{"", "lat=48.1&lon=%32&limit=10&_=5", "key=x"} {
 		if n := testing.AllocsPerRun(100, func() {
 			if err := q.Check(raw); err != nil {
@@ -57,7 +57,7 @@ func TestQueryAllocs(t *testing.T) {
 }
 
 func BenchmarkQueryCheck(b *testing.B) {
-	q := Query{Names: []string{"lat", "lon", "radius", "lang", "class", "limit"}}
+	q := ParamNames{Names: []string{"lat", "lon", "radius", "lang", "class", "limit"}}
 	for b.Loop() {
 		if err := q.Check("lat=48.8566&lon=2.3522&limit=10"); err != nil {
 			b.Fatal(err)

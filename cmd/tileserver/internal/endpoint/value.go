@@ -17,8 +17,8 @@ type Schema map[string]any
 
 // Param is a parameter that is declared: a [Value] of some type.
 type Param interface {
-	// Is returns the declaration, which must not be changed.
-	Is() *Spec
+	// Declaration returns the declaration, which must not be changed.
+	Declaration() *Spec
 	try(q *Params)
 }
 
@@ -32,8 +32,8 @@ type Spec struct {
 	Example  any // nil for none
 }
 
-// Is implements Param.
-func (s *Spec) Is() *Spec { return s }
+// Declaration implements Param.
+func (s *Spec) Declaration() *Spec { return s }
 
 // absentText returns the default as a query writes it.
 func (s *Spec) absentText() (string, bool) {
@@ -45,7 +45,7 @@ func (s *Spec) absentText() (string, bool) {
 	case int64:
 		return strconv.FormatInt(d, 10), true
 	case float64:
-		return Bound(d), true
+		return FormatBound(d), true
 	}
 	return "", false
 }
@@ -88,33 +88,33 @@ func (v *Value[T]) with(change func(w *Value[T])) *Value[T] {
 	return w
 }
 
-// Or sets the default value of an absent parameter. It is also the default in the schema.
-func (v *Value[T]) Or(absent T) *Value[T] {
+// WithDefault sets the default value of an absent parameter. It is also the default in the schema.
+func (v *Value[T]) WithDefault(absent T) *Value[T] {
 	return v.with(func(w *Value[T]) { w.absent, w.Schema["default"] = absent, absent })
 }
 
-// Must makes the parameter required: a request without it is refused.
-func (v *Value[T]) Must() *Value[T] { return v.with(func(w *Value[T]) { w.Required = true }) }
+// AsRequired makes the parameter required: a request without it is refused.
+func (v *Value[T]) AsRequired() *Value[T] { return v.with(func(w *Value[T]) { w.Required = true }) }
 
-// May makes the parameter optional.
-func (v *Value[T]) May() *Value[T] { return v.with(func(w *Value[T]) { w.Required = false }) }
+// AsOptional makes the parameter optional.
+func (v *Value[T]) AsOptional() *Value[T] { return v.with(func(w *Value[T]) { w.Required = false }) }
 
-// Like gives an example.
-func (v *Value[T]) Like(example any) *Value[T] {
+// WithExample gives an example.
+func (v *Value[T]) WithExample(example any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Example = example })
 }
 
-// As replaces the description.
-func (v *Value[T]) As(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
+// WithDoc replaces the description.
+func (v *Value[T]) WithDoc(doc string) *Value[T] { return v.with(func(w *Value[T]) { w.Doc = doc }) }
 
-// Bounded sets a bound in the schema that the reader enforces already.
-func (v *Value[T]) Bounded(key string, bound any) *Value[T] {
+// WithBound sets a bound in the schema that the reader enforces already.
+func (v *Value[T]) WithBound(key string, bound any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Schema[key] = bound })
 }
 
-// Described declares a parameter that is read elsewhere: in the path, which the router parses, in a
+// DescribedParam declares a parameter that is read elsewhere: in the path, which the router parses, in a
 // header, or by code that imitates another service.
-func Described(in, name, doc string, schema Schema, example any) Param {
+func DescribedParam(in, name, doc string, schema Schema, example any) Param {
 	return &described{Spec{Name: name, In: in, Doc: doc, Required: in == InPath, Schema: schema, Example: example}}
 }
 
@@ -122,23 +122,23 @@ type described struct{ Spec }
 
 func (*described) try(*Params) {}
 
-// Foreign declares parameters of a service that is imitated. The documentation of that
+// ForeignParams declares parameters of a service that is imitated. The documentation of that
 // service describes them.
-func Foreign(service string, names ...string) []Param {
+func ForeignParams(service string, names ...string) []Param {
 	list := make([]Param, len(names))
 	for i, name := range names {
-		list[i] = Described(InQuery, name, "As "+service+" documents it.", Schema{"type": "string"}, nil)
+		list[i] = DescribedParam(InQuery, name, "As "+service+" documents it.", Schema{"type": "string"}, nil)
 	}
 	return list
 }
 
-// everyOther is the name, in the description, for all parameters that an endpoint with Filters
+// everyOther is the name, in the description, for all parameters that an endpoint with TakesFilters
 // checks itself. It is described as an object whose members are parameters.
 const everyOther = "filters"
 
-// Filtered describes the further parameters of an endpoint with Filters.
-func Filtered(doc string, example any) Param {
-	return Described(InQuery, everyOther, doc, Schema{"type": "object", "additionalProperties": Schema{"type": "string"}}, example)
+// FilterParams describes the further parameters of an endpoint with TakesFilters.
+func FilterParams(doc string, example any) Param {
+	return DescribedParam(InQuery, everyOther, doc, Schema{"type": "object", "additionalProperties": Schema{"type": "string"}}, example)
 }
 
 // Number declares a decimal number.
@@ -210,27 +210,29 @@ func Codes(name, what string, min, max int, digits bool, doc string) *Value[[]st
 
 // Parameters that many endpoints take.
 var (
-	Lat    = Degrees("lat", "Latitude in degrees WGS84.", 90).Like(47.37).Must()
-	Lon    = Degrees("lon", "Longitude in degrees WGS84.", 180).Like(8.54).Must()
-	Radius = Number("radius", "metres", 1, MaxRadius, "Farthest distance in metres; without it there is none.")
+	Lat    = Degrees("lat", "Latitude in degrees WGS84.", 90).WithExample(47.37).AsRequired()
+	Lon    = Degrees("lon", "Longitude in degrees WGS84.", 180).WithExample(8.54).AsRequired()
+	Radius = Number("radius", "metres", 1, MaxRadiusM, "Farthest distance in metres; without it there is none.")
 
 	BBox = New("bbox", "West, south, east, north in degrees. West greater than east means across 180 degrees.",
-		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4}, (*Params).box).Like([]int{7, 46, 9, 48}).Must()
-	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"}, (*Params).tile).Like("4/8/5")
+		Schema{"type": "array", "items": Schema{"type": "number"}, "minItems": 4, "maxItems": 4},
+		(*Params).box).WithExample([]int{7, 46, 9, 48}).AsRequired()
+	Tile = New("tile", "A tile, z/x/y.", Schema{"type": "string", "pattern": "^[0-9]{1,2}/[0-9]+/[0-9]+$"},
+		(*Params).tile).WithExample("4/8/5")
 
 	Country = New("country", "A country, ISO 3166-1 alpha-2.", Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"},
-		(*Params).country).Like("CH")
+		(*Params).country).WithExample("CH")
 	Countries = New("country", "Countries, ISO 3166-1 alpha-2.",
-		list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).countries).Like([]string{"CH"})
+		list(Schema{"type": "string", "pattern": "^[A-Za-z]{2}$"}, maxCodes), (*Params).countries).WithExample([]string{"CH"})
 	Lang = New("lang", "Language of names, such as de or pt-BR.",
-		Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
+		Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).WithExample("de")
 	Names = New("names",
 		"A language, such as de or pt-BR. Places and labels of regions that have a name in it get that as the attribute "+
 			"`name:` with the language, beside `name`; pictures write it. GeoJSON and addresses that name generations have it "+
 			"of places alone. Each name costs a read or a few; the first 1000 of a tile are looked up.",
-		Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).Like("de")
+		Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, (*Params).language).WithExample("de")
 	Cursor = New("cursor", "`next` of the page before, with the same parameters.",
-		Schema{"type": "string", "minLength": 1, "maxLength": MaxCursor},
+		Schema{"type": "string", "minLength": 1, "maxLength": MaxCursorBytes},
 		func(q *Params, _ string) string { return q.cursor() })
 
 	// At is an instant for which time zones are known, or the zero time if it is absent.
@@ -238,19 +240,19 @@ var (
 		moment, func(q *Params, name string) time.Time {
 			at, _ := q.instant(name)
 			return at
-		}).Like("2026-07-01T12:00:00Z")
+		}).WithExample("2026-07-01T12:00:00Z")
 
 	// Zoom, Column and Row are parts of the path of a tile.
-	Zoom   = Described(InPath, "z", "Zoom.", Schema{"type": "integer", "minimum": 0, "maximum": 22}, 4)
-	Column = Described(InPath, "x", "Column, from the west.", Schema{"type": "integer", "minimum": 0}, 8)
-	Row    = Described(InPath, "y", "Row, from the north.", Schema{"type": "integer", "minimum": 0}, 5)
+	Zoom   = DescribedParam(InPath, "z", "Zoom.", Schema{"type": "integer", "minimum": 0, "maximum": 22}, 4)
+	Column = DescribedParam(InPath, "x", "Column, from the west.", Schema{"type": "integer", "minimum": 0}, 8)
+	Row    = DescribedParam(InPath, "y", "Row, from the north.", Schema{"type": "integer", "minimum": 0}, 5)
 )
 
 // moment is the schema of a day or a time.
 var moment = Schema{"type": "string", "maxLength": 64}
 
-// Moment declares a day or a time that read reads.
-func Moment[T any](name, doc string, read func(q *Params, name string) T) *Value[T] {
+// Instant declares a day or a time that read reads.
+func Instant[T any](name, doc string, read func(q *Params, name string) T) *Value[T] {
 	return New(name, doc, moment, read)
 }
 

@@ -24,16 +24,16 @@ import (
 
 const (
 	enterAdvice = "a region as type:id, such as state:us-ks, or a type alone for each of its regions, or several with commas between them"
-	maxShapes   = fence.Max * 80 // bytes of a list of circles or boxes
+	maxShapes   = fence.MaxFences * 80 // bytes of a list of circles or boxes
 )
 
-// Read reads a set from parameters.
-func Read(q *endpoint.Params) (set fence.Set) {
+// ReadFences reads a set from parameters.
+func ReadFences(q *endpoint.Params) (set fence.Set) {
 	var f fence.Fences
 	f.Enter, f.Leave = readRegions(q, "enter"), readRegions(q, "leave")
 	readShapes(q, "within", 3, func(v []float64, name string) bool {
 		f.Circles = append(f.Circles, fence.Circle{Name: name, Lat: v[0], Lon: v[1], RadiusM: v[2]})
-		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= endpoint.MaxRadius
+		return points.CheckPosition(v[0], v[1]) == nil && v[2] > 0 && v[2] <= endpoint.MaxRadiusM
 	}, "lat,lon,metres")
 	readShapes(q, "bbox", 4, func(v []float64, name string) bool {
 		box := quadkey.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
@@ -45,7 +45,7 @@ func Read(q *endpoint.Params) (set fence.Set) {
 	}
 	set, err := fence.New(f)
 	if err != nil { // the shapes were checked
-		q.Refuse("", "Ask for at most "+strconv.Itoa(fence.Max)+" fences; spread the rest over further streams or hooks.")
+		q.Refuse("", "Ask for at most "+strconv.Itoa(fence.MaxFences)+" fences; spread the rest over further streams or hooks.")
 	}
 	return set
 }
@@ -61,7 +61,7 @@ func readRegions(q *endpoint.Params, name string) (list []fence.Region) {
 			q.Refuse(name, "Set "+name+" to "+enterAdvice+".")
 			return nil
 		}
-		if list = append(list, fence.Region{Type: typ, ID: id}); len(list) > fence.Max {
+		if list = append(list, fence.Region{Type: typ, ID: id}); len(list) > fence.MaxFences {
 			break
 		}
 	}
@@ -83,7 +83,7 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 		var v [4]float64
 		ok := true
 		for j := range n {
-			number, isNumber := endpoint.Decimal(parts[i+j])
+			number, isNumber := endpoint.ParseDecimal(parts[i+j])
 			v[j], ok = number, ok && isNumber
 		}
 		if !add(v[:n], name+":"+strings.Join(parts[i:i+n], ",")) || !ok {
@@ -105,7 +105,7 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 	if err != nil {
 		return err
 	}
-	return problems.UnknownType(g, unknown.Of)
+	return problems.UnknownType(g, unknown.EventType)
 }
 
 // Reader reads the events of a collection, and shares the processors with other requests through
@@ -115,9 +115,9 @@ type Reader struct {
 	processors *web.Processors
 }
 
-// Begin returns a Reader of the events of a set. It starts behind the event with the id after, and
+// NewReader returns a Reader of the events of a set. It starts behind the event with the id after, and
 // uses the processors of the parameter from.
-func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
+func NewReader(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r
@@ -127,7 +127,7 @@ func Begin(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Vie
 // client of ctx, because a follower may have a large backlog of moves. Without a backlog and
 // without fences, it takes no processor.
 func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {
-	if r.Light() {
+	if r.IsCheap() {
 		return r.Reader.Append(ctx, dst)
 	}
 	err := r.processors.InTurn(ctx, func(in context.Context) (err error) {
@@ -151,7 +151,7 @@ func AppendMembers(b []byte, e *fence.Event) []byte {
 	} else {
 		b = append(b, `,"gone":true`...)
 	}
-	if e.Redrawn() {
+	if e.IsRedraw() {
 		b = append(b, `,"redrawn":true`...)
 	}
 	if e.Expired {

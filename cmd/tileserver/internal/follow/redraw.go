@@ -20,10 +20,10 @@ const (
 	redrawStep = 30 * time.Second
 )
 
-// Redraws makes live collections report the crossings that redrawn published boundaries cause,
+// ReportRedraws makes live collections report the crossings that redrawn published boundaries cause,
 // until ctx ends. Steps of the collections alternate, so that a large collection does not delay
 // small ones.
-func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
+func ReportRedraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
 	// held keeps the generations open with which points are compared. When new generations replace
@@ -41,7 +41,7 @@ func Redraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog
 				if err == nil || errors.Is(err, live.ErrClosed) || ctx.Err() != nil {
 					return done || err != nil
 				}
-				failed = failed || !errors.Is(err, fence.ErrUntold)
+				failed = failed || !errors.Is(err, fence.ErrRedrawEventsLost)
 				if !logged[err.Error()] {
 					logged[err.Error()] = true
 					log.Warn("followers get no events of borders that were redrawn", "collection", c.Meta().Name, "error", err)

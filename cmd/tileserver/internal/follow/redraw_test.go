@@ -38,15 +38,15 @@ func (t *text) String() string {
 // Collections get the generation in service without delay, and new collections get it with the next
 // check. An error is logged once, not for each collection.
 func TestRedraws(t *testing.T) {
-	boundaries := dataset.Fixed(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
+	boundaries := dataset.NewFixedLive(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})
-	store := must.Get(live.Open(t.Context(), buildtest.Store(t), points.Live)).In(t)
+	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
 	first := must.Get(store.Create(t.Context(), live.Meta{Name: "first"})).In(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var log text
 	var ended sync.WaitGroup
-	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { ReportRedraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	second := must.Get(store.Create(t.Context(), live.Meta{Name: "second"})).In(t)
 	for _, c := range []*live.Collection{first, second} {
 		for now, _ := c.Editions(); now.Number != 3 || now.Identity == 0; now, _ = c.Editions() {
@@ -60,7 +60,7 @@ func TestRedraws(t *testing.T) {
 	}
 	must.Do(t, boundaries.Close())
 	ctx, cancel = context.WithCancel(t.Context())
-	ended.Go(func() { Redraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
+	ended.Go(func() { ReportRedraws(ctx, store, views, slog.New(slog.NewTextHandler(&log, nil))) })
 	for log.String() == "" {
 		time.Sleep(time.Millisecond)
 	}

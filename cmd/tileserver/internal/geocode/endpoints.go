@@ -15,21 +15,22 @@ var (
 			"position (`47.37, 8.54`, `47°22'N 8°32'E`, `47d22m12s N 8d32m24s E`, `@47.37,8.54,15z`, the address of a map, "+
 			"`geo:` URI, tile `z/x/y`, quadkey, plus code, or a short plus code with a place: `9G8F+6W Zurich`); the code of a "+
 			"region or an airport; an IP address.",
-		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQuery}, readText).Like("portland oregon").Must()
-	limitParam        = endpoint.Integer("limit", 1, maxLimit, "Most results.").Or(defaultLimit)
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": search.MaxQueryChars},
+		readText).WithExample("portland oregon").AsRequired()
+	limitParam        = endpoint.Integer("limit", 1, maxLimit, "Most results.").WithDefault(defaultLimit)
 	kindsParam        = kindsOf(geocoder.Kinds)
-	boxParam          = endpoint.BBox.May()
-	latParam          = endpoint.Lat.As("Results near this latitude come first; goes with `lon`.").May()
-	lonParam          = endpoint.Lon.As("Results near this longitude come first; goes with `lat`.").May()
+	boxParam          = endpoint.BBox.AsOptional()
+	latParam          = endpoint.Lat.WithDoc("Results near this latitude come first; goes with `lon`.").AsOptional()
+	lonParam          = endpoint.Lon.WithDoc("Results near this longitude come first; goes with `lat`.").AsOptional()
 	reverseKindsParam = kindsOf(geocoder.ReverseKinds)
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/geocode",
 			ID:   "geocode", Tag: "places", Rank: 4,
@@ -39,7 +40,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"apart. All names but those of places need the data set names, which `ingest` makes with them.",
 			Params: []endpoint.Param{qParam, limitParam, endpoint.Lang, kindsParam, endpoint.Countries, boxParam, latParam, lonParam, s.form},
 			Handle: s.getSearch, Cost: endpoint.Heavy,
-			Answers: list.Answers(), Keeps: endpoint.Tagged,
+			Answers: list.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/geocode?q=portland%20oregon&limit=1"},
 		},
@@ -54,14 +55,14 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{limitParam, endpoint.Lang, kindsParam, endpoint.Countries, boxParam},
 			Lines:  []endpoint.Param{qParam, endpoint.Lat, endpoint.Lon, limitParam, endpoint.Lang, kindsParam, endpoint.Countries, boxParam},
 			Handle: s.postSearches, Cost: endpoint.Streamed,
-			Body: true, Takes: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, Needed: true,
-			Answers: endpoint.Content{"application/x-ndjson": GeocodeLine{}}, Keeps: endpoint.Never,
+			Body: true, BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}}, BodyRequired: true,
+			Answers: endpoint.Content{"application/x-ndjson": GeocodeLine{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",
 				"bad-body", "dataset-missing"},
 			Example: endpoint.Example{Request: "/geocode?limit=1", Body: "{\"q\":\"portland oregon\"}\n{}\n"},
 		},
 		{
-			Path: "/reverse", Also: []string{"/geocode/reverse"},
+			Path: "/reverse", OtherPaths: []string{"/geocode/reverse"},
 			ID: "reverse", Tag: "places", Rank: 5,
 			Summary: "What is at a point",
 			Doc: "The nearest place, with its distance, and the regions that contain the point, the smallest first, each " +
@@ -71,12 +72,12 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"at `/geocode/reverse` alone.",
 			Params: []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Lang, reverseKindsParam, endpoint.Radius, s.form},
 			Handle: s.getReverse, Cost: endpoint.Light,
-			Answers: list.Answers(), Keeps: endpoint.Tagged,
+			Answers: list.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/reverse?lat=45.52&lon=-122.68&kinds=place"},
 		},
 		{
-			Path: "/reverse", Also: []string{"/geocode/reverse"}, Methods: []string{http.MethodPost},
+			Path: "/reverse", OtherPaths: []string{"/geocode/reverse"}, Methods: []string{http.MethodPost},
 			ID: "postReverses", Tag: "places", Rank: 5,
 			Summary: "What is at many points",
 			Doc: "A point in each line of the body, as `47.37,8.54` or as an object with the parameters of `GET /reverse`; " +
@@ -85,10 +86,11 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{endpoint.Lang, reverseKindsParam, endpoint.Radius},
 			Lines:  []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Lang, reverseKindsParam, endpoint.Radius},
 			Handle: s.postReverses, Cost: endpoint.Streamed,
-			Body:    true,
-			Takes:   endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}, "text/plain": endpoint.Schema{"type": "string"}},
-			Needed:  true,
-			Answers: endpoint.Content{"application/x-ndjson": GeocodeLine{}}, Keeps: endpoint.Never,
+			Body: true,
+			BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"},
+				"text/plain": endpoint.Schema{"type": "string"}},
+			BodyRequired: true,
+			Answers:      endpoint.Content{"application/x-ndjson": GeocodeLine{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",
 				"bad-body", "dataset-missing"},
 			Example: endpoint.Example{Request: "/reverse?kinds=place", Body: "45.52,-122.68\n{\"lat\":91,\"lon\":0}\n"},

@@ -32,7 +32,7 @@ type Handlers struct {
 
 // New returns the handlers. batch has the limits for requests with many questions.
 func New(k *web.Kit, batch web.BatchLimits) *Handlers {
-	return &Handlers{Kit: k, batch: batch, form: listing.FormParam(false)}
+	return &Handlers{Kit: k, batch: batch, form: listing.FormatParam(false)}
 }
 
 const (
@@ -44,28 +44,29 @@ const (
 func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readSearch(q)
-	form := listing.FormOf(r, s.form.Of(q))
+	form := listing.FormatOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, session.IDs(), func(ctx context.Context, out *web.Scratch) (err error) {
-		out.Body, err = find(ctx, session, &query, form, out.Body)
-		return err
-	})
+	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, session.GenerationIDs(),
+		func(ctx context.Context, out *web.Scratch) (err error) {
+			out.Body, err = find(ctx, session, &query, form, out.Body)
+			return err
+		})
 }
 
 // getReverse answers GET /reverse?lat=&lon=.
 func (s *Handlers) getReverse(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	query := readReverse(q)
-	form := listing.FormOf(r, s.form.Of(q))
+	form := listing.FormatOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
 	session := &geocoder.Session{View: q.View()}
-	from := session.ReverseIDs(&query)
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) (err error) {
+	from := session.ReverseGenerationIDs(&query)
+	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = reverse(ctx, session, &query, form, out.Body)
 		return err
 	})
@@ -96,7 +97,7 @@ func (s *Handlers) postReverses(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	return s.AnswerLines(c, p, &web.Questions{
-		BatchLimits: s.batch, Points: true, Check: func(p *endpoint.Params) { readReverse(p) },
+		BatchLimits: s.batch, AllowPoints: true, Check: func(p *endpoint.Params) { readReverse(p) },
 		Answer: func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error) {
 			query := readReverse(p)
 			if p.Err != nil {
@@ -108,7 +109,7 @@ func (s *Handlers) postReverses(c echo.Context, p *endpoint.Params) error {
 }
 
 // find appends the answer to a search.
-func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form *listing.Form, dst []byte) ([]byte, error) {
+func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query, form *listing.Format, dst []byte) ([]byte, error) {
 	found, err := session.Search(ctx, *query)
 	if errors.Is(err, places.ErrQuery) {
 		err = endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
@@ -120,7 +121,8 @@ func find(ctx context.Context, session *geocoder.Session, query *geocoder.Query,
 }
 
 // reverse appends the features at a point.
-func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Form, dst []byte) ([]byte, error) {
+func reverse(ctx context.Context, session *geocoder.Session, query *geocoder.ReverseQuery, form *listing.Format,
+	dst []byte) ([]byte, error) {
 	found, err := session.Reverse(ctx, *query)
 	if err != nil {
 		return dst, err
@@ -168,9 +170,9 @@ func readText(p *endpoint.Params, name string) string {
 		p.Refuse(name, "Add q: a name, a name with the region around it, a position or a code.")
 		return ""
 	}
-	v := p.Typed(name, search.MaxQuery)
+	v := p.TypedText(name, search.MaxQueryChars)
 	if p.Err == nil && !listing.IsSearchText(v) {
-		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQuery)+
+		p.Refuse(name, "Set q to 1 to "+strconv.Itoa(search.MaxQueryChars)+
 			" characters of UTF-8 without control characters, of which not all are spaces.")
 	}
 	return v
@@ -182,16 +184,16 @@ func kindsOf(known []names.Kind) *endpoint.Value[[]names.Kind] {
 		"type":     "array",
 		"items":    endpoint.Schema{"type": "string", "enum": known},
 		"minItems": 1,
-		"maxItems": endpoint.MaxList,
+		"maxItems": endpoint.MaxListEntries,
 	}
 	return endpoint.New("kinds", "Only results of these kinds.", of, func(p *endpoint.Params, _ string) []names.Kind {
 		return readKinds(p, known)
-	}).Like([]names.Kind{names.Region})
+	}).WithExample([]names.Kind{names.Region})
 }
 
 // readKinds returns the wanted kinds of results among the known ones.
 func readKinds(p *endpoint.Params, known []names.Kind) (kinds []names.Kind) {
-	for _, text := range p.List("kinds", endpoint.MaxList) {
+	for _, text := range p.List("kinds", endpoint.MaxListEntries) {
 		kind := names.Kind(text)
 		if !slices.Contains(known, kind) {
 			var all []string
@@ -225,12 +227,12 @@ var schema = feature.Schema{
 }
 
 // list describes lists of results.
-var list = listing.Set{Name: "results", List: GeocodeList{}, Features: GeocodeFeatures{}, One: GeocodeFeature{}}
+var list = listing.Spec{Name: "results", List: GeocodeList{}, Features: GeocodeFeatures{}, Item: GeocodeFeature{}}
 
 // appendResults writes the results, with the distance of a place from the point of a
 // reverse query.
-func appendResults(dst []byte, found []geocoder.Result, form *listing.Form, reverse *geocoder.ReverseQuery) (_ []byte, err error) {
-	l := listing.List{Set: &list, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true}}
+func appendResults(dst []byte, found []geocoder.Result, form *listing.Format, reverse *geocoder.ReverseQuery) (_ []byte, err error) {
+	l := listing.List{Spec: &list, Format: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true}}
 	dst = l.Begin(dst)
 	var members []byte
 	for i := range found {
@@ -239,7 +241,7 @@ func appendResults(dst []byte, found []geocoder.Result, form *listing.Form, reve
 		if reverse != nil && r.Kind == geocoder.Place {
 			members = feature.AppendDistance(append(members, ','), r.Place.DistanceM)
 		}
-		f := feature.Feature{ID: r.ID, Position: quadkey.Position{Lat: r.Lat, Lon: r.Lon}, Properties: feature.Compact(members)}
+		f := feature.Feature{ID: r.ID, Position: quadkey.Position{Lat: r.Lat, Lon: r.Lon}, Properties: feature.CompactProperties(members)}
 		if dst, err = l.Append(dst, &f, ""); err != nil {
 			return dst, err
 		}

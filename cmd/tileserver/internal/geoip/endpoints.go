@@ -12,7 +12,7 @@ import (
 
 // Parameters of this face alone.
 var (
-	addrParam = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address, or me for that of the caller.",
+	addrParam = endpoint.DescribedParam(endpoint.InPath, "addr", "IPv4 or IPv6 address, or me for that of the caller.",
 		endpoint.Schema{"type": "string"}, "8.8.8.8")
 )
 
@@ -21,13 +21,13 @@ const manual = "https://dev.maxmind.com/geoip/docs/web-services"
 
 // refused are the web service's refusals.
 var refused = slices.Concat(
-	endpoint.Refused(endpoint.Content{"application/vnd.maxmind.com-error+json": GeoIP2Error{}}, map[int]string{
+	endpoint.RefusedAnswers(endpoint.Content{"application/vnd.maxmind.com-error+json": GeoIP2Error{}}, map[int]string{
 		http.StatusBadRequest:      "The address is missing, not one, or reserved.",
 		http.StatusUnauthorized:    "The account or key is missing or not valid.",
 		http.StatusPaymentRequired: "The limit of queries is used up, or there is no data for the service.",
 		http.StatusNotFound:        "Nothing is known about the address.",
 	}),
-	endpoint.Refused(nil, map[int]string{
+	endpoint.RefusedAnswers(nil, map[int]string{
 		http.StatusNotAcceptable:        "The Accept-Charset header does not take UTF-8.",
 		http.StatusUnsupportedMediaType: "The Accept header takes no form that is offered.",
 		http.StatusInternalServerError:  "The server failed.",
@@ -36,7 +36,7 @@ var refused = slices.Concat(
 
 // Endpoints returns the GeoIP2 endpoints. They ignore unknown parameters, like the web service.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	keys := endpoint.KeysAsked
+	keys := endpoint.KeysRequired
 	if s.accounts != nil {
 		keys = endpoint.KeysOfOthers
 	}
@@ -45,20 +45,21 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	for i := range services {
 		v, path := &services[i], "/geoip/v2.1/"+services[i].name
 		list[i] = endpoint.Endpoint{
-			Path: path + "/{addr}", Also: []string{path, path + "/"},
+			Path: path + "/{addr}", OtherPaths: []string{path, path + "/"},
 			ID: "geoip2" + strings.ToUpper(v.name[:1]) + v.name[1:], Tag: "geoip2", Rank: i + 1,
 			Summary: "GeoIP2's " + v.name + " service",
-			Params:  []endpoint.Param{addrParam}, Loose: true,
-			Handle: s.answer(v), Cost: endpoint.Light, Keys: keys, Refuse: refuse, Elsewhere: manual,
-			Answers: endpoint.Content{"application/vnd.maxmind.com-" + v.name + "+json": GeoIP2{}}, Keeps: endpoint.Varies,
-			Headers: []string{"X-Geo-Database"},
-			Others:  refused,
-			Example: endpoint.Example{Request: path + "/8.8.8.8"},
+			Params:  []endpoint.Param{addrParam}, IgnoresOthers: true,
+			Handle: s.answer(v), Cost: endpoint.Light, Keys: keys, Refuse: refuse, DocsURL: manual,
+			Answers: endpoint.Content{"application/vnd.maxmind.com-" + v.name + "+json": GeoIP2{}}, CachePolicy: endpoint.CacheVaries,
+			Headers:      []string{"X-Geo-Database"},
+			OtherAnswers: refused,
+			Example:      endpoint.Example{Request: path + "/8.8.8.8"},
 		}
 		if v.fields == nil {
 			list[i].Summary += ", which there is no data for"
 			list[i].Answers, list[i].Headers = nil, nil
-			list[i].Others = slices.DeleteFunc(slices.Clone(refused), func(o endpoint.Other) bool { return o.Status == http.StatusNotFound })
+			list[i].OtherAnswers = slices.DeleteFunc(slices.Clone(refused),
+				func(o endpoint.OtherAnswer) bool { return o.Status == http.StatusNotFound })
 		}
 	}
 	return list

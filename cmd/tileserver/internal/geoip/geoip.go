@@ -27,7 +27,7 @@ type Handlers struct {
 	// accounts returns the accounts with access. If it is nil, or returns nil, access is free. It
 	// is called for every request.
 	accounts  func() *Accounts
-	databases ipdatabase.Newest
+	databases ipdatabase.NewestDatabase
 }
 
 // New returns the handlers. accounts returns the accounts that currently have access; it is called
@@ -39,7 +39,7 @@ func New(k *web.Kit, accounts func() *Accounts) *Handlers {
 // service is one of the services.
 type service struct {
 	name   string
-	form   web.Form
+	form   web.Format
 	fields *ipgeo.Fields // the fields it has; nil if there is no data of that kind
 }
 
@@ -134,8 +134,8 @@ func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 		return s.fail(c, err)
 	}
 	s.TraceFrom(r.Context(), from.ID)
-	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
-	defer ipdatabase.Lookups.Put(l)
+	l := ipdatabase.LookupPool.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.LookupPool.Put(l)
 	if err := reader.Lookup(r.Context(), addr, &l.Res); err != nil {
 		return s.fail(c, err)
 	}
@@ -145,7 +145,7 @@ func (s *Handlers) geoIP(c echo.Context, q *endpoint.Params, v *service) error {
 	b = l.Res.Addr.AppendTo(b)
 	l.Out.Body = append(b, `"}}`...)
 	c.Response().Header()[ipdatabase.Header] = s.databases.Of(from).Header
-	return s.Send(c, web.Answer{Form: v.form, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
+	return s.Send(c, web.Answer{Format: v.form, CacheControl: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
 }
 
 // address returns the requested address, and whether it is the caller's own.
@@ -174,7 +174,7 @@ func (s *Handlers) address(c echo.Context) (addr netip.Addr, own bool, err error
 
 // fail answers with an error object, or with a status alone.
 func (s *Handlers) fail(c echo.Context, err error) error {
-	a := web.Answer{Form: formError, Cache: web.NoStore}
+	a := web.Answer{Format: formError, CacheControl: web.NoStore}
 	h := c.Response().Header()
 	var e *refusal
 	switch {
@@ -189,9 +189,9 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		// is not found.
 		e = &refusal{status: max(k.Status, http.StatusServiceUnavailable)}
 		if k.Retry || k.Status < http.StatusInternalServerError {
-			web.AskAgain(h, web.RetryAfter)
+			web.SetRetryAfter(h, web.RetryAfter)
 		}
-		if k == &web.Internal {
+		if k == &web.InternalProblem {
 			e.status = http.StatusInternalServerError
 		}
 	}
@@ -199,7 +199,7 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 		h["Www-Authenticate"] = []string{`Basic realm="GeoIP2", charset="UTF-8"`}
 	}
 	if e.code == "" {
-		h["Cache-Control"] = a.Cache
+		h["Cache-Control"] = a.CacheControl
 		h["Content-Length"] = []string{"0"}
 		c.Response().WriteHeader(e.status)
 		return nil
@@ -241,7 +241,7 @@ func takes(values []string, good func(name, params string) bool) bool {
 			var item string
 			item, v, more = strings.Cut(v, ",")
 			name, params, _ := strings.Cut(item, ";")
-			if good(strings.TrimSpace(name), params) && web.Weight(params) > 0 {
+			if good(strings.TrimSpace(name), params) && web.QValue(params) > 0 {
 				return true
 			}
 		}
@@ -289,7 +289,7 @@ func refusalOf(err error) error {
 
 // Forms of GeoIP2's web service.
 var (
-	formCountry = web.NewForm(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
-	formCity    = web.NewForm(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
-	formError   = web.NewForm(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
+	formCountry = web.NewFormat(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
+	formCity    = web.NewFormat(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
+	formError   = web.NewFormat(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
 )

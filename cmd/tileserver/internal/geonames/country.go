@@ -13,7 +13,7 @@ import (
 
 // countryAt returns the country of a point.
 func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (c hierarchy.PointCountry, err error) {
-	v, err := hierarchy.Of(g.view.View)
+	v, err := hierarchy.ViewOf(g.view.View)
 	if err != nil {
 		return c, err
 	}
@@ -23,7 +23,7 @@ func (g *request) countryAt(ctx context.Context, lat, lon, radius float64) (c hi
 // countryMembers writes a country's code and name.
 func (g *request) countryMembers(ctx context.Context, at *hierarchy.PointCountry) (places.Country, error) {
 	country := places.Country{Name: at.Name}
-	finder, ok, err := g.view.Places.Have()
+	finder, ok, err := g.view.Places.GetIfPublished()
 	if err != nil {
 		return country, err
 	}
@@ -75,7 +75,7 @@ func (g *request) countryCode(ctx context.Context) error {
 
 // nothing answers that there is no result, or that no published data set could have one.
 func (g *request) nothing(message string) error {
-	b, ok, err := g.view.Boundaries.Have()
+	b, ok, err := g.view.Boundaries.GetIfPublished()
 	if err == nil && (!ok || !b.Has(localtime.CountryType)) {
 		_, err = g.view.Places.Get()
 	}
@@ -94,7 +94,7 @@ func (g *request) countrySubdivision(ctx context.Context) error {
 	if err != nil || level > 5 {
 		return refuse(badParameter, "invalid level; give 0 to 5")
 	}
-	v, err := hierarchy.Of(g.view.View)
+	v, err := hierarchy.ViewOf(g.view.View)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func refusalOf(err error) *refusal {
 		return &refusal{badInput, "the search is too wide; add a radius or drop a filter"}
 	case errors.Is(err, places.ErrQuery):
 		return &refusal{badParameter, "invalid parameter"}
-	case errors.Is(err, zones.ErrRange):
+	case errors.Is(err, zones.ErrTimeRange):
 		return &refusal{badParameter, "invalid date; give one of the years 1900 to 2100"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &refusal{tooSlow, "the answer took too long; ask for less"}
@@ -107,13 +107,13 @@ func (s *Handlers) geonames(e question) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		r := c.Request()
 		g := &request{params: readParams(r), now: s.Now().UTC()}
-		a := web.Answer{Form: formGeoNames, Coding: web.Accepted(r)}
+		a := web.Answer{Format: formGeoNames, Coding: web.AcceptedCoding(r)}
 		callback, err := g.formOf(&a, e.text, isJSON(c))
 		if err != nil {
 			return s.fail(c, g, a, "", err)
 		}
-		g.view = localtime.In(q.View())
-		from := append(g.view.IDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
+		g.view = localtime.ViewOf(q.View())
+		from := append(g.view.GenerationIDs(), uint64(g.now.Year())) // time zones are given with the offsets of the year
 		if e.moment {
 			s.TraceFrom(r.Context(), from...)
 			from = nil
@@ -143,7 +143,7 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 	case typ != "":
 		return "", refuse(notOffered, "type "+strconv.Quote(clip(typ, 20))+" is not implemented, use type=json")
 	case text:
-		g.plain, a.Form = true, web.FormText
+		g.plain, a.Format = true, web.FormatText
 		return "", nil
 	}
 	callback = g.params.text("callback")
@@ -153,7 +153,7 @@ func (g *request) formOf(a *web.Answer, text, isJSON bool) (callback string, err
 	if !web.IsCallback(callback) {
 		return "", refuse(badParameter, "invalid callback; give the name of a JavaScript function")
 	}
-	a.Form = web.FormScript
+	a.Format = web.FormatScript
 	// The comment keeps the caller's own text from being the first bytes of the
 	// answer, which programs other than browsers might run.
 	return "/**/" + callback + "(", nil
@@ -168,8 +168,8 @@ func unreadable(err error) bool {
 // is at its limit or its store does not answer: proxies and clients know what
 // 503 means.
 func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback string, err error) error {
-	err = s.Replaced(err)
-	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
+	err = s.Translate(err)
+	if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.IsExpected {
 		if own := (*refusal)(nil); !errors.As(err, &own) {
 			s.LogFailure(c, err)
 		}
@@ -190,9 +190,9 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 		}
 	}
 	out.Body = b
-	a.Cache = web.NoStore
+	a.CacheControl = web.NoStore
 	if errors.Is(err, web.ErrBusy) || unreadable(err) {
-		web.AskAgain(c.Response().Header(), web.RetryAfter)
+		web.SetRetryAfter(c.Response().Header(), web.RetryAfter)
 		a.Status = http.StatusServiceUnavailable
 	}
 	return s.Send(c, a, out)
@@ -215,7 +215,7 @@ func (p params) text(name string) string { return strings.TrimSpace(p.values.Get
 func (p params) flag(name string) bool { return strings.EqualFold(p.text(name), "true") }
 
 // maxRepeated bounds how often a parameter may be repeated.
-const maxRepeated = places.MaxFilter
+const maxRepeated = places.MaxFilterValues
 
 // codes returns the values of a parameter in upper case. The parameter may be repeated, or have
 // several values that are separated by commas. Values that cannot be a code are refused.
@@ -230,7 +230,7 @@ func (p params) codes(name string, min, max int, digits bool) ([]string, error) 
 			}
 			ok := endpoint.IsCode(code, min, max, digits)
 			if ok && name == "country" {
-				code, ok = endpoint.CountryCode(code)
+				code, ok = endpoint.ParseCountryCode(code)
 			}
 			if !ok {
 				return nil, refuse(badParameter, "invalid "+name)
@@ -249,7 +249,7 @@ func (p params) integer(name string, absent int) (int, error) {
 	if v == "" {
 		return absent, nil
 	}
-	n, ok := endpoint.Whole(v)
+	n, ok := endpoint.ParseWhole(v)
 	if !ok || n < 0 {
 		return 0, refuse(badParameter, "invalid "+name+"; give a whole number")
 	}
@@ -262,9 +262,10 @@ func (p params) number(name string, most float64) (float64, bool, error) {
 	if v == "" {
 		return 0, false, nil
 	}
-	n, ok := endpoint.Decimal(v)
+	n, ok := endpoint.ParseDecimal(v)
 	if !ok || !(n >= -most && n <= most) {
-		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+endpoint.Bound(-most)+" to "+endpoint.Bound(most))
+		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+
+			endpoint.FormatBound(-most)+" to "+endpoint.FormatBound(most))
 	}
 	return n + 0, true, nil // -0 is 0
 }
@@ -355,7 +356,7 @@ func (p params) language(absent string) string {
 	switch {
 	case v == "":
 		return absent
-	case strings.EqualFold(v, "local") || len(v) > endpoint.MaxLanguage:
+	case strings.EqualFold(v, "local") || len(v) > endpoint.MaxLanguageBytes:
 		return ""
 	}
 	return v
@@ -367,7 +368,7 @@ func (p params) minPopulation() (int64, error) {
 	if v == "" {
 		return 0, nil
 	}
-	n, ok := endpoint.Whole(strings.TrimPrefix(v, "cities"))
+	n, ok := endpoint.ParseWhole(strings.TrimPrefix(v, "cities"))
 	if !ok || n < 0 || !strings.HasPrefix(v, "cities") {
 		return 0, refuse(badParameter, "invalid cities; give one such as cities1000")
 	}
@@ -431,7 +432,7 @@ func (s *Handlers) refusing(text bool) func(c echo.Context, err error) {
 func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 	r := c.Request()
 	g := &request{params: readParams(r)}
-	a := web.Answer{Form: formGeoNames, Cache: web.NoStore, Coding: web.Accepted(r)}
+	a := web.Answer{Format: formGeoNames, CacheControl: web.NoStore, Coding: web.AcceptedCoding(r)}
 	switch {
 	case errors.Is(err, web.ErrKeyMissing), errors.Is(err, web.ErrKeyUnknown):
 		err = &refusal{value: 10, message: "user does not exist: send the key of this server as username."}
@@ -450,4 +451,4 @@ func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 }
 
 // formGeoNames is JSON, as GeoNames labels it.
-var formGeoNames = web.NewForm(web.Media{Name: "geonames", Type: "application/json;charset=UTF-8"})
+var formGeoNames = web.NewFormat(web.Media{Name: "geonames", Type: "application/json;charset=UTF-8"})

@@ -64,14 +64,14 @@ func (g *request) nearby(ctx context.Context, f places.Filter, lang string) erro
 			f.Countries = []string{at.Code}
 		}
 	}
-	if q.Filter, err = f.Feature(); err != nil {
+	if q.Filter, err = f.FeatureFilter(); err != nil {
 		return err
 	}
 	var hits []places.Hit
 	if q.Limit > 0 {
 		memory := hitsMemory.Get().(*[]places.Hit)
 		defer hitsMemory.Put(memory)
-		if hits, err = places.Hits(*memory, finder.Features(ctx, &q)); err != nil {
+		if hits, err = places.CollectHits(*memory, finder.Features(ctx, &q)); err != nil {
 			return err
 		}
 		*memory = hits
@@ -107,7 +107,7 @@ func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
 	r := places.Record{Hit: *h}
 	if l.style >= styleLong {
 		if err := l.finder.Record(ctx, h.ID, &r); err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 	}
 	return l.write(ctx, &r, h.DistanceM)

@@ -61,7 +61,7 @@ func (g *request) search(ctx context.Context) error {
 		return err
 	}
 	if len(q.filter.Countries) > 0 {
-		v, err := hierarchy.Of(g.view.View)
+		v, err := hierarchy.ViewOf(g.view.View)
 		if err != nil {
 			return err
 		}
@@ -169,13 +169,13 @@ func (q *placeSearch) readText(p *params) error {
 			continue
 		}
 		if !utf8.ValidString(given) || !listing.IsSearchText(text) {
-			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQuery)+" characters of UTF-8")
+			return refuse(badInput, "invalid "+name+"; give at most "+strconv.Itoa(search.MaxQueryChars)+" characters of UTF-8")
 		}
-		q.query.Text, q.query.Whole = text, name == "name_equals"
+		q.query.Text, q.query.WholeNames = text, name == "name_equals"
 		break
 	}
 	fuzzy, given, err := p.number("fuzzy", 1)
-	q.query.Exact = !given || fuzzy >= 1
+	q.query.NoTypos = !given || fuzzy >= 1
 	return err
 }
 
@@ -261,8 +261,8 @@ func (g *request) findByName(ctx context.Context, finder *places.Finder, q place
 // lower bound of the number of places that the search finds, including those that do not meet the
 // conditions.
 func (g *request) candidates(ctx context.Context, finder *places.Finder, query search.Query, q *placeSearch) ([]places.Record, int, error) {
-	memory := listing.SearchHits.Get().(*[]search.Hit)
-	defer listing.SearchHits.Put(memory)
+	memory := listing.SearchHitPool.Get().(*[]search.Hit)
+	defer listing.SearchHitPool.Put(memory)
 	hits, total, err := finder.Search(ctx, query, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) && !strings.ContainsFunc(query.Text, isWordRune) {
 		return nil, 0, nil // no place has such a name; that is not an error
@@ -280,7 +280,7 @@ func (g *request) candidates(ctx context.Context, finder *places.Finder, query s
 			err = finder.Hit(ctx, hits[i].ID, &doc.Hit)
 		}
 		if err != nil {
-			return nil, 0, ask.Inside(err)
+			return nil, 0, ask.NotFoundAsDamage(err)
 		}
 		ok, err := q.passes(ctx, finder, &doc)
 		if err != nil {
@@ -298,11 +298,11 @@ func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r)
 // ask returns the query for the most important places that pass a filter and meet the
 // conditions on continent and first-level division.
 func (q *placeSearch) ask(finder *places.Finder, f places.Filter) (query feature.Query, err error) {
-	query = feature.Query{Order: feature.Order{Importance: true}, Examine: maxExamined}
+	query = feature.Query{Order: feature.Order{Importance: true}, MaxExamined: maxExamined}
 	if q.query.Box != nil {
 		query.In = feature.Box(*q.query.Box)
 	}
-	if query.Filter, err = f.Feature(); err == nil && (q.continent != "" || q.divisions[0] != "") {
+	if query.Filter, err = f.FeatureFilter(); err == nil && (q.continent != "" || q.divisions[0] != "") {
 		query.Filter = &conditions{of: query.Filter, finder: finder, continent: q.continent, admin1: q.divisions[0], onIt: map[string]bool{}}
 	}
 	return query, err
@@ -432,7 +432,7 @@ func (g *request) within(ctx context.Context, finder *places.Finder, f places.Fi
 			doc := places.Record{Hit: hits[i]}
 			if q.detailed() {
 				if err := finder.Record(ctx, doc.ID, &doc); err != nil {
-					return nil, 0, ask.Inside(err)
+					return nil, 0, ask.NotFoundAsDamage(err)
 				}
 			}
 			ok, err := q.passes(ctx, finder, &doc)
@@ -475,7 +475,7 @@ func page(ctx context.Context, l feature.Layer, q *feature.Query, limit int, dst
 			return dst, true, nil
 		}
 		dst = slices.Grow(dst, 1)[:len(dst)+1]
-		if err := dst[len(dst)-1].Of(f); err != nil {
+		if err := dst[len(dst)-1].FromFeature(f); err != nil {
 			return dst, false, err
 		}
 		last = append(last[:0], f.Mark...)

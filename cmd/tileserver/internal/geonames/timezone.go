@@ -35,7 +35,7 @@ func (g *request) timezone(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reach := float64(localtime.ZoneReach)
+	reach := float64(localtime.ZoneReachM)
 	if radius >= 0 && country.Code == "" {
 		reach = radius * 1000
 	}
@@ -101,19 +101,19 @@ func (g *request) offshore(z *localtime.LocalZone, country string) bool {
 	if country != "" || z.Source != "region" {
 		return z.Source == localtime.SourceSea
 	}
-	b, ok, _ := g.view.Boundaries.Have() // the data set that the zone is from
+	b, ok, _ := g.view.Boundaries.GetIfPublished() // the data set that the zone is from
 	return strings.HasPrefix(z.ID, "Etc/") || z.Match == localtime.MatchDerived && ok && b.Has(localtime.CountryType)
 }
 
 // yearOffsets returns the offsets of a zone on 1 January and 1 July of this
 // year, and its standard offset, in seconds. ok is false if they are unknown.
 func (g *request) yearOffsets(ctx context.Context, zone string) (jan, jul, raw int, ok bool, err error) {
-	r, ok, err := g.view.TimeZones.Have()
+	r, ok, err := g.view.TimeZones.GetIfPublished()
 	if !ok {
 		return 0, 0, 0, false, err
 	}
-	jan, jul, raw, err = r.Year(ctx, zone, g.now.Year())
-	if errors.Is(err, zones.ErrNotFound) || errors.Is(err, zones.ErrRange) {
+	jan, jul, raw, err = r.YearOffsets(ctx, zone, g.now.Year())
+	if errors.Is(err, zones.ErrNotFound) || errors.Is(err, zones.ErrTimeRange) {
 		return 0, 0, 0, false, nil
 	}
 	return jan, jul, raw, err == nil, err
@@ -129,7 +129,7 @@ func (g *request) withoutZones(z *localtime.LocalZone) error {
 
 // timeZoneRegions returns the regions that hold a point.
 func (g *request) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tiles.Region, error) {
-	b, ok, err := g.view.Boundaries.Have()
+	b, ok, err := g.view.Boundaries.GetIfPublished()
 	if !ok {
 		return nil, err
 	}

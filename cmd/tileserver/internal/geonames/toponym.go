@@ -60,7 +60,7 @@ func (g *request) toponym(ctx context.Context, finder *places.Finder, t *toponym
 func (g *request) toponymMembers(ctx context.Context, finder *places.Finder, t *toponym) error {
 	name, err := nameIn(ctx, finder, t.ID, t.lang, t.Name)
 	if err != nil {
-		return ask.Inside(err)
+		return ask.NotFoundAsDamage(err)
 	}
 	g.int("geonameId", int64(t.ID))
 	g.text("name", name)
@@ -102,7 +102,7 @@ func (g *request) toponymMembers(ctx context.Context, finder *places.Finder, t *
 	g.text("adminName1", t.Admin1Name)
 	iso, known := places.ISODivision(t.Country, t.Admin1)
 	if !known { // the boundaries may have the code
-		v, err := hierarchy.Of(g.view.View)
+		v, err := hierarchy.ViewOf(g.view.View)
 		if err != nil {
 			return err
 		}

@@ -20,13 +20,13 @@ import (
 )
 
 func TestKeyNeeded(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{}), servertest.All...)
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{}), servertest.DefaultDatasets...)
 	const path = "/regions/at?lat=1&lon=2"
 	for name, headers := range map[string][]string{
 		"none":          nil,
 		"empty":         {"X-API-Key", ""},
-		"another":       {"Authorization", "Digest " + servertest.Key},
+		"another":       {"Authorization", "Digest " + servertest.TestKey},
 		"empty bearer":  {"Authorization", "Bearer "},
 		"forged client": {"X-Forwarded-For", "127.0.0.1"},
 	} {
@@ -37,10 +37,10 @@ func TestKeyNeeded(t *testing.T) {
 		}
 	}
 	basic := httptest.NewRequest(http.MethodGet, "/", nil)
-	basic.SetBasicAuth("42", servertest.Key)
+	basic.SetBasicAuth("42", servertest.TestKey)
 	for name, headers := range map[string][]string{
-		"header": {"X-API-Key", servertest.Key},
-		"bearer": {"Authorization", "bearer " + servertest.Key},
+		"header": {"X-API-Key", servertest.TestKey},
+		"bearer": {"Authorization", "bearer " + servertest.TestKey},
 		"basic":  {"Authorization", basic.Header.Get("Authorization")},
 	} {
 		if res := f.Get(path, headers...); res.StatusCode != http.StatusOK {
@@ -68,15 +68,15 @@ func TestKeyNeeded(t *testing.T) {
 func TestKeyInAddress(t *testing.T) {
 	var log strings.Builder
 	f := servertest.New(t, func(c *httpapi.Config) {
-		servertest.Guarded(t, false, quota.Limits{})(c)
+		servertest.NewGuarded(t, false, quota.Limits{})(c)
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
-	}, servertest.All...)
+	}, servertest.DefaultDatasets...)
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4"} {
 		join := "?"
 		if strings.Contains(path, "?") {
 			join = "&"
 		}
-		a, b := f.Get(path, "X-API-Key", servertest.Key), f.Get(path+join+"key="+url.QueryEscape(servertest.Key))
+		a, b := f.Get(path, "X-API-Key", servertest.TestKey), f.Get(path+join+"key="+url.QueryEscape(servertest.TestKey))
 		if a.StatusCode/100 != 2 || a.StatusCode != b.StatusCode || a.Header.Get("Etag") != b.Header.Get("Etag") {
 			t.Errorf("%s: %d %s by header, %d %s by address", path, a.StatusCode, a.Header.Get("Etag"), b.StatusCode, b.Header.Get("Etag"))
 		}
@@ -84,26 +84,26 @@ func TestKeyInAddress(t *testing.T) {
 			t.Errorf("%s: Cache-Control is %s", path, cc)
 		}
 		// Only documents for clients that cannot set headers contain the key.
-		if text := servertest.Body(t, b); strings.Contains(text, servertest.Key) != strings.HasSuffix(path, ".json") ||
-			strings.Contains(servertest.Body(t, a), servertest.Key) {
+		if text := servertest.Body(t, b); strings.Contains(text, servertest.TestKey) != strings.HasSuffix(path, ".json") ||
+			strings.Contains(servertest.Body(t, a), servertest.TestKey) {
 			t.Errorf("%s: the key in the answer: %s", path, text)
 		}
 	}
-	f.Get("/?key=" + servertest.Key)
-	f.Get("/regions/at?lat=1&lon=2&key=" + servertest.Key + "x")
-	f.Get("/nowhere?username=" + servertest.Key)
-	f.Get("/regions/at?lat=1&lon=2&k%65y=" + servertest.Key)
+	f.Get("/?key=" + servertest.TestKey)
+	f.Get("/regions/at?lat=1&lon=2&key=" + servertest.TestKey + "x")
+	f.Get("/nowhere?username=" + servertest.TestKey)
+	f.Get("/regions/at?lat=1&lon=2&k%65y=" + servertest.TestKey)
 	names := []string{"KEY", "access_token", "apikey", "api-key", "subscription-key", "Ocp-Apim-Subscription-Key", "token", "jwt",
 		"client_secret", "X-Amz-Signature", "password", "%zz"}
 	for _, name := range names {
-		f.Get("/regions/at?lat=1&lon=2&" + name + "=" + servertest.Key)
-		f.Get("/regions/at?lat=1;" + name + "=" + servertest.Key + ";lon=2")
-		f.Get("/nowhere?" + name + "=" + servertest.Key + "&quadkey=0123&monkey=")
+		f.Get("/regions/at?lat=1&lon=2&" + name + "=" + servertest.TestKey)
+		f.Get("/regions/at?lat=1;" + name + "=" + servertest.TestKey + ";lon=2")
+		f.Get("/nowhere?" + name + "=" + servertest.TestKey + "&quadkey=0123&monkey=")
 	}
 	if strings.Count(log.String(), "quadkey=0123&monkey=") != len(names) {
 		t.Errorf("the log hides what is no secret:\n%s", log.String())
 	}
-	if strings.Contains(log.String(), servertest.Key) {
+	if strings.Contains(log.String(), servertest.TestKey) {
 		t.Errorf("the log holds a key:\n%s", log.String())
 	}
 	if strings.Count(log.String(), "key=acme") != 8 {
@@ -116,9 +116,9 @@ var ownAddress = regexp.MustCompile(`"http://example\.com(/[^"]*)"`)
 // A client that cannot set headers follows the addresses in documents. Therefore all these
 // addresses contain the key, wherever they lead. Otherwise the documents do not change.
 func TestKeyInLinks(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1}), servertest.All...)
-	with := "key=" + url.QueryEscape(servertest.Key)
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{1}), servertest.DefaultDatasets...)
+	with := "key=" + url.QueryEscape(servertest.TestKey)
 	seen, queue := map[string]bool{}, []string{"/style.json", "/style.json?encoding=mlt", "/tiles/country.png.json?theme=dark",
 		"/tiles/country.mlt.json?pinned=true", "/ogc", "/ogc?f=html"}
 	for ; len(queue) > 0; queue = queue[1:] {
@@ -136,7 +136,7 @@ func TestKeyInLinks(t *testing.T) {
 			}
 			path += map[bool]string{false: "?", true: "&"}[strings.Contains(path, "?")] + with
 		}
-		keyed, header := f.Get(path), f.Get(bare, "X-API-Key", servertest.Key)
+		keyed, header := f.Get(path), f.Get(bare, "X-API-Key", servertest.TestKey)
 		if keyed.StatusCode != header.StatusCode || keyed.StatusCode == http.StatusUnauthorized ||
 			keyed.StatusCode == http.StatusTooManyRequests {
 			t.Errorf("%s: %d, by header %d", path, keyed.StatusCode, header.StatusCode)
@@ -162,7 +162,7 @@ func TestKeyInLinks(t *testing.T) {
 				t.Errorf("%s again: %d %s", path, again.StatusCode, again.Header.Get("Cache-Control"))
 			}
 		}
-		if strings.Contains(servertest.Body(t, header), servertest.Key) {
+		if strings.Contains(servertest.Body(t, header), servertest.TestKey) {
 			t.Errorf("%s holds a key of a header", bare)
 		}
 		for _, link := range links {
@@ -171,7 +171,7 @@ func TestKeyInLinks(t *testing.T) {
 	}
 	for _, path := range []string{"/places/within?bbox=-180,-90,180,90&limit=1&format=csv",
 		"/regions/within?bbox=-180,-90,180,90&limit=1&format=ndjson", "/ogc/collections/places/items?limit=1&f=csv"} {
-		keyed, header := f.Get(path+"&"+with), f.Get(path, "X-API-Key", servertest.Key)
+		keyed, header := f.Get(path+"&"+with), f.Get(path, "X-API-Key", servertest.TestKey)
 		if link, cc := keyed.Header.Get("Link"), keyed.Header.Get("Cache-Control"); !strings.Contains(link, with) ||
 			strings.Contains(cc, "public") {
 			t.Errorf("%s: Link %q, %s", path, link, cc)
@@ -180,7 +180,7 @@ func TestKeyInLinks(t *testing.T) {
 			strings.Contains(again.Header.Get("Cache-Control"), "public") {
 			t.Errorf("%s again: %d %s", path, again.StatusCode, again.Header.Get("Cache-Control"))
 		}
-		if link := header.Header.Get("Link"); link == "" || strings.Contains(link, servertest.Key) {
+		if link := header.Header.Get("Link"); link == "" || strings.Contains(link, servertest.TestKey) {
 			t.Errorf("%s: Link %q", path, link)
 		}
 	}
@@ -190,7 +190,7 @@ func TestKeyInLinks(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{2}, quota.Limit{Requests: 3}), servertest.All...)
+	f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{2}, quota.Limit{Requests: 3}), servertest.DefaultDatasets...)
 	const path = "/regions/at?lat=1&lon=2"
 	ask := func(n int, headers ...string) *http.Response {
 		for i := range n {
@@ -202,7 +202,7 @@ func TestLimits(t *testing.T) {
 		}
 		return f.Get(path, headers...)
 	}
-	for _, headers := range [][]string{nil, {"X-API-Key", servertest.Key}} {
+	for _, headers := range [][]string{nil, {"X-API-Key", servertest.TestKey}} {
 		res := ask(2+len(headers)/2, headers...)
 		if res.Header.Get("Retry-After") != "30" || res.Header.Get("RateLimit-Reset") != "30" || res.Header.Get("RateLimit-Remaining") != "0" {
 			t.Errorf("headers: %v", res.Header)
@@ -213,18 +213,18 @@ func TestLimits(t *testing.T) {
 	}
 	// Compatible endpoints say it in their own words.
 	if text := servertest.Body(t,
-		f.Get("/timezoneJSON?lat=1&lng=2&callback=f&username="+servertest.Key)); !strings.HasPrefix(text, "/**/f(") ||
+		f.Get("/timezoneJSON?lat=1&lng=2&callback=f&username="+servertest.TestKey)); !strings.HasPrefix(text, "/**/f(") ||
 		!strings.Contains(text, `"value":19`) {
 		t.Errorf("GeoNames: %s", text)
 	}
 	basic := httptest.NewRequest(http.MethodGet, "/", nil)
-	basic.SetBasicAuth("42", servertest.Key)
+	basic.SetBasicAuth("42", servertest.TestKey)
 	res := f.Get("/geoip/v2.1/country/1.2.3.4", "Authorization", basic.Header.Get("Authorization"))
 	if text := servertest.Body(t, res); res.StatusCode != http.StatusPaymentRequired || !strings.Contains(text, "OUT_OF_QUERIES") {
 		t.Errorf("GeoIP2: %d %s", res.StatusCode, text)
 	}
 	var doc ops.Usage
-	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/usage", "X-API-Key", servertest.Key))), &doc); err != nil {
+	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/usage", "X-API-Key", servertest.TestKey))), &doc); err != nil {
 		t.Fatal(err)
 	}
 	if doc.Name != "acme" || len(doc.Limits) != 1 ||
@@ -238,8 +238,8 @@ func TestLimits(t *testing.T) {
 
 // Each line of a batch counts as a request.
 func TestBatchIsCharged(t *testing.T) {
-	for _, headers := range [][]string{{"X-API-Key", servertest.Key}, nil} {
-		f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{5}, quota.Limit{Requests: 5}), servertest.All...)
+	for _, headers := range [][]string{{"X-API-Key", servertest.TestKey}, nil} {
+		f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{5}, quota.Limit{Requests: 5}), servertest.DefaultDatasets...)
 		res := f.Post("/ip/batch", strings.NewReader("1.2.3.4\n1.2.3.5\n1.2.3.6\n1.2.3.7\n1.2.3.8\n1.2.3.9\n"), headers...)
 		if text := servertest.Body(t, res); res.StatusCode != http.StatusOK || strings.Count(text, "\n") != 6 {
 			t.Fatalf("%d %s", res.StatusCode, text)
@@ -267,9 +267,9 @@ func TestAccessLogSampling(t *testing.T) {
 func TestRefusalIsNamed(t *testing.T) {
 	var log strings.Builder
 	f := servertest.New(t, func(c *httpapi.Config) {
-		servertest.Guarded(t, false, quota.Limits{})(c)
+		servertest.NewGuarded(t, false, quota.Limits{})(c)
 		c.AccessLog = slog.New(slog.NewTextHandler(&log, nil))
-	}, servertest.All...)
+	}, servertest.DefaultDatasets...)
 	res := f.Get("/ip/1.2.3.4", "Origin", "https://example.org")
 	servertest.WantProblem(t, res, http.StatusUnauthorized, "key-missing")
 	if id := res.Header.Get("X-Request-Id"); id == "" || strings.Count(log.String(), "request_id="+id) != 1 {
@@ -289,7 +289,7 @@ func TestLogInjection(t *testing.T) {
 			if handler == "json" {
 				c.AccessLog = slog.New(slog.NewJSONHandler(&log, nil))
 			}
-		}, servertest.All...)
+		}, servertest.DefaultDatasets...)
 		f.Get("/places/x%0Alevel=ERROR%20msg=forged?q=%0d%0a%7f", "X-Request-Id", "a\nb")
 		if n := strings.Count(log.String(), "\n"); n != 1 {
 			t.Errorf("%s: one request made %d lines:\n%s", handler, n, log.String())

@@ -48,7 +48,7 @@ func (y *yards) set(id string, b quadkey.Box) {
 func (y *yards) Info() *feature.Info {
 	return &feature.Info{
 		Name: "yards", Title: "Yards", Schema: feature.Schema{{Name: "name", Kind: feature.Text}}, Bounds: quadkey.World, Count: -1,
-		Live: true, Private: y.private, Can: feature.Can{Near: !y.flat},
+		Live: true, Private: y.private, Can: feature.Abilities{Near: !y.flat},
 	}
 }
 
@@ -59,8 +59,8 @@ func (y *yards) list() (list []feature.Feature) {
 	for id, b := range y.boxes {
 		list = append(list, feature.Feature{
 			ID: id, Bounds: b, Position: quadkey.Position{Lat: (b.South + b.North) / 2, Lon: (b.West + b.East) / 2},
-			Geometry:   feature.Shape(orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}.ToPolygon()),
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Yard " + id))}),
+			Geometry:   feature.OrbGeometry(orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}.ToPolygon()),
+			Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Yard " + id))}),
 			Mark:       feature.Mark(id),
 			Version:    1,
 		})
@@ -91,8 +91,8 @@ func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 		if f := &list[i]; q.Near != nil {
 			b := f.Bounds
 			nearest := quadkey.Position{Lat: min(max(q.Near.Lat, b.South), b.North), Lon: min(max(q.Near.Lon, b.West), b.East)}
-			f.Distance = nearest.Distance(q.Near.Position)
-			f.Mark = append(binary.BigEndian.AppendUint64(nil, math.Float64bits(f.Distance)), f.Mark...)
+			f.DistanceM = nearest.Distance(q.Near.Position)
+			f.Mark = append(binary.BigEndian.AppendUint64(nil, math.Float64bits(f.DistanceM)), f.Mark...)
 		}
 	}
 	slices.SortFunc(list, func(a, b feature.Feature) int { return strings.Compare(string(a.Mark), string(b.Mark)) })
@@ -104,7 +104,7 @@ func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 			}
 			box, boxed := q.In.(feature.Box)
 			in := !boxed || meet(quadkey.Box(box), f.Bounds)
-			if n := q.Near; n != nil && (f.Distance < n.MinM || n.MaxM > 0 && f.Distance > n.MaxM) {
+			if n := q.Near; n != nil && (f.DistanceM < n.MinM || n.MaxM > 0 && f.DistanceM > n.MaxM) {
 				in = false
 			}
 			if err := consider(f, in); err != nil {
@@ -169,10 +169,10 @@ func TestAreasOfTheCallers(t *testing.T) {
 		"far": {West: 100, South: 0, East: 101, North: 1},
 	}}
 	layertest.Test(t, of, layertest.Options{})
-	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	more := []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w := servertest.NewWhole(t)
-	w.Config.More = more
+	w.Config.ExtraLayers = more
 	w.Serve()
 	get := func(path string, status int) (*http.Response, string) {
 		t.Helper()
@@ -239,9 +239,9 @@ func TestAreasOfTheCallers(t *testing.T) {
 // A layer of areas does not replace missing boundaries, and its Info may change.
 func TestAreasAlone(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
-	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
 	w := servertest.New(t, func(c *httpapi.Config) {
-		c.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
+		c.ExtraLayers = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	}, ask.PlacesName)
 	want := func(path string, status int, text string) {
 		t.Helper()
@@ -273,12 +273,12 @@ func TestAreasAlone(t *testing.T) {
 
 // If a layer of areas cannot be read, the request fails, because this layer might have the answer.
 func TestAreasThatCannotBeRead(t *testing.T) {
-	fixed := dataset.Fixed[feature.Encloser](&yards{}, dataset.Manifest{Dataset: "yards", Generation: 7})
+	fixed := dataset.NewFixedLive[feature.Encloser](&yards{}, dataset.Manifest{Dataset: "yards", Generation: 7})
 	if err := fixed.Close(); err != nil {
 		t.Fatal(err)
 	}
 	w := servertest.NewWhole(t)
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
+	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("yards", func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}
 	w.Serve()
 	for path, status := range map[string]int{
 		"/regions/at?lat=47&lon=4.5":             503,
@@ -297,8 +297,8 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 // compared with.
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
-	fixed := dataset.Fixed[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
-	views := ask.NewViews(ask.Sets{More: []ask.LayerKind{ask.SingleLayer("yards",
+	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})
+	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("yards",
 		func(*ask.Sets) *dataset.Live[feature.Encloser] { return fixed })}})
 	set, err := fence.New(fence.Fences{Enter: []fence.Region{{Type: "yards"}}, Leave: []fence.Region{{Type: "yards", ID: "a"}}})
 	if err != nil {
@@ -314,7 +314,7 @@ func TestFencesOfTheCallers(t *testing.T) {
 	}{
 		{live.Event{From: &out, To: &in}, "enter yards:a"},
 		{live.Event{From: &in, To: &out}, "leave yards:a"},
-		{live.Event{From: &in, To: &out, More: "wards.2"}, "leave yards:a"},
+		{live.Event{From: &in, To: &out, EditionRest: "wards.2"}, "leave yards:a"},
 		{live.Event{From: &in, To: &in}, ""},
 	} {
 		events, err := set.AppendCrossings(t.Context(), nil, &c.move, views)

@@ -30,7 +30,7 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 	}
 	for _, f := range worlds.Servers() {
 		s := httpapi.Compose(&f.Config, httpapi.Faces())
-		s.Asked = listen
+		s.OnParamRead = listen
 		f.Handler = s.Handler()
 	}
 	for _, o := range doc.Operations() {
@@ -40,13 +40,13 @@ func TestHandlersAskForWhatTheyDeclare(t *testing.T) {
 		}
 	}
 	judged := 0
-	for _, e := range servertest.Declared() {
-		if e.Handle == nil || e.Hidden || e.Loose {
+	for _, e := range servertest.DeclaredEndpoints() {
+		if e.Handle == nil || e.Hidden || e.IgnoresOthers {
 			continue
 		}
-		known := slices.Concat(e.Query().Names, e.LineQuery().Names)
+		known := slices.Concat(e.ParamNames().Names, e.LineParamNames().Names)
 		for name := range asked[e.ID] {
-			if !slices.Contains(known, name) && !e.Filters {
+			if !slices.Contains(known, name) && !e.TakesFilters {
 				t.Errorf("%s (%s) asks for %s, which is not declared", e.Path, e.ID, name)
 			}
 		}

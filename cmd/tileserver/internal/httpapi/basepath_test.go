@@ -16,8 +16,8 @@ func TestBasePath(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) {
 		c.BasePath = "/maps"
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("1.2.0.7/32")}
-	}, servertest.All...)
-	bare := servertest.New(t, nil, servertest.All...)
+	}, servertest.DefaultDatasets...)
+	bare := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const tile = "/tiles/country,places/3/4/2.mvt"
 	a, b := f.Get("/maps"+tile), bare.Get(tile)
 	if a.StatusCode != 200 || a.Header.Get("Etag") != b.Header.Get("Etag") || servertest.Body(t, a) != servertest.Body(t, b) {
@@ -97,7 +97,7 @@ func TestValidBasePath(t *testing.T) {
 // Pages of other origins may read every header. The header does not depend on the requesting
 // origin, so that caches can store one answer for all origins.
 func TestExposedHeaders(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, path := range []string{"/tiles/country/1/0/0.mvt", "/status", "/tiles/nowhere/1/0/0.mvt"} {
 		for _, headers := range [][]string{nil, {"Origin", "https://a.example"}} {
 			if got := f.Get(path, headers...).Header.Get("Access-Control-Expose-Headers"); got != "*" {
@@ -116,7 +116,7 @@ func TestExposedHeaders(t *testing.T) {
 // may read them. Cross-Origin-Resource-Policy has no lists of origins. Other answers can be loaded
 // only with CORS.
 func TestResourcePolicy(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	paths := []string{"/tiles/places/0/0/0.png", "/tiles/places/0/0/0@2x.png", "/sprite.png", "/"}
 	loaded := []string{"/tiles/country/1/0/0.mvt", "/tiles/country.json", "/style.json", "/regions/at?lat=1&lon=1"}
 	for origin, want := range map[string]string{
@@ -143,7 +143,7 @@ func TestResourcePolicy(t *testing.T) {
 
 // A path with an extra slash is refused with a message about the slash.
 func TestSlashes(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for path, want := range map[string]string{
 		"//healthz":                           "slashes in a row in the path: write one",
 		"/tiles//country/1/0/0.mvt":           "two slashes in a row",

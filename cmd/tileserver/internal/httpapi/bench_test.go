@@ -111,7 +111,7 @@ func benchGlobe(b *testing.B) *servertest.Server {
 	for i := range list {
 		list[i].Name = "Santa " + list[i].Name
 	}
-	g.Hold(servertest.Places(list, nil, servertest.GlobeGazetteer))
+	g.PublishRows(servertest.Places(list, nil, servertest.GlobeGazetteer))
 	return g
 }
 

@@ -19,7 +19,7 @@ func TestCodings(t *testing.T) {
 			res := g.Get(path, "Accept-Encoding", accept)
 			b := servertest.Body(t, res)
 			encoding, etag := res.Header.Get("Content-Encoding"), res.Header.Get("Etag")
-			if servertest.Unpacked(t, encoding, b) != plain {
+			if servertest.Unpack(t, encoding, b) != plain {
 				t.Errorf("%s as %q: other bytes", path, accept)
 			}
 			if len(plain) >= 1<<10 && (encoding != accept || !strings.Contains(res.Header.Get("Vary"), "Accept-Encoding")) {

@@ -25,7 +25,7 @@ import (
 
 // Every route is described, and nothing else is.
 func TestEveryRouteIsDescribed(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{})) // with every route there is
+	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{})) // with every route there is
 	doc := servertest.ReadDescription(t)
 	ops := doc.Operations()
 	e, ok := f.Handler.(*echo.Echo)
@@ -145,17 +145,17 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 	}
 	ops := doc.Operations()
 	// Each operation has a separate key that admits one request.
-	key := func(i int) string { return servertest.Key + strconv.Itoa(i) }
+	key := func(i int) string { return servertest.TestKey + strconv.Itoa(i) }
 	var lines strings.Builder
 	for i := range ops {
-		lines.WriteString(quota.Line("client"+strconv.Itoa(i), quota.HashOf(key(i)), []quota.Limit{{Requests: 1}}) + "\n")
+		lines.WriteString(quota.FormatLine("client"+strconv.Itoa(i), quota.HashOf(key(i)), []quota.Limit{{Requests: 1}}) + "\n")
 	}
 	keys, err := quota.ReadKeys(strings.NewReader(lines.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	change := func(c *httpapi.Config) {
-		servertest.Guarded(t, false, quota.Limits{100000})(c)
+		servertest.NewGuarded(t, false, quota.Limits{100000})(c)
 		c.Guard.Keys = func() *quota.Keys { return keys }
 	}
 	nothing, globe, addresses := servertest.New(t, change), servertest.NewGlobe(t, change), servertest.NewAddresses(t, change)
@@ -189,7 +189,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 				what := fmt.Sprintf("%s %s of world %d, request %d", o.Method, call, i, j)
 				res := f.SendWith(o.Method, call, headers...)
 				status := res.StatusCode
-				doc.Answered(what, &o, res)
+				doc.CheckAnswer(what, &o, res)
 				refused[status]++
 				switch {
 				case words, !asked && o.Path != "/usage":

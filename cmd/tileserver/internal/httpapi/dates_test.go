@@ -105,7 +105,7 @@ func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 	f.PublishAs(ask.Boundaries.Name, func(m *dataset.Manifest) {
 		m.Built = built
 		if old, err := f.Catalog.Current(t.Context(), ask.Boundaries.Name); err == nil {
-			m.Replace(&old)
+			m.SetPredecessor(&old)
 		}
 	})
 	f.Poll()
@@ -114,11 +114,11 @@ func publishAt(t *testing.T, f *servertest.Server, built time.Time) {
 // A client that revalidates only by date never keeps an answer of another generation, neither after
 // a rollback to an older generation, nor if two generations were built in the same second.
 func TestDatesOfGenerations(t *testing.T) {
-	now := servertest.Built.Add(time.Hour)
+	now := servertest.BuildDate.Add(time.Hour)
 	f := servertest.New(t, nil)
 	f.Config.Now = func() time.Time { return now }
 	f.Serve()
-	first := servertest.Built
+	first := servertest.BuildDate
 	second, ahead := first.Add(time.Second), first.Add(2*time.Hour)
 	for _, path := range []string{"/regions/at?lat=1&lon=1", "/tiles/country/1/0/0.mvt"} {
 		want := func(step string, told time.Time, unchanged ...time.Time) {
@@ -165,36 +165,36 @@ func TestDatesOfGenerations(t *testing.T) {
 		want("one of a clock that is ahead", time.Time{})
 		now = ahead
 		want("the same, later", ahead, ahead)
-		now = servertest.Built.Add(time.Hour)
+		now = servertest.BuildDate.Add(time.Hour)
 	}
 }
 
 // If-None-Match takes precedence over If-Modified-Since, whatever their values. A text that is not
 // an HTTP date is ignored.
 func TestIfModifiedSince(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const path = "/regions/at?lat=1&lon=1"
-	tag, date := f.Get(path).Header.Get("Etag"), servertest.Built.Format(http.TimeFormat)
-	other := servertest.Built.Add(-time.Hour).Format(http.TimeFormat)
+	tag, date := f.Get(path).Header.Get("Etag"), servertest.BuildDate.Format(http.TimeFormat)
+	other := servertest.BuildDate.Add(-time.Hour).Format(http.TimeFormat)
 	for _, c := range []struct {
 		status  int
 		headers []string
 	}{
 		{304, []string{"If-Modified-Since", date}},
-		{304, []string{"If-Modified-Since", servertest.Built.Format("Monday, 02-Jan-06 15:04:05 GMT")}},
-		{304, []string{"If-Modified-Since", servertest.Built.Format(time.ANSIC)}},
+		{304, []string{"If-Modified-Since", servertest.BuildDate.Format("Monday, 02-Jan-06 15:04:05 GMT")}},
+		{304, []string{"If-Modified-Since", servertest.BuildDate.Format(time.ANSIC)}},
 		{304, []string{"If-None-Match", tag, "If-Modified-Since", other}},
 		{304, []string{"If-None-Match", tag, "If-Modified-Since", "x"}},
 		{200, []string{"If-None-Match", `"x"`, "If-Modified-Since", date}},
 		{200, []string{"If-None-Match", "", "If-Modified-Since", date}},
 		{200, []string{"If-Modified-Since", other}},
-		{200, []string{"If-Modified-Since", servertest.Built.Add(time.Hour).Format(http.TimeFormat)}},
+		{200, []string{"If-Modified-Since", servertest.BuildDate.Add(time.Hour).Format(http.TimeFormat)}},
 		{200, []string{"If-Modified-Since", date, "If-Modified-Since", date}},
 		{200, []string{"If-Modified-Since", ""}},
 		{200, []string{"If-Modified-Since", "0"}},
 		{200, []string{"If-Modified-Since", "Sun, 32 Mar 2026 12:00:00 GMT"}},
 		{200, []string{"If-Modified-Since", "Sun, 01 Mar 2026 12:00:00"}},
-		{200, []string{"If-Modified-Since", servertest.Built.Format(time.RFC3339)}},
+		{200, []string{"If-Modified-Since", servertest.BuildDate.Format(time.RFC3339)}},
 		{200, []string{"If-Modified-Since", strings.Repeat("9", 5000)}},
 	} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
@@ -210,11 +210,11 @@ func TestIfModifiedSince(t *testing.T) {
 
 // An answer from several collections has no single generation, so it has no date.
 func TestDatesOfCollections(t *testing.T) {
-	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
+	testrace.SkipUnderRace(t, "it makes pools forget, and forgetting allocates")
 	w, _ := servertest.NewCollections(t)
 	for _, path := range []string{"/tiles/points:shops/5/17/15.mvt", "/tiles/points:shops,points:shops_label/5/17/15.mvt"} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
-		out := &servertest.Discard{Headers: http.Header{}}
+		out := &servertest.DiscardWriter{Headers: http.Header{}}
 		w.Handler.ServeHTTP(out, r)
 		if n := testing.AllocsPerRun(200, func() {
 			clear(out.Headers)

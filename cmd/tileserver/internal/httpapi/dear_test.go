@@ -162,12 +162,12 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	w.Config.Sets = ask.Published(c.Generations)
 	w.Config.Addresses, w.Config.Names = ask.Addresses.Live(c.Generations), nil // from its index
 	w.Config.Collections = &ask.Collections{}
-	servertest.Guarded(t, false, quota.Limits{})(&w.Config)
+	servertest.NewGuarded(t, false, quota.Limits{})(&w.Config)
 	servertest.OpenDearMaps(t, &w.Config)
-	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
-	w.Config.Collections.Follow(toyworld.Shops, shops)
+	shops := ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)
+	w.Config.Collections.Add(toyworld.ShopsCollection, shops)
 	if madeUp {
-		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.Shops).Dataset) {
+		for _, d := range append(slices.Clone(ask.Datasets), ask.CollectionOf(toyworld.ShopsCollection).Dataset) {
 			if ask.IsPoints(d.Name) {
 				must.Do(t, toyworld.PublishShopsAs(context.Background(), c, d, dearPlaces))
 			}
@@ -229,7 +229,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 	}
 	words := []string{
 		"{key}",
-		servertest.Key,
+		servertest.TestKey,
 		"{pinned}",
 		"/g/" + generations,
 		"{place}",
@@ -285,7 +285,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 	if err != nil {
 		return err
 	}
-	m := dataset.Manifest{SchemaVersion: places.SchemaVersion, Built: servertest.Built}
+	m := dataset.Manifest{SchemaVersion: places.SchemaVersion, Built: servertest.BuildDate}
 	if m.Meta, err = json.Marshal(meta); err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func publishMany(ctx context.Context, c *dataset.Catalog) error {
 
 // ask sends a request with the key that the server requires.
 func (w *dearWorld) ask(path string) *http.Response {
-	return w.Get(path, "X-Api-Key", servertest.Key)
+	return w.Get(path, "X-Api-Key", servertest.TestKey)
 }
 
 func TestCosts(t *testing.T) {
@@ -484,8 +484,8 @@ func BenchmarkDearest(b *testing.B) {
 			for _, coding := range []string{"identity", "br"} {
 				b.Run(coding+strings.ReplaceAll(q, "/", "|"), func(b *testing.B) {
 					r := httptest.NewRequest(http.MethodGet, w.fill.Replace(q), nil)
-					r.Header["X-Api-Key"], r.Header["Accept-Encoding"] = []string{servertest.Key}, []string{coding}
-					out := &servertest.Discard{Headers: http.Header{}}
+					r.Header["X-Api-Key"], r.Header["Accept-Encoding"] = []string{servertest.TestKey}, []string{coding}
+					out := &servertest.DiscardWriter{Headers: http.Header{}}
 					w.work.reset()
 					start := processorTime(b)
 					for b.Loop() {

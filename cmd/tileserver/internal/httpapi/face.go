@@ -18,20 +18,20 @@ import (
 // face_NAME.go, registers it. Deleting this file and the package removes the endpoints.
 type Face struct {
 	Name string
-	// At is the unique position among the faces, in ascending order.
-	At int
+	// Order is the unique position among the faces, in ascending order.
+	Order int
 	// Kinds are the kinds of errors that only this face has.
-	Kinds []web.Kind
+	Kinds []web.ProblemKind
 	// List describes the layer of this face in the list of the face layers; it is nil if the list
 	// has no such layer.
-	List *listing.Set
+	List *listing.Spec
 	// Metrics are the metrics that its handlers collect.
 	Metrics []*prometheus.Desc
 	// Settings returns the defaults of the operator's settings for this face. Settings is nil if
 	// there are none.
 	Settings func() Settings
-	// Root is set if its handlers implement rooted.
-	Root bool
+	// Rooted is set if its handlers implement rooted.
+	Rooted bool
 	// New makes its handlers. It is nil if the face only declares errors that several faces share.
 	New func(*Parts) Handlers
 }
@@ -49,9 +49,9 @@ type Parts struct {
 	Config *Config
 	Batch  web.BatchLimits
 	// Lists are the lists of all faces.
-	Lists []listing.Set
-	// Before are the handlers of the faces before.
-	Before []Handlers
+	Lists []listing.Spec
+	// Earlier are the handlers of the faces before.
+	Earlier []Handlers
 	// DescribeBelow returns an OpenAPI 3.0 document of the paths below the path below. server is
 	// the address of this path.
 	DescribeBelow func(path, server string) ([]byte, error)
@@ -64,13 +64,13 @@ func register(f Face) { registered = append(registered, f) }
 
 // Faces returns the registered faces, in their order.
 func Faces() []Face {
-	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.At, b.At) })
+	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // RootGeocoders are the names that Config.RootGeocoder may have.
 func RootGeocoders() (names []string) {
 	for _, f := range Faces() {
-		if f.Root {
+		if f.Rooted {
 			names = append(names, f.Name)
 		}
 	}
@@ -87,17 +87,17 @@ type Settings interface {
 
 // Process is the part of the program that Open may use. Opening adds to its lists of functions.
 type Process struct {
-	Config *Config
-	Log    *slog.Logger
-	Cache  int64         // bytes that there are for caches
-	Grace  time.Duration // in which to end running work
-	// Reloaded returns a function with the result of load. load is called again when the files have
+	Config      *Config
+	Log         *slog.Logger
+	CacheBytes  int64         // bytes that there are for caches
+	GracePeriod time.Duration // in which to end running work
+	// Reloading returns a function with the result of load. load is called again when the files have
 	// changed. flag is for the log.
-	Reloaded func(flag string, load func() (any, error), files ...string) (get func() any, err error)
+	Reloading func(flag string, load func() (any, error), files ...string) (get func() any, err error)
 
-	Looks  []func()       // look at files again
-	Ready  []func()       // are called once the data is there
-	Closes []func() error // end what the face has begun, even if Open failed
+	PollFiles []func()       // look at files again
+	OnReady   []func()       // are called once the data is there
+	OnClose   []func() error // end what the face has begun, even if Open failed
 }
 
 // NewSettings returns the settings of all faces with their defaults.

@@ -5,7 +5,7 @@ import "quadrille/cmd/tileserver/internal/airport"
 func init() {
 	register(Face{
 		Name:  "airport",
-		At:    70,
+		Order: 70,
 		Kinds: airport.Kinds,
 		List:  &airport.List,
 		New:   func(p *Parts) Handlers { return airport.New(p.Kit) },

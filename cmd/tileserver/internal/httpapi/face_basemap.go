@@ -14,13 +14,13 @@ import (
 type baseMaps struct {
 	Files []string `group:"data" name:"basemap" sep:"none" placeholder:"[NAME=]FILE" help:"Other people's map to show under the borders, a PMTiles archive (version 3) or an MBTiles database on this machine; repeatable. It is served at /basemap/NAME, whose name is that of the file if none is given. When the file is replaced by renaming, the new one is in service within seconds; see docs/maps.md in the source."`
 
-	names []archive.Name
+	names []archive.NamedFile
 	set   *archive.Set
 }
 
 func init() {
 	register(Face{
-		Name: "basemap", At: 20, Kinds: basemap.Kinds, Metrics: basemap.Described, Settings: func() Settings { return &baseMaps{} },
+		Name: "basemap", Order: 20, Kinds: basemap.Kinds, Metrics: basemap.MetricDescs, Settings: func() Settings { return &baseMaps{} },
 		New: func(p *Parts) Handlers {
 			return basemap.New(p.Kit, basemap.Config{
 				Maps:       flags[baseMaps](p.Config).set,
@@ -48,13 +48,13 @@ func (s *baseMaps) Validate() error {
 func (s *baseMaps) Open(ctx context.Context, in *Process) (err error) {
 	directories := int64(0)
 	if len(s.names) > 0 {
-		directories = in.Cache / 8
+		directories = in.CacheBytes / 8
 	}
 	if s.set, err = archive.Serve(ctx, s.names, directories, in.Log); err != nil {
 		return fmt.Errorf("--basemap: %w", err)
 	}
 	in.Config.BaseMaps, in.Config.ResponseCacheBytes = s.shown, in.Config.ResponseCacheBytes-directories
-	in.Looks, in.Closes = append(in.Looks, func() { s.set.Look(ctx) }), append(in.Closes, s.set.Close)
+	in.PollFiles, in.OnClose = append(in.PollFiles, func() { s.set.CheckFiles(ctx) }), append(in.OnClose, s.set.Close)
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (s *baseMaps) shown() (all []basemaps.Map) {
 			State:       st.State,
 			Title:       a.Title,
 			Format:      a.Format.String(),
-			Tiles:       a.Tiles,
+			TileCount:   a.TileCount,
 			MinZoom:     a.MinZoom,
 			MaxZoom:     a.MaxZoom,
 			TileSize:    a.TileSize,
@@ -77,7 +77,7 @@ func (s *baseMaps) shown() (all []basemaps.Map) {
 			Bytes:       a.Size,
 			Modified:    a.Modified.UTC().Truncate(time.Second),
 			Since:       st.Since.UTC().Truncate(time.Second),
-			Attribution: a.Credit,
+			Attribution: a.Attribution,
 		}
 		for _, l := range a.Layers {
 			m.Layers = append(m.Layers, basemaps.Layer{ID: l.ID, MinZoom: l.MinZoom})

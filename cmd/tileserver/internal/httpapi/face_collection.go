@@ -26,14 +26,14 @@ var descHooks = web.Metric("hook_deliveries_total",
 func init() {
 	register(Face{
 		Name:     "collection",
-		At:       80,
+		Order:    80,
 		Kinds:    collection.Kinds,
 		List:     &collection.List,
 		Metrics:  []*prometheus.Desc{descHooks},
 		Settings: func() Settings { return &hooks{} },
 		New: func(p *Parts) Handlers {
 			cfg := collection.Config{
-				MayRead: p.Kit.ReadsCollection, Batch: p.Batch, Draining: p.Config.Draining,
+				MayRead: p.Kit.MayReadCollection, Batch: p.Batch, Draining: p.Config.Draining,
 			}
 			if s := flags[hooks](p.Config); s.sender != nil {
 				cfg.Hooks = s.sender
@@ -47,24 +47,24 @@ func init() {
 // Open starts the delivery of webhooks, and the reporting of crossings by redrawn borders.
 // Boundaries, if any, must already be in service, because crossings depend on them.
 func (s *hooks) Open(ctx context.Context, in *Process) error {
-	in.Ready = append(in.Ready, func() {
+	in.OnReady = append(in.OnReady, func() {
 		c := in.Config
 		if c.Collections.Live == nil {
 			return
 		}
 		c.Views = ask.NewViews(c.Sets) // of the server, too
 		s.sender = webhook.Start(ctx, webhook.Config{
-			Live:       c.Collections.Live,
-			Views:      c.Views,
-			Processors: c.Processors,
-			Private:    s.Private,
-			Grace:      in.Grace,
-			Log:        in.Log,
+			Live:         c.Collections.Live,
+			Views:        c.Views,
+			Processors:   c.Processors,
+			AllowPrivate: s.Private,
+			Grace:        in.GracePeriod,
+			Log:          in.Log,
 		})
 		redraws, end := context.WithCancel(ctx)
 		var ended sync.WaitGroup
-		ended.Go(func() { follow.Redraws(redraws, c.Collections.Live, c.Views, in.Log) })
-		in.Closes = append(in.Closes, func() error {
+		ended.Go(func() { follow.ReportRedraws(redraws, c.Collections.Live, c.Views, in.Log) })
+		in.OnClose = append(in.OnClose, func() error {
 			end()
 			s.sender.Close()
 			ended.Wait()

@@ -17,7 +17,7 @@ type geoIP struct {
 
 func init() {
 	register(Face{
-		Name: "geoip", At: 120, Settings: func() Settings { return &geoIP{} },
+		Name: "geoip", Order: 120, Settings: func() Settings { return &geoIP{} },
 		New: func(p *Parts) Handlers { return geoip.New(p.Kit, flags[geoIP](p.Config).accounts) },
 	})
 }
@@ -27,7 +27,7 @@ func (s *geoIP) Open(_ context.Context, in *Process) error {
 	if s.Keys == "" {
 		return nil
 	}
-	get, err := in.Reloaded("--geoip-keys", func() (any, error) {
+	get, err := in.Reloading("--geoip-keys", func() (any, error) {
 		f, err := os.Open(s.Keys)
 		if err != nil {
 			return nil, err

@@ -3,5 +3,5 @@ package httpapi
 import "quadrille/cmd/tileserver/internal/geonames"
 
 func init() {
-	register(Face{Name: "geonames", At: 110, New: func(p *Parts) Handlers { return geonames.New(p.Kit) }})
+	register(Face{Name: "geonames", Order: 110, New: func(p *Parts) Handlers { return geonames.New(p.Kit) }})
 }

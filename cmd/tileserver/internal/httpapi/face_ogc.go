@@ -7,10 +7,10 @@ import (
 
 func init() {
 	register(Face{
-		Name: "ogc", At: 150,
+		Name: "ogc", Order: 150,
 		New: func(p *Parts) Handlers {
 			var parts []ogcapi.Part
-			for _, r := range p.Before {
+			for _, r := range p.Earlier {
 				if r, ok := r.(interface{ OGCPart() ogcapi.Part }); ok {
 					parts = append(parts, r.OGCPart())
 				}

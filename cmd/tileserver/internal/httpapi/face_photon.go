@@ -3,5 +3,5 @@ package httpapi
 import "quadrille/cmd/tileserver/internal/photon"
 
 func init() {
-	register(Face{Name: "photon", At: 130, Root: true, New: func(p *Parts) Handlers { return photon.New(p.Kit) }})
+	register(Face{Name: "photon", Order: 130, Rooted: true, New: func(p *Parts) Handlers { return photon.New(p.Kit) }})
 }

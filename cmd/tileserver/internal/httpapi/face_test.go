@@ -13,25 +13,25 @@ import (
 
 // No two faces have the same position. Otherwise documents would differ between starts.
 func TestPlacesOfFaces(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	all := httpapi.Faces()
 	for i := range all[1:] {
-		if all[i].At == all[i+1].At {
-			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].At)
+		if all[i].Order == all[i+1].Order {
+			t.Errorf("%q and %q are both at %d", all[i].Name, all[i+1].Name, all[i].Order)
 		}
 	}
 }
 
 // TestOfNoFace tests that endpoints without a face also pass the suite of tests of faces.
 func TestOfNoFace(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
-	servertest.OfNoFace(t)
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	servertest.TestNoFace(t)
 }
 
 // TestWithoutFace tests that a server without a face has none of its endpoints, and that its other
 // answers stay the same.
 func TestWithoutFace(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	worlds := servertest.NewWorlds(t)
 	type call struct {
 		path, text string
@@ -56,7 +56,7 @@ func TestWithoutFace(t *testing.T) {
 			}
 		}
 	}
-	documented := worlds.Tiles().Described()
+	documented := worlds.Tiles().DescribedOperations()
 	for _, f := range httpapi.Faces() {
 		if f.New == nil {
 			continue
@@ -75,7 +75,7 @@ func TestWithoutFace(t *testing.T) {
 			handlers := map[*servertest.Server]*servertest.Server{}
 			for _, w := range worlds.Servers() {
 				cfg := w.Config
-				handlers[w] = &servertest.Server{T: t, Handler: httpapi.Compose(&cfg, servertest.Without(f.Name)).Handler()}
+				handlers[w] = &servertest.Server{T: t, Handler: httpapi.Compose(&cfg, servertest.FacesWithout(f.Name)).Handler()}
 			}
 			for _, c := range calls {
 				res := handlers[c.world].Do(http.MethodGet, c.text, c.headers...)
@@ -91,7 +91,7 @@ func TestWithoutFace(t *testing.T) {
 				}
 			}
 			left := slices.DeleteFunc(slices.Clone(documented), func(o string) bool { return gone[o] })
-			if got := handlers[worlds.Tiles()].Described(); !slices.Equal(got, left) {
+			if got := handlers[worlds.Tiles()].DescribedOperations(); !slices.Equal(got, left) {
 				t.Errorf("%d operations are described, want %d", len(got), len(left))
 			}
 			if page := handlers[worlds.Tiles()].Get("/docs"); page.StatusCode != http.StatusOK {

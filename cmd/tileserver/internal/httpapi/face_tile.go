@@ -4,7 +4,7 @@ import "quadrille/cmd/tileserver/internal/tile"
 
 func init() {
 	register(Face{
-		Name: "tile", At: 10, Kinds: tile.Kinds,
+		Name: "tile", Order: 10, Kinds: tile.Kinds,
 		New: func(p *Parts) Handlers {
 			return tile.New(p.Kit, tile.Config{
 				EmptyTile: p.Config.EmptyTile, Glyphs: p.Config.Glyphs, PinTiles: p.Config.PinTiles,

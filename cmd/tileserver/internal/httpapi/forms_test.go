@@ -29,8 +29,8 @@ import (
 //
 // Then every list of the server has the form, including lists of added layers and of OGC API: as a
 // value of format and f, for the header Accept, in links, and in the description.
-var toyForm = listing.Form{
-	Name: "toy", Form: web.NewForm(web.Media{Name: "toy", Type: "text/toy"}), Whole: true, Doc: "a line each",
+var toyForm = listing.Format{
+	Name: "toy", Format: web.NewFormat(web.Media{Name: "toy", Type: "text/toy"}), Whole: true, Doc: "a line each",
 	Head: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
 	Item: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
 		return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
@@ -39,17 +39,18 @@ var toyForm = listing.Form{
 
 // A registered form is in the lists of every layer.
 func TestFormOfTheCallers(t *testing.T) {
-	forms := listing.Forms
-	t.Cleanup(func() { listing.Forms = forms })
-	listing.Forms = slices.Clone(forms)
+	forms := listing.Formats
+	t.Cleanup(func() { listing.Formats = forms })
+	listing.Formats = slices.Clone(forms)
 	listing.Register(&toyForm)
 	w := servertest.NewWhole(t)
 	woods := &layertest.Memory{
-		About: feature.Info{Name: "woods", Points: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
-		List:  []feature.Feature{{ID: "oak", Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Oak"))})}},
+		About: feature.Info{Name: "woods", AllPoints: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
+		List: []feature.Feature{{ID: "oak", Properties: feature.PropertiesOf(feature.Property{Name: "name",
+			Value: feature.TextValue([]byte("Oak"))})}},
 	}
-	live := dataset.Fixed[feature.Tiler](woods, dataset.Manifest{Dataset: "woods", Generation: 7})
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("woods", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	live := dataset.NewFixedLive[feature.Tiler](woods, dataset.Manifest{Dataset: "woods", Generation: 7})
+	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("woods", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
 	w.Serve()
 	for path, want := range map[string]string{
 		"/places/nearby?lat=47&lon=8":                      "id,lat,lon,name\n",

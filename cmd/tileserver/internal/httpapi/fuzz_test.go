@@ -35,7 +35,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	fix := servertest.New(f, func(c *httpapi.Config) {
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("0.0.0.0/0"))
-	}, servertest.All...)
+	}, servertest.DefaultDatasets...)
 	f.Fuzz(func(t *testing.T, target, encoding, forwarded, host string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || !strings.HasPrefix(target, "/") {

@@ -9,7 +9,7 @@ import (
 
 // TestGolden pins the problems of all faces.
 func TestGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "problem",
 		"/nowhere",
 		"POST /ip/me",

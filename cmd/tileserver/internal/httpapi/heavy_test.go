@@ -17,10 +17,10 @@ import (
 
 // Long requests leave capacity for the others.
 func TestHeavy(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.DefaultDatasets...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
 	var held atomic.Bool
-	f.Boundaries.Before = func(ctx context.Context, _ string, _ []byte) error {
+	f.Boundaries.BeforeRead = func(ctx context.Context, _ string, _ []byte) error {
 		if held.Swap(true) {
 			return nil
 		}
@@ -60,10 +60,10 @@ func TestHeavy(t *testing.T) {
 // Compressing a large tile is heavy. A small tile, an uncompressed tile and a cached tile are
 // light.
 func TestHeavyTile(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	// The tile of zoom 0 is one byte larger than the largest tile that is compressed without a
 	// heavy place.
-	f.Boundaries.Change = func(_ string, row *cellstore.Row) {
+	f.Boundaries.ChangeRow = func(_ string, row *cellstore.Row) {
 		tile := must.Get(quadkey.ParseKey(row.Key)).In(t)
 		for i := range row.Cells {
 			c := &row.Cells[i]
@@ -91,7 +91,7 @@ func TestHeavyTile(t *testing.T) {
 	if res := f.Get(large, packed, "br"); res.StatusCode != http.StatusOK || res.Header.Get("Content-Encoding") != "br" {
 		t.Errorf("with a place: %d as %q", res.StatusCode, res.Header.Get("Content-Encoding"))
 	}
-	if n := s.Heavy.Taken(); n != 0 {
+	if n := s.HeavyPlaces.Taken(); n != 0 {
 		t.Errorf("%d places are not given back", n)
 	}
 	defer servertest.FillHeavy(s)()

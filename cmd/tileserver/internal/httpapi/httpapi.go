@@ -43,9 +43,9 @@ type Config struct {
 	// Remote is set if other programs may remove generations while the server reads them.
 	Remote bool
 
-	// Page has the built map page with index.html at its root. If it is nil, the server shows a
+	// PageFiles has the built map page with index.html at its root. If it is nil, the server shows a
 	// page with instructions to build it.
-	Page fs.FS
+	PageFiles fs.FS
 
 	// EmptyTile is the status of an empty vector tile: 204, which is the default, 200 with no
 	// bytes, or 404. It can be chosen because clients differ.
@@ -103,16 +103,16 @@ type Server struct {
 
 func init() {
 	// These are errors that several faces share, by their positions in documents.
-	for at, kinds := range map[int][]web.Kind{
-		25: problems.Regions,
-		42: problems.Layers,
-		45: problems.Places,
-		65: problems.Airports,
+	for at, kinds := range map[int][]web.ProblemKind{
+		25: problems.RegionKinds,
+		42: problems.LayerKinds,
+		45: problems.PlaceKinds,
+		65: problems.AirportKinds,
 		75: timezone.Kinds,
-		78: problems.Points,
-		85: problems.Stations,
+		78: problems.PointKinds,
+		85: problems.StationKinds,
 	} {
-		register(Face{At: at, Kinds: kinds})
+		register(Face{Order: at, Kinds: kinds})
 	}
 }
 
@@ -124,7 +124,7 @@ func New(cfg Config) http.Handler { return Compose(&cfg, Faces()).Handler() }
 func Compose(cfg *Config, faces []Face) *Server {
 	http := cfg.Config
 	http.Kinds = slices.Concat(problems.Kinds, ogcapi.Kinds)
-	var lists []listing.Set
+	var lists []listing.Spec
 	for _, f := range faces {
 		http.Kinds = append(http.Kinds, f.Kinds...)
 		if f.List != nil {
@@ -135,14 +135,14 @@ func Compose(cfg *Config, faces []Face) *Server {
 	if http.Views == nil {
 		http.Views = ask.NewViews(cfg.Sets)
 	}
-	http.Meaning, http.Generations = ask.MeaningOf(cfg.Remote), cfg.generations
+	http.TranslateError, http.Generations = ask.MarkTemporary(cfg.Remote), cfg.generations
 	k := web.New(&http)
 	s := &Server{Kit: k, named: map[string]Handlers{}, ops: ops.New(k, ops.Config{
 		BaseMaps: cfg.BaseMaps, Version: cfg.Version, Store: cfg.Store, Usage: cfg.Usage,
 		Require: cfg.Require, NoData: cfg.NoData,
-		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, Page: cfg.Page,
+		Draining: cfg.Draining, MetricsHandler: cfg.MetricsHandler, PageFiles: cfg.PageFiles,
 	})}
-	s.ops.Described = s.Endpoints
+	s.ops.AllEndpoints = s.Endpoints
 	p := &Parts{
 		Kit: k, Config: cfg, Lists: lists, DescribeBelow: s.ops.DescribeBelow,
 		Batch: web.BatchLimits{
@@ -155,12 +155,12 @@ func Compose(cfg *Config, faces []Face) *Server {
 			continue
 		}
 		handlers := f.New(p)
-		if f.Root && f.Name == cfg.RootGeocoder {
+		if f.Rooted && f.Name == cfg.RootGeocoder {
 			s.atRoot = handlers.(rooted).RootEndpoints()
 		}
-		s.named[f.Name], p.Before = handlers, append(p.Before, handlers)
+		s.named[f.Name], p.Earlier = handlers, append(p.Earlier, handlers)
 	}
-	s.faces = p.Before
+	s.faces = p.Earlier
 	return s
 }
 
@@ -185,7 +185,7 @@ func (cfg *Config) generations() (all []web.Generation) {
 	for _, st := range cfg.States() {
 		if m := st.Serving; m != nil {
 			g := web.Generation{Dataset: st.Dataset, Number: m.Generation, ID: ask.IdentityOf(m)}
-			if m.Replaced == nil || !m.Replaced.Built.Equal(m.Built) {
+			if m.Predecessor == nil || !m.Predecessor.Built.Equal(m.Built) {
 				g.Built = m.Built
 			}
 			all = append(all, g)
@@ -211,7 +211,7 @@ func (s *Server) Handler() http.Handler { return s.Kit.Handler(s.Endpoints()) }
 
 // NewMetrics returns counters at zero, for one Config. The caller registers them.
 func NewMetrics() *web.Metrics {
-	described := slices.Clone(ops.Described)
+	described := slices.Clone(ops.MetricDescs)
 	for _, f := range Faces() {
 		described = append(described, f.Metrics...)
 	}

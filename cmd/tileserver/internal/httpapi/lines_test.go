@@ -139,9 +139,9 @@ func TestQuestionLines(t *testing.T) {
 
 // Batches of questions have the bounds of batches of addresses.
 func TestQuestionLimits(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 })
-	gz := string(servertest.Gzipped(t, strings.Repeat("1,2\n", 9)))
+	gz := string(servertest.Gzip(t, strings.Repeat("1,2\n", 9)))
 	for _, tt := range []struct {
 		name      string
 		sent      string
@@ -152,7 +152,7 @@ func TestQuestionLimits(t *testing.T) {
 	}{
 		{"lines", strings.Repeat("1,2\n", 11), false, false, 200, "batch-too-long", 10},
 		{"bytes in one line", strings.Repeat(" ", 100<<10), false, false, 413, "batch-too-long", 0},
-		{"bomb", string(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
+		{"bomb", string(servertest.Gzip(t, strings.Repeat(" ", 4<<20))), true, false, 413, "batch-too-long", 0},
 		{"cut off gzip", gz[:len(gz)-5], true, false, 200, "bad-body", 9},
 		{"cut off", "1,2\n1,2\n1,", false, true, 200, "bad-body", 2},
 		{"cut off at once", "1,", false, true, 400, "bad-body", 0},
@@ -267,7 +267,7 @@ func TestQuestionOrder(t *testing.T) {
 // of it has been read. If a later line fails, the answer ends with the error.
 func TestQuestionFailures(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Boundaries.Err = cellstore.ErrUnavailable
+	g.Boundaries.ReadErr = cellstore.ErrUnavailable
 	servertest.WantProblem(t, g.Post("/at", strings.NewReader(strings.Repeat("47.4,8.5\n", 30))), 503, "dataset-unavailable")
 	got := servertest.BatchLines(t, servertest.Body(t, g.Post("/at", strings.NewReader("x\n"+strings.Repeat("47.4,8.5\n", 30)))))
 	if len(got) != 2 || !strings.HasPrefix(got[1], servertest.BatchError(2, "", "dataset-unavailable")) {

@@ -12,7 +12,7 @@ import (
 
 // Every parameter that cannot be used is refused by name.
 func TestBadParameters(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	before := f.Boundaries.Reads.Load() + f.Places.Reads.Load() + f.Addresses.Reads.Load() // of opening them
 	const point = "/places/nearby?lat=1&lon=2"
 	const box = "/regions/within?bbox=0,0,1,1"
@@ -124,7 +124,7 @@ func TestBadParameters(t *testing.T) {
 }
 
 func TestEdgesOfTheWorld(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, lat := range []string{"90", "-90", "+12.5", "-0", "0.0000000001", "1e1"} {
 		for _, lon := range []string{"180", "-180", "-179.9999999"} {
 			for _, path := range []string{"/regions/at", "/places/nearby"} {
@@ -141,7 +141,7 @@ func TestEdgesOfTheWorld(t *testing.T) {
 // Answers that depend only on the address and the published data have ETags. An ETag is revalidated
 // without a read; "*" needs a read.
 func TestLookupRevalidation(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	reads := func() int64 { return f.Boundaries.Reads.Load() + f.Places.Reads.Load() + f.Addresses.Reads.Load() }
 	for _, path := range []string{"/regions/at?lat=1&lon=1", "/regions/country/us", "/places/nearby?lat=1&lon=1",
 		"/places/2988507", "/tiles/all.json"} {

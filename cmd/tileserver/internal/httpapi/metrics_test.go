@@ -15,7 +15,7 @@ import (
 )
 
 func TestMetrics(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, servertest.All...)
+	f := servertest.New(t, servertest.WithMetrics, servertest.DefaultDatasets...)
 	for _, path := range []string{"/regions/at?lat=1&lon=2", "/regions/at?lat=91&lon=2", "/healthz", "/nothing/here/at/all", "/airports/ZRH"} {
 		f.Get(path)
 	}
@@ -52,7 +52,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestMetricsOfCaches(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, servertest.All...)
+	f := servertest.New(t, servertest.WithMetrics, servertest.DefaultDatasets...)
 	for range 3 {
 		f.Get("/tiles/country/3/1/2.mvt")
 	}
@@ -67,7 +67,7 @@ func TestMetricsOfCaches(t *testing.T) {
 
 // Requests do not add time series: neither paths nor methods nor headers of requests become labels.
 func TestMetricsStayFew(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, servertest.All...)
+	f := servertest.New(t, servertest.WithMetrics, servertest.DefaultDatasets...)
 	var before int
 	for i := range 500 {
 		if i == 1 { // each of the routes has its samples by now
@@ -84,7 +84,7 @@ func TestMetricsStayFew(t *testing.T) {
 }
 
 func TestMetricsConcurrent(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, servertest.All...)
+	f := servertest.New(t, servertest.WithMetrics, servertest.DefaultDatasets...)
 	const workers, each = 8, 200
 	var wg sync.WaitGroup
 	for range workers {
@@ -112,7 +112,7 @@ func TestMetricsConcurrent(t *testing.T) {
 }
 
 func TestNoMetrics(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	res := f.Get("/metrics")
 	defer res.Body.Close()
 	if text, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusNotFound {
@@ -122,16 +122,16 @@ func TestNoMetrics(t *testing.T) {
 
 // Counting allocates nothing.
 func TestMetricsAllocs(t *testing.T) {
-	testrace.Plain(t, "it allocates")
+	testrace.SkipUnderRace(t, "it allocates")
 	allocs := func(change func(*httpapi.Config)) float64 {
-		f := servertest.New(t, change, servertest.All...)
-		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &servertest.Discard{Headers: http.Header{}}
+		f := servertest.New(t, change, servertest.DefaultDatasets...)
+		r, w := httptest.NewRequest(http.MethodGet, "/tiles/country/3/1/2.mvt", nil), &servertest.DiscardWriter{Headers: http.Header{}}
 		return testing.AllocsPerRun(200, func() {
 			clear(w.Headers)
 			f.Handler.ServeHTTP(w, r)
 		})
 	}
-	if without, with := allocs(nil), allocs(servertest.Measured); with > without {
+	if without, with := allocs(nil), allocs(servertest.WithMetrics); with > without {
 		t.Errorf("%v allocations per request with metrics, %v without", with, without)
 	}
 }
@@ -139,6 +139,6 @@ func TestMetricsAllocs(t *testing.T) {
 // BenchmarkTileKeptCounted is BenchmarkTileKept with metrics.
 func BenchmarkTileKeptCounted(b *testing.B) {
 	w := servertest.NewBenchWorld(b)
-	servertest.Measured(&w.Config)
+	servertest.WithMetrics(&w.Config)
 	servertest.BenchHandler(b, httpapi.New(w.Config), nil, servertest.HotMVT)
 }

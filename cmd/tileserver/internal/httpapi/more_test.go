@@ -28,19 +28,19 @@ func TestLayerOfTheCallers(t *testing.T) {
 			Name:        "toys",
 			Title:       "Toys",
 			Attribution: "Toy & makers",
-			Points:      true,
+			AllPoints:   true,
 			Count:       1,
 			Bounds:      quadkey.Box{West: 19, South: 0, East: 21, North: 2},
 			Schema:      feature.Schema{{Name: "name", Kind: feature.Text}, {Name: "wheels", Kind: feature.Integer}},
 		},
 		List: []feature.Feature{{
 			ID: "car", Position: quadkey.Position{Lat: 1, Lon: 20},
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte("Red car"))},
+			Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Red car"))},
 				feature.Property{Name: "wheels", Value: feature.IntegerValue(4)}),
 		}},
 	}
-	live := dataset.Fixed[feature.Tiler](toys, dataset.Manifest{Dataset: "toys", Generation: 7, Digest: strings.Repeat("7", 64)})
-	w.Config.More = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+	live := dataset.NewFixedLive[feature.Tiler](toys, dataset.Manifest{Dataset: "toys", Generation: 7, Digest: strings.Repeat("7", 64)})
+	w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
 	w.Serve()
 
 	ask := func(path string) string {
@@ -102,7 +102,7 @@ func TestLayerOfTheCallers(t *testing.T) {
 		"/ogc/collections?f=json":                           `"id":"toys"`,
 		"/ogc/collections/toys?f=json":                      "tilesets-vector",
 		"/ogc/collections/toys/items?f=json":                "Red car",
-		"/openapi.json":                                     "`" + strings.Join(w.Config.TiledNames(), "`, `") + "`",
+		"/openapi.json":                                     "`" + strings.Join(w.Config.TiledLayerNames(), "`, `") + "`",
 		"/toys/nearby?lat=1&lon=20":                         `{"toys":[{"id":"car","lat":1,"lon":20,"distance_m":0.0,"version":0,"properties":{"name":"Red car","wheels":4}}]}`,
 		"/toys/nearby?lat=1&lon=20&wheels.gt=4":             `{"toys":[]}`,
 		"/toys/within?bbox=19,0,21,2&format=geojson":        `"properties":{"name":"Red car","wheels":4}`,

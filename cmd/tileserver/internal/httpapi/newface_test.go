@@ -28,7 +28,7 @@ import (
 // Its declaration defines its route and OPTIONS, the reading of its parameters, its limits and
 // metrics, the status of its error, and the description.
 var countFace = httpapi.Face{
-	Name: "count", At: 1000, Kinds: []web.Kind{
+	Name: "count", Order: 1000, Kinds: []web.ProblemKind{
 		{
 			Err:    errUncounted,
 			Status: http.StatusNotFound,
@@ -49,14 +49,14 @@ type featureCount struct {
 	Count int64    `json:"count" schema:"min=0"`
 }
 
-var countedParam = endpoint.Described(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
+var countedParam = endpoint.DescribedParam(endpoint.InPath, "layer", "A layer.", endpoint.Schema{"type": "string"}, "country")
 
 // Endpoints returns the endpoints of this face.
 func (s *countHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/count/{layer}", ID: "countLayer", Tag: "points", Summary: "How many features a layer has",
 		Params: []endpoint.Param{countedParam}, Handle: s.get, Cost: endpoint.Light,
-		Answers: endpoint.Content{"application/json": featureCount{}}, Keeps: endpoint.Tagged,
+		Answers: endpoint.Content{"application/json": featureCount{}}, CachePolicy: endpoint.CacheTagged,
 		Problems: []string{"uncounted", "dataset-missing"},
 	}}
 }
@@ -67,24 +67,25 @@ func (s *countHandlers) get(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	l, err := q.View().PublicLayer(values[0])
-	if ask.IsAbsent(err) {
+	if ask.IsNoLayer(err) {
 		return errUncounted
 	}
 	if err != nil {
 		return err
 	}
-	return s.Kit.Reply(c, web.Answer{Form: web.FormJSON}, l.From([]uint64{}), func(ctx context.Context, out *web.Scratch) (err error) {
-		var doc featureCount
-		if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
+	return s.Kit.Reply(c, web.Answer{Format: web.FormatJSON}, l.AppendGenerationIDs([]uint64{}),
+		func(ctx context.Context, out *web.Scratch) (err error) {
+			var doc featureCount
+			if doc.Count, err = feature.Count(ctx, l, &feature.Query{}); err != nil {
+				return err
+			}
+			out.Body, err = json.Marshal(doc)
 			return err
-		}
-		out.Body, err = json.Marshal(doc)
-		return err
-	})
+		})
 }
 
 func TestNewFace(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), countFace)).Handler()
 	if res := w.Get("/count/country"); res.StatusCode != http.StatusOK || res.Header.Get("Etag") == "" {
@@ -97,7 +98,7 @@ func TestNewFace(t *testing.T) {
 	if allow := w.Do(http.MethodOptions, "/count/country").Header.Get("Allow"); !strings.Contains(allow, "GET") {
 		t.Errorf("Allow: %q", allow)
 	}
-	if !slices.Contains(w.Described(), "GET /count/{layer}") ||
+	if !slices.Contains(w.DescribedOperations(), "GET /count/{layer}") ||
 		!strings.Contains(servertest.Body(t, w.Get("/docs")), "How many features a layer has") {
 		t.Error("it is not described")
 	}

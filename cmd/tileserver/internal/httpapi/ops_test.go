@@ -30,7 +30,7 @@ import (
 // /readyz and /status report damage that was found while serving, until another generation is
 // published. Undamaged data is served meanwhile.
 func TestDamaged(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, ask.Places.Name, ask.Boundaries.Name)
+	f := servertest.New(t, servertest.WithMetrics, ask.Places.Name, ask.Boundaries.Name)
 	dirs, err := filepath.Glob(filepath.Join(f.Catalog.Dir(), ask.Places.Name, "g*"))
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
@@ -73,7 +73,7 @@ func TestBusy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 2 }, ask.Boundaries.Name)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var held atomic.Int64
-	f.Boundaries.Before = func(context.Context, string, []byte) error {
+	f.Boundaries.BeforeRead = func(context.Context, string, []byte) error {
 		if held.Add(1) <= 2 {
 			enter <- struct{}{}
 			<-leave
@@ -115,7 +115,7 @@ func TestPanic(t *testing.T) {
 	var log bytes.Buffer
 	f := servertest.New(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)); c.MaxConcurrent = 1 },
 		ask.Boundaries.Name)
-	f.Boundaries.Before = func(context.Context, string, []byte) error { panic("secret") }
+	f.Boundaries.BeforeRead = func(context.Context, string, []byte) error { panic("secret") }
 	for range 3 { // the place among the running ones is given back
 		if p := servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 500, "internal"); strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)
@@ -127,7 +127,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestLimitsAndMethods(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	r := httptest.NewRequest("GET", "/healthz", nil)
 	r.ContentLength = 64<<10 + 1
 	w := httptest.NewRecorder()
@@ -150,7 +150,7 @@ func TestLimitsAndMethods(t *testing.T) {
 
 // OPTIONS and the refusal of a method list the same methods: those of the path's routes.
 func TestAllowedMethods(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
+	f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{}), servertest.DefaultDatasets...)
 	const reads = "GET, HEAD, OPTIONS"
 	for path, allow := range map[string]string{
 		"/":                             reads,
@@ -194,7 +194,7 @@ func TestAllowedMethods(t *testing.T) {
 
 func TestCORSOrigin(t *testing.T) {
 	for _, tt := range []struct{ cfg, want string }{{"", "*"}, {"*", "*"}, {"none", ""}, {"https://a.example", "https://a.example"}} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = tt.cfg }, servertest.All...)
+		f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = tt.cfg }, servertest.DefaultDatasets...)
 		for _, path := range []string{"/tiles/country/0/0/0.mvt", "/ip/1.2.3.4", "/ip/x", "/status"} {
 			if got := f.Get(path).Header.Get("Access-Control-Allow-Origin"); got != tt.want {
 				t.Errorf("%q %s: %q, want %q", tt.cfg, path, got, tt.want)
@@ -209,9 +209,9 @@ func TestCORSOrigin(t *testing.T) {
 // With a list of origins, the answer gives the requesting origin. Every cacheable answer has Vary:
 // Origin, whatever else it depends on, and whatever client it is for.
 func TestCORSOrigins(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const a, b = "https://a.example", "http://b.example:8080"
-	f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = a + "," + b }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.CORSOrigin = a + "," + b }, servertest.DefaultDatasets...)
 	for _, path := range []string{
 		"/tiles/country/3/4/2.mvt", "/tiles/country/3/4/2.mvt", "/ip/1.2.3.4", "/ip/x", "/nowhere", "/status", "/openapi.json",
 		"/docs", "/", "/ip/headers", "/ip/ranges?country=FR",
@@ -256,7 +256,7 @@ func TestLogs(t *testing.T) {
 		c.AccessLog = slog.New(slog.NewJSONHandler(&access, nil))
 		c.Log = slog.New(slog.NewJSONHandler(&failures, nil))
 		c.TrustedProxies = append(c.TrustedProxies, netip.MustParsePrefix("1.2.0.0/24"))
-	}, servertest.All...)
+	}, servertest.DefaultDatasets...)
 	f.Get("/tiles/country/1/0/0.mvt?_=b%0Ac", "X-Forwarded-For", "1.2.3.4")
 	f.Get("/nowhere\"x")
 	f.Do("POST", "/")
@@ -282,7 +282,7 @@ func TestLogs(t *testing.T) {
 	if failures.Len() != 0 {
 		t.Errorf("refusals are logged as failures: %s", failures.String())
 	}
-	f.Boundaries.Err = errors.New("disk on fire")
+	f.Boundaries.ReadErr = errors.New("disk on fire")
 	f.Get("/regions/at?lat=1&lon=1")
 	if !strings.Contains(failures.String(), "disk on fire") {
 		t.Errorf("the cause is not logged: %s", failures.String())
@@ -326,7 +326,7 @@ func TestCancelled(t *testing.T) {
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
-	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
+	for _, k := range append(slices.Clone(s.Kinds), web.InternalProblem) {
 		if was, ok := status[k.Type]; ok && was != k.Status {
 			t.Errorf("%s is both %d and %d", k.Type, was, k.Status)
 		}

@@ -12,7 +12,7 @@ import (
 
 // A parameter that an endpoint does not know is refused by its name.
 func TestUnknownParameters(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, tt := range []struct{ path, parameter, detail string }{
 		{"/places/nearby?lat=1&lon=2&limt=1", "limt", "Unknown parameter limt: did you mean limit? "},
 		{"/places/nearby?lat=1&lon=2&category=cafe", "category", "Unknown parameter category. This endpoint takes lat, lon, radius, limit,"},
@@ -61,7 +61,7 @@ func TestUnknownParameters(t *testing.T) {
 // Names that begin with _ are always accepted. So are all parameters outside our own interface: of
 // imitated services, of the page and the documents, of probes, and of proxies' requests.
 func TestFreeParameters(t *testing.T) {
-	f := servertest.New(t, servertest.Measured, servertest.All...)
+	f := servertest.New(t, servertest.WithMetrics, servertest.DefaultDatasets...)
 	for _, path := range []string{
 		"/places/nearby?lat=1&lon=2&_=1&_=2&_cache=x", "/tiles/country/3/1/2.mvt?_t=1700000000", "/tiles/all.json?_", "/ip/1.2.3.4?_=%20",
 		"/regions/at?lat=1&lon=2&key=none-is-asked-for", "/tiles/country/3/1/2.mvt?key=x", "/regions/at?&lat=1&&lon=2&",

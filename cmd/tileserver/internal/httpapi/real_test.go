@@ -20,7 +20,7 @@ import (
 )
 
 func TestRealAnswers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	for _, tt := range []struct{ path, want string }{
 		{
@@ -149,12 +149,12 @@ func TestRealAnswers(t *testing.T) {
 
 // TestHotAllocations tests that our code allocates almost nothing to serve a cached tile.
 func TestHotAllocations(t *testing.T) {
-	testrace.Plain(t, "it makes pools forget, and forgetting allocates")
+	testrace.SkipUnderRace(t, "it makes pools forget, and forgetting allocates")
 	w := servertest.NewWorld(t)
 	w.Config.ResponseCacheBytes = 1 << 20
 	w.Serve()
 	r := httptest.NewRequest("GET", "/tiles/country,state/5/16/11.mvt", nil)
-	out := &servertest.Discard{Headers: http.Header{}}
+	out := &servertest.DiscardWriter{Headers: http.Header{}}
 	w.Handler.ServeHTTP(out, r)
 	if n := testing.AllocsPerRun(500, func() {
 		clear(out.Headers)

@@ -23,8 +23,8 @@ func TestRequestID(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("1.2.0.7/32")}
-	}, servertest.All...)
-	f.Boundaries.Err = errors.New("disk on fire")
+	}, servertest.DefaultDatasets...)
+	f.Boundaries.ReadErr = errors.New("disk on fire")
 	const path = "/tiles/country/1/0/0.mvt"
 	p := servertest.WantProblem(t, f.Get(path, "X-Request-Id", "abc.DEF_1-2"), 500, "internal")
 	if p.RequestID != "abc.DEF_1-2" || !strings.Contains(log.String(), "request_id=abc.DEF_1-2") || strings.Contains(p.Detail, "fire") {

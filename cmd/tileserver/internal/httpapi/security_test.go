@@ -99,7 +99,7 @@ func TestHeadersOfHostileNames(t *testing.T) {
 // An error document repeats text of a client. No browser may interpret this text as a page, or run
 // it.
 func TestProblemsAreNoPages(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const markup = "%3Cscript%3Ealert(1)%3C%2Fscript%3E%26%E2%80%A8%E2%80%A9%22%0A"
 	for _, path := range []string{
 		"/nowhere/" + markup, "/ip/" + markup, "/places/" + markup, "/regions/" + markup + "/" + markup,
@@ -142,7 +142,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 // coding.
 func TestBatchCodingsNotOffered(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
-	gz := servertest.Gzipped(t, servertest.CityIP+"\n")
+	gz := servertest.Gzip(t, servertest.CityIP+"\n")
 	var zs bytes.Buffer
 	z, err := zstd.NewWriter(&zs)
 	if err != nil {
@@ -173,14 +173,14 @@ func TestBatchCodingsNotOffered(t *testing.T) {
 // Shared caches do not store a caller's remaining limit. Tiles for shared caches are stored there,
 // without these headers.
 func TestLimitsAreNotShared(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, true, quota.Limits{1000}, quota.Limit{Requests: 1000}), servertest.All...)
+	f := servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{1000}, quota.Limit{Requests: 1000}), servertest.DefaultDatasets...)
 	var doc struct{ Tiles []string }
 	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/tiles/country.json?pinned=true"))), &doc); err != nil || len(doc.Tiles) != 1 {
 		t.Fatal(doc, err)
 	}
 	_, pinned, _ := strings.Cut(doc.Tiles[0], "/g/")
 	pinned = "/g/" + strings.NewReplacer("{z}", "3", "{x}", "4", "{y}", "2").Replace(pinned)
-	for _, headers := range [][]string{nil, {"X-API-Key", servertest.Key}} {
+	for _, headers := range [][]string{nil, {"X-API-Key", servertest.TestKey}} {
 		for _, path := range []string{
 			"/tiles/country/3/4/2.mvt", "/tiles/country.json", "/regions/at?lat=1&lon=2", "/ip/1.2.3.4", "/ip/1.2.3.4", "/ip/1.2.3.4",
 			"/ip/me", "/places/search?q=a",
@@ -202,7 +202,7 @@ func TestLimitsAreNotShared(t *testing.T) {
 		}
 	}
 	// Without limits nothing changes.
-	f = servertest.New(t, servertest.Guarded(t, true, quota.Limits{}), servertest.All...)
+	f = servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{}), servertest.DefaultDatasets...)
 	if res := f.Get("/regions/at?lat=1&lon=2"); res.Header.Get("Cache-Control") != "public, max-age=300" {
 		t.Errorf("without limits: %v", res.Header)
 	}

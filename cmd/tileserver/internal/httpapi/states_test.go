@@ -38,13 +38,13 @@ func TestAllAfterFailure(t *testing.T) {
 
 // The path of a record followed by more segments is answered with 404.
 func TestTrailingSegments(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, path := range []string{"/places/1/2", "/regions/country/fr/x"} {
 		servertest.WantProblem(t, f.Get(path), 404, "not-found")
 	}
 }
 
 func TestEmptyCursor(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	servertest.WantProblem(t, f.Get("/places/nearby?lat=1&lon=2&cursor="), 400, "bad-parameter")
 }

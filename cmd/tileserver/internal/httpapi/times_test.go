@@ -36,7 +36,7 @@ func TestTimesAgree(tt *testing.T) {
 		"expires": func(text string) *http.Response {
 			return writers.SendTo("PUT", "/points/drivers/d-9",
 				strings.NewReader(`{"type":"Feature","id":"d-9","expires":"`+text+
-					`","geometry":{"type":"Point","coordinates":[8,47]},"properties":{}}`), "X-Api-Key", servertest.Key)
+					`","geometry":{"type":"Point","coordinates":[8,47]},"properties":{}}`), "X-Api-Key", servertest.TestKey)
 		},
 	}
 	rapid.Check(tt, func(t *rapid.T) {

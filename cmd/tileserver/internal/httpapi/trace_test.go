@@ -120,7 +120,7 @@ func TestTracesOfFailures(t *testing.T) {
 
 func TestTracesConcurrent(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
-	f := servertest.New(t, tracing(1, spans), servertest.All...)
+	f := servertest.New(t, tracing(1, spans), servertest.DefaultDatasets...)
 	const workers, each = 8, 50
 	var wg sync.WaitGroup
 	for range workers {
@@ -144,11 +144,11 @@ func TestTracesConcurrent(t *testing.T) {
 
 // A request that is not traced allocates nothing for tracing, whether tracing is on or not.
 func TestTracesAllocs(t *testing.T) {
-	testrace.Plain(t, "it allocates")
+	testrace.SkipUnderRace(t, "it allocates")
 	for _, path := range []string{"/tiles/country/3/1/2.mvt", "/ip/1.2.3.4", "/regions/at?lat=1&lon=2"} {
 		allocs := func(change func(*httpapi.Config)) float64 {
-			f := servertest.New(t, change, servertest.All...)
-			r, w := httptest.NewRequest(http.MethodGet, path, nil), &servertest.Discard{Headers: http.Header{}}
+			f := servertest.New(t, change, servertest.DefaultDatasets...)
+			r, w := httptest.NewRequest(http.MethodGet, path, nil), &servertest.DiscardWriter{Headers: http.Header{}}
 			return testing.AllocsPerRun(200, func() {
 				clear(w.Headers)
 				f.Handler.ServeHTTP(w, r)

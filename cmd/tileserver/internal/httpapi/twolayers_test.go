@@ -69,9 +69,9 @@ func (q *around) list(ctx context.Context) ([]found, error) {
 			if err != nil {
 				return nil, err
 			}
-			if other, known := nearest[f.ID]; !known || f.Distance < other.Distance {
+			if other, known := nearest[f.ID]; !known || f.DistanceM < other.Distance {
 				id := strings.Clone(f.ID) // f is valid until the next one
-				nearest[id] = found{id, by[i].ID, f.Distance}
+				nearest[id] = found{id, by[i].ID, f.DistanceM}
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func (q *around) queryOf(at quadkey.Position) *feature.Query {
 }
 
 // aroundFace shows the question for all layers by their names.
-var aroundFace = httpapi.Face{Name: "around", At: 1000, New: func(p *httpapi.Parts) httpapi.Handlers { return &aroundHandlers{p.Kit} }}
+var aroundFace = httpapi.Face{Name: "around", Order: 1000, New: func(p *httpapi.Parts) httpapi.Handlers { return &aroundHandlers{p.Kit} }}
 
 type aroundHandlers struct{ *web.Kit }
 
@@ -103,10 +103,10 @@ type aroundList struct {
 }
 
 var (
-	ofParam    = endpoint.Described(endpoint.InPath, "of", "A layer.", endpoint.Schema{"type": "string"}, "places")
-	byParam    = endpoint.Described(endpoint.InPath, "by", "Another layer, or the same.", endpoint.Schema{"type": "string"}, "airports")
-	firstParam = endpoint.Integer("first", 1, 10, "Around so many features of the other layer, those nearest to the position.").Or(1)
-	farParam   = endpoint.Radius.As("Farthest distance in metres from one of them.").Must()
+	ofParam    = endpoint.DescribedParam(endpoint.InPath, "of", "A layer.", endpoint.Schema{"type": "string"}, "places")
+	byParam    = endpoint.DescribedParam(endpoint.InPath, "by", "Another layer, or the same.", endpoint.Schema{"type": "string"}, "airports")
+	firstParam = endpoint.Integer("first", 1, 10, "Around so many features of the other layer, those nearest to the position.").WithDefault(1)
+	farParam   = endpoint.Radius.WithDoc("Farthest distance in metres from one of them.").AsRequired()
 )
 
 // Endpoints returns the endpoints of this face.
@@ -114,7 +114,7 @@ func (s *aroundHandlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{{
 		Path: "/around/{of}/{by}", ID: "getAround", Tag: "points", Summary: "What is around the nearest features of another layer",
 		Params: []endpoint.Param{ofParam, byParam, endpoint.Lat, endpoint.Lon, firstParam, farParam}, Handle: s.get, Cost: endpoint.Heavy,
-		Answers: endpoint.Content{"application/json": aroundList{}}, Keeps: endpoint.Varies,
+		Answers: endpoint.Content{"application/json": aroundList{}}, CachePolicy: endpoint.CacheVaries,
 		Problems: []string{"bad-parameter", "collection-not-found", "search-too-wide", "dataset-missing"},
 	}}
 }
@@ -138,8 +138,8 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	question.of, question.by = of, by
-	from := by.From(of.From([]uint64{})) // nil, and so not cached, if one of the two changes at any time
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	from := by.AppendGenerationIDs(of.AppendGenerationIDs([]uint64{})) // nil, and so not cached, if one of the two changes at any time
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		list, err := question.list(ctx)
 		if err != nil {
 			return err
@@ -154,12 +154,12 @@ func (s *aroundHandlers) get(c echo.Context, q *endpoint.Params) error {
 func layerOf(v ask.View, parameter, name string, query *feature.Query) (*ask.Layer, error) {
 	l, err := v.PublicLayer(name)
 	switch {
-	case ask.IsAbsent(err):
+	case ask.IsNoLayer(err):
 		return nil, endpoint.Refuse(ask.ErrNoLayer, parameter, "Use a layer that /ogc/collections lists.")
 	case err != nil:
 		return nil, err
 	}
-	if err := l.About.Check(query); err != nil {
+	if err := l.LayerInfo.Check(query); err != nil {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, parameter, endpoint.Sentence(feature.DetailOf(err, errors.ErrUnsupported)))
 	}
 	return l, nil
@@ -170,24 +170,24 @@ type flat struct{ *layertest.Memory }
 
 func (f flat) Info() *feature.Info {
 	about := *f.Memory.Info()
-	about.Can = feature.Can{}
+	about.Can = feature.Abilities{}
 	return &about
 }
 
 func TestQuestionOverTwoLayers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWhole(t)
 	type kind struct{ live, flat, private bool }
 	list := []feature.Feature{{ID: "oak", Position: quadkey.Position{Lat: 47.001, Lon: 5}}, {ID: "fir", Position: quadkey.Position{Lat: -47}}}
 	for name, is := range map[string]kind{"woods": {}, "cars": {live: true}, "drawings": {flat: true}, "secrets": {private: true}} {
-		about := feature.Info{Name: name, Points: true, Live: is.live, Private: is.private, Bounds: quadkey.World}
+		about := feature.Info{Name: name, AllPoints: true, Live: is.live, Private: is.private, Bounds: quadkey.World}
 		memory := &layertest.Memory{About: about, List: list}
 		layer := feature.Layer(memory)
 		if is.flat {
 			layer = flat{memory}
 		}
-		of := dataset.Fixed(layer, dataset.Manifest{Dataset: name, Generation: 7})
-		w.Config.More = append(w.Config.More, ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
+		of := dataset.NewFixedLive(layer, dataset.Manifest{Dataset: name, Generation: 7})
+		w.Config.ExtraLayers = append(w.Config.ExtraLayers, ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
 	}
 	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), aroundFace)).Handler()
 	const there = "?lat=47&lon=5&radius=30000"
@@ -207,7 +207,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 
 	// Each layer is combined with every layer. For regions the distances are those to their
 	// borders.
-	view := ask.NewViews(w.Config.Sets).Take(servertest.Built)
+	view := ask.NewViews(w.Config.Sets).Take(servertest.BuildDate)
 	defer view.Release()
 	names := []string{"woods", "cars", ask.PlacesLayer, ask.AirportsLayer, ask.StationsLayer, ask.PointsPrefix + "shops"}
 	all, most := map[string][]feature.Feature{}, 0
@@ -266,7 +266,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		}
 	}
 	text := servertest.Body(t, w.Get("/openapi.json"))
-	if !slices.Contains(w.Described(), "GET /around/{of}/{by}") || !strings.Contains(text, `"AroundList"`) {
+	if !slices.Contains(w.DescribedOperations(), "GET /around/{of}/{by}") || !strings.Contains(text, `"AroundList"`) {
 		t.Error("it is not described")
 	}
 }

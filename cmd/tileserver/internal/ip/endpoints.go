@@ -10,13 +10,13 @@ import (
 
 // Parameters of this face alone.
 var (
-	addrParam   = endpoint.Described(endpoint.InPath, "addr", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, "8.8.8.8")
+	addrParam   = endpoint.DescribedParam(endpoint.InPath, "addr", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, "8.8.8.8")
 	fieldsParam = endpoint.Text("fields", maxFieldsText,
-		"Fields of the answer, by their paths; all of them if absent.").Like("country.iso_code,city.names.en")
-	langParam = endpoint.Text("lang", endpoint.MaxLanguage, endpoint.Lang.Doc).Bounded("pattern",
-		endpoint.Lang.Schema["pattern"]).Like("de")
-	ipParam      = endpoint.Described(endpoint.InQuery, "ip", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, nil)
-	anyPathParam = endpoint.Described(endpoint.InPath, "path", "Anything: some proxies append the path they ask about.",
+		"Fields of the answer, by their paths; all of them if absent.").WithExample("country.iso_code,city.names.en")
+	langParam = endpoint.Text("lang", endpoint.MaxLanguageBytes, endpoint.Lang.Doc).WithBound("pattern",
+		endpoint.Lang.Schema["pattern"]).WithExample("de")
+	ipParam      = endpoint.DescribedParam(endpoint.InQuery, "ip", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, nil)
+	anyPathParam = endpoint.DescribedParam(endpoint.InPath, "path", "Anything: some proxies append the path they ask about.",
 		endpoint.Schema{"type": "string"}, nil)
 	denyParam = endpoint.New("deny",
 		"Countries whose callers are refused with 403, so that the proxy refuses their requests. Only `/ip/headers` itself "+
@@ -28,7 +28,7 @@ var (
 		}, readCountries)
 	rangesCountryParam = endpoint.New("country",
 		"Networks located in this country, by its ISO 3166-1 code, or by a code that sources use for one, such as `EU`. "+
-			"Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).Like("de")
+			"Either this or `asn`, or both for what is in both.", endpoint.Country.Schema, readCountry).WithExample("de")
 	rangesASNParam = endpoint.New("asn", "Networks of this autonomous system, by its number, with or without `AS` before it.",
 		endpoint.Schema{"type": "string", "pattern": "^([Aa][Ss])?[0-9]{1,10}$"}, readASN)
 	ipVersionParam    = endpoint.Word("version", "Networks of this version of IP; both if absent.", "4", "6")
@@ -43,11 +43,11 @@ var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip
 	"X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
 
 // addressEndpoints returns the endpoints for the record of an address.
@@ -59,7 +59,7 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Summary: "What is known of an address",
 			Params:  []endpoint.Param{addrParam, fieldsParam, langParam},
 			Handle:  s.getAddress, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Address{}}, Keeps: endpoint.Plain,
+			Answers: endpoint.Content{"application/json": Address{}}, CachePolicy: endpoint.CacheUntagged,
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "address-reserved", "address-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/8.8.8.8"},
@@ -70,7 +70,7 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Summary: "What is known of the caller's address",
 			Params:  []endpoint.Param{fieldsParam, langParam},
 			Handle:  s.getOwnAddress, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Address{}}, Keeps: endpoint.Never,
+			Answers: endpoint.Content{"application/json": Address{}}, CachePolicy: endpoint.CacheNever,
 			Headers:  []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "address-reserved", "address-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/ip/me"},
@@ -87,29 +87,30 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{fieldsParam, langParam},
 			Lines:  []endpoint.Param{ipParam, fieldsParam, langParam},
 			Handle: s.postBatch, Cost: endpoint.Streamed,
-			Body:    true,
-			Takes:   endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}, "text/plain": endpoint.Schema{"type": "string"}},
-			Needed:  true,
-			Answers: endpoint.Content{"application/x-ndjson": AddressLine{}}, Keeps: endpoint.Never,
+			Body: true,
+			BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"},
+				"text/plain": endpoint.Schema{"type": "string"}},
+			BodyRequired: true,
+			Answers:      endpoint.Content{"application/x-ndjson": AddressLine{}}, CachePolicy: endpoint.CacheNever,
 			Headers: []string{"X-Geo-Database"},
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",
 				"bad-body", "dataset-missing"},
 			Example: endpoint.Example{Request: "/ip/batch?fields=country.iso_code", Body: "8.8.8.8\n10.0.0.1\n"},
 		},
 		{
-			Path: headersPath + "/{path}", Also: []string{headersPath}, Any: true,
+			Path: headersPath + "/{path}", OtherPaths: []string{headersPath}, Any: true,
 			ID: "getAddressHeaders", Tag: "addresses", Rank: 4,
 			Summary: "The caller's place as headers, for a proxy",
 			Doc: "For the sub-request of a proxy, of any method. It never fails, and is refused by a status only in the " +
 				"countries of `deny`: `X-Geo-Status` says what is known, or that the key is missing or wrong, or its limit used " +
 				"up. There is no body, and that of the request is not read.",
-			Params: []endpoint.Param{anyPathParam, denyParam},
-			Loose:  true,
-			Handle: s.getHeaders, Cost: endpoint.Light,
+			Params:        []endpoint.Param{anyPathParam, denyParam},
+			IgnoresOthers: true,
+			Handle:        s.getHeaders, Cost: endpoint.Light,
 			Keys: endpoint.KeysOfProxy, Refuse: s.refuseHeaders,
-			Body:  true,
-			Keeps: endpoint.Never,
-			Others: []endpoint.Other{
+			Body:        true,
+			CachePolicy: endpoint.CacheNever,
+			OtherAnswers: []endpoint.OtherAnswer{
 				{Status: 200, Text: "Headers that the proxy passes on.", Headers: proxyHeaders},
 				{Status: 403, Text: "The same headers; the caller is in a country of `deny`.", Headers: proxyHeaders},
 				{Status: 400, Text: "`deny` is no list of country codes.", Content: endpoint.Content{"application/problem+json": web.Problem{}}},
@@ -131,11 +132,11 @@ func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 				"of has an empty list, unless its code is no country's. HEAD does not read the table, and so does not tell that.",
 			Params: []endpoint.Param{rangesCountryParam, rangesASNParam, ipVersionParam, rangesFormatParam},
 			Handle: s.getRanges, Cost: endpoint.Heavy,
-			Answers:  endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}},
-			Keeps:    endpoint.Tagged,
-			Headers:  []string{"X-Geo-Database"},
-			Problems: []string{"bad-parameter", "dataset-missing"},
-			Example:  endpoint.Example{Request: "/ip/ranges?country=nu&version=6&format=json"},
+			Answers:     endpoint.Content{"text/plain": nil, "application/json": Networks{}, "application/x-ndjson": NetworkLine{}},
+			CachePolicy: endpoint.CacheTagged,
+			Headers:     []string{"X-Geo-Database"},
+			Problems:    []string{"bad-parameter", "dataset-missing"},
+			Example:     endpoint.Example{Request: "/ip/ranges?country=nu&version=6&format=json"},
 		},
 	}
 }

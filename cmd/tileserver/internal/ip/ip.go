@@ -31,7 +31,7 @@ type Config struct {
 type Handlers struct {
 	*web.Kit
 	Config
-	databases ipdatabase.Newest
+	databases ipdatabase.NewestDatabase
 }
 
 // New returns the handlers. A StreamTimeout of zero or less means five minutes.
@@ -46,7 +46,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 var errBatchLine = errors.New("line is not an address")
 
 // Kinds are the problems that addresses have.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},
 	{Err: ipgeo.ErrReserved, Status: http.StatusNotFound, Type: "address-reserved", Title: "The address is reserved",
@@ -103,7 +103,7 @@ func (s *Handlers) getOwnAddress(c echo.Context, q *endpoint.Params) error {
 	}
 	// The answer is only for this caller, because the next caller has another address.
 	err := s.sendAddress(c, q, addr, web.PrivateNoStore)
-	if peer, header, ok := s.Disbelieved(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
+	if peer, header, ok := s.UntrustedPeer(c.Request()); ok && errors.Is(err, ipgeo.ErrReserved) {
 		return endpoint.Refuse(ipgeo.ErrReserved, "addr", "The request came from a proxy at "+peer.String()+", whose "+header+
 			" is not believed. If it is the operator's, start the server with --trusted-proxy "+peer.String()+".")
 	}
@@ -118,8 +118,8 @@ func (s *Handlers) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Ad
 		return err
 	}
 	s.TraceFrom(r.Context(), q.ID)
-	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
-	defer ipdatabase.Lookups.Put(l)
+	l := ipdatabase.LookupPool.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.LookupPool.Put(l)
 	_, end := s.TraceRead(r.Context())
 	err = q.locate(r, l, addr)
 	end()
@@ -128,7 +128,7 @@ func (s *Handlers) sendAddress(c echo.Context, p *endpoint.Params, addr netip.Ad
 	}
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
 	// There is no ETag, because the headers would become larger than the body.
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: cache, Coding: web.Accepted(r)}, &l.Out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, CacheControl: cache, Coding: web.AcceptedCoding(r)}, &l.Out)
 }
 
 // locate puts the answer for an address into l.Out.
@@ -202,7 +202,7 @@ func isLanguage(s string) bool {
 			return false
 		}
 	}
-	return len(s) <= endpoint.MaxLanguage
+	return len(s) <= endpoint.MaxLanguageBytes
 }
 
 // appendAnswer writes the answer found.
@@ -211,7 +211,7 @@ func appendAnswer(b []byte, g *ipdatabase.Database, res *ipgeo.Result, part *ipP
 	b = res.Addr.AppendTo(b)
 	b = append(b, '"')
 	if part == nil || part.fields.All() || part.fields.Has("source") {
-		b = append(b, g.Member...)
+		b = append(b, g.SourceMember...)
 	}
 	n := len(b)
 	b = append(b, ',')

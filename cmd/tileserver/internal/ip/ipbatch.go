@@ -23,7 +23,7 @@ func (s *Handlers) postBatch(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: p, lines: p.Of().LineQuery(), members: url.Values{}}
+	b := &batch{Batch: s.NewBatch(c, s.Batch), q: &q, common: p, lines: p.Endpoint().LineParamNames(), members: url.Values{}}
 	defer b.Release()
 	b.Text = true
 	c.Response().Header()[ipdatabase.Header] = q.now.Header
@@ -56,9 +56,9 @@ type batch struct {
 	q   *addressQuery
 	res ipgeo.Result
 
-	common  *endpoint.Params // in the address of the request
-	lines   *endpoint.Query  // the parameters that a line may have
-	members url.Values       // of a line
+	common  *endpoint.Params     // in the address of the request
+	lines   *endpoint.ParamNames // the parameters that a line may have
+	members url.Values           // of a line
 }
 
 // locate answers a line. Its error is an error of the store; errors of the line are part of the

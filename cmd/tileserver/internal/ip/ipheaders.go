@@ -112,8 +112,8 @@ func (s *Handlers) locateHeaders(c echo.Context, from *ask.Pinned[ask.AddressRea
 		return
 	}
 	h[ipdatabase.Header] = s.databases.Of(from).Header
-	l := ipdatabase.Lookups.Get().(*ipdatabase.Lookup)
-	defer ipdatabase.Lookups.Put(l)
+	l := ipdatabase.LookupPool.Get().(*ipdatabase.Lookup)
+	defer ipdatabase.LookupPool.Put(l)
 	switch err := reader.Lookup(r.Context(), addr, &l.Res); {
 	case err == nil:
 		h["X-Geo-Status"] = geoFound

@@ -80,7 +80,7 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 	q.version, _ = strconv.ParseInt(ipVersionParam.Of(p), 10, 64) // 0 when it is absent
 	q.format = rangesFormatParam.Of(p)
 	if q.accept = !rangesFormatParam.Given(p); q.accept {
-		q.format = formats[web.Preferred(r, "text/plain", "application/json", "application/x-ndjson")]
+		q.format = formats[web.PreferredType(r, "text/plain", "application/json", "application/x-ndjson")]
 	}
 	if c, ok := iso3166.Lookup(q.country); ok {
 		q.loose = !c.Assigned()
@@ -99,14 +99,14 @@ func readRanges(r *http.Request, p *endpoint.Params) (q rangesQuery, err error) 
 // formats maps the media types that the Accept header may select to their formats.
 var formats = map[string]string{"text/plain": "text", "application/json": "json", "application/x-ndjson": "ndjson"}
 
-func (q *rangesQuery) form() web.Form {
+func (q *rangesQuery) form() web.Format {
 	switch q.format {
 	case "json":
-		return web.FormJSON
+		return web.FormatJSON
 	case "ndjson":
-		return web.FormNDJSON
+		return web.FormatNDJSON
 	}
-	return web.FormText
+	return web.FormatText
 }
 
 func (q *rangesQuery) wants(res *ipgeo.Result) bool {
@@ -129,7 +129,7 @@ func (s *Handlers) getRanges(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	c.Response().Header()[ipdatabase.Header] = s.databases.Of(pin).Header
-	answer := web.Answer{Form: q.form(), ByAccept: q.accept}
+	answer := web.Answer{Format: q.form(), ByAccept: q.accept}
 	return s.Stream(c, answer, []uint64{pin.ID}, s.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		w := newRangesWriter(out, &q)
 		missing := q.loose

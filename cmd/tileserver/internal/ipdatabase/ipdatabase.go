@@ -24,25 +24,25 @@ type Lookup struct {
 	Out web.Scratch
 }
 
-// Lookups lends a *Lookup for one answer. The content of a Lookup is valid until it is put back.
-var Lookups = sync.Pool{New: func() any { return new(Lookup) }}
+// LookupPool lends a *Lookup for one answer. The content of a Lookup is valid until it is put back.
+var LookupPool = sync.Pool{New: func() any { return new(Lookup) }}
 
 // Database has the parts that all answers from one generation of addresses share.
 type Database struct {
-	id     uint64
-	Member []byte   // `,"source":"…"`, or nothing when no source is named
-	Header []string // of DatabaseHeader
+	id           uint64
+	SourceMember []byte   // `,"source":"…"`, or nothing when no source is named
+	Header       []string // of DatabaseHeader
 }
 
-// Newest caches the Database of the newest generation. Its zero value is ready.
-type Newest struct{ atomic.Pointer[Database] }
+// NewestDatabase caches the Database of the newest generation. Its zero value is ready.
+type NewestDatabase struct{ atomic.Pointer[Database] }
 
 // Of returns the Database of a generation. It is made once for each.
-func (d *Newest) Of(p *ask.Pinned[ask.AddressReader]) *Database {
+func (d *NewestDatabase) Of(p *ask.Pinned[ask.AddressReader]) *Database {
 	now := d.Load()
 	if now == nil || now.id != p.ID {
 		m := p.Handle.Manifest()
-		now = &Database{id: p.ID, Member: encodeSources(m), Header: []string{describeDatabase(m)}}
+		now = &Database{id: p.ID, SourceMember: encodeSources(m), Header: []string{describeDatabase(m)}}
 		d.Store(now)
 	}
 	return now

@@ -15,7 +15,7 @@ import (
 
 // getCount answers GET …/count with the number of features in an area or in the whole layer.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
-	in := listing.WhereOf(p, "region")
+	in := listing.AreaParamsOf(p, "region")
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
 	if err != nil {
 		return err
@@ -24,9 +24,9 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	q.from = where.From(q.from)
+	q.from = where.AppendGenerationIDs(q.from)
 	q.turns = true // without an index, counting reads everything
-	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)
 		for i := range q.asked {

@@ -13,34 +13,37 @@ import (
 
 // Parameters of this face alone.
 var (
-	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
+	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadiusM, "Nearest distance in metres.").WithDefault(0)
 	fieldsParam    = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
-	pastParam      = endpoint.Moment("at",
+	pastParam      = endpoint.Instant("at",
 		"As it was at an instant, RFC 3339 or milliseconds since 1970: of live collections that have a history, as far back "+
-			"as it reaches.", readInstant).Like("2026-07-01T12:00:00Z")
-	filtersParam = endpoint.Filtered("Every other parameter is a filter: `category=cafe,bakery` for one of these "+
+			"as it reaches.", readInstant).WithExample("2026-07-01T12:00:00Z")
+	filtersParam = endpoint.FilterParams("Every other parameter is a filter: `category=cafe,bakery` for one of these "+
 		"values, `category.ne=`, `price.lt=`, `.lte=`, `.gt=`, `.gte=`, `name.prefix=`, `-closed=` for not true, `has=` and "+
 		"`lacks=` with names of properties. All must hold. `p.` before a name says that it is a property's, such as `p.limit=5`.",
 		map[string]any{"category": "cafe"})
-	sortParam = endpoint.Text("sort", feature.MaxPropertyName+len("-"+feature.PropertyPrefix),
-		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").Like("-price")
-	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
-	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
-	ofTypeParam     = endpoint.Described(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"}, "country")
-	ofIDParam       = endpoint.Described(endpoint.InPath, "region_id", "Id of the region.", endpoint.Schema{"type": "string"}, "ch")
-	boxParam        = endpoint.BBox.As("West, south, east, north in degrees. Without an area all are counted.").May()
-	oneParam        = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
-	clusterParam    = endpoint.Described(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.",
+	sortParam = endpoint.Text("sort", feature.MaxPropertyNameBytes+len("-"+feature.PropertyPrefix),
+		"A property of numbers, times or booleans to sort by, with a - before it for the greatest first. Points that lack it come last.").WithExample("-price")
+	regionTypeParam = endpoint.DescribedParam(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
+	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
+	ofTypeParam     = endpoint.DescribedParam(endpoint.InPath, "region_type", "Type of a region.", endpoint.Schema{"type": "string"},
+		"country")
+	ofIDParam = endpoint.DescribedParam(endpoint.InPath, "region_id", "Id of the region.", endpoint.Schema{"type": "string"}, "ch")
+	boxParam  = endpoint.BBox.WithDoc("West, south, east, north in degrees. Without an area all are counted.").AsOptional()
+	oneParam  = endpoint.DescribedParam(endpoint.InPath, "id", "Id of a point, percent-encoded.",
+		endpoint.Schema{"type": "string"}, "zh-1")
+	clusterParam = endpoint.DescribedParam(endpoint.InPath, "cluster", "`cluster_id` of a cluster in a tile.",
 		endpoint.Schema{"type": "string"}, "8-1z3k")
-	trackFromParam = endpoint.Moment("from",
-		"The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.", readInstant).Like("2026-07-01T12:00:00Z")
-	trackToParam = endpoint.Moment("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
-		readInstant).Like("2026-07-02T12:00:00Z")
-	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").Or(defaultStops)
+	trackFromParam = endpoint.Instant("from",
+		"The earliest instant, RFC 3339 or milliseconds since 1970. The next page begins at `next`.",
+		readInstant).WithExample("2026-07-01T12:00:00Z")
+	trackToParam = endpoint.Instant("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
+		readInstant).WithExample("2026-07-02T12:00:00Z")
+	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").WithDefault(defaultStops)
 
-	layersParam = endpoint.Described(endpoint.InPath, "collection",
+	layersParam = endpoint.DescribedParam(endpoint.InPath, "collection",
 		"Name of a collection, or up to "+strconv.Itoa(maxLayers)+" with commas between them.", endpoint.Schema{"type": "string"}, "shops")
-	layerParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
+	layerParam = endpoint.DescribedParam(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
 )
 
 // lastMillisecond is the last millisecond of the year 9999, counted from 1970.
@@ -60,7 +63,7 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 }
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
@@ -73,19 +76,19 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 			all = append(all, l.cluster(), l.track())
 		}
 	}
-	return added.To(s, all...)
+	return added.AppendTo(s, all...)
 }
 
 // endpoint returns the common part of the endpoints of a list. end is the rest of the path, id is
 // the rest of the operation's id, and rank is the position relative to the first endpoint.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
-		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
-		Cost: endpoint.Heavy, Keeps: endpoint.Tagged, Problems: []string{"bad-parameter", "dataset-missing"},
+		Path: l.Path + end, ID: "get" + l.Words.IDSuffix + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
+		Cost: endpoint.Heavy, CachePolicy: endpoint.CacheTagged, Problems: []string{"bad-parameter", "dataset-missing"},
 		Example: endpoint.Example{Request: l.Examples[end]},
 	}
 	if l.named {
-		e.Keeps = endpoint.Varies
+		e.CachePolicy = endpoint.CacheVaries
 		e.Problems = append(e.Problems, "data-damaged", "storage-failing")
 		if several {
 			e.Params = append(e.Params, layersParam)
@@ -104,26 +107,26 @@ func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoin
 func (l *list) filtered(e *endpoint.Endpoint, shown bool, before, behind []endpoint.Param) {
 	e.Params = append(e.Params, before...)
 	if shown {
-		e.Params = append(append(e.Params, l.Shown...), listing.Properties, listing.SkipGeometry)
+		e.Params = append(append(e.Params, l.ShowParams...), listing.Properties, listing.SkipGeometry)
 	}
 	e.Params = append(append(e.Params, l.Params...), behind...)
 	if l.Open {
 		if shown {
 			e.Params = append(e.Params, fieldsParam)
 		}
-		e.Params, e.Filters = append(e.Params, pastParam, filtersParam), true
+		e.Params, e.TakesFilters = append(e.Params, pastParam, filtersParam), true
 	}
 }
 
 func (l *list) nearby() endpoint.Endpoint {
 	e := l.endpoint("/nearby", "Nearby", 0, true)
-	e.Summary, e.Doc, e.Handle = "The nearest "+l.Words.Things, l.Words.Nearby, l.getNearby
+	e.Summary, e.Doc, e.Handle = "The nearest "+l.Words.Things, l.Words.NearbyText, l.getNearby
 	e.Answers, e.Problems = l.Answers(), append(e.Problems, "cursor-expired", "search-too-wide")
 	first := []endpoint.Param{endpoint.Lat, endpoint.Lon, endpoint.Radius}
 	if l.Open {
 		first = append(first, minRadiusParam)
 	}
-	if e.Cost = endpoint.Light; l.Open || l.Dear != nil {
+	if e.Cost = endpoint.Light; l.Open || l.IsDear != nil {
 		e.Cost = endpoint.Mixed
 	}
 	l.filtered(&e, true, append(first, listing.Limit), []endpoint.Param{endpoint.Cursor, l.handlers.pageForm})
@@ -132,18 +135,18 @@ func (l *list) nearby() endpoint.Endpoint {
 
 func (l *list) within() endpoint.Endpoint {
 	e := l.endpoint("/within", "Within", 1, false)
-	e.Summary, e.Handle = "The "+l.Words.Things+" in a box or a tile"+l.Words.Ordered, l.getWithin
-	tile := listing.OrTile
-	if l.More != nil {
-		tile = tile.As(tile.Doc + " Up to zoom 10 the answer has also `counts`.")
+	e.Summary, e.Handle = "The "+l.Words.Things+" in a box or a tile"+l.Words.OrderText, l.getWithin
+	tile := listing.TileOrBBox
+	if l.AppendToFirstPage != nil {
+		tile = tile.WithDoc(tile.Doc + " Up to zoom 10 the answer has also `counts`.")
 	}
-	l.area(&e, listing.OrBox, tile)
+	l.area(&e, listing.BBoxOrTile, tile)
 	return e
 }
 
 func (l *list) withinRegion() endpoint.Endpoint {
 	e := l.endpoint("/within/"+l.regionPath(), "WithinRegion", 1, false)
-	e.Summary, e.Handle = "The "+l.Words.Things+" in a region"+l.Words.Ordered, l.getWithinRegion
+	e.Summary, e.Handle = "The "+l.Words.Things+" in a region"+l.Words.OrderText, l.getWithinRegion
 	e.Doc = "Exactly those of which `/regions/at` says that they are in the region."
 	e.Problems = append(e.Problems, "unknown-layer", "region-not-found")
 	if l.named {
@@ -205,14 +208,14 @@ func (l *list) one() endpoint.Endpoint {
 		"`%63ount`. A point of a live collection has the ETag of its version, which writes take as If-Match, unless " +
 		"`fields`, `properties`, `skipGeometry` or `at` is given."
 	e.Params = append(e.Params, oneParam, fieldsParam, listing.Properties, listing.SkipGeometry, pastParam)
-	e.Answers, e.Problems = endpoint.Content{"application/geo+json": l.One}, append(e.Problems, l.NoFeature)
+	e.Answers, e.Problems = endpoint.Content{"application/geo+json": l.Item}, append(e.Problems, l.NoFeature)
 	return e
 }
 
 func (l *list) track() endpoint.Endpoint {
 	const end = "/{id}/track"
 	e := l.endpoint(end, "Track", 5, false)
-	e.Summary, e.Handle, e.Cost, e.Keeps = "Where a point was", l.getTrack, endpoint.Light, endpoint.Never
+	e.Summary, e.Handle, e.Cost, e.CachePolicy = "Where a point was", l.getTrack, endpoint.Light, endpoint.CacheNever
 	e.Doc = "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that " +
 		"left the point where it was. A position holds until the next stop."
 	e.Params = append(e.Params, oneParam, trackFromParam, trackToParam, trackLimitParam)

@@ -13,7 +13,7 @@ import (
 // checkFields refuses fields that no layer has.
 func (q *question) checkFields(p *endpoint.Params) error {
 	for _, name := range q.writer.Fields {
-		known := func(a asked) bool { _, ok := a.About.Schema.Lookup(name); return ok }
+		known := func(a asked) bool { _, ok := a.LayerInfo.Schema.Lookup(name); return ok }
 		if !slices.ContainsFunc(q.asked, known) {
 			parameter := listing.Properties.Name
 			if !listing.Properties.Given(p) {
@@ -27,10 +27,10 @@ func (q *question) checkFields(p *endpoint.Params) error {
 
 // readOpen makes filters from all undeclared parameters.
 func (q *question) readOpen(p *endpoint.Params) error {
-	if !p.Of().Filters {
+	if !p.Endpoint().TakesFilters {
 		return nil
 	}
-	others := p.Others()
+	others := p.ExtraParams()
 	if p.Err != nil {
 		return p.Err
 	}
@@ -38,7 +38,7 @@ func (q *question) readOpen(p *endpoint.Params) error {
 		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
 	}
 	for i := range q.asked {
-		if err := q.filter(&q.asked[i], p.Of().Query(), others); err != nil {
+		if err := q.filter(&q.asked[i], p.Endpoint().ParamNames(), others); err != nil {
 			return err
 		}
 	}
@@ -47,8 +47,8 @@ func (q *question) readOpen(p *endpoint.Params) error {
 
 // filter makes the filter of a layer. It first tries each parameter separately, so that a refusal
 // can name the parameter.
-func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Extra) error {
-	schema := a.About.Schema
+func (q *question) filter(a *asked, query *endpoint.ParamNames, others []endpoint.ExtraParam) error {
+	schema := a.LayerInfo.Schema
 	var terms []feature.Term
 	for _, o := range others {
 		term, err := schema.ParseTerm(o.Name, o.Value)
@@ -60,11 +60,11 @@ func (q *question) filter(a *asked, query *endpoint.Query, others []endpoint.Ext
 			continue
 		}
 		shown := endpoint.Printable(o.Name)
-		if _, known := schema.Find(term.Name); term.Name == "" || known {
+		if _, known := schema.LookupPath(term.Name); term.Name == "" || known {
 			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 		}
 		detail := "Unknown parameter " + shown
-		if meant := query.Nearest(o.Name); meant != "" {
+		if meant := query.NearestName(o.Name); meant != "" {
 			detail += ": did you mean " + meant + "?"
 		} else {
 			detail += "."
@@ -83,7 +83,7 @@ const namesInRefusal = 8
 func (q *question) properties() string {
 	var names []string
 	for i := range q.asked {
-		for _, f := range q.asked[i].About.Schema {
+		for _, f := range q.asked[i].LayerInfo.Schema {
 			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -107,7 +107,7 @@ func (q *question) sort(text string) (by feature.Sort, err error) {
 	if text == "" {
 		return by, nil
 	}
-	if by, err = q.layer().About.Schema.ParseSort(text); err != nil {
+	if by, err = q.layer().LayerInfo.Schema.ParseSort(text); err != nil {
 		err = endpoint.Refuse(endpoint.ErrParameter, "sort", "The order cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
 	}
 	return by, err

@@ -18,9 +18,9 @@ import (
 
 // Config configures the endpoints of this package.
 type Config struct {
-	// Lists are the layers that have their own paths. The paths of a layer of ask.Sets.OpenNames
+	// Lists are the layers that have their own paths. The paths of a layer of ask.Sets.OpenLayerNames
 	// contain its name.
-	Lists []listing.Set
+	Lists []listing.Spec
 	// StreamTimeout bounds how long a client may take to read an answer in lines. The default is 5
 	// minutes.
 	StreamTimeout time.Duration
@@ -40,7 +40,7 @@ type Handlers struct {
 
 // list is a set of layers that are listed.
 type list struct {
-	listing.Set
+	listing.Spec
 	handlers *Handlers
 	named    bool // the path names the layer
 }
@@ -50,11 +50,11 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	if cfg.StreamTimeout <= 0 {
 		cfg.StreamTimeout = 5 * time.Minute
 	}
-	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormParam(false), areaForm: listing.FormParam(true)}
+	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormatParam(false), areaForm: listing.FormatParam(true)}
 	for _, set := range cfg.Lists {
 		s.add(set)
 	}
-	for _, name := range k.Views.OpenNames() {
+	for _, name := range k.Views.OpenLayerNames() {
 		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
 			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
 		}
@@ -63,8 +63,8 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	return s
 }
 
-func (s *Handlers) add(set listing.Set) {
-	s.lists = append(s.lists, &list{Set: set, handlers: s, named: strings.Contains(set.Path, "{")})
+func (s *Handlers) add(set listing.Spec) {
+	s.lists = append(s.lists, &list{Spec: set, handlers: s, named: strings.Contains(set.Path, "{")})
 }
 
 // ownNames lists first words of the paths, or of the names of operations, of other endpoints. A
@@ -72,15 +72,15 @@ func (s *Handlers) add(set listing.Set) {
 var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
 // byName returns a description of a layer that is not in Lists.
-func byName(name string) listing.Set {
+func byName(name string) listing.Spec {
 	things := strings.NewReplacer("_", " ", "-", " ").Replace(name)
 	var id string
 	for word := range strings.FieldsSeq(things) {
-		id += feature.Title(word)
+		id += feature.TitleOf(word)
 	}
-	return listing.Set{
+	return listing.Spec{
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
-		Words: listing.Words{Tag: "collections", Rank: 50, IDs: id, Things: things},
-		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, One: listing.OpenFeature{},
+		Words: listing.Words{Tag: "collections", Rank: 50, IDSuffix: id, Things: things},
+		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, Item: listing.OpenFeature{},
 	}
 }

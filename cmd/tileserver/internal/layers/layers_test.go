@@ -54,9 +54,10 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 
 func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server {
 	t.Helper()
-	live := dataset.Fixed(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
-	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
-	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers), RequestTimeout: 200 * time.Millisecond}
+	live := dataset.NewFixedLive(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerKinds),
+		RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
 	handlers := New(k, Config{StreamTimeout: 200 * time.Millisecond})
 	s := httptest.NewServer(k.Handler(handlers.Endpoints()))
@@ -66,15 +67,15 @@ func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server 
 
 func toys(n int) *layertest.Memory {
 	m := &layertest.Memory{About: feature.Info{
-		Name:   "toys",
-		Points: true,
-		Bounds: quadkey.World,
-		Schema: feature.Schema{{Name: "name", Kind: feature.Text}},
+		Name:      "toys",
+		AllPoints: true,
+		Bounds:    quadkey.World,
+		Schema:    feature.Schema{{Name: "name", Kind: feature.Text}},
 	}}
 	for i := range n {
 		m.List = append(m.List, feature.Feature{
 			ID: fmt.Sprint("t-", i), Position: quadkey.Position{Lat: 1, Lon: float64(i % 100)},
-			Properties: feature.Of(feature.Property{Name: "name", Value: feature.TextValue([]byte(strings.Repeat("x", 2000)))}),
+			Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte(strings.Repeat("x", 2000)))}),
 		})
 	}
 	return m
@@ -151,9 +152,9 @@ func (w *watched) Write(b []byte) (int, error) {
 // slow client does not keep a read of the store open.
 func TestSlowReadersHoldNothing(t *testing.T) {
 	l := &counting{Memory: toys(2000)}
-	live := dataset.Fixed[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
-	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
-	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.Layers)})
+	live := dataset.NewFixedLive[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerKinds)})
 	handlers := New(k, Config{})
 	w := &watched{ResponseRecorder: httptest.NewRecorder(), of: l}
 	k.Handler(handlers.Endpoints()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/toys/within?tile=0/0/0&format=ndjson", nil))
@@ -171,8 +172,8 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 // Names of layers become paths and operations.
 func TestNamesOfLayers(t *testing.T) {
 	handlers := func(name string) *Handlers {
-		live := dataset.Fixed[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
-		sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+		live := dataset.NewFixedLive[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
+		sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 		return New(web.New(&web.Config{Views: ask.NewViews(sets)}), Config{})
 	}
 	for _, name := range []string{"bus_stops", "a-b-1", "x"} {

@@ -38,7 +38,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	q.writer.Near = true
+	q.writer.WithDistance = true
 	if cursor != "" && len(q.asked) > 1 {
 		return endpoint.Refuse(endpoint.ErrParameter, "cursor",
 			"Leave out cursor: the nearest of several collections are one page. Give min_radius to go on behind it, or ask one collection.")
@@ -52,10 +52,10 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 	case l.Open:
 		plain := len(q.asked) == 1 && query.Filter == nil && cursor == "" && q.at.IsZero()
 		dear = !plain || near.MinM > 0 || limit > maxLightLimit
-	case l.Dear != nil:
-		dear = l.Dear(p, limit)
+	case l.IsDear != nil:
+		dear = l.IsDear(p, limit)
 	}
-	return l.handlers.Heavily(l.handlers.As(c.Request().Context(), c), dear, func() error {
+	return l.handlers.RunHeavy(l.handlers.WithClientOf(c.Request().Context(), c), dear, func() error {
 		return q.send("", func(ctx context.Context, out *page) (next string, err error) {
 			if len(q.asked) > 1 {
 				return "", out.nearest(ctx, query, limit)
@@ -67,7 +67,7 @@ func (l *list) getNearby(c echo.Context, p *endpoint.Params) error {
 
 // ask does the same as begin, for a list. It also reads the form.
 func (l *list) ask(c echo.Context, p *endpoint.Params, format *endpoint.Value[string], several bool) (*question, error) {
-	a := asking{several: several, at: l.past(p), form: listing.FormOf(c.Request(), format.Of(p)), byAccept: !format.Given(p)}
+	a := asking{several: several, at: l.past(p), form: listing.FormatOf(c.Request(), format.Of(p)), byAccept: !format.Given(p)}
 	if a.writer = l.readWriter(p, a.form.GeoJSON); l.Show != nil {
 		a.show = l.Show(p)
 	}
@@ -116,7 +116,7 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 			all = append(all, found{f.Clone(), a})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.Distance, b.Distance) })
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.DistanceM, b.DistanceM) })
 	for i := range all[:min(len(all), limit)] {
 		if err := p.append(ctx, all[i].of, &all[i].Feature, all[i].of.name); err != nil {
 			return err
@@ -129,35 +129,36 @@ func (p *page) nearest(ctx context.Context, q feature.Query, limit int) error {
 // list is an object, head is its beginning, and more, if set, adds members.
 func (q *question) send(head string, fill func(ctx context.Context, p *page) (next string, err error),
 	more func(ctx context.Context, dst []byte) ([]byte, error)) error {
-	return q.reply(web.Answer{Form: q.form.Form, ByAccept: true, Linked: !q.form.Object}, func(ctx context.Context, out *web.Scratch) error {
-		p := page{question: q, list: q.newList(head), body: out.Body}
-		defer func() { out.Body = p.body }()
-		p.body = p.list.Begin(p.body)
-		next, err := fill(ctx, &p)
-		if next != "" && !q.form.Object {
-			q.handlers.LinkNext(q.context, next, q.form.Name)
-		}
-		if p.body = p.list.End(p.body, next); err == nil && more != nil {
-			p.body, err = more(ctx, p.body)
-		}
-		return err
-	})
+	return q.reply(web.Answer{Format: q.form.Format, ByAccept: true, Linked: !q.form.Object},
+		func(ctx context.Context, out *web.Scratch) error {
+			p := page{question: q, list: q.newList(head), body: out.Body}
+			defer func() { out.Body = p.body }()
+			p.body = p.list.Begin(p.body)
+			next, err := fill(ctx, &p)
+			if next != "" && !q.form.Object {
+				q.handlers.LinkNext(q.context, next, q.form.Name)
+			}
+			if p.body = p.list.End(p.body, next); err == nil && more != nil {
+				p.body, err = more(ctx, p.body)
+			}
+			return err
+		})
 }
 
 func (q *question) newList(head string) listing.List {
-	l := listing.List{Set: &q.Set, Form: q.form, Writer: q.writer, First: head, Several: len(q.asked) > 1}
+	l := listing.List{Spec: &q.Spec, Format: q.form, Writer: q.writer, FirstMembers: head, SeveralCollections: len(q.asked) > 1}
 	for i := range q.asked {
 		of := q.asked[i].Layer
-		l.Schema = l.Schema.With(of.About.Schema)
-		l.More = l.More || listing.Incomplete(of.About.Schema, of.Written)
+		l.Schema = l.Schema.Merge(of.LayerInfo.Schema)
+		l.UnlistedProperties = l.UnlistedProperties || listing.MayLackProperties(of.LayerInfo.Schema, of.TakesWrites)
 	}
 	return l
 }
 
 // getWithin answers GET …/within: the features in a box or a tile.
 func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
-	in := listing.WhereOf(p)
-	if in.In == nil {
+	in := listing.AreaParamsOf(p)
+	if in.Area == nil {
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
 	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in.Ground(p.View()) })
@@ -191,7 +192,7 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 		}
 		ctx, cancel := context.WithTimeout(c.Request().Context(), l.handlers.Timeout)
 		defer cancel()
-		err = l.handlers.InTurn(l.handlers.As(ctx, c), func(turn context.Context) (err error) {
+		err = l.handlers.InTurn(l.handlers.WithClientOf(ctx, c), func(turn context.Context) (err error) {
 			in.Area, err = clusters.Cluster(turn, values[len(values)-1])
 			return err
 		})
@@ -225,7 +226,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return q.explain(err)
 	}
 	query.In = where.Area
-	q.from, q.turns = where.From(q.from), where.Drawn
+	q.from, q.turns = where.AppendGenerationIDs(q.from), where.FromData
 	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Whole && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)
@@ -234,16 +235,16 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 		return err
 	}
 	if !query.Order.Importance {
-		query.Examine = maxExamined
+		query.MaxExamined = maxExamined
 	}
 	head := ""
-	if box, ok := where.Area.(feature.Box); ok && l.Bounds {
+	if box, ok := where.Area.(feature.Box); ok && l.WithBounds {
 		head = string(append(feature.AppendBounds(nil, [4]float64{box.West, box.South, box.East, box.North}), ','))
 	}
 	var more func(context.Context, []byte) ([]byte, error)
-	if l.More != nil && cursor == "" && q.form.Object {
+	if l.AppendToFirstPage != nil && cursor == "" && q.form.Object {
 		more = func(ctx context.Context, dst []byte) ([]byte, error) {
-			return l.More(ctx, of.Layer.Layer, where.Area, dst)
+			return l.AppendToFirstPage(ctx, of.Layer.Layer, where.Area, dst)
 		}
 	}
 	return q.send(head, func(ctx context.Context, p *page) (next string, err error) { return p.fill(ctx, query, limit) }, more)
@@ -262,7 +263,7 @@ func (q *question) stream(query feature.Query) error {
 		from = nil
 	}
 	of := q.layer()
-	answer := web.Answer{Form: q.form.Form, ByAccept: q.byAccept}
+	answer := web.Answer{Format: q.form.Format, ByAccept: q.byAccept}
 	return q.handlers.Stream(q.context, answer, from, q.handlers.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
 		out.Body = p.list.Begin(out.Body)
@@ -274,7 +275,7 @@ func (q *question) stream(query feature.Query) error {
 					err = p.append(ctx, of, f, "")
 					out.Body = p.body
 				}
-				if err == nil && of.Written && out.Full() {
+				if err == nil && of.TakesWrites && out.Full() {
 					err = out.Send()
 				}
 				if err != nil {

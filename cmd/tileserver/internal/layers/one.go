@@ -25,10 +25,10 @@ func (l *list) getOne(c echo.Context, p *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	if q.layer().Written && q.writer.Fields == nil && !q.writer.SkipGeometry && q.at.IsZero() {
+	if q.layer().TakesWrites && q.writer.Fields == nil && !q.writer.SkipGeometry && q.at.IsZero() {
 		return q.sendVersion(id)
 	}
-	return q.reply(web.Answer{Form: web.FormGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: web.FormatGeoJSON}, func(ctx context.Context, out *web.Scratch) error {
 		_, err := q.appendOne(ctx, id, out)
 		return err
 	})
@@ -54,7 +54,7 @@ func (q *question) sendVersion(id string) error {
 	if end(); err != nil {
 		return q.explain(err)
 	}
-	return s.Send(c, web.Answer{Form: web.FormGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), CacheControl: web.NoStore}, out)
 }
 
 // Stops on a page of a track.
@@ -81,10 +81,10 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	tracker, ok := q.layer().Layer.Layer.(feature.Tracker)
-	if !ok || !q.layer().About.History {
+	if !ok || !q.layer().LayerInfo.History {
 		return endpoint.Refuse(ask.ErrNoLayer, "", "Only live collections with a history have tracks; ask for the point itself.")
 	}
-	return q.reply(web.Answer{Form: web.FormJSON}, func(ctx context.Context, out *web.Scratch) error {
+	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {
 		stops, next, err := tracker.Track(ctx, id, from, to, limit)
 		if err != nil {
 			return err

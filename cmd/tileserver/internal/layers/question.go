@@ -48,7 +48,7 @@ type question struct {
 type asking struct {
 	several bool // one question may be for several layers
 	at      time.Time
-	form    *listing.Form
+	form    *listing.Format
 	// byAccept is set if no parameter names the form.
 	byAccept bool
 	writer   feature.Writer
@@ -85,7 +85,7 @@ func (l *list) past(p *endpoint.Params) (at time.Time) {
 
 // readWriter returns the feature.Writer that the parameters of the request select.
 func (l *list) readWriter(p *endpoint.Params, geojson bool) feature.Writer {
-	w := feature.Writer{GeoJSON: geojson, Nested: l.Open, Versions: l.Open, Numbers: l.Numbers}
+	w := feature.Writer{GeoJSON: geojson, NestProperties: l.Open, WithVersion: l.Open, NumericIDs: l.NumericIDs}
 	w.SkipGeometry, w.Fields = listing.SkipGeometry.Of(p), listing.Properties.Of(p)
 	if l.Open && fieldsParam.Given(p) {
 		if w.Fields = fieldsParam.Of(p); listing.Properties.Given(p) {
@@ -129,13 +129,13 @@ func (q *question) add(layer, name string) error {
 	}
 	q.asked = append(q.asked, asked{Layer: l, name: name})
 	switch {
-	case !l.About.Private:
+	case !l.LayerInfo.Private:
 	case !q.named: // keys give access to collections only
 		return ask.ErrMissing
 	case !q.mayRead(name):
 		return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
 	}
-	q.from = l.From(q.from)
+	q.from = l.AppendGenerationIDs(q.from)
 	return nil
 }
 
@@ -147,7 +147,7 @@ func (q *question) mayRead(name string) bool {
 // private layer exists.
 func (q *question) unread(layer, name string, err error) error {
 	// A failure is never "not found", unless the layer is known to be private.
-	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.OfPrivate(err) || q.mayRead(name) {
+	if !q.named || errors.Is(err, ask.ErrFailed) && !ask.IsPrivateFailure(err) || q.mayRead(name) {
 		return err
 	}
 	return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, layer)
@@ -157,7 +157,7 @@ func (q *question) unread(layer, name string, err error) error {
 // layers.
 func (q *question) read(p *endpoint.Params) error {
 	for i := range q.asked {
-		if a := &q.asked[i]; !q.at.IsZero() && !a.About.History {
+		if a := &q.asked[i]; !q.at.IsZero() && !a.LayerInfo.History {
 			return endpoint.Refuse(endpoint.ErrParameter, "at", "Leave out at: the collection "+a.name+" has no history.")
 		}
 	}
@@ -169,7 +169,7 @@ func (q *question) read(p *endpoint.Params) error {
 	}
 	if w := &q.writer; w.SkipGeometry {
 		if w.Fields == nil {
-			for _, f := range q.layer().About.Schema {
+			for _, f := range q.layer().LayerInfo.Schema {
 				w.Fields = append(w.Fields, f.Name)
 			}
 		}
@@ -189,8 +189,8 @@ func (q *question) explain(err error) error {
 		return nil
 	}
 	for i := range q.asked {
-		if q.asked[i].Dropped() {
-			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].About.Name)
+		if q.asked[i].IsDropped() {
+			return fmt.Errorf("%w: %.60q", ask.ErrNoLayer, q.asked[i].LayerInfo.Name)
 		}
 	}
 	past := feature.DetailOf(err, feature.ErrQuery)
@@ -210,6 +210,6 @@ func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.S
 		if !q.turns {
 			return q.explain(fill(ctx, out))
 		}
-		return q.handlers.InTurn(q.handlers.As(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
+		return q.handlers.InTurn(q.handlers.WithClientOf(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
 	})
 }

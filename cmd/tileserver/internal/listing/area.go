@@ -15,15 +15,15 @@ import (
 // Ground is the area in which features are queried. The zero Ground is the whole world.
 type Ground struct {
 	feature.Area
-	Drawn bool     // data draws the area, not the question alone
-	from  []uint64 // the generations that draw it, nil if it may change at any time
+	FromData bool     // data draws the area, not the question alone
+	from     []uint64 // the generations that draw it, nil if it may change at any time
 }
 
-// From appends the generations that define the area to the generations of an answer. It returns nil
+// AppendGenerationIDs appends the generations that define the area to the generations of an answer. It returns nil
 // if the answer may not be cached.
-func (a *Ground) From(ids []uint64) []uint64 {
+func (a *Ground) AppendGenerationIDs(ids []uint64) []uint64 {
 	switch {
-	case !a.Drawn:
+	case !a.FromData:
 		return ids
 	case ids == nil || a.from == nil:
 		return nil
@@ -40,7 +40,7 @@ func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
 	if err != nil {
 		return Ground{}, err
 	}
-	return Ground{inTurns{g.Area(typ, id)}, true, g.IDs(typ)}, nil
+	return Ground{inTurns{g.Area(typ, id)}, true, g.GenerationIDs(typ)}, nil
 }
 
 // inTurns is an area that lets other requests use the processor between its parts, because a large
@@ -57,15 +57,15 @@ func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *featur
 	})
 }
 
-// Where is the area that a request names: nothing, a box, a tile or a region.
-type Where struct {
-	In     feature.Area    // a feature.Box or feature.Tile, nil for none
+// AreaParams is the area that a request names: nothing, a box, a tile or a region.
+type AreaParams struct {
+	Area   feature.Area    // a feature.Box or feature.Tile, nil for none
 	Region *tiles.Selector // nil for none
 }
 
-// WhereOf reads the parameters bbox and tile, and region if more names it. It refuses a request
+// AreaParamsOf reads the parameters bbox and tile, and region if more names it. It refuses a request
 // with more than one of them.
-func WhereOf(q *endpoint.Params, more ...string) (w Where) {
+func AreaParamsOf(q *endpoint.Params, more ...string) (w AreaParams) {
 	given := ""
 	for _, name := range append([]string{"bbox", "tile"}, more...) {
 		if !q.Has(name) {
@@ -78,10 +78,10 @@ func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 	}
 	switch given {
 	case "bbox":
-		w.In = feature.Box(endpoint.BBox.Of(q))
+		w.Area = feature.Box(endpoint.BBox.Of(q))
 	case "tile":
 		if t := endpoint.Tile.Of(q); t != nil {
-			w.In = feature.Tile(*t)
+			w.Area = feature.Tile(*t)
 		}
 	case "region":
 		r := Region.Of(q)
@@ -91,9 +91,9 @@ func WhereOf(q *endpoint.Params, more ...string) (w Where) {
 }
 
 // Ground returns the area. It reads a region from v.
-func (w *Where) Ground(v ask.View) (Ground, error) {
+func (w *AreaParams) Ground(v ask.View) (Ground, error) {
 	if w.Region == nil {
-		return Ground{Area: w.In}, nil
+		return Ground{Area: w.Area}, nil
 	}
 	return InRegion(v, w.Region.Type, w.Region.ID, "region")
 }

@@ -14,7 +14,7 @@ import (
 
 // csv is a table as in RFC 4180: a row of names, and a row for each feature. The columns are those
 // of the list itself and the properties of the schema, so that the first feature can be written
-// before the last one is read. If features may have properties that the schema lacks (List.More),
+// before the last one is read. If features may have properties that the schema lacks (List.UnlistedProperties),
 // the column "more" has these as an object.
 //
 // A property that is absent or null is an empty cell. An empty text is a cell with two quotation
@@ -22,8 +22,8 @@ import (
 // apostrophe before it, both at the start of a cell and within it. Otherwise any writer of points
 // could run formulas on the computer of a reader of the table.
 func init() {
-	Register(&Form{
-		Name: "csv", Form: web.NewForm(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", Plain: true}),
+	Register(&Format{
+		Name: "csv", Format: web.NewFormat(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true}),
 		Whole: true, Doc: "a row of names and a row for each feature",
 		Head: beginTable, Item: appendRow,
 	})
@@ -39,10 +39,10 @@ type table struct {
 
 // beginTable writes the names of the columns.
 func beginTable(dst []byte, l *List) []byte {
-	t := &table{position: !l.Writer.SkipGeometry, more: l.More && l.Writer.Fields == nil}
+	t := &table{position: !l.Writer.SkipGeometry, more: l.UnlistedProperties && l.Writer.Fields == nil}
 	l.memory = t
 	before, behind := []string{"id"}, []string{}
-	if l.Several {
+	if l.SeveralCollections {
 		before = append(before, "collection")
 	}
 	switch {
@@ -55,10 +55,10 @@ func beginTable(dst []byte, l *List) []byte {
 	if t.position && l.Shapes {
 		behind = append(behind, "wkt")
 	}
-	if l.Writer.Near {
+	if l.Writer.WithDistance {
 		behind = append(behind, "distance_m")
 	}
-	if l.Writer.Versions {
+	if l.Writer.WithVersion {
 		behind = append(behind, "version", "expires")
 	}
 	if t.more {
@@ -102,10 +102,10 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 	if f.ID != "" {
 		dst = appendTextCell(dst, f.ID)
 	}
-	if l.Several {
+	if l.SeveralCollections {
 		dst = appendTextCell(append(dst, ','), of)
 	}
-	for _, v := range t.columns.Of(f.Properties) {
+	for _, v := range t.columns.ValuesOf(f.Properties) {
 		dst = append(dst, ',')
 		from := len(dst)
 		dst = v.AppendText(dst)
@@ -134,10 +134,10 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		}
 		dst = quoted(appendWKT(dst, t.shape), from)
 	}
-	if l.Writer.Near {
-		dst = strconv.AppendFloat(append(dst, ','), f.Distance, 'f', 1, 64)
+	if l.Writer.WithDistance {
+		dst = strconv.AppendFloat(append(dst, ','), f.DistanceM, 'f', 1, 64)
 	}
-	if l.Writer.Versions {
+	if l.Writer.WithVersion {
 		dst = append(strconv.AppendInt(append(dst, ','), f.Version, 10), ',')
 		if !f.Expires.IsZero() {
 			dst = f.Expires.UTC().AppendFormat(dst, time.RFC3339Nano)

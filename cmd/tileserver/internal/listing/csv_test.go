@@ -21,14 +21,14 @@ import (
 // written returns a list of features in the form with a name.
 func written(t testing.TB, form string, l List, next string, all ...feature.Feature) string {
 	t.Helper()
-	i := slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == form })
-	l.Form = Forms[i]
-	if l.Set == nil {
-		l.Set = &Set{Name: "things"}
+	i := slices.IndexFunc(Formats, func(f *Format) bool { return f.Name == form })
+	l.Format = Formats[i]
+	if l.Spec == nil {
+		l.Spec = &Spec{Name: "things"}
 	}
 	dst := l.Begin(nil)
 	of := ""
-	if l.Several {
+	if l.SeveralCollections {
 		of = "shops"
 	}
 	for i := range all {
@@ -47,7 +47,7 @@ func compact(t testing.TB, object string) feature.Properties {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return feature.Compact(text[1 : len(text)-1])
+	return feature.CompactProperties(text[1 : len(text)-1])
 }
 
 // A table has the columns of the list and of the schema, and all values.
@@ -56,10 +56,10 @@ func TestTables(t *testing.T) {
 		{Name: "p.x", Kind: feature.Any}}
 	at := quadkey.Position{Lat: 47.5, Lon: -8.25}
 	of := func(id, properties string) feature.Feature {
-		return feature.Feature{ID: id, Position: at, Distance: 12.34, Version: 7, Properties: compact(t, properties)}
+		return feature.Feature{ID: id, Position: at, DistanceM: 12.34, Version: 7, Properties: compact(t, properties)}
 	}
 	area := of("r", `{"name":"R"}`)
-	area.Geometry = feature.GeoJSON([]byte(`{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]]],[[[5,6],[7,8],[5,6]]]]}`))
+	area.Geometry = feature.GeoJSONGeometry([]byte(`{"type":"MultiPolygon","coordinates":[[[[1,2],[3,4.5],[1,2]]],[[[5,6],[7,8],[5,6]]]]}`))
 	unknown := of("u", `{}`)
 	unknown.Geometry = feature.NoGeometry
 	for _, c := range []struct {
@@ -68,8 +68,9 @@ func TestTables(t *testing.T) {
 		of   []feature.Feature
 		want string
 	}{
-		{"no features", List{Set: &Set{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
-		{"open layer", List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Nested: true, Versions: true, Near: true}},
+		{"no features", List{Spec: &Spec{Open: true}, Schema: schema}, nil, "id,name,a,p.id,p.p.x,lat,lon\r\n"},
+		{"open layer", List{Spec: &Spec{Open: true}, Schema: schema,
+			Writer: feature.Writer{NestProperties: true, WithVersion: true, WithDistance: true}},
 			[]feature.Feature{
 				of("1", `{"id":2,"a":null,"name":"","p.x":true,"more":1}`),
 				of("x y", `{"a":["b",{"c":"d\"e"}],"name":"ü, \"v\"\nw"}`),
@@ -77,12 +78,12 @@ func TestTables(t *testing.T) {
 			"id,name,a,p.id,p.p.x,lat,lon,distance_m,version,expires\r\n" +
 				"1,\"\",,2,true,47.5,-8.25,12.3,7,\r\n" +
 				"x y,\"ü, \"\"v\"\"\nw\",\"[\"\"b\"\",{\"\"c\"\":\"\"d\\\"\"e\"\"}]\",,,47.5,-8.25,12.3,7,\r\n"},
-		{"more than the schema", List{Set: &Set{Open: true}, Schema: schema[:1], More: true},
+		{"more than the schema", List{Spec: &Spec{Open: true}, Schema: schema[:1], UnlistedProperties: true},
 			[]feature.Feature{of("1", `{"a":2,"more":"x;=1","b":[1,"c"],"none":null}`), of("2", `{"a":3}`)},
 			"id,a,lat,lon,more\r\n1,2,47.5,-8.25,\"{\"\"more\"\":\"\"x;'=1\"\",\"\"b\"\":[1,\"\"c\"\"]}\"\r\n2,3,47.5,-8.25,\r\n"},
 		{
 			"fields, of more than the schema",
-			List{Set: &Set{Open: true}, Schema: schema, More: true, Writer: feature.Writer{Fields: []string{"a"}}},
+			List{Spec: &Spec{Open: true}, Schema: schema, UnlistedProperties: true, Writer: feature.Writer{Fields: []string{"a"}}},
 			[]feature.Feature{of("1", `{"b":1,"a":1}`)},
 			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
 		},
@@ -95,13 +96,13 @@ func TestTables(t *testing.T) {
 		},
 		{
 			"some fields",
-			List{Set: &Set{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}},
+			List{Spec: &Spec{Open: true}, Schema: schema, Writer: feature.Writer{Fields: []string{"a"}}},
 			[]feature.Feature{of("1", `{"name":"N","a":1}`)},
 			"id,a,lat,lon\r\n1,1,47.5,-8.25\r\n",
 		},
 		{
 			"several collections",
-			List{Schema: schema[2:3], Several: true},
+			List{Schema: schema[2:3], SeveralCollections: true},
 			[]feature.Feature{of("1", `{}`)},
 			"id,collection,name,lat,lon\r\n1,shops,,47.5,-8.25\r\n",
 		},
@@ -128,7 +129,7 @@ func TestTables(t *testing.T) {
 				}
 				list = append(list, feature.Property{Name: name, Value: v})
 			}
-			decoded[i].Properties = feature.Of(list...)
+			decoded[i].Properties = feature.PropertiesOf(list...)
 		}
 		if got := written(t, "csv", c.list, "next", decoded...); got != c.want {
 			t.Errorf("%s, of values:\n%s\nwant\n%s", c.what, got, c.want)
@@ -136,7 +137,7 @@ func TestTables(t *testing.T) {
 	}
 	expires := of("1", `{}`)
 	expires.Expires = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	if got := written(t, "csv", List{Writer: feature.Writer{Versions: true}}, "", expires); !strings.HasSuffix(got,
+	if got := written(t, "csv", List{Writer: feature.Writer{WithVersion: true}}, "", expires); !strings.HasSuffix(got,
 		",7,2026-01-02T03:04:05Z\r\n") {
 		t.Error(got)
 	}
@@ -186,12 +187,12 @@ func TestFormulas(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
-	nested := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "a", Kind: feature.Any}}}
+	nested := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "a", Kind: feature.Any}}}
 	f := feature.Feature{ID: "1", Properties: compact(t, `{"a":["x;=1","|\"@y"]}`)}
 	if got, want := written(t, "csv", nested, "", f), `1,"[""x;'=1"",""|\""@y""]",0,0`; !strings.Contains(got, want) {
 		t.Errorf("in a list: %q, want %q", got, want)
 	}
-	list := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "=1+1", Kind: feature.Text}}}
+	list := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "=1+1", Kind: feature.Text}}}
 	if got := written(t, "csv", list, "", feature.Feature{ID: "=2"}); got != "id,'=1+1,lat,lon\r\n'=2,,0,0\r\n" {
 		t.Errorf("names and ids: %q", got)
 	}
@@ -212,8 +213,8 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		table := List{Set: &Set{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
-		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.Compact(properties[1 : len(properties)-1])})
+		table := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
+		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.CompactProperties(properties[1 : len(properties)-1])})
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
 			t.Fatalf("%q: %v %q", text, err, rows)
@@ -278,14 +279,14 @@ func TestCellsAreAsOthersWriteThem(t *testing.T) {
 
 // Writing a feature allocates nothing in any form once the buffer is large enough.
 func TestListsAllocateNothing(t *testing.T) {
-	testrace.Plain(t, "the race detector allocates")
+	testrace.SkipUnderRace(t, "the race detector allocates")
 	f, schema := shop(t)
-	for _, form := range Forms {
+	for _, form := range Formats {
 		l := List{
-			Set:    &Set{Name: "points", Open: true},
-			Form:   form,
+			Spec:   &Spec{Name: "points", Open: true},
+			Format: form,
 			Schema: schema,
-			Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true, Near: true},
+			Writer: feature.Writer{GeoJSON: form.GeoJSON, NestProperties: true, WithVersion: true, WithDistance: true},
 		}
 		dst := l.Begin(make([]byte, 0, 1<<16))
 		if n := testing.AllocsPerRun(100, func() { dst, _ = l.Append(dst[:0], &f, "") }); n > 0 {
@@ -296,7 +297,7 @@ func TestListsAllocateNothing(t *testing.T) {
 
 // shop is a usual point with its schema.
 func shop(t testing.TB) (feature.Feature, feature.Schema) {
-	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, Distance: 812.5, Version: 1_790_000_000_000}
+	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, DistanceM: 812.5, Version: 1_790_000_000_000}
 	f.Properties = compact(t,
 		`{"name":"Café \"Odeon\", Bellevue","category":"cafe","price":4.5,"open":true,"since":"1911-07-01","tags":["wifi","terrace"],"address":{"city":"Zürich","street":"Limmatquai 2"}}`)
 	var schema feature.Schema
@@ -312,13 +313,13 @@ func shop(t testing.TB) (feature.Feature, feature.Schema) {
 
 func BenchmarkLists(b *testing.B) {
 	f, schema := shop(b)
-	for _, form := range Forms {
+	for _, form := range Formats {
 		b.Run(form.Name, func(b *testing.B) {
 			l := List{
-				Set:    &Set{Name: "points", Open: true},
-				Form:   form,
+				Spec:   &Spec{Name: "points", Open: true},
+				Format: form,
 				Schema: schema,
-				Writer: feature.Writer{GeoJSON: form.GeoJSON, Nested: true, Versions: true},
+				Writer: feature.Writer{GeoJSON: form.GeoJSON, NestProperties: true, WithVersion: true},
 			}
 			dst := l.Begin(nil)
 			b.ReportAllocs()
@@ -332,12 +333,13 @@ func BenchmarkLists(b *testing.B) {
 
 // An invalid form panics at the start, with advice.
 func TestRegisterRefuses(t *testing.T) {
-	before := len(Forms)
-	item := Forms[0].Item
-	for want, f := range map[string]*Form{
+	before := len(Formats)
+	item := Formats[0].Item
+	for want, f := range map[string]*Format{
 		"give it the function that writes a feature": {Name: "x"},
-		"give each its own":                          {Name: "csv", Item: item, Form: web.NewForm(web.Media{Name: "listing-test", Type: "x/x"})},
-		"one web.Form":                               {Name: "x", Item: item}, // the form of JSON
+		"give each its own": {Name: "csv", Item: item,
+			Format: web.NewFormat(web.Media{Name: "listing-test", Type: "x/x"})},
+		"one web.Format": {Name: "x", Item: item}, // the form of JSON
 	} {
 		func() {
 			defer func() {
@@ -348,7 +350,7 @@ func TestRegisterRefuses(t *testing.T) {
 			Register(f)
 		}()
 	}
-	if len(Forms) != before {
+	if len(Formats) != before {
 		t.Error("one is registered")
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Form is an output format of lists of features. Every list supports the forms in Forms.
-type Form struct {
-	// Name is the value of the parameter format, and Form the media type. Content describes the
+// Format is an output format of lists of features. Every list supports the forms in Formats.
+type Format struct {
+	// Name is the value of the parameter format, and Format the media type. Content describes the
 	// form; it is nil if the form is not JSON.
 	Name    string
-	Form    web.Form
-	Content func(s *Set) any
+	Format  web.Format
+	Content func(s *Spec) any
 	// Whole is set if an answer has all features of an area, which are sent as they are found,
 	// unless the request selects a page.
 	Whole bool
@@ -35,30 +35,31 @@ type Form struct {
 	Tail func(dst []byte, l *List, next string) []byte
 }
 
-// Forms are the forms of every list. Clients that name no form get the first. Register adds to
+// Formats are the forms of every list. Clients that name no form get the first. Register adds to
 // them.
-var Forms = []*Form{JSON, GeoJSON, Lines}
+var Formats = []*Format{JSON, GeoJSON, Lines}
 
 // Register adds a form to every list. Only init functions call it. It panics if the form is
 // invalid.
-func Register(f *Form) {
+func Register(f *Format) {
 	if f.Item == nil {
 		panic(fmt.Sprintf("listing: the form %q has no Item: give it the function that writes a feature", f.Name))
 	}
-	for _, other := range Forms {
-		if other.Name == f.Name || other.Form == f.Form {
-			panic(fmt.Sprintf("listing: the forms %q and %q have one name or one web.Form: give each its own, by web.NewForm", other.Name, f.Name))
+	for _, other := range Formats {
+		if other.Name == f.Name || other.Format == f.Format {
+			panic(fmt.Sprintf("listing: the forms %q and %q have one name or one web.Format: give each its own, by web.NewFormat",
+				other.Name, f.Name))
 		}
 	}
-	Forms = append(Forms, f)
+	Formats = append(Formats, f)
 }
 
-// FormParam declares the parameter that names a form. areas is set if the list is of an area,
+// FormatParam declares the parameter that names a form. areas is set if the list is of an area,
 // because some forms send the whole area.
-func FormParam(areas bool) *endpoint.Value[string] {
+func FormatParam(areas bool) *endpoint.Value[string] {
 	var names []string
 	doc := "Form of the answer; without it the Accept header decides."
-	for _, f := range Forms {
+	for _, f := range Formats {
 		names = append(names, f.Name)
 		if f.Doc == "" {
 			continue
@@ -72,9 +73,9 @@ func FormParam(areas bool) *endpoint.Value[string] {
 }
 
 // Answers describes a list of a set in all forms.
-func (s *Set) Answers() endpoint.Content {
+func (s *Spec) Answers() endpoint.Content {
 	c := endpoint.Content{}
-	for _, f := range Forms {
+	for _, f := range Formats {
 		c[f.Media()] = nil
 		if f.Content != nil {
 			c[f.Media()] = f.Content(s)
@@ -84,28 +85,28 @@ func (s *Set) Answers() endpoint.Content {
 }
 
 // Media returns the media type without its parameters.
-func (f *Form) Media() string {
-	media, _, _ := strings.Cut(f.Form.Type(), ";")
+func (f *Format) Media() string {
+	media, _, _ := strings.Cut(f.Format.Type(), ";")
 	return media
 }
 
-// FormOf returns the form that the parameter format names. If format is "", it returns the form
+// FormatOf returns the form that the parameter format names. If format is "", it returns the form
 // with the greatest weight in the Accept header. Of several with equal weights it returns the one
 // that the header names first, because generated clients name all types of the description and can
 // read only the first. Wildcards are ignored: a client that wants another form than the default
 // names it.
-func FormOf(r *http.Request, format string) *Form {
-	for _, f := range Forms {
+func FormatOf(r *http.Request, format string) *Format {
+	for _, f := range Formats {
 		if f.Name == format {
 			return f
 		}
 	}
-	best, most := Forms[0], 0.0
+	best, most := Formats[0], 0.0
 	for name, weight := range web.AcceptedTypes(r) {
 		if weight <= most {
 			continue
 		}
-		for _, f := range Forms {
+		for _, f := range Formats {
 			if strings.EqualFold(name, f.Media()) {
 				best, most = f, weight
 			}
@@ -116,70 +117,72 @@ func FormOf(r *http.Request, format string) *Form {
 
 // List is a list that is written in a form.
 type List struct {
-	*Set
-	Form *Form
+	*Spec
+	Format *Format
 	// Writer writes its features.
 	Writer feature.Writer
 	// Schema has the properties of the features. Shapes is set if the features are not points.
-	// Several is set if they are from several collections. More is set if they may have properties
+	// SeveralCollections is set if they are from several collections. UnlistedProperties is set if they may have properties
 	// that Schema lacks.
-	Schema                feature.Schema
-	Shapes, Several, More bool
+	Schema                                         feature.Schema
+	Shapes, SeveralCollections, UnlistedProperties bool
 	// Axes are the names of the axes of Writer.Position, in its order.
 	Axes [2]string
-	// First has the first members of a JSON object, followed by a comma.
-	First  string
-	some   bool // features have been written
-	memory any  // of the form
+	// FirstMembers has the first members of a JSON object, followed by a comma.
+	FirstMembers string
+	some         bool // features have been written
+	memory       any  // of the form
 }
 
 // Begin begins the list.
 func (l *List) Begin(dst []byte) []byte {
-	if l.Form.Head == nil {
+	if l.Format.Head == nil {
 		return dst
 	}
-	return l.Form.Head(dst, l)
+	return l.Format.Head(dst, l)
 }
 
 // Append appends a feature. of is the name of its collection, or "" if only one is requested.
 func (l *List) Append(dst []byte, f *feature.Feature, of string) ([]byte, error) {
-	return l.Form.Item(dst, l, f, of)
+	return l.Format.Item(dst, l, f, of)
 }
 
 // End ends the list. next is the cursor of the next page, or "" if there is none.
 func (l *List) End(dst []byte, next string) []byte {
-	if l.Form.Tail == nil {
+	if l.Format.Tail == nil {
 		return dst
 	}
-	return l.Form.Tail(dst, l, next)
+	return l.Format.Tail(dst, l, next)
 }
 
-// Incomplete reports whether features of a layer may have properties that its schema lacks. written
+// MayLackProperties reports whether features of a layer may have properties that its schema lacks. written
 // is set for a live layer: its schema may have changed since it was read, and may lack properties
 // of past features.
-func Incomplete(s feature.Schema, written bool) bool { return written || len(s) >= feature.MaxFields }
+func MayLackProperties(s feature.Schema, written bool) bool {
+	return written || len(s) >= feature.MaxFields
+}
 
 // JSON is an object with a member that has the features.
-var JSON = &Form{
-	Name: "json", Form: web.FormJSON, Content: func(s *Set) any { return s.List }, Object: true,
+var JSON = &Format{
+	Name: "json", Format: web.FormatJSON, Content: func(s *Spec) any { return s.List }, Object: true,
 	Head: func(dst []byte, l *List) []byte {
-		return append(append(append(append(append(dst, '{'), l.First...), '"'), l.Name...), `":[`...)
+		return append(append(append(append(append(dst, '{'), l.FirstMembers...), '"'), l.Name...), `":[`...)
 	},
 	Item: appendItem, Tail: endObject,
 }
 
 // GeoJSON is a FeatureCollection.
-var GeoJSON = &Form{
-	Name: "geojson", Form: web.FormGeoJSON, Content: func(s *Set) any { return s.Features }, GeoJSON: true, Object: true,
+var GeoJSON = &Format{
+	Name: "geojson", Format: web.FormatGeoJSON, Content: func(s *Spec) any { return s.Features }, GeoJSON: true, Object: true,
 	Head: func(dst []byte, l *List) []byte {
-		return append(append(append(dst, '{'), l.First...), features...)
+		return append(append(append(dst, '{'), l.FirstMembers...), features...)
 	},
 	Item: appendItem, Tail: endObject,
 }
 
 // Lines are GeoJSON features, one in a line.
-var Lines = &Form{
-	Name: "ndjson", Form: web.FormNDJSON, Content: func(s *Set) any { return s.One }, GeoJSON: true,
+var Lines = &Format{
+	Name: "ndjson", Format: web.FormatNDJSON, Content: func(s *Spec) any { return s.Item }, GeoJSON: true,
 	Whole: true, Doc: "a GeoJSON feature in each line",
 	Item: func(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error) {
 		dst, err := l.Writer.Append(dst, f, memberOf(of))

@@ -1,4 +1,4 @@
-// Package listing defines how layers of points are listed: a Set for each layer, and the Forms of
+// Package listing defines how layers of points are listed: a Spec for each layer, and the Formats of
 // all lists. It also writes parts of answers that several packages of endpoints share, such as
 // regions and the cursor of the next page.
 package listing
@@ -14,8 +14,8 @@ import (
 	"quadrille/tiles"
 )
 
-// SearchHits is reused memory for the hits of one search.
-var SearchHits = sync.Pool{New: func() any { return new([]search.Hit) }}
+// SearchHitPool is reused memory for the hits of one search.
+var SearchHitPool = sync.Pool{New: func() any { return new([]search.Hit) }}
 
 // AppendRegion writes the object of a region without the closing brace, so that members can follow.
 func AppendRegion(dst []byte, r *tiles.Region) []byte {

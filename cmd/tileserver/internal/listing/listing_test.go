@@ -14,7 +14,7 @@ import (
 
 // A list is a member of its object or, in GeoJSON, the features of a collection.
 func TestPage(t *testing.T) {
-	for form, want := range map[*Form][2]string{
+	for form, want := range map[*Format][2]string{
 		JSON: {
 			`{"places":[]}`,
 			`{"places":[{"a":1},{"a":2}],"next":"\"c\""}`,
@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 				`{"type":"Feature","geometry":{"type":"Point","coordinates":[0,0]},"properties":{"a":2}}],"next":"\"c\""}`,
 		},
 	} {
-		list := List{Set: &Set{Name: "places"}, Writer: feature.Writer{GeoJSON: form.GeoJSON, Numbers: true}}
+		list := List{Spec: &Spec{Name: "places"}, Writer: feature.Writer{GeoJSON: form.GeoJSON, NumericIDs: true}}
 		if got := written(t, form.Name, list, ""); got != want[0] {
 			t.Errorf("an empty list is %s, want %s", got, want[0])
 		}
@@ -47,10 +47,10 @@ func TestPage(t *testing.T) {
 
 // The parameter chooses the form, or else the Accept header.
 func TestFormOf(t *testing.T) {
-	csv := Forms[slices.IndexFunc(Forms, func(f *Form) bool { return f.Name == "csv" })]
+	csv := Formats[slices.IndexFunc(Formats, func(f *Format) bool { return f.Name == "csv" })]
 	for _, c := range []struct {
 		format, accept string
-		want           *Form
+		want           *Format
 	}{
 		{"", "", JSON},
 		{"", "application/geo+json", GeoJSON},
@@ -73,7 +73,7 @@ func TestFormOf(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept", c.accept)
-		if got := FormOf(r, c.format); got != c.want {
+		if got := FormatOf(r, c.format); got != c.want {
 			t.Errorf("format %q, Accept %q: %s, want %s", c.format, c.accept, got.Name, c.want.Name)
 		}
 	}
@@ -81,17 +81,17 @@ func TestFormOf(t *testing.T) {
 
 func TestIsSearchText(t *testing.T) {
 	for text, want := range map[string]bool{
-		"a":                                    true,
-		" Zürich ":                             true,
-		strings.Repeat("a", search.MaxQuery):   true,
-		strings.Repeat("ก", search.MaxQuery):   true,
-		strings.Repeat("ก", search.MaxQuery+1): false,
-		"":                                     false,
-		" \u00a0":                              false,
-		"a\nb":                                 false,
-		"a\x00":                                false,
-		"\xff":                                 false,
-		strings.Repeat("a", search.MaxQuery+1): false,
+		"a":        true,
+		" Zürich ": true,
+		strings.Repeat("a", search.MaxQueryChars):   true,
+		strings.Repeat("ก", search.MaxQueryChars):   true,
+		strings.Repeat("ก", search.MaxQueryChars+1): false,
+		"":        false,
+		" \u00a0": false,
+		"a\nb":    false,
+		"a\x00":   false,
+		"\xff":    false,
+		strings.Repeat("a", search.MaxQueryChars+1): false,
 	} {
 		if got := IsSearchText(text); got != want {
 			t.Errorf("%.20q can be searched for: %v", text, got)

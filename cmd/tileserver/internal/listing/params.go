@@ -12,35 +12,35 @@ import (
 
 // Parameters of several kinds of lists.
 var (
-	Limit = endpoint.Integer("limit", 1, places.MaxLimit, "Most entries of a page.").Or(places.DefaultLimit)
-	Types = endpoint.List("types", endpoint.MaxList, "Region types; all of them if absent.").Like([]string{"country"})
+	Limit = endpoint.Integer("limit", 1, places.MaxLimit, "Most entries of a page.").WithDefault(places.DefaultLimit)
+	Types = endpoint.List("types", endpoint.MaxListEntries, "Region types; all of them if absent.").WithExample([]string{"country"})
 	Class = endpoint.Codes("class", "one letter of GeoNames' feature classes, such as P", 1, 1, false,
-		"GeoNames' feature classes.").Like([]string{"P"})
+		"GeoNames' feature classes.").WithExample([]string{"P"})
 	Code = endpoint.Codes("code", "a GeoNames feature code, such as PPLC", 1, 10, true,
-		"GeoNames' feature codes.").Like([]string{"PPLC"})
-	MinPopulation = endpoint.Integer("min_population", 0, 1<<53, "Fewest inhabitants.").Or(0)
+		"GeoNames' feature codes.").WithExample([]string{"PPLC"})
+	MinPopulation = endpoint.Integer("min_population", 0, 1<<53, "Fewest inhabitants.").WithDefault(0)
 
 	// SkipGeometry and Properties are the parameters of OGC API – Features.
 	SkipGeometry = endpoint.Flag("skipGeometry", "Without geometries: GeoJSON has null in their place.")
 	Properties   = PropertiesParam("properties", "Properties of the answer, with commas between them; all of them if absent.")
 
-	// OrBox and OrTile are alternative parameters for an area.
-	OrBox  = endpoint.BBox.As(endpoint.BBox.Doc + " Either this or `tile`.").May()
-	OrTile = endpoint.Tile.As(endpoint.Tile.Doc + " Either this or `bbox`.")
+	// BBoxOrTile and TileOrBBox are alternative parameters for an area.
+	BBoxOrTile = endpoint.BBox.WithDoc(endpoint.BBox.Doc + " Either this or `tile`.").AsOptional()
+	TileOrBBox = endpoint.Tile.WithDoc(endpoint.Tile.Doc + " Either this or `bbox`.")
 )
 
 // Region names a region as an area.
 var Region = endpoint.New("region", "A region: its type, a colon and its id.", endpoint.Schema{
 	"type":      "string",
 	"minLength": 1,
-	"maxLength": endpoint.MaxListText,
+	"maxLength": endpoint.MaxListBytes,
 },
 	func(q *endpoint.Params, name string) (of tiles.Selector) {
-		if of.Type, of.ID, _ = strings.Cut(q.Text(name, endpoint.MaxListText), ":"); of.Type == "" || of.ID == "" {
+		if of.Type, of.ID, _ = strings.Cut(q.Text(name, endpoint.MaxListBytes), ":"); of.Type == "" || of.ID == "" {
 			q.Refuse(name, "Set region to a region type and an id such as country:ch.")
 		}
 		return of
-	}).Like("country:ch")
+	}).WithExample("country:ch")
 
 // maxProperties bounds the properties that may be chosen.
 const maxProperties = 64
@@ -49,7 +49,7 @@ const maxProperties = 64
 func PropertiesParam(name, doc string) *endpoint.Value[[]string] {
 	of := endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "string"}, "minItems": 1, "maxItems": maxProperties}
 	return endpoint.New(name, doc, of, func(q *endpoint.Params, name string) []string {
-		names := feature.SplitValues(q.Text(name, endpoint.MaxListText))
+		names := feature.SplitValues(q.Text(name, endpoint.MaxListBytes))
 		switch {
 		case len(names) > maxProperties:
 			q.Refuse(name, "Shorten "+name+" to at most "+strconv.Itoa(maxProperties)+" entries.")
@@ -57,5 +57,5 @@ func PropertiesParam(name, doc string) *endpoint.Value[[]string] {
 			q.Refuse(name, "List at least one entry in "+name+", or leave it out.")
 		}
 		return names
-	}).Like([]string{"name"})
+	}).WithExample([]string{"name"})
 }

@@ -75,8 +75,8 @@ var shapes = map[string]shape{
 	"village":   {19, 0.02},
 	"hamlet":    {20, 0.02},
 	"suburb":    {20, 0.02},
-	"aerodrome": {geocoder.RankMost, 0.02},
-	"heliport":  {geocoder.RankMost, 0.02},
+	"aerodrome": {geocoder.RankMax, 0.02},
+	"heliport":  {geocoder.RankMax, 0.02},
 }
 
 // pointDegrees is the distance in degrees from the middle of any other feature to the edge of its
@@ -122,7 +122,7 @@ func newEntry(r *geocoder.Result) entry {
 	case names.Airport:
 		e.object = 'W'
 	default:
-		e.object, e.Parents = 'N', geocoder.Around(r)
+		e.object, e.Parents = 'N', geocoder.EnclosingRegions(r)
 	}
 	switch {
 	case t.Rank >= geocoder.RankLocality && r.Kind != names.Region:

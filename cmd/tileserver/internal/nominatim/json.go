@@ -215,7 +215,7 @@ func (w *writer) geocoding(q *request, e *entry) {
 	w.object(e)
 	w.text("osm_key", e.class)
 	w.text("osm_value", e.typ)
-	w.text("type", string(geocoder.SectionOf(e.rank)))
+	w.text("type", string(geocoder.LevelOf(e.rank)))
 	if q.question.simple {
 		w.int("accuracy", int64(e.Place.DistanceM))
 	}
@@ -235,9 +235,9 @@ func (w *writer) geocoding(q *request, e *entry) {
 // admin writes the address of an entry with the member admin, which lists the regions around it by
 // level.
 func (w *writer) admin(e *entry) {
-	a := geocoder.SectionsOf(e.Parents)
-	if geocoder.SectionOf(e.rank) != geocoder.House {
-		a = a.With(e.rank, e.Name)
+	a := geocoder.AddressNamesOf(e.Parents)
+	if geocoder.LevelOf(e.rank) != geocoder.House {
+		a = a.WithOwn(e.rank, e.Name)
 	}
 	for _, t := range [...]tag{
 		{"district", a.District},

@@ -54,7 +54,7 @@ var (
 func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
 	list := endpoint.AtRoot(s.Endpoints(), "/nominatim")
 	last := &list[len(list)-1]
-	last.Path, last.Also = last.Also[0], nil
+	last.Path, last.OtherPaths = last.OtherPaths[0], nil
 	return list
 }
 
@@ -82,9 +82,9 @@ func (s *Handlers) handle(e *question) endpoint.Handler {
 	return func(c echo.Context, p *endpoint.Params) error {
 		r := c.Request()
 		q := &request{params: readParams(r), kit: s.Kit, question: e, format: e.format}
-		a := web.Answer{Coding: web.Accepted(r)}
+		a := web.Answer{Coding: web.AcceptedCoding(r)}
 		err := q.readFormat()
-		a.Form = q.form()
+		a.Format = q.form()
 		if err != nil {
 			return s.fail(c, q, a, err)
 		}
@@ -95,7 +95,7 @@ func (s *Handlers) handle(e *question) endpoint.Handler {
 			q.langs = web.PreferredLanguages(q.get("accept-language"))
 		}
 		q.Session = &geocoder.Session{View: p.View(), NoAddresses: true}
-		from := q.IDs()
+		from := q.GenerationIDs()
 		if e.simple {
 			from = q.View.WithAreas(from)
 		}
@@ -109,7 +109,7 @@ func (s *Handlers) handle(e *question) endpoint.Handler {
 		err = s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
 			err := q.readDetails()
 			if err == nil {
-				err = e.find(q, s.As(ctx, c))
+				err = e.find(q, s.WithClientOf(ctx, c))
 			}
 			if err != nil {
 				return err
@@ -181,20 +181,20 @@ func (s *Handlers) refuse(c echo.Context, e *question, err error) {
 	r := c.Request()
 	q := &request{params: readParams(r), question: e, format: e.format}
 	_ = q.readFormat() // the answer is for err
-	_ = s.fail(c, q, web.Answer{Form: q.form(), Coding: web.Accepted(r)}, err)
+	_ = s.fail(c, q, web.Answer{Format: q.form(), Coding: web.AcceptedCoding(r)}, err)
 }
 
 // fail answers with an error in the requested format.
 func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) error {
-	err = s.Replaced(err)
+	err = s.Translate(err)
 	e := failureOf(err)
 	if own := (*failure)(nil); e.status >= http.StatusInternalServerError && !errors.As(err, &own) {
-		if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.Expected {
+		if k, _ := s.Classify(err); k.Status >= http.StatusInternalServerError && !k.IsExpected {
 			s.LogFailure(c, err)
 		}
 	}
 	if e.status == http.StatusServiceUnavailable {
-		web.AskAgain(c.Response().Header(), web.RetryAfter)
+		web.SetRetryAfter(c.Response().Header(), web.RetryAfter)
 	}
 	out := web.GetScratch()
 	defer out.Release()
@@ -209,9 +209,9 @@ func (s *Handlers) fail(c echo.Context, q *request, a web.Answer, err error) err
 		out.Body = append(out.Body, `{"error":{"code":`+status+`,"message":`...)
 		out.Body = append(jsontext.AppendString(out.Body, e.message), "}}"...)
 	}
-	if a.Form == web.FormScript {
-		a.Form = web.FormJSON
+	if a.Format == web.FormatScript {
+		a.Format = web.FormatJSON
 	}
-	a.Status, a.Cache, a.ByLanguage = e.status, web.NoStore, false
+	a.Status, a.CacheControl, a.ByLanguage = e.status, web.NoStore, false
 	return s.Send(c, a, out)
 }

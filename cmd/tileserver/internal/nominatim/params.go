@@ -66,7 +66,7 @@ func (p params) integer(name string, absent int) (int, error) {
 	if v == "" {
 		return absent, nil
 	}
-	n, ok := endpoint.Whole(v)
+	n, ok := endpoint.ParseWhole(v)
 	if !ok {
 		return 0, refuse("Parameter '" + name + "' must be a number.")
 	}
@@ -78,7 +78,7 @@ func (p params) number(name string) (float64, error) {
 	if v == "" {
 		return 0, refuse("Parameter '" + name + "' missing.")
 	}
-	n, ok := endpoint.Decimal(strings.TrimSpace(v))
+	n, ok := endpoint.ParseDecimal(strings.TrimSpace(v))
 	if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
 		return 0, refuse("Parameter '" + name + "' must be a number.")
 	}
@@ -97,7 +97,7 @@ func readSearchText(name, given string) (string, error) {
 		return r
 	}, given))
 	if !utf8.ValidString(given) || search.TooLong(text) {
-		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQuery) + " characters.")
+		return "", refuse("Parameter '" + name + "' must be UTF-8 of at most " + strconv.Itoa(search.MaxQueryChars) + " characters.")
 	}
 	return text, nil
 }
@@ -130,7 +130,7 @@ func (p params) viewbox() (*quadkey.Box, error) {
 		return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
 	}
 	for i, part := range parts {
-		v, ok := endpoint.Decimal(strings.TrimSpace(part))
+		v, ok := endpoint.ParseDecimal(strings.TrimSpace(part))
 		if !ok || !(math.Abs(v) <= 1e6) {
 			return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
 		}
@@ -171,16 +171,16 @@ func (q *request) readFormat() error {
 }
 
 // form returns the content type of the answer.
-func (q *request) form() web.Form {
+func (q *request) form() web.Format {
 	switch {
 	case q.callback != "":
-		return web.FormScript
+		return web.FormatScript
 	case q.format == formatXML:
 		return formXML
 	case q.format == formatText:
-		return web.FormText
+		return web.FormatText
 	}
-	return web.FormJSON
+	return web.FormatJSON
 }
 
 // maxOutlines bounds the bytes of outlines that are read for an answer.
@@ -208,4 +208,4 @@ func (q *request) readDetails() (err error) {
 }
 
 // formXML is Nominatim's default form.
-var formXML = web.NewForm(web.Media{Name: "xml", Type: "text/xml; charset=utf-8"})
+var formXML = web.NewFormat(web.Media{Name: "xml", Type: "text/xml; charset=utf-8"})

@@ -75,7 +75,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 		if r.Kind == names.Region && rank >= geocoder.RankLocality && rank <= most {
 			rank = geocoder.RankCountry + 1 // a lake or park says less than the county around it
 		}
-		if !r.Apart && rank <= most && rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
+		if !r.AcrossBorder && rank <= most && rank > bestRank && (best.Kind != geocoder.Place || r.Kind != geocoder.Place) {
 			best, bestRank, ok = *r, rank, true
 		}
 	}

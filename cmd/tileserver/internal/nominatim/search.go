@@ -58,7 +58,7 @@ type filter struct {
 
 // search answers /search with the features that a text names.
 func (q *request) search(ctx context.Context) error {
-	f := filter{max: geocoder.RankMost, dedupe: q.flag("dedupe", true)}
+	f := filter{max: geocoder.RankMax, dedupe: q.flag("dedupe", true)}
 	query, err := q.readSearch(&f)
 	if err != nil || query.Text == "" && f.country == "" {
 		return err
@@ -78,7 +78,7 @@ func (q *request) search(ctx context.Context) error {
 	for i := range found {
 		r := &found[i]
 		if r.Kind == geocoder.Position {
-			at, ok, err := q.at(ctx, r.Lat, r.Lon, geocoder.RankMost)
+			at, ok, err := q.at(ctx, r.Lat, r.Lon, geocoder.RankMax)
 			if err != nil || !ok {
 				return err
 			}
@@ -217,7 +217,7 @@ func (q *request) readText(f *filter) (string, error) {
 		if part == "" || !s.held {
 			continue
 		}
-		if f.max == geocoder.RankMost { // the finest
+		if f.max == geocoder.RankMax { // the finest
 			f.min, f.max = s.min, s.max
 		}
 		if s.name == "country" {
@@ -272,7 +272,7 @@ func (f *filter) feature(name string) error {
 
 // narrow reports whether results other than duplicates may be removed.
 func (f *filter) narrow() bool {
-	return f.min > 0 || f.max < geocoder.RankMost || len(f.layers)+len(f.excluded)+len(f.countries) > 0
+	return f.min > 0 || f.max < geocoder.RankMax || len(f.layers)+len(f.excluded)+len(f.countries) > 0
 }
 
 // passes reports whether a result meets the conditions.
@@ -293,11 +293,11 @@ func (f *filter) passes(e *entry) bool {
 // isWithin reports whether a result is a region or lies in it. The region in the row of a place may
 // have another id than in the boundaries.
 func (e *entry) isWithin(region names.Feature) bool {
-	if e.Type == region.Type && feature.SameID(e.ID, region.ID) {
+	if e.Type == region.Type && feature.SameRegionID(e.ID, region.ID) {
 		return true
 	}
 	return slices.ContainsFunc(e.Parents, func(p names.Parent) bool {
-		return p.Type == region.Type && feature.SameID(p.ID, region.ID) || strings.EqualFold(p.Name, region.Name)
+		return p.Type == region.Type && feature.SameRegionID(p.ID, region.ID) || strings.EqualFold(p.Name, region.Name)
 	})
 }
 

@@ -57,7 +57,7 @@ func TestBBox(t *testing.T) {
 
 func TestGeometry(t *testing.T) {
 	in := func(of *crs, g string) (string, error) {
-		f := feature.Feature{ID: "a", Geometry: feature.GeoJSON([]byte(g))}
+		f := feature.Feature{ID: "a", Geometry: feature.GeoJSONGeometry([]byte(g))}
 		out, err := f.AppendGeometry(nil, (&shown{crs: of}).writer().Position)
 		return string(out), err
 	}
@@ -151,7 +151,7 @@ func TestViewOf(t *testing.T) {
 
 // A page for people shows a number unchanged.
 func TestCells(t *testing.T) {
-	values := feature.Compact([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
+	values := feature.CompactProperties([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
 	for name, want := range map[string]string{
 		"n":    "12345678901234567890123",
 		"f":    "1.50",
@@ -170,13 +170,13 @@ func TestCells(t *testing.T) {
 
 // Every kind of question that a layer can answer has a description.
 func TestCanBeAsked(t *testing.T) {
-	if all := canBeAsked(&feature.Can{
+	if all := canBeAsked(&feature.Abilities{
 		Near:       true,
 		Area:       true,
 		NearArea:   true,
 		Importance: true,
 		Sort:       true,
-	}); len(all) != reflect.TypeFor[feature.Can]().NumField() {
+	}); len(all) != reflect.TypeFor[feature.Abilities]().NumField() {
 		t.Errorf("only these: %q", all)
 	}
 }

@@ -25,7 +25,7 @@ func open(v ask.View, name string) (*collection, error) {
 	if err == nil {
 		return newCollection(v, l), nil
 	}
-	if ask.IsAbsent(err) {
+	if ask.IsNoLayer(err) {
 		err = noCollection(v)
 	}
 	return nil, err
@@ -43,7 +43,7 @@ func (c *collection) read(ctx context.Context, id string, f *feature.Feature) er
 func newCollection(v ask.View, l *ask.Layer) *collection {
 	c := &collection{Layer: l, view: v}
 	var times []string
-	for _, f := range l.About.Schema {
+	for _, f := range l.LayerInfo.Schema {
 		if f.Kind == feature.Time {
 			times = append(times, f.Name)
 		}
@@ -58,7 +58,7 @@ func newCollection(v ask.View, l *ask.Layer) *collection {
 }
 
 // canBeAsked returns a list of the kinds of questions that a layer can answer.
-func canBeAsked(can *feature.Can) []string {
+func canBeAsked(can *feature.Abilities) []string {
 	words := []string{}
 	for _, of := range []struct {
 		word string
@@ -76,7 +76,7 @@ type field struct{ Name, Type string }
 
 // fields are the properties, the most usual first.
 func (c *collection) fields() (all []field) {
-	for _, f := range c.About.Schema {
+	for _, f := range c.LayerInfo.Schema {
 		all = append(all, field{f.Name, schemaTypes[f.Kind]})
 	}
 	slices.SortStableFunc(all, func(a, b field) int { return cmp.Compare(rank(b.Name), rank(a.Name)) })
@@ -99,7 +99,7 @@ var schemaTypes = map[feature.Kind]string{
 
 // links returns the links of the description of a collection.
 func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
-	here := ogcapi.Collection(base, c.About.Name)
+	here := ogcapi.CollectionURL(base, c.LayerInfo.Name)
 	all := []ogcapi.Link{
 		{Href: here + "?f=json", Rel: "self", Type: ogcapi.TypeJSON, Title: "This document"},
 		{Href: here + "?f=html", Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This document as a page"},
@@ -114,7 +114,7 @@ func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
 	}
 	for _, p := range s.parts {
 		if p.Collection != nil {
-			all = append(all, p.Collection(c.view, base, c.About.Name)...)
+			all = append(all, p.Collection(c.view, base, c.LayerInfo.Name)...)
 		}
 	}
 	return all

@@ -44,20 +44,20 @@ func (l *fake) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 
 // collectionOf is a fake as a collection.
 func collectionOf(l *fake) *collection {
-	return &collection{Layer: &ask.Layer{Layer: l, About: l.about}}
+	return &collection{Layer: &ask.Layer{Layer: l, LayerInfo: l.about}}
 }
 
 // endless has features that go on for ever.
 func endless() *fake {
-	return &fake{about: feature.Info{Name: "places", Points: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}},
+	return &fake{about: feature.Info{Name: "places", AllPoints: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}},
 		next: func(_ feature.Mark, f *feature.Feature) bool {
-			*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.Compact([]byte(`"a":1`))}
+			*f = feature.Feature{ID: "a", Mark: feature.Mark("a"), Properties: feature.CompactProperties([]byte(`"a":1`))}
 			return true
 		}}
 }
 
 // asked has the parameters of a filter.
-var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, Filters: true}
+var asked = endpoint.Endpoint{Params: []endpoint.Param{filterParam}, TakesFilters: true}
 
 // The more expensive a filter is, the fewer features are examined for a page. Thus the work of a
 // page is bounded for every filter, and the next page continues.

@@ -67,7 +67,7 @@ func fromMercator(x, y float64) (lon, lat float64) {
 // default.
 func systemParam(name, doc string, uris []string) *endpoint.Value[*crs] {
 	return endpoint.New(name, doc, endpoint.Schema{"type": "string", "format": "uri", "enum": uris},
-		system).Or(crs84).Bounded("default", crs84.uri)
+		system).WithDefault(crs84).WithBound("default", crs84.uri)
 }
 
 // system reads a parameter that names a system.
@@ -106,7 +106,7 @@ func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 	}
 	var n [6]float64
 	for i, p := range parts {
-		v, ok := endpoint.Decimal(p)
+		v, ok := endpoint.ParseDecimal(p)
 		// EPSG:3857 has the poles at infinity, and clients write it so.
 		if infinite, pole := poles[p]; pole && of.digits >= 0 {
 			v, ok = infinite, true
@@ -150,7 +150,7 @@ func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
 // writer writes features in the system of the request, with the requested properties. Bounds are in
 // degrees, so only the default system has them.
 func (s *shown) writer() *feature.Writer {
-	w := &feature.Writer{GeoJSON: true, Nested: true, Bounds: s.crs == crs84, Fields: s.properties, SkipGeometry: s.skipGeometry}
+	w := &feature.Writer{GeoJSON: true, NestProperties: true, WithBounds: s.crs == crs84, Fields: s.properties, SkipGeometry: s.skipGeometry}
 	if s.crs != crs84 {
 		w.Position = s.appendPosition
 	}

@@ -11,43 +11,43 @@ import (
 
 // Parameters of this face alone.
 var (
-	fDocumentParam         = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
-	featureCollectionParam = endpoint.Described(endpoint.InPath, "collectionId",
+	fDocumentParam         = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
+	featureCollectionParam = endpoint.DescribedParam(endpoint.InPath, "collectionId",
 		"A region type, `places`, `airports`, `stations` or `points:name`.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	limitParam = endpoint.Integer("limit", 1, 1_000_000_000,
-		"How many features a page has at most. More than 1,000 mean 1,000.").Or(defaultLimit)
-	bboxParam = endpoint.Described(endpoint.InQuery, "bbox",
+		"How many features a page has at most. More than 1,000 mean 1,000.").WithDefault(defaultLimit)
+	bboxParam = endpoint.DescribedParam(endpoint.InQuery, "bbox",
 		"Features that meet this box: the lower corner and the upper one, in the order of the axes of `bbox-crs`. West "+
 			"greater than east means across 180 degrees. Of six numbers the third and the sixth, heights, are ignored.",
 		endpoint.Schema{"type": "array", "items": endpoint.Schema{"type": "number"}, "minItems": 4, "maxItems": 6}, []int{7, 46, 9, 48})
-	datetimeParam = endpoint.Described(endpoint.InQuery, "datetime",
+	datetimeParam = endpoint.DescribedParam(endpoint.InQuery, "datetime",
 		"A time or a day, or an interval with / between its ends; .. is an open end. Features with a begin and an end, as "+
 			"weather stations have, that last at some time of it; of those whose properties have exactly one time, those of "+
 			"it; live collections with a history answer as they were at its end. Other features have no time, and pass.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 100}, nil)
 	filterParam = endpoint.Text("filter", cql2.MaxBytes,
 		"A filter as CQL2 text: comparisons, `AND`, `OR`, `NOT`, `LIKE`, `IN`, `BETWEEN`, `IS NULL`, "+
-			"`S_INTERSECTS(geometry, BBOX(…))`, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").Like("population > 1000000 AND country IN ('CH', 'FR')")
-	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").Or("cql2-text")
+			"`S_INTERSECTS(geometry, BBOX(…))`, and `A_CONTAINS`, `A_CONTAINEDBY`, `A_EQUALS`, `A_OVERLAPS` of lists. At most 10,000 bytes.").WithExample("population > 1000000 AND country IN ('CH', 'FR')")
+	filterLangParam = endpoint.Word("filter-lang", "The language of `filter`.", "cql2-text").WithDefault("cql2-text")
 	filterCRSParam  = systemParam("filter-crs", "The coordinate reference system of boxes in `filter`.", []string{crs84.uri})
 	crsParam        = systemParam("crs", "The coordinate reference system of the answer.", systemIDs)
 	bboxCRSParam    = systemParam("bbox-crs", "The coordinate reference system of `bbox`.", systemIDs)
 	offsetParam     = endpoint.Integer("offset", 0, maxOffset,
-		"How many features to leave out; links use `cursor`, which reads none in vain.").Or(0)
-	cursorParam  = endpoint.Cursor.As("That of a link `next`.")
-	filtersParam = endpoint.Filtered("Every property that `queryables` lists is a parameter: `country=CH` for "+
+		"How many features to leave out; links use `cursor`, which reads none in vain.").WithDefault(0)
+	cursorParam  = endpoint.Cursor.WithDoc("That of a link `next`.")
+	filtersParam = endpoint.FilterParams("Every property that `queryables` lists is a parameter: `country=CH` for "+
 		"features that have this value.", map[string]any{"name": "Zürich"})
-	featureIDParam = endpoint.Described(endpoint.InPath, "featureId", "The `id` of a feature in `items`.",
+	featureIDParam = endpoint.DescribedParam(endpoint.InPath, "featureId", "The `id` of a feature in `items`.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
 }
 
 // documentEndpoints returns the endpoints of the landing page and of the documents about the whole
@@ -55,12 +55,12 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
-			Path: "/ogc", Also: []string{"/ogc/"},
+			Path: "/ogc", OtherPaths: []string{"/ogc/"},
 			ID: "getOGC", Tag: "ogc", Rank: 1,
 			Summary: "The landing page of OGC API",
 			Params:  []endpoint.Param{fDocumentParam},
 			Handle:  s.getLanding, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Landing{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Landing{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
 		},
@@ -70,7 +70,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "The classes of requirements that are met",
 			Params:  []endpoint.Param{fDocumentParam},
 			Handle:  s.getConformance, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Conformance{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Conformance{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
 		},
@@ -80,7 +80,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "The description of OGC API in OpenAPI 3.0",
 			Params:  []endpoint.Param{fDocumentParam},
 			Handle:  s.getAPI, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/vnd.oai.openapi+json": Description{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/vnd.oai.openapi+json": Description{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
 		},
@@ -97,7 +97,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Doc:     "Those of users' points are here if all may see them.",
 			Params:  []endpoint.Param{fDocumentParam},
 			Handle:  s.getCollections, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Collections{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Collections{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
 		},
@@ -107,7 +107,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Summary: "A collection of features",
 			Params:  []endpoint.Param{featureCollectionParam, fDocumentParam},
 			Handle:  s.getCollection, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Collection{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Collection{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 		},
@@ -118,7 +118,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 			Doc:     "As a JSON schema.",
 			Params:  []endpoint.Param{featureCollectionParam, fDocumentParam},
 			Handle:  s.getQueryables, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/schema+json": Queryables{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/schema+json": Queryables{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 		},
@@ -139,9 +139,9 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 				featureCollectionParam, limitParam, bboxParam, datetimeParam, filterParam, filterLangParam, filterCRSParam, crsParam,
 				bboxCRSParam, offsetParam, cursorParam, filtersParam, listing.Properties, listing.SkipGeometry, s.fFeatures,
 			},
-			Filters: true,
-			Handle:  s.getItems, Cost: endpoint.Heavy,
-			Answers: s.content(Features{}), Keeps: endpoint.Varies,
+			TakesFilters: true,
+			Handle:       s.getItems, Cost: endpoint.Heavy,
+			Answers: s.content(Features{}), CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Crs", "Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 		},
@@ -151,7 +151,7 @@ func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 			Summary: "One feature",
 			Params:  []endpoint.Param{featureCollectionParam, featureIDParam, crsParam, listing.Properties, listing.SkipGeometry, s.fFeatures},
 			Handle:  s.getItem, Cost: endpoint.Heavy,
-			Answers: s.content(Feature{}), Keeps: endpoint.Varies,
+			Answers: s.content(Feature{}), CachePolicy: endpoint.CacheVaries,
 			Headers: []string{"Content-Crs", "Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "region-not-found", "place-not-found",
 				"airport-not-found", "station-not-found", "point-not-found", "dataset-missing"},

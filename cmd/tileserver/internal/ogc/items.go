@@ -68,9 +68,9 @@ type shown struct {
 func readShown(q *endpoint.Params, c *collection) (s shown) {
 	s = shown{crsParam.Of(q), listing.SkipGeometry.Of(q), listing.Properties.Of(q)}
 	for _, name := range s.properties {
-		if _, ok := c.About.Schema.Lookup(name); !ok {
+		if _, ok := c.LayerInfo.Schema.Lookup(name); !ok {
 			q.Refuse(listing.Properties.Name, "There is no property "+endpoint.Printable(name)+
-				": use those that "+c.About.Name+"/queryables lists"+c.someProperties()+".")
+				": use those that "+c.LayerInfo.Name+"/queryables lists"+c.someProperties()+".")
 		}
 	}
 	return s
@@ -116,7 +116,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	var lasting *span
 	if when, ok := datetime(q); ok {
 		switch {
-		case c.About.History:
+		case c.LayerInfo.History:
 			a.At = when.to // the features as they were, at the end of an interval
 		case c.first != "":
 			lasting = &span{when, c.first, c.last, nil}
@@ -130,18 +130,18 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if q.Err != nil {
 		return nil, q.Err
 	}
-	a.Examine, a.Step = maxLooked, web.Step
+	a.MaxExamined, a.Step = maxLooked, web.Step
 	if len(filters) > 0 {
 		filter := feature.And(filters...)
-		a.Examine = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
+		a.MaxExamined = max(maxLooked*readCost/(readCost+filter.Cost()), 1)
 		var given *quadkey.Box
 		if box, ok := filter.Box(); ok && !a.boxed {
 			a.box, a.boxed, given = box, true, &box
 		}
-		if !c.About.Points && len(filter.Boxes()) > maxBoxes+1 {
+		if !c.LayerInfo.AllPoints && len(filter.Boxes()) > maxBoxes+1 {
 			return nil, errManyBoxes
 		}
-		a.Filter = filter.Expression(c.About.Schema, given, c.meets())
+		a.Filter = filter.Expression(c.LayerInfo.Schema, given, c.meets())
 	}
 	if lasting != nil {
 		lasting.also, a.Filter = a.Filter, lasting
@@ -149,7 +149,7 @@ func read(q *endpoint.Params, c *collection) (a *question, err error) {
 	if a.boxed {
 		a.In = feature.Box(a.box)
 	}
-	if a.Continue(&c.About, cursor) != nil {
+	if a.Continue(&c.LayerInfo, cursor) != nil {
 		return nil, errCursor
 	}
 	return a, nil
@@ -167,7 +167,7 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 			filters = append(filters, f.Test)
 			for _, name := range f.Properties() {
 				if !c.has(name) {
-					q.Refuse("filter", "Use properties that "+c.About.Name+"/queryables lists, not "+endpoint.Printable(name)+".")
+					q.Refuse("filter", "Use properties that "+c.LayerInfo.Name+"/queryables lists, not "+endpoint.Printable(name)+".")
 				}
 			}
 			for _, name := range f.Geometries() {
@@ -177,18 +177,18 @@ func readFilters(q *endpoint.Params, c *collection) (filters []feature.Test) {
 			}
 		}
 	}
-	for _, other := range q.Others() {
+	for _, other := range q.ExtraParams() {
 		if !c.has(other.Name) {
 			shown := endpoint.Printable(other.Name)
-			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Of().Query().Names, ", ")+
-				" there are the properties that "+c.About.Name+"/queryables lists; names that begin with _ are ignored.")
+			q.Refuse(shown, "Unknown parameter "+shown+". Besides "+strings.Join(q.Endpoint().ParamNames().Names, ", ")+
+				" there are the properties that "+c.LayerInfo.Name+"/queryables lists; names that begin with _ are ignored.")
 			break
 		}
 		value := other.Value
-		if other.Name == "country" && slices.Contains(upperCountries, c.About.Name) {
+		if other.Name == "country" && slices.Contains(upperCountries, c.LayerInfo.Name) {
 			value = endpoint.Country.Of(q)
 		}
-		filters = append(filters, cql2.Equal(other.Name, value))
+		filters = append(filters, cql2.EqualTest(other.Name, value))
 	}
 	return filters
 }
@@ -199,7 +199,7 @@ var upperCountries = []string{ask.PlacesLayer, ask.AirportsLayer, ask.StationsLa
 
 // has reports whether features have a property, or may have a member within one.
 func (c *collection) has(name string) bool {
-	_, ok := c.About.Schema.Find(name)
+	_, ok := c.LayerInfo.Schema.LookupPath(name)
 	return ok
 }
 
@@ -209,8 +209,8 @@ const maxMet = 10_000
 
 // meets returns a function that reports which boxes a feature intersects, other than the box of the
 // search. It returns nil for points, because their position is sufficient.
-func (c *collection) meets() feature.Meets {
-	if c.About.Points {
+func (c *collection) meets() feature.MeetsBox {
+	if c.LayerInfo.AllPoints {
 		return nil
 	}
 	met := map[quadkey.Box]map[string]bool{}
@@ -244,7 +244,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 			if left < a.offset {
 				return "", left, errOffset
 			}
-			return a.Cursor(&c.About, work.After), left, nil
+			return a.Cursor(&c.LayerInfo, work.After), left, nil
 		}
 		if err == nil {
 			err = web.Step(ctx)
@@ -256,7 +256,7 @@ func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.F
 		case err != nil:
 			return "", left, err
 		case full:
-			return a.Cursor(&c.About, last), left, nil
+			return a.Cursor(&c.LayerInfo, last), left, nil
 		case left < a.offset:
 			left++
 			continue
@@ -279,7 +279,7 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	format, byAccept, err := ogcapi.Choose(q, r, s.formats)
+	format, byAccept, err := ogcapi.ChooseFormat(q, r, s.formats)
 	if err != nil {
 		return err
 	}
@@ -296,15 +296,15 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	if format.Name == "html" {
-		ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
+		ctx, cancel := context.WithTimeout(s.WithClientOf(r.Context(), c), s.Timeout)
 		defer cancel()
 		return s.sendItemsPage(ctx, c, base, of, a)
 	}
-	return s.sendFeatures(c, of, base, a.crs, format.Form, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return s.sendFeatures(c, of, base, a.crs, format.Format, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		if form := listOf(format); form != nil {
 			dst, next, err := appendList(ctx, dst, of, a, form, s.list(of))
 			if next != "" {
-				next = ogcapi.Collection(base, of.About.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
+				next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
 			}
 			return dst, next, err
 		}
@@ -315,19 +315,19 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 
 // list returns the description of a list of a collection. Some collections have properties with
 // arbitrary names.
-func (s *Handlers) list(of *collection) *listing.Set {
-	name := of.About.Name
-	return &listing.Set{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenNames(), name)}
+func (s *Handlers) list(of *collection) *listing.Spec {
+	name := of.LayerInfo.Name
+	return &listing.Spec{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenLayerNames(), name)}
 }
 
 // listOf returns the form of lists for a format. It returns nil for GeoJSON, which is written with
 // links here.
-func listOf(format ogcapi.Format) *listing.Form {
-	i := slices.IndexFunc(listing.Forms, func(f *listing.Form) bool { return !f.Object && f.Form == format.Form })
+func listOf(format ogcapi.Format) *listing.Format {
+	i := slices.IndexFunc(listing.Formats, func(f *listing.Format) bool { return !f.Object && f.Format == format.Format })
 	if i < 0 {
 		return nil
 	}
-	return listing.Forms[i]
+	return listing.Formats[i]
 }
 
 // withKey adds the key of the request to the parameters of an address for the header Link, because
@@ -340,16 +340,16 @@ func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 }
 
 // listIn is a list of features of a collection in a form.
-func (s *shown) listIn(form *listing.Form, set *listing.Set, of *collection) listing.List {
-	l := listing.List{Set: set, Form: form, Writer: *s.writer(), Schema: of.About.Schema, Shapes: !of.About.Points, Axes: s.axes}
-	l.More = listing.Incomplete(l.Schema, of.Written)
+func (s *shown) listIn(form *listing.Format, set *listing.Spec, of *collection) listing.List {
+	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.LayerInfo.Schema, Shapes: !of.LayerInfo.AllPoints, Axes: s.axes}
+	l.UnlistedProperties = listing.MayLackProperties(l.Schema, of.TakesWrites)
 	l.Writer.GeoJSON = form.GeoJSON
 	return l
 }
 
 // appendList writes a page in a form of lists, and returns the cursor of the next page.
 func appendList(
-	ctx context.Context, dst []byte, of *collection, a *question, form *listing.Form, set *listing.Set,
+	ctx context.Context, dst []byte, of *collection, a *question, form *listing.Format, set *listing.Spec,
 ) (_ []byte, next string, err error) {
 	l := a.listIn(form, set, of)
 	dst = l.Begin(dst)
@@ -381,9 +381,9 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 	case a.After == nil && next == "":
 		dst = append(dst, `,"numberMatched":`...)
 		dst = strconv.AppendInt(dst, int64(n+left), 10)
-	case plain && of.About.Count > 0:
+	case plain && of.LayerInfo.Count > 0:
 		dst = append(dst, `,"numberMatched":`...)
-		dst = strconv.AppendInt(dst, of.About.Count, 10)
+		dst = strconv.AppendInt(dst, of.LayerInfo.Count, 10)
 	}
 	dst = append(dst, `,"timeStamp":"`...)
 	dst = append(time.Now().UTC().AppendFormat(dst, time.RFC3339), `","links":`...)
@@ -396,11 +396,11 @@ func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, b
 
 // itemLinks returns the links of a page of features.
 func (s *Handlers) itemLinks(here *url.URL, base string, of *collection, next string) []ogcapi.Link {
-	address := ogcapi.Collection(base, of.About.Name)
+	address := ogcapi.CollectionURL(base, of.LayerInfo.Name)
 	all := []ogcapi.Link{
 		{Href: address + "/items" + query(here, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This page"},
 		{Href: address + "/items" + query(here, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This page for people"},
-		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
+		{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.LayerInfo.Title},
 	}
 	all = append(all, s.alternates(address+"/items", here, "This page")...)
 	if next != "" {
@@ -448,7 +448,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 	if crsParam.Of(q); q.Err != nil {
 		return q.Err
 	}
-	format, byAccept, err := ogcapi.Choose(q, r, s.formats)
+	format, byAccept, err := ogcapi.ChooseFormat(q, r, s.formats)
 	if err != nil {
 		return err
 	}
@@ -473,7 +473,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 		}
 		return s.sendItemPage(c, base, of, &f, in.properties)
 	}
-	return s.sendFeatures(c, of, base, in.crs, format.Form, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
+	return s.sendFeatures(c, of, base, in.crs, format.Format, byAccept, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		var f feature.Feature
 		if err := of.read(ctx, values[1], &f); err != nil {
 			return dst, "", err
@@ -483,16 +483,16 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 			dst, err := l.Append(l.Begin(dst), &f, "")
 			return l.End(dst, ""), "", err
 		}
-		dst, err := in.writer().Open(dst, &f, "")
+		dst, err := in.writer().AppendUnclosed(dst, &f, "")
 		if err != nil {
 			return dst, "", err
 		}
-		address := ogcapi.Collection(base, of.About.Name)
+		address := ogcapi.CollectionURL(base, of.LayerInfo.Name)
 		here := address + "/items/" + url.PathEscape(f.ID)
 		links, err := json.Marshal(append([]ogcapi.Link{
 			{Href: here + query(r.URL, "f", "json"), Rel: "self", Type: ogcapi.TypeGeoJSON, Title: "This feature"},
 			{Href: here + query(r.URL, "f", "html"), Rel: "alternate", Type: ogcapi.TypeHTML, Title: "This feature for people"},
-			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.About.Title},
+			{Href: address + "?f=json", Rel: "collection", Type: ogcapi.TypeJSON, Title: of.LayerInfo.Title},
 		}, s.alternates(here, r.URL, "This feature")...))
 		return append(append(append(dst, `,"links":`...), links...), '}'), "", err
 	})
@@ -502,26 +502,26 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 type pageKey struct {
 	address string // with the server's, which is in the links
 	from    uint64
-	form    web.Form // which the header Accept may have chosen
+	form    web.Format // which the header Accept may have chosen
 	coding  web.Coding
 }
 
-func (k pageKey) Spread() uint64 {
+func (k pageKey) Hash() uint64 {
 	return uint64(web.HashStart.Bytes(k.address).Number(k.from).Number(k.form.Tag()).Number(uint64(k.coding)))
 }
 
-func (k pageKey) Extra() int { return len(k.address) }
+func (k pageKey) ExtraBytes() int { return len(k.address) }
 
 // sendFeatures answers with the body that fill writes, and caches it unless it is valid for this
 // moment only. next is the address of the next page, if the body has no place for it.
 func (s *Handlers) sendFeatures(
-	c echo.Context, of *collection, base string, in *crs, form web.Form, byAccept bool,
+	c echo.Context, of *collection, base string, in *crs, form web.Format, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),
 ) error {
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
-	a := web.Answer{Form: form, ByAccept: byAccept, Empty: http.StatusOK, Linked: true} // lines of no features
-	if form == web.FormGeoJSON {
+	a := web.Answer{Format: form, ByAccept: byAccept, EmptyStatus: http.StatusOK, Linked: true} // lines of no features
+	if form == web.FormatGeoJSON {
 		a.Base = base // the body has links
 	}
 	var link []string
@@ -534,24 +534,24 @@ func (s *Handlers) sendFeatures(
 			return err
 		})
 	}
-	if of.About.Live || web.KeyInQuery(c) { // links with a key are for one client
+	if of.LayerInfo.Live || web.KeyInQuery(c) { // links with a key are for one client
 		var from []uint64
-		if !of.About.Live {
-			from = append(slices.Clone(of.IDs), uint64(web.HashStart.Bytes(base)))
+		if !of.LayerInfo.Live {
+			from = append(slices.Clone(of.GenerationIDs), uint64(web.HashStart.Bytes(base)))
 		}
 		return s.Reply(c, a, from, func(ctx context.Context, out *web.Scratch) error {
-			err := inTurn(s.As(ctx, c), out)
+			err := inTurn(s.WithClientOf(ctx, c), out)
 			if link != nil {
 				c.Response().Header()["Link"] = link
 			}
 			return err
 		})
 	}
-	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.IDs[0], form: form, coding: web.AcceptedKept(r)}
-	a.Tag, a.Coding, a.Cache = s.TagStart.Number(key.Spread()).Tag(), key.coding, s.CacheControl
-	return s.kept.Send(c, key, &a, of.IDs, func(ctx context.Context, out *web.Scratch) (res *web.Finished, err error) {
+	key := pageKey{address: base + "\x00" + r.URL.RequestURI(), from: of.GenerationIDs[0], form: form, coding: web.AcceptedCacheCoding(r)}
+	a.Tag, a.Coding, a.CacheControl = s.ETagSeed.Number(key.Hash()).Tag(), key.coding, s.CacheControl
+	return s.kept.Send(c, key, &a, of.GenerationIDs, func(ctx context.Context, out *web.Scratch) (res *web.CachedResponse, err error) {
 		if err = inTurn(ctx, out); err == nil {
-			res = web.Finish(&a, out.Body)
+			res = web.NewCachedResponse(&a, out.Body)
 			res.Link = link
 		}
 		return res, err

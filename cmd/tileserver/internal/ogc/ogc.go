@@ -44,7 +44,7 @@ type Handlers struct {
 	*web.Kit
 	parts    []ogcapi.Part
 	describe func(server string) ([]byte, error)
-	kept     *web.Kept[pageKey]
+	kept     *web.ResponseCache[pageKey]
 	// formats are the formats of features, and fFeatures is the parameter f that selects one of
 	// them.
 	formats   []ogcapi.Format
@@ -53,16 +53,16 @@ type Handlers struct {
 
 // New returns the handlers.
 func New(k *web.Kit, cfg Config) *Handlers {
-	kept := web.NewKeptLarge[pageKey](k, "features", cfg.CacheBytes)
-	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
-	for _, f := range listing.Forms {
+	kept := web.NewLargeResponseCache[pageKey](k, "features", cfg.CacheBytes)
+	formats := []ogcapi.Format{{Name: "json", Type: ogcapi.TypeGeoJSON, Format: web.FormatGeoJSON}, {Name: "html", Type: ogcapi.TypeHTML}}
+	for _, f := range listing.Formats {
 		if !f.Object { // a list that is an object has no OGC links
-			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Form: f.Form})
+			formats = append(formats, ogcapi.Format{Name: f.Name, Type: f.Media(), Format: f.Format})
 		}
 	}
 	return &Handlers{
 		Kit: k, describe: cfg.Describe, parts: cfg.Parts, kept: kept,
-		formats: formats, fFeatures: ogcapi.Parameter("The format; else the Accept header chooses.", formats),
+		formats: formats, fFeatures: ogcapi.FormatParam("The format; else the Accept header chooses.", formats),
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *Handlers) content(geojson any) endpoint.Content {
 	for _, f := range s.formats {
 		c[f.Type] = nil
 		if form := listOf(f); form != nil && form.Content != nil {
-			c[f.Type] = form.Content(&listing.Set{One: Feature{}})
+			c[f.Type] = form.Content(&listing.Spec{Item: Feature{}})
 		}
 	}
 	c[ogcapi.TypeGeoJSON] = geojson
@@ -182,7 +182,8 @@ func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	format, _, err := ogcapi.Choose(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI}, {Name: "html", Type: ogcapi.TypeHTML}})
+	format, _, err := ogcapi.ChooseFormat(q, r, []ogcapi.Format{{Name: "json", Type: ogcapi.TypeOpenAPI},
+		{Name: "html", Type: ogcapi.TypeHTML}})
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (s *Handlers) getAPI(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Form: ogcapi.FormOpenAPI})
+	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{JSON: json.RawMessage(text), Format: ogcapi.FormatOpenAPI})
 }
 
 // Collection describes a collection.
@@ -220,11 +221,11 @@ type extent struct {
 
 func (s *Handlers) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
-		ID: c.About.Name, Title: c.About.Title, Description: c.About.Description, Attribution: credit.Text(c.About.Attribution),
+		ID: c.LayerInfo.Name, Title: c.LayerInfo.Title, Description: c.LayerInfo.Description, Attribution: credit.AsText(c.LayerInfo.Attribution),
 		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri,
-		Can: canBeAsked(&c.About.Can), Links: s.links(base, c),
+		Can: canBeAsked(&c.LayerInfo.Can), Links: s.links(base, c),
 	}
-	b := c.About.Bounds
+	b := c.LayerInfo.Bounds
 	d.Extent.Spatial.BBox, d.Extent.Spatial.CRS = [][4]float64{{b.West, b.South, b.East, b.North}}, crs84.uri
 	return d
 }
@@ -242,9 +243,9 @@ func (s *Handlers) getCollections(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			continue // removed meanwhile, or not readable now: that must not hide the others
 		}
-		if about := &l.About; !about.Private { // it may have become so since
+		if about := &l.LayerInfo; !about.Private { // it may have become so since
 			all = append(all, s.describeCollection(base, newCollection(q.View(), l)))
-			from = append(append(from, l.IDs...), saidOf(about))
+			from = append(append(from, l.GenerationIDs...), saidOf(about))
 		}
 	}
 	here := base + "/ogc/collections"
@@ -277,7 +278,7 @@ func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 				Fields []field
 				Count  int64
 				Links  []ogcapi.Link
-			}{d, of.fields(), max(of.About.Count, 0), forPeople(d.Links)},
+			}{d, of.fields(), max(of.LayerInfo.Count, 0), forPeople(d.Links)},
 		}
 	})
 }
@@ -286,22 +287,22 @@ func (s *Handlers) getCollection(c echo.Context, q *endpoint.Params) error {
 func (s *Handlers) getQueryables(c echo.Context, q *endpoint.Params) error {
 	return s.aboutCollection(c, q, func(base string, of *collection) *ogcapi.Document {
 		properties := map[string]property{"geometry": {Title: "The geometry", Format: "geometry-any", Role: "primary-geometry"}}
-		for _, f := range of.About.Schema {
+		for _, f := range of.LayerInfo.Schema {
 			properties[f.Name] = property{Title: f.Name, Type: schemaTypes[f.Kind]}
 		}
 		return &ogcapi.Document{
-			Title: of.About.Title, Form: formSchema,
+			Title: of.LayerInfo.Title, Format: formSchema,
 			JSON: Queryables{
 				Schema:     "https://json-schema.org/draft/2020-12/schema",
-				ID:         ogcapi.Collection(base, of.About.Name) + "/queryables",
+				ID:         ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/queryables",
 				Type:       "object",
-				Title:      of.About.Title,
+				Title:      of.LayerInfo.Title,
 				Properties: properties,
 			},
 			Templates: pages, Template: "queryables", Data: struct {
 				ID, Title string
 				Fields    []field
-			}{of.About.Name, of.About.Title, of.fields()},
+			}{of.LayerInfo.Name, of.LayerInfo.Title, of.fields()},
 		}
 	})
 }
@@ -320,15 +321,15 @@ func (s *Handlers) aboutCollection(c echo.Context, q *endpoint.Params, describe 
 	if err != nil {
 		return err
 	}
-	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.IDs), saidOf(&of.About)), of.About.Live, describe(base, of))
+	return ogcapi.Send(s.Kit, c, q, append(slices.Clone(of.GenerationIDs), saidOf(&of.LayerInfo)), of.LayerInfo.Live, describe(base, of))
 }
 
 // noCollection returns the error for an unknown collection. The error lists the existing
 // collections.
 func noCollection(v ask.View) error {
 	names := v.LayerNames()
-	if len(names) > endpoint.MaxList {
-		names = append(names[:endpoint.MaxList:endpoint.MaxList], "…")
+	if len(names) > endpoint.MaxListEntries {
+		names = append(names[:endpoint.MaxListEntries:endpoint.MaxListEntries], "…")
 	}
 	return endpoint.Refuse(ogcapi.ErrNoCollection, "collection",
 		"Use a collection that /ogc/collections lists: "+strings.Join(names, ", ")+".")
@@ -361,7 +362,7 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 			}
 			rows, found = append(rows, row{
 				ID:   f.ID,
-				Href: ogcapi.Collection(base, of.About.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
+				Href: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items/" + url.PathEscape(f.ID) + "?f=html",
 			}), append(found, values)
 			return 0, nil
 		})
@@ -382,20 +383,21 @@ func (s *Handlers) sendItemsPage(ctx context.Context, c echo.Context, base strin
 		Columns                                     []string
 		Rows                                        []row
 	}{
-		ID: of.About.Name, Title: of.About.Title, Columns: columns, Rows: rows, Collection: ogcapi.Collection(base, of.About.Name) + "?f=html",
-		GeoJSON: ogcapi.Collection(base, of.About.Name) + "/items" + query(here, "f", "json"),
+		ID: of.LayerInfo.Name, Title: of.LayerInfo.Title, Columns: columns, Rows: rows,
+		Collection: ogcapi.CollectionURL(base, of.LayerInfo.Name) + "?f=html",
+		GeoJSON:    ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "json"),
 	}
 	if next != "" {
-		data.Next = ogcapi.Collection(base, of.About.Name) + "/items" + query(here, "f", "html", "cursor", next)
+		data.Next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(here, "f", "html", "cursor", next)
 	}
 	if a.After != nil {
 		first := *here
 		values := first.Query()
 		values.Del("cursor")
 		first.RawQuery = values.Encode()
-		data.First = ogcapi.Collection(base, of.About.Name) + "/items" + query(&first, "f", "html")
+		data.First = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(&first, "f", "html")
 	}
-	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.About.Title, Templates: pages, Template: "items", Data: data})
+	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: of.LayerInfo.Title, Templates: pages, Template: "items", Data: data})
 }
 
 // sendItemPage answers with the HTML page of a feature. properties are the requested properties, or
@@ -409,18 +411,18 @@ func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *
 		}
 	}
 	box := f.Bounds
-	if of.About.Points {
+	if of.LayerInfo.AllPoints {
 		box = quadkey.Box{West: f.Lon, South: f.Lat, East: f.Lon, North: f.Lat}
 	}
 	name := cmp.Or(f.Name(), f.ID)
-	here := ogcapi.Collection(base, of.About.Name)
+	here := ogcapi.CollectionURL(base, of.LayerInfo.Name)
 	return ogcapi.SendHTML(s.Kit, c, &ogcapi.Document{Title: name, Templates: pages, Template: "item", Data: struct {
 		Name, Title, Collection, GeoJSON, Map string
 		Properties                            []property
 	}{
-		name, of.About.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
+		name, of.LayerInfo.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
 	}})
 }
 
 // formSchema is a JSON schema.
-var formSchema = web.NewForm(web.Media{Name: "schema", Type: ogcapi.TypeSchema})
+var formSchema = web.NewFormat(web.Media{Name: "schema", Type: ogcapi.TypeSchema})

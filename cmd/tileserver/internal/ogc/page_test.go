@@ -24,8 +24,9 @@ func TestLargeFeatures(t *testing.T) {
 			ID:         id,
 			Mark:       feature.Mark(id),
 			Bounds:     quadkey.Box{East: 1, North: 1},
-			Properties: feature.Compact(fmt.Appendf(nil, `"type":"t","id":"%s"`, id)),
-			Geometry:   feature.GeoJSON(append(append([]byte(`{"type":"Polygon","coordinates":[`), bytes.Repeat([]byte{' '}, border)...), "]}"...)),
+			Properties: feature.CompactProperties(fmt.Appendf(nil, `"type":"t","id":"%s"`, id)),
+			Geometry: feature.GeoJSONGeometry(append(append([]byte(`{"type":"Polygon","coordinates":[`),
+				bytes.Repeat([]byte{' '}, border)...), "]}"...)),
 		}
 		return i < n
 	}}
@@ -55,7 +56,7 @@ func TestLargeFeatures(t *testing.T) {
 		if next == "" {
 			break
 		}
-		if err := a.Continue(&c.About, next); err != nil {
+		if err := a.Continue(&c.LayerInfo, next); err != nil {
 			t.Fatal(err)
 		}
 	}

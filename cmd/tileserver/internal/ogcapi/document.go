@@ -15,9 +15,9 @@ import (
 
 // Document is a document that browsers get as an HTML page and programs get as JSON.
 type Document struct {
-	Title string
-	JSON  any
-	Form  web.Form // of JSON
+	Title  string
+	JSON   any
+	Format web.Format // of JSON
 	// Template is the name of the template in Templates that makes a page from Data.
 	Templates *template.Template
 	Template  string
@@ -28,19 +28,19 @@ type Document struct {
 // live document may not be cached.
 func Send(k *web.Kit, c echo.Context, q *endpoint.Params, from []uint64, live bool, doc *Document) error {
 	r := c.Request()
-	format, byAccept, err := Choose(q, r, Documents)
+	format, byAccept, err := ChooseFormat(q, r, DocumentFormats)
 	if err != nil {
 		return err
 	}
 	if format.Name == "html" {
 		return SendHTML(k, c, doc)
 	}
-	a := web.Answer{Form: doc.Form, ByAccept: byAccept}
+	a := web.Answer{Format: doc.Format, ByAccept: byAccept}
 	base, err := k.BaseURL(r)
 	if err != nil {
 		return err
 	}
-	if a.Form != FormOpenAPI { // the server's address in it is no link to follow
+	if a.Format != FormatOpenAPI { // the server's address in it is no link to follow
 		a.Base = base
 	}
 	if from = append(from[:len(from):len(from)], uint64(web.HashStart.Bytes(base))); live { // the base address is part of the links
@@ -62,7 +62,7 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 	//nolint:gosec // the template has escaped it
 	page, err := (&theme.Document{
 		Title: doc.Title,
-		Root:  theme.Root(c.Request().URL.EscapedPath()),
+		Root:  theme.RelativeRoot(c.Request().URL.EscapedPath()),
 		Body:  template.HTML(body.String()),
 	}).HTML()
 	if err != nil {
@@ -75,5 +75,5 @@ func SendHTML(k *web.Kit, c echo.Context, doc *Document) error {
 	return k.SendPage(c, base, page)
 }
 
-// FormOpenAPI is a description of an API.
-var FormOpenAPI = web.NewForm(web.Media{Name: "openapi", Type: TypeOpenAPI})
+// FormatOpenAPI is a description of an API.
+var FormatOpenAPI = web.NewFormat(web.Media{Name: "openapi", Type: TypeOpenAPI})

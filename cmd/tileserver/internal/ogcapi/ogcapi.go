@@ -19,7 +19,7 @@ import (
 var ErrNoCollection = errors.New("no such collection")
 
 // Kinds are the problems of requests for collections.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 		Detail: "Use one of /ogc/collections."},
 }
@@ -52,27 +52,27 @@ const (
 // Format is a format of a resource: its name in the parameter f and its media type.
 type Format struct {
 	Name, Type string
-	Form       web.Form
+	Format     web.Format
 }
 
-// Documents are the formats of documents; the first is the default.
-var Documents = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
+// DocumentFormats are the formats of documents; the first is the default.
+var DocumentFormats = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
 
-// Parameter declares f, which names one of the formats or its media type; the first is the default.
-// [Choose] checks it.
-func Parameter(doc string, formats []Format) *endpoint.Value[string] {
+// FormatParam declares f, which names one of the formats or its media type; the first is the default.
+// [ChooseFormat] checks it.
+func FormatParam(doc string, formats []Format) *endpoint.Value[string] {
 	names := make([]string, len(formats))
 	for i := range formats {
 		names[i] = formats[i].Name
 	}
 	return endpoint.New("f", doc, endpoint.Schema{"type": "string", "enum": names}, func(q *endpoint.Params, name string) string {
 		return q.Text(name, 40)
-	}).Bounded("default", names[0])
+	}).WithBound("default", names[0])
 }
 
-// Choose returns the format that the parameter f names, or else the one that the Accept header
+// ChooseFormat returns the format that the parameter f names, or else the one that the Accept header
 // prefers, and whether the header chose. An unsupported format is refused.
-func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
+func ChooseFormat(q *endpoint.Params, r *http.Request, formats []Format) (f Format, byAccept bool, err error) {
 	if q.Has("f") {
 		var names []string
 		name := q.Text("f", 40)
@@ -84,22 +84,22 @@ func Choose(q *endpoint.Params, r *http.Request, formats []Format) (f Format, by
 		}
 		return f, false, endpoint.Refuse(endpoint.ErrParameter, "f", "Set f to one of: "+strings.Join(names, ", ")+".")
 	}
-	return Accepted(r, formats), true, nil
+	return AcceptedFormat(r, formats), true, nil
 }
 
-// Accepted returns the format that the Accept header prefers, or the first one if it
+// AcceptedFormat returns the format that the Accept header prefers, or the first one if it
 // prefers none.
-func Accepted(r *http.Request, formats []Format) Format {
+func AcceptedFormat(r *http.Request, formats []Format) Format {
 	types := make([]string, len(formats))
 	for i, f := range formats {
 		types[i], _, _ = strings.Cut(f.Type, ";")
 	}
-	best := web.Preferred(r, types...)
+	best := web.PreferredType(r, types...)
 	return formats[max(slices.Index(types, best), 0)]
 }
 
-// Collection is the address of a collection.
-func Collection(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
+// CollectionURL is the address of a collection.
+func CollectionURL(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
 
 // Part is the addition of a package to the documents of the API.
 type Part struct {

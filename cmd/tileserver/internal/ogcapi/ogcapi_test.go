@@ -15,11 +15,11 @@ func TestAccepted(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept", accept)
-		if got := Accepted(r, formats).Name; got != want {
+		if got := AcceptedFormat(r, formats).Name; got != want {
 			t.Errorf("Accept %q: %s, want %s", accept, got, want)
 		}
 	}
-	if got := Collection("https://example.org/q", "points a/b"); got != "https://example.org/q/ogc/collections/points%20a%2Fb" {
+	if got := CollectionURL("https://example.org/q", "points a/b"); got != "https://example.org/q/ogc/collections/points%20a%2Fb" {
 		t.Errorf("a collection is at %s", got)
 	}
 }

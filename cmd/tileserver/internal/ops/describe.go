@@ -48,7 +48,7 @@ func (s *Handlers) sendDocument(path string) endpoint.Handler {
 const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"
-	docsStylePath = "/" + theme.StylePath
+	docsStylePath = "/" + theme.StylesheetPath
 	guidePath     = docsPath + "/{document}"
 	// docsScriptPath is the path of a file of the built map page.
 	docsScriptPath = "/docs.js"
@@ -63,7 +63,7 @@ func (s *Handlers) getOpenAPI(c echo.Context, _ *endpoint.Params) error {
 		return err
 	}
 	server := cmp.Or(s.PublicURL, s.RootPath(c.Request()))
-	a := web.Answer{Form: web.FormJSON, Cache: []string{"no-cache"}}
+	a := web.Answer{Format: web.FormatJSON, CacheControl: []string{"no-cache"}}
 	return s.Reply(c, a, []uint64{uint64(web.HashStart.Bytes(server))}, func(_ context.Context, out *web.Scratch) error {
 		out.Body = doc.AppendJSON(out.Body, server)
 		return nil
@@ -113,7 +113,7 @@ func (s *Handlers) makeDescription() (*apidoc.Document, error) {
 		PublicURL: s.PublicURL,
 		Problem:   web.Problem{},
 		Problems:  s.problems(),
-		Endpoints: s.Described(),
+		Endpoints: s.AllEndpoints(),
 	}
 	if s.page.assets[docsScriptPath] != nil {
 		options.Script = docsScriptPath[1:]
@@ -131,9 +131,9 @@ func (s *Handlers) makeDescription() (*apidoc.Document, error) {
 // problems returns the types of errors, each once, in the form that most of its errors have.
 func (s *Handlers) problems() []apidoc.Problem {
 	var all []apidoc.Problem
-	for _, k := range append(slices.Clone(s.Kinds), web.Internal) {
+	for _, k := range append(slices.Clone(s.Kinds), web.InternalProblem) {
 		known := slices.ContainsFunc(all, func(p apidoc.Problem) bool { return p.Type == k.Type })
-		if !known && !k.Unsent() {
+		if !known && !k.IsUnsent() {
 			all = append(all, apidoc.Problem{
 				Type:   k.Type,
 				Title:  k.Title,

@@ -11,21 +11,21 @@ import (
 // These are the parameters that only package ops declares. The server ignores the parameters of the
 // embed page (/embed), because the page's script reads them.
 var (
-	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").Or(100).Like(20)
-	documentParam = endpoint.Described(endpoint.InPath, "document", "Name of a document, or of a picture in one.",
+	limitParam    = endpoint.Integer("limit", 1, maxTop, "Most addresses, and most keys, to list.").WithDefault(100).WithExample(20)
+	documentParam = endpoint.DescribedParam(endpoint.InPath, "document", "Name of a document, or of a picture in one.",
 		endpoint.Schema{"type": "string"}, "points")
-	centerParam = endpoint.Described(endpoint.InQuery, "center",
+	centerParam = endpoint.DescribedParam(endpoint.InQuery, "center",
 		"The middle of the map, `lat,lon` in degrees. Left out, the marker, or else where the data are.",
 		endpoint.Schema{"type": "string"}, "46.8,8.2")
-	zoomParam = endpoint.Described(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.",
+	zoomParam = endpoint.DescribedParam(endpoint.InQuery, "zoom", "As of tiles of 256 pixels, up to 18.",
 		endpoint.Schema{"type": "number", "minimum": 0, "maximum": 18}, 7)
-	markerParam = endpoint.Described(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.",
+	markerParam = endpoint.DescribedParam(endpoint.InQuery, "marker", "Where a pin stands, `lat,lon` in degrees.",
 		endpoint.Schema{"type": "string"}, "46.95,7.45")
-	layersParam = endpoint.Described(endpoint.InQuery, "layers",
+	layersParam = endpoint.DescribedParam(endpoint.InQuery, "layers",
 		"Comma list of the layers that are on: region types, `places`, `points:name`. Left out, those that the map page begins with.", endpoint.Schema{"type": "string"}, "country,places")
-	themeParam = endpoint.Described(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.",
+	themeParam = endpoint.DescribedParam(endpoint.InQuery, "theme", "Colours; left out, those that the reader's system prefers.",
 		endpoint.Schema{"type": "string", "enum": []string{"light", "dark"}}, nil)
-	langParam = endpoint.Described(endpoint.InQuery, "lang",
+	langParam = endpoint.DescribedParam(endpoint.InQuery, "lang",
 		"The language of the map's words and, where the data have them, of names: de, fr, es, pt, ru, ar, hi, zh, ja or en. "+
 			"Left out, the reader's.", endpoint.Schema{"type": "string"}, nil)
 )
@@ -47,22 +47,22 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 		{
 			Path: "/healthz",
 			ID:   "getHealth", Tag: "operations", Rank: 1,
-			Summary: "Whether the server runs",
-			Loose:   true,
-			Handle:  s.getHealth, Cost: endpoint.Vital,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"application/json": Health{}}, Keeps: endpoint.Never,
+			Summary:       "Whether the server runs",
+			IgnoresOthers: true,
+			Handle:        s.getHealth, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"application/json": Health{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/healthz"},
 		},
 		{
 			Path: "/readyz",
 			ID:   "getReady", Tag: "operations", Rank: 2,
-			Summary: "Whether every published data set, and every one that is required, is open and whole",
-			Loose:   true,
-			Handle:  s.getReady, Cost: endpoint.Vital,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"application/json": Health{}}, Keeps: endpoint.Never,
+			Summary:       "Whether every published data set, and every one that is required, is open and whole",
+			IgnoresOthers: true,
+			Handle:        s.getReady, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"application/json": Health{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"not-ready", "data-damaged", "draining"},
 			Example:  endpoint.Example{Request: "/readyz"},
 		},
@@ -72,10 +72,10 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 			Summary: "What is being served",
 			Doc: "Generations, ages, sources and licences of the data sets. Who asks for `text/html`, as a browser does, " +
 				"gets a page that shows the same.",
-			Loose:  true,
-			Handle: s.getStatus, Cost: endpoint.Vital,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"application/json": Status{}, "text/html": nil}, Keeps: endpoint.Never,
+			IgnoresOthers: true,
+			Handle:        s.getStatus, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"application/json": Status{}, "text/html": nil}, CachePolicy: endpoint.CacheNever,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/status"},
@@ -83,12 +83,12 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 		{
 			Path: "/metrics",
 			ID:   "getMetrics", Tag: "operations", Rank: 4,
-			Summary: "Counts for Prometheus",
-			Doc:     "In its text format. The operator may keep it to the listener of `--admin-listen`.",
-			Loose:   true,
-			Handle:  metrics, Cost: endpoint.Vital,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"text/plain": nil}, Keeps: endpoint.Never,
+			Summary:       "Counts for Prometheus",
+			Doc:           "In its text format. The operator may keep it to the listener of `--admin-listen`.",
+			IgnoresOthers: true,
+			Handle:        metrics, Cost: endpoint.Vital,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"text/plain": nil}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"not-found", "body-too-large"},
 			Example:  endpoint.Example{Request: "/metrics"},
 		},
@@ -98,7 +98,7 @@ func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 // usageEndpoints returns the endpoints for the counts of clients' requests.
 func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 	var usage endpoint.Handler
-	if s.Guarding != nil && s.Guarding.Keys != nil {
+	if s.Guard != nil && s.Guard.Keys != nil {
 		usage = s.getUsage
 	}
 	return []endpoint.Endpoint{
@@ -108,21 +108,21 @@ func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 			Summary: "What a key was used for",
 			Doc:     "Limits and use of the request's key, on servers with keys. The request itself is not counted.",
 			Handle:  usage, Cost: endpoint.Light,
-			Keys:    endpoint.KeysInside,
-			Answers: endpoint.Content{"application/json": Usage{}}, Keeps: endpoint.Never,
+			Keys:    endpoint.KeysByHandler,
+			Answers: endpoint.Content{"application/json": Usage{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"bad-parameter", "key-missing", "key-unknown", "not-found"},
 			Example:  endpoint.Example{Request: "/usage"},
 		},
 		{
 			Path: "/usage/top", Methods: []string{http.MethodGet},
 			ID: "getUsageTop", Tag: "operations", Rank: 6, Admin: true,
-			Summary: "The busiest addresses and keys",
-			Doc:     "Of the hour that runs, refused requests included. Only on the listener of `--admin-listen`, and with keys or limits.",
-			Params:  []endpoint.Param{limitParam},
-			Loose:   true,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"application/json": BusyClients{}}, Keeps: endpoint.Admins,
-			Others: []endpoint.Other{
+			Summary:       "The busiest addresses and keys",
+			Doc:           "Of the hour that runs, refused requests included. Only on the listener of `--admin-listen`, and with keys or limits.",
+			Params:        []endpoint.Param{limitParam},
+			IgnoresOthers: true,
+			Keys:          endpoint.KeysIgnored,
+			Answers:       endpoint.Content{"application/json": BusyClients{}}, CachePolicy: endpoint.CacheAdmin,
+			OtherAnswers: []endpoint.OtherAnswer{
 				{Status: 400, Text: "The limit is not valid.", Content: endpoint.Content{"text/plain": nil}},
 				{Status: 404,
 					Text: "As text: the server has neither keys nor limits, so no client is counted. As a problem document: this " +
@@ -144,40 +144,40 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "This description",
 			Doc: "As an OpenAPI 3.1 document. `servers` has the address that the operator gave, or else the path of the " +
 				"host under which the server is reached.",
-			Loose:  true,
-			Handle: s.getOpenAPI, Cost: endpoint.Light,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"application/json": nil}, Keeps: endpoint.Tagged,
+			IgnoresOthers: true,
+			Handle:        s.getOpenAPI, Cost: endpoint.Light,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"application/json": nil}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/openapi.json"},
 		},
 		{
 			Path: "/docs",
 			ID:   "getDocs", Tag: "documents", Rank: 2,
-			Summary: "This description, to read",
-			Loose:   true,
-			Handle:  s.sendDocument(docsPath), Cost: endpoint.Light,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
+			Summary:       "This description, to read",
+			IgnoresOthers: true,
+			Handle:        s.sendDocument(docsPath), Cost: endpoint.Light,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"text/html": nil}, CachePolicy: endpoint.CacheFile,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/docs"},
 		},
 		{
 			Path: guidePath,
 			ID:   "getGuide", Tag: "documents", Rank: 2,
-			Summary: "The documents of this version, to read",
-			Doc:     "The page of `/docs` has links to them.",
-			Params:  []endpoint.Param{documentParam},
-			Loose:   true,
-			Handle:  s.sendGuide, Cost: endpoint.Light,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"text/html": nil, "image/png": nil}, Keeps: endpoint.File,
+			Summary:       "The documents of this version, to read",
+			Doc:           "The page of `/docs` has links to them.",
+			Params:        []endpoint.Param{documentParam},
+			IgnoresOthers: true,
+			Handle:        s.sendGuide, Cost: endpoint.Light,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"text/html": nil, "image/png": nil}, CachePolicy: endpoint.CacheFile,
 			Problems: []string{"not-found", "body-too-large"},
 			Example:  endpoint.Example{Request: "/docs/points"},
 		},
 		{
-			Path: docsStylePath, Hidden: true, Loose: true,
-			Handle: s.sendDocument(docsStylePath), Cost: endpoint.Light, Keys: endpoint.KeysUnasked,
+			Path: docsStylePath, Hidden: true, IgnoresOthers: true,
+			Handle: s.sendDocument(docsStylePath), Cost: endpoint.Light, Keys: endpoint.KeysIgnored,
 		},
 	}
 }
@@ -188,11 +188,11 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 		{
 			Path: "/", Route: "/*",
 			ID: "getPage", Tag: "documents", Rank: 3,
-			Summary: "The map page",
-			Loose:   true,
-			Handle:  s.getPage, Cost: endpoint.Light,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
+			Summary:       "The map page",
+			IgnoresOthers: true,
+			Handle:        s.getPage, Cost: endpoint.Light,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"text/html": nil}, CachePolicy: endpoint.CacheFile,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/"},
 		},
@@ -203,11 +203,11 @@ func (s *Handlers) pageEndpoints() []endpoint.Endpoint {
 			Doc: "Pages of any origin may hold it in an `iframe`, also in one with `sandbox=\"allow-scripts\"` unless the " +
 				"operator has restricted `--cors-origin`; the map page itself may not be framed. A parameter that is not valid " +
 				"counts as not given, and a zoom or latitude out of bounds is brought back into them.",
-			Params: []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, themeParam, langParam},
-			Loose:  true,
-			Handle: s.getPage, Cost: endpoint.Light,
-			Keys:    endpoint.KeysUnasked,
-			Answers: endpoint.Content{"text/html": nil}, Keeps: endpoint.File,
+			Params:        []endpoint.Param{centerParam, zoomParam, markerParam, layersParam, themeParam, langParam},
+			IgnoresOthers: true,
+			Handle:        s.getPage, Cost: endpoint.Light,
+			Keys:    endpoint.KeysIgnored,
+			Answers: endpoint.Content{"text/html": nil}, CachePolicy: endpoint.CacheFile,
 			Problems: []string{"body-too-large"},
 			Example:  endpoint.Example{Request: "/embed?center=46.8,8.2&zoom=7&marker=46.95,7.45"},
 		},

@@ -50,9 +50,9 @@ type Config struct {
 	Draining <-chan struct{}
 	// MetricsHandler answers /metrics. If it is nil, the answer is 404.
 	MetricsHandler http.Handler
-	// Page has the built map page with index.html at its root. If it is nil, the server shows a
+	// PageFiles has the built map page with index.html at its root. If it is nil, the server shows a
 	// page with instructions to build it.
-	Page fs.FS
+	PageFiles fs.FS
 }
 
 // Handlers has the handlers for the state of the service, its page and its documents.
@@ -65,15 +65,15 @@ type Handlers struct {
 	description func() (*apidoc.Document, error)
 	guide       func() (*docspages.Pages, error)
 	pages       func() (map[string]*web.Asset, error)
-	// Described are all endpoints of the server.
-	Described func() []endpoint.Endpoint
+	// AllEndpoints are all endpoints of the server.
+	AllEndpoints func() []endpoint.Endpoint
 }
 
 // New returns the handlers, and adds the metrics of the data sets to k. The description is made at
 // its first use.
 func New(k *web.Kit, cfg Config) *Handlers {
-	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.Page)}
-	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.First...) })
+	s := &Handlers{Kit: k, Config: cfg, page: newPage(cfg.PageFiles)}
+	s.guide = sync.OnceValues(func() (*docspages.Pages, error) { return docspages.Read(docs.FS, docs.FirstDocuments...) })
 	s.description, s.pages = sync.OnceValues(s.makeDescription), sync.OnceValues(s.documents)
 	k.Collect(s.collectDatasets)
 	return s
@@ -87,13 +87,13 @@ var (
 )
 
 // Kinds are the problems that /readyz answers with.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: errNotReady, Status: http.StatusServiceUnavailable, Type: "not-ready", Title: "The server is not ready",
-		Detail: "A published data set is not open yet; /status says which.", Retry: true, Expected: true},
+		Detail: "A published data set is not open yet; /status says which.", Retry: true, IsExpected: true},
 	{Err: errDamaged, Status: http.StatusServiceUnavailable, Type: "data-damaged", Title: "A data set is damaged",
-		Detail: "A data set in service is damaged; /status says which.", Retry: true, Expected: true},
+		Detail: "A data set in service is damaged; /status says which.", Retry: true, IsExpected: true},
 	{Err: errDraining, Status: http.StatusServiceUnavailable, Type: "draining", Title: "The server is about to stop",
-		Detail: "Send requests to another server.", Retry: true, Expected: true},
+		Detail: "Send requests to another server.", Retry: true, IsExpected: true},
 }
 
 // getHealth answers GET /healthz. A success means that the process runs and accepts requests.
@@ -164,9 +164,9 @@ type Health struct {
 // troubles returns the troubles that the sender of a request may see.
 func (s *Handlers) troubles(c echo.Context) []problems.Trouble {
 	private := isOperator(c)
-	all := problems.Troubles(s.Views.Collections, private)
+	all := problems.LiveTroubles(s.Views.Collections, private)
 	if !private {
-		all = append(all, problems.Unopened(s.Views.Collections)...)
+		all = append(all, problems.UnopenedTroubles(s.Views.Collections)...)
 	}
 	return append(all, s.usageTrouble()...)
 }
@@ -228,10 +228,10 @@ type datasetStatus struct {
 }
 
 type typeStatus struct {
-	Name        string              `json:"name"`
-	Regions     int                 `json:"regions"`
-	Generalised []tiles.Generalised `json:"generalised,omitempty" doc:"Zooms, from 0 on, whose tiles do not show every region as it is."`
-	OverBudget  int                 `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
+	Name        string                 `json:"name"`
+	Regions     int                    `json:"regions"`
+	Generalised []tiles.Generalisation `json:"generalised,omitempty" doc:"Zooms, from 0 on, whose tiles do not show every region as it is."`
+	OverBudget  int                    `json:"over_budget,omitempty" doc:"Tiles of zoom 13, which is exact, that are larger than the budget of tiles."`
 }
 
 // getStatus answers GET /status. The reason why a generation cannot be opened is only in the log,
@@ -245,7 +245,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 			d.Records, d.Bad, d.Bounds = m.Records, m.Bad, m.Bounds
 			d.Outdated, d.Warnings = catalogue.Outdated(m, time.Now()), catalogue.Warnings(m)
 			for _, source := range m.Sources {
-				source.Attribution = credit.Text(source.Attribution)
+				source.Attribution = credit.AsText(source.Attribution)
 				d.Sources = append(d.Sources, source)
 			}
 			types, hidden := q.View().Boundaries.TypesOf(st.Dataset)
@@ -271,7 +271,7 @@ func (s *Handlers) getStatus(c echo.Context, q *endpoint.Params) error {
 
 // sendJSON answers with a document that must not be cached.
 func (s *Handlers) sendJSON(c echo.Context, a web.Answer, doc any) error {
-	a.Form, a.Cache, a.Coding = web.FormJSON, web.NoStore, web.Accepted(c.Request())
+	a.Format, a.CacheControl, a.Coding = web.FormatJSON, web.NoStore, web.AcceptedCoding(c.Request())
 	return s.SendJSON(c, a, func() (any, error) { return doc, nil })
 }
 
@@ -279,7 +279,7 @@ func (s *Handlers) sendText(c echo.Context, text string) error {
 	b := web.GetScratch()
 	defer b.Release()
 	b.Body = append(b.Body, text...)
-	return s.Send(c, web.Answer{Form: web.FormJSON, Cache: web.NoStore}, b)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, CacheControl: web.NoStore}, b)
 }
 
 // servePlain passes requests to a handler that knows nothing of the router.

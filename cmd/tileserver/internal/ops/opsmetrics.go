@@ -26,8 +26,8 @@ var (
 var descTrouble = web.Metric("store_troubles",
 	"Live collections, and stores of usage, that cannot be read or written, by state.", "store", "state")
 
-// Described has the descriptions of the metrics that collectDatasets makes.
-var Described = []*prometheus.Desc{
+// MetricDescs has the descriptions of the metrics that collectDatasets makes.
+var MetricDescs = []*prometheus.Desc{
 	descGeneration, descPublished, descAge, descSince, descServing, descFailed, descDamaged, descReadFailed, descRecords,
 	descLost, descTrouble,
 }
@@ -68,7 +68,7 @@ func (s *Handlers) collectDatasets(ch chan<- prometheus.Metric) {
 		}
 	}
 	if s.Views.Collections != nil && s.Views.Collections.Live != nil {
-		count("live", problems.Troubles(s.Views.Collections, false))
+		count("live", problems.LiveTroubles(s.Views.Collections, false))
 	}
 	if s.Usage != nil {
 		count("usage", s.usageTrouble())

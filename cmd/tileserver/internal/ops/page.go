@@ -47,7 +47,7 @@ func newPage(fsys fs.FS) *page {
 			if body, err := fs.ReadFile(fsys, name); err == nil {
 				p.assets["/"+name] = web.NewAsset(name, typ, body)
 				if packed, err := fs.ReadFile(fsys, name+".br"); err == nil {
-					p.assets["/"+name].Packed(packed)
+					p.assets["/"+name].SetPacked(packed)
 				}
 			}
 			return nil
@@ -59,7 +59,7 @@ func newPage(fsys fs.FS) *page {
 		}
 		return web.NewAsset(file, assetTypes[".html"], []byte(unbuilt))
 	}
-	p.assets["/"], p.assets[embedPath] = html("index.html"), html("embed.html").Framed()
+	p.assets["/"], p.assets[embedPath] = html("index.html"), html("embed.html").AllowFraming()
 	delete(p.assets, "/embed.html") // it has one address, with headers that let it be framed
 	return p
 }

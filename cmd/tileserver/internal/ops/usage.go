@@ -43,15 +43,15 @@ func (s *Handlers) getUsage(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	m := s.Guarding.Meter
+	m := s.Guard.Meter
 	doc := Usage{Name: k.Name, Limits: []UsageLimit{}}
-	for w, n := range *s.Guarding.Limits(k) {
+	for w, n := range *s.Guard.Limits(k) {
 		if n == 0 {
 			continue
 		}
 		var one quota.Limits
 		one[w] = n
-		v := m.Look(k.Name, &one)
+		v := m.Peek(k.Name, &one)
 		doc.Limits = append(doc.Limits, UsageLimit{n, int64(v.Limit.Window.Duration() / time.Second), v.Remaining, int64(v.Reset / time.Second)})
 	}
 	if doc.Usage, err = m.Usage(c.Request().Context(), k.Name); err != nil {
@@ -69,13 +69,13 @@ func TopHandler(m *quota.Meter) http.Handler {
 	top := endpoint.Endpoint{Params: []endpoint.Param{limitParam}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := endpoint.ParamsOf(&top, r.URL.RawQuery)
-		err := top.Query().Check(r.URL.RawQuery)
+		err := top.ParamNames().Check(r.URL.RawQuery)
 		limit := int(limitParam.Of(&q))
 		if err = cmp.Or(err, q.Err); err != nil {
 			http.Error(w, endpoint.DetailOf(err), http.StatusBadRequest)
 			return
 		}
-		w.Header()["Content-Type"] = []string{web.FormJSON.Type()}
+		w.Header()["Content-Type"] = []string{web.FormatJSON.Type()}
 		w.Header()["Cache-Control"] = web.NoStore
 		_ = json.NewEncoder(w).Encode(BusyClients{Addresses: m.Top(limit), Keys: m.TopKeys(limit)}) // the client is gone if this fails
 	})

@@ -38,7 +38,7 @@ func featureOf(r *geocoder.Result) feature {
 	case names.Region:
 		f.osmType = "R"
 	}
-	a := geocoder.SectionsOf(geocoder.Around(r))
+	a := geocoder.AddressNamesOf(geocoder.EnclosingRegions(r))
 	f.district, f.city, f.county, f.state, f.country = a.District, a.City, a.County, a.State, a.Country
 	switch f.layer {
 	case layerCountry:
@@ -54,10 +54,10 @@ func layerOf(t geocoder.Tags) string {
 	switch {
 	case t.Key == "highway":
 		return layerStreet
-	case t.Rank == geocoder.RankMost:
+	case t.Rank == geocoder.RankMax:
 		return layerHouse
 	case t.Rank < geocoder.RankLocality:
-		return string(geocoder.SectionOf(t.Rank))
+		return string(geocoder.LevelOf(t.Rank))
 	}
 	return layerOther
 }

@@ -78,7 +78,7 @@ func (p *params) number(name string, most, absent float64) float64 {
 	if !p.has(name) {
 		return absent
 	}
-	v, ok := endpoint.Decimal(strings.TrimSpace(p.values.Get(name)))
+	v, ok := endpoint.ParseDecimal(strings.TrimSpace(p.values.Get(name)))
 	if !ok || !(v >= -most && v <= most) {
 		p.refuse("Invalid value for '" + name + "' parameter.")
 		return absent
@@ -209,7 +209,7 @@ func (p *params) text() string {
 	case text == "":
 		p.refuse("q parameter is required when no include categories are specified")
 	case search.TooLong(text):
-		p.refuse("The q parameter is too long, give at most " + strconv.Itoa(search.MaxQuery) + " characters.")
+		p.refuse("The q parameter is too long, give at most " + strconv.Itoa(search.MaxQueryChars) + " characters.")
 	}
 	return text
 }
@@ -227,7 +227,7 @@ func (p *params) box() *quadkey.Box {
 	var v [4]float64
 	for i, part := range parts {
 		var ok bool
-		if v[i], ok = endpoint.Decimal(strings.TrimSpace(part)); !ok {
+		if v[i], ok = endpoint.ParseDecimal(strings.TrimSpace(part)); !ok {
 			p.refuse("Invalid number of supplied coordinates for parameter 'bbox', expected format is: minLon,minLat,maxLon,maxLat")
 			return nil
 		}

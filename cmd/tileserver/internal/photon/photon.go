@@ -43,7 +43,7 @@ func (s *Handlers) getSearch(c echo.Context, params *endpoint.Params) error {
 		return s.fail(c, p.err)
 	}
 	session := &geocoder.Session{View: params.View(), NoAddresses: true}
-	return s.answer(c, session, session.IDs(), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
+	return s.answer(c, session, session.GenerationIDs(), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		if q.nowhere {
 			return nil, nil
 		}
@@ -63,9 +63,9 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 		return s.fail(c, p.err)
 	}
 	session := &geocoder.Session{View: params.View(), NoAddresses: true}
-	return s.answer(c, session, session.ReverseIDs(&q.query), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
+	return s.answer(c, session, session.ReverseGenerationIDs(&q.query), &q.common, func(ctx context.Context) ([]geocoder.Result, error) {
 		found, err := session.Reverse(ctx, q.query)
-		if len(found) > 0 && found[0].Apart { // the regions show better where the point is
+		if len(found) > 0 && found[0].AcrossBorder { // the regions show better where the point is
 			slices.SortStableFunc(found, func(a, b geocoder.Result) int { return cmp.Compare(b.Kind, a.Kind) })
 		}
 		return found, err
@@ -77,7 +77,7 @@ func (s *Handlers) getReverse(c echo.Context, params *endpoint.Params) error {
 func (s *Handlers) answer(
 	c echo.Context, session *geocoder.Session, from []uint64, q *common, find func(context.Context) ([]geocoder.Result, error),
 ) error {
-	a := web.Answer{Form: web.FormJSON, ByLanguage: q.byHeader}
+	a := web.Answer{Format: web.FormatJSON, ByLanguage: q.byHeader}
 	if from != nil {
 		from = append(from, uint64(web.HashStart.Bytes(strings.Join(q.langs, ","))))
 	}
@@ -151,14 +151,14 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	} else {
 		k, p := s.Judge(c, err)
 		if k.Retry {
-			web.AskAgain(c.Response().Header(), web.RetryAfter)
+			web.SetRetryAfter(c.Response().Header(), web.RetryAfter)
 		}
 		status, message = k.Status, p.Detail
 	}
 	out := web.GetScratch()
 	defer out.Release()
 	out.Body = append(jsontext.AppendString(append(out.Body[:0], `{"message":`...), message), '}')
-	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.NoStore}, out)
+	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.NoStore}, out)
 }
 
 // refusal is an error in Photon's words, with status 400.

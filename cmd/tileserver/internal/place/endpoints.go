@@ -10,12 +10,12 @@ import (
 // Parameters of this face alone.
 var (
 	qParam = endpoint.New("q", "The beginning of a name, or words of it, in any language; the code of an airport.",
-		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxSearchText}, searchText).Like("zur").Must()
-	limitParam   = endpoint.Integer("limit", 1, maxSearchLimit, "Most entries of a page.").Or(defaultSearchLimit)
-	boxParam     = endpoint.BBox.May()
-	latParam     = endpoint.Lat.As("Places near this latitude come first; goes with `lon`.").May()
-	lonParam     = endpoint.Lon.As("Places near this longitude come first; goes with `lat`.").May()
-	placeIDParam = endpoint.Described(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{
+		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxSearchText}, searchText).WithExample("zur").AsRequired()
+	limitParam   = endpoint.Integer("limit", 1, maxSearchLimit, "Most entries of a page.").WithDefault(defaultSearchLimit)
+	boxParam     = endpoint.BBox.AsOptional()
+	latParam     = endpoint.Lat.WithDoc("Places near this latitude come first; goes with `lon`.").AsOptional()
+	lonParam     = endpoint.Lon.WithDoc("Places near this longitude come first; goes with `lat`.").AsOptional()
+	placeIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "GeoNames id.", endpoint.Schema{
 		"type":    "integer",
 		"minimum": 0,
 		"maximum": uint32(math.MaxUint32),
@@ -23,11 +23,11 @@ var (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/places/search",
 			ID:   "searchPlaces", Tag: "places", Rank: 3,
@@ -39,7 +39,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				lonParam, s.form,
 			},
 			Handle: s.getSearch, Cost: endpoint.Heavy,
-			Answers: found.Answers(), Keeps: endpoint.Tagged,
+			Answers: found.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/search?q=zur&limit=2"},
 		},
@@ -49,7 +49,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "A place",
 			Params:  []endpoint.Param{placeIDParam, endpoint.Lang},
 			Handle:  s.getPlace, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": PlaceRecord{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": PlaceRecord{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "place-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/6295546"},
 		},
@@ -59,7 +59,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "What clocks show at a place",
 			Params:  []endpoint.Param{placeIDParam, endpoint.At},
 			Handle:  s.getPlaceOffset, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": PlaceOffset{}}, Keeps: endpoint.Instant,
+			Answers: endpoint.Content{"application/json": PlaceOffset{}}, CachePolicy: endpoint.CacheByInstant,
 			Problems: []string{"bad-parameter", "place-not-found", "timezone-unknown", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/places/2657896/offset?at=2026-07-01T12:00:00Z"},
 		},

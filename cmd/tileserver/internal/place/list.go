@@ -17,21 +17,21 @@ import (
 var filterParams = []endpoint.Param{listing.Class, listing.Code, endpoint.Countries, listing.MinPopulation}
 
 // List describes the lists of places.
-var List = listing.Set{
-	Layer: ask.PlacesLayer, Path: "/places", Name: "places", Numbers: true,
-	Words:  listing.Words{Tag: "places", Rank: 1, IDs: "Places", Things: "places", Ordered: ", the most important first"},
+var List = listing.Spec{
+	Layer: ask.PlacesLayer, Path: "/places", Name: "places", NumericIDs: true,
+	Words:  listing.Words{Tag: "places", Rank: 1, IDSuffix: "Places", Things: "places", OrderText: ", the most important first"},
 	Params: filterParams,
-	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).Feature() },
+	Filter: func(q *endpoint.Params) (feature.Filter, error) { return readFilter(q).FeatureFilter() },
 	// The index contains the locations of classes, codes and countries, so up to 100 results with
 	// such filters are cheap. It does not contain populations.
-	Dear: func(q *endpoint.Params, limit int) bool {
+	IsDear: func(q *endpoint.Params, limit int) bool {
 		f := readFilter(q)
 		return f.MinPopulation > 0 || limit > 100 && len(f.Classes)+len(f.Codes)+len(f.Countries) > 0
 	},
-	Order: feature.Order{Importance: true},
-	Shown: []endpoint.Param{endpoint.Lang}, Show: rename,
-	More: appendCounts,
-	List: PlaceList{}, Features: PlaceFeatures{}, One: PlaceFeature{},
+	Order:      feature.Order{Importance: true},
+	ShowParams: []endpoint.Param{endpoint.Lang}, Show: rename,
+	AppendToFirstPage: appendCounts,
+	List:              PlaceList{}, Features: PlaceFeatures{}, Item: PlaceFeature{},
 	NoLayer: "dataset-missing",
 	Examples: map[string]string{
 		"/nearby":                           "/places/nearby?lat=48.8566&lon=2.3522&limit=2",
@@ -61,11 +61,11 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 	return func(ctx context.Context, l feature.Layer, f *feature.Feature) error {
 		name, found, err := l.(*places.Finder).NameIn(ctx, uint32(f.Number), lang)
 		if err != nil {
-			return ask.Inside(err)
+			return ask.NotFoundAsDamage(err)
 		}
 		if found {
 			memory = f.Properties.AppendWith(memory[:0], "name", feature.TextValue([]byte(name)))
-			f.Properties = feature.Compact(memory)
+			f.Properties = feature.CompactProperties(memory)
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func rename(q *endpoint.Params) func(ctx context.Context, l feature.Layer, f *fe
 // filters. The class "" counts places without a class.
 func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []byte) ([]byte, error) {
 	t, ok := in.(feature.Tile)
-	if !ok || t.Z > places.CountedZoom {
+	if !ok || t.Z > places.MaxCountedZoom {
 		return dst, nil
 	}
 	dst = append(dst[:len(dst)-1], `,"counts":{`...)

@@ -21,14 +21,14 @@ import (
 // Handlers has the handlers of places: near a point, within an area, by name and by id.
 type Handlers struct {
 	*web.Kit
-	kept *web.Kept[searchKey]
+	kept *web.ResponseCache[searchKey]
 	form *endpoint.Value[string] // of a search
 }
 
 // New returns the handlers. It caches finished searches in up to cacheBytes of memory, or none if
 // cacheBytes is 0.
 func New(k *web.Kit, cacheBytes int64) *Handlers {
-	return &Handlers{Kit: k, kept: web.NewKept[searchKey](k, "searches", cacheBytes), form: listing.FormParam(false)}
+	return &Handlers{Kit: k, kept: web.NewResponseCache[searchKey](k, "searches", cacheBytes), form: listing.FormatParam(false)}
 }
 
 // getPlace answers GET /places/{id} with the record of a GeoNames id. With lang the name is in that
@@ -46,12 +46,12 @@ func (s *Handlers) getPlace(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Places.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, []uint64{q.View().Places.ID}, func(ctx context.Context, out *web.Scratch) error {
 		record, err := finder.Place(ctx, id)
 		name := ""
 		if err == nil && lang != "" {
 			if name, _, err = finder.NameIn(ctx, id, lang); err != nil {
-				err = ask.Inside(err)
+				err = ask.NotFoundAsDamage(err)
 			}
 		}
 		out.Body = places.AppendNamed(out.Body, record, name)
@@ -78,7 +78,7 @@ func (s *Handlers) getPlaceOffset(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	return timezone.SendOffset(s.Kit, c, q, &v, v.Places.ID, func(ctx context.Context, dst []byte) ([]byte, string, error) {
 		finder, err := v.Places.Get()
 		if err != nil {

@@ -27,7 +27,7 @@ import (
 
 // Limits of a search.
 const (
-	maxSearchText      = search.MaxQuery // characters
+	maxSearchText      = search.MaxQueryChars // characters
 	maxSearchLimit     = 100
 	defaultSearchLimit = 10 // places in a stored answer
 )
@@ -40,7 +40,7 @@ const (
 // places, and is cached after its first use.
 func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
-	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormOf(r, "") == listing.JSON {
+	if text, ok := onlyText(r.URL.RawQuery); ok && listing.FormatOf(r, "") == listing.JSON {
 		return s.sendCompletion(c, q.View(), text)
 	}
 	query := search.Query{Text: qParam.Of(q)}
@@ -56,7 +56,7 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 		query.Lat, query.Lon = endpoint.Position(q)
 		query.Bias = true
 	}
-	form := listing.FormOf(r, s.form.Of(q))
+	form := listing.FormatOf(r, s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
@@ -68,10 +68,10 @@ func (s *Handlers) getSearch(c echo.Context, q *endpoint.Params) error {
 	}
 	from := []uint64{q.View().Places.ID, air.ID}
 	if len(query.Countries) > 0 {
-		from = append(hierarchy.IDs(q.View()), air.ID)
+		from = append(hierarchy.GenerationIDs(q.View()), air.ID)
 	}
-	return s.Reply(c, web.Answer{Form: form.Form, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
-		v, _ := hierarchy.Of(q.View()) // without the map all codes come from rows
+	return s.Reply(c, web.Answer{Format: form.Format, ByAccept: true}, from, func(ctx context.Context, out *web.Scratch) error {
+		v, _ := hierarchy.ViewOf(q.View()) // without the map all codes come from rows
 		if query.Countries, err = v.Territories(ctx, query.Countries); err != nil {
 			return err
 		}
@@ -104,10 +104,10 @@ func (s *Handlers) sendCompletion(c echo.Context, v ask.View, text string) error
 	if err != nil {
 		return err
 	}
-	key := searchKey{text: text, places: v.Places.ID, airports: air.ID, coding: web.AcceptedKept(r)}
-	tag := s.TagStart.Bytes("/places/search").Bytes(text).Number(v.Places.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
-	a := web.Answer{Form: web.FormJSON, Tag: tag, Coding: key.coding, Cache: s.CacheControl, ByAccept: true}
-	return s.kept.Send(c, key, &a, []uint64{v.Places.ID, air.ID}, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+	key := searchKey{text: text, places: v.Places.ID, airports: air.ID, coding: web.AcceptedCacheCoding(r)}
+	tag := s.ETagSeed.Bytes("/places/search").Bytes(text).Number(v.Places.ID).Number(air.ID).Number(uint64(key.coding)).Tag()
+	a := web.Answer{Format: web.FormatJSON, Tag: tag, Coding: key.coding, CacheControl: s.CacheControl, ByAccept: true}
+	return s.kept.Send(c, key, &a, []uint64{v.Places.ID, air.ID}, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 		query := search.Query{Text: text, Limit: defaultSearchLimit}
 		airport, err := findAirport(ctx, air, &query)
 		if err != nil {
@@ -116,7 +116,7 @@ func (s *Handlers) sendCompletion(c echo.Context, v ask.View, text string) error
 		if out.Body, err = complete(ctx, out.Body, finder, airport, query); err != nil {
 			return nil, err
 		}
-		return web.Finish(&a, out.Body), nil
+		return web.NewCachedResponse(&a, out.Body), nil
 	})
 }
 
@@ -160,7 +160,7 @@ func insert(dst, stored []byte, airport *foundAirport, limit int) ([]byte, error
 			return dst, errStored
 		}
 		if l.next(p.Population) {
-			l.append(&feature.Feature{Properties: feature.Compact(item[1 : len(item)-1])})
+			l.append(&feature.Feature{Properties: feature.CompactProperties(item[1 : len(item)-1])})
 		}
 	}
 	return l.end()
@@ -170,10 +170,10 @@ var errStored = fmt.Errorf("%w: a stored list of places has another form: ingest
 
 // find appends the places that a search finds.
 func find(
-	ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query, form *listing.Form,
+	ctx context.Context, dst []byte, finder *places.Finder, airport *foundAirport, q search.Query, form *listing.Format,
 ) ([]byte, error) {
-	memory := listing.SearchHits.Get().(*[]search.Hit)
-	defer listing.SearchHits.Put(memory)
+	memory := listing.SearchHitPool.Get().(*[]search.Hit)
+	defer listing.SearchHitPool.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) {
 		// Everything else was checked when it was read.
@@ -185,7 +185,7 @@ func find(
 	*memory = hits
 	var schema feature.Schema
 	if !form.Object {
-		schema = finder.Info().Schema.With(foundSchema)
+		schema = finder.Info().Schema.Merge(foundSchema)
 	}
 	l := beginList(dst, form, schema, airport, q.Limit)
 	var place places.Hit
@@ -193,12 +193,12 @@ func find(
 	for i := range hits {
 		h := &hits[i]
 		if err := finder.Hit(ctx, h.ID, &place); err != nil {
-			return dst, ask.Inside(err)
+			return dst, ask.NotFoundAsDamage(err)
 		}
 		name := ""
 		if q.Lang != "" {
 			if name, _, err = finder.NameIn(ctx, h.ID, q.Lang); err != nil {
-				return dst, ask.Inside(err)
+				return dst, ask.NotFoundAsDamage(err)
 			}
 		}
 		if !l.next(place.Population) {
@@ -208,14 +208,14 @@ func find(
 		properties = search.AppendMatch(append(properties, ','), matchOf(&h.Match, place.Name, name))
 		l.append(&feature.Feature{
 			ID: strconv.FormatUint(uint64(h.ID), 10), Number: uint64(h.ID),
-			Position: quadkey.Position{Lat: degrees(h.Lat), Lon: degrees(h.Lon)}, Properties: feature.Compact(properties),
+			Position: quadkey.Position{Lat: degrees(h.Lat), Lon: degrees(h.Lon)}, Properties: feature.CompactProperties(properties),
 		})
 	}
 	return l.end()
 }
 
 // found describes lists of search results.
-var found = listing.Set{Name: "places", List: FoundList{}, Features: FoundFeatures{}, One: FoundFeature{}}
+var found = listing.Spec{Name: "places", List: FoundList{}, Features: FoundFeatures{}, Item: FoundFeature{}}
 
 // foundSchema has the members of a search result in addition to the properties of a place: how it
 // was found, and the properties of an airport.
@@ -239,9 +239,9 @@ type placeList struct {
 	room    int           // for how many more there is room
 }
 
-func beginList(dst []byte, form *listing.Form, schema feature.Schema, airport *foundAirport, limit int) *placeList {
+func beginList(dst []byte, form *listing.Format, schema feature.Schema, airport *foundAirport, limit int) *placeList {
 	l := &placeList{airport: airport, room: limit}
-	l.List = listing.List{Set: &found, Form: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Numbers: true}}
+	l.List = listing.List{Spec: &found, Format: form, Schema: schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, NumericIDs: true}}
 	l.body = l.Begin(dst)
 	return l
 }
@@ -268,7 +268,7 @@ func (l *placeList) addAirport() {
 	if l.room > 0 {
 		l.append(&feature.Feature{
 			Position:   quadkey.Position{Lat: l.airport.Lat, Lon: l.airport.Lon},
-			Properties: feature.Compact(l.airport.appendMembers(nil)),
+			Properties: feature.CompactProperties(l.airport.appendMembers(nil)),
 		})
 		l.room--
 	}
@@ -305,11 +305,11 @@ type searchKey struct {
 	coding           web.Coding
 }
 
-func (k searchKey) Spread() uint64 {
+func (k searchKey) Hash() uint64 {
 	return uint64(web.HashStart.Bytes(k.text)) ^ uint64(k.coding)
 }
 
-func (k searchKey) Extra() int { return len(k.text) }
+func (k searchKey) ExtraBytes() int { return len(k.text) }
 
 // searchText reads the text of a search.
 func searchText(p *endpoint.Params, name string) string {
@@ -317,7 +317,7 @@ func searchText(p *endpoint.Params, name string) string {
 		p.Refuse(name, "Add "+name+", the beginning of a place's name or words of it.")
 		return ""
 	}
-	v := p.Typed(name, maxSearchText)
+	v := p.TypedText(name, maxSearchText)
 	if p.Err == nil && !listing.IsSearchText(v) {
 		p.Refuse(name, "Set "+name+" to 1 to "+strconv.Itoa(maxSearchText)+
 			" characters of UTF-8 without control characters, of which not all are spaces.")

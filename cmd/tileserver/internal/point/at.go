@@ -51,9 +51,9 @@ func read(q *endpoint.Params) (p pointinfo.Query, fixed bool) {
 // postAt answers POST /at, with a point in each line of the body.
 func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 	// Each goroutine uses a separate view, because a view caches the last result.
-	views := sync.Pool{New: func() any { own := localtime.In(q.View()); return &own }}
+	views := sync.Pool{New: func() any { own := localtime.ViewOf(q.View()); return &own }}
 	return s.AnswerLines(c, q, &web.Questions{
-		BatchLimits: s.batch, Points: true, Check: func(q *endpoint.Params) { read(q) },
+		BatchLimits: s.batch, AllowPoints: true, Check: func(q *endpoint.Params) { read(q) },
 		Answer: func(ctx context.Context, q *endpoint.Params, dst []byte) ([]byte, error) {
 			own := views.Get().(*localtime.View)
 			defer views.Put(own)
@@ -74,16 +74,16 @@ func (s *Handlers) postAt(c echo.Context, q *endpoint.Params) error {
 // The answer is about an instant. With at= the answer depends on nothing else and may be cached.
 // Otherwise the instant is now, and the answer must not be cached.
 func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
-	v := localtime.In(q.View())
+	v := localtime.ViewOf(q.View())
 	p, fixed := read(q)
 	if q.Err != nil {
 		return q.Err
 	}
 	var from []uint64
 	if fixed {
-		from = v.WithAreas(v.IDs(), p.Types...)
+		from = v.WithAreas(v.GenerationIDs(), p.Types...)
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) (err error) {
 		out.Body, err = answer(ctx, &v, &p, out.Body)
 		return err
 	})
@@ -123,7 +123,7 @@ func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 		dst = append(list.Body, ']')
 	}
 	if a.Zone.ID != "" {
-		dst = timezone.Append(append(dst, `,"timezone":`...), &a.Zone, q.At)
+		dst = timezone.AppendZone(append(dst, `,"timezone":`...), &a.Zone, q.At)
 	}
 	if a.Place != nil {
 		dst = places.AppendNamed(append(dst, `,"place":{`...), a.Place.JSON, a.PlaceName)

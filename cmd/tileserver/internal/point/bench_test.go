@@ -19,7 +19,7 @@ func BenchmarkAt(b *testing.B) {
 	if dir == "" {
 		b.Skip("set QUADRILLE_DATA to a directory that ingest has published data sets in")
 	}
-	c, err := published.Catalog(dir)
+	c, err := published.OpenCatalog(dir)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func BenchmarkAt(b *testing.B) {
 	})
 	of := ask.NewViews(sets).Take(time.Now())
 	b.Cleanup(of.Release)
-	v := localtime.In(of)
+	v := localtime.ViewOf(of)
 	regions, err := v.Boundaries.Get()
 	if err != nil {
 		b.Fatal(err)

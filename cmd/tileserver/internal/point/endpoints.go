@@ -8,11 +8,11 @@ import (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/at",
 			ID:   "getAt", Tag: "points", Rank: 0,
@@ -26,7 +26,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"longitude tells it also on land where nobody lives. It is absent where none is known. What is not published is named in `missing`.",
 			Params: []endpoint.Param{endpoint.Lat, endpoint.Lon, listing.Types, endpoint.Lang, endpoint.At},
 			Handle: s.getAt, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": At{}}, Keeps: endpoint.Instant,
+			Answers: endpoint.Content{"application/json": At{}}, CachePolicy: endpoint.CacheByInstant,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/at?lat=47.37&lon=8.54&at=2026-07-01T12:00:00Z"},
 		},
@@ -40,10 +40,11 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Params: []endpoint.Param{listing.Types, endpoint.Lang, endpoint.At},
 			Lines:  []endpoint.Param{endpoint.Lat, endpoint.Lon, listing.Types, endpoint.Lang, endpoint.At},
 			Handle: s.postAt, Cost: endpoint.Streamed,
-			Body:    true,
-			Takes:   endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"}, "text/plain": endpoint.Schema{"type": "string"}},
-			Needed:  true,
-			Answers: endpoint.Content{"application/x-ndjson": AtLine{}}, Keeps: endpoint.Never,
+			Body: true,
+			BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"},
+				"text/plain": endpoint.Schema{"type": "string"}},
+			BodyRequired: true,
+			Answers:      endpoint.Content{"application/x-ndjson": AtLine{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",
 				"bad-body", "dataset-missing", "unknown-layer"},
 			Example: endpoint.Example{Request: "/at?at=2026-07-01T12:00:00Z", Body: "47.37,8.54\n91,0\n"},

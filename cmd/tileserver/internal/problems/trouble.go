@@ -51,10 +51,10 @@ func NewTrouble(store, collection string, err error) Trouble {
 	return t
 }
 
-// Troubles returns the live collections with errors. A collection is named only if it is known to
+// LiveTroubles returns the live collections with errors. A collection is named only if it is known to
 // be public or if private is set. A client that requests such a collection by name gets the error,
 // unless the collection is known to be private.
-func Troubles(c *ask.Collections, private bool) (all []Trouble) {
+func LiveTroubles(c *ask.Collections, private bool) (all []Trouble) {
 	if c == nil || c.Live == nil {
 		return nil
 	}
@@ -68,10 +68,10 @@ func Troubles(c *ask.Collections, private bool) (all []Trouble) {
 	return all
 }
 
-// Unopened returns the published collections that are not served at all. They may be private, so
+// UnopenedTroubles returns the published collections that are not served at all. They may be private, so
 // they are listed without names. The operator can see their states.
-func Unopened(c *ask.Collections) (all []Trouble) {
-	for range c.Unopened() {
+func UnopenedTroubles(c *ask.Collections) (all []Trouble) {
+	for range c.CountUnopened() {
 		all = append(all, Trouble{Store: "data", State: TroubleDamaged,
 			Detail: "A published collection of points cannot be opened. The admin listener tells its name, and the log the reason."})
 	}

@@ -28,7 +28,7 @@ func TestNewTrouble(t *testing.T) {
 			t.Errorf("%v: %+v", c.err, got)
 		}
 	}
-	if all := Troubles(nil, true); all != nil {
+	if all := LiveTroubles(nil, true); all != nil {
 		t.Errorf("without collections: %v", all)
 	}
 }

@@ -55,8 +55,8 @@ const (
 	maxKey  = 256 // bytes of a key that a client sends
 )
 
-// Line writes a key as ReadKeys reads it.
-func Line(name string, hash Hash, limits []Limit, scopes ...Scope) string {
+// FormatLine writes a key as ReadKeys reads it.
+func FormatLine(name string, hash Hash, limits []Limit, scopes ...Scope) string {
 	var b strings.Builder
 	b.WriteString(name + ":" + hex.EncodeToString(hash[:]))
 	for _, l := range limits {

@@ -11,7 +11,7 @@ func TestReadKeys(t *testing.T) {
 	if one == two || len(one) < 20 {
 		t.Fatalf("keys %q and %q", one, two)
 	}
-	file := "# keys\n\n" + Line("acme", HashOf(one), []Limit{{600, Minute}, {100000, Day}}) + "\n  " + Line("b.c_d-e",
+	file := "# keys\n\n" + FormatLine("acme", HashOf(one), []Limit{{600, Minute}, {100000, Day}}) + "\n  " + FormatLine("b.c_d-e",
 		HashOf(two), nil) + "\r\n"
 	k, err := ReadKeys(strings.NewReader(file))
 	if err != nil {
@@ -55,12 +55,12 @@ func TestReadKeysRefuses(t *testing.T) {
 // Scopes are read in addition to limits, and the right to write includes the right to read.
 func TestScopes(t *testing.T) {
 	key := NewKey()
-	line := Line("acme", HashOf(key), []Limit{{600, Minute}}, Scope{Write: true, Collection: "shops"}, Scope{Collection: "taxis"})
+	line := FormatLine("acme", HashOf(key), []Limit{{600, Minute}}, Scope{Write: true, Collection: "shops"}, Scope{Collection: "taxis"})
 	if !strings.HasSuffix(line, " 600/1m write:shops read:taxis") {
 		t.Fatal(line)
 	}
 	all := NewKey()
-	keys, err := ReadKeys(strings.NewReader(line + "\nroot:" + strings.Repeat("0", 64) + " write:* 5/1m\n" + Line("reader",
+	keys, err := ReadKeys(strings.NewReader(line + "\nroot:" + strings.Repeat("0", 64) + " write:* 5/1m\n" + FormatLine("reader",
 		HashOf(all), nil, Scope{Collection: AnyCollection})))
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestScopes(t *testing.T) {
 }
 
 func FuzzReadKeys(f *testing.F) {
-	f.Add(Line("acme", HashOf("x"), []Limit{{600, Minute}}, Scope{Write: true, Collection: "*"}) + "\n# more\n")
+	f.Add(FormatLine("acme", HashOf("x"), []Limit{{600, Minute}}, Scope{Write: true, Collection: "*"}) + "\n# more\n")
 	f.Add("acme:zz 1/1m")
 	f.Fuzz(func(t *testing.T, file string) {
 		k, err := ReadKeys(strings.NewReader(file))
@@ -113,7 +113,7 @@ func FuzzReadKeys(f *testing.F) {
 					list = append(list, Limit{n, Window(w)})
 				}
 			}
-			again, err := ReadKeys(strings.NewReader(Line(key.Name, key.hash, list, key.Scopes...)))
+			again, err := ReadKeys(strings.NewReader(FormatLine(key.Name, key.hash, list, key.Scopes...)))
 			if err != nil || again.byHash[key.hash] == nil || again.byHash[key.hash].Limits != key.Limits ||
 				!slices.Equal(again.byHash[key.hash].Scopes, key.Scopes) {
 				t.Errorf("%+v is written as what is not read: %v", key, err)

@@ -28,9 +28,9 @@ type Options struct {
 	Clients int
 	// Now returns the time. The default is time.Now.
 	Now func() time.Time
-	// Steady returns how long this process has run, by a clock that cannot be set. The default is
+	// Monotonic returns how long this process has run, by a clock that cannot be set. The default is
 	// the monotonic reading of Now.
-	Steady func() time.Duration
+	Monotonic func() time.Duration
 	// Log receives failures to write. Nil discards them.
 	Log *slog.Logger
 }
@@ -109,8 +109,8 @@ func newMeter(o Options) *Meter {
 	return m
 }
 
-// Address counts a request of an address and reports whether it may pass.
-func (m *Meter) Address(c Client, limits *Limits) Verdict {
+// CountAddress counts a request of an address and reports whether it may pass.
+func (m *Meter) CountAddress(c Client, limits *Limits) Verdict {
 	return m.withAddress(c, func(t *count, at moment) Verdict { return t.take(at, limits) })
 }
 
@@ -180,8 +180,8 @@ func (s *shard) least(r *running) int32 {
 	return best
 }
 
-// Key counts a request made with a key and reports whether it may pass.
-func (m *Meter) Key(name string, limits *Limits) Verdict {
+// CountKey counts a request made with a key and reports whether it may pass.
+func (m *Meter) CountKey(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.take(at, limits) })
 }
 
@@ -191,8 +191,8 @@ func (m *Meter) ChargeKey(name string, n int64) {
 	m.withKey(name, func(k *keyCount, _ moment) Verdict { return k.charge(n) })
 }
 
-// Look returns the Verdict that Key would return, without counting.
-func (m *Meter) Look(name string, limits *Limits) Verdict {
+// Peek returns the Verdict that CountKey would return, without counting.
+func (m *Meter) Peek(name string, limits *Limits) Verdict {
 	return m.withKey(name, func(k *keyCount, at moment) Verdict { return k.look(at, limits) })
 }
 

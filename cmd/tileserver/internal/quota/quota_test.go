@@ -153,7 +153,7 @@ func TestEdges(t *testing.T) {
 		{time.Hour - time.Minute, false, 1, Minute, 2 * time.Minute}, // the clock went back
 	} {
 		c.Store(noon.Add(step.at).UnixNano())
-		v := m.Address(client, l)
+		v := m.CountAddress(client, l)
 		if v.Refused != step.refused || v.Remaining != step.remaining || v.Limit.Window != step.window || v.Reset != step.reset {
 			t.Errorf("step %d: %+v, want %+v", i, v, step)
 		}
@@ -183,7 +183,7 @@ func TestAgainstList(t *testing.T) {
 				}
 				want = want || l[w] != 0 && n >= l[w]
 			}
-			if got := m.Key(name, &l); got.Refused != want {
+			if got := m.CountKey(name, &l); got.Refused != want {
 				t.Fatalf("%+v at %v, want refused %v", got, c.now(), want)
 			}
 			if !want {
@@ -204,10 +204,10 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for i := range 200 {
-				if !m.Key("acme", l).Refused {
+				if !m.CountKey("acme", l).Refused {
 					passed[0].Add(1)
 				}
-				if !m.Address(Client{}, l).Refused {
+				if !m.CountAddress(Client{}, l).Refused {
 					passed[1].Add(1)
 				}
 				if i%50 == 0 {
@@ -228,7 +228,7 @@ func TestConcurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := open(t, Options{Now: c.now, Table: table})
-	if v := again.Key("acme", l); !v.Refused {
+	if v := again.CountKey("acme", l); !v.Refused {
 		t.Errorf("read back: %+v", v)
 	}
 	if top := again.Top(1); len(top) != 1 || top[0] != (Busy{
@@ -240,8 +240,8 @@ func TestConcurrent(t *testing.T) {
 	}) {
 		t.Errorf("read back: %+v", top)
 	}
-	again.Key("other", l)
-	again.Look("silent", l)
+	again.CountKey("other", l)
+	again.Peek("silent", l)
 	if top := again.TopKeys(9); len(top) != 2 || top[0] != (Busy{
 		Client:       "acme",
 		Hour:         500,
@@ -274,31 +274,31 @@ func TestRestart(t *testing.T) {
 	}
 	session(func(m *Meter) {
 		for range 4 {
-			m.Key("acme", l)
-			m.Address(client, l)
+			m.CountKey("acme", l)
+			m.CountAddress(client, l)
 		}
 	})
 	session(func(m *Meter) {
-		if v := m.Key("acme", l); v.Remaining != 5 || v.Limit.Window != Minute {
+		if v := m.CountKey("acme", l); v.Remaining != 5 || v.Limit.Window != Minute {
 			t.Errorf("in the minute: %+v", v)
 		}
-		if v := m.Address(client, l); v.Remaining != 5 {
+		if v := m.CountAddress(client, l); v.Remaining != 5 {
 			t.Errorf("in the minute: %+v", v)
 		}
 		// The minute ends before its counts are written.
-		m.Key("acme", l)
+		m.CountKey("acme", l)
 		c.add(time.Minute)
-		m.Key("acme", l)
+		m.CountKey("acme", l)
 	})
 	session(func(m *Meter) {
-		if v := m.Look("acme", limits(t, "10/1m")); v.Remaining != 9 {
+		if v := m.Peek("acme", limits(t, "10/1m")); v.Remaining != 9 {
 			t.Errorf("in the next minute: %+v", v)
 		}
-		if v := m.Look("acme", limits(t, "20/1d")); v.Remaining != 13 {
+		if v := m.Peek("acme", limits(t, "20/1d")); v.Remaining != 13 {
 			t.Errorf("on the day: %+v", v)
 		}
 		c.add(26 * time.Hour)
-		m.Key("acme", l)
+		m.CountKey("acme", l)
 		u, err := m.Usage(context.Background(), "acme")
 		if err != nil {
 			t.Fatal(err)
@@ -333,8 +333,8 @@ func TestTableFails(t *testing.T) {
 	m := open(t, Options{Now: c.now, Table: f})
 	f.down.Store(true)
 	for range 400 {
-		m.Key("acme", &Limits{})
-		m.Address(Client{}, &Limits{})
+		m.CountKey("acme", &Limits{})
+		m.CountAddress(Client{}, &Limits{})
 		if err := m.Flush(context.Background(), 0); err == nil {
 			t.Fatal("a failure to write was not told")
 		}
@@ -347,7 +347,7 @@ func TestTableFails(t *testing.T) {
 		t.Errorf("%d counts were lost", st.Lost)
 	}
 	again := open(t, Options{Now: c.now, Table: table})
-	if v := again.Look("acme", limits(t, "401/1h")); v.Remaining != 1 {
+	if v := again.Peek("acme", limits(t, "401/1h")); v.Remaining != 1 {
 		t.Errorf("written later: %+v", v)
 	}
 	if top := again.Top(1); len(top) != 1 || top[0].Hour != 400 {
@@ -379,7 +379,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	m := open(t, Options{Now: c.now, Table: l})
 	l.down.Store(true)
 	for range 10 {
-		m.Key("acme", &Limits{})
+		m.CountKey("acme", &Limits{})
 		if err := m.Flush(context.Background(), 0); !errors.Is(err, cellstore.ErrUnknownOutcome) {
 			t.Fatal(err)
 		}
@@ -390,7 +390,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	}
 	again := open(t, Options{Now: c.now, Table: table})
 	for _, limit := range []string{"11/1m", "11/1h", "11/1d"} {
-		if v := again.Look("acme", limits(t, limit)); v.Remaining != 1 {
+		if v := again.Peek("acme", limits(t, limit)); v.Remaining != 1 {
 			t.Errorf("%s after 10 requests: %+v", limit, v)
 		}
 	}
@@ -405,7 +405,7 @@ func TestFlood(t *testing.T) {
 	m := open(t, Options{Now: c.now, Clients: 1 << 12, Table: table})
 	busy, l := ClientOf(netip.MustParseAddr("198.51.100.7")), &Limits{}
 	for range 1000 {
-		m.Address(busy, l)
+		m.CountAddress(busy, l)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -415,7 +415,7 @@ func TestFlood(t *testing.T) {
 		flood = 1_000_000
 	}
 	for i := range flood {
-		m.Address(ClientOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), l)
+		m.CountAddress(ClientOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), l)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -434,7 +434,7 @@ func TestAllocs(t *testing.T) {
 	m := newMeter(Options{})
 	l := limits(t, "1000000/1m")
 	client := ClientOf(netip.MustParseAddr("2001:db8::1"))
-	if n := testing.AllocsPerRun(1000, func() { m.Address(client, l); m.Key("acme", l) }); n > 2 { // the two closures
+	if n := testing.AllocsPerRun(1000, func() { m.CountAddress(client, l); m.CountKey("acme", l) }); n > 2 { // the two closures
 		t.Errorf("%v allocations per request", n)
 	}
 }
@@ -444,12 +444,12 @@ func BenchmarkAddress(b *testing.B) {
 	client := ClientOf(netip.MustParseAddr("198.51.100.7"))
 	l := limits(b, "1000000/1m")
 	for b.Loop() {
-		m.Address(client, l)
+		m.CountAddress(client, l)
 	}
 }
 
 func BenchmarkFind(b *testing.B) {
-	k, err := ReadKeys(strings.NewReader(Line("acme", HashOf("secret"), nil)))
+	k, err := ReadKeys(strings.NewReader(FormatLine("acme", HashOf("secret"), nil)))
 	if err != nil {
 		b.Fatal(err)
 	}

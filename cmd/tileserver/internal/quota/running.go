@@ -70,8 +70,8 @@ func (at moment) wait(w Window) time.Duration {
 // that are current after the wait, so that the windows of a count never go back.
 func (m *Meter) moment() moment {
 	at := moment{m.running.Load(), m.opts.Now(), 0}
-	if m.opts.Steady != nil {
-		at.steady = m.opts.Steady()
+	if m.opts.Monotonic != nil {
+		at.steady = m.opts.Monotonic()
 	} else {
 		at.steady = at.now.Sub(m.began)
 	}

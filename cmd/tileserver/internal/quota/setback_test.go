@@ -20,7 +20,7 @@ type clocks struct {
 func newClocks() *clocks { return &clocks{wall: newClock(noon)} }
 
 func (c *clocks) options() Options {
-	return Options{Now: c.wall.now, Steady: func() time.Duration { return c.steady }}
+	return Options{Now: c.wall.now, Monotonic: func() time.Duration { return c.steady }}
 }
 
 func (c *clocks) pass(d time.Duration) {
@@ -61,7 +61,7 @@ func TestClockIsSet(t *testing.T) {
 				l[w] = limit
 				ask := func() bool {
 					t.Helper()
-					a, k := m.Address(client, &l), m.Key("acme", &l)
+					a, k := m.CountAddress(client, &l), m.CountKey("acme", &l)
 					if a != k {
 						t.Fatalf("an address got %+v, a key %+v", a, k)
 					}
@@ -91,7 +91,7 @@ func TestClockIsSet(t *testing.T) {
 				// After two windows by the corrected clock, each window has passed as many requests
 				// as its limit.
 				for i := range 2 {
-					v := m.Look("acme", &l)
+					v := m.Peek("acme", &l)
 					c.pass(v.Reset)
 					if !ask() {
 						t.Errorf("window %d: still refused %v after it should have been let pass", i, v.Reset)
@@ -130,7 +130,7 @@ func TestClockIsSetAndRestart(t *testing.T) {
 				}
 				use := func(m *Meter) (n int) {
 					for range limit + 1 {
-						v := m.Key("acme", &l)
+						v := m.CountKey("acme", &l)
 						if v.Reset < time.Second || v.Reset > longest(w) {
 							t.Errorf("reset in %v", v.Reset)
 						}
@@ -147,7 +147,7 @@ func TestClockIsSetAndRestart(t *testing.T) {
 						if n := use(m); n > limit {
 							t.Errorf("%d passed", n)
 						}
-						c.pass(m.Look("acme", &l).Reset)
+						c.pass(m.Peek("acme", &l).Reset)
 						if n := use(m); n != limit {
 							t.Errorf("in the window after the restart %d passed, want %d", n, limit)
 						}
@@ -163,17 +163,17 @@ func TestClockIsSetAndRestart(t *testing.T) {
 func TestClockIsAheadForAMoment(t *testing.T) {
 	c := newClocks()
 	clock := cellstore.NewClock(cellstore.ClockOptions{
-		Wall: func() int64 { return c.wall.now().UnixMilli() }, Steady: func() time.Duration { return c.steady },
+		Wall: func() int64 { return c.wall.now().UnixMilli() }, Monotonic: func() time.Duration { return c.steady },
 	})
 	table, closeTable := openTableBy(t, t.TempDir(), clock)
 	defer closeTable()
-	m := open(t, Options{Table: table, Now: clock.Time, Steady: func() time.Duration { return c.steady }})
+	m := open(t, Options{Table: table, Now: clock.Time, Monotonic: func() time.Duration { return c.steady }})
 	l := limits(t, "3/1h")
 	passed := 0
 	for _, step := range []time.Duration{0, 48 * time.Hour, -48 * time.Hour, 365 * 24 * time.Hour, -365 * 24 * time.Hour} {
 		c.wall.add(step)
 		for range 2 {
-			if !m.Key("acme", l).Refused {
+			if !m.CountKey("acme", l).Refused {
 				passed++
 			}
 			if err := m.Flush(t.Context(), 0); err != nil {
@@ -214,7 +214,7 @@ func TestClockIsSetAtRandom(t *testing.T) {
 			case 2:
 				c.pass(time.Duration(rapid.Int64Range(0, int64(w.Duration())).Draw(t, "pause")))
 			}
-			v := m.Key("acme", &l)
+			v := m.CountKey("acme", &l)
 			if v.Reset < time.Second || v.Reset > longest(w)+time.Second {
 				t.Fatalf("reset in %v", v.Reset)
 			}
@@ -222,9 +222,9 @@ func TestClockIsSetAtRandom(t *testing.T) {
 				passed++
 			}
 		}
-		if v := m.Look("acme", &l); v.Refused {
+		if v := m.Peek("acme", &l); v.Refused {
 			c.pass(v.Reset)
-			if m.Look("acme", &l).Refused {
+			if m.Peek("acme", &l).Refused {
 				t.Fatalf("refused after %v too", v.Reset)
 			}
 		}

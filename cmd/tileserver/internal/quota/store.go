@@ -289,7 +289,7 @@ func (m *Meter) Usage(ctx context.Context, name string) (u Usage, err error) {
 }
 
 func (m *Meter) buckets(ctx context.Context, name string, w Window, kept int) ([]Bucket, error) {
-	m.Look(name, &Limits{}) // begins the windows of now
+	m.Peek(name, &Limits{}) // begins the windows of now
 	k := m.key(name)
 	k.mu.Lock()
 	number := k.turns[w].number()

@@ -21,9 +21,9 @@ type NoRegion struct {
 	Truncated bool     `json:"truncated,omitempty" doc:"The search was cut short: there may be one."`
 }
 
-// RegionsAt is the answer of /regions/at.
-type RegionsAt struct {
-	_       struct{}          `doc:"The regions at a point."`
+// RegionsAtPoint is the answer of /regions/at.
+type RegionsAtPoint struct {
+	_       struct{}          `name:"RegionsAt" doc:"The regions at a point."`
 	Lat     listing.Latitude  `json:"lat"`
 	Lon     listing.Longitude `json:"lon"`
 	Regions []Region          `json:"regions"`

@@ -14,32 +14,32 @@ const (
 
 // Parameters of this face alone.
 var (
-	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnap,
+	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnapM,
 		"Take the nearest region within so many metres for a type that has none at the point.")
 	idParam = endpoint.Text("id", 1024,
 		"Id of a region of the one type in `types`: the answer is the part of it in the box, as GeoJSON.")
-	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").Or(defaultLimit)
-	boxParam        = endpoint.BBox.As(endpoint.BBox.Doc + " Either this, `tile` or `region`.").May()
-	regionTypeParam = endpoint.Described(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
-	regionIDParam   = endpoint.Described(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
+	limitParam      = endpoint.Integer("limit", 1, maxLimit, "Most entries of a page.").WithDefault(defaultLimit)
+	boxParam        = endpoint.BBox.WithDoc(endpoint.BBox.Doc + " Either this, `tile` or `region`.").AsOptional()
+	regionTypeParam = endpoint.DescribedParam(endpoint.InPath, "type", "Its region type.", endpoint.Schema{"type": "string"}, "country")
+	regionIDParam   = endpoint.DescribedParam(endpoint.InPath, "id", "Its id.", endpoint.Schema{"type": "string"}, "ch")
 	// cursorParam is read last, so that errors about the parameters that belong to id come first.
-	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursor, endpoint.Cursor.Doc)
+	cursorParam   = endpoint.Text("cursor", endpoint.MaxCursorBytes, endpoint.Cursor.Doc)
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/regions/at",
 			ID:   "getRegionsAt", Tag: "regions", Rank: 1,
 			Summary: "The regions at a point",
 			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, listing.Types, snapParam},
 			Handle:  s.getRegionsAt, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": RegionsAt{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionsAtPoint{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/at?lat=38.5&lon=-98.3"},
 		},
@@ -63,7 +63,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				listing.SkipGeometry,
 			},
 			Handle: s.getRegionsWithin, Cost: endpoint.Heavy,
-			Answers: list.Answers(), Keeps: endpoint.Tagged,
+			Answers: list.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/within?bbox=7,46,8,47&types=country"},
 		},
@@ -77,7 +77,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				endpoint.Lat, endpoint.Lon, endpoint.Radius, listing.Types, listing.Limit, endpoint.Cursor, s.form, listing.SkipGeometry,
 			},
 			Handle: s.getRegionsNearby, Cost: endpoint.Heavy,
-			Answers: nearList.Answers(), Keeps: endpoint.Tagged,
+			Answers: nearList.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "dataset-missing", "search-too-wide"},
 			Example:  endpoint.Example{Request: "/regions/nearby?lat=47.37&lon=8.54&types=country&limit=3"},
 		},
@@ -88,7 +88,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Doc:     "In a box, a tile or a region, as `/regions/within` has them, or all.",
 			Params:  []endpoint.Param{boxParam, endpoint.Tile, listing.Region, listing.Types},
 			Handle:  s.getRegionsCount, Cost: endpoint.Heavy,
-			Answers: endpoint.Content{"application/json": RegionsCount{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionsCount{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/count?region=country:ch&types=state"},
 		},
@@ -98,7 +98,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "A region",
 			Params:  []endpoint.Param{regionTypeParam, regionIDParam, geometryParam},
 			Handle:  s.getRegion, Cost: endpoint.Mixed,
-			Answers: endpoint.Content{"application/json": RegionRecord{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RegionRecord{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/regions/country/ch"},
 		},

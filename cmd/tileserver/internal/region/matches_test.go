@@ -13,7 +13,7 @@ func TestMatchesOfASearchCutShort(t *testing.T) {
 	p := listing.Begin([]byte{'{'}, "regions")
 	got := string(appendMatches(&p, []tiles.Match{
 		{Region: tiles.Region{Type: "state"}, Truncated: true},
-		{Region: tiles.Region{Type: "country", ID: "wl", Name: "Westland"}, Kind: tiles.MatchSnapped, Distance: 12.34},
+		{Region: tiles.Region{Type: "country", ID: "wl", Name: "Westland"}, Kind: tiles.MatchSnapped, DistanceM: 12.34},
 		{Region: tiles.Region{Type: "lake"}},
 	}))
 	want := `{"regions":[{"type":"country","id":"wl","name":"Westland","match":"snapped","distance_m":12.3}],` +

@@ -14,7 +14,7 @@ import (
 )
 
 // nearList describes lists of the nearest regions.
-var nearList = listing.Set{Name: "regions", List: RegionsNear{}, Features: RegionFeaturesNear{}, One: RegionFeatureNear{}}
+var nearList = listing.Spec{Name: "regions", List: RegionsNear{}, Features: RegionFeaturesNear{}, Item: RegionFeatureNear{}}
 
 // getRegionsNearby answers GET /regions/nearby?lat=&lon= with a page of the nearest regions of
 // every type, or of those in types, ordered by the distance to their borders.
@@ -23,7 +23,7 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	near.Lat, near.Lon = endpoint.Position(q)
 	types, limit, cursor := listing.Types.Of(q), int(listing.Limit.Of(q)), endpoint.Cursor.Of(q)
 	l := s.newList(c, q, &nearList)
-	l.Writer.Near = true
+	l.Writer.WithDistance = true
 	if q.Err != nil {
 		return q.Err
 	}
@@ -31,13 +31,13 @@ func (s *Handlers) getRegionsNearby(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.IDs(types...))
+	return s.send(c, q, g, &l, types, feature.Query{Near: near, Step: web.Step}, limit, cursor, g.GenerationIDs(types...))
 }
 
 // getRegionsCount answers GET /regions/count?bbox=&tile=&region=&types=: it counts the regions of
 // every type, or of those in types, in an area or in total.
 func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
-	of, types := listing.WhereOf(q, "region"), listing.Types.Of(q)
+	of, types := listing.AreaParamsOf(q, "region"), listing.Types.Of(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -50,21 +50,22 @@ func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	query := feature.Query{In: in.Area, Step: web.Step}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, in.From(g.IDs(types...)), func(ctx context.Context, out *web.Scratch) error {
-		return s.InTurn(s.As(ctx, c), func(ctx context.Context) error {
-			sum, each := int64(0), []byte{}
-			for _, l := range asked(g, types, &query) {
-				n, err := feature.Count(ctx, l, &query)
-				if err != nil {
-					return err
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, in.AppendGenerationIDs(g.GenerationIDs(types...)),
+		func(ctx context.Context, out *web.Scratch) error {
+			return s.InTurn(s.WithClientOf(ctx, c), func(ctx context.Context) error {
+				sum, each := int64(0), []byte{}
+				for _, l := range asked(g, types, &query) {
+					n, err := feature.Count(ctx, l, &query)
+					if err != nil {
+						return err
+					}
+					sum += n
+					each = jsontext.AppendString(append(each, ','), l.Info().Name)
+					each = strconv.AppendInt(append(each, ':'), n, 10)
 				}
-				sum += n
-				each = jsontext.AppendString(append(each, ','), l.Info().Name)
-				each = strconv.AppendInt(append(each, ':'), n, 10)
-			}
-			out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
-			out.Body = append(append(append(out.Body, `,"types":{`...), each[min(1, len(each)):]...), "}}"...)
-			return nil
+				out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
+				out.Body = append(append(append(out.Body, `,"types":{`...), each[min(1, len(each)):]...), "}}"...)
+				return nil
+			})
 		})
-	})
 }

@@ -26,7 +26,7 @@ type Handlers struct {
 }
 
 // New returns the handlers.
-func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
+func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormatParam(false)} }
 
 // getRegionsAt answers GET /regions/at?lat=&lon=&types=&snap= with the regions of every type, or of
 // those listed, that contain the point. snap is a distance in metres. With it, a type without a
@@ -43,7 +43,7 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, `{"lat":`...)
 		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
 		out.Body = append(out.Body, `,"lon":`...)
@@ -81,7 +81,7 @@ func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
 		dst := listing.AppendRegion(p.Body, &m.Region)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Kind == tiles.MatchSnapped {
-			dst = feature.AppendDistance(append(dst, ','), m.Distance)
+			dst = feature.AppendDistance(append(dst, ','), m.DistanceM)
 		}
 		p.Body = append(dst, '}')
 	}
@@ -120,8 +120,8 @@ func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	// The geometry of the largest countries is a megabyte.
-	return s.Heavily(s.As(r.Context(), c), geometry, func() error {
-		return s.Reply(c, web.Answer{Form: web.FormJSON}, g.IDs(typ), func(ctx context.Context, out *web.Scratch) error {
+	return s.RunHeavy(s.WithClientOf(r.Context(), c), geometry, func() error {
+		return s.Reply(c, web.Answer{Format: web.FormatJSON}, g.GenerationIDs(typ), func(ctx context.Context, out *web.Scratch) error {
 			record, err := g.Record(ctx, typ, id, geometry)
 			if errors.Is(err, tiles.ErrUnknownType) {
 				return problems.UnknownType(g, "type")

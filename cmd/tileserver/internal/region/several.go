@@ -126,14 +126,14 @@ func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after [
 		for given := 0; given < q.Limit || q.Limit == 0; given++ {
 			var first *merged
 			for _, m := range lists {
-				if m.f != nil && (first == nil || m.f.Distance < first.f.Distance) {
+				if m.f != nil && (first == nil || m.f.DistanceM < first.f.DistanceM) {
 					first = m
 				}
 			}
 			if first == nil {
 				return nil
 			}
-			far := binary.BigEndian.AppendUint64([]byte(first.begin), math.Float64bits(first.f.Distance))
+			far := binary.BigEndian.AppendUint64([]byte(first.begin), math.Float64bits(first.f.DistanceM))
 			first.f.Mark = append(far, first.f.Mark...)
 			if err := fn(first.f); err != nil {
 				return err

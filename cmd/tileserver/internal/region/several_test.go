@@ -175,7 +175,7 @@ func TestNearestOfSeveralTypes(t *testing.T) {
 		for size := 1; size <= 6; size++ {
 			var got []string
 			for f := range slices.Values(layertest.Pages(t, of, feature.Query{Near: &c.near}, size)) {
-				got = append(got, fmt.Sprintf("%s:%s@%.0f", f.Properties.Text("type"), f.ID, math.Floor(f.Distance/1000+0.5)))
+				got = append(got, fmt.Sprintf("%s:%s@%.0f", f.Properties.Text("type"), f.ID, math.Floor(f.DistanceM/1000+0.5)))
 			}
 			if text := strings.Join(got, " "); text != c.want {
 				t.Errorf("%+v, %d at once: %s, want %s", c.near, size, text, c.want)

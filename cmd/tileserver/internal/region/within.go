@@ -22,11 +22,11 @@ import (
 // area, of every type or of those in types. With bbox=&types=T&id=ID it answers with the part of
 // one region in the box as GeoJSON.
 func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
-	of, types, id := listing.WhereOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
+	of, types, id := listing.AreaParamsOf(q, "region"), listing.Types.Of(q), idParam.Of(q)
 	limit, cursor := int(limitParam.Of(q)), cursorParam.Of(q)
-	box, boxed := of.In.(feature.Box)
+	box, boxed := of.Area.(feature.Box)
 	switch {
-	case of.In == nil && of.Region == nil:
+	case of.Area == nil && of.Region == nil:
 		q.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y, or region, such as country:ch.")
 	case idParam.Given(q) && !boxed:
 		q.Refuse("id", "Give bbox with id: the part of a region is that in a box.")
@@ -41,7 +41,7 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	}
 	l := s.newList(c, q, &list)
 	if boxed {
-		l.First = string(append(feature.AppendBounds(nil, boundsOf(quadkey.Box(box))), ','))
+		l.FirstMembers = string(append(feature.AppendBounds(nil, boundsOf(quadkey.Box(box))), ','))
 	}
 	if id != "" && s.form.Given(q) {
 		q.Refuse("format", "Leave out format: the part of one region is GeoJSON.")
@@ -58,10 +58,11 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 		return q.Err
 	}
 	if id != "" {
-		return s.Reply(c, web.Answer{Form: web.FormGeoJSON}, g.IDs(types...), func(ctx context.Context, out *web.Scratch) (err error) {
-			out.Body, err = s.appendCutout(s.As(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
-			return err
-		})
+		return s.Reply(c, web.Answer{Format: web.FormatGeoJSON}, g.GenerationIDs(types...),
+			func(ctx context.Context, out *web.Scratch) (err error) {
+				out.Body, err = s.appendCutout(s.WithClientOf(ctx, c), out.Body, g.Regions(types[0]), types[0], id, quadkey.Box(box))
+				return err
+			})
 	}
 	in, err := of.Ground(q.View())
 	if err != nil {
@@ -71,20 +72,20 @@ func (s *Handlers) getRegionsWithin(c echo.Context, q *endpoint.Params) error {
 	if !boxed || withBorders(&l) {
 		query.Step = web.Step
 	}
-	return s.send(c, q, g, &l, types, query, limit, cursor, in.From(g.IDs(types...)))
+	return s.send(c, q, g, &l, types, query, limit, cursor, in.AppendGenerationIDs(g.GenerationIDs(types...)))
 }
 
 // newList begins a list in the form of the request.
-func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Set) listing.List {
-	form := listing.FormOf(c.Request(), s.form.Of(q))
+func (s *Handlers) newList(c echo.Context, q *endpoint.Params, of *listing.Spec) listing.List {
+	form := listing.FormatOf(c.Request(), s.form.Of(q))
 	return listing.List{
-		Set: of, Form: form, Schema: schema, Shapes: true,
+		Spec: of, Format: form, Schema: schema, Shapes: true,
 		Writer: feature.Writer{GeoJSON: form.GeoJSON, NoIDs: true, SkipGeometry: listing.SkipGeometry.Of(q)},
 	}
 }
 
 // withBorders reports whether a list has the borders of its regions.
-func withBorders(l *listing.List) bool { return l.Form != listing.JSON && !l.Writer.SkipGeometry }
+func withBorders(l *listing.List) bool { return l.Format != listing.JSON && !l.Writer.SkipGeometry }
 
 // ground returns the regions and other areas of types. All types must exist.
 func ground(q *endpoint.Params, types []string) (*ask.Ground, error) {
@@ -104,19 +105,19 @@ func (s *Handlers) send(
 	if !withBorders(l) {
 		query.Detail = feature.WithoutGeometry
 	}
-	answer := web.Answer{Form: l.Form.Form, ByAccept: !s.form.Given(q), Linked: !l.Form.Object}
+	answer := web.Answer{Format: l.Format.Format, ByAccept: !s.form.Given(q), Linked: !l.Format.Object}
 	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
-			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Form.Object {
-				s.LinkNext(c, next, l.Form.Name)
+			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Format.Object {
+				s.LinkNext(c, next, l.Format.Name)
 			}
 			return err
 		}
 		if query.Step == nil {
 			return fill(ctx)
 		}
-		return s.InTurn(s.As(ctx, c), fill)
+		return s.InTurn(s.WithClientOf(ctx, c), fill)
 	})
 }
 
@@ -124,7 +125,7 @@ func (s *Handlers) send(
 const maxPageBytes = 16 << 20
 
 // list describes lists of regions.
-var list = listing.Set{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, One: RegionFeature{}}
+var list = listing.Spec{Name: "regions", List: RegionsWithin{}, Features: RegionsOrPart{}, Item: RegionFeature{}}
 
 // schema has the properties of a region in lists.
 var schema = feature.Schema{
@@ -163,10 +164,10 @@ func appendPage(
 		members = listing.AppendRegion(members[:0], &tiles.Region{Type: string(typ), ID: f.ID, Name: f.Name()})
 		bounds := f.Bounds
 		if within {
-			bounds = tiles.Overlap(quadkey.Box(box), bounds)
+			bounds = tiles.ClipBounds(quadkey.Box(box), bounds)
 		}
 		members = feature.AppendBounds(append(members, ','), boundsOf(bounds))
-		f.Properties = feature.Compact(members[1:])
+		f.Properties = feature.CompactProperties(members[1:])
 		if dst, err = l.Append(dst, f, ""); err == nil && len(dst) >= maxPageBytes {
 			err = feature.ErrPageFull
 		}

@@ -108,7 +108,7 @@ func PublishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Ran
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ipgeo.BuildIndex(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), ipgeo.IndexOptions{}); err != nil {
+		if _, err := ipgeo.BuildIndex(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexFileName), ipgeo.IndexOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +116,7 @@ func PublishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Ran
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Publish(ctx, dataset.Manifest{SchemaVersion: ipgeo.Layout, Meta: raw, Built: Built, Sources: []dataset.Source{
+	if _, err := b.Publish(ctx, dataset.Manifest{SchemaVersion: ipgeo.Layout, Meta: raw, Built: BuildDate, Sources: []dataset.Source{
 		{Name: `Made-up "City"`, License: "CC0-1.0", Modified: toyworld.Modified}, {Name: "Zürich", License: "CC0-1.0"},
 	}}); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 
 // TestAirportGolden compares whole answers, including headers, with golden files.
 func TestAirportGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewAirfield(t)
 	var out bytes.Buffer
 	for _, line := range []string{
@@ -137,7 +137,7 @@ func TestAirportBadParameters(t *testing.T) {
 // Answers that depend only on the address and the data are revalidated by ETags that change with
 // the data. Answers that depend on the clock are not cached.
 func TestAirportCaching(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.ServeAirfield(t, t.TempDir())
 	for _, name := range []string{ask.Places.Name, ask.Airports.Name, ask.TimeZones.Name} {
 		f.Republish(name)
@@ -220,7 +220,7 @@ func TestAirportMissingData(t *testing.T) {
 
 // The joined pages of both searches equal the unpaged answer.
 func TestAirportPages(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewAirfield(t)
 	type page struct {
 		Airports []struct {

@@ -21,7 +21,7 @@ import (
 // A tile is sent as it is stored if the client accepts its coding. After unpacking, it is the same
 // for all clients.
 func TestBaseMapCodings(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	for stored := range servertest.ArchiveCodings {
 		for accepted, want := range map[string]map[string]string{
@@ -39,7 +39,7 @@ func TestBaseMapCodings(t *testing.T) {
 					res.Header.Get("Vary") != "Accept-Encoding" {
 					t.Errorf("%s for %q: %d, coding %q, want %q, %v", stored, accepted, res.StatusCode, got, want[stored], res.Header)
 				}
-				if servertest.Unpacked(t, res.Header.Get("Content-Encoding"), servertest.Body(t, res)) != string(bytes.Repeat(servertest.Coast, 50)) {
+				if servertest.Unpack(t, res.Header.Get("Content-Encoding"), servertest.Body(t, res)) != string(bytes.Repeat(servertest.CoastTile, 50)) {
 					t.Errorf("%s for %q: other bytes", stored, accepted)
 				}
 				if again := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted, "If-None-Match",
@@ -52,7 +52,7 @@ func TestBaseMapCodings(t *testing.T) {
 }
 
 func TestBaseMapTiles(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	for path, want := range map[string]string{
 		"/basemap/gzip/0/0/0.mvt": "application/vnd.mapbox-vector-tile",
@@ -149,7 +149,7 @@ func TestBaseMapReplaced(t *testing.T) {
 
 // Texts of archives are not trusted.
 func TestBaseMapTexts(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	var doc struct {
 		Name, Description, Attribution string
@@ -174,7 +174,7 @@ func TestBaseMapTexts(t *testing.T) {
 
 // Base maps lie under the borders, and regions do not hide them.
 func TestBaseMapStyle(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	type layer struct{ ID, Type, Source string }
 	var style struct {
@@ -216,7 +216,7 @@ func TestBaseMapStyle(t *testing.T) {
 }
 
 func TestBaseMapMetrics(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)
 	f.Get("/basemap/bad/1/0/0.mvt")
 	for range 2 {

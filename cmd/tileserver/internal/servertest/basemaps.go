@@ -22,11 +22,11 @@ type baseMapWorld struct {
 	Look func() // looks at the files again
 }
 
-// Coast is the vector tile that its maps show, large enough to be packed.
-var Coast = archivetest.Vector(strings.Repeat("coast", 20))
+// CoastTile is the vector tile that its maps show, large enough to be packed.
+var CoastTile = archivetest.Vector(strings.Repeat("coast", 20))
 
 var ArchiveCodings = map[string]byte{
-	"plain": archivetest.Plain,
+	"plain": archivetest.Uncompressed,
 	"gzip":  archivetest.Gzip,
 	"br":    archivetest.Brotli,
 	"zstd":  archivetest.Zstd,
@@ -50,11 +50,11 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	metadata := fmt.Sprintf(`{"name":%s,"description":%s,"attribution":%s,"vector_layers":[{"id":"water","description":%s,"fields":{"<b>":%s}},{"id":"roads","minzoom":1}]}`, text, text, text, text, text)
 	for _, coding := range []string{"plain", "gzip", "br", "zstd"} {
 		p := archivetest.PMTiles{Internal: ArchiveCodings[coding], Tiles: ArchiveCodings[coding], Type: 1, Metadata: metadata, Leaf: 2}
-		large := archivetest.Pack(p.Tiles, bytes.Repeat(Coast, 50))
+		large := archivetest.Pack(p.Tiles, bytes.Repeat(CoastTile, 50))
 		archivetest.Write(t, filepath.Join(dir, coding+".pmtiles"), p.Bytes([]archivetest.Tile{
-			{Data: archivetest.Pack(p.Tiles, Coast)},
+			{Data: archivetest.Pack(p.Tiles, CoastTile)},
 			{Z: 1, Data: large},
-			{Z: 1, X: 1, Y: 1, Data: archivetest.Pack(p.Tiles, Coast)},
+			{Z: 1, X: 1, Y: 1, Data: archivetest.Pack(p.Tiles, CoastTile)},
 		}))
 		add(coding, coding+".pmtiles")
 	}
@@ -62,9 +62,9 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	archivetest.WriteMBTiles(t, filepath.Join(dir, "red.mbtiles"), []archivetest.Tile{{Data: red}}, archivetest.MBTilesSchema,
 		`INSERT INTO metadata VALUES ('format', 'png')`)
 	add("red", "red.mbtiles")
-	bomb := archivetest.Pack(archivetest.Gzip, make([]byte, archive.MaxTile+1))
+	bomb := archivetest.Pack(archivetest.Gzip, make([]byte, archive.MaxTileBytes+1))
 	archivetest.WriteMBTiles(t, filepath.Join(dir, "bad.mbtiles"), []archivetest.Tile{
-		{Data: Coast},
+		{Data: CoastTile},
 		{Z: 1, Data: bomb},
 		{Z: 1, X: 1, Data: []byte("\x1f\x8bnot")},
 	},
@@ -73,24 +73,24 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	w := &baseMapWorld{Dir: dir}
 	w.Server = New(t, func(c *httpapi.Config) {
 		w.Look = OpenFlag(t, c, "basemap", names...)
-		Measured(c)
+		WithMetrics(c)
 		if change != nil {
 			change(c)
 		}
-	}, All...)
+	}, DefaultDatasets...)
 	return w
 }
 
 // OpenDearMaps adds a map to a configuration. It has one tile that is large in every coding, and a
 // small tile.
 func OpenDearMaps(t testing.TB, cfg *httpapi.Config) {
-	large := bytes.Clone(Coast)
+	large := bytes.Clone(CoastTile)
 	for i := uint64(1); len(large) < 200<<10; i++ {
 		large = binary.LittleEndian.AppendUint64(large, i*0x9E3779B97F4A7C15)
 	}
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1}
 	path := archivetest.Write(t, filepath.Join(t.TempDir(), "dear.pmtiles"), p.Bytes([]archivetest.Tile{
-		{Data: archivetest.Pack(archivetest.Gzip, large)}, {Z: 1, Data: archivetest.Pack(archivetest.Gzip, Coast)},
+		{Data: archivetest.Pack(archivetest.Gzip, large)}, {Z: 1, Data: archivetest.Pack(archivetest.Gzip, CoastTile)},
 	}))
 	OpenFlag(t, cfg, "basemap", "dear="+path)
 }

@@ -26,7 +26,7 @@ func BenchHandler(b *testing.B, h http.Handler, headers http.Header, paths ...st
 			requests[i].Header[name] = v
 		}
 	}
-	out := &Discard{Headers: http.Header{}}
+	out := &DiscardWriter{Headers: http.Header{}}
 	for _, r := range requests {
 		h.ServeHTTP(out, r)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Unpacked returns a body without its content coding.
-func Unpacked(t testing.TB, encoding, body string) string {
+// Unpack returns a body without its content coding.
+func Unpack(t testing.TB, encoding, body string) string {
 	t.Helper()
 	var r io.Reader = strings.NewReader(body)
 	var err error
@@ -72,7 +72,7 @@ func BatchLines(t testing.TB, text string) []string {
 	return lines
 }
 
-func Gzipped(t testing.TB, text string) []byte {
+func Gzip(t testing.TB, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

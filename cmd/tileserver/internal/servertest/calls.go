@@ -22,7 +22,7 @@ func declaredCalls(o *Operation) (calls []string) {
 	if calls = contractCalls[o.Path]; calls != nil {
 		return calls
 	}
-	for _, e := range Declared() {
+	for _, e := range DeclaredEndpoints() {
 		if e.ID == o.Members["operationId"] && e.Example.Request != "" {
 			return []string{e.Example.Request}
 		}
@@ -32,7 +32,7 @@ func declaredCalls(o *Operation) (calls []string) {
 		return nil
 	}
 	// The layer has the points of a collection, so its requests are those of the collection.
-	const collection = "/points/" + toyworld.Shops + "/"
+	const collection = "/points/" + toyworld.ShopsCollection + "/"
 	end := strings.NewReplacer("/"+name+"/", "", "{region_type}/{region_id}", "{type}/{id}").Replace(o.Path)
 	for _, call := range contractCalls["/points/{collection}/"+end] {
 		if rest, ok := strings.CutPrefix(call, collection); ok {
@@ -45,14 +45,17 @@ func declaredCalls(o *Operation) (calls []string) {
 // openLayer returns the data set of a path, if the path begins with the name of a layer.
 func openLayer(path string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if slices.Contains(new(ask.Sets).OpenNames(), name) {
+	if slices.Contains(new(ask.Sets).OpenLayerNames(), name) {
 		return name
 	}
 	return ""
 }
 
-// Declared are the endpoints of a server.
-var Declared = sync.OnceValue(func() []endpoint.Endpoint { return httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Endpoints() })
+// DeclaredEndpoints are the endpoints of a server.
+var DeclaredEndpoints = sync.OnceValue(func() []endpoint.Endpoint {
+	return httpapi.Compose(&httpapi.Config{},
+		httpapi.Faces()).Endpoints()
+})
 
 // FirstCall returns the address of the first of contractCalls. For a path without a call it returns
 // the path itself; TestAnswersAreAsDescribed reports such paths.
@@ -501,14 +504,14 @@ var contractCalls = map[string][]string{
 		"/points/shops/x",
 	},
 	"/points/{collection}/hooks": {
-		"/points/drivers/hooks | X-Api-Key: " + Key,
+		"/points/drivers/hooks | X-Api-Key: " + TestKey,
 		"/points/drivers/hooks",
-		"/points/none/hooks | X-Api-Key: " + Key,
-		"/points/shops/hooks | X-Api-Key: " + Key,
+		"/points/none/hooks | X-Api-Key: " + TestKey,
+		"/points/shops/hooks | X-Api-Key: " + TestKey,
 	},
 	"/points/{collection}/hooks/{hook}": {
-		"/points/drivers/hooks/first | X-Api-Key: " + Key,
-		"/points/drivers/hooks/none | X-Api-Key: " + Key,
+		"/points/drivers/hooks/first | X-Api-Key: " + TestKey,
+		"/points/drivers/hooks/none | X-Api-Key: " + TestKey,
 		"/points/drivers/hooks/first",
 	},
 	// Good answers are endless streams; package collection tests them.
@@ -531,7 +534,7 @@ var contractCalls = map[string][]string{
 	"/readyz":          {"/readyz"},
 	"/status":          {"/status", "/status | Accept: text/html"},
 	"/metrics":         {"/metrics"},
-	"/usage":           {"/usage | X-Api-Key: " + Key, "/usage", "/usage?key=x"},
+	"/usage":           {"/usage | X-Api-Key: " + TestKey, "/usage", "/usage?key=x"},
 	"/usage/top":       {"/usage/top", "/usage/top?limit=1", "/usage/top?limit=0"},
 	"/":                {"/"},
 	"/openapi.json":    {"/openapi.json"},
@@ -547,9 +550,9 @@ var writeCalls = map[string][]string{
 		"/points/new2 | Body: []" + keyed, "/points/new2 | Body: {\"history\":\"-1h\"}" + keyed, "/points/new2 | Body: {}",
 		"/points/new2 | Body: {} | Content-Encoding: br" + keyed},
 	"DELETE /points/{collection}": {
-		"/points/secret | X-Api-Key: " + Key,
-		"/points/secret | X-Api-Key: " + Key,
-		"/points/shops | X-Api-Key: " + Key,
+		"/points/secret | X-Api-Key: " + TestKey,
+		"/points/secret | X-Api-Key: " + TestKey,
+		"/points/shops | X-Api-Key: " + TestKey,
 		"/points/drivers",
 	},
 	"POST /points/{collection}": {"/points/drivers | Body: {\"id\":\"d-9\",\"delete\":true}\nx\n" + aPoint + keyed,
@@ -573,8 +576,8 @@ var writeCalls = map[string][]string{
 		"/points/drivers/hooks/alarm | Body: {\"url\":\"https://example.org\",\"enter\":[\"planet\"]}" + keyed,
 		"/points/none/hooks/alarm | Body: " + aHook + keyed, "/points/drivers/hooks/alarm | Body: x | Content-Encoding: br" + keyed},
 	"DELETE /points/{collection}/hooks/{hook}": {
-		"/points/drivers/hooks/second | X-Api-Key: " + Key,
-		"/points/drivers/hooks/second | X-Api-Key: " + Key,
+		"/points/drivers/hooks/second | X-Api-Key: " + TestKey,
+		"/points/drivers/hooks/second | X-Api-Key: " + TestKey,
 		"/points/drivers/hooks/second",
 	},
 	"PATCH /points/{collection}/{id}": {
@@ -584,16 +587,16 @@ var writeCalls = map[string][]string{
 		"/points/shops/s-1 | Body: {\"ttl\":1}" + keyed,
 	},
 	"DELETE /points/{collection}/{id}": {
-		"/points/drivers/d-1 | X-Api-Key: " + Key,
-		"/points/drivers/d-1 | X-Api-Key: " + Key,
-		"/points/drivers/d-2 | If-Match: \"v1\" | X-Api-Key: " + Key,
+		"/points/drivers/d-1 | X-Api-Key: " + TestKey,
+		"/points/drivers/d-1 | X-Api-Key: " + TestKey,
+		"/points/drivers/d-2 | If-Match: \"v1\" | X-Api-Key: " + TestKey,
 	},
 }
 
 const (
 	aPoint = `{"type":"Feature","id":"d-5","geometry":{"type":"Point","coordinates":[8,47]},"properties":{"name":"Cy"}}`
 	aHook  = `{"url":"https://hooks.invalid/","bbox":["8,47,9,48"]}`
-	keyed  = " | X-Api-Key: " + Key
+	keyed  = " | X-Api-Key: " + TestKey
 )
 
 // Send is Do, with an empty body where one is read.
@@ -639,8 +642,8 @@ func WithQuery(request, name string, value *string) string {
 	return path + "?" + q.Encode()
 }
 
-// AtBounds returns values just inside the limits of a schema, and values just outside.
-func AtBounds(schema map[string]any, list bool) (good, bad []string) {
+// ValuesAtBounds returns values just inside the limits of a schema, and values just outside.
+func ValuesAtBounds(schema map[string]any, list bool) (good, bad []string) {
 	number := func(v any) (float64, bool) {
 		n, ok := v.(json.Number)
 		f, err := n.Float64()
@@ -653,7 +656,7 @@ func AtBounds(schema map[string]any, list bool) (good, bad []string) {
 		if _, boxed := number(schema["minItems"]); boxed && items["type"] == "number" {
 			return good, append(bad, "1,2,3", "1,2,3,4,5", "1,2,3,x", "1,91,2,92")
 		}
-		_, no := AtBounds(items, false)
+		_, no := ValuesAtBounds(items, false)
 		if most, ok := number(schema["maxItems"]); ok {
 			bad = append(bad, strings.Repeat("x,", int(most))+"x")
 		}

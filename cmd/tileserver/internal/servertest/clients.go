@@ -11,11 +11,11 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-const Key = "qd_this-is-a-key-of-a-test"
+const TestKey = "qd_this-is-a-key-of-a-test"
 
-// Guarded makes a server require testKey, the key of acme, and sets the limits of its clients.
-func Guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quota.Limit) func(*httpapi.Config) {
-	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), limits)))
+// NewGuarded makes a server require testKey, the key of acme, and sets the limits of its clients.
+func NewGuarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quota.Limit) func(*httpapi.Config) {
+	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("acme", quota.HashOf(TestKey), limits)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func Guarded(t testing.TB, anonymous bool, addresses quota.Limits, limits ...quo
 		t.Fatal(err)
 	}
 	return func(c *httpapi.Config) {
-		Measured(c)
+		WithMetrics(c)
 		c.Guard = &web.Guard{Meter: m, Keys: func() *quota.Keys { return keys }, Anonymous: anonymous, AddressLimits: addresses}
 	}
 }

@@ -129,7 +129,7 @@ func same(w *servertest.Shops, path string, got shopAnswer, hits []feature.Featu
 		if err := json.Unmarshal(append(h.Properties.AppendMembers([]byte{'{'}), '}'), &properties); err != nil {
 			w.T.Fatal(err)
 		}
-		want := fmt.Sprintf("%.1f", h.Distance)
+		want := fmt.Sprintf("%.1f", h.DistanceM)
 		if p.ID != h.ID || p.Lat != h.Lat || p.Lon != h.Lon || p.Version != h.Version || fmt.Sprint(p.Properties) != fmt.Sprint(properties) ||
 			(p.Distance != nil) != near || near && fmt.Sprintf("%.1f", *p.Distance) != want {
 			w.T.Fatalf("%s: point %d is %+v, want %+v", path, i, p, h)
@@ -154,7 +154,7 @@ var shopFilters = []struct {
 
 // The served answers equal those of the collection itself, in all forms and on every page.
 func TestCollectionAnswers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
 	c := published(w)
 	r := rand.New(rand.NewPCG(9, 9))
@@ -193,7 +193,7 @@ func TestCollectionAnswers(t *testing.T) {
 		box := quadkey.Box{West: 4 + r.Float64(), South: 46 + r.Float64(), East: 6 + r.Float64(), North: 48 + r.Float64()}
 		for sort, by := range map[string]feature.Sort{
 			"":             {},
-			"&sort=-price": {Field: feature.Field{Name: "price", Kind: feature.Number}, Down: true},
+			"&sort=-price": {Field: feature.Field{Name: "price", Kind: feature.Number}, Descending: true},
 			"&sort=since":  {Field: feature.Field{Name: "since", Kind: feature.Time}},
 		} {
 			path := fmt.Sprintf("/points/shops/within?bbox=%v,%v,%v,%v&limit=100&format=%s&%s%s", box.West, box.South, box.East,
@@ -250,7 +250,7 @@ func cursorOf(cursor string) string {
 
 // The points in a region are those for which /regions/at has the region.
 func TestCollectionRegions(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
 	inside := map[string][]string{}
 	all := lines(w, "/points/shops/within?bbox=-180,-90,180,90&format=ndjson")
@@ -308,7 +308,7 @@ func TestCollectionRegions(t *testing.T) {
 
 // Several collections are queried at once.
 func TestSeveralCollections(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
 	of := func(name string) (list []shopPoint) {
 		for _, p := range answer(w, "/points/"+name+"/nearby?lat=48&lon=6.1&limit=20").Points {
@@ -335,7 +335,7 @@ func TestSeveralCollections(t *testing.T) {
 
 // A request that cannot be answered is refused with a problem that names the parameter.
 func TestCollectionRefusals(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
 	for _, tt := range []struct {
 		path      string
@@ -422,7 +422,7 @@ func manyTerms() string {
 
 // Ids with any characters are found, and fields chosen.
 func TestCollectionPoint(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
 	for path, want := range map[string]string{
 		"/points/shops/%63ount?fields=limit":                       `{"type":"Feature","id":"count","geometry":{"type":"Point","coordinates":[180,0]},"version":1767323045000,"properties":{"limit":0}}`,
@@ -448,7 +448,7 @@ func unescaped(s string) string {
 // Answers of published collections may be cached, those of live and private collections may not.
 // Private collections exist only for clients that may read them.
 func TestCollectionCaching(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
 	for _, path := range []string{"", "/count", "/nearby?lat=1&lon=2", "/within?tile=0/0/0"} {
 		for name, kept := range map[string]bool{"shops": true, "drivers": false} {
@@ -517,7 +517,7 @@ func TestLiveCollection(t *testing.T) {
 // Any number of points can be sent as lines with bounded memory. A client that disconnects ends the
 // answer.
 func TestCollectionLines(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	const number = 100_000
 	w := servertest.NewShopsOf(t, number)
 	s := httptest.NewServer(w.Handler)
@@ -556,7 +556,7 @@ func TestCollectionLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	res.Body.Close()
-	for w.Composed.Heavy.Taken() != 0 { // ends when the handler has
+	for w.Composed.HeavyPlaces.Taken() != 0 { // ends when the handler has
 		time.Sleep(time.Millisecond)
 	}
 	if res := w.Do(http.MethodHead, "/points/shops/within?tile=0/0/0&format=ndjson"); res.StatusCode != http.StatusOK ||
@@ -577,7 +577,7 @@ func TestLinesKeepNoHeavyPlace(t *testing.T) {
 		if res := w.Get("/points/shops/" + area); res.StatusCode != http.StatusOK {
 			t.Errorf("%s as a page: %d %s", area, res.StatusCode, servertest.Body(t, res))
 		}
-		if n := w.Composed.Heavy.Taken(); n != 0 {
+		if n := w.Composed.HeavyPlaces.Taken(); n != 0 {
 			t.Errorf("%d places are not given back", n)
 		}
 	}

@@ -109,13 +109,13 @@ func NewCollections(t *testing.T) (w *World, cars *live.Collection) {
 				t.Error(err)
 			}
 		})
-		w.Config.Collections.Follow(name, live)
+		w.Config.Collections.Add(name, live)
 	}
 	store, err := toyworld.Open("live", t.TempDir(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Config.Collections.Live, err = live.Open(t.Context(), store, points.Live); err != nil {
+	if w.Config.Collections.Live, err = live.Open(t.Context(), store, points.LiveKind); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

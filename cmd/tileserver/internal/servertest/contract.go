@@ -142,8 +142,8 @@ func (d *apiDoc) Operations() (all []Operation) {
 	return all
 }
 
-// Answered compares an answer with the document's description of its status.
-func (d *apiDoc) Answered(what string, o *Operation, res *http.Response) {
+// CheckAnswer compares an answer with the document's description of its status.
+func (d *apiDoc) CheckAnswer(what string, o *Operation, res *http.Response) {
 	d.t.Helper()
 	text := Body(d.t, res)
 	responses := o.Members["responses"].(map[string]any)

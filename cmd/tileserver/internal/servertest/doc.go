@@ -4,7 +4,7 @@
 // clients. Only tests import it.
 //
 // New makes a server with a few regions and places, NewGlobe one with a short gazetteer, and
-// NewWorld one with toy data. Other functions add the data for one group of endpoints. Hold gives a
+// NewWorld one with toy data. Other functions add the data for one group of endpoints. PublishRows gives a
 // Server other rows. The fields of a Server let their reads fail, wait and be counted, and its
 // methods send requests. Worlds are servers that together have all data, with the requests for each
 // path. ReadDescription returns an object that compares answers with /openapi.json.

@@ -10,13 +10,13 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Without returns all faces but one.
-func Without(name string) []httpapi.Face {
+// FacesWithout returns all faces but one.
+func FacesWithout(name string) []httpapi.Face {
 	return slices.DeleteFunc(httpapi.Faces(), func(f httpapi.Face) bool { return f.Name == name })
 }
 
-// Described returns the operations of the description of a server, such as "GET /at".
-func (f *Server) Described() (list []string) {
+// DescribedOperations returns the operations of the description of a server, such as "GET /at".
+func (f *Server) DescribedOperations() (list []string) {
 	f.T.Helper()
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
@@ -38,7 +38,7 @@ func (f *Server) Described() (list []string) {
 // OperationsOf returns the operations of endpoints.
 func OperationsOf(endpoints []endpoint.Endpoint) (list []string) {
 	for _, e := range endpoints {
-		methods := e.Offered()
+		methods := e.OfferedMethods()
 		if e.Any {
 			methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 		}

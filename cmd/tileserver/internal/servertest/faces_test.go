@@ -14,10 +14,10 @@ func TestMain(m *testing.M) { servertest.Main(m) }
 
 // The promises of every face.
 func TestFaces(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, f := range httpapi.Faces() {
 		if f.New != nil {
-			t.Run(f.Name, func(t *testing.T) { servertest.Face(t, f.Name) })
+			t.Run(f.Name, func(t *testing.T) { servertest.TestFace(t, f.Name) })
 		}
 	}
 }

@@ -39,13 +39,13 @@ func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) 
 			t.Fatal(err)
 		}
 	}
-	in := &httpapi.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), Cache: 8 << 20}
-	in.Reloaded = func(_ string, load func() (any, error), _ ...string) (get func() any, err error) {
+	in := &httpapi.Process{Config: cfg, Log: slog.New(slog.DiscardHandler), CacheBytes: 8 << 20}
+	in.Reloading = func(_ string, load func() (any, error), _ ...string) (get func() any, err error) {
 		loaded, err := load()
 		return func() any { return loaded }, err
 	}
 	t.Cleanup(func() {
-		for _, end := range in.Closes {
+		for _, end := range in.OnClose {
 			if err := end(); err != nil {
 				t.Error(err)
 			}
@@ -56,11 +56,11 @@ func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) 
 		t.Fatal(err)
 	}
 	cfg.ResponseCacheBytes, cfg.Settings = kept, append(cfg.Settings, all[i])
-	for _, ready := range in.Ready {
+	for _, ready := range in.OnReady {
 		ready()
 	}
 	return func() {
-		for _, look := range in.Looks {
+		for _, look := range in.PollFiles {
 			look()
 		}
 	}

@@ -143,7 +143,7 @@ func TestGeoIPErrors(t *testing.T) {
 	// Failures of ours say nothing about the address.
 	for _, err := range []error{errors.New("secret path"), ask.ErrFailed} {
 		f := servertest.New(t, nil, ask.Addresses.Name)
-		f.Addresses.Err = err
+		f.Addresses.ReadErr = err
 		if res := f.Get("/geoip/v2.1/city/1.2.3.4"); res.StatusCode < 500 || servertest.Body(t, res) != "" {
 			t.Errorf("%v: %d", err, res.StatusCode)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestGeonamesGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenGlobe(t, "geonames",
 		"/searchJSON?q=zur&username=demo",
 		"/searchJSON?name_equals=Bern&style=SHORT&lang=fr",

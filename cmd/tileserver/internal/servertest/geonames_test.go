@@ -170,7 +170,7 @@ func TestGeonamesErrors(t *testing.T) {
 }
 
 func TestGeonamesFailures(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/searchJSON?q=bern", "/searchJSON?country=CH", "/findNearbyJSON?lat=47.4&lng=8.5",
 		"/findNearbyPlaceNameJSON?lat=47.4&lng=8.5", "/getJSON?geonameId=2657896"}
 	g := servertest.NewGlobe(t, nil)
@@ -181,7 +181,7 @@ func TestGeonamesFailures(t *testing.T) {
 		{places.ErrTooMuchWork, 21}, {places.ErrQuery, 14}, {context.DeadlineExceeded, 13}, {errors.New("secret"),
 			12}, {servertest.ErrHidden, 12},
 	} {
-		g.Places.Err = fmt.Errorf("secret: %w", tt.err)
+		g.Places.ReadErr = fmt.Errorf("secret: %w", tt.err)
 		for _, path := range paths {
 			if m := g.WantGeonames(path, tt.value); strings.Contains(m, "secret") {
 				t.Errorf("%s: internals shown: %s", path, m)
@@ -218,7 +218,7 @@ func TestGeonamesFailures(t *testing.T) {
 		t.Errorf("without places: %v", doc)
 	}
 	g = servertest.NewGlobe(t, nil)
-	g.Boundaries.Err = servertest.ErrHidden
+	g.Boundaries.ReadErr = servertest.ErrHidden
 	g.WantGeonames("/findNearbyPlaceNameJSON?lat=47.4&lng=8.5&localCountry=true", 12)
 }
 
@@ -229,7 +229,7 @@ func TestGeonamesBusy(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan struct{})
 	var once sync.Once
-	g.Places.Before = func(context.Context, string, []byte) error {
+	g.Places.BeforeRead = func(context.Context, string, []byte) error {
 		once.Do(func() { close(inside); <-leave })
 		return nil
 	}
@@ -293,7 +293,7 @@ func TestGeonamesQueries(t *testing.T) {
 		{ID: 4, Name: "Abel", Class: "P", Code: "PPLX", Country: "CH", Population: 100, Lat: 0, Lon: 179},
 		{ID: 5, Name: "Abel B", Class: "T", Code: "PPL", Lat: 47.43, Lon: 8.5},
 	}
-	g.Hold(servertest.Places(list, []places.AlternateName{
+	g.PublishRows(servertest.Places(list, []places.AlternateName{
 		{PlaceID: 1, Lang: "de", Name: "Kain"},
 		{PlaceID: 1, Lang: "en", Name: "Cain"},
 	}, places.Gazetteer{}))
@@ -442,7 +442,7 @@ func with(more ...places.Place) *servertest.Rows {
 // TestGeonamesShore tests places on coasts, because coasts are drawn coarsely.
 func TestGeonamesShore(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Hold(with(places.Place{ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60}))
+	g.PublishRows(with(places.Place{ID: 5128581, Name: "Harbour", Country: "US", Class: "P", Code: "PPL", Lat: 40, Lon: -60}))
 	if at := g.Geonames("/countryCodeJSON?lat=40.01&lng=-60"); at["countryCode"] != "US" || at["distance"] != "0" {
 		t.Errorf("%v", at)
 	}
@@ -455,11 +455,11 @@ func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	// in Oregon
 	portland := servertest.GlobePlaces[slices.IndexFunc(servertest.GlobePlaces, func(p places.Place) bool { return p.ID == 5746545 })]
-	portland.Admin1, portland.Modified = "07", servertest.Built
+	portland.Admin1, portland.Modified = "07", servertest.BuildDate
 	at := func(division string) map[string]any {
 		gazetteer := servertest.GlobeGazetteer
 		gazetteer.Admin1 = append(slices.Clone(gazetteer.Admin1), places.Division{Code: "US.07", Name: division})
-		g.Hold(servertest.Places(append(slices.Clone(servertest.GlobePlaces), portland), nil, gazetteer))
+		g.PublishRows(servertest.Places(append(slices.Clone(servertest.GlobePlaces), portland), nil, gazetteer))
 		return g.Geonames("/countrySubdivisionJSON?lat=45.5&lng=-122.6")
 	}
 	if at := at("Cascadia"); at["adminCode1"] != "07" || at["adminName1"] != "Cascadia" {
@@ -504,7 +504,7 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 		})
 	}
 	rows[2400].Admin1 = "WY"
-	g.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
+	g.PublishRows(servertest.Places(rows, nil, places.Gazetteer{}))
 	at := g.Geonames("/searchJSON?country=US&adminCode1=WY")
 	if list := at["geonames"].([]any); at["totalResultsCount"] != 1.0 || len(list) != 1 || list[0].(map[string]any)["geonameId"] != 2401.0 {
 		t.Errorf("%v", at)
@@ -514,13 +514,13 @@ func TestGeonamesConditionsFirst(t *testing.T) {
 // A search that reaches the limit of work before it finds a place does not answer that there is
 // none.
 func TestGeonamesTooWide(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, nil)
 	var rows []places.Place
 	for i := range uint32(2 * 3_000) {
 		rows = append(rows, places.Place{ID: i + 1, Name: "Place", Country: "CH", Class: "P", Code: "PPL", Admin1: "ZH", Lat: 47, Lon: 8})
 	}
-	f.Hold(servertest.Places(rows, nil, places.Gazetteer{}))
+	f.PublishRows(servertest.Places(rows, nil, places.Gazetteer{}))
 	for query, want := range map[string]string{
 		"adminCode2=q1":                    `"value":14`,
 		"country=CH&adminCode5=q1":         `"value":14`,
@@ -566,7 +566,7 @@ func TestGeonamesISODivisions(t *testing.T) {
 			Lat:     -12.05,
 			Lon:     -77.1,
 		}
-		g.Hold(servertest.Places([]places.Place{callao}, nil, gazetteer), servertest.Regions(build.Layer{
+		g.PublishRows(servertest.Places([]places.Place{callao}, nil, gazetteer), servertest.Regions(build.Layer{
 			Type: "state", Features: []build.Feature{servertest.Region(c.region, "Provincia de Lima", -77.2, -12.1, -77, -12)},
 		}))
 		iso := ""

@@ -240,7 +240,7 @@ var globeNoon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 func NewGlobe(t testing.TB, change func(*httpapi.Config), published ...string) *Server {
 	t.Helper()
 	if len(published) == 0 {
-		published = append([]string{ask.Airports.Name, ask.TimeZones.Name, ask.Stations.Name}, All...)
+		published = append([]string{ask.Airports.Name, ask.TimeZones.Name, ask.Stations.Name}, DefaultDatasets...)
 	}
 	return serve(t, globe(), func(c *httpapi.Config) {
 		if change != nil {

@@ -94,7 +94,7 @@ func Golden(t testing.TB, name string, got []byte) {
 // a path, {next} is the cursor of the last answer with a cursor.
 func GoldenSmall(t *testing.T, family string, requests ...string) {
 	t.Helper()
-	New(t, nil, All...).golden(family, requests)
+	New(t, nil, DefaultDatasets...).golden(family, requests)
 }
 
 // GoldenGlobe is GoldenSmall for the server that NewGlobe returns.

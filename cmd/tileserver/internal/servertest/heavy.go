@@ -12,7 +12,7 @@ import (
 
 // forClient is a context for one of many clients with keys.
 func forClient(n int) context.Context {
-	return web.For(context.Background(), web.Client{Key: strconv.Itoa(n)})
+	return web.WithClient(context.Background(), web.Client{Key: strconv.Itoa(n)})
 }
 
 // hold calls in. The function that in calls does not return until free is called.
@@ -39,7 +39,7 @@ func hold(in func(fn func() error) error) (free func(), err error) {
 func FillHeavy(s *httpapi.Server) (free func()) {
 	var all []func()
 	for client := 0; ; client++ {
-		free, err := hold(func(fn func() error) error { return s.Heavily(forClient(client), true, fn) })
+		free, err := hold(func(fn func() error) error { return s.RunHeavy(forClient(client), true, fn) })
 		if err != nil {
 			break
 		}

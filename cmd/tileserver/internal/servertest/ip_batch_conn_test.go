@@ -130,7 +130,7 @@ func TestBatchHalfClosed(t *testing.T) {
 func TestBatchSlowReader(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchTimeout = 500 * time.Millisecond })
 	const lines = 50_000
-	req := httptest.NewRequest("POST", "/ip/batch", bytes.NewReader(servertest.Gzipped(t, strings.Repeat(servertest.CityIP+"\n", lines))))
+	req := httptest.NewRequest("POST", "/ip/batch", bytes.NewReader(servertest.Gzip(t, strings.Repeat(servertest.CityIP+"\n", lines))))
 	req.Header.Set("Content-Encoding", "gzip")
 	w := &slowTaker{ResponseRecorder: httptest.NewRecorder(), wait: 600 * time.Millisecond}
 	f.Handler.ServeHTTP(w, req)

@@ -161,7 +161,7 @@ func TestBatchOfCurl(t *testing.T) {
 
 func TestBatchRefused(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 100, 64<<10 })
-	gz := servertest.Gzipped(t, strings.Repeat(servertest.CityIP+"\n", 90))
+	gz := servertest.Gzip(t, strings.Repeat(servertest.CityIP+"\n", 90))
 	for _, tt := range []struct {
 		name    string
 		body    io.Reader
@@ -176,7 +176,7 @@ func TestBatchRefused(t *testing.T) {
 		{"bytes in one line", io.MultiReader(strings.NewReader(strings.Repeat(" ", 100<<10))), nil, 413, "batch-too-long", 0},
 		{
 			"bomb",
-			bytes.NewReader(servertest.Gzipped(t, strings.Repeat(" ", 4<<20))),
+			bytes.NewReader(servertest.Gzip(t, strings.Repeat(" ", 4<<20))),
 			[]string{"Content-Encoding", "gzip"},
 			413,
 			"batch-too-long",
@@ -234,7 +234,7 @@ func TestBatchRefused(t *testing.T) {
 // If the store fails, a line gets an error and not an answer that the address is unknown.
 func TestBatchFailingStore(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
-	f.Addresses.Err = errors.New("secret path")
+	f.Addresses.ReadErr = errors.New("secret path")
 	servertest.WantProblem(t, f.Post("/ip/batch", strings.NewReader("1.2.3.4\n")), 500, "internal")
 	got := servertest.BatchLines(t, servertest.Body(t, f.Post("/ip/batch", strings.NewReader("x\n1.2.3.4\n1.2.3.4\n"))))
 	if len(got) != 2 || !strings.HasPrefix(got[1], servertest.BatchError(2, "", "internal")) || strings.Contains(got[1], "secret") {
@@ -398,7 +398,7 @@ func TestBatchMemory(t *testing.T) {
 		w.Close()
 	}()
 	req := httptest.NewRequest("POST", "/ip/batch", r)
-	out := &servertest.Discard{Headers: http.Header{}}
+	out := &servertest.DiscardWriter{Headers: http.Header{}}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f.Handler.ServeHTTP(out, req)
@@ -422,9 +422,9 @@ func FuzzBatch(f *testing.F) {
 		"\x1f\x8b\x08",
 	} {
 		f.Add([]byte(seed), false)
-		f.Add(servertest.Gzipped(f, seed), true)
+		f.Add(servertest.Gzip(f, seed), true)
 	}
-	fix := servertest.New(f, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 50, 4096 }, servertest.All...)
+	fix := servertest.New(f, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 50, 4096 }, servertest.DefaultDatasets...)
 	f.Fuzz(func(t *testing.T, text []byte, zipped bool) {
 		r := httptest.NewRequest("POST", "/ip/batch", bytes.NewReader(text))
 		if zipped {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestIpGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "ip",
 		"/ip/1.2.3.4",
 		"/ip/::ffff:1.2.3.4",

@@ -185,7 +185,7 @@ func TestRangesRefused(t *testing.T) {
 // A failure before the first write is answered; it is never an empty list.
 func TestRangesFailure(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
-	f.Addresses.Err = errors.New("secret path")
+	f.Addresses.ReadErr = errors.New("secret path")
 	servertest.WantProblem(t, f.Get("/ip/ranges?country=de"), 500, "internal")
 	servertest.WantProblem(t, f.Get("/ip/ranges?country=de&format=json"), 500, "internal")
 }

@@ -214,7 +214,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 		t.Errorf("nothing published: %d %v", res.StatusCode, res.Header)
 	}
 	f = servertest.New(t, nil, ask.Addresses.Name)
-	f.Addresses.Err = context.DeadlineExceeded
+	f.Addresses.ReadErr = context.DeadlineExceeded
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
 		t.Errorf("failing: %d %v", res.StatusCode, res.Header)
 	}
@@ -230,7 +230,7 @@ func TestIPHeadersUnavailable(t *testing.T) {
 // Refusals are no statuses either, and nobody waits for a body that is announced and not sent. The
 // connection ends with the answer: the next bytes on it could be that body.
 func TestIPHeadersRefused(t *testing.T) {
-	f := servertest.New(t, servertest.Guarded(t, false, quota.Limits{1}), ask.Addresses.Name)
+	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{1}), ask.Addresses.Name)
 	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit
 		res := f.Do("POST", "/ip/headers/x", headers...)
 		_, set := res.Header["X-Geo-Country"]
@@ -239,13 +239,13 @@ func TestIPHeadersRefused(t *testing.T) {
 			t.Errorf("%v: %d %v", headers, res.StatusCode, res.Header)
 		}
 	}
-	if res := f.Get("/ip/headers", "X-API-Key", servertest.Key); res.Header.Get("X-Geo-Status") == "refused" {
+	if res := f.Get("/ip/headers", "X-API-Key", servertest.TestKey); res.Header.Get("X-Geo-Status") == "refused" {
 		t.Errorf("with a key: %v", res.Header)
 	}
 }
 
 func TestBodyNotSent(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	server := httptest.NewServer(f.Handler) // which waits for bodies without an end
 	t.Cleanup(server.Close)
 	for _, path := range []string{"/ip/headers", "/ip/headers/shop", "/ip/1.2.3.4", "/ip/x", "/tiles/country/3/4/2.mvt"} {

@@ -33,7 +33,7 @@ func promisedNames(t *testing.T, where, text string) []string {
 		names = append(names, m[1])
 	}
 	slices.Sort(names)
-	want := append(new(ask.Sets).TiledNames(), "all", "points:name", "type:id")
+	want := append(new(ask.Sets).TiledLayerNames(), "all", "points:name", "type:id")
 	slices.Sort(want)
 	if !slices.Equal(slices.DeleteFunc(names, func(n string) bool { return n == "layers" }), want) {
 		t.Errorf("%s promises %q, want %q", where, names, want)
@@ -44,7 +44,7 @@ func promisedNames(t *testing.T, where, text string) []string {
 // TestLayersAreAsPromised asks for every layer that the documents name, alone
 // and with every other, in every format, and wants something of each.
 func TestLayersAreAsPromised(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	w.Config.Airports = servertest.NewAirfield(t).Config.Airports
 	w.Serve()
@@ -92,7 +92,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	singles := append([]string{"country:el", "state:wl-n"}, everything...)
 	for _, name := range names {
-		if name != "type:id" && name != "points:name" && name != "all" && !slices.Contains(append(singles, w.Config.OpenNames()...), name) {
+		if name != "type:id" && name != "points:name" && name != "all" && !slices.Contains(append(singles, w.Config.OpenLayerNames()...), name) {
 			t.Errorf("%s is promised, and not in %s", name, "all")
 		}
 	}
@@ -189,7 +189,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
 					shows := func(address string) bool {
 						if rest == "" {
-							return servertest.Visible(servertest.DecodePNG(t, w.Get("/tiles/"+list+address+format)))
+							return servertest.HasVisiblePixels(servertest.DecodePNG(t, w.Get("/tiles/"+list+address+format)))
 						}
 						return answerAt(rest, address, format) != answerAt(list, address, format)
 					}

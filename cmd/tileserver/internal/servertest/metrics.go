@@ -51,7 +51,7 @@ func (f *Server) Scrape() map[string]float64 {
 	return samples
 }
 
-func Measured(c *httpapi.Config) {
+func WithMetrics(c *httpapi.Config) {
 	registry := prometheus.NewPedanticRegistry()
 	c.Metrics = httpapi.NewMetrics()
 	c.MetricsHandler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})

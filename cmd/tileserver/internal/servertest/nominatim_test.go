@@ -32,7 +32,7 @@ func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Server
 	g := servertest.NewGlobe(t, change)
 	ch := named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 	zh := named.Parent{Type: "state", ID: "ch-zh", Name: "Zürich"}
-	g.Hold(servertest.ZurichRegions(), servertest.Names(
+	g.PublishRows(servertest.ZurichRegions(), servertest.Names(
 		named.Feature{
 			Kind:       named.Region,
 			Type:       "country",
@@ -252,10 +252,11 @@ func TestNominatimNames(t *testing.T) {
 func TestNominatimGeometry(t *testing.T) {
 	g := newNominatim(t, nil)
 	const square = `{"type":"Polygon","coordinates":[[[6.000005,47.999997],[6.000005,46.000003],[8,46.000003],[8,47.999997],[6.000005,47.999997]],[[6.999997,47.000005],[7.009996,47.010005],[7.009996,47.000005],[6.999997,47.000005]]]}`
-	g.Hold(servertest.Regions(build.Layer{Type: "country", Features: []build.Feature{{ID: "ch", Name: "Switzerland", Geometry: orb.Polygon{
-		{{6, 46}, {7, 46.04}, {8, 46}, {8, 48}, {7, 48.3}, {6, 48}, {6, 46}},
-		{{7, 47}, {7.01, 47}, {7.01, 47.01}, {7, 47}},
-	}}}}))
+	g.PublishRows(servertest.Regions(build.Layer{Type: "country",
+		Features: []build.Feature{{ID: "ch", Name: "Switzerland", Geometry: orb.Polygon{
+			{{6, 46}, {7, 46.04}, {8, 46}, {8, 48}, {7, 48.3}, {6, 48}, {6, 46}},
+			{{7, 47}, {7.01, 47}, {7.01, 47.01}, {7, 47}},
+		}}}}))
 	for threshold, want := range map[string]int{"": 7, "0": 7, "-1": 7, "0.01": 7, "0.1": 6, "0.5": 5, "100": 7} {
 		var found []nominatimResult
 		nominatim(g, "/nominatim/search?q=switzerland&polygon_geojson=1&polygon_threshold="+threshold, &found)
@@ -328,7 +329,7 @@ func TestNominatimMore(t *testing.T) {
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
 	// The map draws Germany as a part of another country.
-	austrian.Hold(servertest.Regions(build.Layer{
+	austrian.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("at", "Austria", 6, 47, 15, 55)},
 	}))
@@ -518,7 +519,7 @@ func TestNominatimRefuses(t *testing.T) {
 	if text := servertest.Body(t, empty.Get("/nominatim/status?format=json")); !strings.Contains(text, `"status":700`) {
 		t.Errorf("status without data: %s", text)
 	}
-	keyed := servertest.New(t, servertest.Guarded(t, false, quota.Limits{}))
+	keyed := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{}))
 	if res := keyed.Get("/nominatim/reverse?lat=1&lon=1&format=json"); res.StatusCode != http.StatusUnauthorized ||
 		!strings.Contains(servertest.Body(t, res), `{"error":{"code":401,`) {
 		t.Errorf("without a key: %d", res.StatusCode)

@@ -62,6 +62,6 @@ func TestLines(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("%s is not described", tc.path)
 		}
-		api.Answered(tc.request, &operations[i], w.Get(tc.request))
+		api.CheckAnswer(tc.request, &operations[i], w.Get(tc.request))
 	}
 }

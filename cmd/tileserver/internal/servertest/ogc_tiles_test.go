@@ -71,7 +71,7 @@ func TestOGCTilesAreTheTiles(t *testing.T) {
 }
 
 func TestOGCTileErrors(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for path, want := range map[string]struct {
 		status int
 		kind   string
@@ -101,7 +101,7 @@ func TestOGCTileErrors(t *testing.T) {
 
 // An empty tile within the limits is 204 even where /tiles answers 404.
 func TestOGCEmptyTiles(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = http.StatusNotFound }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = http.StatusNotFound }, servertest.DefaultDatasets...)
 	if res := f.Get("/tiles/country/5/1/1.mvt"); res.StatusCode != http.StatusNotFound {
 		t.Errorf("/tiles: %d", res.StatusCode)
 	}

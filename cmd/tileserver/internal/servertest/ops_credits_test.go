@@ -19,7 +19,7 @@ func TestCredits(t *testing.T) {
 	const link, text = `© <a href="https://example.org/l" onclick="x()">City</a><img src=x>`, "© City, https://example.org/l"
 	w := servertest.NewWorld(t)
 	named := servertest.New(t, nil)
-	named.Hold(servertest.Names())
+	named.PublishRows(servertest.Names())
 	named.PublishAs(ask.NamesName, func(m *dataset.Manifest) { m.Sources = []dataset.Source{{Name: "City", Attribution: link}} })
 	named.Poll()
 	w.Config.Names = named.Config.Names

@@ -10,7 +10,7 @@ import (
 )
 
 func TestOpsGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "ops",
 		"/healthz",
 		"/readyz",

@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 		"secret":                       {Data: []byte("no type")},
 		"assets/nested/deep/x-23.wasm": {Data: []byte("no type")},
 	}
-	f := servertest.New(t, func(c *httpapi.Config) { c.Page = page })
+	f := servertest.New(t, func(c *httpapi.Config) { c.PageFiles = page })
 	for _, tt := range []struct{ path, contentType, cache, body string }{
 		{"/", "text/html; charset=utf-8", "no-cache", string(page["index.html"].Data)},
 		{"/index.html", "text/html; charset=utf-8", "no-cache", string(page["index.html"].Data)},
@@ -93,7 +93,7 @@ func (brokenFS) Open(string) (fs.File, error) { return nil, fs.ErrPermission }
 
 // HEAD of a page has the headers of its GET, without the page.
 func TestHeadOfPages(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for path, status := range map[string]int{"/": 200, "/status": 200, "/docs": 200, "/nowhere": 404, "/regions/at?lat=x&lon=1": 400} {
 		page := f.Get(path, "Accept", "text/html,*/*;q=0.8")
 		if b := servertest.Body(t, page); page.StatusCode != status || !strings.HasPrefix(b, "<!doctype html>") {
@@ -116,7 +116,7 @@ func TestHeadOfPages(t *testing.T) {
 
 func TestPageAbsent(t *testing.T) {
 	for _, fsys := range []fs.FS{nil, fstest.MapFS{}, brokenFS{}} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.Page = fsys })
+		f := servertest.New(t, func(c *httpapi.Config) { c.PageFiles = fsys })
 		res := f.Get("/")
 		if b := servertest.Body(t, res); res.StatusCode != 200 || !strings.Contains(b, "make page build") ||
 			res.Header.Get("Cache-Control") != "no-cache" {

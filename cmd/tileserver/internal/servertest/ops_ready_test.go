@@ -46,7 +46,7 @@ func TestReadiness(t *testing.T) {
 	check("nothing published", "missing", true)
 
 	f.Publish(ask.Boundaries.Name)
-	f.Boundaries.Open = errors.New("secret path of a damaged file")
+	f.Boundaries.OpenErr = errors.New("secret path of a damaged file")
 	if bounds.Poll(context.Background()) == nil {
 		t.Fatal("a broken generation was taken into service")
 	}
@@ -60,14 +60,14 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("internals shown: %s", b)
 	}
 
-	f.Boundaries.Open = nil
+	f.Boundaries.OpenErr = nil
 	if err := bounds.Poll(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	check("mended", "serving", true)
 
 	f.Publish(ask.Boundaries.Name)
-	f.Boundaries.Open = errors.New("again")
+	f.Boundaries.OpenErr = errors.New("again")
 	_ = bounds.Poll(context.Background())
 	check("second is broken", "stale", true)
 	if res := f.Get("/tiles/country/0/0/0.mvt"); res.StatusCode != 200 {
@@ -117,7 +117,7 @@ func TestRequired(t *testing.T) {
 
 func TestDraining(t *testing.T) {
 	stop := make(chan struct{})
-	f := servertest.New(t, func(c *httpapi.Config) { c.Draining = stop }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.Draining = stop }, servertest.DefaultDatasets...)
 	if res := f.Get("/readyz"); res.StatusCode != http.StatusOK {
 		t.Errorf("before: %d", res.StatusCode)
 	}

@@ -19,8 +19,8 @@ func TestTopHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Address(quota.Client{}, &quota.Limits{})
-	m.Key("acme", &quota.Limits{})
+	m.CountAddress(quota.Client{}, &quota.Limits{})
+	m.CountKey("acme", &quota.Limits{})
 	for path, want := range map[string]int{
 		"/usage/top":            200,
 		"/usage/top?limit=1":    200,

@@ -24,7 +24,7 @@ var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 func newPhoton(t testing.TB, change func(*httpapi.Config)) *servertest.Server {
 	t.Helper()
 	g := servertest.NewGlobe(t, change)
-	g.Hold(servertest.ZurichRegions(), servertest.Names(
+	g.PublishRows(servertest.ZurichRegions(), servertest.Names(
 		named.Feature{
 			Kind:    named.Region,
 			Type:    "country",

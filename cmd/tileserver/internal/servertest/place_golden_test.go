@@ -10,7 +10,7 @@ import (
 )
 
 func TestPlaceGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "place",
 		"/places/nearby?lat=48.8566&lon=2.3522",
 		"/places/nearby?lat=48.8566&lon=2.3522&format=geojson",
@@ -20,7 +20,7 @@ func TestPlaceGolden(t *testing.T) {
 }
 
 func TestGoldenSearch(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenGlobe(t, "search",
 		"/places/search?q=z%C3%BCr",
 		"/places/search?q=zur&limit=1",

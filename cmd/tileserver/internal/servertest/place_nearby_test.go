@@ -34,7 +34,7 @@ func TestNearbyQuery(t *testing.T) {
 		p.ID, p.Lat, p.Lon = uint32(i+1), 48.8566+float64(i)*0.003, 2.3522 // 334 m each
 		list = append(list, p)
 	}
-	f.Hold(servertest.Places(list, nil, places.Gazetteer{}))
+	f.PublishRows(servertest.Places(list, nil, places.Gazetteer{}))
 	for query, want := range map[string][]string{
 		"": strings.Split("abcdefghij", ""),
 		"&radius=2500.5&limit=1000&class=p&code=ppLc&country=fr&min_population=5000": {"a", "h"},
@@ -73,7 +73,7 @@ func TestNearbyFailures(t *testing.T) {
 		{cellstore.ErrCorrupt, 500, "data-corrupt"},
 		{errors.New("secret"), 500, "internal"},
 	} {
-		f.Places.Err = fmt.Errorf("secret: %w", tt.err)
+		f.Places.ReadErr = fmt.Errorf("secret: %w", tt.err)
 		p := servertest.WantProblem(t, f.Get("/places/nearby?lat=1&lon=1"), tt.status, tt.typ)
 		if strings.Contains(p.Detail, "secret") {
 			t.Errorf("internals shown: %+v", p)

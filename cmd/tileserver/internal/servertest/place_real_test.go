@@ -46,7 +46,7 @@ func TestWithinReal(t *testing.T) {
 	world := within("bbox=-180,-90,180,90&limit=700")
 	seen := slices.Clone(world)
 	slices.Sort(seen)
-	if len(world) != toyworld.Places || len(slices.Compact(seen)) != toyworld.Places {
+	if len(world) != toyworld.PlaceCount || len(slices.Compact(seen)) != toyworld.PlaceCount {
 		t.Fatalf("%d places, %d of them different", len(world), len(slices.Compact(seen)))
 	}
 	if piece := within("tile=0/0/0&limit=1000"); !slices.Equal(piece, world) {

@@ -23,7 +23,7 @@ import (
 func TestSearchQuery(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	hundred := strings.TrimSpace(strings.Repeat("abcdefghi ", 20)) + "k" // 200 characters
-	g.Hold(servertest.Places([]places.Place{
+	g.PublishRows(servertest.Places([]places.Place{
 		{ID: 1, Name: "Ann Bee", Class: "P", Lat: -1, Lon: 179},
 		{ID: 2, Name: "Ann Bay", Class: "P", Population: 4, Lat: 1, Lon: 1},
 		{ID: 3, Name: "北京", Class: "P", Code: "PPLC", Country: "CN", Population: 5},
@@ -72,7 +72,7 @@ func TestSearchQuery(t *testing.T) {
 }
 
 func TestSearchFailures(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, path := range []string{"/places/search?q=zur", "/places/search?q=zurich&limit=5", "/places/within?bbox=0,0,1,1"} {
 		servertest.WantProblem(t, servertest.NewGlobe(t, nil, ask.Boundaries.Name).Get(path), 404, "dataset-missing")
 		g := servertest.NewGlobe(t, nil)
@@ -86,12 +86,12 @@ func TestSearchFailures(t *testing.T) {
 			{places.ErrTooMuchWork, 422, "search-too-wide"},
 			{cellstore.ErrCorrupt, 500, "data-corrupt"},
 		} {
-			g.Places.Err = fmt.Errorf("secret: %w", tt.err)
+			g.Places.ReadErr = fmt.Errorf("secret: %w", tt.err)
 			if p := servertest.WantProblem(t, g.Get(path), tt.status, tt.typ); strings.Contains(p.Detail, "secret") {
 				t.Errorf("internals shown: %+v", p)
 			}
 		}
-		g.Places.Err = nil
+		g.Places.ReadErr = nil
 		if res := g.Get(path); res.StatusCode != 200 {
 			t.Errorf("a failure was kept: %d %s", res.StatusCode, servertest.Body(t, res))
 		}
@@ -99,7 +99,7 @@ func TestSearchFailures(t *testing.T) {
 	// A place that was found must have a record. A missing record is damage, not a place that does
 	// not exist.
 	g := servertest.NewGlobe(t, nil)
-	g.Places.Before = func(_ context.Context, table string, _ []byte) error {
+	g.Places.BeforeRead = func(_ context.Context, table string, _ []byte) error {
 		if table == "place_info" {
 			return places.ErrNotFound
 		}
@@ -108,8 +108,8 @@ func TestSearchFailures(t *testing.T) {
 	servertest.WantProblem(t, g.Get("/places/search?q=bern&limit=5"), 500, "data-corrupt")
 	// A stored answer of another form is damage, too.
 	g = servertest.NewGlobe(t, nil)
-	g.Hold(servertest.Places(towns("Bern"), nil, places.Gazetteer{}))
-	g.Places.Change = func(table string, row *cellstore.Row) {
+	g.PublishRows(servertest.Places(towns("Bern"), nil, places.Gazetteer{}))
+	g.Places.ChangeRow = func(table string, row *cellstore.Row) {
 		if table == "place_prefix" {
 			row.Cells[0].Value = []byte(`{"other":[]}`)
 		}
@@ -117,7 +117,7 @@ func TestSearchFailures(t *testing.T) {
 	servertest.WantProblem(t, g.Get("/places/search?q=bern"), 500, "data-corrupt")
 	// A search does not answer without a data set that is published but broken.
 	g = servertest.NewGlobe(t, nil)
-	g.Airports.Err = servertest.ErrHidden
+	g.Airports.ReadErr = servertest.ErrHidden
 	servertest.WantProblem(t, g.Get("/places/search?q=pdx"), 500, "data-corrupt")
 	if res := g.Get("/places/search?q=portland"); res.StatusCode != 200 {
 		t.Errorf("no code of an airport: %d", res.StatusCode)
@@ -171,7 +171,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 			Lon:     2,
 		})
 	}
-	g.Hold(servertest.Airports(list...))
+	g.PublishRows(servertest.Airports(list...))
 	for _, tt := range []struct {
 		query string
 		want  []string
@@ -209,7 +209,7 @@ func TestAirportAmongPlaces(t *testing.T) {
 		}
 	}
 	// The airport has the same place in a stored answer as in a searched one.
-	g.Hold(servertest.Places(append(towns("Lon"),
+	g.PublishRows(servertest.Places(append(towns("Lon"),
 		places.Place{ID: 1, Name: "London", Class: "P", Code: "PPLC", Population: 8961989},
 		places.Place{ID: 2, Name: `Londrina "}{"`, Class: "P", Code: "PPL", Population: 471832},
 	), nil, places.Gazetteer{}))

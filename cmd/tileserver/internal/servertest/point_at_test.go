@@ -88,7 +88,7 @@ func TestTimeZoneAt(t *testing.T) {
 // the untranslated name of its region.
 func TestAtInALanguage(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Hold(servertest.Names(names.Feature{
+	g.PublishRows(servertest.Names(names.Feature{
 		Kind: names.Region, Type: "country", ID: "ch", Name: "Switzerland", Lat: 47, Lon: 8, Bounds: [4]float64{6, 45.8, 10.5, 47.6},
 		Names: []search.Name{{Text: "Schweiz", Lang: "de"}, {Text: "Suiza", Lang: "es"}},
 	}))
@@ -115,7 +115,7 @@ func TestAtInALanguage(t *testing.T) {
 // Where places have no zones, the zone is that of the nearest airport in the same country.
 func TestTimeZoneOfAirports(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	g.Hold(servertest.Airports(
+	g.PublishRows(servertest.Airports(
 		airports.Airport{ID: 1, Ident: "1", Name: "None", Type: airports.Large, Country: "US", Lat: 35.1, Lon: -100},
 		airports.Airport{
 			ID:       2,
@@ -164,12 +164,12 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 		Lat:      -16,
 		Lon:      -68.1,
 	}
-	g.Hold(servertest.Places([]places.Place{territory}, nil, places.Gazetteer{}))
+	g.PublishRows(servertest.Places([]places.Place{territory}, nil, places.Gazetteer{}))
 	if z := at(g, "lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
 		t.Errorf("close by: %+v", z)
 	}
 	typo := places.Place{ID: 2, Name: "Typo", Country: "PE", Class: "P", Code: "PPL", TimeZone: "America/Nowhere", Lat: -16.1, Lon: -68.1}
-	g.Hold(servertest.Places([]places.Place{territory, typo}, nil, places.Gazetteer{}))
+	g.PublishRows(servertest.Places([]places.Place{territory, typo}, nil, places.Gazetteer{}))
 	if z := at(g, "lat=-16.1&lon=-68.1").Timezone; z.ID != "America/Lima" || z.Source != "place" {
 		t.Errorf("behind one with a zone there is not: %+v", z)
 	}
@@ -186,7 +186,7 @@ func TestAtMissing(t *testing.T) {
 		published := slices.Delete(slices.Clone(every), i, i+1)
 		g := servertest.NewGlobe(t, nil, published...)
 		if every[i] != ask.Airports.Name {
-			g.Hold(servertest.Airports(airports.Airport{
+			g.PublishRows(servertest.Airports(airports.Airport{
 				ID:       1,
 				Ident:    "LSZH",
 				Name:     "Kloten",
@@ -212,12 +212,12 @@ func TestAtMissing(t *testing.T) {
 	servertest.WantProblem(t, servertest.NewGlobe(t, nil, ask.Addresses.Name).Get("/at?lat=1&lon=1"), 404, "dataset-missing")
 
 	for name, spoil := range map[string]func(*servertest.Server){
-		"places":   func(g *servertest.Server) { g.Places.Err = servertest.ErrHidden },
-		"regions":  func(g *servertest.Server) { g.Boundaries.Err = servertest.ErrHidden },
-		"airports": func(g *servertest.Server) { g.Airports.Err = servertest.ErrHidden },
-		"stations": func(g *servertest.Server) { g.Stations.Err = servertest.ErrHidden },
+		"places":   func(g *servertest.Server) { g.Places.ReadErr = servertest.ErrHidden },
+		"regions":  func(g *servertest.Server) { g.Boundaries.ReadErr = servertest.ErrHidden },
+		"airports": func(g *servertest.Server) { g.Airports.ReadErr = servertest.ErrHidden },
+		"stations": func(g *servertest.Server) { g.Stations.ReadErr = servertest.ErrHidden },
 		"record": func(g *servertest.Server) {
-			g.Boundaries.Change = func(table string, row *cellstore.Row) {
+			g.Boundaries.ChangeRow = func(table string, row *cellstore.Row) {
 				for i := range row.Cells {
 					if table == "region_info" {
 						row.Cells[i].Value = []byte("{")
@@ -235,7 +235,7 @@ func TestAtMissing(t *testing.T) {
 	// Data without any station, or without an open airport, is not damaged.
 	g := servertest.NewGlobe(t, nil)
 	closed := airports.Airport{ID: 1, Ident: "X", Name: "Closed", Type: airports.Closed, Country: "CH", Lat: 47.4, Lon: 8.5}
-	g.Hold(servertest.Stations(), servertest.Airports(closed))
+	g.PublishRows(servertest.Stations(), servertest.Airports(closed))
 	if a := at(g, "lat=47.4&lon=8.5"); a.Station != nil || a.Airport != nil || a.Missing != nil {
 		t.Errorf("%+v", a)
 	}
@@ -252,7 +252,7 @@ func TestAtMissing(t *testing.T) {
 			Lon:     8.5,
 		})
 	}
-	g.Hold(servertest.Airports(list...))
+	g.PublishRows(servertest.Airports(list...))
 	if a := at(g, "lat=47.4&lon=8.5"); a.Airport == nil || a.Airport.Name != airports.Small {
 		t.Errorf("%+v", a.Airport)
 	}

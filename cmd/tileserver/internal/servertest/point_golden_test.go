@@ -8,7 +8,7 @@ import (
 )
 
 func TestPointGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenGlobe(t, "at",
 		"/at?lat=47.4&lon=8.5&at=2026-01-15T11:30:00Z",
 		"/at?lat=47.4&lon=8.5&at=2026-07-15T13:30:00%2B02:00&types=country&lang=fr",

@@ -127,7 +127,7 @@ var landRows = sync.OnceValue(func() []*servertest.Rows {
 // newLands serves the lands and landTowns.
 func newLands(t *testing.T) *servertest.Server {
 	g := servertest.NewGlobe(t, nil, ask.Stations.Name)
-	g.Hold(landRows()...)
+	g.PublishRows(landRows()...)
 	return g
 }
 

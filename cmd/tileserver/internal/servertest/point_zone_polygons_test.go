@@ -45,7 +45,7 @@ func newZones(t *testing.T, areas []zoneArea, others ...build.Layer) *servertest
 	for _, z := range areas {
 		l.Features = append(l.Features, servertest.Region(z.id, z.name, z.box.West, z.box.South, z.box.East, z.box.North))
 	}
-	g.Hold(servertest.Regions(append(others, l)...))
+	g.PublishRows(servertest.Regions(append(others, l)...))
 	return g
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRegionGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "region",
 		"/regions/at?lat=38.5&lon=-98.3",
 		"/regions/at?lat=38.5&lon=-98.3&types=state",

@@ -47,7 +47,7 @@ func (r *Rows) open() (cellstore.Store, json.RawMessage, []byte, error) {
 }
 
 func (r *Rows) make(ctx context.Context) error {
-	store, err := buildtest.Memory()
+	store, err := buildtest.MemoryStore()
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func Regions(layers ...build.Layer) *Rows {
 func Places(list []places.Place, names []places.AlternateName, gazetteer places.Gazetteer) *Rows {
 	return rowsOf(ask.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
 		return places.Build(ctx, s, places.Source{
-			Places:    buildtest.Each(list),
-			Names:     buildtest.Each(names),
+			Places:    buildtest.SeqOf(list),
+			Names:     buildtest.SeqOf(names),
 			Gazetteer: gazetteer,
 		}, places.BuildOptions{})
 	})
@@ -130,14 +130,14 @@ func Places(list []places.Place, names []places.AlternateName, gazetteer places.
 // Airports are rows of airports.
 func Airports(list ...airports.Airport) *Rows {
 	return rowsOf(ask.Airports.Dataset, func(ctx context.Context, s cellstore.Store) (airports.Meta, airports.Stats, error) {
-		return airports.Build(ctx, s, buildtest.Each(list), airports.BuildOptions{})
+		return airports.Build(ctx, s, buildtest.SeqOf(list), airports.BuildOptions{})
 	})
 }
 
 // Stations are rows of weather stations.
 func Stations(list ...stations.Station) *Rows {
 	return rowsOf(ask.Stations.Dataset, func(ctx context.Context, s cellstore.Store) (stations.Meta, stations.Stats, error) {
-		return stations.Build(ctx, s, buildtest.Each(list), stations.BuildOptions{})
+		return stations.Build(ctx, s, buildtest.SeqOf(list), stations.BuildOptions{})
 	})
 }
 
@@ -153,7 +153,7 @@ func Weather(of []stations.Station, list []stations.Observation) *Rows {
 			if err != nil {
 				return m, stations.WeatherStats{}, err
 			}
-			return stations.BuildWeather(ctx, s, finder, buildtest.Each(list), stations.BuildOptions{})
+			return stations.BuildWeather(ctx, s, finder, buildtest.SeqOf(list), stations.BuildOptions{})
 		})
 }
 
@@ -177,7 +177,7 @@ func Zones(names []string, countries map[string]string) *Rows {
 // Names are rows of the names of regions, airports and others.
 func Names(list ...names.Feature) *Rows {
 	return rowsOf(ask.Names.Dataset, func(ctx context.Context, s cellstore.Store) (m names.Meta, _ struct{}, err error) {
-		m, err = names.Build(ctx, s, buildtest.Each(list), names.Options{Timestamp: 1})
+		m, err = names.Build(ctx, s, buildtest.SeqOf(list), names.Options{Timestamp: 1})
 		return m, struct{}{}, err
 	})
 }
@@ -185,6 +185,6 @@ func Names(list ...names.Feature) *Rows {
 // Ranges are rows of IP ranges.
 func Ranges(list ...ipgeo.Range) *Rows {
 	return rowsOf(ask.Addresses.Dataset, func(ctx context.Context, s cellstore.Store) (ipgeo.Meta, ipgeo.Stats, error) {
-		return ipgeo.Build(ctx, s, buildtest.Each(list), ipgeo.BuildOptions{Timestamp: 1})
+		return ipgeo.Build(ctx, s, buildtest.SeqOf(list), ipgeo.BuildOptions{Timestamp: 1})
 	})
 }

@@ -36,11 +36,11 @@ type Server struct {
 	published map[string]*Rows // by the directory of a generation
 }
 
-// Built is the date of every generation of a test.
-var Built = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+// BuildDate is the date of every generation of a test.
+var BuildDate = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// All names the data sets that New publishes for most tests.
-var All = []string{ask.Boundaries.Name, ask.Places.Name, ask.Addresses.Name}
+// DefaultDatasets names the data sets that New publishes for most tests.
+var DefaultDatasets = []string{ask.Boundaries.Name, ask.Places.Name, ask.Addresses.Name}
 
 // New serves the named data sets of the small world; change adapts the configuration.
 func New(t testing.TB, change func(*httpapi.Config), published ...string) *Server {
@@ -142,7 +142,7 @@ func (f *Server) PublishAs(name string, change func(*dataset.Manifest)) {
 		f.T.Fatal(err)
 	}
 	m := dataset.Manifest{
-		SchemaVersion: rows.Schema, Built: Built, Records: map[string]int64{"rows": 7}, Meta: meta,
+		SchemaVersion: rows.Schema, Built: BuildDate, Records: map[string]int64{"rows": 7}, Meta: meta,
 		Sources: []dataset.Source{{Name: name + " source", License: "CC0-1.0", Attribution: "© <" + name + "> people"}},
 	}
 	if name == ask.Places.Name {
@@ -154,8 +154,8 @@ func (f *Server) PublishAs(name string, change func(*dataset.Manifest)) {
 	}
 }
 
-// Hold publishes other rows and takes them into service.
-func (f *Server) Hold(rows ...*Rows) {
+// PublishRows publishes other rows and takes them into service.
+func (f *Server) PublishRows(rows ...*Rows) {
 	f.T.Helper()
 	for _, r := range rows {
 		f.rows[r.Name] = r

@@ -35,7 +35,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	if err := toyworld.PublishShops(t.Context(), c, number); err != nil {
 		t.Fatal(err)
 	}
-	w := &Shops{World: NewWorld(t), Published: ask.CollectionOf(toyworld.Shops).Live(c.Generations)}
+	w := &Shops{World: NewWorld(t), Published: ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)}
 	if err := w.Published.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.Live, err = live.Open(t.Context(), store, points.Live); err != nil {
+	if w.Live, err = live.Open(t.Context(), store, points.LiveKind); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -54,7 +54,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 		}
 	})
 	for _, meta := range []live.Meta{
-		{Name: "drivers", Title: "Drivers", History: live.Duration(24 * time.Hour)},
+		{Name: "drivers", Title: "Drivers", HistoryRetention: live.Duration(24 * time.Hour)},
 		{Name: "secret", Private: true},
 	} {
 		l, err := w.Live.Create(t.Context(), meta)
@@ -66,7 +66,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 			live.Write{ID: "d-2", Lat: 47, Lon: 9.5, Properties: []byte(`{"name":"Bob","busy":true}`), Expires: time.Now().Add(time.Hour)})
 	}
 	w.Config.Collections = &ask.Collections{Live: w.Live}
-	w.Config.Collections.Follow(toyworld.Shops, w.Published)
+	w.Config.Collections.Add(toyworld.ShopsCollection, w.Published)
 	// Hooks are kept with their collection: the server finds those of an earlier sender.
 	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Views: ask.NewViews(ask.Sets{Boundaries: w.Config.Boundaries})})
 	for _, name := range []string{"first", "second"} {

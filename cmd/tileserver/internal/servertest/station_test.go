@@ -21,7 +21,7 @@ const (
 )
 
 func TestStationAnswers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewStations(t, ask.Stations.Name, ask.Weather.Name)
 	for _, tt := range []struct{ path, want string }{
 		{"/stations/nearest?lat=47.383&lon=8.567", `{"station":` + zurichJSON + `,"distance_m":0.0}}`},
@@ -96,7 +96,7 @@ func TestStationAnswers(t *testing.T) {
 }
 
 func TestStationPages(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewStations(t, ask.Stations.Name, ask.Weather.Name)
 	for path, want := range map[string]int{
 		"/stations/within?bbox=-180,-90,180,90&limit=1":                     4,
@@ -179,7 +179,7 @@ func TestStationProblems(t *testing.T) {
 
 // Each data set has its own endpoints, which answer once it is published.
 func TestStationDatasets(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/stations/nearest?lat=1&lon=1", "/stations/nearby?lat=1&lon=1", "/stations/within?bbox=0,0,1,1",
 		"/stations/066600-99999", "/stations/066600-99999/tiles"}
 	weather := []string{"/stations/066600-99999/observations", "/weather/0/0/0.json"}

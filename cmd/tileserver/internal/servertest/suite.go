@@ -10,19 +10,19 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Face is the suite that every face passes. It judges the operations of a face by their
+// TestFace is the suite that every face passes. It judges the operations of a face by their
 // description: their answers to the declared examples, to HEAD, to conditional requests and without
 // data; the bounds of each parameter; and hostile parameters. Package httpapi judges all faces
 // together: that a server without a face answers everything else as before, what requests cost, and
 // who may ask.
-func Face(t *testing.T, name string) {
+func TestFace(t *testing.T, name string) {
 	t.Helper()
 	operations := OperationsOf(httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Handlers(name).Endpoints())
 	judge(t, name, func(o *Operation) bool { return slices.Contains(operations, o.Method+" "+o.Path) })
 }
 
-// OfNoFace is the same suite for the operations that belong to no face.
-func OfNoFace(t *testing.T) {
+// TestNoFace is the same suite for the operations that belong to no face.
+func TestNoFace(t *testing.T) {
 	t.Helper()
 	var all []string
 	server := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
@@ -84,13 +84,13 @@ func (s *suite) answers() {
 				t.Errorf("%s: %d, want a good answer first", what, first)
 			}
 			tag := res.Header.Get("Etag")
-			doc.Answered(what, &o, res)
+			doc.CheckAnswer(what, &o, res)
 			if tag != "" && sent == nil {
 				again := f.Do(o.Method, parts[0], append(headers, "If-None-Match", tag)...)
 				if again.StatusCode != http.StatusNotModified {
 					t.Errorf("%s: %d to one who has the answer", what, again.StatusCode)
 				}
-				doc.Answered(what+" again", &o, again)
+				doc.CheckAnswer(what+" again", &o, again)
 			}
 			if o.Method == http.MethodGet || o.Method == http.MethodHead {
 				// RFC 9110, 13.2.1: a condition counts only if the answer would be good without the
@@ -111,7 +111,7 @@ func (s *suite) answers() {
 		if o.Method == http.MethodGet { // those of the operator's listener too: generated clients ignore the operation's servers
 			call := FirstCall(&o)
 			call = strings.ReplaceAll(call, "{pinned}", "/g/1.0.0-00000000")
-			doc.Answered("GET "+call+" of an empty server", &o, nothing.Get(call))
+			doc.CheckAnswer("GET "+call+" of an empty server", &o, nothing.Get(call))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (s *suite) bounds() {
 		base := f.Pin(FirstCall(&o))
 		if f == worlds.made["writers"] {
 			base, _, _ = strings.Cut(calls[0], " | ")
-			base += "?key=" + Key
+			base += "?key=" + TestKey
 		}
 		for _, p := range o.Parameters {
 			if p["in"] != "query" {
@@ -136,7 +136,7 @@ func (s *suite) bounds() {
 			}
 			name := p["name"].(string)
 			schema := p["schema"].(map[string]any)
-			good, bad := AtBounds(schema, p["explode"] == false && schema["type"] == "array")
+			good, bad := ValuesAtBounds(schema, p["explode"] == false && schema["type"] == "array")
 			bounded := slices.ContainsFunc([]string{"minimum", "maximum", "enum", "maxLength", "pattern", "maxItems"},
 				func(k string) bool { return schema[k] != nil })
 			if bounded && len(bad) == 0 {
@@ -165,8 +165,8 @@ func (s *suite) bounds() {
 	}
 }
 
-// hostile repeats, empties and lengthens parameters. All are refused by their names, in the same
-// way.
+// hostile repeats, empties and lengthens parameters. All are refused by their names, in
+// the same way.
 func (s *suite) hostile() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	long := strings.Repeat("1,", 5000)
@@ -184,7 +184,7 @@ func (s *suite) hostile() {
 		send := f.Send
 		if f == worlds.made["writers"] {
 			send = func(method, path string) *http.Response {
-				return f.SendTo(method, path, strings.NewReader(""), "X-Api-Key", Key)
+				return f.SendTo(method, path, strings.NewReader(""), "X-Api-Key", TestKey)
 			}
 		}
 		sign := "?"

@@ -13,7 +13,7 @@ import (
 
 func TestEmptyTile(t *testing.T) {
 	for _, status := range []int{0, 204, 200, 404} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = status }, servertest.All...)
+		f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = status }, servertest.DefaultDatasets...)
 		for i := range 4 { // made and cached
 			extension, contentType := "mvt", "application/vnd.mapbox-vector-tile"
 			if i >= 2 {
@@ -49,7 +49,7 @@ func TestEmptyTileConditions(t *testing.T) {
 	paths := []string{"/tiles/places/3/0/0.mvt", "/tiles/places/3/0/0.pbf", "/g/{pinned}/tiles/places/3/0/0.mvt"}
 	own := map[string]string{} // tags of paths, given where empty tiles have one
 	for _, status := range []int{204, 200, 404} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = status }, servertest.All...)
+		f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = status }, servertest.DefaultDatasets...)
 		for _, path := range paths {
 			address := path
 			if strings.Contains(path, "{pinned}") {

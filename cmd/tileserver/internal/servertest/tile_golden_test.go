@@ -8,7 +8,7 @@ import (
 )
 
 func TestTileGolden(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "tile",
 		"/tiles/country/3/4/2.mvt",
 		"/tiles/country/3/4/2.pbf",
@@ -21,7 +21,7 @@ func TestTileGolden(t *testing.T) {
 }
 
 func TestGoldenTileJSON(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "tilejson",
 		"/tiles/all.json",
 		"/tiles/places.json | X-Forwarded-Host: evil.example",

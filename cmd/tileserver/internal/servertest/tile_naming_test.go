@@ -78,7 +78,7 @@ func TestNamesOfRegions(t *testing.T) {
 		for id, name := range of {
 			list = append(list, names.Feature{Kind: names.Region, Type: "country", ID: id, Name: id, Names: []search.Name{{Text: name, Lang: "de"}}})
 		}
-		named.Hold(servertest.Names(list...))
+		named.PublishRows(servertest.Names(list...))
 		w.Config.Names = named.Config.Names
 		w.Serve()
 	}
@@ -144,6 +144,6 @@ func TestNamesOfRegions(t *testing.T) {
 		t.Error("other names change the tag of tiles without them")
 	}
 	publish(map[string]string{"wl": "Altland"})
-	named.Names.Err = errors.New("no reads")
+	named.Names.ReadErr = errors.New("no reads")
 	servertest.WantProblem(t, w.Get(path+".mvt?names=de"), 500, "internal")
 }

@@ -21,7 +21,7 @@ import (
 )
 
 func TestPicture(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	// The first is covered whole by one region, and nothing is in the other.
 	for _, tt := range []struct {
 		path   string
@@ -97,7 +97,7 @@ func TestPictureNeighbours(t *testing.T) {
 		{"22/0/4194303", "13/0/8191 13/0/8191 13/8191/8191 13/0/8191 13/0/8191 13/8191/8191 13/0/8191 13/0/8191"},
 	} {
 		var asked []string
-		f.Boundaries.Before = func(_ context.Context, _ string, key []byte) error {
+		f.Boundaries.BeforeRead = func(_ context.Context, _ string, key []byte) error {
 			tile, err := quadkey.ParseKey(key)
 			asked = append(asked, tile.String())
 			return err
@@ -107,9 +107,9 @@ func TestPictureNeighbours(t *testing.T) {
 			t.Errorf("around %s: %s, want %s", tt.tile, got, tt.want)
 		}
 	}
-	f.Boundaries.Before = nil
+	f.Boundaries.BeforeRead = nil
 	// A name of the tile to the east, beyond the antimeridian, reaches in.
-	f.Hold(servertest.Regions(build.Layer{
+	f.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("fj", "Fiji", -179.83, 73, -179.82, 73.01)},
 	}))
@@ -135,7 +135,7 @@ func inked(img image.Image) (n int) {
 // Places are dots with names.
 func TestPicturePlaces(t *testing.T) {
 	f := servertest.New(t, nil)
-	f.Hold(servertest.Places([]places.Place{{
+	f.PublishRows(servertest.Places([]places.Place{{
 		ID:         1,
 		Name:       "Null Island",
 		Class:      "P",
@@ -148,12 +148,12 @@ func TestPicturePlaces(t *testing.T) {
 }
 
 func TestPictureFailures(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.png"
 	tile := func(change func([]byte) []byte) {
 		f.Serve() // with empty caches
-		f.Boundaries.Change = func(_ string, row *cellstore.Row) {
+		f.Boundaries.ChangeRow = func(_ string, row *cellstore.Row) {
 			for i := range row.Cells {
 				row.Cells[i].Value = change(row.Cells[i].Value)
 			}
@@ -163,9 +163,9 @@ func TestPictureFailures(t *testing.T) {
 	tile(func([]byte) []byte { return []byte("mvt") })
 	servertest.WantProblem(t, f.Get(path), 500, "data-corrupt")
 	servertest.WantProblem(t, f.Get("/tiles/places/3/4/2.png"), 404, "dataset-missing")
-	f.Boundaries.Err = errors.New("secret: disk on fire")
+	f.Boundaries.ReadErr = errors.New("secret: disk on fire")
 	servertest.WantProblem(t, f.Get("/tiles/country/3/4/2@2x.png"), 500, "internal")
-	f.Boundaries.Err = nil
+	f.Boundaries.ReadErr = nil
 	// Far more than can be looked at.
 	tile(func(one []byte) []byte { return append([]byte{one[0]}, bytes.Repeat(one[1:], 50_000)...) }) // after the mark of the row
 	servertest.WantProblem(t, f.Get(path), 422, "tile-too-complex")
@@ -173,7 +173,7 @@ func TestPictureFailures(t *testing.T) {
 
 // The whole chain: what the reader gives is drawn, at every zoom.
 func TestPictureReal(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	for _, z := range []uint8{4, 9, 13, 14, 18, 22} {
 		tile, err := quadkey.TileAt(toyworld.West+0.5, 47, z)

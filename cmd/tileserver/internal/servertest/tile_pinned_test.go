@@ -30,7 +30,7 @@ func pinnedTiles(f *servertest.Server, path string) string {
 }
 
 func TestPinnedTiles(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	if plain := pinnedTiles(f, "/tiles/country.json"); strings.Contains(plain, "/g/") {
 		t.Errorf("pinned without being asked: %s", plain)
 	}
@@ -66,7 +66,7 @@ func TestPinnedTiles(t *testing.T) {
 	}
 
 	// Another generation of one of them leaves the address as it was.
-	f.Hold(servertest.Regions(build.Layer{
+	f.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("fr", "Frankreich", -4.7, 42.4, 5.9, 51)},
 	}))
@@ -135,7 +135,7 @@ func TestIdentity(t *testing.T) {
 	}
 	open := func(rows []*servertest.Rows) *servertest.Server {
 		f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true })
-		f.Hold(rows...)
+		f.PublishRows(rows...)
 		return f
 	}
 	rows := of("a")
@@ -163,7 +163,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestPinnedByDefault(t *testing.T) {
-	f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true }, servertest.All...)
+	f := servertest.New(t, func(c *httpapi.Config) { c.PinTiles = true }, servertest.DefaultDatasets...)
 	if got := pinnedTiles(f, "/tiles/country.json"); !strings.HasPrefix(got, "/g/boundaries.1-") {
 		t.Errorf("pinned to %s", got)
 	}

@@ -16,7 +16,7 @@ import (
 
 // A tile for 512 pixels has the places of the four tiles in it, in one order in both formats.
 func TestTwiceThePixels(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	type place struct {
 		id, people float64

@@ -52,7 +52,7 @@ func pointsOf(t *testing.T, tile, layer string) (single, clustered int) {
 
 // Every tile, as vectors and as GeoJSON, shows all points: themselves or in clusters.
 func TestCollectionTilesShowAllPoints(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	for zoom := range 8 {
 		sum, side := 0, 1<<zoom
@@ -127,7 +127,7 @@ func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 
 // A collection that is not there or is private is no layer, and "all" has none.
 func TestCollectionsThatAreNoLayers(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	for _, path := range []string{
 		"/tiles/points:none/0/0/0.mvt", "/tiles/points:secret/0/0/0.mvt", "/tiles/points:secret.json", "/tiles/points:/0/0/0.mvt",
@@ -156,7 +156,7 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 
 // Tiles have texts unchanged but for their length. Names of the layer's own attributes are its own.
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	layers, err := orbmvt.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops_label/9/284/255.mvt"))))
 	if err != nil || len(layers) != 1 || layers[0].Name != "points:shops_label" || len(layers[0].Features) != 2 {
@@ -197,14 +197,14 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	if i < 0 || fc.Features[i].Properties["id"] != "not mine" || fc.Features[i].Properties["name"] != servertest.HostileName {
 		t.Errorf("%v", fc.Features)
 	}
-	if !servertest.Visible(servertest.DecodePNG(t, w.Get("/tiles/points:shops_label/9/284/255.png"))) {
+	if !servertest.HasVisiblePixels(servertest.DecodePNG(t, w.Get("/tiles/points:shops_label/9/284/255.png"))) {
 		t.Error("no dot in the picture")
 	}
 }
 
 // The documents about tiles name collections.
 func TestCollectionsInDocuments(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
 	var doc tile.TileJSON
 	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/points:shops.json?pinned=true"))), &doc); err != nil {
@@ -271,7 +271,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 // In a tile with a live layer, only that layer is made anew. The others come from the cache.
 func TestLiveTilesKeepOtherLayers(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
-	servertest.Measured(&w.Config)
+	servertest.WithMetrics(&w.Config)
 	w.Serve()
 	for _, form := range []string{"mvt", "geojson"} {
 		address := func(layers string) string { return "/tiles/" + layers + "/3/4/3." + form }
@@ -356,21 +356,22 @@ func TestDamagedPrivateCollection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden, err := live.Open(t.Context(), store, points.Live)
+	hidden, err := live.Open(t.Context(), store, points.LiveKind)
 	if err == nil {
 		_, err = hidden.Create(t.Context(), live.Meta{Name: "hidden", Private: true})
 	}
 	if err = errors.Join(err, hidden.Close()); err != nil {
 		t.Fatal(err)
 	}
-	table, err := store.Table(t.Context(), points.Live.Table("hidden"))
+	table, err := store.Table(t.Context(), points.LiveKind.Table("hidden"))
 	if err == nil {
 		err = table.Apply(t.Context(), cellstore.Mutation{Row: []byte("p"), Ops: []cellstore.Op{cellstore.Put("point", nil, []byte("spoiled"))}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if hidden, err = live.Open(t.Context(), store, points.Live); err != nil || len(hidden.Troubles()) != 1 || !hidden.Troubles()[0].Private {
+	if hidden, err = live.Open(t.Context(), store, points.LiveKind); err != nil || len(hidden.Troubles()) != 1 ||
+		!hidden.Troubles()[0].Private {
 		t.Fatal(err, hidden.Troubles())
 	}
 	t.Cleanup(func() {

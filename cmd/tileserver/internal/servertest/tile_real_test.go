@@ -19,11 +19,11 @@ import (
 // polygons with borders and labels. That holds at every zoom, on land, at sea, on borders and on
 // the antimeridian, in both formats, found or not.
 func TestSeeksPerTile(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	at := map[string][2]float64{
 		"land":         {toyworld.West + 0.5, 47},
-		"border":       {toyworld.Middle + 0.1, 48.5},
+		"border":       {toyworld.MiddleLon + 0.1, 48.5},
 		"sea":          {-30, 10},
 		"corner":       {toyworld.West, toyworld.North},
 		"antimeridian": {-180, 0},
@@ -70,7 +70,7 @@ func TestSeeksPerTile(t *testing.T) {
 
 // Places are in exactly one tile of a zoom, and vector tiles have their coordinates.
 func TestRealPlacesTiles(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
 	parent := quadkey.Tile{Z: 15, X: 16930, Y: 11400}
 	seen := map[float64]quadkey.Tile{}

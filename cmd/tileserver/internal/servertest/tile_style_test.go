@@ -14,7 +14,7 @@ import (
 // Names in a language come from tiles that have them; a style without names keeps its dots, which are
 // pictures of the sprite.
 func TestStyleNames(t *testing.T) {
-	testrace.Plain(t, "one request after the other, which TestEverythingAtOnce sends at once")
+	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, nil, ask.Boundaries.Name, ask.Places.Name)
 	ask := func(query string) (text string, style tile.MapStyle) {
 		t.Helper()

@@ -27,7 +27,7 @@ import (
 )
 
 func TestTileEmpty(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, layers := range []string{"country", "places", "all"} {
 		res := f.Get("/tiles/" + layers + "/5/1/1.mvt")
 		if b := servertest.Body(t, res); res.StatusCode != http.StatusNoContent || b != "" || res.Header.Get("Content-Length") != "" {
@@ -55,7 +55,7 @@ func TestTileEmpty(t *testing.T) {
 // Places are a vector layer of points within the tile, attributes included.
 func TestTilePlacesLayer(t *testing.T) {
 	f := servertest.New(t, nil)
-	f.Hold(servertest.Places([]places.Place{
+	f.PublishRows(servertest.Places([]places.Place{
 		{ID: 11, Class: "T", Name: `Null "Island"`, Code: "ISL"},
 		{ID: 12, Class: "P", Lon: 90, Lat: -45, Name: "Zürich", Population: 400_000},
 		{ID: 13, Class: "T", Lon: 179.9999999, Lat: -90, Name: "Pole", Code: "X"},
@@ -107,7 +107,7 @@ func TestTilePlacesLayer(t *testing.T) {
 }
 
 func TestTileAddresses(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for _, tt := range []struct {
 		path   string
 		status int
@@ -196,7 +196,7 @@ func TestTileFailures(t *testing.T) {
 		{errors.New("secret: disk on fire"), 500, "internal"},
 		{fmt.Errorf("secret: %w", context.DeadlineExceeded), 503, "timeout"},
 	} {
-		f.Boundaries.Err = tt.err
+		f.Boundaries.ReadErr = tt.err
 		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/tiles/all/3/0/0.geojson", "/tiles/country:us/3/0/0.mvt",
 			"/regions/at?lat=1&lon=1", "/regions/country/us"} {
 			res := f.Get(path)
@@ -209,7 +209,7 @@ func TestTileFailures(t *testing.T) {
 			}
 		}
 	}
-	f.Boundaries.Err = nil
+	f.Boundaries.ReadErr = nil
 	if res := f.Get("/tiles/country/3/4/2.mvt"); res.StatusCode != 200 {
 		t.Errorf("a failure was kept: %d", res.StatusCode)
 	}
@@ -218,9 +218,9 @@ func TestTileFailures(t *testing.T) {
 // A missing table is damage, unless others remove generations.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
-		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.All...)
+		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.DefaultDatasets...)
 		gone := &cellstore.Error{Op: "Get", Table: "secret", Err: cellstore.ErrTableNotFound}
-		f.Boundaries.Err, f.Places.Err, f.Addresses.Err = gone, gone, gone
+		f.Boundaries.ReadErr, f.Places.ReadErr, f.Addresses.ReadErr = gone, gone, gone
 		for _, path := range []string{"/tiles/country/3/0/0.mvt", "/places/nearby?lat=1&lon=1", "/ip/1.2.3.4", "/geoip/v2.1/city/1.2.3.4"} {
 			res := f.Get(path)
 			b := servertest.Body(t, res)
@@ -234,7 +234,7 @@ func TestTableGone(t *testing.T) {
 // A tag answers 304 without a read, and covers generation, layers, tile,
 // format and coding.
 func TestTileRevalidation(t *testing.T) {
-	f := servertest.New(t, nil, servertest.All...)
+	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const path = "/tiles/country,places/3/4/2.mvt"
 	etag := f.Get(path).Header.Get("Etag")
 	seen := map[string]string{etag: path}
@@ -292,7 +292,7 @@ func TestTileRevalidation(t *testing.T) {
 
 func TestTileCompression(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
-	f.Hold(servertest.Regions(wavy))
+	f.PublishRows(servertest.Regions(wavy))
 	const path = "/tiles/country/1/0/0.mvt"
 	large := servertest.Body(t, f.Get(path))
 	readsBefore := f.Boundaries.Reads.Load()
@@ -315,7 +315,7 @@ func TestTileCompression(t *testing.T) {
 			if got := res.Header.Get("Content-Encoding"); got != tt.want {
 				t.Errorf("%q (cached: %v): content encoding %q", tt.accept, cached, got)
 			}
-			if servertest.Unpacked(t, res.Header.Get("Content-Encoding"), b) != large {
+			if servertest.Unpack(t, res.Header.Get("Content-Encoding"), b) != large {
 				t.Errorf("%q: other bytes", tt.accept)
 			}
 		}
@@ -355,7 +355,7 @@ func TestTileShared(t *testing.T) {
 	f.Boundaries.Reads.Store(0)
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	f.Boundaries.Before = func(ctx context.Context, _ string, _ []byte) error {
+	f.Boundaries.BeforeRead = func(ctx context.Context, _ string, _ []byte) error {
 		once.Do(func() { close(enter) })
 		<-leave
 		return ctx.Err()
@@ -427,7 +427,7 @@ func TestSwapUnderLoad(t *testing.T) {
 			}}, nil, places.Gazetteer{}),
 		}
 	}
-	f.Hold(generation(1)...)
+	f.PublishRows(generation(1)...)
 	var mu sync.Mutex
 	bodies := map[string]string{} // by path and tag
 	stop := make(chan struct{})
@@ -469,7 +469,7 @@ func TestSwapUnderLoad(t *testing.T) {
 	}
 	for n := 2; n <= 11; n++ {
 		for _, rows := range generation(n) {
-			f.Hold(rows)
+			f.PublishRows(rows)
 		}
 	}
 	close(stop)

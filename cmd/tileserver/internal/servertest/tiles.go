@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/mlt/mlttest"
 )
 
-func Visible(img image.Image) bool {
+func HasVisiblePixels(img image.Image) bool {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {

@@ -73,17 +73,17 @@ func NewWorld(t testing.TB) *World {
 // Seeks returns how often iterators of the boundaries have been positioned.
 func (w *World) Seeks() int64 { return w.store.Load().(cellstore.StatsReader).Stats().Seeks }
 
-// Discard is a ResponseWriter that keeps nothing but the size.
-type Discard struct {
+// DiscardWriter is a ResponseWriter that keeps nothing but the size.
+type DiscardWriter struct {
 	Headers http.Header
 	Bytes   int
 }
 
-func (d *Discard) Header() http.Header { return d.Headers }
+func (d *DiscardWriter) Header() http.Header { return d.Headers }
 
-func (d *Discard) WriteHeader(int) {}
+func (d *DiscardWriter) WriteHeader(int) {}
 
-func (d *Discard) Write(b []byte) (int, error) {
+func (d *DiscardWriter) Write(b []byte) (int, error) {
 	d.Bytes += len(b)
 	return len(b), nil
 }

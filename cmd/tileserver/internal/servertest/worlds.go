@@ -72,7 +72,7 @@ func (w *contractWorlds) writers() *Server {
 }
 
 func (w *contractWorlds) guarded() *Server {
-	return w.one("guarded", func() *Server { return New(w.t, Guarded(w.t, false, quota.Limits{})) })
+	return w.one("guarded", func() *Server { return New(w.t, NewGuarded(w.t, false, quota.Limits{})) })
 }
 
 func (w *contractWorlds) admin() *Server {
@@ -93,9 +93,9 @@ func NewWhole(t *testing.T) *Server {
 	}
 	f := &Server{T: t, Catalog: c}
 	f.Config.Sets = ask.Published(c.Generations)
-	shops := ask.CollectionOf(toyworld.Shops).Live(c.Generations)
+	shops := ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)
 	f.Config.Collections = &ask.Collections{}
-	f.Config.Collections.Follow(toyworld.Shops, shops)
+	f.Config.Collections.Add(toyworld.ShopsCollection, shops)
 	t.Cleanup(func() {
 		if err := errors.Join(f.Config.Sets.Close(), shops.Close()); err != nil {
 			t.Error(err)
@@ -119,8 +119,8 @@ func NewWhole(t *testing.T) *Server {
 // NewWriters returns a server with collections that testKey may write.
 func NewWriters(t *testing.T) *Server {
 	w := NewShops(t)
-	Guarded(t, true, quota.Limits{})(&w.Config)
-	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("acme", quota.HashOf(Key), nil,
+	NewGuarded(t, true, quota.Limits{})(&w.Config)
+	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("acme", quota.HashOf(TestKey), nil,
 		quota.Scope{Write: true, Collection: quota.AnyCollection})))
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func NewAdmin(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Address(quota.ClientOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
+	m.CountAddress(quota.ClientOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
 	mux := http.NewServeMux()
 	mux.Handle("GET /usage/top", ops.TopHandler(m))
 	return &Server{T: t, Handler: mux}

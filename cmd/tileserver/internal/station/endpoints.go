@@ -7,31 +7,31 @@ import (
 
 // Parameters of this face alone.
 var (
-	dayParam = endpoint.Moment("at", "Stations that were in use on this day, or the day of this time.",
-		(*endpoint.Params).Day).Like("2024-01-31")
-	stationIDParam = endpoint.Described(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not.",
+	dayParam = endpoint.Instant("at", "Stations that were in use on this day, or the day of this time.",
+		(*endpoint.Params).Day).WithExample("2024-01-31")
+	stationIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not.",
 		endpoint.Schema{"type": "string", "pattern": "^[0-9A-Z]{6}-?[0-9]{5}$"}, "066700-99999")
-	fromParam  = endpoint.Moment("from", "Earliest time, or day.", (*endpoint.Params).Day)
-	toParam    = endpoint.Moment("to", "Latest time, or day, which is meant to its end.", (*endpoint.Params).LastOf)
-	limitParam = listing.Limit.Or(defaultObservations)
-	zParam     = endpoint.Described(endpoint.InPath, "z", "Zoom.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 8}, 4)
-	hourParam  = endpoint.Moment("at", "The hour; the newest there is if absent. A day, or RFC 3339.",
-		(*endpoint.Params).Day).Like("2024-01-01T06:00:00Z")
+	fromParam  = endpoint.Instant("from", "Earliest time, or day.", (*endpoint.Params).Day)
+	toParam    = endpoint.Instant("to", "Latest time, or day, which is meant to its end.", (*endpoint.Params).EndOf)
+	limitParam = listing.Limit.WithDefault(defaultObservations)
+	zParam     = endpoint.DescribedParam(endpoint.InPath, "z", "Zoom.", endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 8}, 4)
+	hourParam  = endpoint.Instant("at", "The hour; the newest there is if absent. A day, or RFC 3339.",
+		(*endpoint.Params).Day).WithExample("2024-01-01T06:00:00Z")
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, []endpoint.Endpoint{
+	return added.AppendTo(s, []endpoint.Endpoint{
 		{
 			Path: "/stations/nearest",
 			ID:   "getNearestStation", Tag: "stations", Rank: 1,
 			Summary: "The nearest weather station",
 			Params:  []endpoint.Param{endpoint.Lat, endpoint.Lon, s.form},
 			Handle:  s.getNearestStation, Cost: endpoint.Light,
-			Answers: nearest.Answers(), Keeps: endpoint.Tagged,
+			Answers: nearest.Answers(), CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/nearest?lat=47&lon=8"},
 		},
@@ -41,7 +41,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "A weather station",
 			Params:  []endpoint.Param{stationIDParam},
 			Handle:  s.getStation, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": listing.Station{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": listing.Station{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/066700-99999"},
 		},
@@ -51,7 +51,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "What a station measured, the newest first",
 			Params:  []endpoint.Param{stationIDParam, fromParam, toParam, limitParam, endpoint.Cursor},
 			Handle:  s.getObservations, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Observations{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": Observations{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "station-not-found", "cursor-expired", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/066700-99999/observations?limit=1"},
 		},
@@ -61,7 +61,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "The tiles in which a station may be the nearest",
 			Params:  []endpoint.Param{stationIDParam},
 			Handle:  s.getStationTiles, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": StationTiles{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": StationTiles{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "station-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/stations/066700-99999/tiles"},
 		},
@@ -72,7 +72,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Doc:     "Means and extremes of what the stations in the tile measured, of the tile and of its 4 × 4 parts.",
 			Params:  []endpoint.Param{zParam, endpoint.Column, endpoint.Row, hourParam},
 			Handle:  s.getWeather, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Weather{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": Weather{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/weather/4/8/5.json?at=2024-01-01T06:00:00Z"},
 		},

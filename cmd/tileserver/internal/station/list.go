@@ -9,15 +9,15 @@ import (
 )
 
 // List describes the lists of stations.
-var List = listing.Set{
+var List = listing.Spec{
 	Layer: ask.StationsLayer, Path: "/stations", Name: "stations",
-	Words:  listing.Words{Tag: "stations", Rank: 2, IDs: "Stations", Things: "weather stations"},
+	Words:  listing.Words{Tag: "stations", Rank: 2, IDSuffix: "Stations", Things: "weather stations"},
 	Params: []endpoint.Param{dayParam, endpoint.Country},
 	Filter: func(q *endpoint.Params) (feature.Filter, error) {
-		return stations.Filter{At: dayParam.Of(q), Country: endpoint.Country.Of(q)}.Feature()
+		return stations.Filter{At: dayParam.Of(q), Country: endpoint.Country.Of(q)}.FeatureFilter()
 	},
-	Bounds: true,
-	List:   StationList{}, Features: StationFeatures{}, One: StationFeature{},
+	WithBounds: true,
+	List:       StationList{}, Features: StationFeatures{}, Item: StationFeature{},
 	NoLayer: "dataset-missing",
 	Examples: map[string]string{
 		"/nearby":                           "/stations/nearby?lat=47&lon=8&limit=1",

@@ -21,21 +21,21 @@ type Handlers struct {
 }
 
 // New returns the handlers.
-func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormParam(false)} }
+func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormatParam(false)} }
 
 // nearest describes the list of the one nearest station. JSON and GeoJSON have it alone.
-var nearest = listing.Set{List: NearestStation{}, Features: StationFeature{}, One: StationFeature{}}
+var nearest = listing.Spec{List: NearestStation{}, Features: StationFeature{}, Item: StationFeature{}}
 
 // getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest of all
 // stations, also of those that are closed. One read finds the station, a second
 // fetches its record.
 func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
-	form := listing.FormOf(c.Request(), s.form.Of(q))
+	form := listing.FormatOf(c.Request(), s.form.Of(q))
 	if q.Err != nil {
 		return q.Err
 	}
-	return s.answerFromStations(c, q, form.Form, true, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
+	return s.answerFromStations(c, q, form.Format, true, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		near, err := f.Nearest(ctx, lat, lon)
 		if err != nil {
 			return err
@@ -44,8 +44,9 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 		if err := f.Get(ctx, near.ID.String(), time.Time{}, &station); err != nil {
 			return err
 		}
-		station.Distance = near.DistanceM
-		l := listing.List{Set: &nearest, Form: form, Schema: f.Info().Schema, Writer: feature.Writer{GeoJSON: form.GeoJSON, Near: true}}
+		station.DistanceM = near.DistanceM
+		l := listing.List{Spec: &nearest, Format: form, Schema: f.Info().Schema,
+			Writer: feature.Writer{GeoJSON: form.GeoJSON, WithDistance: true}}
 		switch form {
 		case listing.GeoJSON:
 			out.Body, err = l.Writer.Append(out.Body, &station, "")
@@ -64,13 +65,13 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 // answerFromStations is the common part of all answers from one generation of stations. byAccept is
 // set if the Accept header may choose the form.
 func (s *Handlers) answerFromStations(
-	c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
+	c echo.Context, q *endpoint.Params, form web.Format, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
 ) error {
 	f, err := q.View().Stations.Get()
 	if err != nil {
 		return err
 	}
-	answer, from := web.Answer{Form: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}
+	answer, from := web.Answer{Format: form, ByAccept: byAccept}, []uint64{q.View().Stations.ID}
 	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		return fill(ctx, f, out)
 	})
@@ -95,7 +96,7 @@ func (s *Handlers) getStation(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
+	return s.answerFromStations(c, q, web.FormatJSON, false, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		if out.Body, err = f.Record(ctx, id, append(out.Body, '{')); err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (s *Handlers) getStationTiles(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	return s.answerFromStations(c, q, web.FormJSON, false, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
+	return s.answerFromStations(c, q, web.FormatJSON, false, func(ctx context.Context, f *stations.Finder, out *web.Scratch) error {
 		tiles, err := f.Tiles(ctx, id)
 		if err != nil {
 			return err

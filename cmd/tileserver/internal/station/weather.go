@@ -43,7 +43,7 @@ func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	from := []uint64{q.View().Stations.ID, q.View().Weather.ID}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		page, next, err := w.Observations(ctx, query, nil)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 	if !ok {
 		return quadkey.Tile{}, endpoint.Refuse(web.ErrFormat, "", "End the address in .json.")
 	}
-	t, err := endpoint.GridTile(z, x, y)
+	t, err := endpoint.ParseGridTile(z, x, y)
 	if err != nil && !errors.Is(err, endpoint.ErrTileOutside) {
 		return t, err
 	}
@@ -110,7 +110,7 @@ func (s *Handlers) getWeather(c echo.Context, q *endpoint.Params) error {
 	if at.IsZero() {
 		_, at = w.Span()
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, []uint64{q.View().Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, []uint64{q.View().Weather.ID}, func(ctx context.Context, out *web.Scratch) error {
 		weather := tileWeathers.Get().(*stations.TileWeather)
 		defer tileWeathers.Put(weather)
 		if err := w.Tile(ctx, t, at, weather); err != nil {
@@ -127,7 +127,7 @@ func appendWeather(dst []byte, t quadkey.Tile, w *stations.TileWeather) []byte {
 	dst = append(append(dst, `{"tile":"`...), t.String()...)
 	dst = w.Hour.AppendFormat(append(dst, `","hour":"`...), time.RFC3339)
 	dst = w.Total.AppendMembers(append(dst, `",`...))
-	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.Side), 10)
+	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.PartsPerSide), 10)
 	list := listing.Begin(append(dst, ','), "parts")
 	for i := range w.Parts {
 		p := &w.Parts[i]

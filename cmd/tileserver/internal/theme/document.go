@@ -17,13 +17,13 @@ var documentCSS string
 //go:embed document.html
 var documentText string
 
-// StylePath is the path of the style sheet of documents, below the server's own address.
-const StylePath = "docs.css"
+// StylesheetPath is the path of the style sheet of documents, below the server's own address.
+const StylesheetPath = "docs.css"
 
 // CSS is the style sheet of documents. It defines the tokens that it uses as
 // custom properties, under the names that they have on the map page.
 var CSS = sync.OnceValue(func() []byte {
-	t := Get()
+	t := GetTokens()
 	var b strings.Builder
 	b.WriteString(":root {\n  color-scheme: light dark;\n")
 	for _, name := range slices.Sorted(maps.Keys(t.Type.Fonts)) {
@@ -90,7 +90,7 @@ func (d *Document) HTML() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Root returns the relative path from a path of the server to its root.
-func Root(path string) string {
+// RelativeRoot returns the relative path from a path of the server to its root.
+func RelativeRoot(path string) string {
 	return strings.Repeat("../", max(0, strings.Count(path, "/")-1))
 }

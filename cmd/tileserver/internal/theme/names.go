@@ -11,24 +11,24 @@ import (
 // Names says which names a map shows at which zoom, and how they look. Zooms are
 // those of tiles of 256 pixels. It is shared, and not to be changed.
 type Names struct {
-	Fonts   []string          `json:"fonts"`
-	Looks   map[string]Rank   `json:"looks"`
-	Regions map[string]Naming `json:"regions"` // by type; "other" is for all types without a key
-	Places  PlaceNaming       `json:"places"`
+	Fonts   []string                `json:"fonts"`
+	Looks   map[string]NameLook     `json:"looks"`
+	Regions map[string]RegionNaming `json:"regions"` // by type; "other" is for all types without a key
+	Places  PlaceNaming             `json:"places"`
 }
 
-// Rank is the look of the names of a rank.
-type Rank struct {
+// NameLook is the look of the names of a rank.
+type NameLook struct {
 	Size      float64 `json:"size"`      // CSS pixels
 	Weight    int     `json:"weight"`    // 100 to 900
 	Spacing   float64 `json:"spacing"`   // between letters, in em
 	Transform string  `json:"transform"` // none or uppercase
 	Slant     string  `json:"slant"`     // normal or italic
-	Ink       string  `json:"ink"`       // the name of a colour of Label
+	Ink       string  `json:"ink"`       // the name of a colour of LabelColors
 }
 
-// Naming describes the names of regions of a type.
-type Naming struct {
+// RegionNaming describes the names of regions of a type.
+type RegionNaming struct {
 	Looks []string `json:"looks"` // of Names.Looks, the largest first
 	Turn  int      `json:"turn"`  // names of a lower turn are placed first
 	From  int      `json:"from"`  // the first zoom with names
@@ -40,21 +40,21 @@ type Naming struct {
 
 // PlaceNaming describes the names of places.
 type PlaceNaming struct {
-	GreatCapital   float64            `json:"great-capital"` // people that make a capital a great one
-	Bonus          float64            `json:"bonus"`         // people that are added to those of a great capital
-	Tiers          map[string]float64 `json:"tiers"`         // the least people of each
-	Turns          map[string]int     `json:"turns"`         // by tier, as in Naming
-	Dots           map[string]float64 `json:"dots"`          // radius by tier, CSS pixels
-	Least          []float64          `json:"least"`         // people that a name needs, by zoom; beyond the list none
-	LeastOfCapital []float64          `json:"least-of-capital"`
-	Apart          float64            `json:"apart"`    // CSS pixels between the dots of two cities
-	ApartTo        int                `json:"apart-to"` // the last zoom that keeps them apart
-	AroundCity     AroundCity         `json:"around-city"`
-	DotsFrom       int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
+	MinGreatCapital        float64            `json:"great-capital"` // people that make a capital a great one
+	GreatCapitalBonus      float64            `json:"bonus"`         // people that are added to those of a great capital
+	Tiers                  map[string]float64 `json:"tiers"`         // the least people of each
+	Turns                  map[string]int     `json:"turns"`         // by tier, as in RegionNaming
+	Dots                   map[string]float64 `json:"dots"`          // radius by tier, CSS pixels
+	MinPopulation          []float64          `json:"least"`         // people that a name needs, by zoom; beyond the list none
+	MinPopulationOfCapital []float64          `json:"least-of-capital"`
+	DotDistancePx          float64            `json:"apart"`    // CSS pixels between the dots of two cities
+	DotDistanceMaxZoom     int                `json:"apart-to"` // the last zoom that keeps them apart
+	AroundCity             AroundCity         `json:"around-city"`
+	DotsFrom               int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
 }
 
-// AroundCity says which places are not named, up to the zoom ApartTo, because a larger city is
-// near.
+// AroundCity says which places are not named, up to the zoom DotDistanceMaxZoom, because a larger
+// city is near.
 type AroundCity struct {
 	People float64 `json:"people"` // that the city has
 	Times  float64 `json:"times"`  // the city has more than Times times the place's people
@@ -62,7 +62,7 @@ type AroundCity struct {
 }
 
 // Region returns the naming of regions of a type.
-func (n *Names) Region(typ string) Naming {
+func (n *Names) Region(typ string) RegionNaming {
 	if one, ok := n.Regions[typ]; ok {
 		return one
 	}
@@ -88,7 +88,7 @@ func parseNames(text []byte) (*Names, error) {
 	if err := strictly(text, n); err != nil {
 		return nil, fmt.Errorf("names: %w: what names.json has, package theme must have too", err)
 	}
-	label := &Get().Themes[Themes[0]].Label
+	label := &GetTokens().Themes[Themes[0]].Label
 	for name, rank := range n.Looks {
 		if !slices.Contains([]string{"none", "uppercase"}, rank.Transform) || !slices.Contains([]string{"normal", "italic"}, rank.Slant) ||
 			label.Ink(rank.Ink) == (Color{}) || rank.Size <= 0 {
@@ -107,7 +107,7 @@ func parseNames(text []byte) (*Names, error) {
 			return nil, fmt.Errorf("names: the tier %s needs a look, a turn and a dot", tier)
 		}
 	}
-	if _, ok := n.Regions["other"]; !ok || len(n.Fonts) == 0 || len(n.Places.Least) == 0 || len(n.Places.LeastOfCapital) == 0 {
+	if _, ok := n.Regions["other"]; !ok || len(n.Fonts) == 0 || len(n.Places.MinPopulation) == 0 || len(n.Places.MinPopulationOfCapital) == 0 {
 		return nil, fmt.Errorf("names: give fonts, the people that places need by zoom, and how regions of other types are named")
 	}
 	return n, nil

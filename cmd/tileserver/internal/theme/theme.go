@@ -25,44 +25,44 @@ const LandColors = 6
 // Tokens are all tokens. They are shared, and not to be changed.
 type Tokens struct {
 	Themes map[string]*Theme `json:"themes"`
-	Type   Type              `json:"type"`
+	Type   Typography        `json:"type"`
 }
 
 // Theme holds the colours of a theme by the names they have in the style sheets.
 // UI is empty in a theme that has no interface; some of its values are no
 // colours, such as shadows.
 type Theme struct {
-	Map   Map            `json:"map"`
-	Label Label          `json:"label"`
+	Map   MapColors      `json:"map"`
+	Label LabelColors    `json:"label"`
 	UI    map[string]any `json:"ui"`
 }
 
-// Map holds the colours of a map, except those of its names.
-type Map struct {
+// MapColors holds the colours of a map, except those of its names.
+type MapColors struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`
-	// Shade distinguishes the parts of a country. It has greys with the same numbers as Land, which
-	// are laid over it with a strength of 0 to 1.
-	Shade         []Color `json:"shade"`
-	ShadeStrength float64 `json:"shade-strength"`
-	Lake          Color   `json:"lake"`
-	River         Color   `json:"river"` // on land, for a thin line
-	Urban         Color   `json:"urban"`
-	Missing       Color   `json:"missing"`
-	Coast         Color   `json:"coast"`
-	Border        Border  `json:"border"`
-	Graticule     Color   `json:"graticule"`
-	Selection     Color   `json:"selection"`
-	Dot           Color   `json:"dot"`
-	Rim           Color   `json:"rim"`
-	Airport       Color   `json:"airport"`
-	Points        []Color `json:"points"` // of collections, one after another
-	PointsRim     Color   `json:"points-rim"`
-	PointsCount   Color   `json:"points-count"`
+	// StateTints distinguishes the parts of a country. It has greys with the same numbers as Land,
+	// which are laid over it with a strength of 0 to 1.
+	StateTints        []Color      `json:"shade"`
+	StateTintStrength float64      `json:"shade-strength"`
+	Lake              Color        `json:"lake"`
+	River             Color        `json:"river"` // on land, for a thin line
+	Urban             Color        `json:"urban"`
+	Missing           Color        `json:"missing"`
+	Coast             Color        `json:"coast"`
+	Border            BorderColors `json:"border"`
+	Graticule         Color        `json:"graticule"`
+	Selection         Color        `json:"selection"`
+	Dot               Color        `json:"dot"`
+	Rim               Color        `json:"rim"`
+	Airport           Color        `json:"airport"`
+	Points            []Color      `json:"points"` // of collections, one after another
+	PointsRim         Color        `json:"points-rim"`
+	PointsCount       Color        `json:"points-count"`
 }
 
-// Border has the colours of borders by the level of the regions they divide.
-type Border struct {
+// BorderColors has the colours of borders by the level of the regions they divide.
+type BorderColors struct {
 	Country  Color `json:"country"`
 	State    Color `json:"state"`
 	County   Color `json:"county"`
@@ -70,8 +70,8 @@ type Border struct {
 	Other    Color `json:"other"`
 }
 
-// Label are the colours of names, and of the halo around them.
-type Label struct {
+// LabelColors are the colours of names, and of the halo around them.
+type LabelColors struct {
 	Country Color `json:"country"`
 	State   Color `json:"state"`
 	County  Color `json:"county"`
@@ -83,15 +83,15 @@ type Label struct {
 }
 
 // Ink is the colour that a rank's look names.
-func (l *Label) Ink(name string) Color {
+func (l *LabelColors) Ink(name string) Color {
 	return map[string]Color{
 		"country": l.Country, "state": l.State, "county": l.County, "capital": l.Capital, "city": l.City,
 		"water": l.Water, "quiet": l.Quiet,
 	}[name]
 }
 
-// Type is the type scale.
-type Type struct {
+// Typography is the type scale.
+type Typography struct {
 	Fonts   map[string][]string `json:"fonts"`
 	Sizes   map[string]float64  `json:"sizes"` // CSS pixels
 	Weights map[string]int      `json:"weights"`
@@ -122,8 +122,9 @@ func (c Color) CSS() string {
 	return fmt.Sprintf("rgba(%d,%d,%d,%.3g)", c.R, c.G, c.B, float64(c.A)/255)
 }
 
-// Get returns the tokens that the program holds, read once. A test makes sure that they are valid.
-var Get = sync.OnceValue(func() *Tokens {
+// GetTokens returns the tokens that the program holds, read once. A test makes sure that they are
+// valid.
+var GetTokens = sync.OnceValue(func() *Tokens {
 	t, err := parse(static.Tokens)
 	if err != nil {
 		panic(err)
@@ -138,7 +139,7 @@ func parse(text []byte) (*Tokens, error) {
 	}
 	for _, name := range Themes {
 		theme := t.Themes[name]
-		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.Shade) != LandColors || len(theme.Map.Points) == 0 {
+		if theme == nil || len(theme.Map.Land) != LandColors || len(theme.Map.StateTints) != LandColors || len(theme.Map.Points) == 0 {
 			return nil, fmt.Errorf("design tokens: give the theme %s %d colours of land, as many shades, and some of points", name, LandColors)
 		}
 	}

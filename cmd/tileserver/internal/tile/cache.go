@@ -11,17 +11,17 @@ type tileKey struct {
 	layers string   // canonical
 	from   web.Hash // of the layers and their generations
 	tile   uint64   // packed with its zoom
-	form   web.Form
+	form   web.Format
 	theme  uint8 // of a picture
 	coding web.Coding
 	lang   string // of names beside the local ones
 }
 
-func (k tileKey) Spread() uint64 {
+func (k tileKey) Hash() uint64 {
 	return k.tile ^ uint64(k.from) ^ uint64(k.form)<<8 ^ uint64(k.coding)<<24 ^ uint64(k.theme)<<32
 }
 
-func (k tileKey) Extra() int { return len(k.layers) + len(k.lang) }
+func (k tileKey) ExtraBytes() int { return len(k.layers) + len(k.lang) }
 
 // tag is the entity tag of the response.
 func (k *tileKey) tag() web.Tag {

@@ -7,11 +7,11 @@ import (
 )
 
 // added are endpoints that other files declare.
-var added endpoint.Added[*Handlers]
+var added endpoint.AddedEndpoints[*Handlers]
 
 // Endpoints returns the endpoints of this face.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
-	return added.To(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
+	return added.AppendTo(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
 }
 
 // tileEndpoints answer with tiles.
@@ -51,8 +51,8 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				"application/geo+json":               TileFeatures{},
 				"image/png":                          nil,
 			},
-			Keeps: endpoint.Tagged,
-			Empty: "The vector tile is empty.",
+			CachePolicy: endpoint.CacheTagged,
+			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
 				"tile-too-complex", "dataset-missing"},
 			Example: endpoint.Example{Request: "/tiles/places/12/2145/1434.geojson"},
@@ -62,7 +62,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			ID: "getTileTwice", Tag: "tiles", Rank: 2,
 			Summary: "A tile drawn at twice the resolution",
 			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names},
-			Answers: endpoint.Content{"image/png": nil}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
 				"tile-too-complex", "dataset-missing"},
 			Example: endpoint.Example{Request: "/tiles/country/4/8/5@2x.png"},
@@ -80,9 +80,9 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				"application/geo+json":               TileFeatures{},
 				"image/png":                          nil,
 			},
-			Keeps:    endpoint.Tagged,
-			Empty:    "The vector tile is empty.",
-			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
+			CachePolicy: endpoint.CacheTagged,
+			Empty:       "The vector tile is empty.",
+			Problems:    []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
 		},
 		{
 			Path: "/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/g/:generations/tiles/:layers/:z/:x/:file",
@@ -107,8 +107,8 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				"application/geo+json":               TileFeatures{},
 				"image/png":                          nil,
 			},
-			Keeps: endpoint.Tagged,
-			Empty: "The vector tile is empty.",
+			CachePolicy: endpoint.CacheTagged,
+			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
 				"tile-too-complex", "dataset-missing", "generation-gone", "generation-unknown"},
 		},
@@ -128,7 +128,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 				"and have no addresses that name generations; nor have those of regions with `names=`.",
 			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
 			Handle: s.getTileJSON, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.json"},
 		},
@@ -138,7 +138,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "TileJSON of the layers as MapLibre Tiles",
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
 			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
-			Answers: endpoint.Content{"application/json": TileJSON{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},
 		},
@@ -149,7 +149,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Doc: "Give its address to a map library that draws pictures. Zooms, bounds and sources are those of the vector " +
 				"tiles; with `scale=2` the pictures are of twice the resolution, 512 pixels for a tile of 256.",
 			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names},
-			Answers: endpoint.Content{"application/json": RasterTileJSON{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": RasterTileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.png.json?scale=2&theme=dark"},
 		},
@@ -163,25 +163,25 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 				"and refuse such a style, add `names=false`.",
 			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam},
 			Handle: s.getStyle, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": MapStyle{}}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": MapStyle{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/style.json?layers=country&names=false&basemap=none"},
 		},
 		{
-			Path: spritePath + ".json", Also: []string{spritePath + ".png", spritePath + "@2x.json", spritePath + "@2x.png"},
+			Path: spritePath + ".json", OtherPaths: []string{spritePath + ".png", spritePath + "@2x.json", spritePath + "@2x.png"},
 			ID: "getSprite", Tag: "tiles", Rank: 6,
 			Summary: "The pictures of the style",
 			Doc: "A sprite of the MapLibre Style Specification with one picture, a dot in the form of a distance field, " +
 				"which the style draws in its colours and sizes. It is the same for both densities.",
 			Handle: s.getSprite, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": SpriteIndex{}, "image/png": nil}, Keeps: endpoint.Tagged,
+			Answers: endpoint.Content{"application/json": SpriteIndex{}, "image/png": nil}, CachePolicy: endpoint.CacheTagged,
 		},
 	}
 }
 
 // generationsParam names generations in a path.
 func (s *Handlers) generationsParam() endpoint.Param {
-	return endpoint.Described(endpoint.InPath, "generations",
+	return endpoint.DescribedParam(endpoint.InPath, "generations",
 		"What the TileJSON has: the data sets that the tile is made from, each with its generation, and a mark of them.",
 		endpoint.Schema{"type": "string", "maxLength": 8192, "pattern": `^[a-z0-9_.-]+-[0-9a-f]{8}$`}, "boundaries.3.places.2-1f0c77ab")
 }

@@ -7,14 +7,14 @@ import (
 
 // The formats of tiles, as OGC API – Tiles names them.
 var (
-	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.FormMVT.Type(), Form: web.FormMVT}
-	mltFormat     = ogcapi.Format{Name: "mlt", Type: web.FormMLT.Type(), Form: web.FormMLT}
-	geojsonFormat = ogcapi.Format{Name: "json", Type: ogcapi.TypeGeoJSON, Form: web.FormGeoJSON}
-	pngFormat     = ogcapi.Format{Name: "png", Type: web.FormPNG.Type(), Form: web.FormPNG}
+	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.FormatMVT.Type(), Format: web.FormatMVT}
+	mltFormat     = ogcapi.Format{Name: "mlt", Type: web.FormatMLT.Type(), Format: web.FormatMLT}
+	geojsonFormat = ogcapi.Format{Name: "json", Type: ogcapi.TypeGeoJSON, Format: web.FormatGeoJSON}
+	pngFormat     = ogcapi.Format{Name: "png", Type: web.FormatPNG.Type(), Format: web.FormatPNG}
 )
 
 // formPNG2x is a picture of double density.
-var formPNG2x = web.NewForm(web.Media{Name: "png@2x", Type: "image/png", Picture: true})
+var formPNG2x = web.NewFormat(web.Media{Name: "png@2x", Type: "image/png", Picture: true})
 
 // mltFile is the end of addresses of MapLibre Tiles, and mltEncoding MapLibre's name for
 // them.

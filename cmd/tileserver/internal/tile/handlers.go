@@ -31,7 +31,7 @@ type Config struct {
 type Handlers struct {
 	*web.Kit
 	Config
-	kept      *web.Kept[tileKey]
+	kept      *web.ResponseCache[tileKey]
 	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
@@ -40,7 +40,7 @@ type Handlers struct {
 func New(k *web.Kit, cfg Config) *Handlers {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
 	s := &Handlers{
-		Kit: k, Config: cfg, kept: web.NewKept[tileKey](k, "tiles", cfg.CacheBytes),
+		Kit: k, Config: cfg, kept: web.NewResponseCache[tileKey](k, "tiles", cfg.CacheBytes),
 		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
 	}
 	s.kept.Total = true
@@ -48,7 +48,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 }
 
 // Kinds are the problems of tile matrix sets and of pictures.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: errNoTileMatrixSet, Status: http.StatusNotFound, Type: "tile-matrix-set-not-found", Title: "There is no such tile matrix set",
 		Detail: "Use WebMercatorQuad, the one that /ogc/tileMatrixSets lists."},
 	{Err: raster.ErrTooComplex, Status: http.StatusUnprocessableEntity, Type: "tile-too-complex", Title: "The tile is too complex to be drawn",

@@ -53,11 +53,11 @@ func stateOf(id uint64) uint64 {
 }
 
 func (s *Handlers) parseLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	if len(list) > endpoint.MaxListText {
+	if len(list) > endpoint.MaxListBytes {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for fewer layers at once: the list may have 1024 bytes.")
 	}
 	names := strings.Split(list, ",")
-	if len(names) > endpoint.MaxList {
+	if len(names) > endpoint.MaxListEntries {
 		return nil, endpoint.Refuse(endpoint.ErrParameter, "layers", "Ask for at most 64 layers at once.")
 	}
 	n := namedLayers{types: map[string]bool{}, regions: map[string][]string{}, singles: map[string]bool{}}
@@ -98,7 +98,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 		return err
 	}
 	typ, id, one := strings.Cut(name, ":")
-	b, err := v.Boundaries.Having(typ)
+	b, err := v.Boundaries.ReaderOf(typ)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (n *namedLayers) set(v *view) *layerSet {
 	}
 	var points []string
 	for i := range v.points[:v.singles] {
-		about := &v.points[i].About
+		about := &v.points[i].LayerInfo
 		if !n.singles[about.Name] {
 			continue
 		}

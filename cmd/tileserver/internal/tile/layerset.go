@@ -25,7 +25,7 @@ type layerSet struct {
 	// points are layers of points in the order of the registry, then collections by name.
 	points []string
 	// drawings are those of layers of points that have one, by name. named and doubles say that one of points is
-	// feature.Drawing.Named, or has an Importance.
+	// feature.Drawing.HasNames, or has an Importance.
 	drawings       map[string]*feature.Drawing
 	named, doubles bool
 }
@@ -36,13 +36,13 @@ func (set *layerSet) with(points []string) *layerSet {
 	part.points, part.named, part.doubles = points, false, false
 	for _, name := range points {
 		if d := part.drawings[name]; d != nil {
-			part.named, part.doubles = part.named || d.Named, part.doubles || d.Importance != nil
+			part.named, part.doubles = part.named || d.HasNames, part.doubles || d.Importance != nil
 		}
 	}
 	names := slices.Concat(part.regions, points)
 	part.canonical = strings.Join(names, ",")
 	part.hash = web.HashStart.Bytes(part.canonical)
-	if len(names) > endpoint.MaxList || len(part.canonical) > endpoint.MaxListText {
+	if len(names) > endpoint.MaxListEntries || len(part.canonical) > endpoint.MaxListBytes {
 		collections := slices.DeleteFunc(slices.Clone(points), func(name string) bool { return !strings.HasPrefix(name, ask.PointsPrefix) })
 		part.canonical = strings.Join(append([]string{allLayers}, collections...), ",")
 	}
@@ -78,11 +78,11 @@ type layerKey struct {
 	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
 
-// Spread has nothing to choose: one lock guards all sets.
-func (layerKey) Spread() uint64 { return 0 }
+// Hash has nothing to choose: one lock guards all sets.
+func (layerKey) Hash() uint64 { return 0 }
 
-// Extra returns the size of the list.
-func (k layerKey) Extra() int { return len(k.list) }
+// ExtraBytes returns the size of the list.
+func (k layerKey) ExtraBytes() int { return len(k.list) }
 
 // layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All
 // share one lock, since a sixteenth of the memory would be too little for a long list.

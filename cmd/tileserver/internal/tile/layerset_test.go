@@ -17,15 +17,16 @@ func TestListsMayBeAskedFor(t *testing.T) {
 		}
 		return of.with(points)
 	}
-	few, most, many := set(2, "places", "points:a"), set(endpoint.MaxList), set(endpoint.MaxList, "places", "points:a", "points:b")
-	if few.canonical != "layer0,layer1,places,points:a" || strings.Count(most.canonical, ",") != endpoint.MaxList-1 ||
+	few, most, many := set(2, "places", "points:a"), set(endpoint.MaxListEntries),
+		set(endpoint.MaxListEntries, "places", "points:a", "points:b")
+	if few.canonical != "layer0,layer1,places,points:a" || strings.Count(most.canonical, ",") != endpoint.MaxListEntries-1 ||
 		many.canonical != "all,points:a,points:b" {
 		t.Errorf("%s; %s; %s", few.canonical, most.canonical, many.canonical)
 	}
-	if other := set(endpoint.MaxList+1, "points:a", "points:b"); other.canonical != many.canonical || other.hash == many.hash {
+	if other := set(endpoint.MaxListEntries+1, "points:a", "points:b"); other.canonical != many.canonical || other.hash == many.hash {
 		t.Errorf("%s: other layers have one hash", other.canonical)
 	}
-	long := &layerSet{regions: []string{strings.Repeat("a", endpoint.MaxListText), "b"}}
+	long := &layerSet{regions: []string{strings.Repeat("a", endpoint.MaxListBytes), "b"}}
 	if got := long.with(nil).canonical; got != "all" {
 		t.Error(got)
 	}

@@ -45,12 +45,12 @@ func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
 
 // spare resets options that do not change the tiles of a set in a form, so that such tiles are
 // cached once.
-func (v *view) spare(set *layerSet, f web.Form) {
+func (v *view) spare(set *layerSet, f web.Format) {
 	v.double = v.double && set.doubles
 	if set.named {
 		return
 	}
-	if f == web.FormGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
+	if f == web.FormatGeoJSON || len(set.selectors) == 0 || v.Names.ID == ask.IDMissing {
 		v.naming = naming{}
 	}
 }
@@ -60,7 +60,7 @@ func (n naming) key() string { return "name:" + n.lang }
 
 // of returns the name of a feature, "" if none is asked for or known. d is nil for a layer without one.
 func (n naming) of(ctx context.Context, from feature.Tiler, d *feature.Drawing, number uint64) (string, error) {
-	if d == nil || !d.Named || n.lang == "" || !n.take() {
+	if d == nil || !d.HasNames || n.lang == "" || !n.take() {
 		return "", nil
 	}
 	name, _, err := from.(feature.Namer).NameIn(ctx, uint32(number), n.lang)
@@ -76,7 +76,7 @@ func (v *view) named(set *layerSet) bool {
 // is asked for, or no names of regions are published. In a picture it names only labels that the
 // picture draws at the zoom.
 func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
-	from, published, err := v.Names.Have()
+	from, published, err := v.Names.GetIfPublished()
 	if v.naming.lang == "" || err == nil && !published {
 		return nil
 	}

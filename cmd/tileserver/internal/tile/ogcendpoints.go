@@ -9,7 +9,7 @@ import (
 
 // ogcEndpoints returns the endpoints of OGC API – Tiles.
 func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
-	tiledCollectionParam := endpoint.Described(endpoint.InPath, "collectionId",
+	tiledCollectionParam := endpoint.DescribedParam(endpoint.InPath, "collectionId",
 		"A collection that has tiles: a region type, "+s.tiledNames()+" or `points:name`.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country")
 	list := []endpoint.Endpoint{
@@ -19,7 +19,7 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 			Summary: "The tile matrix sets",
 			Params:  []endpoint.Param{fDocumentParam},
 			Handle:  s.getTileMatrixSets, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": TileMatrixSets{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": TileMatrixSets{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host"},
 		},
@@ -29,7 +29,7 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 			Summary: "The definition of a tile matrix set",
 			Params:  []endpoint.Param{tileMatrixSetParam, fDocumentParam},
 			Handle:  s.getTileMatrixSet, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": TileMatrixSet{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": TileMatrixSet{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "tile-matrix-set-not-found"},
 		},
@@ -69,8 +69,8 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			"application/geo+json":               TileFeatures{},
 			"image/png":                          nil,
 		},
-		Keeps: endpoint.Tagged,
-		Empty: "The vector tile is empty.",
+		CachePolicy: endpoint.CacheTagged,
+		Empty:       "The vector tile is empty.",
 		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex",
 			"dataset-missing"},
 	}
@@ -87,7 +87,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Doc:     "There is one, since there is one tile matrix set.",
 			Params:  []endpoint.Param{which, fDocumentParam, endpoint.Names},
 			Handle:  s.getTilesets(k), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
 		},
@@ -97,14 +97,14 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Summary: "The tileset of " + of + ": " + k.title,
 			Params:  []endpoint.Param{which, tileMatrixSetParam, fDocumentParam, endpoint.Names},
 			Handle:  s.getTileset(k), Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, Keeps: endpoint.Varies,
+			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},
 		},
 		tile,
 	}
 	for _, e := range list { // the parameter which may be of the path or of the query
-		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Is().In, b.Is().In) })
+		slices.SortStableFunc(e.Params, func(a, b endpoint.Param) int { return -strings.Compare(a.Declaration().In, b.Declaration().In) })
 	}
 	return list
 }

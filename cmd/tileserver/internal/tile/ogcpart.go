@@ -27,7 +27,7 @@ func (s *Handlers) OGCPart() ogcapi.Part {
 			if err := v.isTiled(id); err != nil && !errors.Is(err, ask.ErrFailed) {
 				return nil
 			}
-			return tilesetLinks(ogcapi.Collection(base, id))
+			return tilesetLinks(ogcapi.CollectionURL(base, id))
 		},
 	}
 }

@@ -23,8 +23,8 @@ import (
 
 // Parameters that choose the format of a tile.
 var (
-	fVectorTileParam = ogcapi.Parameter("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).Like("json")
-	fMapTileParam    = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
+	fVectorTileParam = ogcapi.FormatParam("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).WithExample("json")
+	fMapTileParam    = ogcapi.FormatParam("The format, instead of by `Accept`.", mapTiles.formats)
 )
 
 // tiledBy returns the collections and layers that a tileset request names in its path, or else in
@@ -70,10 +70,10 @@ func (v *view) isTiled(collection string) (err error) {
 		_, err = v.TiledCollection(name)
 	} else if p := v.single(collection); p != nil {
 		err = p.Err
-	} else if b, berr := v.Boundaries.Having(collection); berr != nil || !b.Has(collection) {
+	} else if b, berr := v.Boundaries.ReaderOf(collection); berr != nil || !b.Has(collection) {
 		err = cmp.Or(berr, ask.ErrNoLayer)
 	}
-	if ask.IsAbsent(err) {
+	if ask.IsNoLayer(err) {
 		return ogcapi.ErrNoCollection
 	}
 	return err
@@ -94,7 +94,7 @@ func (v *view) whole() string {
 func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	var numbers [3]int
 	for i, name := range [...]string{"tileMatrix", "tileRow", "tileCol"} {
-		n, ok := endpoint.GridNumber(values[i])
+		n, ok := endpoint.ParseGridNumber(values[i])
 		if !ok {
 			return quadkey.Tile{}, endpoint.Refuse(endpoint.ErrParameter, name,
 				"Set "+name+" to a whole number, as in /ogc/tiles/WebMercatorQuad/3/2/4.")
@@ -108,8 +108,8 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// choose is ogcapi.Choose for tiles. Addresses from the templates of tilesets have f alone, which
-// needs no decoding.
+// choose is ogcapi.ChooseFormat for tiles. Addresses from the templates of tilesets have f alone,
+// which needs no decoding.
 func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
 		for _, f := range k.formats {
@@ -118,7 +118,7 @@ func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Form
 			}
 		}
 	}
-	return ogcapi.Choose(q, r, k.formats)
+	return ogcapi.ChooseFormat(q, r, k.formats)
 }
 
 // getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the
@@ -142,7 +142,7 @@ func (s *Handlers) getTileOf(k *tilesetKind) endpoint.Handler {
 		if err != nil {
 			return err
 		}
-		return s.sendTile(c, q, v, of.layers, t, format.Form, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
+		return s.sendTile(c, q, v, of.layers, t, format.Format, manner{cache: s.CacheControl, byAccept: byAccept, ofTileset: true})
 	}
 }
 
@@ -153,7 +153,7 @@ var tilesetsTemplates = template.Must(template.New("").Funcs(template.FuncMap{"t
 
 // document is a document that people get as a page by a part of tilesets.html.
 func document(part, title string, json, data any) *ogcapi.Document {
-	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
+	return &ogcapi.Document{Title: title, JSON: json, Format: web.FormatJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
 
 // Tilesets is the list of the tilesets of one sort.
@@ -207,7 +207,7 @@ func (s *Handlers) describeTileset(k *tilesetKind, describe func(t *Tileset, of 
 		if v.naming.lang = langOf(q, endpoint.Names); q.Err != nil {
 			return q.Err
 		}
-		v.spare(set, web.FormMVT)
+		v.spare(set, web.FormatMVT)
 		of.names = v.naming.lang
 		t, err := newTileset(c.Request().Context(), v, set, k, &of, base)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // Parameters of this face alone.
 var (
-	formatParam = endpoint.Described(endpoint.InPath, "format",
+	formatParam = endpoint.DescribedParam(endpoint.InPath, "format",
 		"mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{
 			"type": "string",
 			"enum": []string{"mvt", "pbf", "mlt", "geojson", "png"},
@@ -21,55 +21,57 @@ var (
 	pictureThemeParam = endpoint.Word("theme",
 		"Colours of a png; other formats have none. Political gives countries colours of their own; light and dark are "+
 			"neutral, for data over them. The water is painted unless the layers are only points or single regions; plain "+
-			"leaves it transparent, for a map over another one.", theme.Themes...).Bounded("default", theme.Themes[0])
+			"leaves it transparent, for a map over another one.", theme.Themes...).WithBound("default", theme.Themes[0])
 	pinnedParam = endpoint.Flag("pinned",
-		"Whether the tiles have addresses that name their generations and may be kept for ever.").Like(true)
+		"Whether the tiles have addresses that name their generations and may be kept for ever.").WithExample(true)
 	pixelsParam = endpoint.Word("pixels",
 		"How large the map draws a tile. Places are chosen for 256 pixels; with 512, as MapLibre draws vector tiles, a tile "+
-			"has those of the four tiles in it. Pictures have none.", "256", "512").Or("256").Like("512")
+			"has those of the four tiles in it. Pictures have none.", "256", "512").WithDefault("256").WithExample("512")
 	scaleParam = endpoint.Word("scale",
 		"Of the document of pictures: how many pixels of a picture stand for one of the map, whose tiles are 256 wide. "+
-			"Vector tiles have none.", "1", "2").Or("1")
+			"Vector tiles have none.", "1", "2").WithDefault("1")
 	styleLayersParam = endpoint.Text("layers", 1024,
-		"As in the paths of tiles. Left out, it stands for `all` and the public collections of points.").Like("country")
+		"As in the paths of tiles. Left out, it stands for `all` and the public collections of points.").WithExample("country")
 	themeParam = endpoint.Word("theme",
 		"Colours: political gives countries colours of their own; light and dark are neutral, for data over them; plain has "+
-			"no background, for a map over another one.", theme.Themes...).Or(theme.Themes[0])
-	namesParam   = endpoint.Flag("names", "Names on the map.").Or(true)
+			"no background, for a map over another one.", theme.Themes...).WithDefault(theme.Themes[0])
+	namesParam   = endpoint.Flag("names", "Names on the map.").WithDefault(true)
 	basemapParam = endpoint.Text("basemap", 1024,
 		"Base maps that lie under the layers, joined by commas, or `none`. Left out, it stands for all that the server has. "+
 			"Vector tiles are drawn plainly, by the names of their layers.")
 	encodingParam = endpoint.Word("encoding",
 		"The format of the vector tiles: Mapbox Vector Tiles, or MapLibre Tiles for MapLibre GL JS since 5.12 and MapLibre Native.",
-		"mvt", mltEncoding).Or("mvt").Like("mlt")
+		"mvt", mltEncoding).WithDefault("mvt").WithExample("mlt")
 )
 
 // Parameters of tilesets.
 var (
-	fDocumentParam     = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
-	tileMatrixSetParam = endpoint.Described(endpoint.InPath, "tileMatrixSetId",
+	fDocumentParam     = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
+	tileMatrixSetParam = endpoint.DescribedParam(endpoint.InPath, "tileMatrixSetId",
 		"The tile matrix set, of those that `/ogc/tileMatrixSets` lists.",
 		endpoint.Schema{"type": "string", "enum": []string{"WebMercatorQuad"}}, "WebMercatorQuad")
 	tiledCollectionsParam = endpoint.Text("collections", 1024,
-		"Comma-separated: only these collections, by their ids or addresses.").Like("country,places")
-	tileMatrixParam = endpoint.Described(endpoint.InPath, "tileMatrix", "The tile matrix: the zoom.",
+		"Comma-separated: only these collections, by their ids or addresses.").WithExample("country,places")
+	tileMatrixParam = endpoint.DescribedParam(endpoint.InPath, "tileMatrix", "The tile matrix: the zoom.",
 		endpoint.Schema{"type": "integer", "minimum": 0, "maximum": 22}, 4)
-	tileRowParam = endpoint.Described(endpoint.InPath, "tileRow", "The row, from the north: y.",
+	tileRowParam = endpoint.DescribedParam(endpoint.InPath, "tileRow", "The row, from the north: y.",
 		endpoint.Schema{"type": "integer", "minimum": 0}, 5)
-	tileColParam = endpoint.Described(endpoint.InPath, "tileCol", "The column, from 180° west: x.",
+	tileColParam = endpoint.DescribedParam(endpoint.InPath, "tileCol", "The column, from 180° west: x.",
 		endpoint.Schema{"type": "integer", "minimum": 0}, 8)
 )
 
 // layersParam names the layers of a path.
 func (s *Handlers) layersParam() endpoint.Param {
-	return endpoint.Described(endpoint.InPath, "layers",
+	return endpoint.DescribedParam(endpoint.InPath, "layers",
 		"Comma-separated: region types, `type:id` for one region, "+s.tiledNames()+
 			", `points:name` for a collection of points, or `all`, which has no collections.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country,places")
 }
 
 // tiledNames are the layers that are one data set, for texts.
-func (s *Handlers) tiledNames() string { return "`" + strings.Join(s.Views.TiledNames(), "`, `") + "`" }
+func (s *Handlers) tiledNames() string {
+	return "`" + strings.Join(s.Views.TiledLayerNames(), "`, `") + "`"
+}
 
 // doubledBy reads the parameter pixels. The deepest tiles have no others in them.
 func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
@@ -81,9 +83,9 @@ func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
 
 // pictureTheme reads the theme, an index into theme.Themes. Forms that have no colours are the same
 // in all.
-func pictureTheme(q *endpoint.Params, f web.Form) (uint8, error) {
+func pictureTheme(q *endpoint.Params, f web.Format) (uint8, error) {
 	name := pictureThemeParam.Of(q)
-	if q.Err != nil || !f.Picture() {
+	if q.Err != nil || !f.IsPicture() {
 		return 0, q.Err
 	}
 	return uint8(max(slices.Index(theme.Themes, name), 0)), nil

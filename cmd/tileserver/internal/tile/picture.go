@@ -19,7 +19,7 @@ import (
 // their styles can be drawn.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range theme.Themes {
-		r, err := raster.New(PictureStyle(theme.Get().Themes[name]))
+		r, err := raster.New(PictureStyle(theme.GetTokens().Themes[name]))
 		if err != nil {
 			panic(err)
 		}
@@ -38,20 +38,20 @@ const pictureScale = 0.88
 func PictureStyle(of *theme.Theme) raster.Style {
 	style := raster.PoliticalStyle(pictureColors(of))
 	names := theme.GetNames()
-	text := func(name string, naming theme.Naming) raster.Text {
+	text := func(name string, naming theme.RegionNaming) raster.TextStyle {
 		r := names.Looks[name]
-		return raster.Text{
-			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, Upper: r.Transform == "uppercase",
+		return raster.TextStyle{
+			Size: r.Size * pictureScale, Spacing: r.Spacing, Bold: r.Weight >= 600, UpperCase: r.Transform == "uppercase",
 			Color: of.Label.Ink(r.Ink).NRGBA, Halo: of.Label.Halo.NRGBA,
-			From: naming.From, To: naming.To, Ranks: naming.Ranks,
+			FromZoom: naming.From, ToZoom: naming.To, MaxRanks: naming.Ranks,
 		}
 	}
-	write := func(t *raster.RegionStyle, naming theme.Naming) {
-		var all []raster.Text
+	write := func(t *raster.RegionStyle, naming theme.RegionNaming) {
+		var all []raster.TextStyle
 		for _, name := range naming.Looks {
 			all = append(all, text(name, naming))
 		}
-		t.Text, t.Smaller, t.Turn = all[0], all[1:], 1+naming.Turn
+		t.Text, t.SmallerTexts, t.Turn = all[0], all[1:], 1+naming.Turn
 	}
 	for typ, t := range style.Types {
 		switch {
@@ -64,21 +64,23 @@ func PictureStyle(of *theme.Theme) raster.Style {
 			t.LateTurn = 2 + names.Places.Turns["town"]
 		}
 		if typ == "county" {
-			t.First = names.Region(typ).From
-			t.Border.From, t.Coast.From = t.First, t.First
+			t.BordersFromZoom = names.Region(typ).From
+			t.Border.GrowsFromZoom, t.Coast.GrowsFromZoom = t.BordersFromZoom, t.BordersFromZoom
 		}
 		style.Types[typ] = t
 	}
 	write(&style.Other, names.Region("other"))
 	p := &names.Places
-	style.Places = raster.Places{
-		GreatCapital: p.GreatCapital, Bonus: p.Bonus, Least: p.Least, LeastOfCapital: p.LeastOfCapital,
-		Apart: p.Apart, ApartTo: p.ApartTo, Around: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
+	style.Places = raster.PlaceStyle{
+		MinGreatCapital: p.MinGreatCapital, GreatCapitalBonus: p.GreatCapitalBonus, MinPopulation: p.MinPopulation,
+		MinPopulationOfCapital: p.MinPopulationOfCapital,
+		DotDistancePx:          p.DotDistancePx, DotDistanceMaxZoom: p.DotDistanceMaxZoom,
+		AroundCity: struct{ People, Times, KM float64 }(p.AroundCity), DotsFrom: p.DotsFrom,
 	}
 	for _, name := range []string{"capital", "major", "city", "town"} {
-		style.Places.Tiers = append(style.Places.Tiers, raster.Tier{
+		style.Places.Tiers = append(style.Places.Tiers, raster.PlaceTier{
 			// half of the rim is within on the page
-			People: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.Naming{}), Radius: p.Dots[name]*pictureScale - 0.5,
+			MinPopulation: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.RegionNaming{}), Radius: p.Dots[name]*pictureScale - 0.5,
 		})
 	}
 	return style
@@ -94,7 +96,7 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 		return out
 	}
 	return &raster.Palette{
-		Water: m.Water.NRGBA, Land: list(m.Land), Shades: list(m.Shade), ShadeStrength: m.ShadeStrength,
+		Water: m.Water.NRGBA, Land: list(m.Land), StateTints: list(m.StateTints), StateTintStrength: m.StateTintStrength,
 		Lake: m.Lake.NRGBA, River: m.River.NRGBA, Urban: m.Urban.NRGBA,
 		Coast:   m.Coast.NRGBA,
 		Country: m.Border.Country.NRGBA,
@@ -107,18 +109,18 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 
 // appendPNG appends a tile drawn as an image. Its names come from the tile and
 // those around it, since names near an edge are drawn on both sides.
-func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Form,
+func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Format,
 	theme uint8) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()
 	picture := raster.Tile{Zoom: int(t.Z), Row: t.Y, Scale: 1}
-	picture.Land, picture.Sea = set.ground()
+	picture.Land, picture.FillSea = set.ground()
 	if f == formPNG2x {
 		picture.Scale = 2
 	}
 	var err error
 	if len(set.selectors) > 0 {
-		r, err := v.Boundaries.Having(set.types...)
+		r, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return dst, err
 		}

@@ -112,7 +112,7 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 
 // sets are the data sets that tiles are made from, without collections.
 func (s *Handlers) sets(v ask.View) []string {
-	return append(v.Boundaries.Sets(), s.Views.TiledNames()...)
+	return append(v.Boundaries.DatasetNames(), s.Views.TiledLayerNames()...)
 }
 
 // generations returns the generations from which the tiles of a set are made, without
@@ -128,11 +128,11 @@ func (v *view) generations(set *layerSet) (g generations) {
 	}
 	if ids[0] != 0 {
 		for _, m := range v.Boundaries.Manifests(set.types) {
-			add(m.Dataset, m, v.Boundaries.Part(m.Dataset).ID)
+			add(m.Dataset, m, v.Boundaries.PinOf(m.Dataset).ID)
 		}
 	}
 	for i, p := range v.points[:v.singles] {
-		add(p.About.Name, p.Manifest, ids[1+i])
+		add(p.LayerInfo.Name, p.Manifest, ids[1+i])
 	}
 	g.mark = markOf(of)
 	return g
@@ -160,13 +160,13 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 		numbers[name] = g.numbers[i]
 	}
 	// The address has no generation of names, so its tiles have only local names of regions.
-	of := s.Views.Generations(numbers, q.View().At)
+	of := s.Views.TakeGenerations(numbers, q.View().At)
 	defer of.Release()
 	v := viewOf(of)
 	defer v.release()
 	var ids []uint64
 	for _, name := range g.names {
-		of := v.Boundaries.Part(name)
+		of := v.Boundaries.PinOf(name)
 		id, err := of.ID, of.Err
 		if p := v.single(name); p != nil {
 			id, err = p.ID(), p.Err
@@ -179,6 +179,6 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	if markOf(ids) != g.mark {
 		return dataset.ErrPruned
 	}
-	v.double = doubledBy(q, f.Picture(), t.Z)
-	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCache, byAccept: byAccept})
+	v.double = doubledBy(q, f.IsPicture(), t.Z)
+	return s.sendTile(c, q, v, values[1], t, f, manner{cache: s.PinnedCacheControl, byAccept: byAccept})
 }

@@ -13,7 +13,7 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 	names naming) ([]byte, error) {
 	start := len(dst)
 	var memory []byte
-	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: d != nil}
+	w := feature.Writer{GeoJSON: true, NestProperties: true, NumericIDs: d != nil}
 	for f, err := range from.Tile(ctx, t) {
 		if err != nil {
 			return dst, err
@@ -21,12 +21,12 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		if f.Members > 0 {
-			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{
+		if f.ClusterSize > 0 {
+			f.Properties = feature.PropertiesOf(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{
 				Name:  "point_count",
-				Value: feature.IntegerValue(f.Members),
+				Value: feature.IntegerValue(f.ClusterSize),
 			},
-				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.Members)))},
+				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.ClusterSize)))},
 				feature.Property{Name: "cluster_id", Value: feature.TextValue([]byte(f.ID))})
 		}
 		local, err := names.of(ctx, from, d, f.Number)
@@ -36,7 +36,7 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 		if local != "" {
 			memory = append(f.Properties.AppendMembers(memory[:0]), ',')
 			memory = jsontext.AppendString(append(jsontext.AppendString(memory, names.key()), ':'), local)
-			f.Properties = feature.Compact(memory)
+			f.Properties = feature.CompactProperties(memory)
 		}
 		if dst, err = w.Append(dst, f, ""); err != nil {
 			return dst, err

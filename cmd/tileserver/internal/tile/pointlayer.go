@@ -53,11 +53,11 @@ func unit(f float64) int32 {
 // show writes a point with its scalar properties, or a cluster. A property whose name
 // the layer uses itself is left out.
 func (l *pointLayer) show(f *feature.Feature) {
-	if f.Members > 0 {
+	if f.ClusterSize > 0 {
 		l.place(0, f.Lon, f.Lat)
 		l.TagBool("cluster", true)
-		l.TagInt("point_count", f.Members)
-		l.TagString("point_count_abbreviated", shortCount(f.Members))
+		l.TagInt("point_count", f.ClusterSize)
+		l.TagString("point_count_abbreviated", shortCount(f.ClusterSize))
 		l.text("cluster_id", f.ID)
 		l.End()
 		return

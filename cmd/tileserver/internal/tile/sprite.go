@@ -43,11 +43,11 @@ type spriteImage struct {
 
 // getSprite answers GET /sprite.json and /sprite.png, and the same of @2x.
 func (s *Handlers) getSprite(c echo.Context, _ *endpoint.Params) error {
-	body, form := sprite()[0], web.FormJSON
+	body, form := sprite()[0], web.FormatJSON
 	if strings.HasSuffix(c.Path(), ".png") {
-		body, form = sprite()[1], web.FormPNG
+		body, form = sprite()[1], web.FormatPNG
 	}
-	return s.Reply(c, web.Answer{Form: form}, []uint64{}, func(_ context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: form}, []uint64{}, func(_ context.Context, out *web.Scratch) error {
 		out.Body = append(out.Body, body...)
 		return nil
 	})

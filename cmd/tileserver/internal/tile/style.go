@@ -50,7 +50,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
+	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
 	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
 }
@@ -62,7 +62,7 @@ type styling struct {
 }
 
 func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []basemaps.Map) web.Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
+	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
 	h = h.Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID())
@@ -194,7 +194,7 @@ func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) 
 }
 
 func newPalette(named string, set *layerSet) *palette {
-	p := &palette{Theme: theme.Get().Themes[named], name: []any{"get", "name"}, set: set}
+	p := &palette{Theme: theme.GetTokens().Themes[named], name: []any{"get", "name"}, set: set}
 	p.land, _ = set.ground()
 	return p
 }

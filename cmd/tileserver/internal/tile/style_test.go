@@ -51,7 +51,7 @@ func layersOf(theme string, types ...string) map[string]styleLayer {
 // Whatever type is the lowest is the land; others are laid over it.
 func TestStyleLand(t *testing.T) {
 	for _, name := range theme.Themes {
-		land := theme.Get().Themes[name].Map.Land
+		land := theme.GetTokens().Themes[name].Map.Land
 		has := func(l styleLayer) bool {
 			text, err := json.Marshal(l.Paint["fill-color"])
 			if err != nil {

@@ -46,7 +46,7 @@ func (p *palette) under(sources map[string]styleSource, maps []basemaps.Map, bas
 	for _, m := range maps {
 		id := baseMapPrefix + m.Name
 		source := styleSource{Type: "vector", URL: base + "/basemap/" + m.Name + ".json"}
-		if m.Picture() {
+		if m.IsPicture() {
 			source.Type, source.TileSize = "raster", m.TileSize
 			all = append(all, styleLayer{ID: id, Type: "raster", Source: id})
 		} else {

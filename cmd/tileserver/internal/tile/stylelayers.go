@@ -22,9 +22,9 @@ func (p *palette) fill(typ string) []styleLayer {
 	case typ == p.land || typ == "country":
 		l.Paint["fill-color"] = byNumber(m.Land)
 	case typ == "state":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Shade), m.ShadeStrength
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.StateTints), m.StateTintStrength
 	case typ == "county":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Shade), m.ShadeStrength/2
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.StateTints), m.StateTintStrength/2
 	default:
 		l.Paint["fill-color"], l.Paint["fill-opacity"] = byNumber(m.Land), 0.4
 	}
@@ -86,13 +86,15 @@ func (p *palette) lines(typ string) []styleLayer {
 var (
 	population   = []any{"to-number", []any{"get", "population"}, 0}
 	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
-	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.GreatCapital}}
+	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.MinGreatCapital}}
 	// importance is how much a place counts beside others: a great capital like a city with
 	// more people, but not like the greatest of the world; a part of a town less than the town.
 	importance = []any{
 		"case",
-		greatCapital, []any{"+", population, theme.GetNames().Places.Bonus},
-		[]any{"==", []any{"get", "code"}, "PPLX"}, []any{"/", population, 4},
+		greatCapital,
+		[]any{"+", population, theme.GetNames().Places.GreatCapitalBonus},
+		[]any{"==", []any{"get", "code"}, "PPLX"},
+		[]any{"/", population, 4},
 		population,
 	}
 )
@@ -134,8 +136,9 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 	table, looks := &theme.GetNames().Places, theme.GetNames().Looks
 	enough := []any{
 		"case",
-		capital, []any{">=", population, byTable(table.LeastOfCapital, 0)},
-		[]any{">=", population, byTable(table.Least, 0)},
+		capital,
+		[]any{">=", population, byTable(table.MinPopulationOfCapital, 0)},
+		[]any{">=", population, byTable(table.MinPopulation, 0)},
 	}
 	byTier := func(of func(tier string) any) []any {
 		return []any{
@@ -167,8 +170,15 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 		// Between two dots stand their paddings and the room of their pictures. Farther out names of
 		// regions need what they would take.
 		room := table.Dots[tier] / spriteRadius * spriteSide
-		l.Layout["icon-padding"] = []any{"step", []any{"zoom"}, 0, 6, max(0, (table.Apart-room)/2), table.ApartTo, 0}
-		l.Layout["icon-image"] = spriteDot
+		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{
+			"step",
+			[]any{"zoom"},
+			0,
+			6,
+			max(0, (table.DotDistancePx-room)/2),
+			table.DotDistanceMaxZoom,
+			0,
+		}
 		l.Layout["icon-size"] = byTier(func(tier string) any { return table.Dots[tier] / spriteRadius })
 		l.Layout["symbol-sort-key"] = []any{"-", importance}
 		// Every capital has a ring.
@@ -209,7 +219,7 @@ func (p *palette) write(l *styleLayer, name string) {
 // the server must have. Without one it lists local fonts, and the client uses the first that it
 // has. MapLibre reads weight and slant from the name of the first font, whether the client has it
 // or not.
-func (p *palette) fonts(r theme.Rank) []string {
+func (p *palette) fonts(r theme.NameLook) []string {
 	all := theme.GetNames().Fonts
 	switch {
 	case p.glyphs:
@@ -261,10 +271,10 @@ func (p *palette) names(typ string) []styleLayer {
 	if small == 0 {
 		return []styleLayer{l}
 	}
-	for key, of := range map[string]func(r theme.Rank) any{
-		"text-size":           func(r theme.Rank) any { return r.Size },
-		"text-letter-spacing": func(r theme.Rank) any { return r.Spacing },
-		"text-font":           func(r theme.Rank) any { return []any{"literal", p.fonts(r)} },
+	for key, of := range map[string]func(r theme.NameLook) any{
+		"text-size":           func(r theme.NameLook) any { return r.Size },
+		"text-letter-spacing": func(r theme.NameLook) any { return r.Spacing },
+		"text-font":           func(r theme.NameLook) any { return []any{"literal", p.fonts(r)} },
 	} {
 		l.Layout[key] = byLook(naming, of)
 	}
@@ -292,7 +302,7 @@ const allRanks = 1e6
 
 // byLook is an expression of the looks of regions: a region has the smallest one at the two zooms
 // that name it first, and a larger one zoom by zoom.
-func byLook(naming theme.Naming, of func(r theme.Rank) any) any {
+func byLook(naming theme.RegionNaming, of func(r theme.NameLook) any) any {
 	looks, small := theme.GetNames().Looks, len(naming.Looks)-1
 	return byStep(len(naming.Ranks)+small+1, func(zoom int) any {
 		e := []any{"case"}

@@ -36,7 +36,7 @@ func (s *Handlers) getTile(c echo.Context, q *endpoint.Params) error {
 	}
 	v := viewOf(q.View())
 	defer v.release()
-	v.double = doubledBy(q, f.Picture(), t.Z)
+	v.double = doubledBy(q, f.IsPicture(), t.Z)
 	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
@@ -51,9 +51,9 @@ type manner struct {
 }
 
 // sendTile answers with a tile of the layers in a list, of the generations in v.
-func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Form, how manner) error {
+func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Format, how manner) error {
 	r := c.Request()
-	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.Picture()}
+	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.IsPicture()}
 	theme, err := pictureTheme(q, f)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 	if err != nil {
 		return err
 	}
-	if how.ofTileset && int(t.Z) > set.deepest(f.Picture()) {
+	if how.ofTileset && int(t.Z) > set.deepest(f.IsPicture()) {
 		return endpoint.ErrTileOutside
 	}
 	v.spare(set, f)
@@ -73,12 +73,13 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 		how.cache = web.NoStore
 		return s.sendLive(c, v, set, t, &key, how)
 	}
-	if !f.Picture() {
-		key.coding = web.AcceptedKept(r)
+	if !f.IsPicture() {
+		key.coding = web.AcceptedCacheCoding(r)
 	}
 	for {
-		a := web.Answer{Form: f, Tag: key.tag(), Coding: key.coding, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
-		err = s.kept.Send(c, key, &a, from, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+		a := web.Answer{Format: f, Tag: key.tag(), Coding: key.coding, CacheControl: how.cache, ByAccept: how.byAccept,
+			EmptyStatus: s.empty(f, how)}
+		err = s.kept.Send(c, key, &a, from, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 			return s.makeTile(ctx, out, v, set, t, &key, &a)
 		})
 		if !errors.Is(err, errCompressionBusy) {
@@ -89,7 +90,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 }
 
 // empty is the status of a tile that has nothing in it.
-func (s *Handlers) empty(f web.Form, how manner) int {
+func (s *Handlers) empty(f web.Format, how manner) int {
 	if s.EmptyTile == http.StatusNotFound && (how.ofTileset || !vectors(f)) {
 		return http.StatusNoContent
 	}
@@ -98,12 +99,12 @@ func (s *Handlers) empty(f web.Form, how manner) int {
 
 // keyOf returns the key of a tile as it is now, appends to ids the generations it is from, and
 // reports whether the tile must not be cached.
-func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids []uint64) (key tileKey, from []uint64, live bool) {
+func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	if v.naming.lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
 	}
-	h := s.TagStart
+	h := s.ETagSeed
 	// A vector tile that is 404 when it is empty must not have the tag of an empty tile in the
 	// other modes: that tag would be answered with 304 instead of 404.
 	if vectors(f) && s.EmptyTile == http.StatusNotFound {
@@ -134,38 +135,38 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Form, ids
 var errCompressionBusy = errors.New("no place to compress a large tile")
 
 // vectors reports whether a form is one of vector tiles, which concatenate.
-func vectors(f web.Form) bool { return f == web.FormMVT || f == web.FormMLT }
+func vectors(f web.Format) bool { return f == web.FormatMVT || f == web.FormatMLT }
 
 // acceptable are the forms among which an Accept header chooses. If it prefers none,
 // the first one is taken. MapLibre Tiles have an older name, too.
 var acceptable = []ogcapi.Format{
 	mvtFormat,
 	mltFormat,
-	{Type: "application/vnd.maplibre-vector-tile", Form: web.FormMLT},
+	{Type: "application/vnd.maplibre-vector-tile", Format: web.FormatMLT},
 	geojsonFormat,
 	pngFormat,
 }
 
 // parseTile reads the part of a tile's address after the layers: z, x and y, with the
 // extension of a form or without one.
-func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, byAccept bool, err error) {
+func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Format, byAccept bool, err error) {
 	z, x, file := values[0], values[1], values[2]
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 {
-		if t, err = endpoint.GridTile(z, x, file); err != nil {
+		if t, err = endpoint.ParseGridTile(z, x, file); err != nil {
 			return t, 0, false, err
 		}
-		return t, ogcapi.Accepted(r, acceptable).Form, true, nil
+		return t, ogcapi.AcceptedFormat(r, acceptable).Format, true, nil
 	}
 	switch file[dot+1:] {
 	case "mvt", "pbf":
-		f = web.FormMVT
+		f = web.FormatMVT
 	case "mlt":
-		f = web.FormMLT
+		f = web.FormatMLT
 	case "geojson":
-		f = web.FormGeoJSON
+		f = web.FormatGeoJSON
 	case "png":
-		f = web.FormPNG
+		f = web.FormatPNG
 		if base, ok := strings.CutSuffix(file[:dot], "@2x"); ok {
 			f, dot = formPNG2x, len(base)
 		}
@@ -175,20 +176,20 @@ func parseTile(r *http.Request, values []string) (t quadkey.Tile, f web.Form, by
 	if strings.Contains(file[:dot], "@") {
 		return t, 0, false, web.ErrFormat
 	}
-	t, err = endpoint.GridTile(z, x, file[:dot])
+	t, err = endpoint.ParseGridTile(z, x, file[:dot])
 	return t, f, false, err
 }
 
 // makeTile reads a tile and finishes it.
 func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set *layerSet, t quadkey.Tile, key *tileKey,
-	a *web.Answer) (*web.Finished, error) {
+	a *web.Answer) (*web.CachedResponse, error) {
 	var err error
 	if out.Body, err = s.appendTile(ctx, out.Body, v, set, t, key); err != nil {
 		return nil, err
 	}
-	var res *web.Finished
-	if s.Heavily(ctx, a.Coding != web.Identity && len(out.Body) > lightBody, func() error {
-		res = web.Finish(a, out.Body)
+	var res *web.CachedResponse
+	if s.RunHeavy(ctx, a.Coding != web.Identity && len(out.Body) > lightBody, func() error {
+		res = web.NewCachedResponse(a, out.Body)
 		return nil
 	}) != nil {
 		return nil, errCompressionBusy
@@ -201,14 +202,14 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 	left := mostNames
 	v.naming.left = &left
 	switch key.form {
-	case web.FormMVT:
+	case web.FormatMVT:
 		return appendLayers(ctx, dst, v, set, t, (*tiles.Reader).AppendMVT)
-	case web.FormMLT:
+	case web.FormatMLT:
 		return appendMLT(dst, func(layers []byte) ([]byte, error) {
 			return appendLayers(ctx, layers, v, set, t, (*tiles.Reader).AppendMVT)
 		})
-	case web.FormPNG, formPNG2x:
-		err := s.Heavily(ctx, true, func() (err error) {
+	case web.FormatPNG, formPNG2x:
+		err := s.RunHeavy(ctx, true, func() (err error) {
 			dst, err = s.appendPNG(ctx, dst, v, set, t, key.form, key.theme)
 			return err
 		})
@@ -220,7 +221,7 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 // sendLive answers with a tile that is valid for this moment only and may not be cached.
 func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
-	ctx, cancel := context.WithTimeout(s.As(r.Context(), c), s.Timeout)
+	ctx, cancel := context.WithTimeout(s.WithClientOf(r.Context(), c), s.Timeout)
 	defer cancel()
 	b := web.GetScratch()
 	defer b.Release()
@@ -231,9 +232,9 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 	if err != nil {
 		return err
 	}
-	a := web.Answer{Form: f, Cache: how.cache, ByAccept: how.byAccept, Empty: s.empty(f, how)}
-	if !f.Picture() {
-		a.Coding = web.Accepted(r)
+	a := web.Answer{Format: f, CacheControl: how.cache, ByAccept: how.byAccept, EmptyStatus: s.empty(f, how)}
+	if !f.IsPicture() {
+		a.Coding = web.AcceptedCoding(r)
 	}
 	return s.Send(c, a, b)
 }
@@ -243,12 +244,12 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)
-	if f.Picture() || kept.canonical == "" {
+	if f.IsPicture() || kept.canonical == "" {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)
-	a := web.Answer{Form: f, Tag: key.tag()}
-	res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (*web.Finished, error) {
+	a := web.Answer{Format: f, Tag: key.tag()}
+	res, err := s.kept.Get(ctx, key, func(ctx context.Context, out *web.Scratch) (*web.CachedResponse, error) {
 		return s.makeTile(ctx, out, v, kept, t, &key, &a)
 	})
 	if err != nil {
@@ -256,9 +257,9 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	}
 	dst = append(dst, res.Body...)
 	switch f {
-	case web.FormMVT:
+	case web.FormatMVT:
 		return appendPoints(ctx, dst, v, live, t)
-	case web.FormMLT:
+	case web.FormatMLT:
 		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(ctx, layers, v, live, t) })
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
@@ -274,7 +275,7 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	dst = append(dst, listing.CollectionHead...)
 	start := len(dst)
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Having(set.types...)
+		b, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return dst, err
 		}
@@ -297,7 +298,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, se
 			dst = append(dst, ',')
 		}
 		comma := len(dst)
-		if dst, err = appendTileGeoJSON(ctx, dst, p.About.Drawing, l, t, v.naming); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming); err != nil {
 			return dst, err
 		}
 		if len(dst) == comma && comma > start {

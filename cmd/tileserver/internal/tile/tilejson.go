@@ -92,11 +92,11 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	v.spare(set, web.FormMVT)
+	v.spare(set, web.FormatMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not name the generations of collections and of names.
 	pinned = pinned && from == 0 && !v.named(set)
-	a := web.Answer{Form: web.FormJSON, Cache: s.CacheControl, Coding: web.Accepted(r), Base: base}
+	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
 	}
@@ -107,7 +107,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		h = h.Bytes(mltFile)
 	}
 	if live {
-		a.Cache = web.NoStore // the properties change
+		a.CacheControl = web.NoStore // the properties change
 	} else {
 		a.Tag = h.Number(uint64(a.Coding)).Tag()
 	}
@@ -151,7 +151,7 @@ func with(address, name, value string) string {
 // its form: base, and the generations. from is the identity of the collections among these. A
 // document of live collections may not be cached, since their properties change.
 func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
-	h = s.TagStart.Bytes(base).Number(uint64(set.hash))
+	h = s.ETagSeed.Bytes(base).Number(uint64(set.hash))
 	ids, live := v.from(set, nil)
 	for _, id := range ids[:1+v.singles] {
 		if id != 0 {
@@ -195,7 +195,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 	var extent quadkey.Extent
 	var credits []string
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Having(set.types...)
+		b, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +231,12 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 				bounds = quadkey.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 			}
 		}
-		if c, _ := credit.Of(about.Attribution); c != "" && !slices.Contains(credits, c) {
+		if c, _ := credit.HTMLAndText(about.Attribution); c != "" && !slices.Contains(credits, c) {
 			credits = append(credits, c)
 		}
 		extent.Add(bounds)
-		layer := describePoints(p.About.Name, about)
-		if d := about.Drawing; d != nil && d.Named && v.naming.lang != "" {
+		layer := describePoints(p.LayerInfo.Name, about)
+		if d := about.Drawing; d != nil && d.HasNames && v.naming.lang != "" {
 			layer.Fields[v.naming.key()] = "String"
 		}
 		doc.VectorLayers = append(doc.VectorLayers, layer)
@@ -281,7 +281,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 		what += "; below zoom " + strconv.Itoa(from) +
 			" small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
-	if t.Lines {
+	if t.IsLines {
 		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})}
 	}
 	return []vectorLayer{

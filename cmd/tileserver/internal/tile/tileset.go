@@ -105,7 +105,7 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 			MinTileMatrix: strconv.Itoa(l.MinZoom), MaxTileMatrix: strconv.Itoa(l.MaxZoom),
 			PropertiesSchema: propertiesSchema{Type: "object", Properties: properties},
 			Links: []ogcapi.Link{{
-				Href:  ogcapi.Collection(base, l.collection) + "?f=json",
+				Href:  ogcapi.CollectionURL(base, l.collection) + "?f=json",
 				Rel:   relGeodata,
 				Type:  ogcapi.TypeJSON,
 				Title: l.collection,
@@ -154,7 +154,7 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 		{Href: base + "/ogc/tileMatrixSets/" + webMercatorQuad + "?f=json", Rel: relTilingScheme, Type: ogcapi.TypeJSON, Title: webMercatorQuad},
 	}
 	for _, f := range k.formats {
-		if k == vectorTiles && f.Form.Picture() {
+		if k == vectorTiles && f.Format.IsPicture() {
 			continue // they are the map tiles
 		}
 		all = append(all, ogcapi.Link{
@@ -167,7 +167,7 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	}
 	if of.collection != "" {
 		all = append(all, ogcapi.Link{
-			Href:  ogcapi.Collection(base, of.collection) + "?f=json",
+			Href:  ogcapi.CollectionURL(base, of.collection) + "?f=json",
 			Rel:   relGeodata,
 			Type:  ogcapi.TypeJSON,
 			Title: of.collection,
@@ -220,7 +220,7 @@ type tiled struct {
 // address returns the address of the tilesets, without parameters.
 func (of *tiled) address(base string, k *tilesetKind) string {
 	if of.collection != "" {
-		return ogcapi.Collection(base, of.collection) + "/" + k.path
+		return ogcapi.CollectionURL(base, of.collection) + "/" + k.path
 	}
 	return base + "/ogc/" + k.path
 }

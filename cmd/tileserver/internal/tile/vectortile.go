@@ -17,7 +17,7 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 	boundaries func(*tiles.Reader, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
 ) ([]byte, error) {
 	if len(set.selectors) > 0 {
-		b, err := v.Boundaries.Having(set.types...)
+		b, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
 			return dst, err
 		}
@@ -51,9 +51,9 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = appendLayer(dst, p.About.Name, t, func(l *pointLayer) error {
+		if dst, err = appendLayer(dst, p.LayerInfo.Name, t, func(l *pointLayer) error {
 			l.names = v.naming
-			if d := p.About.Drawing; d != nil {
+			if d := p.LayerInfo.Drawing; d != nil {
 				return writeDrawn(ctx, from, d, l)
 			}
 			return writeFeatures(ctx, from, l)

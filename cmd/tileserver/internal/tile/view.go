@@ -47,7 +47,7 @@ func (v *view) release() {
 // single returns the layer of a name that is one data set, nil if there is none.
 func (v *view) single(name string) *ask.Layer {
 	for _, p := range v.points[:v.singles] {
-		if p.About.Name == name {
+		if p.LayerInfo.Name == name {
 			return p
 		}
 	}
@@ -65,11 +65,11 @@ func (v *view) types() (names []string) {
 // all are the region types and the singles that are published. One that cannot be read must
 // not be passed over in silence.
 func (v *view) all() (types, points []string, err error) {
-	_, published, err := v.Boundaries.Have()
+	_, published, err := v.Boundaries.GetIfPublished()
 	for _, p := range v.points[:v.singles] {
 		switch {
 		case p.Err == nil:
-			points = append(points, p.About.Name)
+			points = append(points, p.LayerInfo.Name)
 		case !errors.Is(p.Err, ask.ErrMissing) && err == nil:
 			err = p.Err
 		}
@@ -106,9 +106,9 @@ func (v *view) addPublic() (names []string) {
 	for _, name := range v.CollectionNames() {
 		if c, err := v.TiledCollection(name); err == nil {
 			v.points = append(v.points, c)
-			names = append(names, c.About.Name)
+			names = append(names, c.LayerInfo.Name)
 		}
-		if len(names) == endpoint.MaxList {
+		if len(names) == endpoint.MaxListEntries {
 			break
 		}
 	}
@@ -118,7 +118,7 @@ func (v *view) addPublic() (names []string) {
 // of returns the layers of points of a set, in the order of the view.
 func (v *view) of(set *layerSet) (list []*ask.Layer) {
 	for _, p := range v.points {
-		if len(list) < len(set.points) && p.About.Name == set.points[len(list)] {
+		if len(list) < len(set.points) && p.LayerInfo.Name == set.points[len(list)] {
 			list = append(list, p)
 		}
 	}
@@ -128,7 +128,7 @@ func (v *view) of(set *layerSet) (list []*ask.Layer) {
 // tiler is a layer of the view.
 func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	l, err := p.Tiler()
-	if d := p.About.Drawing; v.double && err == nil && d != nil && d.Importance != nil {
+	if d := p.LayerInfo.Drawing; v.double && err == nil && d != nil && d.Importance != nil {
 		l = doubled{l}
 	}
 	return l, err
@@ -145,9 +145,9 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	}
 	left, collections, only := set.points, web.HashStart, uint64(0)
 	for i, p := range v.points {
-		has := len(left) > 0 && p.About.Name == left[0]
+		has := len(left) > 0 && p.LayerInfo.Name == left[0]
 		if has {
-			left, live = left[1:], live || p.About.Live
+			left, live = left[1:], live || p.LayerInfo.Live
 		}
 		switch {
 		case i < v.singles && has:
@@ -171,8 +171,8 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	var now []string
 	for _, p := range v.of(set) {
-		if p.About.Live {
-			now = append(now, p.About.Name)
+		if p.LayerInfo.Live {
+			now = append(now, p.LayerInfo.Name)
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return slices.Contains(now, name) })
@@ -183,7 +183,7 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 func (v *view) unknownLayer() error {
 	names := v.types()
 	for _, p := range v.points[:v.singles] {
-		names = append(names, p.About.Name)
+		names = append(names, p.LayerInfo.Name)
 	}
 	names = append(append(names, allLayers), v.addPublic()...)
 	return endpoint.Refuse(tiles.ErrUnknownType, "layers", "Use one or more of these, joined by commas: "+strings.Join(names, ", ")+

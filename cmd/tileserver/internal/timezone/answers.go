@@ -14,7 +14,7 @@ type clock struct {
 	LocalTime    time.Time `json:"local_time" doc:"RFC 3339."`
 }
 
-// LocalTime is what AppendClock writes.
+// LocalTime is what AppendOffsetMembers writes.
 type LocalTime struct {
 	clock
 	Since time.Time `json:"since,omitzero" doc:"When this offset began."`
@@ -27,7 +27,7 @@ type ZoneAt struct {
 	LocalTime
 }
 
-// Zone describes the output of Append.
+// Zone describes the output of AppendZone.
 type Zone struct {
 	*clock
 	ID       string   `json:"id" doc:"IANA."`

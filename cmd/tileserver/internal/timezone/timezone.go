@@ -18,12 +18,12 @@ import (
 )
 
 // Kinds are the problems of requests for local time.
-var Kinds = []web.Kind{
+var Kinds = []web.ProblemKind{
 	{Err: localtime.ErrUnknown, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "There is no time zone on record here, so its offset is not known."},
 	{Err: zones.ErrNotFound, Status: http.StatusNotFound, Type: "timezone-unknown", Title: "The time zone is not known",
 		Detail: "The published time zones do not have the one on record here; ask the operator to ingest them again."},
-	{Err: zones.ErrRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
+	{Err: zones.ErrTimeRange, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give a time from 1900 to 2100."},
 }
 
@@ -51,7 +51,7 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 	if fixed {
 		from = []uint64{generation, v.TimeZones.ID, v.Airports.ID}
 	}
-	return s.Reply(c, web.Answer{Form: web.FormJSON}, from, func(ctx context.Context, out *web.Scratch) error {
+	return s.Reply(c, web.Answer{Format: web.FormatJSON}, from, func(ctx context.Context, out *web.Scratch) error {
 		body, zone, err := of(ctx, out.Body)
 		if err != nil {
 			return err
@@ -62,15 +62,15 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 		}
 		body = jsontext.AppendString(append(body, `,"timezone":`...), zone)
 		body = at.AppendFormat(append(body, `,"at":"`...), time.RFC3339Nano)
-		out.Body = append(AppendClock(append(body, `",`...), at, o), '}')
+		out.Body = append(AppendOffsetMembers(append(body, `",`...), at, o), '}')
 		return nil
 	})
 }
 
-// AppendClock writes the members of an offset: hours and minutes, the same in
+// AppendOffsetMembers writes the members of an offset: hours and minutes, the same in
 // seconds, whether daylight saving time is in force, the abbreviation, the time
 // from which it holds, and the local time.
-func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
+func AppendOffsetMembers(dst []byte, at time.Time, o zones.Offset) []byte {
 	dst = zones.AppendOffset(append(dst, `"offset":"`...), o.Seconds)
 	dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(o.Seconds), 10)
 	dst = strconv.AppendBool(append(dst, `,"dst":`...), o.DST)
@@ -83,8 +83,8 @@ func AppendClock(dst []byte, at time.Time, o zones.Offset) []byte {
 	return append(dst, '"')
 }
 
-// Append writes a zone as an object, with the local time at an instant.
-func Append(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
+// AppendZone writes a zone as an object, with the local time at an instant.
+func AppendZone(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
 	dst = jsontext.AppendString(append(dst, `{"id":`...), z.ID)
 	if z.Known {
 		dst = zones.AppendOffset(append(dst, `,"offset":"`...), z.Offset.Seconds)
@@ -102,10 +102,10 @@ func Append(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
 	case z.Match == localtime.MatchNearest:
 		dst = feature.AppendDistance(append(dst, ','), z.DistanceM)
 	}
-	if len(z.Also) > 0 {
+	if len(z.OtherZones) > 0 {
 		dst = append(dst, `,"also":`...)
 		separator := byte('[')
-		for _, id := range z.Also {
+		for _, id := range z.OtherZones {
 			dst = jsontext.AppendString(append(dst, separator), id)
 			separator = ','
 		}

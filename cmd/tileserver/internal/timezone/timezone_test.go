@@ -30,11 +30,11 @@ func TestAppend(t *testing.T) {
 			`{"id":"Etc/GMT+9","source":"longitude","match":"derived","nautical":true}`,
 		},
 		{
-			localtime.LocalZone{ID: "Asia/Urumqi", Source: "region", Match: "inside", Also: []string{"Asia/Shanghai", `"`}},
+			localtime.LocalZone{ID: "Asia/Urumqi", Source: "region", Match: "inside", OtherZones: []string{"Asia/Shanghai", `"`}},
 			`{"id":"Asia/Urumqi","source":"region","match":"inside","also":["Asia/Shanghai","\""]}`,
 		},
 	} {
-		got := Append(nil, &c.z, at)
+		got := AppendZone(nil, &c.z, at)
 		if string(got) != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
@@ -42,7 +42,7 @@ func TestAppend(t *testing.T) {
 	for since, want := range map[time.Time]string{summer.Since: `"since":"2026-03-29T01:00:00Z",`, {}: ""} {
 		o := summer
 		o.Since = since
-		got := "{" + string(AppendClock(nil, at, o)) + "}"
+		got := "{" + string(AppendOffsetMembers(nil, at, o)) + "}"
 		if got != "{"+clock+want+`"local_time":"2026-07-02T00:30:00+02:00"}` {
 			t.Errorf("since %v: %s", since, got)
 		}

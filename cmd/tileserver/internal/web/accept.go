@@ -8,15 +8,15 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Weight returns q of an item of an Accept header, or 1 if there is no q or it
+// QValue returns q of an item of an Accept header, or 1 if there is no q or it
 // is not a number.
-func Weight(params string) float64 {
+func QValue(params string) float64 {
 	for len(params) > 0 {
 		var p string
 		p, params, _ = strings.Cut(params, ";")
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			if q, ok := endpoint.Decimal(strings.TrimSpace(value)); ok {
+			if q, ok := endpoint.ParseDecimal(strings.TrimSpace(value)); ok {
 				return q
 			}
 		}
@@ -50,7 +50,7 @@ func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 				var item string
 				item, v, _ = strings.Cut(v, ",")
 				name, params, _ := strings.Cut(item, ";")
-				if !yield(strings.TrimSpace(name), Weight(params)) {
+				if !yield(strings.TrimSpace(name), QValue(params)) {
 					return
 				}
 			}
@@ -58,10 +58,10 @@ func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 	}
 }
 
-// Preferred returns the media type to which the Accept header gives the most weight, and
+// PreferredType returns the media type to which the Accept header gives the most weight, and
 // of several with the same weight the first. The most specific range that covers a type
 // counts: the type itself before image/* before */* (RFC 9110, section 12.5.1).
-func Preferred(r *http.Request, types ...string) string {
+func PreferredType(r *http.Request, types ...string) string {
 	best, most := types[0], -1.0
 	for _, t := range types {
 		major, _, _ := strings.Cut(t, "/")

@@ -23,7 +23,7 @@ func TestPreferred(t *testing.T) {
 		{vector + ";q=0.1, " + vector + ";q=0.9, */*;q=0.5", vector},
 	} {
 		r := &http.Request{Header: http.Header{"Accept": {tt.accept}}}
-		if got := Preferred(r, vector, geojson, png); got != tt.want {
+		if got := PreferredType(r, vector, geojson, png); got != tt.want {
 			t.Errorf("Accept %q: %s, want %s", tt.accept, got, tt.want)
 		}
 	}

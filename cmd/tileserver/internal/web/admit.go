@@ -12,7 +12,7 @@ import (
 // admitted passes requests on to h if they have a key, where one is needed, and
 // are within their limits.
 func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
-	if r.Keys == endpoint.KeysUnasked || r.Keys == endpoint.KeysInside {
+	if r.Keys == endpoint.KeysIgnored || r.Keys == endpoint.KeysByHandler {
 		return h
 	}
 	return func(c echo.Context) error {
@@ -30,7 +30,7 @@ func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFun
 // admit counts a request and returns why it may not pass. The lines of a request that may
 // ask many questions are charged one by one.
 func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
-	r, g := c.Request(), s.Guarding
+	r, g := c.Request(), s.Guard
 	sent, inQuery := sentKey(e.Keys, r)
 	var keys *quota.Keys
 	if e.Keys != endpoint.KeysOfOthers {
@@ -44,19 +44,19 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 			}
 			// To remember the key of a light request would cost memory.
 			light := (e.Cost == endpoint.Light || e.Cost == endpoint.Mixed) && r.Method == http.MethodGet
-			if len(k.Scopes) > 0 || e.Scoped || !light {
+			if len(k.Scopes) > 0 || e.ChecksScope || !light {
 				c.Set(clientKey, keyed{k.Name, sent})
 			}
 			if e.Cost == endpoint.Streamed {
 				c.Set(chargeName, func(n int64) { g.Meter.ChargeKey(k.Name, n) })
 			}
-			return verdict(c, g.Meter.Key(k.Name, g.Limits(k)))
+			return verdict(c, g.Meter.CountKey(k.Name, g.Limits(k)))
 		}
 	}
 	// Wrong keys use up the limit of the address too, which also shows the busiest
 	// senders of such keys.
 	client := quota.ClientOf(s.ClientAddr(r))
-	if err := verdict(c, g.Meter.Address(client, &g.AddressLimits)); err != nil {
+	if err := verdict(c, g.Meter.CountAddress(client, &g.AddressLimits)); err != nil {
 		return err
 	}
 	if e.Cost == endpoint.Streamed {
@@ -75,11 +75,11 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 
 // KeyOf is the key that a request brings to a route that is open to all.
 func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
-	sent, _ := sentKey(endpoint.KeysAsked, c.Request())
+	sent, _ := sentKey(endpoint.KeysRequired, c.Request())
 	if sent == "" {
 		return nil, refuseUnkeyed(c, ErrKeyMissing)
 	}
-	k := s.Guarding.Keys().Find(sent)
+	k := s.Guard.Keys().Find(sent)
 	if k == nil {
 		return nil, refuseUnkeyed(c, ErrKeyUnknown)
 	}
@@ -100,7 +100,7 @@ func (s *Kit) hasScope(c echo.Context, scope quota.Scope) bool {
 	if !ok {
 		return false
 	}
-	keys := s.Guarding.inUse()
+	keys := s.Guard.inUse()
 	if keys == nil {
 		return false
 	}
@@ -108,8 +108,8 @@ func (s *Kit) hasScope(c echo.Context, scope quota.Scope) bool {
 	return k != nil && k.Has(scope)
 }
 
-// ReadsCollection reports whether a request was made with a key that may read a collection.
-func (s *Kit) ReadsCollection(c echo.Context, name string) bool {
+// MayReadCollection reports whether a request was made with a key that may read a collection.
+func (s *Kit) MayReadCollection(c echo.Context, name string) bool {
 	return s.hasScope(c, quota.Scope{Collection: name})
 }
 
@@ -120,7 +120,7 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	switch {
 	case s.hasScope(c, scope):
 		return nil
-	case s.Guarding == nil || s.Guarding.Keys == nil:
+	case s.Guard == nil || s.Guard.Keys == nil:
 		return endpoint.Refuse(errScopeMissing, "",
 			"This server has no keys, so nobody may do this. The operator makes a key by "+making+" and starts the server with --keys FILE.")
 	case c.Get(clientKey) == nil:
@@ -136,7 +136,7 @@ const chargeName = "charge"
 // It does so afterwards, when their number is known: a batch that has begun is
 // finished, and the next one waits.
 func (s *Kit) charge(c echo.Context, lines int64) {
-	if s.Guarding == nil || lines < 2 {
+	if s.Guard == nil || lines < 2 {
 		return
 	}
 	if count, ok := c.Get(chargeName).(func(int64)); ok {

@@ -19,7 +19,8 @@ import (
 // TestAdmission: a key is accepted wherever the client sends it, and each key has a limit. A
 // request with a wrong key counts against the limit of its IP address.
 func TestAdmission(t *testing.T) {
-	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("a", quota.HashOf("secret"), []quota.Limit{{Requests: 2, Window: quota.Hour}})))
+	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("a", quota.HashOf("secret"),
+		[]quota.Limit{{Requests: 2, Window: quota.Hour}})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,19 +30,19 @@ func TestAdmission(t *testing.T) {
 		anonymous                  bool
 		want                       string // statuses of three requests
 	}{
-		{"header", "", "X-Api-Key", "secret", endpoint.KeysAsked, false, "200 200 429"},
-		{"bearer", "", "Authorization", "bearer secret", endpoint.KeysAsked, false, "200 200 429"},
-		{"password", "", "Authorization", "Basic eDpzZWNyZXQ=", endpoint.KeysAsked, false, "200 200 429"},
-		{"parameter", "?key=secret", "", "", endpoint.KeysAsked, false, "200 200 429"},
-		{"header before parameter", "?key=secret", "X-Api-Key", "wrong", endpoint.KeysAsked, false, "401 401 401"},
+		{"header", "", "X-Api-Key", "secret", endpoint.KeysRequired, false, "200 200 429"},
+		{"bearer", "", "Authorization", "bearer secret", endpoint.KeysRequired, false, "200 200 429"},
+		{"password", "", "Authorization", "Basic eDpzZWNyZXQ=", endpoint.KeysRequired, false, "200 200 429"},
+		{"parameter", "?key=secret", "", "", endpoint.KeysRequired, false, "200 200 429"},
+		{"header before parameter", "?key=secret", "X-Api-Key", "wrong", endpoint.KeysRequired, false, "401 401 401"},
 		{"name of GeoNames", "?username=secret", "", "", endpoint.KeysByUsername, false, "200 200 429"},
 		{"another name of GeoNames", "?username=demo", "", "", endpoint.KeysByUsername, true, "200 200 200"},
 		{"parameter behind a proxy", "?key=secret", "", "", endpoint.KeysOfProxy, false, "401 401 401"},
-		{"none", "", "", "", endpoint.KeysAsked, false, "401 401 401"},
-		{"none, which may pass", "", "", "", endpoint.KeysAsked, true, "200 200 200"},
-		{"wrong", "", "X-Api-Key", "wrong", endpoint.KeysAsked, true, "401 401 401"},
+		{"none", "", "", "", endpoint.KeysRequired, false, "401 401 401"},
+		{"none, which may pass", "", "", "", endpoint.KeysRequired, true, "200 200 200"},
+		{"wrong", "", "X-Api-Key", "wrong", endpoint.KeysRequired, true, "401 401 401"},
 		{"keys of others", "", "X-Api-Key", "wrong", endpoint.KeysOfOthers, false, "200 200 200"},
-		{"not asked", "", "", "", endpoint.KeysUnasked, false, "200 200 200"},
+		{"not asked", "", "", "", endpoint.KeysIgnored, false, "200 200 200"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			meter, err := quota.Open(t.Context(), quota.Options{Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC) }})
@@ -50,7 +51,7 @@ func TestAdmission(t *testing.T) {
 			}
 			s := New(&Config{Guard: &Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: tt.anonymous}})
 			handle := func(c echo.Context, _ *endpoint.Params) error { return c.NoContent(http.StatusOK) }
-			h := s.Handler([]endpoint.Endpoint{{Path: "/", Cost: endpoint.Light, Keys: tt.rule, Loose: true, Handle: handle}})
+			h := s.Handler([]endpoint.Endpoint{{Path: "/", Cost: endpoint.Light, Keys: tt.rule, IgnoresOthers: true, Handle: handle}})
 			var got []string
 			for range 3 {
 				r, w := httptest.NewRequest(http.MethodGet, "/"+tt.query, nil), httptest.NewRecorder()
@@ -94,7 +95,7 @@ func TestDisbelieved(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = tt.peer
 		r.Header.Set(tt.header, "8.8.8.8")
-		if _, header, ok := s.Disbelieved(r); ok != tt.want || ok && header != tt.header {
+		if _, header, ok := s.UntrustedPeer(r); ok != tt.want || ok && header != tt.header {
 			t.Errorf("%s of %s: %q, %v", tt.header, tt.peer, header, ok)
 		}
 	}

@@ -31,9 +31,9 @@ type questions struct {
 	*Batch
 	ctx       context.Context
 	q         *Questions
-	common    *endpoint.Params // of the address
-	query     *endpoint.Query  // the parameters of a line
-	text      []byte           // of the lines that wait
+	common    *endpoint.Params     // of the address
+	query     *endpoint.ParamNames // the parameters of a line
+	text      []byte               // of the lines that wait
 	waiting   []question
 	answerers []*answerer
 	failed    error // the error that ended the batch, at the line failedAt
@@ -103,7 +103,7 @@ func (b *questions) answer() error {
 		case w.err == nil:
 			b.Body = append(append(b.Body, w.by.out[w.from:w.to]...), '\n')
 		default:
-			if k, _ := b.kit.Classify(b.kit.Replaced(w.err)); k.Status >= http.StatusInternalServerError &&
+			if k, _ := b.kit.Classify(b.kit.Translate(w.err)); k.Status >= http.StatusInternalServerError &&
 				!(w.late && errors.Is(w.err, context.DeadlineExceeded)) {
 				b.failed, b.failedAt = w.err, w.number
 				return w.err
@@ -182,7 +182,7 @@ func (a *answerer) read(line []byte) (p endpoint.Params, err error) {
 		return p, endpoint.ErrLine
 	case line[0] == '{':
 		err = a.query.ReadLine(line, a.set)
-	case a.q.Points:
+	case a.q.AllowPoints:
 		lat, lon, ok := bytes.Cut(line, []byte{','})
 		if !ok || bytes.IndexByte(lon, ',') >= 0 {
 			return p, endpoint.ErrLine
@@ -207,8 +207,8 @@ func (a *answerer) set(name, value string) {
 // line that does not give its own.
 type Questions struct {
 	BatchLimits
-	// Points is set if a line may also be a latitude and a longitude with a comma between.
-	Points bool
+	// AllowPoints is set if a line may also be a latitude and a longitude with a comma between.
+	AllowPoints bool
 	// Check reads the parameters of a line. It is first called with those of the address,
 	// so that they are refused before any line is read.
 	Check func(p *endpoint.Params)
@@ -228,9 +228,9 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	if q.Check(&example); common.Err != nil || example.Err != nil {
 		return cmp.Or(common.Err, example.Err)
 	}
-	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
+	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Endpoint().LineParamNames()}
 	defer b.Release()
-	b.Text = q.Points
+	b.Text = q.AllowPoints
 	// The context of the request ends when its client closes its half of the
 	// connection, which it may do because it has sent everything.
 	b.ctx = context.WithoutCancel(r.Context())

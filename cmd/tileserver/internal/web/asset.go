@@ -52,8 +52,8 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // only draws, so nothing is gained by a click that was meant for something else.
 var framedPolicy = []string{pagePolicy + "frame-ancestors *"}
 
-// Framed lets pages of any origin hold the asset in a frame.
-func (a *Asset) Framed() *Asset {
+// AllowFraming lets pages of any origin hold the asset in a frame.
+func (a *Asset) AllowFraming() *Asset {
 	a.framed = true
 	return a
 }
@@ -80,9 +80,9 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 	return a
 }
 
-// Packed gives an asset its body in brotli, made beforehand with more effort than a
+// SetPacked gives an asset its body in brotli, made beforehand with more effort than a
 // request has time for.
-func (a *Asset) Packed(body []byte) *Asset {
+func (a *Asset) SetPacked(body []byte) *Asset {
 	etag := a.hash.Number(uint64(brotlied)).Number(uint64(len(body))).Tag()
 	as := &codedAsset{body: body, etag: etag, length: []string{strconv.Itoa(len(body))}}
 	a.coded[brotlied] = func() *codedAsset { return as }
@@ -104,7 +104,7 @@ func compressed(body []byte, c Coding) []byte {
 // SendPage answers with a page made for this request alone, if the Accept header
 // asked for one. base is the server's address in the links of the page.
 func (s *Kit) SendPage(c echo.Context, base string, html []byte) error {
-	html = carryKey(c, FormText, base, html)
+	html = carryKey(c, FormatText, base, html)
 	h := c.Response().Header()
 	for name, values := range pageHeaders {
 		h[name] = values
@@ -127,7 +127,7 @@ func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 	if a.framed {
 		h["Content-Security-Policy"] = framedPolicy
 	}
-	cd := AcceptedKept(r)
+	cd := AcceptedCacheCoding(r)
 	as := a.coded[cd]()
 	if as.body == nil {
 		cd = Identity

@@ -52,9 +52,9 @@ type Batch struct {
 	Wait func() error
 	// Refuse appends to Body the reason why the batch ends at Line.
 	Refuse func(err error)
-	// Untaken is set while no line has been taken. Nothing is sent for as long. An error that ends
+	// NoneTaken is set while no line has been taken. Nothing is sent for as long. An error that ends
 	// such a batch is answered with its own status, and a batch of refusals alone with 400.
-	Untaken bool
+	NoneTaken bool
 	// Sample is an example of a line, for clients that send something else.
 	Sample string
 
@@ -76,7 +76,7 @@ var batches = sync.Pool{New: func() any {
 // releases it.
 func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	b := batches.Get().(*Batch)
-	b.begin(s, c, Answer{Form: FormNDJSON, Cache: PrivateNoStore})
+	b.begin(s, c, Answer{Format: FormatNDJSON, CacheControl: PrivateNoStore})
 	b.BatchLimits, b.LineBytes = limits, maxBatchLine
 	return b
 }
@@ -121,13 +121,13 @@ func (b *Batch) Run() error {
 	switch {
 	case errors.Is(err, ErrGone):
 		return nil
-	case err != nil && !b.begun && (b.Untaken || b.first == 0 || b.Line <= b.first):
+	case err != nil && !b.begun && (b.NoneTaken || b.first == 0 || b.Line <= b.first):
 		return err
 	case err != nil:
-		err = b.kit.Replaced(err)
+		err = b.kit.Translate(err)
 		b.kit.judge(b.c, err)
 		b.Refuse(err)
-	case b.Untaken && len(b.Body) > 0:
+	case b.NoneTaken && len(b.Body) > 0:
 		b.answer.Status = http.StatusBadRequest
 	}
 	_ = b.finish() // the client is gone if this fails

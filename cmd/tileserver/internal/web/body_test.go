@@ -22,14 +22,15 @@ import (
 func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 	k := New(&Config{})
 	errLong := errors.New("too long")
-	k.Kinds = tableOf([]Kind{{Err: errLong, Status: http.StatusRequestEntityTooLarge, Type: "long", Title: "Long", Detail: "Shorten it."}})
+	k.Kinds = tableOf([]ProblemKind{{Err: errLong, Status: http.StatusRequestEntityTooLarge, Type: "long", Title: "Long",
+		Detail: "Shorten it."}})
 	var lines int
 	h := k.Handler([]endpoint.Endpoint{
 		{Path: "/lines",
-			Methods: []string{http.MethodPost},
-			Cost:    endpoint.Streamed,
-			Loose:   true,
-			Body:    true,
+			Methods:       []string{http.MethodPost},
+			Cost:          endpoint.Streamed,
+			IgnoresOthers: true,
+			Body:          true,
 			Handle: func(c echo.Context, _ *endpoint.Params) error {
 				lines = 0
 				b := k.NewBatch(c, BatchLimits{Lines: 1 << 30, Bytes: 1000, Timeout: time.Hour})
@@ -45,23 +46,23 @@ func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 				return b.Run()
 			}},
 		{Path: "/one",
-			Methods: []string{http.MethodPut},
-			Cost:    endpoint.Light,
-			Loose:   true,
-			Body:    true,
+			Methods:       []string{http.MethodPut},
+			Cost:          endpoint.Light,
+			IgnoresOthers: true,
+			Body:          true,
 			Handle: func(c echo.Context, _ *endpoint.Params) error {
 				_, _, err := ReadBody(c, 1000, errLong)
 				return err
 			}},
 		{Path: "/refused",
-			Methods: []string{http.MethodPost},
-			Cost:    endpoint.Light,
-			Loose:   true,
-			Body:    true,
+			Methods:       []string{http.MethodPost},
+			Cost:          endpoint.Light,
+			IgnoresOthers: true,
+			Body:          true,
 			Handle: func(echo.Context, *endpoint.Params) error {
 				return ErrKeyMissing
 			}},
-		{Path: "/none", Cost: endpoint.Light, Loose: true, Handle: func(echo.Context, *endpoint.Params) error { return nil }},
+		{Path: "/none", Cost: endpoint.Light, IgnoresOthers: true, Handle: func(echo.Context, *endpoint.Params) error { return nil }},
 	})
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
@@ -143,10 +144,10 @@ func TestNoPlaceForTheRest(t *testing.T) {
 	k := New(&Config{Metrics: NewMetrics()})
 	h := k.Handler([]endpoint.Endpoint{
 		{Path: "/lines",
-			Methods: []string{http.MethodPost},
-			Cost:    endpoint.Streamed,
-			Loose:   true,
-			Body:    true,
+			Methods:       []string{http.MethodPost},
+			Cost:          endpoint.Streamed,
+			IgnoresOthers: true,
+			Body:          true,
 			Handle: func(c echo.Context, _ *endpoint.Params) error {
 				b := k.NewBatch(c, BatchLimits{Lines: 2, Bytes: 1 << 20, Timeout: time.Hour})
 				defer b.Release()
@@ -161,10 +162,10 @@ func TestNoPlaceForTheRest(t *testing.T) {
 				return b.Run()
 			}},
 		{Path: "/refused",
-			Methods: []string{http.MethodPost},
-			Cost:    endpoint.Light,
-			Loose:   true,
-			Body:    true,
+			Methods:       []string{http.MethodPost},
+			Cost:          endpoint.Light,
+			IgnoresOthers: true,
+			Body:          true,
 			Handle: func(echo.Context, *endpoint.Params) error {
 				return ErrKeyMissing
 			}},

@@ -78,9 +78,9 @@ func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	return value
 }
 
-// Disbelieved returns the address of a peer on this machine that names a client and is not
+// UntrustedPeer returns the address of a peer on this machine that names a client and is not
 // trusted: a proxy that the operator forgot, most likely.
-func (s *proxies) Disbelieved(r *http.Request) (peer netip.Addr, header string, ok bool) {
+func (s *proxies) UntrustedPeer(r *http.Request) (peer netip.Addr, header string, ok bool) {
 	peer = peerAddr(r)
 	for _, header = range []string{"X-Forwarded-For", "Forwarded"} {
 		if len(r.Header[header]) > 0 && peer.IsLoopback() && !s.trusts(peer) {

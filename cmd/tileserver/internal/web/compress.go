@@ -61,11 +61,11 @@ var (
 	preferStream = preference{[]Coding{gzipped}, gzipped, gzipped}
 )
 
-// Accepted is the coding for an answer that is sent once.
-func Accepted(r *http.Request) Coding { return preferOnce.Of(r) }
+// AcceptedCoding is the coding for an answer that is sent once.
+func AcceptedCoding(r *http.Request) Coding { return preferOnce.Of(r) }
 
-// AcceptedKept is the coding for an answer that is kept.
-func AcceptedKept(r *http.Request) Coding { return preferKept.Of(r) }
+// AcceptedCacheCoding is the coding for an answer that is kept.
+func AcceptedCacheCoding(r *http.Request) Coding { return preferKept.Of(r) }
 
 // TakesCoding reports whether the client takes the coding that an answer already has.
 func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes[c].Of(r) == c }
@@ -112,7 +112,7 @@ func (p *preference) Of(r *http.Request) Coding {
 				w = &weights[c]
 			}
 			if *w < 0 {
-				*w = min(max(Weight(params), 0), 1)
+				*w = min(max(QValue(params), 0), 1)
 			}
 		}
 	}

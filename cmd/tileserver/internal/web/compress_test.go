@@ -46,10 +46,10 @@ func TestAccepted(t *testing.T) {
 		{[]string{"compress, deflate"}, Identity, Identity, Identity},
 	} {
 		r := &http.Request{Header: http.Header{"Accept-Encoding": tt.accept}}
-		if a, b, c := Accepted(r), AcceptedKept(r), preferStream.Of(r); a != tt.once || b != tt.kept || c != tt.stream {
+		if a, b, c := AcceptedCoding(r), AcceptedCacheCoding(r), preferStream.Of(r); a != tt.once || b != tt.kept || c != tt.stream {
 			t.Errorf("%q: %d, %d, %d, want %d, %d, %d", tt.accept, a, b, c, tt.once, tt.kept, tt.stream)
 		}
-		if n := testing.AllocsPerRun(100, func() { Accepted(r) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { AcceptedCoding(r) }); n != 0 {
 			t.Errorf("%q: %v allocations", tt.accept, n)
 		}
 	}

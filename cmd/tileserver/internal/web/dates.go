@@ -34,7 +34,7 @@ func (s *Kit) dated(a *Answer, from []uint64) []string {
 			one = id
 		}
 	}
-	if one%2 == 0 || a.Base != "" || &a.Cache[0] == &s.PinnedCache[0] || s.generations == nil {
+	if one%2 == 0 || a.Base != "" || &a.CacheControl[0] == &s.PinnedCacheControl[0] || s.generations == nil {
 		return nil
 	}
 	if known := s.dates.known.Load(); known != nil {

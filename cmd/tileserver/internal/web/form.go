@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Form is the representation of an answer, registered by NewForm. The zero Form is FormJSON. Its
-// number is valid in one process only; entity tags have Tag.
-type Form uint16
+// Format is the representation of an answer, registered by NewFormat. The zero Format is
+// FormatJSON. Its number is valid in one process only; entity tags have Tag.
+type Format uint16
 
 // Media describes a form.
 type Media struct {
@@ -15,9 +15,9 @@ type Media struct {
 	Name, Type string
 	// Picture is set for an image. Images are compressed as they are and have no content coding.
 	Picture bool
-	// Plain is set if a browser could take the body for another type. The header nosniff then
+	// NoSniff is set if a browser could take the body for another type. The header nosniff then
 	// forbids it.
-	Plain bool
+	NoSniff bool
 }
 
 // registered is a form with the values derived from it once.
@@ -30,23 +30,23 @@ type registered struct {
 // forms are the forms of all faces, by their numbers.
 var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
 
-// FormJSON is the form of answers that name none.
-const FormJSON Form = 0
+// FormatJSON is the form of answers that name none.
+const FormatJSON Format = 0
 
 // Forms that several faces answer in.
 var (
-	FormGeoJSON = NewForm(Media{Name: "geojson", Type: "application/geo+json"})
-	FormMVT     = NewForm(Media{Name: "mvt", Type: "application/vnd.mapbox-vector-tile"})
-	FormScript  = NewForm(Media{Name: "script", Type: "text/javascript;charset=UTF-8", Plain: true})
-	FormText    = NewForm(Media{Name: "text", Type: "text/plain;charset=UTF-8", Plain: true})
-	FormNDJSON  = NewForm(Media{Name: "ndjson", Type: "application/x-ndjson"})
-	FormMLT     = NewForm(Media{Name: "mlt", Type: "application/vnd.maplibre-tile"})
-	FormPNG     = NewForm(Media{Name: "png", Type: "image/png", Picture: true})
+	FormatGeoJSON = NewFormat(Media{Name: "geojson", Type: "application/geo+json"})
+	FormatMVT     = NewFormat(Media{Name: "mvt", Type: "application/vnd.mapbox-vector-tile"})
+	FormatScript  = NewFormat(Media{Name: "script", Type: "text/javascript;charset=UTF-8", NoSniff: true})
+	FormatText    = NewFormat(Media{Name: "text", Type: "text/plain;charset=UTF-8", NoSniff: true})
+	FormatNDJSON  = NewFormat(Media{Name: "ndjson", Type: "application/x-ndjson"})
+	FormatMLT     = NewFormat(Media{Name: "mlt", Type: "application/vnd.maplibre-tile"})
+	FormatPNG     = NewFormat(Media{Name: "png", Type: "image/png", Picture: true})
 )
 
-// NewForm registers a form. It is for variables and init functions of packages. It panics if the
+// NewFormat registers a form. It is for variables and init functions of packages. It panics if the
 // form cannot be registered.
-func NewForm(m Media) Form {
+func NewFormat(m Media) Format {
 	if m.Name == "" || m.Type == "" {
 		panic(fmt.Sprintf("web: a form has the name %q and the media type %q: give it both", m.Name, m.Type))
 	}
@@ -56,7 +56,7 @@ func NewForm(m Media) Form {
 		}
 	}
 	forms = append(forms, register(m))
-	return Form(len(forms) - 1) //nolint:gosec // as many as there are declarations
+	return Format(len(forms) - 1) //nolint:gosec // as many as there are declarations
 }
 
 func register(m Media) registered {
@@ -64,13 +64,13 @@ func register(m Media) registered {
 }
 
 // Type is the media type of the form.
-func (f Form) Type() string { return forms[f].Type }
+func (f Format) Type() string { return forms[f].Type }
 
-// Picture reports whether the form is an image.
-func (f Form) Picture() bool { return forms[f].Picture }
+// IsPicture reports whether the form is an image.
+func (f Format) IsPicture() bool { return forms[f].Picture }
 
 // Tag is the part of the form in entity tags, the same in every process.
-func (f Form) Tag() uint64 { return forms[f].tag }
+func (f Format) Tag() uint64 { return forms[f].tag }
 
 // Header values, ready to be put into a header map.
 var (

@@ -23,7 +23,7 @@ func TestNewFormRefuses(t *testing.T) {
 					t.Errorf("%+v: %q, want %q", c.of, text, c.want)
 				}
 			}()
-			NewForm(c.of)
+			NewFormat(c.of)
 		}()
 		if len(forms) != before {
 			t.Errorf("%+v is registered", c.of)
@@ -36,13 +36,13 @@ func TestNewFormRefuses(t *testing.T) {
 func TestFormTags(t *testing.T) {
 	seen := map[uint64]string{}
 	for i := range forms {
-		f := Form(i) //nolint:gosec // few
+		f := Format(i) //nolint:gosec // few
 		if other, ok := seen[f.Tag()]; ok {
 			t.Errorf("%s and %s have one tag", forms[i].Name, other)
 		}
 		seen[f.Tag()] = forms[i].Name
 	}
-	if got := FormJSON.Tag(); got != uint64(HashStart.Bytes("json").Bytes("application/json")) {
+	if got := FormatJSON.Tag(); got != uint64(HashStart.Bytes("json").Bytes("application/json")) {
 		t.Errorf("the tag of JSON is %d", got)
 	}
 }

@@ -65,7 +65,7 @@ func verdict(c echo.Context, v quota.Verdict) error {
 	if !v.Refused {
 		return nil
 	}
-	AskAgain(h, reset)
+	SetRetryAfter(h, reset)
 	return endpoint.Refuse(ErrRateLimited, "", fmt.Sprintf("The limit of %d requests per %s is used up. Ask again in %d seconds.",
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }
@@ -133,7 +133,7 @@ func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
 // document. These begin with base. A client that can only be given an address follows them
 // without another key. Text that people wrote into the properties of features stays as it
 // is.
-func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
+func carryKey(c echo.Context, form Format, base string, body []byte) []byte {
 	key := KeyOfQuery(c)
 	if key == "" || base == "" {
 		return body
@@ -146,7 +146,7 @@ func carryKey(c echo.Context, form Form, base string, body []byte) []byte {
 		if !found {
 			return out
 		}
-		link := bytes.HasSuffix(out, []byte("href=")) || bytes.HasSuffix(out, []byte(`"href":`)) || form != FormGeoJSON
+		link := bytes.HasSuffix(out, []byte("href=")) || bytes.HasSuffix(out, []byte(`"href":`)) || form != FormatGeoJSON
 		out = append(out, start...)
 		end := bytes.IndexAny(rest, `"#`)
 		if body = rest; !link || end < 0 || end > 0 && (rest[0] != '/' && rest[0] != '?' || rest[end-1] == '\\') {

@@ -11,10 +11,10 @@ import (
 	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
-// Finished is a response ready to be written: the body in its final coding
+// CachedResponse is a response ready to be written: the body in its final coding
 // and the header values that go with it, as slices that can be put into a
 // header map without being copied. It is shared and never changed.
-type Finished struct {
+type CachedResponse struct {
 	Body     []byte   // nil for an empty tile
 	large    bool     // enough to be compressed for clients that accept that
 	encoding []string // Content-Encoding, nil for identity
@@ -25,16 +25,16 @@ type Finished struct {
 }
 
 // Bytes is the memory that keeping the response takes.
-func (f *Finished) Bytes() int64 { return int64(len(f.Body)) }
+func (f *CachedResponse) Bytes() int64 { return int64(len(f.Body)) }
 
 // maxKeptEffort is the largest body, in bytes, for which the effort of kept answers is
 // worth it: a page of 12 MB took more than a second.
 const maxKeptEffort = 1 << 20
 
-// Finish makes a response that can be kept: the body compressed once if that
+// NewCachedResponse makes a response that can be kept: the body compressed once if that
 // pays, or else copied to memory of its own.
-func Finish(a *Answer, body []byte) *Finished {
-	res := &Finished{large: len(body) >= compressFrom && !a.Form.Picture(), etag: a.Tag.header()}
+func NewCachedResponse(a *Answer, body []byte) *CachedResponse {
+	res := &CachedResponse{large: len(body) >= compressFrom && !a.Format.IsPicture(), etag: a.Tag.header()}
 	if len(body) == 0 {
 		return res
 	}
@@ -54,22 +54,22 @@ func Finish(a *Answer, body []byte) *Finished {
 	return res
 }
 
-// FinishStored is Finish for a body that is in the coding already. It keeps the body without a
-// copy.
-func FinishStored(a *Answer, body []byte) *Finished {
-	return &Finished{
-		Body: body, large: !a.Form.Picture(), encoding: contentEncodings[a.Coding],
+// NewPackedResponse is NewCachedResponse for a body that is in the coding already. It keeps the
+// body without a copy.
+func NewPackedResponse(a *Answer, body []byte) *CachedResponse {
+	return &CachedResponse{
+		Body: body, large: !a.Format.IsPicture(), encoding: contentEncodings[a.Coding],
 		length: []string{strconv.Itoa(len(body))}, etag: a.Tag.header(),
 	}
 }
 
-// fillFunc makes the answer to a key, and ends with [Finish]. It may use the memory of out for
-// the body.
-type fillFunc func(ctx context.Context, out *Scratch) (*Finished, error)
+// fillFunc makes the answer to a key, and ends with [NewCachedResponse]. It may use the memory of
+// out for the body.
+type fillFunc func(ctx context.Context, out *Scratch) (*CachedResponse, error)
 
-// Kept answers with what it keeps. Its keys have everything that the bytes depend on:
+// ResponseCache answers with what it keeps. Its keys have everything that the bytes depend on:
 // an entry can never be wrong, only unused.
-type Kept[K bytecache.Key] struct {
+type ResponseCache[K bytecache.Key] struct {
 	// Foreign is set if the bytes are other people's. No browser may guess what they are.
 	Foreign bool
 	// Total is set if every key has an answer, except that one without bytes is 404. A
@@ -77,41 +77,42 @@ type Kept[K bytecache.Key] struct {
 	Total bool
 
 	kit   *Kit
-	cache *bytecache.Cache[K, *Finished]
+	cache *bytecache.Cache[K, *CachedResponse]
 }
 
-// NewKept returns a Kept that keeps answers of about the given number of bytes in all. name is its
-// name in metrics. With 0 bytes no answer is kept, but concurrent requests still share their work.
-func NewKept[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
-	return keptIn(s, name, bytecache.New[K, *Finished](bytes))
+// NewResponseCache returns a ResponseCache that keeps answers of about the given number of bytes in
+// all. name is its name in metrics. With 0 bytes no answer is kept, but concurrent requests still
+// share their work.
+func NewResponseCache[K bytecache.Key](s *Kit, name string, bytes int64) *ResponseCache[K] {
+	return keptIn(s, name, bytecache.New[K, *CachedResponse](bytes))
 }
 
-// NewKeptLarge is NewKept for answers that may take a good part of the bytes.
-func NewKeptLarge[K bytecache.Key](s *Kit, name string, bytes int64) *Kept[K] {
-	return keptIn(s, name, bytecache.NewOfLarge[K, *Finished](bytes))
+// NewLargeResponseCache is NewResponseCache for answers that may take a good part of the bytes.
+func NewLargeResponseCache[K bytecache.Key](s *Kit, name string, bytes int64) *ResponseCache[K] {
+	return keptIn(s, name, bytecache.NewOfLarge[K, *CachedResponse](bytes))
 }
 
-func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Finished]) *Kept[K] {
+func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *CachedResponse]) *ResponseCache[K] {
 	watchCache(s, name, cache)
-	return &Kept[K]{kit: s, cache: cache}
+	return &ResponseCache[K]{kit: s, cache: cache}
 }
 
 // Send answers with the answer kept under a key. If there is none, fill makes it, once for all
 // requests that ask for it at that time. from are the generations the answer is from, for traces
 // and the date. The tag of the answer stands for the same as the key, so a client that has the
 // answer gets 304 before anything is read.
-func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
+func (k *ResponseCache[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
 	s.TraceFrom(r.Context(), from...)
-	if tags != nil && a.Tag.matches(tags, k.Total && a.Empty != http.StatusNotFound) {
+	if tags != nil && a.Tag.matches(tags, k.Total && a.EmptyStatus != http.StatusNotFound) {
 		return s.notModified(c, a)
 	}
 	res := k.cache.Get(key)
 	s.traceCache(r.Context(), res != nil)
 	if res == nil {
 		var err error
-		if res, err = k.make(s.As(r.Context(), c), key, fill); err != nil {
+		if res, err = k.make(s.WithClientOf(r.Context(), c), key, fill); err != nil {
 			return err
 		}
 	}
@@ -119,11 +120,11 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		a.dated = s.dated(a, from)
 	}
 	h := c.Response().Header()
-	if k.Foreign || forms[a.Form].Plain {
+	if k.Foreign || forms[a.Format].NoSniff {
 		h["X-Content-Type-Options"] = noSniff
 	}
 	switch {
-	case res.Body == nil && a.Empty == http.StatusNotFound:
+	case res.Body == nil && a.EmptyStatus == http.StatusNotFound:
 		return errNothing
 	case tags != nil && a.Tag.matches(tags, true), unchangedSince(r, a.dated):
 		return s.notModified(c, a) // "*" and dates: by now it is known to exist
@@ -132,7 +133,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 		s.headers(h, a, res.large, res.etag)
 		return sendEmpty(c, a)
 	}
-	h["Content-Type"] = forms[a.Form].header
+	h["Content-Type"] = forms[a.Format].header
 	h["Content-Length"] = res.length
 	if res.Link != nil {
 		h["Link"] = res.Link
@@ -147,7 +148,7 @@ func (k *Kept[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fil
 
 // Get returns the answer that Send would send, for use in another answer. ctx is the context of a
 // request.
-func (k *Kept[K]) Get(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
+func (k *ResponseCache[K]) Get(ctx context.Context, key K, fill fillFunc) (*CachedResponse, error) {
 	res := k.cache.Get(key)
 	k.kit.traceCache(ctx, res != nil)
 	if res != nil {
@@ -158,10 +159,10 @@ func (k *Kept[K]) Get(ctx context.Context, key K, fill fillFunc) (*Finished, err
 
 // make makes the answer to a key and keeps it. Requests for the same key share the work, so
 // it goes on when the client that caused it leaves.
-func (k *Kept[K]) make(ctx context.Context, key K, fill fillFunc) (*Finished, error) {
+func (k *ResponseCache[K]) make(ctx context.Context, key K, fill fillFunc) (*CachedResponse, error) {
 	wait, cancel := context.WithTimeout(ctx, k.kit.Timeout)
 	defer cancel()
-	return k.cache.Do(wait, key, func() (*Finished, error) {
+	return k.cache.Do(wait, key, func() (*CachedResponse, error) {
 		read, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.kit.Timeout)
 		defer cancel()
 		read, end := k.kit.TraceRead(read)

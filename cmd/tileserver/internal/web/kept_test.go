@@ -17,26 +17,26 @@ import (
 // textKey is a key of a text.
 type textKey string
 
-func (k textKey) Spread() uint64 { return uint64(HashStart.Bytes(string(k))) }
-func (k textKey) Extra() int     { return len(k) }
+func (k textKey) Hash() uint64    { return uint64(HashStart.Bytes(string(k))) }
+func (k textKey) ExtraBytes() int { return len(k) }
 
-// keptServer answers every path with itself but for the slash, by Kept, and counts how often
-// an answer is made.
+// keptServer answers every path with itself but for the slash, by ResponseCache, and counts how
+// often an answer is made.
 func keptServer(total bool, empty int) (h http.Handler, made *atomic.Int64) {
 	k := New(&Config{})
-	kept := NewKept[textKey](k, "test", 1<<20)
+	kept := NewResponseCache[textKey](k, "test", 1<<20)
 	kept.Total = total
 	made = new(atomic.Int64)
 	return k.Handler([]endpoint.Endpoint{{Path: "/:text",
-		Cost:  endpoint.Light,
-		Loose: true,
+		Cost:          endpoint.Light,
+		IgnoresOthers: true,
 		Handle: func(c echo.Context, _ *endpoint.Params) error {
 			text := strings.Trim(c.Request().URL.Path, "/-")
-			a := Answer{Form: FormText, Tag: HashStart.Bytes(text).Tag(), Cache: k.CacheControl, Empty: empty}
-			return kept.Send(c, textKey(text), &a, nil, func(_ context.Context, out *Scratch) (*Finished, error) {
+			a := Answer{Format: FormatText, Tag: HashStart.Bytes(text).Tag(), CacheControl: k.CacheControl, EmptyStatus: empty}
+			return kept.Send(c, textKey(text), &a, nil, func(_ context.Context, out *Scratch) (*CachedResponse, error) {
 				made.Add(1)
 				out.Body = append(out.Body, text...)
-				return Finish(&a, out.Body), nil
+				return NewCachedResponse(&a, out.Body), nil
 			})
 		}}}), made
 }

@@ -93,10 +93,10 @@ type Config struct {
 
 	// Kinds are the errors of the faces, and of the packages that they use. Errors of requests to
 	// any endpoint need not be among them.
-	Kinds []Kind
-	// Meaning gives an error of the store its meaning here, before anything else
+	Kinds []ProblemKind
+	// TranslateError gives an error of the store its meaning here, before anything else
 	// looks at it. It may be nil.
-	Meaning func(error) error
+	TranslateError func(error) error
 
 	// Generations returns the generations in service, for traces and dates. If it is nil, there
 	// are none of either.
@@ -115,31 +115,31 @@ type Kit struct {
 	journal
 	dates dates
 
-	TagStart     Hash // version, mixed into every tag
-	CacheControl []string
-	PinnedCache  []string // Cache-Control of content that never changes at its address
-	origins      []string // whose pages may read the answers, nil for none
+	ETagSeed           Hash // version, mixed into every tag
+	CacheControl       []string
+	PinnedCacheControl []string // Cache-Control of content that never changes at its address
+	origins            []string // whose pages may read the answers, nil for none
 
 	Processors *Processors // for InTurn
 
-	running   places             // all but the followers
-	Heavy     places             // of running, those that take long
-	heavy     map[[2]string]bool // methods and paths of routes that are
-	streams   places             // of running
-	followers places
-	Timeout   time.Duration
-	Now       func() time.Time // the clock; tests have their own
+	running     places             // all but the followers
+	HeavyPlaces places             // of running, those that take long
+	heavy       map[[2]string]bool // methods and paths of routes that are
+	streams     places             // of running
+	followers   places
+	Timeout     time.Duration
+	Now         func() time.Time // the clock; tests have their own
 
-	metrics  *Metrics // nil for none
-	Guarding *Guard   // nil for none
-	// Asked is called for each parameter that a handler reads. It is nil except in tests.
-	Asked func(e *endpoint.Endpoint, name string)
+	metrics *Metrics // nil for none
+	Guard   *Guard   // nil for none
+	// OnParamRead is called for each parameter that a handler reads. It is nil except in tests.
+	OnParamRead func(e *endpoint.Endpoint, name string)
 }
 
 // New makes a kit.
 func New(cfg *Config) *Kit {
 	s := &Kit{
-		table: table{Kinds: tableOf(cfg.Kinds), meaning: cfg.Meaning},
+		table: table{Kinds: tableOf(cfg.Kinds), meaning: cfg.TranslateError},
 		journal: journal{
 			tracing: tracing{
 				proxies: proxies{
@@ -150,16 +150,16 @@ func New(cfg *Config) *Kit {
 			},
 			ids: newRequestIDs(), log: cfg.Log, access: cfg.AccessLog,
 		},
-		Views:        cfg.Views,
-		TagStart:     HashStart.Bytes(cfg.Version),
-		CacheControl: []string{"public, max-age=300"},
-		PinnedCache:  immutable,
-		origins:      []string{"*"},
-		heavy:        map[[2]string]bool{},
-		Timeout:      10 * time.Second,
-		Now:          time.Now,
-		metrics:      cfg.Metrics,
-		Guarding:     cfg.Guard,
+		Views:              cfg.Views,
+		ETagSeed:           HashStart.Bytes(cfg.Version),
+		CacheControl:       []string{"public, max-age=300"},
+		PinnedCacheControl: immutable,
+		origins:            []string{"*"},
+		heavy:              map[[2]string]bool{},
+		Timeout:            10 * time.Second,
+		Now:                time.Now,
+		metrics:            cfg.Metrics,
+		Guard:              cfg.Guard,
 	}
 	if s.Views == nil {
 		s.Views = ask.NewViews(ask.Sets{})
@@ -181,7 +181,7 @@ func New(cfg *Config) *Kit {
 	if g := cfg.Guard; g != nil && g.Keys != nil && !g.Anonymous {
 		// Shared caches must not answer those without a key.
 		s.CacheControl = []string{privately(s.CacheControl[0])}
-		s.PinnedCache = []string{privately(immutable[0])}
+		s.PinnedCacheControl = []string{privately(immutable[0])}
 	}
 	most, keyed := int64(512), cfg.Guard != nil && cfg.Guard.Keys != nil
 	if cfg.MaxConcurrent > 0 {
@@ -189,8 +189,8 @@ func New(cfg *Config) *Kit {
 	}
 	s.running.init(most, most/lightClientShare, keyed)
 	s.running.few = s.running.share / 2
-	s.Heavy.init(most/heavyShare, most/heavyShare/clientShare, keyed)
-	s.Heavy.few = s.Heavy.share / 2
+	s.HeavyPlaces.init(most/heavyShare, most/heavyShare/clientShare, keyed)
+	s.HeavyPlaces.few = s.HeavyPlaces.share / 2
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
 	s.followers.init(most, maxFollowed, keyed)
 	if cfg.RequestTimeout > 0 {
@@ -204,7 +204,7 @@ func New(cfg *Config) *Kit {
 	}
 	if s.metrics != nil {
 		s.metrics.running, s.metrics.others = &s.running, nil
-		for _, k := range append(s.Kinds, Internal) {
+		for _, k := range append(s.Kinds, InternalProblem) {
 			s.metrics.problems[k.Type] = new(atomic.Int64)
 		}
 	}

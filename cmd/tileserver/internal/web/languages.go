@@ -33,10 +33,10 @@ func PreferredLanguages(list string) (langs []string) {
 		weight float64
 	}
 	var items []item
-	for text := range strings.SplitSeq(list[:min(len(list), endpoint.MaxListText)], ",") {
+	for text := range strings.SplitSeq(list[:min(len(list), endpoint.MaxListBytes)], ",") {
 		lang, params, _ := strings.Cut(text, ";")
 		lang = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(lang), "_", "-"))
-		if w := Weight(params); w > 0 && IsLanguage(lang) {
+		if w := QValue(params); w > 0 && IsLanguage(lang) {
 			if items = append(items, item{lang, w}); len(items) == maxPreferences {
 				break
 			}
@@ -55,7 +55,7 @@ func PreferredLanguages(list string) (langs []string) {
 // IsLanguage reports whether a text may be a code of ISO 639, with subtags or without.
 func IsLanguage(v string) bool {
 	first, rest, tagged := strings.Cut(v, "-")
-	if len(first) < 2 || len(first) > 3 || len(v) > endpoint.MaxLanguage || tagged && (rest == "" || strings.HasSuffix(rest, "-")) {
+	if len(first) < 2 || len(first) > 3 || len(v) > endpoint.MaxLanguageBytes || tagged && (rest == "" || strings.HasSuffix(rest, "-")) {
 		return false
 	}
 	for i := range len(v) {

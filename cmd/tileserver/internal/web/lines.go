@@ -43,8 +43,8 @@ type LineError struct {
 // RefuseLine writes the answer to a line that cannot be answered. name and value are a member that
 // identifies the line; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
-	_, p := b.kit.Classify(b.kit.Replaced(err))
-	p.Detail += b.Joined(b.Line)
+	_, p := b.kit.Classify(b.kit.Translate(err))
+	p.Detail += b.JoinedAdvice(b.Line)
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if value != "" {
 		b.Body = appendText(append(append(append(b.Body, `,"`...), name...), `":`...), value)
@@ -55,9 +55,9 @@ func (b *Batch) RefuseLine(name, value string, err error) {
 	b.Body = append(b.Body, "}}\n"...)
 }
 
-// Joined is the advice for a line that is the whole body because curl has taken the ends of lines
-// out of it, "" for any other. It may be called once the line was read.
-func (b *Batch) Joined(line int64) string {
+// JoinedAdvice is the advice for a line that is the whole body because curl has taken the ends of
+// lines out of it, "" for any other. It may be called once the line was read.
+func (b *Batch) JoinedAdvice(line int64) string {
 	if line != 1 || b.split || !strings.HasPrefix(b.c.Request().Header.Get("Content-Type"), formType) {
 		return ""
 	}

@@ -29,15 +29,15 @@ func (s *Kit) ClientOf(c echo.Context) Client {
 
 type clientInContext struct{}
 
-// For returns ctx with the client that pays for what Heavily and InTurn give.
+// WithClient returns ctx with the client that pays for what RunHeavy and InTurn give.
 // Without it all clients count as one.
-func For(ctx context.Context, who Client) context.Context {
+func WithClient(ctx context.Context, who Client) context.Context {
 	return context.WithValue(ctx, clientInContext{}, who)
 }
 
-// As is ctx for the client of a request.
-func (s *Kit) As(ctx context.Context, c echo.Context) context.Context {
-	return For(ctx, s.ClientOf(c))
+// WithClientOf is ctx for the client of a request.
+func (s *Kit) WithClientOf(ctx context.Context, c echo.Context) context.Context {
+	return WithClient(ctx, s.ClientOf(c))
 }
 
 // Shares of the places of --max-concurrent, by class of cost, and of the places of a class
@@ -130,12 +130,12 @@ func (s *Kit) guard(r *endpoint.Endpoint, p *places, h echo.HandlerFunc) echo.Ha
 			if who = s.ClientOf(c); !p.begin(who) {
 				return turnAway(r, c, ErrBusy)
 			}
-			if p == &s.Heavy {
+			if p == &s.HeavyPlaces {
 				c.Set(heavyClient, who)
 			}
 		}
 		defer func() {
-			if p != &s.Heavy || c.Get(heavyGiven) == nil {
+			if p != &s.HeavyPlaces || c.Get(heavyGiven) == nil {
 				p.end(few, who)
 			}
 		}()
@@ -159,23 +159,23 @@ func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	}
 	if s.heavy[[2]string{c.Request().Method, c.Path()}] && c.Get(heavyGiven) == nil {
 		of, counted := c.Get(heavyClient).(Client)
-		s.Heavy.end(!counted, of)
+		s.HeavyPlaces.end(!counted, of)
 		c.Set(heavyGiven, true)
 	}
 	return func() { s.streams.end(false, who) }, nil
 }
 
-// Heavily calls fn. If dear is true, fn runs in a place of a heavy request for the client
+// RunHeavy calls fn. If dear is true, fn runs in a place of a heavy request for the client
 // of ctx; the error matches ErrBusy if there is no such place.
-func (s *Kit) Heavily(ctx context.Context, dear bool, fn func() error) error {
+func (s *Kit) RunHeavy(ctx context.Context, dear bool, fn func() error) error {
 	if !dear {
 		return fn()
 	}
 	who, _ := ctx.Value(clientInContext{}).(Client)
-	if !s.Heavy.begin(who) {
+	if !s.HeavyPlaces.begin(who) {
 		return ErrBusy
 	}
-	defer s.Heavy.end(false, who)
+	defer s.HeavyPlaces.end(false, who)
 	return fn()
 }
 

@@ -28,7 +28,7 @@ func TestPlacesAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(&Config{MaxConcurrent: 64, Guard: &Guard{Keys: func() *quota.Keys { return keys }, Anonymous: true}})
-	for class, p := range map[string]*places{"all": &s.running, "heavy": &s.Heavy, "streams": &s.streams, "followers": &s.followers} {
+	for class, p := range map[string]*places{"all": &s.running, "heavy": &s.HeavyPlaces, "streams": &s.streams, "followers": &s.followers} {
 		fill := func(name func(i int) Client) (n int) {
 			for i := 0; p.beginFew() || p.begin(name(i)); i++ {
 				n++
@@ -67,9 +67,9 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 	ask = func(depth int) error {
 		c := echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/heavy", nil), httptest.NewRecorder())
 		c.SetPath(route.Path)
-		return s.guard(route, &s.Heavy, func(c echo.Context) error {
+		return s.guard(route, &s.HeavyPlaces, func(c echo.Context) error {
 			deepest = depth
-			if n := s.Heavy.Taken(); n != int64(depth) {
+			if n := s.HeavyPlaces.Taken(); n != int64(depth) {
 				t.Errorf("%d places are taken by %d requests", n, depth)
 			}
 			refused := ask(depth + 1)
@@ -78,15 +78,15 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			free()
-			if n := s.Heavy.Taken(); n != int64(depth-1) {
+			if n := s.HeavyPlaces.Taken(); n != int64(depth-1) {
 				t.Errorf("%d places are taken by %d requests and a stream", n, depth-1)
 			}
 			return refused
 		})(c)
 	}
 	for range 2 { // the second time too: bytes given back no longer count for the client
-		if err := ask(1); !errors.Is(err, ErrBusy) || deepest != 4 || s.Heavy.Taken() != 0 {
-			t.Errorf("%d requests at once, then %v; %d places are taken in the end", deepest, err, s.Heavy.Taken())
+		if err := ask(1); !errors.Is(err, ErrBusy) || deepest != 4 || s.HeavyPlaces.Taken() != 0 {
+			t.Errorf("%d requests at once, then %v; %d places are taken in the end", deepest, err, s.HeavyPlaces.Taken())
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestPlacesAllocateNothing(t *testing.T) {
 	nothing := func(echo.Context) error { return nil }
 	for class, h := range map[string]echo.HandlerFunc{
 		"light":    s.guard(&endpoint.Endpoint{}, &s.running, nothing),
-		"heavy":    s.guard(&endpoint.Endpoint{}, &s.Heavy, nothing),
+		"heavy":    s.guard(&endpoint.Endpoint{}, &s.HeavyPlaces, nothing),
 		"streamed": s.guard(&endpoint.Endpoint{}, &s.streams, nothing),
 	} {
 		if n := testing.AllocsPerRun(100, func() { _ = h(c) }); n > 0 {
@@ -112,19 +112,19 @@ func TestPlacesAllocateNothing(t *testing.T) {
 func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	s := New(&Config{})
 	route := endpoint.Endpoint{Path: "/", Cost: endpoint.Heavy, Handle: func(c echo.Context, _ *endpoint.Params) error {
-		if s.Heavy.Taken() != 1 {
+		if s.HeavyPlaces.Taken() != 1 {
 			t.Error("no heavy place is taken")
 		}
-		return s.Stream(c, Answer{Form: FormNDJSON}, nil, s.Timeout, func(_ context.Context, out *Stream) error {
-			if s.Heavy.Taken() != 0 || s.streams.Taken() != 1 {
-				t.Errorf("a stream has %d heavy places and %d of streams", s.Heavy.Taken(), s.streams.Taken())
+		return s.Stream(c, Answer{Format: FormatNDJSON}, nil, s.Timeout, func(_ context.Context, out *Stream) error {
+			if s.HeavyPlaces.Taken() != 0 || s.streams.Taken() != 1 {
+				t.Errorf("a stream has %d heavy places and %d of streams", s.HeavyPlaces.Taken(), s.streams.Taken())
 			}
 			return out.Line()
 		})
 	}}
 	w := httptest.NewRecorder()
 	s.Handler([]endpoint.Endpoint{route}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-	if w.Code != http.StatusOK || s.Heavy.Taken() != 0 || s.streams.Taken() != 0 || s.running.Taken() != 0 {
+	if w.Code != http.StatusOK || s.HeavyPlaces.Taken() != 0 || s.streams.Taken() != 0 || s.running.Taken() != 0 {
 		t.Errorf("%d, and places are kept", w.Code)
 	}
 }

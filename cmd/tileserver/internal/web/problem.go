@@ -19,8 +19,8 @@ import (
 // RetryAfter is the number of seconds after which the client should try again.
 const RetryAfter = 1
 
-// AskAgain tells a client after how many seconds it should try again.
-func AskAgain(h http.Header, seconds int) { h["Retry-After"] = lengthHeader(seconds) }
+// SetRetryAfter tells a client after how many seconds it should try again.
+func SetRetryAfter(h http.Header, seconds int) { h["Retry-After"] = lengthHeader(seconds) }
 
 // Fail answers a request with the problem an error maps to. It is the
 // router's error handler too, so that unknown paths and methods answer in the
@@ -31,7 +31,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		to.redirect(c)
 		return
 	}
-	err = s.Replaced(err)
+	err = s.Translate(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
 		// Another request was cancelled; that must not pass for this client's doing.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
@@ -43,7 +43,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	if s.tracer != nil && k.Status >= http.StatusInternalServerError {
 		s.traceProblem(c.Request().Context(), k)
 	}
-	if k.Status >= http.StatusInternalServerError && !k.Expected {
+	if k.Status >= http.StatusInternalServerError && !k.IsExpected {
 		p.RequestID = s.requestID(c)
 	}
 	res := c.Response()
@@ -51,7 +51,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 		return
 	}
 	html := PrefersHTML(c.Request())
-	body := p.encode(html, theme.Root(c.Request().URL.EscapedPath()))
+	body := p.encode(html, theme.RelativeRoot(c.Request().URL.EscapedPath()))
 	h := res.Header()
 	onlySurvivors(h)
 	h["Cache-Control"] = NoStore
@@ -66,7 +66,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if k.Retry {
-		AskAgain(h, RetryAfter)
+		SetRetryAfter(h, RetryAfter)
 	}
 	res.WriteHeader(k.Status)
 	if c.Request().Method != http.MethodHead {
@@ -76,13 +76,15 @@ func (s *Kit) Fail(err error, c echo.Context) {
 
 // Judge returns the kind and the problem of an error, for services that answer in words of their
 // own. It logs the error if the server has failed.
-func (s *Kit) Judge(c echo.Context, err error) (*Kind, Problem) { return s.judge(c, s.Replaced(err)) }
+func (s *Kit) Judge(c echo.Context, err error) (*ProblemKind, Problem) {
+	return s.judge(c, s.Translate(err))
+}
 
 // judge is Judge of an error that has its meaning.
-func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
+func (s *Kit) judge(c echo.Context, err error) (*ProblemKind, Problem) {
 	k, p := s.Classify(err)
 	p.Detail += slashAdvice(k, c.Request().URL.EscapedPath())
-	if k.Status >= http.StatusInternalServerError && !k.Expected {
+	if k.Status >= http.StatusInternalServerError && !k.IsExpected {
 		s.LogFailure(c, err)
 	}
 	return k, p
@@ -91,7 +93,7 @@ func (s *Kit) judge(c echo.Context, err error) (*Kind, Problem) {
 // slashAdvice advises on a slash too many in the escaped path of a request that failed for its
 // address. Proxies and clients make such paths when they join two halves. A slash that is escaped
 // belongs to an id.
-func slashAdvice(k *Kind, path string) string {
+func slashAdvice(k *ProblemKind, path string) string {
 	if k.Status != http.StatusNotFound && k.Status != http.StatusBadRequest {
 		return ""
 	}

@@ -15,9 +15,9 @@ import (
 
 // Answer describes a response.
 type Answer struct {
-	Form  Form
-	Tag   Tag      // empty for answers that must not be revalidated
-	Cache []string // Cache-Control; Reply and Stream set the usual one if it is nil
+	Format       Format
+	Tag          Tag      // empty for answers that must not be revalidated
+	CacheControl []string // Cache-Control; Reply and Stream set the usual one if it is nil
 	// ByAccept is set if the Accept header chose the form, and ByLanguage if Accept-Language chose
 	// the language.
 	ByAccept, ByLanguage bool
@@ -32,15 +32,15 @@ type Answer struct {
 	dated []string
 	// Status is the status of the answer; 0 means 200.
 	Status int
-	// Empty is the status of an answer whose body has no bytes: 204, 200, which becomes 204
+	// EmptyStatus is the status of an answer whose body has no bytes: 204, 200, which becomes 204
 	// for a picture, or 404. 0 is for answers that always have some.
-	Empty int
+	EmptyStatus int
 }
 
 // withKey keeps an answer whose links carry a key out of caches that many share.
 func (a *Answer) withKey(c echo.Context) {
 	if (a.Base != "" || a.Linked) && KeyInQuery(c) {
-		a.Cache = []string{privately(a.Cache[0])}
+		a.CacheControl = []string{privately(a.CacheControl[0])}
 	}
 }
 
@@ -75,7 +75,7 @@ func (b *Scratch) Release() {
 // kept.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
-	a.Coding = Accepted(r)
+	a.Coding = AcceptedCoding(r)
 	if s.isFrom(c, &a, from); a.has(r, false) {
 		return s.notModified(c, &a)
 	}
@@ -97,10 +97,10 @@ func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
 	r := c.Request()
 	switch {
 	case from == nil:
-		a.Cache = NoStore
+		a.CacheControl = NoStore
 		return
-	case a.Cache == nil:
-		a.Cache = s.CacheControl
+	case a.CacheControl == nil:
+		a.CacheControl = s.CacheControl
 	}
 	a.Tag, a.dated = s.requestTag(r, a, from), s.dated(a, from)
 	s.TraceFrom(r.Context(), from...)
@@ -139,14 +139,14 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	}
 	res := c.Response()
 	h := res.Header()
-	if len(b.Body) == 0 && a.Empty != 0 {
-		if a.Empty == http.StatusNotFound {
+	if len(b.Body) == 0 && a.EmptyStatus != 0 {
+		if a.EmptyStatus == http.StatusNotFound {
 			return errNothing
 		}
 		s.headers(h, &a, false, a.Tag.header())
 		return sendEmpty(c, &a)
 	}
-	b.Body = carryKey(c, a.Form, a.Base, b.Body)
+	b.Body = carryKey(c, a.Format, a.Base, b.Body)
 	a.withKey(c)
 	body := b.Body
 	if a.Coding != Identity && len(body) >= compressFrom {
@@ -155,10 +155,10 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 		body = b.packed.Bytes()
 		h["Content-Encoding"] = contentEncodings[a.Coding]
 	}
-	if forms[a.Form].Plain {
+	if forms[a.Format].NoSniff {
 		h["X-Content-Type-Options"] = noSniff
 	}
-	h["Content-Type"] = forms[a.Form].header
+	h["Content-Type"] = forms[a.Format].header
 	h["Content-Length"] = lengthHeader(len(body))
 	s.headers(h, &a, len(b.Body) >= compressFrom, a.Tag.header())
 	res.WriteHeader(cmp.Or(a.Status, http.StatusOK))
@@ -170,7 +170,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	a.dated = nil // the tag, which is among them, says more
 	a.withKey(c)
-	s.headers(c.Response().Header(), a, !a.Form.Picture(), a.Tag.header())
+	s.headers(c.Response().Header(), a, !a.Format.IsPicture(), a.Tag.header())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
 }
@@ -178,7 +178,7 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 // headers sets the headers of every answer. large is set if its body is, or may be, large enough to
 // be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
-	h["Cache-Control"] = s.cacheOf(h, a.Cache)
+	h["Cache-Control"] = s.cacheOf(h, a.CacheControl)
 	switch {
 	case a.ByAccept && large:
 		h["Vary"] = varyAcceptEncoding
@@ -201,8 +201,8 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	}
 	// Answers that may be of a private collection are not allowed. Elements of a page load pictures
 	// and scripts; all else is asked for by CORS, for which the policy means nothing.
-	shown := a.Form.Picture() || a.Form == FormScript
-	if shown && &a.Cache[0] != &NoStore[0] && &a.Cache[0] != &PrivateNoStore[0] {
+	shown := a.Format.IsPicture() || a.Format == FormatScript
+	if shown && &a.CacheControl[0] != &NoStore[0] && &a.CacheControl[0] != &PrivateNoStore[0] {
 		s.allowResource(h)
 	}
 }
@@ -210,10 +210,10 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 // sendEmpty answers with nothing, by 204, or by 200 with no bytes.
 func sendEmpty(c echo.Context, a *Answer) error {
 	status := http.StatusNoContent
-	if a.Empty == http.StatusOK && !a.Form.Picture() {
+	if a.EmptyStatus == http.StatusOK && !a.Format.IsPicture() {
 		status = http.StatusOK
 		h := c.Response().Header()
-		h["Content-Type"] = forms[a.Form].header
+		h["Content-Type"] = forms[a.Format].header
 		h["Content-Length"] = lengthHeader(0)
 	}
 	c.Response().WriteHeader(status)
@@ -253,10 +253,10 @@ func write(c echo.Context, body []byte) error {
 // one caller, so an answer that has them becomes private. An answer that never changes should be in
 // shared caches: it stays public, and its Ratelimit headers are deleted.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
-	if s.Guarding == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
+	if s.Guard == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache
 	}
-	if &cache[0] != &s.PinnedCache[0] {
+	if &cache[0] != &s.PinnedCacheControl[0] {
 		return []string{privately(cache[0])}
 	}
 	delete(h, "Ratelimit-Limit")
@@ -268,9 +268,9 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 // requestTag returns the entity tag of an answer that depends on a whole address and on generations
 // or other numbers.
 func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
-	h := s.TagStart.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
+	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	return h.Number(a.Form.Tag()).Number(uint64(a.Coding)).Tag()
+	return h.Number(a.Format.Tag()).Number(uint64(a.Coding)).Tag()
 }

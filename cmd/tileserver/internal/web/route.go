@@ -14,14 +14,14 @@ import (
 // asking gives a handler the parameters that its endpoint declares, and refuses queries with
 // other parameters.
 func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
-	query := of.Query()
+	query := of.ParamNames()
 	take := func() ask.View { return s.Views.Take(s.Clock()) }
-	if of.Cost == endpoint.Followed {
+	if of.Cost == endpoint.LongLived {
 		take = nil
 	}
 	return func(c echo.Context) error {
 		raw := c.Request().URL.RawQuery
-		if raw != "" && !query.Any {
+		if raw != "" && !query.AnyName {
 			if err := query.Check(raw); err != nil {
 				return err
 			}
@@ -29,8 +29,8 @@ func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 		q := params.Get().(*endpoint.Params)
 		defer params.Put(q)
 		*q = endpoint.ParamsOf(of, raw)
-		if s.Asked != nil {
-			q.Asked = func(name string) { s.Asked(of, name) }
+		if s.OnParamRead != nil {
+			q.OnRead = func(name string) { s.OnParamRead(of, name) }
 		}
 		q.Sees(take)
 		defer q.Release()
@@ -79,7 +79,7 @@ func allowed(all []endpoint.Endpoint) map[string]string {
 	for i := range all {
 		if e := &all[i]; !e.Any && e.Handle != nil {
 			for _, route := range e.Routes() {
-				offered[route] = append(offered[route], e.Offered()...)
+				offered[route] = append(offered[route], e.OfferedMethods()...)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 		if all[i].Handle == nil {
 			continue
 		}
-		all[i].Ready()
+		all[i].Prepare()
 		for _, route := range all[i].Routes() {
 			s.add(e, &all[i], route)
 		}
@@ -138,10 +138,10 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	case endpoint.Light, endpoint.Mixed:
 		h = s.guard(r, &s.running, h)
 	case endpoint.Heavy:
-		h = s.guard(r, &s.running, s.guard(r, &s.Heavy, h))
+		h = s.guard(r, &s.running, s.guard(r, &s.HeavyPlaces, h))
 	case endpoint.Streamed:
 		h = s.guard(r, &s.running, s.guard(r, &s.streams, h))
-	case endpoint.Followed:
+	case endpoint.LongLived:
 		h = s.guard(r, &s.followers, h)
 	case endpoint.Vital:
 	default:
@@ -150,12 +150,12 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	if !r.Body {
 		h = bodiless(h)
 	}
-	if s.Guarding != nil {
+	if s.Guard != nil {
 		h = s.admitted(r, h)
 	}
 	h = lingering(s.watch(r, route, s.answering(h)))
 	if r.Cost == endpoint.Heavy {
-		for _, method := range r.Offered() {
+		for _, method := range r.OfferedMethods() {
 			s.heavy[[2]string{method, route}] = true
 		}
 	}
@@ -164,7 +164,7 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 		e.Any(route, h)
 		e.RouteNotFound(route, h)
 	default:
-		for _, method := range r.Offered() {
+		for _, method := range r.OfferedMethods() {
 			e.Add(method, route, h)
 		}
 	}
@@ -176,7 +176,7 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
 	for path, list := range allow {
 		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),
-			Cost: endpoint.Vital, Loose: true, Keys: endpoint.KeysUnasked, Label: "preflight"}, path)
+			Cost: endpoint.Vital, IgnoresOthers: true, Keys: endpoint.KeysIgnored, Label: "preflight"}, path)
 		for _, m := range methods[:2] {
 			if !slices.Contains(strings.Split(list, ", "), m) {
 				e.Add(m, path, func(echo.Context) error { return echo.ErrMethodNotAllowed })

@@ -52,11 +52,11 @@ var ErrGone = errors.New("the client is gone")
 // client left before the answer.
 const statusClientClosed = 499
 
-// Kind is the public description of one sort of error. The table of kinds, which the faces
+// ProblemKind is the public description of one sort of error. The table of kinds, which the faces
 // contribute to, is the only place where an error becomes a status. The first match wins. "Nothing
 // there", "outside the grid" and "could not be read" are different answers: a failure is never
 // reported as something not found.
-type Kind struct {
+type ProblemKind struct {
 	Err    error
 	Status int
 	Type   string // stable: clients branch on it
@@ -66,15 +66,15 @@ type Kind struct {
 	// Order decides for errors that match several kinds: kinds with the least are tried
 	// first. It is 0 for nearly all.
 	Order int
-	// Expected failures are part of normal operation and not logged as errors.
-	Expected bool
+	// IsExpected is set for failures of normal operation, which are not logged as errors.
+	IsExpected bool
 }
 
-// Unsent reports whether no client sees the kind, since it has left.
-func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
+// IsUnsent reports whether no client sees the kind, since it has left.
+func (k *ProblemKind) IsUnsent() bool { return k.Status == statusClientClosed }
 
 // kinds are the problems of requests to any endpoint.
-var kinds = []Kind{
+var kinds = []ProblemKind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
 	{Err: ErrKeyMissing, Status: http.StatusUnauthorized, Type: "key-missing", Title: "A key is needed",
@@ -113,7 +113,7 @@ var kinds = []Kind{
 	{Err: errBatchTimeout, Status: http.StatusRequestTimeout, Type: "batch-timeout", Title: "The batch came too slowly",
 		Detail: "Send the lines and read the answers without long pauses, or in shorter batches."},
 	{Err: ErrBusy, Status: http.StatusServiceUnavailable, Type: "too-busy", Title: "The server is at its limit of concurrent requests",
-		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, Expected: true},
+		Detail: "Wait for the time that Retry-After gives and send the request again.", Retry: true, IsExpected: true},
 	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
@@ -124,13 +124,13 @@ var kinds = []Kind{
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
-// Internal is every error the table does not know.
-var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
+// InternalProblem is every error the table does not know.
+var InternalProblem = ProblemKind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
-// Replaced returns the error that replaces a store error (by Config.Meaning), or err itself if
+// Translate returns the error that replaces a store error (by Config.Meaning), or err itself if
 // nothing replaces it.
-func (s *table) Replaced(err error) error {
+func (s *table) Translate(err error) error {
 	if s.meaning == nil {
 		return err
 	}
@@ -139,15 +139,15 @@ func (s *table) Replaced(err error) error {
 
 // table is the table of the kinds of errors.
 type table struct {
-	Kinds   []Kind
+	Kinds   []ProblemKind
 	meaning func(error) error // nil for none
 }
 
 // tableOf joins the kinds of the faces with those of any request. An error that two faces
 // describe, and a type with two statuses, are faults of the program.
-func tableOf(faces []Kind) []Kind {
+func tableOf(faces []ProblemKind) []ProblemKind {
 	all := slices.Concat(kinds, faces)
-	slices.SortStableFunc(all, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
+	slices.SortStableFunc(all, func(a, b ProblemKind) int { return cmp.Compare(a.Order, b.Order) })
 	for i := range all {
 		k := &all[i]
 		for j := range all[:i] {
@@ -172,7 +172,7 @@ type Problem struct {
 }
 
 // Classify returns the kind and the problem of an error.
-func (s *table) Classify(err error) (*Kind, Problem) {
+func (s *table) Classify(err error) (*ProblemKind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
 		// The router's own errors are these two.
@@ -197,11 +197,11 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 }
 
 // kindOf finds the first entry of the table that an error matches.
-func (s *table) kindOf(err error) *Kind {
+func (s *table) kindOf(err error) *ProblemKind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {
 			return &s.Kinds[i]
 		}
 	}
-	return &Internal
+	return &InternalProblem
 }

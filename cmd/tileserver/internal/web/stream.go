@@ -64,7 +64,7 @@ func (o *Stream) writeHeader() {
 	o.begun = true
 	r := o.c.Request()
 	h := o.c.Response().Header()
-	h["Content-Type"] = forms[o.answer.Form].header
+	h["Content-Type"] = forms[o.answer.Format].header
 	h["X-Content-Type-Options"] = noSniff
 	if preferStream.Of(r) == gzipped {
 		h["Content-Encoding"] = contentEncodings[gzipped]
@@ -215,7 +215,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 	case !out.begun:
 		return err
 	case !errors.Is(err, ErrGone) && r.Context().Err() == nil:
-		if k := s.kindOf(s.Replaced(err)); k.Status >= http.StatusInternalServerError && !k.Expected {
+		if k := s.kindOf(s.Translate(err)); k.Status >= http.StatusInternalServerError && !k.IsExpected {
 			s.LogFailure(c, err)
 		}
 	}

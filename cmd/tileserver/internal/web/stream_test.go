@@ -53,14 +53,14 @@ func TestStream(t *testing.T) {
 	}
 	k := New(&Config{MaxConcurrent: 4})
 	s := httptest.NewServer(k.Handler([]endpoint.Endpoint{{Path: "/:fill",
-		Cost:  endpoint.Light,
-		Loose: true,
+		Cost:          endpoint.Light,
+		IgnoresOthers: true,
 		Handle: func(c echo.Context, _ *endpoint.Params) error {
 			most := time.Hour
 			if c.Param("fill") == "timeout" {
 				most = time.Millisecond
 			}
-			return k.Stream(c, Answer{Form: FormNDJSON}, nil, most, fills[c.Param("fill")])
+			return k.Stream(c, Answer{Format: FormatNDJSON}, nil, most, fills[c.Param("fill")])
 		}}}))
 	t.Cleanup(s.Close)
 	get := func(path string) (int, string, error) {
@@ -152,10 +152,10 @@ func TestStreamEndsWithConnection(t *testing.T) {
 		return b.Run()
 	}
 	h := k.Handler([]endpoint.Endpoint{
-		{Path: "/ndjson/:how", Cost: endpoint.Light, Loose: true, Handle: stream(Answer{Form: FormNDJSON})},
-		{Path: "/text/:how", Cost: endpoint.Light, Loose: true, Handle: stream(Answer{Form: FormText})},
-		{Path: "/json/:how", Cost: endpoint.Light, Loose: true, Handle: stream(Answer{Form: FormJSON})},
-		{Path: "/batch/:how", Methods: []string{http.MethodPost}, Cost: endpoint.Streamed, Loose: true, Handle: batch, Body: true},
+		{Path: "/ndjson/:how", Cost: endpoint.Light, IgnoresOthers: true, Handle: stream(Answer{Format: FormatNDJSON})},
+		{Path: "/text/:how", Cost: endpoint.Light, IgnoresOthers: true, Handle: stream(Answer{Format: FormatText})},
+		{Path: "/json/:how", Cost: endpoint.Light, IgnoresOthers: true, Handle: stream(Answer{Format: FormatJSON})},
+		{Path: "/batch/:how", Methods: []string{http.MethodPost}, Cost: endpoint.Streamed, IgnoresOthers: true, Handle: batch, Body: true},
 	})
 	for _, scheme := range []string{"http", "https"} {
 		s := httptest.NewUnstartedServer(h)

@@ -119,7 +119,7 @@ func (s *tracing) traceCache(ctx context.Context, hit bool) {
 }
 
 // traceProblem notes in the span of a request the problem with which it failed.
-func (s *tracing) traceProblem(ctx context.Context, k *Kind) {
+func (s *tracing) traceProblem(ctx context.Context, k *ProblemKind) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.String("error.type", k.Type))
 	}

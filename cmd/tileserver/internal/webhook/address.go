@@ -24,7 +24,7 @@ var (
 // sets apart are not, nor are IPv6 addresses that lead to such IPv4 addresses.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	if _, special := ipgeo.Special(a); special || a.Zone() != "" {
+	if _, special := ipgeo.SpecialBlockOf(a); special || a.Zone() != "" {
 		return false
 	}
 	return a.Is4() || globalUnicast.Contains(a) && !sixToFour.Contains(a)
@@ -42,7 +42,7 @@ const (
 // us.
 func newClient(cfg *Config) *http.Client {
 	dialer := &net.Dialer{Timeout: requestTimeout, Resolver: cfg.Resolver}
-	if !cfg.Private {
+	if !cfg.AllowPrivate {
 		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil || !isPublic(to.Addr()) {

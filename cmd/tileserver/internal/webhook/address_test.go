@@ -66,7 +66,7 @@ func TestIsPublic(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	public, private := &Sender{}, &Sender{Config: Config{Private: true}}
+	public, private := &Sender{}, &Sender{Config: Config{AllowPrivate: true}}
 	for _, tt := range []struct {
 		url             string
 		public, private bool
@@ -86,20 +86,20 @@ func TestCheck(t *testing.T) {
 		{"https://user@example.org", false, false}, {"https://user:pass@example.org", false, false}, {"https://example.org/#x",
 			false, false}, {"https://example.org/a b", false, false},
 		{"https://example.org/\r\nX: y", false, false}, {"https://exämple.org", false, false}, {
-			"https://example.org/" + strings.Repeat("a", MaxURL),
+			"https://example.org/" + strings.Repeat("a", MaxURLBytes),
 			false,
 			false,
 		},
 	} {
 		for s, want := range map[*Sender]bool{public: tt.public, private: tt.private} {
 			if err := s.check("h", &Definition{URL: tt.url}); (err == nil) != want ||
-				err != nil && (!errors.Is(err, ErrBad) || !strings.HasSuffix(endpoint.DetailOf(err), ".")) {
-				t.Errorf("%.60q, private %v: %v", tt.url, s.Private, err)
+				err != nil && (!errors.Is(err, ErrInvalidHook) || !strings.HasSuffix(endpoint.DetailOf(err), ".")) {
+				t.Errorf("%.60q, private %v: %v", tt.url, s.AllowPrivate, err)
 			}
 		}
 	}
 	for _, name := range []string{"", "A", "1", "a/b", "a b", strings.Repeat("a", 41)} {
-		if err := public.check(name, &Definition{URL: "https://example.org"}); !errors.Is(err, ErrBad) {
+		if err := public.check(name, &Definition{URL: "https://example.org"}); !errors.Is(err, ErrInvalidHook) {
 			t.Errorf("the name %q: %v", name, err)
 		}
 	}

@@ -73,7 +73,7 @@ func (h *hook) run() {
 func (h *hook) gather() (b batch, err error) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
-	from := follow.Begin(&h.fences, h.live, h.stored.position(), h.s.Views, h.s.Processors)
+	from := follow.NewReader(&h.fences, h.live, h.stored.position(), h.s.Views, h.s.Processors)
 	for {
 		select {
 		case <-from.Changed():
@@ -133,7 +133,7 @@ func (h *hook) settle() {
 
 // forgets reports whether the collection may have removed an event.
 func (h *hook) forgets(seq uint64) bool {
-	oldest := h.live.Now().Add(-time.Duration(h.live.Meta().Events))
+	oldest := h.live.Now().Add(-time.Duration(h.live.Meta().EventRetention))
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
@@ -334,4 +334,4 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 }
 
 // askedPause returns the receiver's Retry-After, maxRetryAfter at most.
-func askedPause(h http.Header) time.Duration { return min(retryafter.Of(h), maxRetryAfter) }
+func askedPause(h http.Header) time.Duration { return min(retryafter.Parse(h), maxRetryAfter) }

@@ -23,8 +23,8 @@ import (
 const (
 	// notePrefix begins the names of the notes in which hooks are stored.
 	notePrefix = "hook:"
-	// MaxURL bounds the bytes of the address of a hook.
-	MaxURL         = 2000
+	// MaxURLBytes bounds the bytes of the address of a hook.
+	MaxURLBytes    = 2000
 	secretBytes    = 32
 	defaultOverlap = live.Duration(24 * time.Hour)
 	maxOverlap     = live.Duration(30 * 24 * time.Hour)
@@ -181,7 +181,7 @@ func (d *Definition) fences() (fence.Set, error) {
 	} {
 		for _, text := range part.list {
 			if strings.Count(text, ",") != part.commas {
-				return fence.Set{}, endpoint.Refuse(ErrBad, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
+				return fence.Set{}, endpoint.Refuse(ErrInvalidHook, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
 			}
 		}
 		if len(part.list) > 0 {
@@ -189,24 +189,24 @@ func (d *Definition) fences() (fence.Set, error) {
 		}
 	}
 	q := (&endpoint.Params{}).Line(values)
-	set := follow.Read(&q)
+	set := follow.ReadFences(&q)
 	return set, q.Err
 }
 
 // check refuses an invalid hook.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
-		return endpoint.Refuse(ErrBad, "overlap",
+		return endpoint.Refuse(ErrInvalidHook, "overlap",
 			"Set overlap to a time such as 24h, at most "+time.Duration(maxOverlap).String()+", or to 0s for none.")
 	}
-	refuse := func(detail string) error { return endpoint.Refuse(ErrBad, "url", detail) }
+	refuse := func(detail string) error { return endpoint.Refuse(ErrInvalidHook, "url", detail) }
 	if live.CheckName(name) != nil {
-		return endpoint.Refuse(ErrBad, "name",
+		return endpoint.Refuse(ErrInvalidHook, "name",
 			"Name the hook with a letter a to z and then letters a to z, digits, hyphens and underscores, at most "+
-				strconv.Itoa(live.MaxName)+" in all.")
+				strconv.Itoa(live.MaxNameBytes)+" in all.")
 	}
-	if d.URL == "" || len(d.URL) > MaxURL {
-		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURL) + " bytes.")
+	if d.URL == "" || len(d.URL) > MaxURLBytes {
+		return refuse("Set url to the address that events go to, of at most " + strconv.Itoa(MaxURLBytes) + " bytes.")
 	}
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || !isPort(u.Port()) ||
@@ -216,7 +216,7 @@ func (s *Sender) check(name string, d *Definition) error {
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return refuse("Set url to an address that begins with https://.")
-	case u.Scheme != "https" && !s.Private:
+	case u.Scheme != "https" && !s.AllowPrivate:
 		return refuse("Set url to an address that begins with https://: this server sends events over http only if it is " +
 			"started with --hooks-private.")
 	case u.User != nil:
@@ -226,7 +226,7 @@ func (s *Sender) check(name string, d *Definition) error {
 	}
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	addr, err := netip.ParseAddr(host)
-	if !s.Private && (err == nil && !isPublic(addr) || host == "localhost" || strings.HasSuffix(host, ".localhost")) {
+	if !s.AllowPrivate && (err == nil && !isPublic(addr) || host == "localhost" || strings.HasSuffix(host, ".localhost")) {
 		return refuse("Set url to a public address: this server sends events to private ones only if it is started with --hooks-private.")
 	}
 	return nil

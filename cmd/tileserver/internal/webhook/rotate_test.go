@@ -35,7 +35,7 @@ func rotate(t *testing.T, overlap *live.Duration) rotated {
 	}))
 	t.Cleanup(receiver.Close)
 	live, l := newCollection(t, 0)
-	s := start(t, Config{Live: live, Private: true})
+	s := start(t, Config{Live: live, AllowPrivate: true})
 	first := put(t, s, l, "h", Definition{URL: receiver.URL})
 	second := put(t, s, l, "h", Definition{URL: receiver.URL, Overlap: overlap})
 	if shown, err := s.Get(l, "h"); err != nil || (shown.EarlierUntil != nil) != (overlap == nil) || shown.Overlap != nil {

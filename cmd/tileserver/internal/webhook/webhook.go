@@ -30,9 +30,9 @@ const MaxHooks = 16
 
 // Errors of hooks.
 var (
-	ErrBad     = errors.New("hook is not valid")
-	ErrNone    = errors.New("no such hook")
-	ErrTooMany = errors.New("too many hooks")
+	ErrInvalidHook  = errors.New("hook is not valid")
+	ErrNoHook       = errors.New("no such hook")
+	ErrTooManyHooks = errors.New("too many hooks")
 	// errUnread matches errors for as long as the hooks of a collection cannot be read. It
 	// is joined with the reason.
 	errUnread = errors.New("the hooks of the collection are not read yet: try again in a while")
@@ -45,8 +45,8 @@ type Config struct {
 	// Processors lets fences take turns on the processors with requests. All hooks count
 	// as one client. Nil means all processors of the machine.
 	Processors *web.Processors
-	// Private lets hooks go to private addresses, and over http.
-	Private bool
+	// AllowPrivate lets hooks go to private addresses, and over http.
+	AllowPrivate bool
 	// Grace bounds how long a running request may take once the sender ends.
 	Grace time.Duration
 	// FirstRetry and LastRetry are the shortest and the longest time until a request is sent again.
@@ -232,7 +232,7 @@ func (s *Sender) find(l *live.Collection, name string) (h *hook, all int) {
 // Put creates or replaces a hook. A new hook begins with the next event; a replacement continues
 // where the old one was. Each Put makes a new secret, which only its answer has. After a
 // replacement, requests carry the old secret's signature too, for Definition.Overlap. Errors match
-// ErrBad or ErrTooMany, or come from the parameters, the regions or the collection.
+// ErrInvalidHook or ErrTooManyHooks, or come from the parameters, the regions or the collection.
 func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Definition) (st State, isNew bool, err error) {
 	if err := s.check(name, &d); err != nil {
 		return st, false, err
@@ -264,10 +264,10 @@ func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Def
 		was := &old.stored
 		h.stored.rotate(was, l.Now(), overlap)
 		// The fences may have changed, so a move whose crossings were sent in part is sent again.
-		h.stored.Position = fence.ID{Seq: was.position().After()}.String()
+		h.stored.Position = fence.ID{Seq: was.position().CompletedSeq()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
 	case old == nil && all >= MaxHooks:
-		return st, false, ErrTooMany
+		return st, false, ErrTooManyHooks
 	default:
 		h.stored.rotate(nil, l.Now(), 0)
 		last, err := l.LastEvent(ctx)
@@ -304,7 +304,7 @@ func (s *Sender) List(l *live.Collection) ([]State, error) {
 	return list, nil
 }
 
-// Get returns a hook. The error matches ErrNone, or is that of a collection whose hooks
+// Get returns a hook. The error matches ErrNoHook, or is that of a collection whose hooks
 // cannot be read.
 func (s *Sender) Get(l *live.Collection, name string) (State, error) {
 	if err := s.load(l); err != nil {
@@ -312,12 +312,12 @@ func (s *Sender) Get(l *live.Collection, name string) (State, error) {
 	}
 	h, _ := s.find(l, name)
 	if h == nil {
-		return State{}, ErrNone
+		return State{}, ErrNoHook
 	}
 	return h.state(), nil
 }
 
-// Delete removes a hook. Errors match ErrNone or come from the collection.
+// Delete removes a hook. Errors match ErrNoHook or come from the collection.
 func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) error {
 	if err := s.load(l); err != nil {
 		return err
@@ -326,7 +326,7 @@ func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) er
 	defer s.changing.Unlock()
 	h, _ := s.find(l, name)
 	if h == nil {
-		return ErrNone
+		return ErrNoHook
 	}
 	h.stop()
 	if err := l.SetNote(context.WithoutCancel(ctx), notePrefix+name, nil, cellstore.Sync); err != nil {

@@ -84,7 +84,7 @@ func openLive(t *testing.T, dir string) (*live.Store, func()) {
 
 func openLiveOf(t *testing.T, store *failingStore) (*live.Store, func()) {
 	t.Helper()
-	opened, err := live.Open(t.Context(), store, points.Live)
+	opened, err := live.Open(t.Context(), store, points.LiveKind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func newCollection(t *testing.T, events time.Duration) (*live.Store, *live.Colle
 	t.Helper()
 	store, shut := openLive(t, t.TempDir())
 	t.Cleanup(shut)
-	l, err := store.Create(t.Context(), live.Meta{Name: "taxis", Events: live.Duration(events)})
+	l, err := store.Create(t.Context(), live.Meta{Name: "taxis", EventRetention: live.Duration(events)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	all.hook(t, s, l, "all", Definition{})
 	box.hook(t, s, l, "box", Definition{BBox: []string{"0,0,10,10"}, Within: []string{"20,20,1000", "-20,-20,1000"}})
 	const rounds, moves = 20, 60
@@ -290,7 +290,7 @@ func TestRestarts(t *testing.T) {
 			until(t, "events come", func() bool { return len(box.once()) > before || len(all.once()) == (round+1)*moves })
 			s.Close()
 		}
-		s = start(t, Config{Live: store, Private: true})
+		s = start(t, Config{Live: store, AllowPrivate: true})
 		wg.Wait()
 	}
 	for name, r := range map[string]*receiver{"all": all, "box": box} {
@@ -324,7 +324,7 @@ func TestManyCrossings(t *testing.T) {
 		}
 		return !failing.Load()
 	})
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	var d Definition
 	for i := range 80 {
 		d.Within = append(d.Within, fmt.Sprintf("%d,10,1000", i%2*20))
@@ -360,12 +360,12 @@ func TestGone(t *testing.T) {
 		}
 		return !gone.Load()
 	})
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	created := r.hook(t, s, l, "h", Definition{}).Created
 	move(t, l, "a", 1, 1)
 	until(t, "the hook is disabled", func() bool { st, _ := s.Get(l, "h"); return st.Disabled })
 	s.Close()
-	s = start(t, Config{Live: store, Private: true})
+	s = start(t, Config{Live: store, AllowPrivate: true})
 	if st, err := s.Get(l, "h"); err != nil || !st.Disabled {
 		t.Errorf("%+v: %v", st, err)
 	}
@@ -382,7 +382,7 @@ func TestGone(t *testing.T) {
 	if err := s.Delete(t.Context(), l, "h"); err != nil {
 		t.Error(err)
 	}
-	if err := s.Delete(t.Context(), l, "h"); err != ErrNone {
+	if err := s.Delete(t.Context(), l, "h"); err != ErrNoHook {
 		t.Error(err)
 	}
 	if notes, err := l.Notes(t.Context(), ""); err != nil || len(notes) != 0 {
@@ -401,7 +401,7 @@ func TestLost(t *testing.T) {
 		}
 		return !failing.Load()
 	})
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "old", 1, 1)
 	until(t, "it is lost", func() bool { st, _ := s.Get(l, "h"); return st.Lost != nil })
@@ -424,7 +424,7 @@ func TestLost(t *testing.T) {
 // Dropping a collection removes its hooks, and a new one of the same name begins without any.
 func TestDrop(t *testing.T) {
 	store, l := newCollection(t, 0)
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	r := receive(t, func(w http.ResponseWriter, n int) bool { w.WriteHeader(500); return false })
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "a", 1, 1)
@@ -444,7 +444,7 @@ func TestDrop(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	s = start(t, Config{Live: store, Private: true})
+	s = start(t, Config{Live: store, AllowPrivate: true})
 	if st, err := s.Get(l, "broken"); err != nil || !st.Disabled || !strings.Contains(st.Error, "PUT it again") {
 		t.Errorf("a hook that cannot be read: %+v, %v", st, err)
 	}
@@ -454,7 +454,7 @@ func TestDrop(t *testing.T) {
 	}
 	for i := 1; i <= MaxHooks; i++ {
 		_, isNew, err := s.Put(t.Context(), l, fmt.Sprint("h", i), Definition{URL: r.server.URL})
-		if i < MaxHooks && (err != nil || !isNew) || i == MaxHooks && err != ErrTooMany {
+		if i < MaxHooks && (err != nil || !isNew) || i == MaxHooks && err != ErrTooManyHooks {
 			t.Errorf("hook %d: %v", i, err)
 		}
 	}
@@ -510,7 +510,7 @@ func TestHostileReceivers(t *testing.T) {
 				tt.answer(w, r)
 			}))
 			t.Cleanup(server.Close)
-			s := start(t, Config{Live: store, Private: true})
+			s := start(t, Config{Live: store, AllowPrivate: true})
 			put(t, s, l, "h", Definition{URL: server.URL})
 			move(t, l, "a", 1, 1)
 			<-asked
@@ -536,7 +536,7 @@ func TestGrace(t *testing.T) {
 		}
 		return true
 	})
-	s := start(t, Config{Live: store, Private: true, Grace: time.Hour})
+	s := start(t, Config{Live: store, AllowPrivate: true, Grace: time.Hour})
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "a", 1, 1)
 	<-running
@@ -545,7 +545,7 @@ func TestGrace(t *testing.T) {
 	<-s.ctx.Done()
 	end <- true
 	<-closed
-	s = start(t, Config{Live: store, Private: true})
+	s = start(t, Config{Live: store, AllowPrivate: true})
 	move(t, l, "b", 1, 1)
 	until(t, "the next one has come", func() bool { return len(r.once()) == 2 })
 	if len(r.taken) != 2 {
@@ -573,7 +573,7 @@ func TestUnreadHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	r := receive(t, nil)
 	r.hook(t, s, l, "h", Definition{})
 	s.Close()
@@ -583,7 +583,7 @@ func TestUnreadHooks(t *testing.T) {
 		disk.fails.Store(late)
 		store, shut := openLiveOf(t, disk)
 		disk.fails.Store(true)
-		s := start(t, Config{Live: store, Private: true})
+		s := start(t, Config{Live: store, AllowPrivate: true})
 		if !late {
 			l := store.Collection("taxis")
 			_, got := s.Get(l, "h")
@@ -627,13 +627,13 @@ func TestDeliveredWhileRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := receive(t, func(_ http.ResponseWriter, n int) bool { disk.fails.Store(n == 1); return true })
-	s := start(t, Config{Live: store, Private: true})
+	s := start(t, Config{Live: store, AllowPrivate: true})
 	r.hook(t, s, l, "h", Definition{})
 	move(t, l, "a", 1, 1)
 	until(t, "it is delivered", func() bool { st, _ := s.Get(l, "h"); return st.Delivered != "" })
 	disk.fails.Store(false)
 	s.Close()
-	s = start(t, Config{Live: store, Private: true})
+	s = start(t, Config{Live: store, AllowPrivate: true})
 	move(t, l, "b", 1, 1)
 	until(t, "the next one comes", func() bool { return len(r.once()) == 2 })
 	s.Close()

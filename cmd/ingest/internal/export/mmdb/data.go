@@ -25,7 +25,7 @@ type section struct {
 
 // put writes a record, unless the section already has it, and returns its place.
 func (s *section) put(text []byte) (record, error) {
-	look := s.again.Look()
+	look := s.again.ShouldLook()
 	var key [2]uint64
 	if look {
 		key = s.records.key(text)

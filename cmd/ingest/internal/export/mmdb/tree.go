@@ -179,7 +179,7 @@ func (s *nodes) at(number record) (left, right record) {
 func (s *nodes) add(left, right record) (record, error) {
 	v := uint64(left)<<32 | uint64(right)
 	var slot *uint32
-	if s.again.Look() {
+	if s.again.ShouldLook() {
 		if 4*(s.count+1) > 3*len(s.known) {
 			s.grow()
 		}

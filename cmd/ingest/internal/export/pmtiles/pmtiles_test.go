@@ -90,8 +90,8 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%v: %q, %v; want %q", tile, got, err, want)
 		}
 	}
-	if len(a.Entries) != 3 || a.Field(8) != 2+1<<24+1<<22 || a.Field(10) != 2 {
-		t.Errorf("%d entries, %d tiles, %d contents", len(a.Entries), a.Field(8), a.Field(10))
+	if len(a.Entries) != 3 || a.HeaderField(8) != 2+1<<24+1<<22 || a.HeaderField(10) != 2 {
+		t.Errorf("%d entries, %d tiles, %d contents", len(a.Entries), a.HeaderField(8), a.HeaderField(10))
 	}
 	if string(a.Metadata) != string(info.Metadata) {
 		t.Errorf("metadata %s", a.Metadata)
@@ -114,7 +114,7 @@ func TestRandomArchives(t *testing.T) {
 		want := map[quadkey.Tile]string{}
 		contents := map[string]Content{}
 		for d := uint64(0); d < 1<<(2*zoom) && len(want) < 12000; d += step {
-			tile, err := quadkey.FromHilbert(zoom, d)
+			tile, err := quadkey.TileFromHilbert(zoom, d)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func TestRandomArchives(t *testing.T) {
 		}
 		a := finish(t, w)
 		for d := uint64(0); d < 1<<(2*zoom); d += 1 + d/64 {
-			tile, _ := quadkey.FromHilbert(zoom, d)
+			tile, _ := quadkey.TileFromHilbert(zoom, d)
 			if got, err := a.Tile(tile); err != nil || string(got) != want[tile] {
 				rt.Fatalf("%v: %q, %v; want %q", tile, got, err, want[tile])
 			}
@@ -146,7 +146,7 @@ func TestManyDirectories(t *testing.T) {
 	const n = 100_000
 	state := uint64(1)
 	for i, d := uint64(0), uint64(0); i < n; i++ {
-		tile, err := quadkey.FromHilbert(14, d)
+		tile, err := quadkey.TileFromHilbert(14, d)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ import (
 // precedence. A column tz in the file wins.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
-	f, err := in.Open(ourairports.Member, source.WantRows)
+	f, err := in.Open(ourairports.IsTableMember, source.WantRows)
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -84,7 +84,7 @@ type airportReader struct {
 func (r *airportReader) read(take func(airports.Airport) error) error {
 	defer r.tally.Report(r.rep)
 	report := job.BytesRead(r.rep, "reading airports", r.file)
-	err := job.ReadRecords(r.ctx, job.Ahead(ourairports.Read(r.file, r.in.Path)), r.tally, report, func(rec ourairports.Record) error {
+	err := job.ReadRecords(r.ctx, job.ReadAhead(ourairports.Read(r.file, r.in.Path)), r.tally, report, func(rec ourairports.Record) error {
 		a, err := r.airport(&rec)
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (r *airportReader) airport(rec *ourairports.Record) (airports.Airport, erro
 		m := *rec.ElevationFt * metresPerFoot
 		a.ElevationM = &m
 	}
-	if a.TimeZone != "" && !zonefinder.Known(a.TimeZone) {
+	if a.TimeZone != "" && !zonefinder.IsZone(a.TimeZone) {
 		return a, bad("tz is no time zone of the IANA database", source.Excerpt(a.TimeZone))
 	}
 	if err := a.Validate(); err != nil {
@@ -159,11 +159,11 @@ func (r *airportReader) note(stats *airports.Stats) {
 		r.rep.Note(fmt.Sprintf("%d codes and links are none and were left out", r.ignored))
 	}
 	z := r.zones
-	if z.Nearest+z.Inside > 0 {
-		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.Nearest, z.Inside))
+	if z.FoundNearest+z.FoundInside > 0 {
+		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.FoundNearest, z.FoundInside))
 	}
-	if z.Only > 0 {
-		r.rep.Note(fmt.Sprintf("%d airports have the only time zone of their country", z.Only))
+	if z.FoundOnly > 0 {
+		r.rep.Note(fmt.Sprintf("%d airports have the only time zone of their country", z.FoundOnly))
 	}
 	switch {
 	case r.zoneless == 0:
@@ -173,6 +173,6 @@ func (r *airportReader) note(stats *airports.Stats) {
 	case z.Places == nil:
 		r.rep.Note(fmt.Sprintf("%d airports have no time zone: ingest places, and then the airports again", r.zoneless))
 	default:
-		r.rep.Note(fmt.Sprintf("%d airports have no time zone: no place within %d km has one", r.zoneless, zonefinder.Reach/1000))
+		r.rep.Note(fmt.Sprintf("%d airports have no time zone: no place within %d km has one", r.zoneless, zonefinder.ReachM/1000))
 	}
 }

@@ -54,7 +54,7 @@ func lookup(t *testing.T, f *airports.Finder, code string) map[string]any {
 }
 
 func TestAirports(t *testing.T) {
-	path := testfile.Temp(t, "airports.csv",
+	path := testfile.WriteTemp(t, "airports.csv",
 		jobtest.AirportHead+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
@@ -105,7 +105,7 @@ func TestAirports(t *testing.T) {
 // The sources of a time zone when the file has none. Airports at exactly 0, 0 are reported, or
 // left out.
 func TestZeroAirports(t *testing.T) {
-	path := testfile.Temp(t, "airports.csv",
+	path := testfile.WriteTemp(t, "airports.csv",
 		jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
 	for drop, want := range map[bool]string{
 		false: "exactly 0, 0, as many programs write unknown ones: 1, the first in " + path + ":3; --drop-zero",
@@ -113,7 +113,7 @@ func TestZeroAirports(t *testing.T) {
 	} {
 		rep := &jobtest.Recorder{}
 		m, err := Ingest(t.Context(), jobtest.Catalog(t), job.Input{Path: path}, job.Options{Reporter: rep, DropZero: drop})
-		if left := m.Bad[source.AtZero]; err != nil || m.Records["airports"] != 2-left || (left == 1) != drop ||
+		if left := m.Bad[source.ReasonAtZero]; err != nil || m.Records["airports"] != 2-left || (left == 1) != drop ||
 			!strings.Contains(strings.Join(rep.Notes, "\n"), want) {
 			t.Errorf("%v: %v %v %q", drop, err, m, rep.Notes)
 		}
@@ -121,11 +121,11 @@ func TestZeroAirports(t *testing.T) {
 }
 
 func TestAirportZones(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	row := func(id int, country string, lat, lon float64) string {
 		return fmt.Sprintf("%d,X-%04d,small_airport,Field %d,%v,%v,,%s,,,no,,,,,,,\n", id, id, id, lat, lon, country)
 	}
-	path := testfile.Temp(t, "airports.csv", jobtest.AirportHead+
+	path := testfile.WriteTemp(t, "airports.csv", jobtest.AirportHead+
 		row(1, "CH", 46.9, 7.5)+ // by Bern
 		row(2, "FJ", -18.1, 178.5)+ // in the zone of Fiji, by Suva
 		row(3, "DZ", 31, 2)+ // in the square, far from all places
@@ -133,7 +133,7 @@ func TestAirportZones(t *testing.T) {
 		row(5, "FR", 46.8, 7.5)+ // no place of its country is near
 		row(6, "LI", 47.0, 9.0)) // a place of its country is, but not the nearest
 	c := jobtest.Catalog(t)
-	layer := boundaries.Input{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zones.geojson", jobtest.ZoneSquares))}
+	layer := boundaries.Input{Type: "timezone", Input: jobtest.Input(testfile.WriteTemp(t, "zones.geojson", jobtest.ZoneSquares))}
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{layer}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestAirportZones(t *testing.T) {
 		strings.Replace(jobtest.RowSuva, "Pacific/Fiji", "Pacific/Nauru", 1),
 	}, "\n")
 	if _, err := placesjob.Ingest(t.Context(), c, []placesjob.Input{{Input: job.Input{
-		Path:   testfile.Temp(t, "places.txt", text),
+		Path:   testfile.WriteTemp(t, "places.txt", text),
 		Credit: job.GeoNames,
 	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestAirportZones(t *testing.T) {
 	if _, err := timezones.Ingest(t.Context(), c, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	far := testfile.Temp(t, "far.csv",
+	far := testfile.WriteTemp(t, "far.csv",
 		jobtest.AirportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
 			row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170)+row(11, "JP", 46.9, 7.6))
 	if _, err := Ingest(t.Context(), c, job.Input{Path: far}, job.Options{}); err != nil {
@@ -218,7 +218,7 @@ func TestAirportZones(t *testing.T) {
 
 func TestAirportsFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
-	good := testfile.Temp(t, "good.csv", jobtest.AirportHead+jobtest.AirportBern)
+	good := testfile.WriteTemp(t, "good.csv", jobtest.AirportHead+jobtest.AirportBern)
 	if _, err := Ingest(t.Context(), c, job.Input{Path: good}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -228,14 +228,14 @@ func TestAirportsFailures(t *testing.T) {
 		want string
 	}{
 		"missing":      {filepath.Join(t.TempDir(), "missing.csv"), "no such file"},
-		"empty":        {testfile.Temp(t, "empty.csv", ""), "empty"},
-		"header only":  {testfile.Temp(t, "head.csv", jobtest.AirportHead), "no airports"},
-		"other table":  {testfile.Temp(t, "other.csv", "id,name\n1,2\n"), `no column "ident"`},
-		"too many bad": {testfile.Temp(t, "bad.csv", jobtest.AirportHead+jobtest.AirportBern+"x\n"), "of 2 records are bad"},
-		"tz":           {testfile.Temp(t, "tz.csv", own+"A,closed,B,1,2,Europe/Zürich\n"), "no time zone of the IANA database"},
-		"bad UTF-8":    {testfile.Temp(t, "utf.csv", own+"A,closed,B\xff,1,2,\n"), "not UTF-8"},
-		"latitude":     {testfile.Temp(t, "lat.csv", own+"A,closed,B,91,2,\n"), "latitude"},
-		"not gzip":     {testfile.Temp(t, "cut.csv.gz", "\x1f\x8b\x08"), "gzip"},
+		"empty":        {testfile.WriteTemp(t, "empty.csv", ""), "empty"},
+		"header only":  {testfile.WriteTemp(t, "head.csv", jobtest.AirportHead), "no airports"},
+		"other table":  {testfile.WriteTemp(t, "other.csv", "id,name\n1,2\n"), `no column "ident"`},
+		"too many bad": {testfile.WriteTemp(t, "bad.csv", jobtest.AirportHead+jobtest.AirportBern+"x\n"), "of 2 records are bad"},
+		"tz":           {testfile.WriteTemp(t, "tz.csv", own+"A,closed,B,1,2,Europe/Zürich\n"), "no time zone of the IANA database"},
+		"bad UTF-8":    {testfile.WriteTemp(t, "utf.csv", own+"A,closed,B\xff,1,2,\n"), "not UTF-8"},
+		"latitude":     {testfile.WriteTemp(t, "lat.csv", own+"A,closed,B,91,2,\n"), "latitude"},
+		"not gzip":     {testfile.WriteTemp(t, "cut.csv.gz", "\x1f\x8b\x08"), "gzip"},
 	} {
 		rep := &jobtest.Recorder{}
 		_, err := Ingest(t.Context(), c, job.Input{Path: tt.path}, job.Options{Reporter: rep})
@@ -294,15 +294,15 @@ func TestSampleAirports(t *testing.T) {
 // list lists the airports that pass a filter.
 func list(t *testing.T, f *airports.Finder, of airports.Filter, q feature.Query) (hits []places.Hit, err error) {
 	t.Helper()
-	if q.Filter, err = of.Feature(); err != nil {
+	if q.Filter, err = of.FeatureFilter(); err != nil {
 		t.Fatal(err)
 	}
-	return places.Hits(nil, f.Features(t.Context(), &q))
+	return places.CollectHits(nil, f.Features(t.Context(), &q))
 }
 
 // The facts in the sample agree with the real file: the position within 5 km, and the ICAO code.
 func TestSampleFacts(t *testing.T) {
-	file, err := source.OpenMember(jobtest.RealAirports, ourairports.Member)
+	file, err := source.OpenMember(jobtest.RealAirports, ourairports.IsTableMember)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the real file is not here")
 	}
@@ -352,7 +352,7 @@ func TestRealAirports(t *testing.T) {
 			t.Skip("the real files are not here")
 		}
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	path := jobtest.RealAirports
 	if os.Getenv("QUADRILLE_FULL") == "" {
 		path = scheduledOnly(t)
@@ -441,5 +441,5 @@ func scheduledOnly(t *testing.T) string {
 			break
 		}
 	}
-	return testfile.Temp(t, "airports.csv", text.String())
+	return testfile.WriteTemp(t, "airports.csv", text.String())
 }

@@ -44,7 +44,7 @@ func (v *vertexCount) fits() bool { return v.memory == 0 || build.MemoryFor(v.n)
 func moreMemory(err error) error {
 	var short *build.MemoryError
 	if errors.As(err, &short) {
-		return fmt.Errorf("%w; give --memory %dMiB", err, short.Need>>20+1)
+		return fmt.Errorf("%w; give --memory %dMiB", err, short.NeedBytes>>20+1)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 // taken are names that URLs use for other layers. In URLs, points:NAME is a collection of points
 // and TYPE:ID a region.
-var taken = append(new(ask.Sets).SingleNames(), "all", "points")
+var taken = append(new(ask.Sets).SingleLayerNames(), "all", "points")
 
 // CheckType returns an error if a region type cannot have this name.
 func CheckType(typ string) error {
@@ -97,13 +97,14 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	return ingest(ctx, c, ask.Boundaries.Dataset, inputs, o, nil)
 }
 
-// Index adds the index of names to a build of layers. It returns nil if there are none.
-type Index func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
+// IndexFunc adds the index of names to a build of layers. It returns nil if there are none.
+type IndexFunc func(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tiles.Meta, o job.Options) (*names.Meta, error)
 
 // IngestSet does the same as Ingest for a separate data set, which includes the names of its
 // regions. The set is changed, rolled back and dropped independently of the others. A layer is in
 // one data set only.
-func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index Index, o job.Options) (dataset.Manifest, error) {
+func IngestSet(ctx context.Context, c *dataset.Catalog, set string, inputs []Input, index IndexFunc,
+	o job.Options) (dataset.Manifest, error) {
 	if err := live.CheckName(set); err != nil {
 		return dataset.Manifest{}, fmt.Errorf("a data set of layers: %w", err)
 	}
@@ -160,10 +161,10 @@ func ingest(
 		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
 			Timestamp:  dataset.Timestamp(sources),
 			TileBudget: budget,
-			Repaired: func(typ, id, name, what string) {
+			OnRepair: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
-			Assumed: func(typ, id, name, what string) {
+			OnAssumption: func(typ, id, name, what string) {
 				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
 					return // already noted when the layer was ingested
 				}
@@ -229,7 +230,7 @@ func tileBudget(ctx context.Context, c *dataset.Catalog, name string, base *uint
 		return 0, err
 	}
 	var meta tiles.Meta
-	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion < tiles.OldestSchema {
+	if err := json.Unmarshal(m.Meta, &meta); err != nil || meta.SchemaVersion < tiles.OldestSchemaVersion {
 		return build.DefaultTileBudget, err
 	}
 	return meta.TileBudget, nil
@@ -255,9 +256,10 @@ func boundaryNeed(layers []*layer) job.Need {
 			}
 		}
 	}
-	a, b := boundaryCosts.Of(vertices), crossingCosts.Of(crossings)
+	a, b := boundaryCosts.NeedFor(vertices), crossingCosts.NeedFor(crossings)
 	// Borders that many regions share are stored once, so b may be far too much.
-	return job.Need{Time: a.Time + b.Time, Memory: a.Memory + b.Memory, Disk: a.Disk + b.Disk, Room: a.Room}
+	return job.Need{Time: a.Time + b.Time, MemoryBytes: a.MemoryBytes + b.MemoryBytes, DiskBytes: a.DiskBytes + b.DiskBytes,
+		MinDiskBytes: a.MinDiskBytes}
 }
 
 // tilesEntered returns the approximate number of tiles of the deepest zoom that a ring enters: the
@@ -332,7 +334,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 		}
 	}
 	if !vertices.fits() {
-		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, Need: build.MemoryFor(vertices.n)})
+		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, NeedBytes: build.MemoryFor(vertices.n)})
 	}
 	return layers, sources, nil
 }
@@ -378,7 +380,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
-	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.Max)}
+	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.MaxShare)}
 	file.from = file.preset.from
 	if file.preset.own {
 		file.from = append(slices.Clip(file.from), "features' own ids", "")
@@ -496,7 +498,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	if isLines != l.lines && l.lines {
 		return fmt.Errorf("%s:%d: a polygon in a layer of lines: give lines and polygons a type each", in.Path, f.Line)
 	} else if isLines != l.lines {
-		return file.tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: source.NotAPolygon, Detail: kindOf(lines)})
+		return file.tally.Bad(&source.BadRecord{Source: in.Path, Line: f.Line, Reason: source.ReasonNotAPolygon, Detail: kindOf(lines)})
 	}
 	if d.refused == "" && !isLines && build.EnclosesNothing(f.Geometry, in.LongEdges) {
 		d.refused = "it encloses nothing"
@@ -541,7 +543,7 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	}
 	fromZoom := 0 // of lines, from Natural Earth's column
 	if written := c.written("min_zoom"); isLines && written != "" {
-		zoom, number := source.Decimal(written, 13)
+		zoom, number := source.ParseDecimal(written, 13)
 		if !number || zoom < 0 {
 			file.badZooms, file.badZoom = file.badZooms+1, cmp.Or(file.badZoom, f.Line)
 		} else {
@@ -611,7 +613,7 @@ func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	ids := assignIDs(l.typ, l.claims, func(i int) spot { return spotOf(l.features[i].Geometry) })
 	for i, id := range ids {
 		for _, other := range spellings[i] {
-			if feature.SameID(id, other) {
+			if feature.SameRegionID(id, other) {
 				shared = append(shared, fmt.Sprintf("%s %s: %s differs only in case, so that it is the same id", l.typ, id, other))
 			}
 		}

@@ -103,7 +103,7 @@ func TestBoundaries(t *testing.T) {
 
 // The same input gives the same bytes.
 func TestBoundariesAreReproducible(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	var files [2][]dataset.File
 	for i := range files {
 		m, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{layerInput("ward", "testdata/squares.geojson", "CODE")}, job.Options{})
@@ -134,7 +134,7 @@ func TestFilesOfOneTypeAreOneLayer(t *testing.T) {
 	if !strings.Contains(err.Error(), `["counties" "nation"]`) {
 		t.Error(err)
 	}
-	other := testfile.Temp(t, "more.geojson",
+	other := testfile.WriteTemp(t, "more.geojson",
 		`{"type":"Feature","properties":{"CODE":"X"},"geometry":{"type":"Polygon","coordinates":[[[50,0],[51,0],[51,1],[50,0]]]}}`)
 	if m, err = Ingest(context.Background(), c, []Input{
 		layerInput("zone", "testdata/squares.geojson", "CODE"),
@@ -175,26 +175,26 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"type of stations": {ctx, []Input{layerInput("stations", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"type of points":   {ctx, []Input{layerInput("points", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"too many types":   {ctx, many, 0, "more than 16"},
-		"not JSON":         {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
-		"truncated":        {ctx, []Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
-		"no features":      {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection()), "")}, 1, "no polygon in it"},
-		"only bad":         {ctx, []Input{layerInput("x", testfile.Temp(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
+		"not JSON":         {ctx, []Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
+		"truncated":        {ctx, []Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
+		"no features":      {ctx, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection()), "")}, 1, "no polygon in it"},
+		"only bad":         {ctx, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
 		"one bad": {
 			ctx,
-			[]Input{good, layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")},
+			[]Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", collection(square, "null")), "")},
 			0.1,
 			"1 of 6 records are bad (16.7%; --max-bad tolerates 10%), such as",
 		},
 		"bad id property": {
 			ctx,
-			[]Input{layerInput("x", testfile.Temp(t, "a.json", collection(square)), "code")},
+			[]Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection(square)), "code")},
 			0,
 			`no feature has the id property "code"; the first has ["a"]`,
 		},
 		"asked to stop": {cancelled, []Input{good}, 0, "context canceled"},
 		"other projection": {
 			ctx,
-			[]Input{layerInput("x", testfile.Temp(t, "a.json",
+			[]Input{layerInput("x", testfile.WriteTemp(t, "a.json",
 				`{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}`), "")},
 			0,
 			"EPSG:4326",
@@ -220,9 +220,9 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 	}
 	// Tolerated bad records are counted in the manifest.
 	rep := &jobtest.Recorder{}
-	m, err := Ingest(ctx, c, []Input{layerInput("x", testfile.Temp(t, "a.json", collection(square, "null")), "")},
+	m, err := Ingest(ctx, c, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection(square, "null")), "")},
 		job.Options{MaxBad: 0.5, Reporter: rep})
-	want := map[string]int64{source.NotAFeature: 1}
+	want := map[string]int64{source.ReasonNotAFeature: 1}
 	if err != nil || m.Generation < 2 || !cmp.Equal(m.Bad, want) || !cmp.Equal(rep.Counts, want) {
 		t.Errorf("%+v, %v, %+v", m, err, rep)
 	}
@@ -231,21 +231,21 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 // A region that the file's precision has flattened is kept and reported.
 func TestCollapsedRegion(t *testing.T) {
 	rep := &jobtest.Recorder{}
-	file := testfile.Temp(t, "a.json",
+	file := testfile.WriteTemp(t, "a.json",
 		`{"type":"Topology","transform":{"scale":[0.01,0.01],"translate":[12,41]},"objects":{"countries":{"type":"GeometryCollection","geometries":[
 {"type":"Polygon","id":"336","properties":{"name":"Vatican"},"arcs":[[0]]}]}},"arcs":[[[0,0],[0,1],[0,-1]]]}`)
 	m, err := Ingest(context.Background(), jobtest.Catalog(t), []Input{layerInput("country", file, "")}, job.Options{Reporter: rep})
 	if err != nil || m.Records["country"] != 1 {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if len(rep.Notes) != 2 || !strings.HasSuffix(rep.Notes[0], "a.json:1 Vatican: "+source.Collapsed) {
+	if len(rep.Notes) != 2 || !strings.HasSuffix(rep.Notes[0], "a.json:1 Vatican: "+source.RepairCollapsed) {
 		t.Errorf("%q", rep.Notes)
 	}
 }
 
 // If no region has a name under the usual property, names come from other common ones.
 func TestLikelyNames(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for properties, want := range map[string]struct{ name, column string }{
 		`"GM_NAAM":"Reimerswaal","GM_CODE":"GM0703"`:                                       {"Reimerswaal", "GM_NAAM"},
 		`"reg_name":"Sicilia","reg_istat_code":"06"`:                                       {"Sicilia", "reg_name"},
@@ -255,7 +255,7 @@ func TestLikelyNames(t *testing.T) {
 		`"code":"7","surname":"A","name":"Usual"`:                                          {"Usual", ""},
 		`"code":"7","surname":"A"`:                                                         {"", ""},
 	} {
-		path := testfile.Temp(t, "in.geojson",
+		path := testfile.WriteTemp(t, "in.geojson",
 			`{"type":"Feature","properties":{`+properties+`},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1],[0,0]]]}}`)
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 		if _, err := Ingest(t.Context(), c, []Input{layerInput("zone", path, "")}, job.Options{Reporter: rep}); err != nil {

@@ -19,7 +19,7 @@ import (
 
 // Polygon files from users.
 func TestBoundariesCases(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	const cases = "../../../../../../shared/cases/tiles/"
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not there: ", err)
@@ -53,7 +53,7 @@ func TestBoundariesCases(t *testing.T) {
 // Features without a geometry, or with one that is not a polygon, are counted separately from bad
 // records, in every format. A file with a larger share of non-polygons than MaxBad is refused.
 func TestBoundariesCountedApart(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	feature := func(geometry string) string {
 		return `{"type":"Feature","properties":{"id":"` + fmt.Sprint(len(geometry)) + `"},"geometry":` + geometry + "}\n"
 	}
@@ -74,19 +74,19 @@ func TestBoundariesCountedApart(t *testing.T) {
 		err    string
 	}{
 		"none":           {[]string{square + other}, 0, nil, ""},
-		"null":           {[]string{square + null}, 0, map[string]int64{source.NoGeometry: 1}, ""},
-		"empty":          {[]string{square + empty + other + null}, 0, map[string]int64{source.NoGeometry: 2}, ""},
-		"label and line": {[]string{square + label + line + other}, 0, map[string]int64{source.NotAPolygon: 2}, ""},
+		"null":           {[]string{square + null}, 0, map[string]int64{source.ReasonNoGeometry: 1}, ""},
+		"empty":          {[]string{square + empty + other + null}, 0, map[string]int64{source.ReasonNoGeometry: 2}, ""},
+		"label and line": {[]string{square + label + line + other}, 0, map[string]int64{source.ReasonNotAPolygon: 2}, ""},
 		"topology": {
 			[]string{topology(triangle, `{"type":null}`, `{"type":"Point","coordinates":[0,0]}`, triangle)},
 			0,
-			map[string]int64{source.NoGeometry: 1, source.NotAPolygon: 1},
+			map[string]int64{source.ReasonNoGeometry: 1, source.ReasonNotAPolygon: 1},
 			"",
 		},
 		"beside damage": {
 			[]string{square + null + broken + label + other},
 			0.4,
-			map[string]int64{source.NoGeometry: 1, source.NotAPolygon: 1, source.OutsideWorld: 1},
+			map[string]int64{source.ReasonNoGeometry: 1, source.ReasonNotAPolygon: 1, source.ReasonOutsideWorld: 1},
 			"",
 		},
 		"damage": {
@@ -108,12 +108,12 @@ func TestBoundariesCountedApart(t *testing.T) {
 			"FILE1: most of it is not made of polygons: 2 of 3 records are bad (66.7%; --max-bad tolerates 50%), such as " +
 				"FILE1:2: geometry is not a polygon: Point",
 		},
-		"points, told": {[]string{square + label + line}, 0.7, map[string]int64{source.NotAPolygon: 2}, ""},
+		"points, told": {[]string{square + label + line}, 0.7, map[string]int64{source.ReasonNotAPolygon: 2}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var inputs []Input
 			for i, text := range tc.texts {
-				path := testfile.Temp(t, "a.json", text)
+				path := testfile.WriteTemp(t, "a.json", text)
 				inputs = append(inputs, layerInput("zone", path, ""))
 				tc.err = strings.ReplaceAll(tc.err, fmt.Sprint("FILE", i), path)
 			}

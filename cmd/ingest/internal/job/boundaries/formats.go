@@ -66,10 +66,10 @@ func readPolygons(
 // judge converts the geometry of a feature to polygons or lines, and decodes its properties.
 func judge(f *source.Feature, name string, values *jsonscan.Scanner) error {
 	var reason, detail, repair string
-	if lines, ok, why, what := source.Lines(f.Geometry); ok {
+	if lines, ok, why, what := source.LinesOf(f.Geometry); ok {
 		f.Geometry, reason, detail = lines, why, what
 	} else {
-		f.Geometry, repair, reason, detail = source.Polygons(f.Geometry)
+		f.Geometry, repair, reason, detail = source.PolygonsOf(f.Geometry)
 	}
 	if reason != "" {
 		return &source.BadRecord{Source: name, Line: f.Line, Reason: reason, Detail: detail}

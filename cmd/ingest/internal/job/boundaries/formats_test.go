@@ -20,7 +20,7 @@ func TestPagesOfRegions(t *testing.T) {
 			features = append(features, gridded("", fmt.Sprintf(`"name":"N%d"`, n), float64(n), 10))
 		}
 		return layerInput("ward",
-			testfile.Temp(t, name, `{"type":"FeatureCollection",`+before+`"features":[`+strings.Join(features, ",")+`]}`), "")
+			testfile.WriteTemp(t, name, `{"type":"FeatureCollection",`+before+`"features":[`+strings.Join(features, ",")+`]}`), "")
 	}
 	first, last := page("a.json", `"exceededTransferLimit":true,`, 1, 2), page("b.json", "", 3)
 	other := layerInput("lake", last.Path, "")
@@ -41,7 +41,7 @@ func TestPagesOfRegions(t *testing.T) {
 			"a.json: is one page of several, says its exceededTransferLimit; with the last page 3 features were read; whether " +
 				"all pages between are there is not known",
 		},
-		"one geometry": {[]Input{layerInput("ward", testfile.Temp(t, "g.json", `{"type":"GeometryCollection","geometries":[
+		"one geometry": {[]Input{layerInput("ward", testfile.WriteTemp(t, "g.json", `{"type":"GeometryCollection","geometries":[
 			{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]},{"type":"Polygon","coordinates":[[[3,0],[4,0],[4,1],[3,0]]]}]}`), "")},
 			"", "g.json: is a GeometryCollection without attributes: its 2 geometries are one feature; to make a feature of " +
 				"each: ogr2ogr -explodecollections out.geojson "},

@@ -134,7 +134,7 @@ func assignIDs(typ string, claims []claim, spotOf func(i int) spot) []string {
 				case !alone:
 					id = unused(taken, s+"-"+hash(v.value))
 				}
-				taken[feature.FoldedID(id)] = true
+				taken[feature.FoldedRegionID(id)] = true
 				for _, i := range claimants[v] {
 					ids[i], claims[i].level = id, level+1
 				}

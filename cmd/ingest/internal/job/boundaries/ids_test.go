@@ -37,7 +37,7 @@ var ordinary = map[string]*regexp.Regexp{
 
 // The golden files list the ids of real layers that are not ordinary, and count the others.
 func TestIDsOfRealLayers(t *testing.T) {
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	for _, tc := range []struct{ typ, file, missing string }{
 		{"country", naturalEarth + "/110m/ne_110m_admin_0_countries.geojson.gz", naturalEarth},
 		{"country", naturalEarth + "/50m/ne_50m_admin_0_countries.geojson.gz", naturalEarth},
@@ -60,12 +60,12 @@ func TestIDsOfRealLayers(t *testing.T) {
 		{"lake", naturalEarth + "/10m/ne_10m_lakes.geojson.gz", naturalEarth},
 		{"timezone", naturalEarth + "/10m/ne_10m_time_zones.geojson.gz", naturalEarth},
 		{"urban", naturalEarth + "/50m/ne_50m_urban_areas.geojson.gz", naturalEarth},
-		{"country", jobtest.Packages + "/world-atlas/countries-10m.json", jobtest.Packages},
-		{"country", jobtest.Packages + "/world-atlas/countries-50m.json", jobtest.Packages},
-		{"country", jobtest.Packages + "/world-atlas/countries-110m.json", jobtest.Packages},
-		{"state", jobtest.Packages + "/us-atlas/states-10m.json", jobtest.Packages},
-		{"state", jobtest.Packages + "/us-atlas/counties-10m.json", jobtest.Packages},
-		{"county", jobtest.Packages + "/us-atlas/counties-10m.json", jobtest.Packages},
+		{"country", jobtest.PackagesDir + "/world-atlas/countries-10m.json", jobtest.PackagesDir},
+		{"country", jobtest.PackagesDir + "/world-atlas/countries-50m.json", jobtest.PackagesDir},
+		{"country", jobtest.PackagesDir + "/world-atlas/countries-110m.json", jobtest.PackagesDir},
+		{"state", jobtest.PackagesDir + "/us-atlas/states-10m.json", jobtest.PackagesDir},
+		{"state", jobtest.PackagesDir + "/us-atlas/counties-10m.json", jobtest.PackagesDir},
+		{"county", jobtest.PackagesDir + "/us-atlas/counties-10m.json", jobtest.PackagesDir},
 	} {
 		base, _, _ := strings.Cut(filepath.Base(tc.file), ".")
 		t.Run(tc.typ+"/"+base, func(t *testing.T) {
@@ -127,13 +127,14 @@ func readLayer(t *testing.T, typ, file string) []build.Feature {
 	l := &layer{typ: typ}
 	var vertices vertexCount
 	tally := job.NewTally(0)
-	if _, err := l.read(context.Background(), Input{Type: typ, Input: job.Input{Path: file}}, tally, &vertices, job.Silent{}); err != nil {
+	if _, err := l.read(context.Background(), Input{Type: typ, Input: job.Input{Path: file}}, tally, &vertices,
+		job.SilentReporter{}); err != nil {
 		t.Fatal(err)
 	}
 	if tally.Counts() != nil {
 		t.Error(tally.Example())
 	}
-	layer, _ := l.finish(job.Silent{})
+	layer, _ := l.finish(job.SilentReporter{})
 	return layer.Features
 }
 

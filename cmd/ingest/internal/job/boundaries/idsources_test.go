@@ -220,7 +220,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := testfile.Temp(t, "in.geojson", strings.Join(tc.features, "\n"))
+			path := testfile.WriteTemp(t, "in.geojson", strings.Join(tc.features, "\n"))
 			regions, order, notes := readAlone(t, layerInput(tc.typ, path, ""))
 			if d := cmp.Diff(tc.want, order); d != "" {
 				t.Error(d)
@@ -327,7 +327,7 @@ func TestCodesAreFound(t *testing.T) {
 		"named": {[]string{row(0, `"0"`, `"x":"A1"`), row(1, `"1"`, `"x":"A2"`)}, "x", []string{"A1", "A2"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := testfile.Temp(t, "in.geojson", strings.Join(tc.features, "\n"))
+			path := testfile.WriteTemp(t, "in.geojson", strings.Join(tc.features, "\n"))
 			_, order, notes := readAlone(t, layerInput("area", path, tc.property))
 			if d := cmp.Diff(tc.want, order); d != "" {
 				t.Error(d)

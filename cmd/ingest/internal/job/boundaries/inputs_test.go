@@ -61,7 +61,7 @@ func shapesOf(t *testing.T, file, column string, names ...string) string {
 		dbf = append(dbf, (" " + name + strings.Repeat(" ", 20))[:21]...)
 	}
 	be.PutUint32(shp[24:], uint32(len(shp)/2))
-	return testfile.Temp(t, file, testfile.Zip([2]string{"in/a.shp", string(shp)}, [2]string{"in/a.dbf", string(dbf)}))
+	return testfile.WriteTemp(t, file, testfile.Zip([2]string{"in/a.shp", string(shp)}, [2]string{"in/a.dbf", string(dbf)}))
 }
 
 func TestShapefileIsPublished(t *testing.T) {
@@ -95,11 +95,11 @@ func layersOf(t *testing.T, m dataset.Manifest) []string {
 }
 
 func TestKeep(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	ctx, c := t.Context(), jobtest.Catalog(t)
 	ward, county := layerInput("ward", "testdata/squares.geojson", "code"), layerInput("county", "testdata/topology.json", "")
 	county.Credit = job.Credit{Name: "Counties", Attribution: "The counties", Version: "7"}
-	inputs, err := Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
+	inputs, err := KeepLayers(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
 	if err != nil || len(inputs) != 1 {
 		t.Fatalf("nothing published: %+v, %v", inputs, err)
 	}
@@ -111,7 +111,7 @@ func TestKeep(t *testing.T) {
 	later := layerInput("district", shapefileOf(t, "B", "C"), "code")
 	more := layerInput("district", shapefileOf(t, "A"), "code")
 	for _, named := range [][]Input{{more}, {county}, {later, county}} {
-		inputs, err := Keep(t.Context(), c, ask.Boundaries.Dataset, named)
+		inputs, err := KeepLayers(t.Context(), c, ask.Boundaries.Dataset, named)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	// A kept layer is the same as the original layer, byte for byte.
-	again, err := Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
+	again, err := KeepLayers(t.Context(), c, ask.Boundaries.Dataset, []Input{ward})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inputs, err = Keep(t.Context(), c, ask.Boundaries.Dataset, []Input{county})
+	inputs, err = KeepLayers(t.Context(), c, ask.Boundaries.Dataset, []Input{county})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestKeep(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{county}); err == nil ||
+	if _, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{county}); err == nil ||
 		!strings.Contains(err.Error(),
 			"does not hold layer ward as it was read; publish it once from its file: ingest boundaries --keep --layer ward=FILE") {
 		t.Error(err)
@@ -221,11 +221,11 @@ func TestKeptLayerComesBack(t *testing.T) {
 	}
 	l, vertices := layer{typ: "ward"}, vertexCount{}
 	path := filepath.Join(dir, layersDir, "ward"+layerSuffix)
-	got, err := l.readKept(context.Background(), Input{Type: "ward", Input: job.Input{Path: path}}, &vertices, job.Silent{})
+	got, err := l.readKept(context.Background(), Input{Type: "ward", Input: job.Input{Path: path}}, &vertices, job.SilentReporter{})
 	if err != nil || vertices.n != 16 {
 		t.Fatal(vertices, err)
 	}
-	kept, _ := l.finish(job.Silent{})
+	kept, _ := l.finish(job.SilentReporter{})
 	if d := cmp.Diff(sources, got) + cmp.Diff(want, kept); d != "" {
 		t.Error(d)
 	}
@@ -233,7 +233,7 @@ func TestKeptLayerComesBack(t *testing.T) {
 	for n := 0; n < len(whole); n += 7 {
 		testfile.Write(t, path, whole[:n])
 		if _, err := (&layer{}).readKept(context.Background(), Input{Type: "ward", Input: job.Input{Path: path}}, &vertices,
-			job.Silent{}); err == nil {
+			job.SilentReporter{}); err == nil {
 			t.Errorf("%d of %d bytes are enough", n, len(whole))
 		}
 	}

@@ -68,10 +68,10 @@ type layerProperty struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Keep adds the layers of a data set's published generation, of Boundaries or another, to the
+// KeepLayers adds the layers of a data set's published generation, of Boundaries or another, to the
 // inputs of a job that replaces or adds some layers. Published layers come first and in their old
 // order, whether kept or replaced, so that their keys in the store stay the same.
-func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
+func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
 	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return based(inputs, 0), nil // nothing to keep
@@ -122,7 +122,7 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 // in addition to the published layers.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	// The id property distinguishes such a release from a layer in which an area has one offset.
-	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
+	inputs, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -140,7 +140,7 @@ func KeepZones(ctx context.Context, c *dataset.Catalog, inputs []Input) ([]Input
 	if err != nil {
 		return nil, err
 	}
-	published, err := Keep(ctx, c, ask.Boundaries.Dataset, nil)
+	published, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 		out := build.Feature{
 			ID:        feature.ID,
 			Name:      feature.Name,
-			Geometry:  source.Join(polygons),
+			Geometry:  source.JoinPolygons(polygons),
 			LongEdges: feature.LongEdges,
 			Label:     feature.Label,
 			FromZoom:  feature.FromZoom,
@@ -437,9 +437,9 @@ func polygonsOf(g orb.Geometry) []orb.Polygon {
 	return nil
 }
 
-// Elsewhere returns an error if a generation that has been published again has layers of another
-// data set.
-func Elsewhere(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) error {
+// CheckUniqueLayers returns an error if a generation that has been published again has layers of
+// another data set.
+func CheckUniqueLayers(ctx context.Context, c *dataset.Catalog, m *dataset.Manifest) error {
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
 		return nil //nolint:nilerr // it is served by nobody

@@ -85,7 +85,7 @@ text 2275 1778
 		if d := cmp.Diff(want, got.String()); d != "" {
 			t.Error(d)
 		}
-		if inputs, err = Keep(ctx, c, ask.Boundaries.Dataset, nil); err != nil {
+		if inputs, err = KeepLayers(ctx, c, ask.Boundaries.Dataset, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,7 @@ func TestLines(t *testing.T) {
 		if at, err := r.At(ctx, 1, 1, "river"); err != nil || len(at) > 0 {
 			t.Errorf("want no answer of a line: %v, %v", at, err)
 		}
-		if inputs, err = Keep(ctx, c, ask.Boundaries.Dataset, nil); err != nil {
+		if inputs, err = KeepLayers(ctx, c, ask.Boundaries.Dataset, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // A polygon that encloses nothing is a bad record, two regions merged into one are reported, and
 // a code for "no id" is not an id. A ring whose first two points nearly coincide is a ring.
 func TestWhatIsLostIsSeen(t *testing.T) {
-	path := testfile.Temp(t, "zones.geojson", jobtest.Collect(
+	path := testfile.WriteTemp(t, "zones.geojson", jobtest.FeatureCollection(
 		`{"type":"Feature","properties":{"id":"shell","name":"Shell"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1e-13,0],[4,0],[4,4],[0,4],[0,0]]]}}`,
 		`{"type":"Feature","properties":{"id":"small","name":"Small"},"geometry":{"type":"Polygon","coordinates":[[[8,47],[8.0000001,47],[8.0000001,47.0000001],[8,47.0000001],[8,47]]]}}`,
 		`{"type":"Feature","properties":{"id":"flat","name":"Flat"},"geometry":{"type":"Polygon","coordinates":[[[30,50],[32,50],[34,50],[30,50]]]}}`,

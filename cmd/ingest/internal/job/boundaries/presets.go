@@ -243,7 +243,7 @@ func (c *columns) label() (l build.Label, ok bool) {
 		if _, has := c.folded[name]; !has || text == "" && c.folded[name] == "" {
 			return 0, false
 		}
-		f, number := source.Decimal(text, math.MaxFloat64)
+		f, number := source.ParseDecimal(text, math.MaxFloat64)
 		ok = ok && number
 		return f, number
 	}
@@ -551,7 +551,7 @@ func urban(c *columns) (d described) {
 // property tzid. Those of Natural Earth are areas of one UTC offset, and have at best the name of
 // one IANA zone in them. Areas without a name become one region per offset.
 func timezone(c *columns) (d described) {
-	if id := c.text("tzid"); id != "" && !zonefinder.Known(id) {
+	if id := c.text("tzid"); id != "" && !zonefinder.IsZone(id) {
 		d.name, d.refused = id, "time zone that this program does not know; if it is a new one, update the program"
 		return d
 	}

@@ -143,7 +143,7 @@ func TestAssignIDsProperties(t *testing.T) {
 				t.Fatalf("%q", id)
 			}
 			for j := range i {
-				if ids[j] != id && feature.SameID(ids[j], id) {
+				if ids[j] != id && feature.SameRegionID(ids[j], id) {
 					t.Fatalf("%q is found by %q, which is another's", id, ids[j])
 				}
 				if ids[j] == id && claims[j].candidates[1] != claims[i].candidates[1] {

@@ -90,7 +90,7 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 	if d := cmp.Diff(want, rep.Notes); d != "" {
 		t.Error(d)
 	}
-	kept, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{layerInput("county", "testdata/topology.json", "")})
+	kept, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{layerInput("county", "testdata/topology.json", "")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func squaresWith(t *testing.T, codes ...string) string {
 		features = append(features,
 			fmt.Sprintf(`{"type":"Feature","properties":{"code":%q,"name":"N%d"},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%[3]d,1],[%d,1],[%[4]d,0],[%[3]d,0]]]}}`, code, i+1, i, i+1))
 	}
-	return testfile.Temp(t, "squares.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`)
+	return testfile.WriteTemp(t, "squares.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`)
 }
 
 // Codes stay in the publisher's spelling. Common codes and values that cannot be ids keep their
@@ -54,7 +54,7 @@ func TestCodesAsPublished(t *testing.T) {
 		if _, err := l.read(t.Context(), in, job.NewTally(0), new(vertexCount), rep); err != nil {
 			t.Fatal(err)
 		}
-		built, shared := l.finish(job.Silent{})
+		built, shared := l.finish(job.SilentReporter{})
 		ids := make([]string, len(c.codes))
 		for _, f := range built.Features {
 			var n int
@@ -74,8 +74,8 @@ func TestCodesAsPublished(t *testing.T) {
 func TestSlugsAreFolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		code := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,79}`).Draw(t, "code")
-		if s := slug(code); s != feature.FoldedID(code) {
-			t.Fatalf("%q was %q, and is folded to %q", code, s, feature.FoldedID(code))
+		if s := slug(code); s != feature.FoldedRegionID(code) {
+			t.Fatalf("%q was %q, and is folded to %q", code, s, feature.FoldedRegionID(code))
 		}
 	})
 }

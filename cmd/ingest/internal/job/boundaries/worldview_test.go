@@ -24,7 +24,7 @@ func area(code, name string, lon, size int, columns string) string {
 }
 
 func TestWorldview(t *testing.T) {
-	file := testfile.Temp(t, "ne_countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join([]string{
+	file := testfile.WriteTemp(t, "ne_countries.geojson", `{"type":"FeatureCollection","features":[`+strings.Join([]string{
 		area("BIG", "Bigger", 0, 9, `,"FCLASS_XX":"Unrecognized","ADM0_A3_XX":"SML","FCLASS_ISO":"Admin-0 country","ADM0_ISO":"BIG"`),
 		area("SML", "Smaller", 10, 1, `,"FCLASS_XX":null,"ADM0_A3_XX":"SML","FCLASS_ISO":"Admin-0 country","ADM0_ISO":"SML"`),
 		area("PRV", "Province", 20, 1, `,"FCLASS_XX":"Admin-1 states provinces","ADM0_A3_XX":"BIG","FCLASS_ISO":"Unrecognized","ADM0_ISO":"-99"`),
@@ -74,11 +74,11 @@ func TestWorldview(t *testing.T) {
 func regionsOf(t *testing.T, in Input) string {
 	t.Helper()
 	l, vertices := &layer{typ: in.Type}, vertexCount{}
-	if _, err := l.read(context.Background(), in, job.NewTally(0), &vertices, job.Silent{}); err != nil {
+	if _, err := l.read(context.Background(), in, job.NewTally(0), &vertices, job.SilentReporter{}); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]string{}
-	layer, _ := l.finish(job.Silent{})
+	layer, _ := l.finish(job.SilentReporter{})
 	for _, f := range layer.Features {
 		if _, ok := names[f.ID]; !ok {
 			names[f.ID] = f.Name
@@ -101,7 +101,7 @@ func TestWorldviewsOfNaturalEarth(t *testing.T) {
 	if _, err := os.Stat(file); err != nil {
 		t.Skip("no real data: ", err)
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	all := map[string]bool{}
 	for _, region := range strings.Fields(regionsOf(t, layerInput("country", file, ""))) {
 		id, _, _ := strings.Cut(region, "=")

@@ -40,22 +40,22 @@ func zoneInput(path string) job.Input { return job.Input{Path: path, Credit: job
 // TestZonePolygons: a release in any form becomes the layer timezone, in addition to the published
 // layers.
 func TestZonePolygons(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	two := zonesOf("Europe/Zurich", "Europe/Paris")
 	for _, tt := range []struct {
 		name, path string
 		zones      int64
 	}{
-		{"as downloaded", testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", two)), 2},
+		{"as downloaded", testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", two)), 2},
 		{
 			"with oceans",
-			testfile.Temp(t, "timezones-with-oceans.geojson.zip",
+			testfile.WriteTemp(t, "timezones-with-oceans.geojson.zip",
 				zippedZones(t, "combined-with-oceans.json", zonesOf("Europe/Zurich", "Etc/GMT", "Etc/GMT-1", "Etc/UTC"))),
 			4,
 		},
-		{"since now", testfile.Temp(t, "timezones-now.geojson.zip", zippedZones(t, "combined-now.json", two)), 2},
-		{"since 1970", testfile.Temp(t, "timezones-1970.geojson.zip", zippedZones(t, "combined-1970.json", two)), 2},
-		{"unpacked", testfile.Temp(t, "combined.json", two), 2},
+		{"since now", testfile.WriteTemp(t, "timezones-now.geojson.zip", zippedZones(t, "combined-now.json", two)), 2},
+		{"since 1970", testfile.WriteTemp(t, "timezones-1970.geojson.zip", zippedZones(t, "combined-1970.json", two)), 2},
+		{"unpacked", testfile.WriteTemp(t, "combined.json", two), 2},
 		{"shapefile", shapesOf(t, "timezones.shapefile.zip", "TZID", "Europe/Zurich", "Europe/Paris"), 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,23 +105,24 @@ func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 func TestZonePolygonsRefused(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c,
-		zoneInput(testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich")))),
+		zoneInput(testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich")))),
 		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	whole := testfile.Read(t, testfile.Temp(t, "a.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris"))))
+	whole := testfile.Read(t, testfile.WriteTemp(t, "a.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris"))))
 	for _, tt := range []struct{ name, path, want string }{
-		{"truncated", testfile.Temp(t, "timezones.geojson.zip", string(whole[:len(whole)/2])), "it may be truncated: fetch it again"},
+		{"truncated", testfile.WriteTemp(t, "timezones.geojson.zip", string(whole[:len(whole)/2])), "it may be truncated: fetch it again"},
 		{
 			"cut JSON",
-			testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])),
+			testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Paris")[:200])),
 			"it is truncated: fetch it again",
 		},
-		{"of neither", testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "notes.txt", "none")), "without a shapefile"},
-		{"unknown", testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")), "if it is a new one, update the program"},
+		{"of neither", testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "notes.txt", "none")), "without a shapefile"},
+		{"unknown", testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis")),
+			"if it is a new one, update the program"},
 		{
 			"areas",
-			testfile.Temp(t, "zones.geojson",
+			testfile.WriteTemp(t, "zones.geojson",
 				`{"type":"Feature","properties":{"tz_name1st":"Europe/Zurich","time_zone":"UTC+01:00"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`),
 			`no feature has the id property "tzid"`,
 		},
@@ -133,7 +134,7 @@ func TestZonePolygonsRefused(t *testing.T) {
 	}
 	rep := &jobtest.Recorder{}
 	m, err := IngestZones(t.Context(), c,
-		zoneInput(testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), job.Options{MaxBad: 0.5, Reporter: rep})
+		zoneInput(testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), job.Options{MaxBad: 0.5, Reporter: rep})
 	if err != nil || m.Records["timezone"] != 1 || len(m.Bad) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -146,7 +147,7 @@ func TestLayersGone(t *testing.T) {
 	if _, err := Ingest(t.Context(), c, []Input{ward}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	zones := zoneInput(testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich"))))
+	zones := zoneInput(testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich"))))
 	rep := &jobtest.Recorder{}
 	if _, err := IngestZones(t.Context(), c, zones, job.Options{Reporter: rep}); err != nil || len(rep.Notes) != 0 {
 		t.Fatalf("%q, %v", rep.Notes, err)
@@ -164,9 +165,9 @@ func TestLayersGone(t *testing.T) {
 // TestKeepZones: a job with other sources keeps zones that a user has added, instead of its own
 // areas.
 func TestKeepZones(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
-	areas := layerInput("timezone", testfile.Temp(t, "areas.geojson", jobtest.ZoneSquares), "")
+	areas := layerInput("timezone", testfile.WriteTemp(t, "areas.geojson", jobtest.ZoneSquares), "")
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
 	keep := func() []Input {
 		t.Helper()
@@ -191,7 +192,7 @@ func TestKeepZones(t *testing.T) {
 	if in := keep(); in[0].kept || in[1].kept {
 		t.Errorf("areas of one offset are kept for the credit of another layer: %+v", in)
 	}
-	zones := zoneInput(testfile.Temp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich"))))
+	zones := zoneInput(testfile.WriteTemp(t, "timezones.geojson.zip", zippedZones(t, "combined.json", zonesOf("Europe/Zurich"))))
 	if _, err := IngestZones(t.Context(), c, zones, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +215,7 @@ func TestZoneOfOverlap(t *testing.T) {
 		return fmt.Sprintf(`{"type":"Feature","properties":{"tzid":%q},"geometry":{"type":"Polygon","coordinates":[[[%d,0],[%d,0],[%d,4],[%d,4],[%d,0]]]}}`, id, west, east, east, west, west)
 	}
 	zones := `{"type":"FeatureCollection","features":[` + square("Asia/Shanghai", 0, 4) + "," + square("Asia/Urumqi", 0, 2) + `]}`
-	if _, err := IngestZones(t.Context(), c, zoneInput(testfile.Temp(t, "combined.json", zones)), job.Options{}); err != nil {
+	if _, err := IngestZones(t.Context(), c, zoneInput(testfile.WriteTemp(t, "combined.json", zones)), job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	z, err := zonefinder.Open(t.Context(), c)
@@ -234,7 +235,7 @@ func TestZoneOfOverlap(t *testing.T) {
 func TestZoneOfOcean(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c,
-		zoneInput(testfile.Temp(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), job.Options{}); err != nil {
+		zoneInput(testfile.WriteTemp(t, "combined-with-oceans.json", zonesOf("Etc/GMT", "Europe/Paris"))), job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	zoneAt := func(lon float64) string {
@@ -258,7 +259,7 @@ func TestZoneOfOcean(t *testing.T) {
 	}
 	bern := strings.Replace(jobtest.RowBern, "46.94809\t7.44744", "0.6\t0.5", 1)
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
-		Path:   testfile.Temp(t, "places.txt", bern),
+		Path:   testfile.WriteTemp(t, "places.txt", bern),
 		Credit: job.GeoNames,
 	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
@@ -270,8 +271,8 @@ func TestZoneOfOcean(t *testing.T) {
 
 // TestZonesKeepTheBudget: adding zones keeps the published tile budget.
 func TestZonesKeepTheBudget(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
-	zones := zoneInput(testfile.Temp(t, "combined.json", zonesOf("Europe/Zurich")))
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
+	zones := zoneInput(testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich")))
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
 	budgetOf := func(m dataset.Manifest, err error) int64 {
 		t.Helper()

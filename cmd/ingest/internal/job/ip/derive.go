@@ -103,7 +103,7 @@ func (f *filler) record(ctx context.Context, r *ipgeo.Record) error {
 // apply fills the empty fields of r from d.
 func (f *filler) apply(r *ipgeo.Record, d derived) {
 	mark := func(field string, count *int64) {
-		r.Derived = append(slices.Clip(r.Derived), field)
+		r.DerivedFields = append(slices.Clip(r.DerivedFields), field)
 		*count++
 	}
 	if r.Country.ISOCode == "" && d.country != "" && iprecord.SetCountry(r, d.country) {
@@ -174,19 +174,19 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 	if _, known := places.ISODivision(country, ""); !known || f.zones.Places == nil {
 		return "", nil
 	}
-	own, err := places.Filter{Countries: []string{country}}.Feature()
+	own, err := places.Filter{Countries: []string{country}}.FeatureFilter()
 	if err != nil {
 		return "", err
 	}
-	q := feature.Query{Near: feature.NearTo(p.lat, p.lon, zonefinder.Reach), Filter: own, Limit: zonefinder.Candidates}
-	if f.hits, err = places.Hits(f.hits, f.zones.Places.Features(ctx, &q)); err != nil {
+	q := feature.Query{Near: feature.NearTo(p.lat, p.lon, zonefinder.ReachM), Filter: own, Limit: zonefinder.MaxCandidates}
+	if f.hits, err = places.CollectHits(f.hits, f.zones.Places.Features(ctx, &q)); err != nil {
 		return "", fmt.Errorf("the published places: %w", err)
 	}
 	for i := range f.hits {
 		hit := &f.hits[i]
 		if code, _ := places.ISODivision(country, hit.Admin1); code != "" && bytes.Equal(search.Fold(nil, hit.Admin1Name),
 			search.Fold(nil, name)) {
-			f.zones.Nearest++ // places were used, though not for time zones
+			f.zones.FoundNearest++ // places were used, though not for time zones
 			return code, nil
 		}
 	}
@@ -196,7 +196,7 @@ func (f *filler) divisionCode(ctx context.Context, p point, country, name string
 // credits returns the sources from which fields were derived.
 func (f *filler) credits() (list []dataset.Source) {
 	if f.countries+f.subdivisions > 0 {
-		f.zones.Inside++ // boundaries were used, though not for time zones
+		f.zones.FoundInside++ // boundaries were used, though not for time zones
 	}
 	return f.zones.Credits()
 }

@@ -39,8 +39,8 @@ type Options struct {
 	// MaxChange is the share of addresses whose answers may change. The error for more is a
 	// *ChangeError.
 	Check bool
-	// Compared, if set, receives the result of the comparison.
-	Compared func(Change)
+	// OnCompared, if set, receives the result of the comparison.
+	OnCompared func(Change)
 }
 
 // costs are for each byte of the sources. A database and a list of networks
@@ -67,7 +67,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxSources)
 	}
 	rep := o.ReporterOrSilent()
-	if err := o.Announce(c, costs.Of(unpackedBytes(inputs))); err != nil {
+	if err := o.Announce(c, costs.NeedFor(unpackedBytes(inputs))); err != nil {
 		return dataset.Manifest{}, err
 	}
 	var fill *filler
@@ -147,7 +147,7 @@ func finish(ctx context.Context, c *dataset.Catalog, b *dataset.Build, meta ipge
 			return err
 		}
 	}
-	return index(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexName), o)
+	return index(ctx, r, filepath.Join(b.Dir(), ipgeo.IndexFileName), o)
 }
 
 // index writes the index file, and checks that its answers equal those of the table.
@@ -203,7 +203,7 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 			err = errors.Join(err, in.close())
 		}
 	}()
-	in.tally.Floor = 1 // in a small list one row is more than any share
+	in.tally.ToleratedCount = 1 // in a small list one row is more than any share
 	in.tally.Excuse = func(b *source.BadRecord) bool {
 		return b.Reason == iprecord.ReasonRegion || b.Reason == iprecord.ReasonOrigins || b.Reason == reasonAgain
 	}
@@ -270,18 +270,19 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
 	for _, s := range in.sources {
-		if l, ok := s.(*listSource); ok && l.table != nil && l.table.Systems > 0 {
-			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.Systems))
+		if l, ok := s.(*listSource); ok && l.table != nil && l.table.SystemLines > 0 {
+			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.SystemLines))
 		}
 	}
 	if stats.Overlaps > 0 {
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range",
 			stats.Overlaps))
 	}
-	if stats.Apart > 0 {
+	if stats.Disagreements > 0 {
 		rep.Note(fmt.Sprintf("%d ranges are elsewhere by a later source than by one before it, such as %s to %s: "+
-			"the one named first says where they are, and what the later one says of that was left out", stats.Apart, stats.ApartFirst,
-			stats.ApartLast))
+			"the one named first says where they are, and what the later one says of that was left out", stats.Disagreements,
+			stats.DisagreementFirst,
+			stats.DisagreementLast))
 	}
 	if stats.Reserved > 0 {
 		hint := ""
@@ -359,9 +360,9 @@ func (in *rangeInputs) check(rec *ipRange) error {
 // ipRange is one range of a source.
 type ipRange struct {
 	first, last netip.Addr
-	record      *ipgeo.Prepared // shared by ranges of equal raw records; nil if it is empty
-	lost        []error         // a *source.BadRecord for each thing of a good range that has no effect
-	blank       bool            // its addresses are not to be located
+	record      *ipgeo.PreparedRecord // shared by ranges of equal raw records; nil if it is empty
+	lost        []error               // a *source.BadRecord for each thing of a good range that has no effect
+	blank       bool                  // its addresses are not to be located
 	label       string
 	line        int
 }

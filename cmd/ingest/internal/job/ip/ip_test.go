@@ -34,7 +34,7 @@ func ipFile(t testing.TB, name, text string) job.Input {
 	if strings.HasSuffix(name, ".gz") {
 		text = testfile.Gzip(text)
 	}
-	path := testfile.Temp(t, name, text)
+	path := testfile.WriteTemp(t, name, text)
 	at := time.UnixMilli(1700000000000)
 	if err := os.Chtimes(path, at, at); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func ipRows(t testing.TB, c *dataset.Catalog) (rows []string) {
 
 // ipReport records a job's reports.
 type ipReport struct {
-	job.Silent
+	job.SilentReporter
 	mu     sync.Mutex
 	bad    []string
 	notes  []string
@@ -286,7 +286,7 @@ func truncated(t *testing.T) job.Input {
 
 // The real lists, dotted and decimal, give the same rows.
 func TestIPRealFiles(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	list := func(notation string) []job.Input {
 		return []job.Input{{Path: filepath.FromSlash(ipData + "geo-asn-country-ipv6" + notation + "-20201219.csv.gz")}}
 	}
@@ -317,8 +317,8 @@ func TestIPRealFiles(t *testing.T) {
 
 // Every line of the demo's lists is understood.
 func TestIPSamplePackage(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
-	dir := jobtest.Packages + "/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-"
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
+	dir := jobtest.PackagesDir + "/@ip-location-db/geo-whois-asn-country/geo-whois-asn-country-"
 	if _, err := os.Stat(dir + "ipv4.csv"); err != nil {
 		t.Skip("no sample packages: ", err)
 	}

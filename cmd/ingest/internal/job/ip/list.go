@@ -61,7 +61,7 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 		return nil, fmt.Errorf("%s: refers to places that are in other files of its set; name the folder or the zip archive "+
 			"of all of them, %s", in.Path, filepath.Dir(in.Path))
 	}
-	if s.cols, err = iprecord.ForColumns(s.table.Columns(), nil); err != nil {
+	if s.cols, err = iprecord.NewColumns(s.table.Columns(), nil); err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Path, err)
 	}
 	return s, nil
@@ -84,7 +84,7 @@ func (s *listSource) modified() time.Time { return s.file.Modified }
 
 func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
 	in := s.in.Input
-	in.Credit = in.Or(listCredit(in.Path))
+	in.Credit = in.WithDefaults(listCredit(in.Path))
 	src, err := in.Describe(s.file)
 	return []dataset.Source{src}, err
 }
@@ -162,7 +162,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 		var eager atomic.Bool
 		made := func(yield func(listRow, error) bool) {
 			m := listMaker{cols: *cols, c: c}
-			for r, err := range job.Ahead(listRows(t)) {
+			for r, err := range job.ReadAhead(listRows(t)) {
 				if err == nil && eager.Load() {
 					m.make(&r)
 				}
@@ -174,7 +174,7 @@ func listRanges(t *ipcsv.Table, cols *iprecord.Columns, label string, c *convert
 		known := c.keeper()
 		m := listMaker{cols: *cols, c: c}
 		lines := map[[2]netip.Addr]int{}
-		for r, err := range job.Ahead(made) {
+		for r, err := range job.ReadAhead(made) {
 			if err != nil {
 				if !yield(ipRange{}, err) {
 					return

@@ -200,7 +200,7 @@ func dropNull(fields map[string]any) {
 
 // objectRanges yields the ranges of a list of objects.
 func objectRanges(f io.Reader, schema *iprecord.Schema, label string, c *converter) iter.Seq2[ipRange, error] {
-	rows := delimited.New(f, label, delimited.Format{Separator: '\t', MaxBytes: maxObject, Lax: true, UTF8: true})
+	rows := delimited.New(f, label, delimited.Format{Separator: '\t', MaxBytes: maxObject, AllowBlanks: true, RequireUTF8: true})
 	return delimited.Records(rows, func(rng *ipRange) error {
 		o := readObject(rows.Text())
 		fields := o.fields

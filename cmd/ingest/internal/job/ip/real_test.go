@@ -90,7 +90,7 @@ func flat(prefix string, v any, out map[string]any) map[string]any {
 // same answer as maxminddb-golang gives from the database: at its first and last address, and at
 // the addresses before and after it.
 func TestIPMaxMindSourceData(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	files, err := filepath.Glob(filepath.FromSlash(maxmindData + "source-data/*.json"))
 	if err != nil || files == nil {
 		t.Skip("no real data")
@@ -423,7 +423,7 @@ func TestIPRealFilesTogether(t *testing.T) {
 	if os.Getenv("QUADRILLE_FULL") != "" {
 		random, every = 1_000_000, 1
 	}
-	testrace.Plain(t, "one goroutine, and millions of rows")
+	testrace.SkipUnderRace(t, "one goroutine, and millions of rows")
 	var inputs []job.Input
 	var refs []refSource
 	list := func(name string, country, asn, city, lat int) {
@@ -563,7 +563,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 	if _, err := os.Stat(lists[0].Path); err != nil {
 		t.Skip("no real data: ", err)
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	rows := func(in ...job.Input) []string {
 		c := jobtest.Catalog(t)
 		if _, err := ipJob(t, c, job.Options{}, in...); err != nil {
@@ -586,7 +586,7 @@ func TestIPDatabaseIsItsLists(t *testing.T) {
 
 // Each file that users had trouble with has its right answer, or a refusal with the reason.
 func TestIPCases(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const dir = "../../../../../../shared/cases/ip/"
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no cases: ", err)

@@ -78,7 +78,7 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 		files = []string{s.in.Path}
 	}
 	in := s.in.Input
-	in.Credit = in.Or(productCredit(s.set.Product))
+	in.Credit = in.WithDefaults(productCredit(s.set.Product))
 	list := make([]dataset.Source, len(files))
 	for i, file := range files {
 		src, err := dataset.FileSource(ctx, file)
@@ -155,7 +155,7 @@ func (s *setSource) blocks(m *geolite.Member, places *geolite.Places, c *convert
 	if refers && places == nil {
 		return fmt.Errorf("%s: the set has no file called …-Locations-en.csv, which its networks refer to; fetch the set again", s.in.Path)
 	}
-	cols, err := iprecord.ForColumns(t.Columns(), places)
+	cols, err := iprecord.NewColumns(t.Columns(), places)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.Label(), err)
 	}

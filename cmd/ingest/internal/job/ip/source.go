@@ -192,7 +192,7 @@ func (s *databaseSource) describe(ctx context.Context) ([]dataset.Source, error)
 		src.Modified = at
 	}
 	in := s.in.Input
-	in.Credit = in.Or(productCredit(s.db.Type))
+	in.Credit = in.WithDefaults(productCredit(s.db.Type))
 	return []dataset.Source{in.Complete(src)}, nil
 }
 

@@ -34,7 +34,7 @@ import (
 func answer(t *testing.T, c *dataset.Catalog, addr string) string {
 	t.Helper()
 	g, r := ipReader(t, c)
-	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexName))
+	ix, err := ipgeo.OpenIndex(filepath.Join(g.Dir, ipgeo.IndexFileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestIPSeveralSources(t *testing.T) {
 			t.Errorf("%s is part of the generation", f.Path)
 		}
 	}
-	if !slices.ContainsFunc(m.Files, func(f dataset.File) bool { return f.Path == ipgeo.IndexName }) {
+	if !slices.ContainsFunc(m.Files, func(f dataset.File) bool { return f.Path == ipgeo.IndexFileName }) {
 		t.Error("no index file")
 	}
 }
@@ -348,14 +348,14 @@ func TestIPDerive(t *testing.T) {
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{
 			Type:  "country",
-			Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares)),
-		}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", stateSquares))},
-		{Type: "timezone", Input: jobtest.Input(testfile.Temp(t, "zones.geojson", fijiSquare))},
+			Input: jobtest.Input(testfile.WriteTemp(t, "countries.geojson", countrySquares)),
+		}, {Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "states.geojson", stateSquares))},
+		{Type: "timezone", Input: jobtest.Input(testfile.WriteTemp(t, "zones.geojson", fijiSquare))},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
-		Path:   testfile.Temp(t, "places.txt", jobtest.RowBern),
+		Path:   testfile.WriteTemp(t, "places.txt", jobtest.RowBern),
 		Credit: job.GeoNames,
 	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
@@ -425,7 +425,7 @@ func TestIPDerive(t *testing.T) {
 // A state without an ISO code takes that of the GeoNames division of the same name, in countries
 // for which GeoNames uses ISO codes.
 func TestIPDivisionCode(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
 	for name, want := range map[string]string{"Bern": "BE", "BERN": "BE", "Bernina": ""} {
 		c := jobtest.Catalog(t)
@@ -433,14 +433,14 @@ func TestIPDivisionCode(t *testing.T) {
 		if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
 			{
 				Type:  "country",
-				Input: jobtest.Input(testfile.Temp(t, "countries.geojson", countrySquares)),
-			}, {Type: "state", Input: jobtest.Input(testfile.Temp(t, "states.geojson", states))},
+				Input: jobtest.Input(testfile.WriteTemp(t, "countries.geojson", countrySquares)),
+			}, {Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "states.geojson", states))},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := places.Ingest(t.Context(), c, []places.Input{
-			{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}},
-			{Input: job.Input{Path: testfile.Temp(t, "admin1CodesASCII.txt", division)}},
+			{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", jobtest.RowBern+"\n"+jobtest.RowSuva)}},
+			{Input: job.Input{Path: testfile.WriteTemp(t, "admin1CodesASCII.txt", division)}},
 		}, job.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -471,7 +471,7 @@ func TestIPCheck(t *testing.T) {
 	run := func(text string, most float64) (dataset.Manifest, error) {
 		told = nil
 		return Ingest(t.Context(), c, []Input{{Input: ipFile(t, "x.csv", text)}}, Options{
-			Options: job.Options{Reporter: &rep, MaxChange: &most}, Compared: func(ch Change) { told = append(told, ch) }})
+			Options: job.Options{Reporter: &rep, MaxChange: &most}, OnCompared: func(ch Change) { told = append(told, ch) }})
 	}
 	if _, err := run("9.0.0.0/24,CH\n", 0); err != nil || told != nil ||
 		!slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {
@@ -518,7 +518,7 @@ func TestPercent(t *testing.T) {
 // The answers match the meaning of users' files. Each case has a set of files in order, the answers
 // by address, and the reported losses.
 func TestIPAsItIsMeant(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for name, tc := range map[string]struct {
 		files []string
 		want  map[string]string // members of the answer, as JSON, that must be there; "" for no answer

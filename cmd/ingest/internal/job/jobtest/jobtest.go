@@ -35,7 +35,7 @@ func CatalogIn(t testing.TB, dir string) *dataset.Catalog {
 }
 
 // Open opens the published generation of a data set until the test ends.
-func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.Of[R]) (R, *dataset.Generation) {
+func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, *dataset.Generation) {
 	t.Helper()
 	g, err := c.OpenCurrent(t.Context(), d.Name)
 	if err != nil {
@@ -54,7 +54,7 @@ func Open[R any](t testing.TB, c *dataset.Catalog, d *ask.Of[R]) (R, *dataset.Ge
 
 // Recorder records the reports of a job.
 type Recorder struct {
-	job.Silent
+	job.SilentReporter
 	mu        sync.Mutex
 	Stages    []string
 	Counts    map[string]int64
@@ -96,8 +96,8 @@ func Square(id, name, more string, west, south, size float64) string {
 		id, name, more, west, south, west+size, south, west+size, south+size, west, south+size, west, south)
 }
 
-// Collect is the collection of GeoJSON features.
-func Collect(features ...string) string {
+// FeatureCollection is the collection of GeoJSON features.
+func FeatureCollection(features ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
 }
 
@@ -107,8 +107,8 @@ const ZoneSquares = `{"type":"FeatureCollection","features":[
 {"type":"Feature","properties":{"time_zone":"UTC+01:00","zone":1,"tz_name1st":"Africa/Algiers"},"geometry":{"type":"Polygon","coordinates":[[[0,30],[20,30],[20,60],[0,60],[0,30]]]}},
 {"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[170,-30],[180,-30],[180,0],[170,0],[170,-30]]]}}]}`
 
-// Packages is where the packages of the sample are installed.
-const Packages = "../../../../../sample/node_modules"
+// PackagesDir is where the packages of the sample are installed.
+const PackagesDir = "../../../../../sample/node_modules"
 
 // Rows of places in the format of GeoNames.
 const (

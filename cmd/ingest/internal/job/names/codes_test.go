@@ -36,8 +36,8 @@ func TestNamesOfCodes(t *testing.T) {
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{
 			Type: "country",
-			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
-				jobtest.Collect(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
+				jobtest.FeatureCollection(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))),
 			IDProperty: "id",
 		},
 	}, o))
@@ -46,13 +46,13 @@ func TestNamesOfCodes(t *testing.T) {
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
 		{Input: job.Input{
-			Path: testfile.Temp(t, "places.txt",
+			Path: testfile.WriteTemp(t, "places.txt",
 				jobtest.RowBern+"\n2\tCapital\tCapital\t\t16\t-61.7\tP\tPPLC\tGP\t\t\t\t\t\t100\t\t\t\t2020-01-01\n"),
 			Credit: job.GeoNames,
 		}},
 		{
 			Input: job.Input{
-				Path: testfile.Temp(t, "countryInfo.txt",
+				Path: testfile.WriteTemp(t, "countryInfo.txt",
 					country("FR", "FRA", "French Republic", "9")+country("GP", "GLP", "Guadeloupe", "8")+country("BV", "BVT", "Bouvet Island", "7")),
 				Credit: job.GeoNames,
 			},
@@ -60,10 +60,10 @@ func TestNamesOfCodes(t *testing.T) {
 		},
 	}, o))
 	must(airports.Ingest(t.Context(), c,
-		job.Input{Path: testfile.Temp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
+		job.Input{Path: testfile.WriteTemp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
 			`3,GP-0007,heliport,Roof,16,-61,,GP,,,no,,,TFGX,971,,,"TFXX, Old Roof"`+"\n"), Credit: job.OurAirports}, o))
 	must(stations.Ingest(t.Context(), c, job.Input{
-		Path:   testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),
+		Path:   testfile.WriteTemp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),
 		Credit: job.NOAA,
 	}, o))
 	must(Ingest(t.Context(), c, o))
@@ -101,7 +101,7 @@ func TestNamesOfCodes(t *testing.T) {
 
 // This searches for 200 real airports by their ident or GPS code, which is their only code.
 func TestRealCodesOfAirports(t *testing.T) {
-	testrace.Plain(t, "indexing all airports takes long")
+	testrace.SkipUnderRace(t, "indexing all airports takes long")
 	file, err := os.Open(jobtest.RealAirports)
 	if err != nil {
 		t.Skip(err)
@@ -139,7 +139,7 @@ func TestRealCodesOfAirports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(hits, func(h names.Hit) bool { return h.ID == a.Ident && h.Match.Code && h.Match.Kind == search.Exact }) {
+		if slices.ContainsFunc(hits, func(h names.Hit) bool { return h.ID == a.Ident && h.Match.IsCode && h.Match.Kind == search.Exact }) {
 			found++
 		} else {
 			missed = append(missed, code)

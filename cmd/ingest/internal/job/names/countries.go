@@ -59,7 +59,7 @@ func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 	}
 	countries := []string{f.Country}
 	for _, classes := range [][]string{{"P"}, nil} {
-		filter, err := places.Filter{Classes: classes, Countries: countries}.Feature()
+		filter, err := places.Filter{Classes: classes, Countries: countries}.FeatureFilter()
 		if err == nil {
 			known, err = n.locateBy(f, n.places, filter)
 		}
@@ -70,7 +70,7 @@ func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 	if n.airports == nil {
 		return false, nil
 	}
-	filter, err := airports.Filter{Countries: countries}.Feature()
+	filter, err := airports.Filter{Countries: countries}.FeatureFilter()
 	if err != nil {
 		return false, err
 	}
@@ -80,7 +80,7 @@ func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 // locateBy gives a feature the position of the most important feature of a layer that
 // passes a filter, if there is one.
 func (n *namer) locateBy(f *names.Feature, l feature.Layer, filter feature.Filter) (known bool, err error) {
-	hits, err := places.Hits(nil, l.Features(n.ctx, &feature.Query{Filter: filter, Order: feature.Order{Importance: true}, Limit: 1}))
+	hits, err := places.CollectHits(nil, l.Features(n.ctx, &feature.Query{Filter: filter, Order: feature.Order{Importance: true}, Limit: 1}))
 	if len(hits) == 0 {
 		return false, err
 	}

@@ -22,7 +22,7 @@ func (n *namer) countDivision(h *places.Hit) {
 		return
 	}
 	code := h.Country + "." + h.Admin1
-	n.people[regionID{names.Division, code}] += uint64(h.Population)
+	n.people[regionID{names.Admin1Type, code}] += uint64(h.Population)
 	if h.Population > n.seats[code].people {
 		n.seats[code] = seat{h.Lat, h.Lon, h.Population}
 	}
@@ -31,7 +31,7 @@ func (n *namer) countDivision(h *places.Hit) {
 // note records the countries of a feature.
 func (n *namer) note(f *names.Feature) {
 	switch {
-	case f.Kind != names.Region || f.Type == names.Division || f.Country == "" && f.Code == "":
+	case f.Kind != names.Region || f.Type == names.Admin1Type || f.Country == "" && f.Code == "":
 	case f.Type == countryType:
 		n.countries[f.Country] = names.Parent{Type: f.Type, ID: f.ID, Name: f.Name}
 	case strings.Contains(f.Code, "-"):
@@ -67,8 +67,8 @@ func (n *namer) readDivisions(take func(names.Feature) error) error {
 			continue
 		}
 		f := names.Feature{
-			Kind: names.Region, Type: names.Division, ID: d.Code, Name: d.Name, Country: country, Lat: seat.lat, Lon: seat.lon,
-			People: n.people[regionID{names.Division, d.Code}], Level: 1,
+			Kind: names.Region, Type: names.Admin1Type, ID: d.Code, Name: d.Name, Country: country, Lat: seat.lat, Lon: seat.lon,
+			PlacesPopulation: n.people[regionID{names.Admin1Type, d.Code}], Level: 1,
 		}
 		if err := n.divisionNames(&f, d.ASCIIName); err != nil {
 			return err

@@ -29,7 +29,7 @@ func TestNamesOfDivisions(t *testing.T) {
 		}
 	}
 	file := func(name, text string, kind geonames.Kind) places.Input {
-		return places.Input{Input: job.Input{Path: testfile.Temp(t, name, text)}, Kind: kind}
+		return places.Input{Input: job.Input{Path: testfile.WriteTemp(t, name, text)}, Kind: kind}
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
 		file("places.txt", row("1", "Munich", "P", "PPLA", "DE", "02", "1260391")+row("2", "Augsburg", "P", "PPL", "DE", "02", "259196")+
@@ -44,7 +44,7 @@ func TestNamesOfDivisions(t *testing.T) {
 	must(Ingest(t.Context(), c, o)) // without boundaries
 	for _, text := range []string{"bavaria", "Bayern", "DE-BY", "Бавария"} {
 		f := searchNames(t, c, text)
-		if f.Kind != names.Region || f.Type != names.Division || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" ||
+		if f.Kind != names.Region || f.Type != names.Admin1Type || f.ID != "DE.02" || f.Name != "Bavaria" || f.Code != "DE-BY" ||
 			f.Level != 1 || f.Lat != 48.1 || f.Bounds != [4]float64{} ||
 			len(f.Parents) != 1 || f.Parents[0] != (names.Parent{Type: "country", ID: "de", Name: "Germany"}) {
 			t.Errorf("%s: %+v", text, f)
@@ -53,20 +53,20 @@ func TestNamesOfDivisions(t *testing.T) {
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{
 			Type: "country",
-			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
-				jobtest.Collect(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
+				jobtest.FeatureCollection(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))),
 			IDProperty: "id",
 		},
 		{
 			Type: "state",
-			Input: jobtest.Input(testfile.Temp(t, "state.geojson",
-				jobtest.Collect(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson",
+				jobtest.FeatureCollection(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))),
 			IDProperty: "id",
 		},
 		{
 			Type: "county",
-			Input: jobtest.Input(testfile.Temp(t, "county.geojson",
-				jobtest.Collect(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "county.geojson",
+				jobtest.FeatureCollection(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))),
 			IDProperty: "id",
 		},
 	}, o))
@@ -113,7 +113,7 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 		}, "\t") + "\n"
 	}
 	input := func(name, text string, kind geonames.Kind) places.Input {
-		return places.Input{Input: job.Input{Path: testfile.Temp(t, name, text)}, Kind: kind}
+		return places.Input{Input: job.Input{Path: testfile.WriteTemp(t, name, text)}, Kind: kind}
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{
 		input("places.txt", town("1", "2.5", "FR", "11")+town("2", "3.5", "FR", "11")+town("3", "4.5", "FR", "44")+town("4", "7.5",
@@ -126,14 +126,14 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{
 			Type: "country",
-			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
-				jobtest.Collect(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1),
+			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
+				jobtest.FeatureCollection(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1),
 					jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))),
 			IDProperty: "id",
 		},
 		{Type: "state",
-			Input: jobtest.Input(testfile.Temp(t, "state.geojson",
-				jobtest.Collect(jobtest.Square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1),
+			Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson",
+				jobtest.FeatureCollection(jobtest.Square("fra-1", "Essonne", `,"iso_a2":"FR"`, 2, 48, 1),
 					jobtest.Square("fra-2", "Yvelines", `,"iso_a2":"FR"`, 3, 48, 1),
 					jobtest.Square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1),
 					jobtest.Square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1),

@@ -29,15 +29,15 @@ func TestNamesOfFacts(t *testing.T) {
 		}
 	}
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
-		{Type: "country", Input: jobtest.Input(testfile.Temp(t, "country.geojson", jobtest.Collect(
+		{Type: "country", Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson", jobtest.FeatureCollection(
 			jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), jobtest.Square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10),
 			jobtest.Square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1)))),
 			IDProperty: "id"},
-		{Type: "state", Input: jobtest.Input(testfile.Temp(t, "state.geojson", jobtest.Collect(
+		{Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson", jobtest.FeatureCollection(
 			jobtest.Square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), jobtest.Square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3),
 			jobtest.Square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3)))),
 			IDProperty: "id"},
-		{Type: "land", Input: jobtest.Input(testfile.Temp(t, "land.geojson", jobtest.Collect(
+		{Type: "land", Input: jobtest.Input(testfile.WriteTemp(t, "land.geojson", jobtest.FeatureCollection(
 			jobtest.Square("a", "A", `,"pop_est":387890`, 0, 0, 1), jobtest.Square("b", "B", `,"population":"191377"`, 1, 0, 1),
 			jobtest.Square("c", "C", `,"population":-99`, 2, 0, 1), jobtest.Square("d", "D", `,"population":1.5`, 3, 0, 1)))),
 			IDProperty: "id"},
@@ -56,10 +56,11 @@ func TestNamesOfFacts(t *testing.T) {
 			p.admin1, p.people)
 	}
 	must(places.Ingest(t.Context(), c, []places.Input{
-		{Input: job.Input{Path: testfile.Temp(t, "places.txt", rows)}, Kind: geonames.KindPlaces},
+		{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", rows)}, Kind: geonames.KindPlaces},
 		{
-			Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", "FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
-			Kind:  geonames.KindCountries,
+			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt",
+				"FR\t\t\t\tFrance\t\t\t66987244"+strings.Repeat("\t", 9)+"3017382\t\t\n")},
+			Kind: geonames.KindCountries,
 		},
 	}, job.Options{}))
 	must(Ingest(t.Context(), c, job.Options{}))
@@ -67,29 +68,29 @@ func TestNamesOfFacts(t *testing.T) {
 	var meta names.Meta
 	must(meta, json.Unmarshal(g.Manifest.Meta, &meta))
 	for _, want := range []names.Feature{
-		{Type: "country", ID: "fr", Population: 66987244, People: 21000},
-		{Type: "country", ID: "br", People: 1200},
-		{Type: "state", ID: "fra-1", People: 2000},
-		{Type: "state", ID: "fra-2", People: 1000},
-		{Type: "land", ID: "a", Population: 387890, People: 2000}, {Type: "land", ID: "b", Population: 191377}, {Type: "land",
+		{Type: "country", ID: "fr", Population: 66987244, PlacesPopulation: 21000},
+		{Type: "country", ID: "br", PlacesPopulation: 1200},
+		{Type: "state", ID: "fra-1", PlacesPopulation: 2000},
+		{Type: "state", ID: "fra-2", PlacesPopulation: 1000},
+		{Type: "land", ID: "a", Population: 387890, PlacesPopulation: 2000}, {Type: "land", ID: "b", Population: 191377}, {Type: "land",
 			ID: "c"}, {Type: "land", ID: "d"},
-		{Type: "state", ID: "fra-3", People: 18000},
+		{Type: "state", ID: "fra-3", PlacesPopulation: 18000},
 	} {
 		f, ok, err := r.Feature(t.Context(), names.Number(names.Region, want.Type, want.ID))
-		if err != nil || !ok || f.Population != want.Population || f.People != want.People {
+		if err != nil || !ok || f.Population != want.Population || f.PlacesPopulation != want.PlacesPopulation {
 			t.Errorf("%+v, want %+v, %v", f, want, err)
 		}
 		if want.Type == "state" && (len(f.Parents) != 1 || f.Parents[0].ID != "fr") {
 			t.Errorf("%s is in %v", f.Name, f.Parents)
 		}
 	}
-	if got := r.Drawn("FR"); !slices.Equal(got, []string{"GF"}) || len(meta.Drawn) != 1 {
-		t.Errorf("%v", meta.Drawn)
+	if got := r.SourceCodes("FR"); !slices.Equal(got, []string{"GF"}) || len(meta.SourceCodes) != 1 {
+		t.Errorf("%v", meta.SourceCodes)
 	}
-	if want := map[string]string{"fra-1": "FR.76", "fra-2": "FR.76"}; !maps.Equal(meta.Divisions, want) {
-		t.Errorf("%v, want %v", meta.Divisions, want)
+	if want := map[string]string{"fra-1": "FR.76", "fra-2": "FR.76"}; !maps.Equal(meta.Admin1Codes, want) {
+		t.Errorf("%v, want %v", meta.Admin1Codes, want)
 	}
-	if id, known := r.State("FR.76"); id != "" || !known {
+	if id, known := r.StateID("FR.76"); id != "" || !known {
 		t.Errorf("%q, %v", id, known)
 	}
 }

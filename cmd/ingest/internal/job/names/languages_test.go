@@ -26,10 +26,10 @@ func TestNamesInLanguages(t *testing.T) {
 	collection := func(features ...string) string {
 		return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
 	}
-	countries := testfile.Temp(t, "countries.geojson", collection(
+	countries := testfile.WriteTemp(t, "countries.geojson", collection(
 		square(`"NAME":"Germany","ISO_A2":"DE","ISO_A3":"DEU","NAME_LONG":"Germany at Large","FORMAL_EN":"Federal Republic of Germany","NAME_FR":"Allemagne","NAME_EN":"Germany","NAME_ALT":"Allemania|Almania","ABBREV":"Ger.","NAME_LEN":7`, "0", "50"),
 		square(`"NAME":"Japan","ISO_A2":"JP","ISO_A3":"JPN"`, "10", "50")))
-	lands := testfile.Temp(t, "lands.geojson", collection(
+	lands := testfile.WriteTemp(t, "lands.geojson", collection(
 		square(`"name":"Bavaria","name:de":"Bayern","name:zh-Hant":"巴伐利亞","alt_name":"Baiern;Freistaat Bayern","old_name":"Kurbayern","population":"x"`, "0", "45")))
 	c := jobtest.Catalog(t)
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{
@@ -41,13 +41,13 @@ func TestNamesInLanguages(t *testing.T) {
 		return code + strings.Repeat("\t", 4) + name + strings.Repeat("\t", 12) + id + "\t\t\n"
 	}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{
-		{Input: job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern)}, Kind: geonames.KindPlaces},
+		{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", jobtest.RowBern)}, Kind: geonames.KindPlaces},
 		{
-			Input: job.Input{Path: testfile.Temp(t, "countryInfo.txt", country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))},
+			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt", country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))},
 			Kind:  geonames.KindCountries,
 		},
 		{
-			Input: job.Input{Path: testfile.Temp(t, "alternateNames.txt",
+			Input: job.Input{Path: testfile.WriteTemp(t, "alternateNames.txt",
 				"1\t1861060\tja\t日本国\t\t\t\t\n2\t1861060\tja\t日本\t1\t\t\t\n3\t2921044\tde\tDeutschland\t1\t\t\t\n4\t99\tde\tNirgends\t\t\t\t\n")},
 			Kind: geonames.KindAlternates,
 		},
@@ -75,7 +75,7 @@ func TestNamesInLanguages(t *testing.T) {
 		"deu":              "de",
 		"nirgends":         "",
 	} {
-		hits, err := r.Search(t.Context(), search.Query{Text: text, Exact: true}, nil)
+		hits, err := r.Search(t.Context(), search.Query{Text: text, NoTypos: true}, nil)
 		if err != nil || (want == "") != (len(hits) == 0) || want != "" && hits[0].ID != want {
 			t.Errorf("%s: %+v, want %s: %v", text, hits, want, err)
 		}

@@ -75,7 +75,8 @@ func newNamer(ctx context.Context, o job.Options) *namer {
 // build writes the index.
 func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
 	return names.Build(n.ctx, b.Store(), job.Sequence(n.read), names.Options{
-		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), Drawn: n.drawnIn(), Divisions: n.divisions(),
+		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), SourceCodes: n.drawnIn(),
+		Admin1Codes: n.divisions(),
 		Progress: func(stage string, done, total int64) {
 			n.rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
 		},
@@ -188,7 +189,7 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 }
 
 // published opens a published data set, nil if there is none.
-func published[R any](n *namer, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
+func published[R any](n *namer, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, error) {
 	r, g, err := job.OpenCurrent(n.ctx, c, d)
 	if g != nil {
 		n.use(g)
@@ -255,14 +256,14 @@ func (n *namer) countPeople() error {
 	if n.only != nil {
 		types = slices.DeleteFunc(types, func(typ string) bool { return !n.only.Has(typ) })
 	}
-	filter, err := places.Filter{Classes: []string{"P"}, MinPopulation: 500}.Feature()
+	filter, err := places.Filter{Classes: []string{"P"}, MinPopulation: 500}.FeatureFilter()
 	if err != nil {
 		return err
 	}
 	var done int64
 	h := &places.Hit{}
 	err = n.eachImportant(n.places, feature.Query{In: n.ground, Filter: filter}, func(f *feature.Feature) error {
-		if err := h.Of(f); err != nil {
+		if err := h.FromFeature(f); err != nil {
 			return err
 		}
 		if done++; done%progressPlaces == 0 {
@@ -471,7 +472,8 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 		}
 		f := names.Feature{
 			Kind: names.Region, Type: typ, ID: id, Name: r.Name, Bounds: boundsOf(region), Level: level,
-			People: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)), Country: string(cmp.Or(r.ISOA2, r.Country)),
+			PlacesPopulation: n.people[regionID{typ, id}], Population: uint64(cmp.Or(r.Population, r.PopEst)),
+			Country: string(cmp.Or(r.ISOA2, r.Country)),
 		}
 		if n.only != nil && typ != countryType {
 			f.Level = max(level, 1) // boundaries may come later
@@ -563,7 +565,7 @@ func (n *namer) parents(lat, lon float64, layers []string, country string) (list
 // addCodes adds the codes that a feature has, each once.
 func addCodes(f *names.Feature, codes ...string) {
 	for _, code := range codes {
-		name := search.Name{Text: code, Lang: search.Code}
+		name := search.Name{Text: code, Lang: search.CodeLang}
 		if code != "" && !slices.Contains(f.Names, name) {
 			f.Names = append(f.Names, name)
 		}

@@ -47,28 +47,28 @@ func TestNames(t *testing.T) {
 	must(boundaries.Ingest(t.Context(), c, []boundaries.Input{
 		{
 			Type: "county",
-			Input: jobtest.Input(testfile.Temp(t, "county.geojson",
-				jobtest.Collect(jobtest.Square("20159", "Rice", "", 1, 1, 1), jobtest.Square("22001", "Acadia", "", 3, 1, 1)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "county.geojson",
+				jobtest.FeatureCollection(jobtest.Square("20159", "Rice", "", 1, 1, 1), jobtest.Square("22001", "Acadia", "", 3, 1, 1)))),
 			IDProperty: "id",
 		},
 		{
 			Type: "country",
-			Input: jobtest.Input(testfile.Temp(t, "country.geojson",
-				jobtest.Collect(jobtest.Square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
+				jobtest.FeatureCollection(jobtest.Square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10)))),
 			IDProperty: "id",
 		},
 		{
 			Type: "timezone",
-			Input: jobtest.Input(testfile.Temp(t, "zone.geojson",
-				jobtest.Collect(jobtest.Square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10)))),
+			Input: jobtest.Input(testfile.WriteTemp(t, "zone.geojson",
+				jobtest.FeatureCollection(jobtest.Square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10)))),
 			IDProperty: "id",
 		},
 	}, o))
 	must(stations.Ingest(t.Context(), c, job.Input{
-		Path:   testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),
+		Path:   testfile.WriteTemp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),
 		Credit: job.NOAA,
 	}, o))
-	shops := testfile.Temp(t, "shops.csv", "id,name,lat,lon\n1,Corner <Shop>,1.5,1.5\n2,,1.5,1.5\n")
+	shops := testfile.WriteTemp(t, "shops.csv", "id,name,lat,lon\n1,Corner <Shop>,1.5,1.5\n2,,1.5,1.5\n")
 	must(points.Ingest(t.Context(), c, points.Collection{Name: "shops", Search: true}, []string{shops}, o))
 	must(points.Ingest(t.Context(), c, points.Collection{Name: "secret", Private: true}, []string{shops}, o))
 
@@ -111,7 +111,7 @@ func TestNames(t *testing.T) {
 	}
 
 	for collection, want := range map[string]bool{"shops": true, "secret": true} { // the index has points, which may be its own
-		if got, err := Searched(t.Context(), c, ask.CollectionPrefix+collection); err != nil || got != want {
+		if got, err := IsSearched(t.Context(), c, ask.CollectionPrefix+collection); err != nil || got != want {
 			t.Errorf("%s: %v, %v", collection, got, err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestNames(t *testing.T) {
 	if f := searchNames(t, c, "corner shop"); f.ID != "" {
 		t.Errorf("%+v", f)
 	}
-	if got, err := Searched(t.Context(), c, ask.CollectionOf("shops").Name); err != nil || got {
+	if got, err := IsSearched(t.Context(), c, ask.CollectionOf("shops").Name); err != nil || got {
 		t.Errorf("%v, %v", got, err)
 	}
 	if of, _ := jobtest.Open(t, c, ask.CollectionOf("shops")); of.Meta().Search {

@@ -49,9 +49,9 @@ func (n *namer) openPoints(c *dataset.Catalog) error {
 	return nil
 }
 
-// Searched reports whether a collection is published and to be in the index of names. It also
+// IsSearched reports whether a collection is published and to be in the index of names. It also
 // returns true if the index has points, because these may be earlier points of the collection.
-func Searched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
+func IsSearched(ctx context.Context, c *dataset.Catalog, collection string) (bool, error) {
 	of, g, err := job.OpenCurrent(ctx, c, ask.CollectionOf(strings.TrimPrefix(collection, ask.CollectionPrefix)))
 	if err != nil {
 		return false, err
@@ -253,7 +253,7 @@ func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	// A more important airport may have the same code. The lookup then returns the record of that
 	// airport.
 	for _, by := range [...]struct {
-		kind airports.Kind
+		kind airports.CodeKind
 		code string
 	}{{airports.Local, r.ident}, {airports.ICAO, r.icao}, {airports.IATA, r.iata}, {airports.Local, r.local}} {
 		err := n.airports.ByCode(n.ctx, by.kind, by.code, &record)

@@ -33,7 +33,7 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
-	file, err := f.Open(geonames.Member, source.WantRows)
+	file, err := f.Open(geonames.IsTableMember, source.WantRows)
 	if err != nil {
 		return err
 	}
@@ -42,13 +42,13 @@ func readTable[T any](j *placesJob, f *placesFile, read tableReader[T], take fun
 	tally.Excuse = geonames.IsRepeated
 	defer func() { j.tally.Merge(tally) }()
 	report := job.BytesRead(j.rep, "reading "+kindWords[f.Kind], file)
-	if err := job.ReadRecords(j.ctx, job.Ahead(read(file, f.Path)), tally, report, take); err != nil {
+	if err := job.ReadRecords(j.ctx, job.ReadAhead(read(file, f.Path)), tally, report, take); err != nil {
 		return err
 	}
 	if err := tally.Err(); err != nil {
 		return err
 	}
-	if e := tally.Example(); e != nil && tally.Taken() == 0 && !geonames.IsRepeated(e) {
+	if e := tally.Example(); e != nil && tally.TakenCount() == 0 && !geonames.IsRepeated(e) {
 		return fmt.Errorf("%s: none of its rows is one of %s, such as %w; check that it is the file you mean",
 			f.Path, kindWords[f.Kind], e)
 	}
@@ -62,16 +62,16 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *job.Tally)
 		return err
 	}
 	f.read = true
-	f.src.Records = tally.Taken()
+	f.src.Records = tally.TakenCount()
 	switch {
 	case !newest.IsZero():
 		f.src.Modified = newest
 	case f.Released.IsZero():
 		// The time of the download says nothing about the content.
-		f.src.Modified = file.Packed
+		f.src.Modified = file.MemberModified
 	}
-	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.Taken(), kindWords[f.Kind])
-	if bad := tally.LeftOut(); bad > 0 {
+	text := fmt.Sprintf("%s: %d %s", filepath.Base(f.Path), tally.TakenCount(), kindWords[f.Kind])
+	if bad := tally.LeftOutCount(); bad > 0 {
 		text += fmt.Sprintf(", and %d bad records", bad)
 	}
 	if !newest.IsZero() {

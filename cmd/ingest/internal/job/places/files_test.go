@@ -58,7 +58,7 @@ func writeAll(t *testing.T, files ...[2]string) (paths []string) {
 		if strings.HasSuffix(name, ".zip") {
 			text = zippedTable(t, strings.TrimSuffix(name, ".zip")+".txt", text)
 		}
-		paths = append(paths, testfile.Temp(t, name, text))
+		paths = append(paths, testfile.WriteTemp(t, name, text))
 	}
 	return paths
 }
@@ -160,7 +160,7 @@ func TestPlacesSource(t *testing.T) {
 		records  int64
 		modified time.Time
 	}{
-		{3, time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)}, {4, testfile.Zipped}, {2, time.Time{}}, {2, testfile.Zipped}, {1,
+		{3, time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)}, {4, testfile.ZipDate}, {2, time.Time{}}, {2, testfile.ZipDate}, {1,
 			time.Time{}}, {2, time.Time{}},
 		{1, time.Time{}}, {1, time.Time{}}, {2, time.Time{}}, {2, time.Time{}}, {1, time.Time{}}, {3, time.Time{}},
 	} {
@@ -283,7 +283,7 @@ func TestBadPlaces(t *testing.T) {
 		"", "one column", jobtest.RowBern + "\textra", row("id", ""), row("id", "0"), row("id", "x"), row("id", "1"), row("id", "5",
 			"name", "Z\xfcrich"),
 		row("id", "6", "lat", "90.1"), row("id", "7", "lon", "-180.1"), row("id", "8", "lat", "NaN"), row("id", "9", "country", "CHE"),
-		row("id", "10", "name", strings.Repeat("x", 1001)), row("id", "11", "alternates", strings.Repeat("x", geonames.MaxLine)),
+		row("id", "10", "name", strings.Repeat("x", 1001)), row("id", "11", "alternates", strings.Repeat("x", geonames.MaxLineBytes)),
 	}
 	c := jobtest.Catalog(t)
 	path := writeAll(t, [2]string{"CH.zip", strings.Join(rows, "\r\n")})
@@ -370,11 +370,12 @@ func TestPlacesFailuresOfFiles(t *testing.T) {
 		},
 		{"too many bad divisions", placeFiles(good, file("admin1CodesASCII.txt", admin1+"CH\tx\ty\t1\n")), 0.2, "1 of 3 records are bad"},
 		{"too many bad names", placeFiles(good, file("alternateNamesV2.txt", namesV2+"x\n")), 0.1, "1 of 5 records are bad"},
-		{"truncated", placeFiles(good, testfile.Temp(t, "alternateNamesV2.zip", whole[:len(whole)/2])), 1, "zip"},
-		{"damaged", placeFiles(good, testfile.Temp(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
+		{"truncated", placeFiles(good, testfile.WriteTemp(t, "alternateNamesV2.zip", whole[:len(whole)/2])), 1, "zip"},
+		{"damaged", placeFiles(good, testfile.WriteTemp(t, "alternateNamesV2.zip", damaged(whole))), 1, "alternateNamesV2.zip"},
 		{
 			"two tables",
-			placeFiles(good, testfile.Temp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern}, [2]string{"BE.txt", jobtest.RowBern}))),
+			placeFiles(good, testfile.WriteTemp(t, "both.zip", testfile.Zip([2]string{"NL.txt", jobtest.RowBern},
+				[2]string{"BE.txt", jobtest.RowBern}))),
 			0,
 			"holds both",
 		},
@@ -426,7 +427,7 @@ func currentGeneration(t *testing.T, c *dataset.Catalog) uint64 {
 // stopper ends the context when a stage begins, or at the latest when the last stage begins. Names
 // are indexed while tiles are built, and their stages are reported only if they take longer.
 type stopper struct {
-	job.Silent
+	job.SilentReporter
 	stage, last string
 	stop        context.CancelFunc
 }
@@ -471,7 +472,7 @@ func TestPlacesInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again.Generation, again.Built, again.Files, again.Digest, again.Replaced = whole.Generation, whole.Built, whole.Files, whole.Digest, nil
+	again.Generation, again.Built, again.Files, again.Digest, again.Predecessor = whole.Generation, whole.Built, whole.Files, whole.Digest, nil
 	if diff := gocmp.Diff(whole, again); diff != "" {
 		t.Error(diff)
 	}
@@ -491,7 +492,7 @@ func TestPlacesRealTables(t *testing.T) {
 	files = append(files, writeAll(t,
 		[2]string{"alternateNamesV2.zip", "1\t2759794\tde\tAmsterdam\t1\t\t\t\t\t\n2\t2759794\tla\tAmstelodamum\t\t\t\t1\t\t\n"},
 		[2]string{"hierarchy.txt", "2749879\t2759794\tADM\n"})...)
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	const stored = 55436
 	var inputs []Input
 	for _, f := range files {

@@ -51,7 +51,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	for _, in := range inputs {
 		bytes += job.UnpackedBytes(in.Path)
 	}
-	if err := o.Announce(c, costs.Of(bytes)); err != nil {
+	if err := o.Announce(c, costs.NeedFor(bytes)); err != nil {
 		return dataset.Manifest{}, err
 	}
 	defer func() { j.tally.Report(j.rep) }()
@@ -133,7 +133,7 @@ func (j *placesJob) recognise(inputs []Input) error {
 			}
 		}
 		if in.Kind == geonames.KindDeletions {
-			if _, err := geonames.DeletedOn(in.Path); err != nil {
+			if _, err := geonames.DeletionDate(in.Path); err != nil {
 				return err
 			}
 		}

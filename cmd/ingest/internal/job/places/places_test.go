@@ -48,14 +48,14 @@ func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manif
 // Places at exactly 0, 0 are reported, or left out.
 func TestZeroPlaces(t *testing.T) {
 	unknown := strings.Replace(jobtest.RowThun, "46.75118\t7.62166", "0\t0.0", 1)
-	path := testfile.Temp(t, "places.txt", jobtest.RowBern+"\n"+unknown+"\n")
+	path := testfile.WriteTemp(t, "places.txt", jobtest.RowBern+"\n"+unknown+"\n")
 	for drop, want := range map[bool]string{
 		false: "exactly 0, 0, as many programs write unknown ones: 1, the first in " + path + ":2; --drop-zero",
 		true:  "1 of 2 records are left out and not counted as bad, such as " + path + ":2: position is exactly 0, 0",
 	} {
 		rep := &jobtest.Recorder{}
 		m, err := Ingest(t.Context(), jobtest.Catalog(t), placeFiles(path), job.Options{Reporter: rep, DropZero: drop})
-		if left := m.Bad[source.AtZero]; err != nil || m.Records["places"] != 2-left || (left == 1) != drop ||
+		if left := m.Bad[source.ReasonAtZero]; err != nil || m.Records["places"] != 2-left || (left == 1) != drop ||
 			!strings.Contains(strings.Join(rep.Notes, "\n"), want) {
 			t.Errorf("%v: %v %v %q", drop, err, m, rep.Notes)
 		}
@@ -65,7 +65,7 @@ func TestZeroPlaces(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	older := strings.Replace(strings.Replace(jobtest.RowBern, "Bern\t", "Old Bern\t", 1), "2019-09-05", "2001-01-01", 1)
 	text1 := jobtest.RowBern + "\nnot a row\n" + jobtest.RowThun + "\n" + strings.Replace(jobtest.RowThun, "46.75118", "NaN", 1) + "\n"
-	first, second := testfile.Temp(t, "first.txt", text1), testfile.Temp(t, "second.txt", older+"\n"+jobtest.RowSuva+"\n")
+	first, second := testfile.WriteTemp(t, "first.txt", text1), testfile.WriteTemp(t, "second.txt", older+"\n"+jobtest.RowSuva+"\n")
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	returned, err := Ingest(t.Context(), c, []Input{
@@ -116,7 +116,7 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestPlacesFailures(t *testing.T) {
-	good := testfile.Temp(t, "good.txt", jobtest.RowBern+"\n")
+	good := testfile.WriteTemp(t, "good.txt", jobtest.RowBern+"\n")
 	c := jobtest.Catalog(t)
 	if _, err := Ingest(t.Context(), c, placeFiles(good), job.Options{}); err != nil {
 		t.Fatal(err)
@@ -127,11 +127,11 @@ func TestPlacesFailures(t *testing.T) {
 		check func(error) bool
 	}{
 		{"missing", []string{good, filepath.Join(t.TempDir(), "missing.txt")}, func(err error) bool { return errors.Is(err, os.ErrNotExist) }},
-		{"too many bad", []string{good, testfile.Temp(t, "bad.txt", jobtest.RowBern+"\nx\n")}, func(err error) bool {
+		{"too many bad", []string{good, testfile.WriteTemp(t, "bad.txt", jobtest.RowBern+"\nx\n")}, func(err error) bool {
 			var bad *job.TooManyBadError
 			return errors.As(err, &bad) && bad.Bad == 1
 		}},
-		{"empty", []string{testfile.Temp(t, "empty.txt", "\n")}, func(err error) bool { return err != nil }},
+		{"empty", []string{testfile.WriteTemp(t, "empty.txt", "\n")}, func(err error) bool { return err != nil }},
 	} {
 		rep := &jobtest.Recorder{}
 		_, err := Ingest(t.Context(), c, placeFiles(tc.files...), job.Options{Reporter: rep})
@@ -164,12 +164,12 @@ func TestPlacesRealFiles(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("the real GeoNames files are not there:", err)
 	}
-	testrace.Plain(t, "one goroutine, and much to read")
+	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	var inputs []Input
 	newest := map[uint32]geonames.Record{}
 	for _, name := range files {
 		inputs = append(inputs, Input{Input: job.Input{Path: dir + name, Credit: job.GeoNames}})
-		f, err := source.OpenMember(dir+name, geonames.Member)
+		f, err := source.OpenMember(dir+name, geonames.IsTableMember)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,11 +226,11 @@ func TestPlacesRealFiles(t *testing.T) {
 			}
 		}
 		slices.SortFunc(want, func(a, b near) int { return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.id, b.id)) })
-		filter, err := q.Feature()
+		filter, err := q.FeatureFilter()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hits, err = places.Hits(hits, f.Features(t.Context(), &feature.Query{Near: at, Filter: filter, Limit: 20})); err != nil {
+		if hits, err = places.CollectHits(hits, f.Features(t.Context(), &feature.Query{Near: at, Filter: filter, Limit: 20})); err != nil {
 			t.Fatal(err)
 		}
 		for j, h := range hits {
@@ -271,7 +271,7 @@ func TestPlacesAreReproducible(t *testing.T) {
 	var built []dataset.Manifest
 	for i := range 2 {
 		c := jobtest.Catalog(t)
-		path := testfile.Temp(t, "some.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n"+jobtest.RowSuva+"\n")
+		path := testfile.WriteTemp(t, "some.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n"+jobtest.RowSuva+"\n")
 		at := time.Now().Add(-time.Duration(i) * time.Hour)
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)

@@ -137,7 +137,7 @@ func (j *placesJob) keepFeature(f *placesFile) func(geonames.Feature) error {
 }
 
 func (j *placesJob) readDeletions(f *placesFile) error {
-	on, err := geonames.DeletedOn(f.Path)
+	on, err := geonames.DeletionDate(f.Path)
 	if err != nil {
 		return err
 	}

@@ -94,13 +94,13 @@ var (
 var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 	"GeoJSON": func(t *testing.T, s *sheet) string {
 		head := `{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"` + s.system.crs + `"}},"features":[`
-		return testfile.Temp(t, "sheet.geojson", head+strings.Join(geoJSONFeatures(t, s), ",\n")+"]}")
+		return testfile.WriteTemp(t, "sheet.geojson", head+strings.Join(geoJSONFeatures(t, s), ",\n")+"]}")
 	},
 	"GeoJSON, a feature a line": func(t *testing.T, s *sheet) string {
 		if s.system != wgs84 {
 			return ""
 		}
-		return testfile.Temp(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
+		return testfile.WriteTemp(t, "sheet.geojsonl", strings.Join(geoJSONFeatures(t, s), "\n")+"\n")
 	},
 	"TopoJSON":   batteryTopoJSON,
 	"GeoPackage": batteryGeoPackage,
@@ -119,7 +119,7 @@ var batteryFormats = map[string]func(t *testing.T, s *sheet) string{
 			}
 			fmt.Fprintf(&b, "%s,%s,%s,%s\n", f.code, quoted(f.name), value, quoted(wkt.MarshalString(f.geometry)))
 		}
-		return testfile.Temp(t, "sheet.csv", b.String())
+		return testfile.WriteTemp(t, "sheet.csv", b.String())
 	},
 }
 
@@ -179,7 +179,7 @@ func batteryTopoJSON(t *testing.T, s *sheet) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testfile.Temp(t, "sheet.topojson", string(text))
+	return testfile.WriteTemp(t, "sheet.topojson", string(text))
 }
 
 func batteryGeoPackage(t *testing.T, s *sheet) string {
@@ -371,7 +371,7 @@ func turned(r orb.Ring) orb.Ring {
 
 // TestBatteryShapes reads every shape, together with an ordinary square.
 func TestBatteryShapes(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for name, c := range map[string]struct {
 		geometry orb.Geometry
 		area     float64 // 0: it is left out
@@ -418,7 +418,7 @@ func TestBatteryShapes(t *testing.T) {
 
 // TestBatterySystems reads a square and a point in every coordinate system.
 func TestBatterySystems(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for name, system := range batterySystems {
 		inEveryFormat(t, name, sheet{system, []batteryFeature{{"a", "A", orb.Polygon{squareAt(8, 47, 1)}, nil}}},
 			func(t *testing.T, path string) {
@@ -449,7 +449,7 @@ func TestBatterySystems(t *testing.T) {
 
 // TestBatteryTexts reads every text as a name of a region and of a point.
 func TestBatteryTexts(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	texts := []string{"Tentudía", "Māngere-Ōtāhuhu", "日本", "Łódź", `6" or "more"`, "a, b; c", "O'Higgins", "<b>bold</b>", "🗺 map",
 		"back\\slash"}
 	var areas, places []batteryFeature
@@ -485,7 +485,7 @@ func TestBatteryTexts(t *testing.T) {
 // TestBatteryValues reads values of every type. For a format without types, the text shows the
 // type.
 func TestBatteryValues(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for want, value := range map[string]any{
 		`"007"`: "007", `"10E2"`: "10E2", `"yes"`: "yes", `"2026-01-31T12:00:00Z"`: "2026-01-31T12:00:00Z", `"1 2"`: "1 2",
 		`7`:                int64(7),

@@ -13,9 +13,9 @@ func BenchmarkPointsRead(b *testing.B) {
 	const n = 50_000
 	all := shops(n)
 	for name, path := range map[string]string{
-		"GeoJSON":    testfile.Temp(b, "shops.geojson", featureCollection(all)),
-		"GeoPackage": testfile.Temp(b, "shops.gpkg", string(geoPackage(b, all, "shops"))),
-		"shapefile":  testfile.Temp(b, "shops.zip", zipMembers(b, pointShapefile(all))),
+		"GeoJSON":    testfile.WriteTemp(b, "shops.geojson", featureCollection(all)),
+		"GeoPackage": testfile.WriteTemp(b, "shops.gpkg", string(geoPackage(b, all, "shops"))),
+		"shapefile":  testfile.WriteTemp(b, "shops.zip", zipMembers(b, pointShapefile(all))),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -34,7 +34,7 @@ type pointFile struct {
 	number     int64               // of the current record in its line
 	taken      *pointtable.Columns // nil where features have ids of their own; a table's are set with its first record
 	properties func() []string     // of a table
-	emptied    source.Tally        // empty values; not for tables
+	emptied    source.WordTally    // empty values; not for tables
 	key        string              // column of the primary key
 }
 
@@ -80,7 +80,7 @@ func (j *pointsJob) open(paths []string) (err error) {
 			}
 			return fmt.Errorf("%s is a table and %s is not: publish them as two collections, or make a table of the other by: "+
 				"ogr2ogr -lco GEOMETRY=AS_XY out.csv %s",
-				table.Path, other.Path, other.Word())
+				table.Path, other.Path, other.CommandWord())
 		}
 		j.files = append(j.files, f)
 	}
@@ -89,13 +89,13 @@ func (j *pointsJob) open(paths []string) (err error) {
 
 // readFile calls take with the points of a file.
 func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error {
-	before := j.tally.Taken()
-	f.emptied = source.Tally{} // forget the count of look
+	before := j.tally.TakenCount()
+	f.emptied = source.WordTally{} // forget the count of look
 	err := j.readRecords(f, func(seq iter.Seq2[record, error], report func()) error {
-		return job.ReadRecords(j.ctx, job.Ahead(j.checked(f, seq)), j.tally, report, take)
+		return job.ReadRecords(j.ctx, job.ReadAhead(j.checked(f, seq)), j.tally, report, take)
 	})
 	if err == nil && len(f.Sources) > 0 {
-		f.Sources[0].Records = j.tally.Taken() - before
+		f.Sources[0].Records = j.tally.TakenCount() - before
 	}
 	return err
 }
@@ -117,17 +117,17 @@ func (j *pointsJob) readRecords(f *pointFile, read func(seq iter.Seq2[record, er
 // of GeoJSON has no columns. Its id is the feature's own id, or else its property id, unless the
 // user names another property. The reader of a table has already set the id.
 func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, error] {
-	f.key, f.taken, f.properties = l.Key, l.Taken, l.Properties
+	f.key, f.taken, f.properties = l.Key, l.TakenColumns, l.Properties
 	names := j.of.Columns
 	switch {
-	case l.Taken != nil:
+	case l.TakenColumns != nil:
 		names = pointtable.Columns{}
 	case l.Columns != nil:
-		if names.ID == "" && !names.Certain {
+		if names.ID == "" && !names.OnlyCertain {
 			names.ID = f.key
 		}
 		found := l.Columns
-		if names.Certain { // then the key is not an id by its name either
+		if names.OnlyCertain { // then the key is not an id by its name either
 			found = slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == f.key })
 		}
 		names.FindID(found)
@@ -164,12 +164,12 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 	bad := func(reason, detail string) (record, error) {
 		return record{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}
 	}
-	at, reason, detail := source.Position(of.Geometry)
+	at, reason, detail := source.PositionOf(of.Geometry)
 	switch {
 	case reason != "":
 		return bad(reason, detail)
 	case f.taken == nil && of.Lost.Count > 0:
-		return bad(source.TooLarge, of.Lost.First)
+		return bad(source.ReasonTooLarge, of.Lost.First)
 	}
 	p = record{ID: of.ID, Lat: at[1], Lon: at[0], Lost: of.Lost, Expires: of.Expires, Line: of.Line}
 	id := names.ID
@@ -190,7 +190,7 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 		return true
 	}
 	for _, m := range of.Members {
-		if l.Taken == nil && j.isEmpty(f, m.Value, of.Line) {
+		if l.TakenColumns == nil && j.isEmpty(f, m.Value, of.Line) {
 			continue
 		}
 		if m.Name == id {
@@ -200,7 +200,7 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 		}
 	}
 	if names.ID != "" && p.ID == "" {
-		return bad(source.NoID, source.Excerpt(id)+" is empty, or neither text nor a number")
+		return bad(source.ReasonNoID, source.Excerpt(id)+" is empty, or neither text nor a number")
 	}
 	if len(out) > 0 {
 		out[0] = '{'

@@ -21,7 +21,7 @@ func TestForeignAdvice(t *testing.T) {
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("needs GDAL")
 	}
-	path := testfile.Temp(t, "in.gpx", gpx)
+	path := testfile.WriteTemp(t, "in.gpx", gpx)
 	ingest := func(path string) error {
 		_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{})
 		return err
@@ -39,7 +39,7 @@ func TestForeignAdvice(t *testing.T) {
 
 // A file that begins like a compressed file, but is not compressed, is read.
 func TestNotPacked(t *testing.T) {
-	path := testfile.Temp(t, "in.csv", "BZh?1AY,lat,lon\na,47,8\n")
+	path := testfile.WriteTemp(t, "in.csv", "BZh?1AY,lat,lon\na,47,8\n")
 	if _, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{}); err != nil {
 		t.Error(err)
 	}
@@ -63,7 +63,7 @@ func TestForeignFiles(t *testing.T) {
 		"{\x00\"\x00t\x00y\x00p\x00e\x00\"\x00:\x00": "it is text in UTF-16; convert it by iconv",
 		"": "is empty",
 	} {
-		path := testfile.Temp(t, "in.geojson", text)
+		path := testfile.WriteTemp(t, "in.geojson", text)
 		_, polygons := boundaries.Ingest(t.Context(), jobtest.Catalog(t),
 			[]boundaries.Input{{Type: "zone", Input: jobtest.Input(path)}}, job.Options{})
 		_, points := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{})

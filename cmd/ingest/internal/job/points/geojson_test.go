@@ -95,7 +95,7 @@ func TestPointsOfGeoJSON(t *testing.T) {
 		},
 		"long expires": {
 			text: `{"type":"Feature","expires":"` + strings.Repeat("x", 300) + `","geometry":` + point + `}`,
-			bad:  []string{"f:1: " + source.TooLarge + ": expires: it is longer than 256 bytes"},
+			bad:  []string{"f:1: " + source.ReasonTooLarge + ": expires: it is longer than 256 bytes"},
 		},
 		"bare geometry": {text: point, want: []record{at("", "", 1)}},
 		"twice": {
@@ -147,7 +147,7 @@ func TestPointsWithoutGeometry(t *testing.T) {
 	broken := []byte(shape["shops.shp"])
 	broken[100+28+8] = 0 // the type of the second shape
 	shape["shops.shp"] = string(broken)
-	keyed := testfile.Temp(t, "shops.gpkg", string(geoPackage(t, all, "shops")))
+	keyed := testfile.WriteTemp(t, "shops.gpkg", string(geoPackage(t, all, "shops")))
 	db, err := sql.Open("sqlite", keyed)
 	if err != nil {
 		t.Fatal(err)
@@ -159,9 +159,9 @@ func TestPointsWithoutGeometry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{
-		"shapefile":  testfile.Temp(t, "shape.zip", zipMembers(t, shape)),
+		"shapefile":  testfile.WriteTemp(t, "shape.zip", zipMembers(t, shape)),
 		"GeoPackage": keyed,
-		"GeoJSON": testfile.Temp(t, "lines",
+		"GeoJSON": testfile.WriteTemp(t, "lines",
 			strings.Replace(geoFeatures(all, " "), `{"type":"Point","coordinates":[7,46.0625,400]}`, "null", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestPagesOfPoints(t *testing.T) {
 		for _, id := range ids {
 			features = append(features, `{"type":"Feature","id":`+id+`,"properties":{"name":"A"},"geometry":{"type":"Point","coordinates":[7,46]}}`)
 		}
-		return testfile.Temp(t, name, `{"type":"FeatureCollection",`+before+`"features":[`+strings.Join(features, ",")+`]}`)
+		return testfile.WriteTemp(t, name, `{"type":"FeatureCollection",`+before+`"features":[`+strings.Join(features, ",")+`]}`)
 	}
 	first, last := page("a.json", `"properties":{"exceededTransferLimit":true},"numberMatched":3,`, "7", "8"), page("b.json",
 		`"numberMatched":3,`, "9")

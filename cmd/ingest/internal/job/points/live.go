@@ -196,7 +196,7 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 			return nil
 		}
 		refused++
-		return j.leaveOut(l.At, reasonRefused, refusal)
+		return j.leaveOut(l.Position, reasonRefused, refusal)
 	}
 	var batch []liveclient.Line
 	size := 0
@@ -204,7 +204,7 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 		l, err := s.next(in)
 		if errors.Is(err, feature.ErrProperties) {
 			refused++
-			err = j.leaveOut(l.At, reasonProperties, err.Error())
+			err = j.leaveOut(l.Position, reasonProperties, err.Error())
 		} else if err == nil {
 			batch, size = append(batch, l), size+len(l.Text)
 		}
@@ -233,7 +233,7 @@ func (s *spooled) next(in *bufio.Reader) (l liveclient.Line, err error) {
 	if _, err = io.ReadFull(in, value); err != nil {
 		return l, err
 	}
-	l.At = int64(binary.BigEndian.Uint64(value))
+	l.Position = int64(binary.BigEndian.Uint64(value))
 	l.Text, err = appendFeature(nil, value, s.schema)
 	return l, err
 }

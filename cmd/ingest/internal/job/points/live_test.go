@@ -79,7 +79,7 @@ func TestPointsIntoLive(t *testing.T) {
 		Types: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Columns: pointtable.Columns{Name: "label"},
 		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46,5;7;x;1;1;\nr;1;2;R;2;3;\n"),
 	}
-	path := testfile.Temp(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
+	path := testfile.WriteTemp(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
 		"a;1;1;before;3;8002;x\na;47.1234567;8;A;1;1;\n")
 	err := IntoLive(t.Context(), of, []string{path, "-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9})
 	if err != nil {
@@ -135,7 +135,7 @@ func TestPointsExpire(t *testing.T) {
 	line := func(id, expires string) string {
 		return `{"type":"Feature","id":"` + id + `","geometry":{"type":"Point","coordinates":[8,47]},"properties":{},"expires":` + expires + "}\n"
 	}
-	path := testfile.Temp(t, "a.geojson",
+	path := testfile.WriteTemp(t, "a.geojson",
 		line("gone", `"2001-02-03T04:05:06Z"`)+line("late", `"2090-01-02T04:04:05.5+01:00"`)+line("never", "null"))
 	s := &liveServer{there: true}
 	if err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{path}, s.target(t), job.Options{}); err != nil {
@@ -169,13 +169,13 @@ func TestPointsExpire(t *testing.T) {
 
 // Every feature arrives, in several requests, whatever the format.
 func TestManyPointsIntoLive(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	all := shops(12_000)
 	var want []string
 	for _, content := range []string{featureCollection(all), string(geoPackage(t, all, "shops"))} {
 		s := &liveServer{there: true}
 		of := Collection{Name: "mine"}
-		if err := IntoLive(t.Context(), of, []string{testfile.Temp(t, "file", content)}, s.target(t), job.Options{}); err != nil {
+		if err := IntoLive(t.Context(), of, []string{testfile.WriteTemp(t, "file", content)}, s.target(t), job.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(s.lines) != len(all) || s.made != "" {
@@ -197,13 +197,14 @@ func TestNothingIntoLive(t *testing.T) {
 		"empty": "id,lat,lon\n",
 	} {
 		s := &liveServer{}
-		err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.Temp(t, "file", text)}, s.target(t), job.Options{MaxBad: 0.1})
+		err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", text)}, s.target(t),
+			job.Options{MaxBad: 0.1})
 		if err == nil || s.there || s.lines != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	s := &liveServer{there: true, refuse: "id"}
-	err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.Temp(t, "file", "id,lat,lon\na,1,1\n")}, s.target(t),
+	err := IntoLive(t.Context(), Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", "id,lat,lon\na,1,1\n")}, s.target(t),
 		job.Options{MaxBad: 0.1})
 	var many *job.TooManyBadError
 	if !errors.As(err, &many) || !strings.Contains(err.Error(), "Not this one.") {

@@ -76,9 +76,9 @@ func (c *Collection) command() string {
 type Repeated string
 
 const (
-	Refuse Repeated = ""      // the first is taken, and the others are bad records
-	First  Repeated = "first" // the first is taken, and the others are left out
-	Last   Repeated = "last"  // the last is taken, and the others are left out
+	RefuseRepeated Repeated = ""      // the first is taken, and the others are bad records
+	KeepFirst      Repeated = "first" // the first is taken, and the others are left out
+	KeepLast       Repeated = "last"  // the last is taken, and the others are left out
 )
 
 // Ingest reads files of points and publishes a generation of a collection. Either all files or none
@@ -87,7 +87,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 	if err := live.CheckName(of.Name); err != nil {
 		return dataset.Manifest{}, err
 	}
-	if err := o.Announce(c, costs.Of(job.UnpackedBytes(paths...))); err != nil {
+	if err := o.Announce(c, costs.NeedFor(job.UnpackedBytes(paths...))); err != nil {
 		return dataset.Manifest{}, err
 	}
 	d := of.Dataset
@@ -106,12 +106,12 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		}
 		var unseen error
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
-			Name: of.Name, Schema: of.Types, Text: j.tables(), Timestamp: j.newest().UnixMilli(),
+			Name: of.Name, Schema: of.Types, AllTexts: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
-			Last:      of.Repeated == Last,
-			Duplicate: j.duplicate,
-			Learned:   func(l *feature.Learner) { unseen = j.learned(l) },
-			Progress:  job.ProgressOf(j.rep, "points"),
+			KeepLast:    of.Repeated == KeepLast,
+			OnDuplicate: j.duplicate,
+			OnLearned:   func(l *feature.Learner) { unseen = j.learned(l) },
+			Progress:    job.ProgressOf(j.rep, "points"),
 		})
 		if err = cmp.Or(err, unseen); err != nil {
 			return nil, err
@@ -134,9 +134,9 @@ func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 		return ""
 	}
 	defer func() { _ = g.Close() }() // only read
-	hits, err := places.Hits(nil, finder.Features(ctx, &feature.Query{
+	hits, err := places.CollectHits(nil, finder.Features(ctx, &feature.Query{
 		Near:   feature.NearTo(p.Lat, p.Lon, 0),
-		Filter: places.Populated,
+		Filter: places.OnlyPopulated,
 		Limit:  1,
 	}))
 	if err != nil || len(hits) == 0 {
@@ -223,7 +223,7 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 		return err
 	}
 	err := j.tally.Err()
-	if err == nil && j.tally.Taken() == 0 && (j.tally.LeftOut() == 0 || j.zero.Drop) {
+	if err == nil && j.tally.TakenCount() == 0 && (j.tally.LeftOutCount() == 0 || j.zero.Drop) {
 		return errors.New("the files hold no points; check that they are the files you mean")
 	}
 	return j.explain(j.files[len(j.files)-1], err)
@@ -366,7 +366,7 @@ func (c *counted) add(path string, line int) {
 
 // duplicate leaves out a point because another one has its id.
 func (j *pointsJob) duplicate(id string, at int64) error {
-	if j.of.Repeated != Refuse {
+	if j.of.Repeated != RefuseRepeated {
 		f, line, _ := j.place(at)
 		j.tally.Retract()
 		j.repeats.add(f.Path, line)
@@ -401,7 +401,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // learned warns about properties with unexpected types, and refuses types for properties that no
 // point has. For tables the headers have already been checked.
 func (j *pointsJob) learned(l *feature.Learner) error {
-	unseen := slices.DeleteFunc(l.Unseen(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
+	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
 		var names []string
 		for _, f := range l.Schema() {
@@ -412,21 +412,21 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 		return noProperty(unseen[0], names)
 	}
 	for _, f := range l.Schema() {
-		if f.Kind == feature.Text && l.Commas(f.Name) {
+		if f.Kind == feature.Text && l.HasDecimalCommas(f.Name) {
 			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
 		}
 	}
-	for _, odd := range l.Odd() {
-		if l.Commas(odd.Name) {
+	for _, odd := range l.OddColumns() {
+		if l.HasDecimalCommas(odd.Name) {
 			continue
 		}
 		f, line, _ := j.place(odd.At)
 		j.rep.Note(fmt.Sprintf("%s is text, since %d of its %d values are not of the type %s, the first %s in %s:%d; "+
 			"--type=%s makes them bad records",
-			source.Excerpt(odd.Name), odd.Count, odd.Of, odd.Kind, source.Excerpt(odd.Text), f.Path, line,
-			crs.Quoted(odd.Name+"="+odd.Kind.String())))
+			source.Excerpt(odd.Name), odd.Count, odd.Total, odd.Kind, source.Excerpt(odd.Text), f.Path, line,
+			crs.ShellQuoted(odd.Name+"="+odd.Kind.String())))
 	}
-	if n := l.Unlisted(); n > 0 {
+	if n := l.UnlistedMembers(); n > 0 {
 		j.rep.Note(fmt.Sprintf("warning: there are more than %d properties; %d values of the others are kept and have no type",
 			feature.MaxFields, n))
 	}
@@ -503,7 +503,7 @@ func (j *pointsJob) noteSearch(schema feature.Schema) {
 	}
 	advice := "--name says which property it is"
 	if like := likeName(texts); like != "" {
-		advice = fmt.Sprintf("%s looks like one: give --name=%s", source.Excerpt(like), crs.Quoted(like))
+		advice = fmt.Sprintf("%s looks like one: give --name=%s", source.Excerpt(like), crs.ShellQuoted(like))
 	}
 	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find " +
 		"none of them; " + advice)
@@ -517,7 +517,7 @@ var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"
 func likeName(fields feature.Schema) (best string) {
 	for _, part := range likeNames {
 		for _, f := range fields {
-			if strings.Contains(delimited.Key(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
+			if strings.Contains(delimited.ColumnKey(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
 				best = f.Name
 			}
 		}
@@ -538,7 +538,7 @@ func idOf(value []byte, typed bool) (id string) {
 	case c == '"' && len(value) <= 1<<10:
 		_ = json.Unmarshal(value, &id) // valid, because it has been scanned
 	case typed && isNumber && bytes.IndexByte(value, 'e') > 0:
-		number, _ := source.Decimal(value, math.MaxFloat64)
+		number, _ := source.ParseDecimal(value, math.MaxFloat64)
 		id = strconv.FormatFloat(number, 'f', -1, 64)
 	case isNumber, typed && c != '"':
 		id = string(value)
@@ -580,7 +580,7 @@ func (j *pointsJob) look() error {
 				if !guessed || number == maxGuessed || j.ctx.Err() != nil {
 					break
 				}
-				if err != nil && bad.Reason != source.NoID {
+				if err != nil && bad.Reason != source.ReasonNoID {
 					continue
 				}
 				before := len(seen)
@@ -610,10 +610,10 @@ func (j *pointsJob) look() error {
 			return noProperty(t.Name, names)
 		}
 	}
-	if j.of.Columns.Certain = wrong > j.tally.Max*number; j.of.Columns.Certain {
+	if j.of.Columns.OnlyCertain = wrong > j.tally.MaxShare*number; j.of.Columns.OnlyCertain {
 		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
 		for _, f := range j.files {
-			f.Columns.Certain = true
+			f.Columns.OnlyCertain = true
 		}
 	}
 	return j.ctx.Err()

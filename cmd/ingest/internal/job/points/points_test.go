@@ -57,7 +57,7 @@ func answers(t *testing.T, c *points.Collection) map[string][]string {
 
 // Whatever the format and the packing, the collection is the same.
 func TestPointsOfEveryFormat(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	all := shops(500)
 	want := map[string][]string{}
 	for _, s := range all {
@@ -112,7 +112,7 @@ func TestPointsOfEveryFormat(t *testing.T) {
 					if stdin {
 						of.Stdin = strings.NewReader(content)
 					} else {
-						path = testfile.Temp(t, "file", content) // the name gives no hint
+						path = testfile.WriteTemp(t, "file", content) // the name gives no hint
 					}
 					m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep})
 					if err != nil {
@@ -162,7 +162,7 @@ func TestPointsAfterKill(t *testing.T) {
 	c := jobtest.CatalogIn(t, filepath.Join(t.TempDir(), "[data]"))
 	left := filepath.Join(c.Dir(), "points-shops", "copy-1.tmp")
 	testfile.Write(t, left, "")
-	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{testfile.Temp(t, "p.csv", "id,lat,lon\n1,2,3\n")},
+	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{testfile.WriteTemp(t, "p.csv", "id,lat,lon\n1,2,3\n")},
 		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestPointsColumns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			for i, text := range tc.files {
-				paths = append(paths, testfile.Temp(t, fmt.Sprint(i), text))
+				paths = append(paths, testfile.WriteTemp(t, fmt.Sprint(i), text))
 			}
 			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 			tc.of.Name = "mine"
@@ -328,13 +328,13 @@ func TestPointsColumns(t *testing.T) {
 func TestPointsNearPlace(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: job.Input{
-		Path:   testfile.Temp(t, "places.txt", jobtest.RowBern),
+		Path:   testfile.WriteTemp(t, "places.txt", jobtest.RowBern),
 		Credit: job.GeoNames,
 	}}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	text := "id;location\nx;\na;[7.5, 46.9480]\nb;[8, 47]\n"
-	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.Temp(t, "file", text)},
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", text)},
 		job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
 		t.Fatal(err)
 	}
@@ -348,9 +348,9 @@ func TestPointsNearPlace(t *testing.T) {
 
 // A possible column of ids is not used as such if two points have the same value.
 func TestPointsGuessedID(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
-		path := testfile.Temp(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
+		path := testfile.WriteTemp(t, "keyed.gpkg", string(geoPackage(t, shops(2), "shops")))
 		db, err := sql.Open("sqlite", path)
 		if err != nil {
 			t.Fatal(err)
@@ -414,7 +414,7 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			for i, text := range tc.files {
-				paths = append(paths, testfile.Temp(t, fmt.Sprint(i), text))
+				paths = append(paths, testfile.WriteTemp(t, fmt.Sprint(i), text))
 				tc.note = strings.ReplaceAll(tc.note, fmt.Sprint("FILE", i), paths[i])
 			}
 			c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -466,7 +466,7 @@ func TestEmptyValues(t *testing.T) {
 		"GeoPackage": {gpkg, []string{"-"}, nil, `1 values are a word for an empty one`},
 	} {
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
-		_, err := Ingest(t.Context(), c, Collection{Name: "mine", Empty: tc.empty}, []string{testfile.Temp(t, "file", tc.text)},
+		_, err := Ingest(t.Context(), c, Collection{Name: "mine", Empty: tc.empty}, []string{testfile.WriteTemp(t, "file", tc.text)},
 			job.Options{Reporter: rep})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -485,7 +485,7 @@ func TestEmptyValues(t *testing.T) {
 
 // Positions at exactly 0, 0 are reported, or left out and counted separately.
 func TestZeroPositions(t *testing.T) {
-	path := testfile.Temp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
+	path := testfile.WriteTemp(t, "stops.csv", "stop_id,stop_lat,stop_lon\na,0,1\nb,0.0,-0\nc,0,0\nd,0.0000001,0\n")
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	m, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep})
 	want := "warning: positions that are exactly 0, 0, as many programs write unknown ones: 2, the first in " + path +
@@ -495,16 +495,16 @@ func TestZeroPositions(t *testing.T) {
 	}
 	rep = &jobtest.Recorder{}
 	m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{Reporter: rep, DropZero: true})
-	if err != nil || m.Records["points"] != 2 || m.Bad[source.AtZero] != 2 || len(rep.Notes) != 3 ||
+	if err != nil || m.Records["points"] != 2 || m.Bad[source.ReasonAtZero] != 2 || len(rep.Notes) != 3 ||
 		!strings.HasPrefix(rep.Notes[2], "2 of 4 records are left out and not counted as bad, such as "+path+":3: position is exactly 0, 0") {
 		t.Errorf("%v %v %v %q", err, m.Records, m.Bad, rep.Notes)
 	}
-	path = testfile.Temp(t, "most.csv", "stop_id,stop_lat,stop_lon\na,0,0\nb,0.0,-0\nc,0,1\n")
+	path = testfile.WriteTemp(t, "most.csv", "stop_id,stop_lat,stop_lon\na,0,0\nb,0.0,-0\nc,0,1\n")
 	if m, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err != nil ||
 		m.Records["points"] != 1 {
 		t.Error(err, m.Records)
 	}
-	path = testfile.Temp(t, "all.csv", "stop_id,stop_lat,stop_lon\na,0,0\n")
+	path = testfile.WriteTemp(t, "all.csv", "stop_id,stop_lat,stop_lon\na,0,0\n")
 	if _, err = Ingest(t.Context(), c, Collection{Name: "mine"}, []string{path}, job.Options{DropZero: true}); err == nil ||
 		!strings.Contains(err.Error(), "hold no points") {
 		t.Error(err)
@@ -523,7 +523,7 @@ func TestSearchWithoutNames(t *testing.T) {
 		for _, search := range []bool{true, false} {
 			rep := &jobtest.Recorder{}
 			of := Collection{Name: "mine", Search: search}
-			if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", head+"\n1,1,a,b\n")},
+			if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.WriteTemp(t, "file", head+"\n1,1,a,b\n")},
 				job.Options{Reporter: rep}); err != nil {
 				t.Fatal(err)
 			}
@@ -567,7 +567,7 @@ func TestCasesOfTables(t *testing.T) {
 		"points-2/excel-ansi-one-umlaut-row-lost.csv":     {points: 300, note: "Bäckerei Müller"},
 		"points-2/adjacent-stray-quotes-one-row-lost.csv": {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
 		"points-2/ais-day-ships-repeat-times-without-zone.csv": {
-			of:     Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: Last},
+			of:     Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: KeepLast},
 			points: 3,
 			note:   "4 records have the id of another one, of which the last counts",
 		},
@@ -639,7 +639,7 @@ func TestEncodings(t *testing.T) {
 	} {
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 		of := Collection{Name: "mine", Encoding: tc.encoding}
-		_, err := Ingest(t.Context(), c, of, []string{testfile.Temp(t, "file", tc.text)}, job.Options{Reporter: rep, MaxBad: 0.5})
+		_, err := Ingest(t.Context(), c, of, []string{testfile.WriteTemp(t, "file", tc.text)}, job.Options{Reporter: rep, MaxBad: 0.5})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -653,7 +653,7 @@ func TestEncodings(t *testing.T) {
 		}
 	}
 	_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine", Encoding: "klingon"},
-		[]string{testfile.Temp(t, "file", "lat,lon\n1,1\n")}, job.Options{})
+		[]string{testfile.WriteTemp(t, "file", "lat,lon\n1,1\n")}, job.Options{})
 	if err == nil || !strings.Contains(err.Error(), "name one such as windows-1252") {
 		t.Error(err)
 	}
@@ -663,13 +663,13 @@ func TestEncodings(t *testing.T) {
 // that option the others are not bad records.
 func TestRepeated(t *testing.T) {
 	head := "MMSI,lat,lon\n"
-	paths := []string{testfile.Temp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.Temp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
+	paths := []string{testfile.WriteTemp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.WriteTemp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
 	of := Collection{Name: "mine", Columns: pointtable.Columns{ID: "MMSI"}}
 	for repeated, want := range map[Repeated]struct {
 		point, note string
 	}{
-		First: {"1 1 1 {}", "2 records have the id of another one, of which the first counts, and are left out, one in " + paths[0] + ":4"},
-		Last:  {"1 3 3 {}", "2 records have the id of another one, of which the last counts, and are left out, one in " + paths[0] + ":2"},
+		KeepFirst: {"1 1 1 {}", "2 records have the id of another one, of which the first counts, and are left out, one in " + paths[0] + ":4"},
+		KeepLast:  {"1 3 3 {}", "2 records have the id of another one, of which the last counts, and are left out, one in " + paths[0] + ":2"},
 	} {
 		of.Repeated = repeated
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -681,7 +681,7 @@ func TestRepeated(t *testing.T) {
 			t.Errorf("%s: %q", repeated, got)
 		}
 	}
-	of.Repeated = Refuse
+	of.Repeated = RefuseRepeated
 	if _, err := Ingest(t.Context(), jobtest.Catalog(t), of, paths, job.Options{MaxBad: 0.1}); err == nil ||
 		!strings.Contains(err.Error(), "--repeated last") {
 		t.Error(err)
@@ -697,7 +697,7 @@ func TestPointsOddValues(t *testing.T) {
 		fmt.Fprintf(&text, "%d,46,7,%d\n", i, 10+i)
 	}
 	text.WriteString("late,46,7,998A\n")
-	path := testfile.Temp(t, "file.csv", text.String())
+	path := testfile.WriteTemp(t, "file.csv", text.String())
 	want := `"number" is text, since 1 of its 5001 values are not of the type number, the first "998A" in ` + path +
 		":5002; --type=number=number makes them bad records"
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
@@ -793,7 +793,7 @@ func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) 
 
 // Records that cannot be used are counted and left out.
 func TestPointsBadRecords(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const head = "id,lat,lon,n\n"
 	long := strings.Repeat("x", 70_000)
 	document := func(geometry string) string {
@@ -812,12 +812,12 @@ func TestPointsBadRecords(t *testing.T) {
 		"longitude":     {text: head + "bad,5,-181,1\ngood,46,7,1\n", reason: reasonRange},
 		"swapped":       {text: head + "bad,150,-33,1\ngood,46,7,1\n", reason: reasonSwapped},
 		"decimal comma": {text: "id;lat;lon\ngood;46;7\nbad;47,37;8,54\n", reason: pointtable.ReasonComma, at: ":3: "},
-		"not a number":  {text: head + "bad,north,7,1\ngood,46,7,1\n", reason: source.NotANumber},
-		"hexadecimal":   {text: head + "bad,0x10,7,1\ngood,46,7,1\n", reason: source.NotANumber},
+		"not a number":  {text: head + "bad,north,7,1\ngood,46,7,1\n", reason: source.ReasonNotANumber},
+		"hexadecimal":   {text: head + "bad,0x10,7,1\ngood,46,7,1\n", reason: source.ReasonNotANumber},
 		"missing":       {text: head + "bad,46,,1\ngood,46,7,1\n", reason: pointtable.ReasonNoPosition},
-		"none":          {text: head + "bad,,,1\ngood,46,7,1\n", reason: source.NoGeometry, apart: true},
-		"null":          {text: head + "bad,NA,NA,1\ngood,46,7,1\n", reason: source.NoGeometry, apart: true},
-		"no id":         {text: head + ",46,7,1\ngood,46,7,1\n", reason: source.NoID},
+		"none":          {text: head + "bad,,,1\ngood,46,7,1\n", reason: source.ReasonNoGeometry, apart: true},
+		"null":          {text: head + "bad,NA,NA,1\ngood,46,7,1\n", reason: source.ReasonNoGeometry, apart: true},
+		"no id":         {text: head + ",46,7,1\ngood,46,7,1\n", reason: source.ReasonNoID},
 		"repeated":      {text: head + "good,46,7,1\ngood,46.5,7.5,2\n", reason: reasonRepeated, at: ":3: "},
 		"same place":    {text: head + "good,46,7,1\ngood,46,7,2\n", reason: reasonRepeated, at: ":3: "},
 		"control":       {text: head + "b\aad,46,7,1\ngood,46,7,1\n", reason: reasonID},
@@ -831,7 +831,7 @@ func TestPointsBadRecords(t *testing.T) {
 		},
 		"columns":  {text: head + "bad,46,7\ngood,46,7,1\n", reason: "not as many columns as the header"},
 		"encoding": {text: head + "bad,46,7,\x81\ngood,46,7,1\n", reason: "not UTF-8"},
-		"not text": {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.NotAPoint},
+		"not text": {text: "id,wkt,n\nbad,\"LINESTRING(0 0,1 1)\",1\ngood,POINT(7 46),1\n", reason: source.ReasonNotAPoint},
 		"nested": {
 			text: strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`,
 				`{"a":`+strings.Repeat("[", 40)+strings.Repeat("]", 40)+`}`, 1),
@@ -839,7 +839,7 @@ func TestPointsBadRecords(t *testing.T) {
 		},
 		"large feature": {
 			text:   strings.Replace(document(`{"type":"Point","coordinates":[1,1]}`), `{}`, `{"a":"`+strings.Repeat("x", 300_000)+`"}`, 1),
-			reason: source.TooLarge,
+			reason: source.ReasonTooLarge,
 		},
 		"one line": {
 			text:   strings.ReplaceAll(strings.Replace(document(`{"type":"Point","coordinates":[7,46]}`), "bad", "good", 1), "\n", ""),
@@ -857,24 +857,24 @@ func TestPointsBadRecords(t *testing.T) {
 		tests[name] = test{text: text, reason: reasonExpires}
 	}
 	for name, geometry := range map[string][2]string{
-		"none":           {`null`, source.NoGeometry},
-		"empty":          {`{"type":"Point","coordinates":[]}`, source.NoGeometry},
-		"line":           {`{"type":"LineString","coordinates":[[1,1],[2,2]]}`, source.NotAPoint},
-		"several points": {`{"type":"MultiPoint","coordinates":[[1,1],[2,2]]}`, source.NotAPoint},
-		"no points":      {`{"type":"MultiPoint","coordinates":[]}`, source.NoGeometry},
-		"nesting":        {`{"type":"Point","coordinates":[[1,1]]}`, source.WrongNesting},
-		"one number":     {`{"type":"Point","coordinates":[1]}`, source.WrongNesting},
-		"text":           {`{"type":"Point","coordinates":["1","1"]}`, source.NotANumber},
-		"NaN":            {`{"type":"Point","coordinates":[NaN,1]}`, source.NotANumber},
+		"none":           {`null`, source.ReasonNoGeometry},
+		"empty":          {`{"type":"Point","coordinates":[]}`, source.ReasonNoGeometry},
+		"line":           {`{"type":"LineString","coordinates":[[1,1],[2,2]]}`, source.ReasonNotAPoint},
+		"several points": {`{"type":"MultiPoint","coordinates":[[1,1],[2,2]]}`, source.ReasonNotAPoint},
+		"no points":      {`{"type":"MultiPoint","coordinates":[]}`, source.ReasonNoGeometry},
+		"nesting":        {`{"type":"Point","coordinates":[[1,1]]}`, source.ReasonWrongNesting},
+		"one number":     {`{"type":"Point","coordinates":[1]}`, source.ReasonWrongNesting},
+		"text":           {`{"type":"Point","coordinates":["1","1"]}`, source.ReasonNotANumber},
+		"NaN":            {`{"type":"Point","coordinates":[NaN,1]}`, source.ReasonNotANumber},
 		"range":          {`{"type":"Point","coordinates":[181,1]}`, reasonRange},
 		"swap":           {`{"type":"Point","coordinates":[-33,151]}`, reasonSwapped},
 	} {
-		tests["geometry "+name] = test{text: document(geometry[0]), reason: geometry[1], apart: geometry[1] == source.NoGeometry}
+		tests["geometry "+name] = test{text: document(geometry[0]), reason: geometry[1], apart: geometry[1] == source.ReasonNoGeometry}
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c, rep := jobtest.Catalog(t), &examples{}
-			path := testfile.Temp(t, "file", tc.text)
+			path := testfile.WriteTemp(t, "file", tc.text)
 			of := Collection{Name: "mine", Types: tc.types}
 			m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep, MaxBad: 0.67})
 			if err != nil {
@@ -994,7 +994,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var paths []string
 			for i, text := range tc.texts {
-				paths = append(paths, testfile.Temp(t, fmt.Sprint("file", i), text))
+				paths = append(paths, testfile.WriteTemp(t, fmt.Sprint("file", i), text))
 			}
 			if tc.of.Name == "" {
 				tc.of.Name = "mine"
@@ -1018,7 +1018,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 
 // This reads a real table, with the columns of its publisher.
 func TestRealPoints(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	if _, err := os.Stat(jobtest.RealAirports); err != nil {
 		t.Skip("the file of OurAirports is not there: ", err)
 	}
@@ -1056,24 +1056,24 @@ func TestPointsTypeOfNothing(t *testing.T) {
 	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Kind: feature.Text}}}
 	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
 	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", line} {
-		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", text)}, job.Options{})
+		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.WriteTemp(t, "file", text)}, job.Options{})
 		if err == nil || err.Error() != want {
 			t.Errorf("%v", err)
 		}
 		server := &liveServer{}
-		err = IntoLive(t.Context(), of, []string{testfile.Temp(t, "file", text)}, server.target(t), job.Options{})
+		err = IntoLive(t.Context(), of, []string{testfile.WriteTemp(t, "file", text)}, server.target(t), job.Options{})
 		if err == nil || err.Error() != want || server.there {
 			t.Errorf("%v", err)
 		}
 	}
-	_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.Temp(t, "file", "id,lat,lon\na,1,1\n")}, job.Options{})
+	_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.WriteTemp(t, "file", "id,lat,lon\na,1,1\n")}, job.Options{})
 	if err == nil || err.Error() != `there is no property "zipp" for --type: the properties are []` {
 		t.Error(err)
 	}
 	// It is enough if one of several files has the property. Its values may be empty.
 	_, err = Ingest(t.Context(), jobtest.Catalog(t), of, []string{
-		testfile.Temp(t, "a", "id,lat,lon\na,1,1\n"),
-		testfile.Temp(t, "b", "id,lat,lon,zipp\nb,1,1,\n"),
+		testfile.WriteTemp(t, "a", "id,lat,lon\na,1,1\n"),
+		testfile.WriteTemp(t, "b", "id,lat,lon,zipp\nb,1,1,\n"),
 	}, job.Options{})
 	if err != nil {
 		t.Error(err)

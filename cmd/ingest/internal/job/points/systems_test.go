@@ -21,7 +21,7 @@ import (
 // is either read, with a note if its system is not WGS84 itself, or refused with a command that
 // works.
 func TestSystemCases(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const cases = "../../../../../../shared/cases/"
 	if _, err := os.Stat(cases); err != nil {
 		t.Skip("the cases are not there: ", err)
@@ -78,7 +78,8 @@ func TestCommandNamesTheFile(t *testing.T) {
 			"/vsizip/":  zipMembers(t, map[string]string{"in/" + member: string(content)}),
 			"-":         string(content),
 		} {
-			path, of := testfile.Temp(t, "file", text), Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
+			path, of := testfile.WriteTemp(t, "file", text), Collection{Name: "mine",
+				Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
 			want := " " + packing + path + layer + ")"
 			switch packing {
 			case "/vsizip/":

@@ -24,7 +24,7 @@ import (
 // run can see whether there is anything to do.
 type Basis struct {
 	Generation uint64   `json:"generation"`
-	Of         []string `json:"of"`
+	Inputs     []string `json:"of"`
 }
 
 // BasisOf lists the inputs of a job: the caller's own, such as the program and its settings; the
@@ -49,7 +49,7 @@ func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []s
 		}
 		of = append(of, fmt.Sprint(other, " ", m.Generation))
 	}
-	return Basis{Of: of}, nil
+	return Basis{Inputs: of}, nil
 }
 
 // fingerprint returns a checksum of a file, of a shapefile with its companion files, or of all
@@ -141,7 +141,7 @@ func NotRenewed(names []string, errs []error) error {
 func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis
-	if err != nil || json.Unmarshal(text, &before) != nil || !slices.Equal(before.Of, b.Of) {
+	if err != nil || json.Unmarshal(text, &before) != nil || !slices.Equal(before.Inputs, b.Inputs) {
 		return ""
 	}
 	switch {

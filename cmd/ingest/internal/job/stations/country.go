@@ -30,11 +30,12 @@ func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon flo
 	var nearest string
 	best := float64(stationReach)
 	for _, country := range []string{fips, written.Code} {
-		of, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.Feature()
+		of, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.FeatureFilter()
 		if err != nil {
 			return "", err
 		}
-		hits, err := places.Hits(r.hits, r.zones.Places.Features(ctx, &feature.Query{Near: feature.NearTo(lat, lon, best), Filter: of, Limit: 1}))
+		hits, err := places.CollectHits(r.hits, r.zones.Places.Features(ctx,
+			&feature.Query{Near: feature.NearTo(lat, lon, best), Filter: of, Limit: 1}))
 		if err != nil {
 			return "", err
 		}

@@ -30,7 +30,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 	}
 	defer z.Close()
 	r := &stationReader{ctx: ctx, in: in, rep: rep, tally: job.NewTally(o.MaxBad), zones: z}
-	r.tally.Excuse = isd.Unplaced
+	r.tally.Excuse = isd.IsUnplaced
 	return job.Publish(ctx, c, ask.Stations.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.Build(ctx, b.Store(), job.Sequence(r.read), stations.BuildOptions{
 			TempDir:  filepath.Dir(b.Dir()),

@@ -43,7 +43,7 @@ func openStations(t *testing.T, c *dataset.Catalog) (*stations.Finder, dataset.M
 func TestStations(t *testing.T) {
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
-	path := testfile.Temp(t, "isd-history.csv",
+	path := testfile.WriteTemp(t, "isd-history.csv",
 		jobtest.StationsHead+rowOld+jobtest.RowZurich+rowPole+rowNowhere+rowNowhere+rowNowhere+rowNoCountry)
 	returned, err := Ingest(t.Context(), c, job.Input{Path: path, Credit: job.NOAA}, job.Options{Reporter: rep})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestStations(t *testing.T) {
 
 func TestStationsFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
-	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "good.csv", jobtest.StationsHead+jobtest.RowZurich)},
+	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.WriteTemp(t, "good.csv", jobtest.StationsHead+jobtest.RowZurich)},
 		job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestStationsFailures(t *testing.T) {
 		},
 	} {
 		rep := &jobtest.Recorder{}
-		_, err := Ingest(t.Context(), c, job.Input{Path: testfile.Temp(t, "bad.csv", tc.text)}, job.Options{Reporter: rep})
+		_, err := Ingest(t.Context(), c, job.Input{Path: testfile.WriteTemp(t, "bad.csv", tc.text)}, job.Options{Reporter: rep})
 		if err == nil || !tc.is(err) || len(rep.Manifests) != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -206,7 +206,7 @@ func TestStationsCountry(t *testing.T) {
 	c := jobtest.Catalog(t)
 	asISO := strings.Replace(jobtest.RowZurich, `"SZ"`, `"CH"`, 1)
 	far := strings.NewReplacer(`"066600"`, `"545110"`, `"SZ"`, `"CH"`, "+47.383", "+39.933", "+008.567", "+116.283").Replace(jobtest.RowZurich)
-	list := job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+asISO+far), Credit: job.NOAA}
+	list := job.Input{Path: testfile.WriteTemp(t, "isd-history.csv", jobtest.StationsHead+asISO+far), Credit: job.NOAA}
 	check := func(zurich, beijing string) {
 		t.Helper()
 		if _, err := Ingest(t.Context(), c, list, job.Options{}); err != nil {
@@ -225,7 +225,7 @@ func TestStationsCountry(t *testing.T) {
 		}
 	}
 	check("CN", "CN") // read as FIPS, the list's standard
-	bern := job.Input{Path: testfile.Temp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}
+	bern := job.Input{Path: testfile.WriteTemp(t, "places.txt", jobtest.RowBern), Credit: job.GeoNames}
 	if _, err := places.Ingest(t.Context(), c, []places.Input{{Input: bern}}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}

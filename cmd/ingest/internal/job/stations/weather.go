@@ -148,9 +148,9 @@ func (r *weatherReader) read(in job.Input, take func(stations.Observation) error
 }
 
 // quantityOf maps the fields of a file to quantities.
-var quantityOf = [isd.Fields]stations.Quantity{
+var quantityOf = [isd.NumFields]stations.Quantity{
 	isd.AirTemperature: stations.Temperature, isd.DewPoint: stations.DewPoint, isd.Pressure: stations.Pressure,
-	isd.WindDirection: stations.WindDirection, isd.WindSpeed: stations.WindSpeed, isd.SkyCode: stations.Sky,
+	isd.WindDirection: stations.WindDirection, isd.WindSpeed: stations.WindSpeed, isd.SkyCode: stations.SkyCover,
 	isd.Precipitation1h: stations.Precipitation1h, isd.Precipitation6h: stations.Precipitation6h,
 }
 

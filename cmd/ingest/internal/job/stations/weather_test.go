@@ -30,16 +30,16 @@ func liteFile(t *testing.T, name string, hours int, extra string) string {
 	}
 	text.WriteString(extra)
 	if strings.HasSuffix(name, ".gz") {
-		return testfile.Temp(t, name, testfile.Gzip(text.String()))
+		return testfile.WriteTemp(t, name, testfile.Gzip(text.String()))
 	}
-	return testfile.Temp(t, name, text.String())
+	return testfile.WriteTemp(t, name, text.String())
 }
 
 func publishedList(t *testing.T) *dataset.Catalog {
 	t.Helper()
 	c := jobtest.Catalog(t)
 	if _, err := Ingest(t.Context(), c,
-		job.Input{Path: testfile.Temp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
+		job.Input{Path: testfile.WriteTemp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -123,9 +123,9 @@ func TestWeatherFailures(t *testing.T) {
 	testfile.Write(t, cut, packed[:len(packed)/2])
 	for name, files := range map[string][]string{
 		"none":      nil,
-		"name":      {good, testfile.Temp(t, "observations.txt", "")},
+		"name":      {good, testfile.WriteTemp(t, "observations.txt", "")},
 		"truncated": {cut},
-		"stations":  {testfile.Temp(t, "066600-99999-2024", jobtest.StationsHead+jobtest.RowZurich)},
+		"stations":  {testfile.WriteTemp(t, "066600-99999-2024", jobtest.StationsHead+jobtest.RowZurich)},
 		"unknown":   {liteFile(t, "000000-99999-2024.gz", 5, "")},
 		"empty":     {liteFile(t, "066600-99999-2024", 0, "")},
 		"bad":       {liteFile(t, "066600-99999-2024", 5, "x\n")},

@@ -125,7 +125,7 @@ func countryZones(dirs []string) (map[string]string, error) {
 		}
 		code, zone := string(columns[0]), string(columns[2])
 		delete(only, code)
-		if !seen[code] && zonefinder.Known(zone) {
+		if !seen[code] && zonefinder.IsZone(zone) {
 			only[code] = zone
 		}
 		seen[code] = true

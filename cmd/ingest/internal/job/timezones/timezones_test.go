@@ -160,7 +160,7 @@ func TestCountryZones(t *testing.T) {
 
 // The same database gives the same bytes.
 func TestTimeZonesRepeat(t *testing.T) {
-	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
+	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
 	files := func() (list []dataset.File) {
 		m, err := Ingest(t.Context(), c, job.Options{})

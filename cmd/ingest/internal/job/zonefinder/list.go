@@ -15,8 +15,8 @@ var zoneList string
 // Names returns the names of all zones, sorted.
 var Names = sync.OnceValue(func() []string { return strings.Fields(zoneList) })
 
-// Known reports whether a time zone has this name.
-func Known(name string) bool {
+// IsZone reports whether a time zone has this name.
+func IsZone(name string) bool {
 	_, found := slices.BinarySearch(Names(), name)
 	return found
 }

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// Reach is the greatest distance, in metres, at which the time zone of a place is used for a
+	// ReachM is the greatest distance, in metres, at which the time zone of a place is used for a
 	// point.
-	Reach = 200_000
-	// Candidates is the number of nearest places that are examined for a zone.
-	Candidates = 8
+	ReachM = 200_000
+	// MaxCandidates is the number of nearest places that are examined for a zone.
+	MaxCandidates = 8
 	// Layer is the type of the regions that are time zones.
 	Layer = "timezone"
 	// seaZones is the prefix of the zones that releases of timezone-boundary-builder with oceans
@@ -64,7 +64,7 @@ type Finder struct {
 	// These are the numbers of zones that were found in each way: by the nearest place, inside a
 	// region, and as the only zone of a country. A caller that takes further data from Places or
 	// Regions counts that here too, for the credits.
-	Nearest, Inside, Only int64
+	FoundNearest, FoundInside, FoundOnly int64
 }
 
 // region is a region of type timezone.
@@ -101,7 +101,7 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 
 // openFor opens the published generation of a data set until z is closed. It returns nil if there
 // is none.
-func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
+func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, error) {
 	r, g, err := job.OpenCurrent(ctx, c, d)
 	if g != nil {
 		z.open = append(z.open, g)
@@ -122,7 +122,7 @@ func (z *Finder) Close() {
 // Credits returns the sources from which time zones were taken.
 func (z *Finder) Credits() (list []dataset.Source) {
 	for _, g := range z.open {
-		used := g.Manifest.Dataset == ask.Places.Name && z.Nearest > 0 || g.Manifest.Dataset == ask.Boundaries.Name && z.Inside > 0
+		used := g.Manifest.Dataset == ask.Places.Name && z.FoundNearest > 0 || g.Manifest.Dataset == ask.Boundaries.Name && z.FoundInside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
 			if used && src.Attribution != "" && !slices.Contains(list, credit) {
@@ -141,15 +141,15 @@ func (z *Finder) Find(ctx context.Context, lat, lon float64, country string) (zo
 		return "", "", err
 	}
 	if region.exact {
-		z.Inside++
+		z.FoundInside++
 		return region.zone, ofRegion, nil
 	}
 	if z.zones != nil {
 		if zone, err = z.zones.CountryZone(ctx, country); err != nil {
 			return "", "", err
 		}
-		if Known(zone) {
-			z.Only++
+		if IsZone(zone) {
+			z.FoundOnly++
 			return zone, ofCountry, nil
 		}
 	}
@@ -158,10 +158,10 @@ func (z *Finder) Find(ctx context.Context, lat, lon float64, country string) (zo
 	}
 	switch {
 	case zone != "":
-		z.Nearest++
+		z.FoundNearest++
 		return zone, ofNearest, nil
 	case region.zone != "":
-		z.Inside++
+		z.FoundInside++
 		return region.zone, ofRegion, nil
 	}
 	return "", "", nil
@@ -211,7 +211,7 @@ func (z *Finder) record(ctx context.Context, id string) (region, error) {
 		width += 360
 	}
 	found := region{zone: doc.Zone, exact: doc.Offset == "", size: width * (doc.Box[3] - doc.Box[1])}
-	if !Known(found.zone) || strings.HasPrefix(found.zone, seaZones) {
+	if !IsZone(found.zone) || strings.HasPrefix(found.zone, seaZones) {
 		found = region{}
 	}
 	z.known[id] = found
@@ -224,26 +224,26 @@ func (z *Finder) near(ctx context.Context, lat, lon float64, country string) (st
 	if z.Places == nil {
 		return "", nil
 	}
-	queries := []feature.Query{{Near: feature.NearTo(lat, lon, Reach), Filter: places.Populated}}
+	queries := []feature.Query{{Near: feature.NearTo(lat, lon, ReachM), Filter: places.OnlyPopulated}}
 	if country != "" {
-		own, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.Feature()
+		own, err := places.Filter{Classes: []string{"P"}, Countries: []string{country}}.FeatureFilter()
 		if err != nil {
 			return "", err
 		}
 		queries = slices.Insert(queries, 0, feature.Query{Near: feature.NearTo(lat, lon, 0), Filter: own})
 	}
 	for _, q := range queries {
-		q.Limit = Candidates
-		hits, err := places.Hits(z.hits, z.Places.Features(ctx, &q))
+		q.Limit = MaxCandidates
+		hits, err := places.CollectHits(z.hits, z.Places.Features(ctx, &q))
 		if err != nil {
 			return "", err
 		}
 		z.hits = hits
 		for i := range hits {
-			if hits[i].DistanceM > Reach {
+			if hits[i].DistanceM > ReachM {
 				return "", nil
 			}
-			if Known(hits[i].TimeZone) {
+			if IsZone(hits[i].TimeZone) {
 				return hits[i].TimeZone, nil
 			}
 		}

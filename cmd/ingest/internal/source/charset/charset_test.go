@@ -48,9 +48,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// guess reads a text through Guess, in pieces of any size.
+// guess reads a text through NewGuessing, in pieces of any size.
 func guess(t interface{ Fatal(...any) }, text string, in io.Reader, size int) (got, note string) {
-	r := charset.Guess(in, "f", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+	r := charset.NewGuessing(in, "f", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
 	all, err := io.ReadAll(bufio.NewReaderSize(r, size))
 	if err != nil {
 		t.Fatal(err)
@@ -157,12 +157,12 @@ func TestGuessFailures(t *testing.T) {
 		"open": func() (io.ReadCloser, error) { return nil, broken },
 		"read": func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(broken)), nil },
 	} {
-		if _, err := io.ReadAll(charset.Guess(strings.NewReader("\xe4"), "f", again)); !errors.Is(err, broken) {
+		if _, err := io.ReadAll(charset.NewGuessing(strings.NewReader("\xe4"), "f", again)); !errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	again := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("\xe4 ")), nil }
-	got, err := io.ReadAll(charset.Guess(io.MultiReader(strings.NewReader("\xe4 "), iotest.ErrReader(broken)), "f", again))
+	got, err := io.ReadAll(charset.NewGuessing(io.MultiReader(strings.NewReader("\xe4 "), iotest.ErrReader(broken)), "f", again))
 	if !errors.Is(err, broken) || !bytes.Equal(got, []byte("ä ")) {
 		t.Errorf("%q %v", got, err)
 	}

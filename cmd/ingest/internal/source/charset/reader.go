@@ -35,17 +35,17 @@ func New(in io.Reader, name string, e encoding.Encoding) *Reader {
 	return &Reader{name: name, in: in, named: e != nil}
 }
 
-// Guess returns a reader of text that should be UTF-8. At the first byte that is not UTF-8, it
+// NewGuessing returns a reader of text that should be UTF-8. At the first byte that is not UTF-8, it
 // opens the whole text by again, reads it, and decides whether it is windows-1252. If it is, the
 // text is read as that. Otherwise bytes that are not UTF-8 stay unchanged. name is the subject of
 // Note.
-func Guess(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
+func NewGuessing(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
 	return &Reader{name: name, in: in, again: again}
 }
 
-// Marked returns a reader of text whose byte order mark shows that it is UTF-8. The mark takes
+// NewMarked returns a reader of text whose byte order mark shows that it is UTF-8. The mark takes
 // precedence over an encoding that is named for all files. what is the name of that encoding.
-func Marked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
+func NewMarked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
 	r := New(in, name, nil)
 	if e != nil {
 		r.note = fmt.Sprintf("%s: begins with the byte order mark of UTF-8 and is read as that, not as the %s of --encoding", name, what)
@@ -79,7 +79,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 	whole := n
 	if err == nil {
-		whole = len(Whole(p[:n]))
+		whole = len(TrimPartialRune(p[:n]))
 	}
 	if utf8.Valid(p[:whole]) {
 		r.held = append(r.held[:0], p[whole:n]...)
@@ -115,8 +115,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// Whole returns UTF-8 text without an incomplete character at its end.
-func Whole(text []byte) []byte {
+// TrimPartialRune returns UTF-8 text without an incomplete character at its end.
+func TrimPartialRune(text []byte) []byte {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
 			if !utf8.FullRune(text[i:]) {
@@ -172,7 +172,7 @@ func survey(open func() (io.ReadCloser, error)) (why string, err error) {
 		}
 		end := len(text)
 		if err == nil {
-			end = len(Whole(text))
+			end = len(TrimPartialRune(text))
 		}
 		for i := 0; i < end; {
 			c, size := utf8.DecodeRune(text[i:end])

@@ -21,10 +21,10 @@ import (
 type Kind int
 
 const (
-	WGS84   Kind = iota // WGS84 itself
-	Near                // degrees on its ellipsoid or on GRS80 that differ by a few metres at most: NAD83, ETRS89, GDA94
-	Other               // has to be converted
-	Unknown             // no system is named, so nothing can convert from it
+	WGS84           Kind = iota // WGS84 itself
+	NearWGS84                   // degrees on its ellipsoid or on GRS80 that differ by a few metres at most: NAD83, ETRS89, GDA94
+	NeedsConversion             // has to be converted
+	Unnamed                     // no system is named, so nothing can convert from it
 )
 
 // System is a coordinate system.
@@ -48,10 +48,10 @@ func (e *Error) Error() string {
 		in, save = []string{"FILE"}, "save it to a file, then "
 	}
 	for i, word := range in {
-		in[i] = Quoted(word)
+		in[i] = ShellQuoted(word)
 	}
 	command := e.Out + " " + strings.Join(in, " ")
-	if e.Kind == Other {
+	if e.Kind == NeedsConversion {
 		return fmt.Sprintf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (%sogr2ogr "+
 			"-t_srs EPSG:4326 %s)", e.File, e.Name, save, command)
 	}
@@ -59,31 +59,31 @@ func (e *Error) Error() string {
 		"first (%sogr2ogr -a_srs EPSG:4326 %s)", e.File, e.Name, save, command)
 }
 
-// Quoted returns a word of a command, quoted so that it can be pasted into a shell.
-func Quoted(word string) string {
+// ShellQuoted returns a word of a command, quoted so that it can be pasted into a shell.
+func ShellQuoted(word string) string {
 	if strings.ContainsAny(word, " '\"\\$&;|<>()*?#`") {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return word
 }
 
-// Take returns a note for the user if coordinates of the system are used as WGS84's, or an *Error.
-// file is the subject of messages, and out names a file of the same format. in is the input of
-// ogr2ogr. If it is missing or "", the input is the file.
-func (s System) Take(file, out string, in ...string) (note string, err error) {
+// Accept returns a note for the user if coordinates of the system are used as WGS84's, or an
+// *Error. file is the subject of messages, and out names a file of the same format. in is the input
+// of ogr2ogr. If it is missing or "", the input is the file.
+func (s System) Accept(file, out string, in ...string) (note string, err error) {
 	if len(in) == 0 || in[0] == "" {
 		in = []string{map[string]string{".zip": "/vsizip/", ".gz": "/vsigzip/"}[strings.ToLower(path.Ext(file))] + file}
 	}
 	switch s.Kind {
 	case WGS84:
 		return "", nil
-	case Near:
+	case NearWGS84:
 		return fmt.Sprintf("%s: coordinates are in %s and taken as WGS84, from which they differ by a few metres at most", file, s.Name), nil
 	}
 	return "", &Error{s, file, out, in}
 }
 
-// codes are the codes of EPSG whose coordinates are Near or WGS84, in order.
+// codes are the codes of EPSG whose coordinates are NearWGS84 or WGS84, in order.
 var codes = [...]uint16{
 	3824, 3889, 4019, 4023, 4030, 4031, 4046, 4075, 4081, 4126, 4130, 4133, 4140, 4148, 4151, 4152, 4163, 4166, 4167, 4170, 4171,
 	4172, 4173, 4176,
@@ -107,13 +107,13 @@ var codes = [...]uint16{
 	10959, 10968, 11043, 20041, 20046,
 }
 
-// Code is the system of a code of EPSG.
-func Code(code int64) System {
-	s := System{Other, "EPSG:" + strconv.FormatInt(code, 10)}
+// ByCode is the system of a code of EPSG.
+func ByCode(code int64) System {
+	s := System{NeedsConversion, "EPSG:" + strconv.FormatInt(code, 10)}
 	if code == 4326 || code == 4979 {
 		s.Kind = WGS84
 	} else if _, ok := slices.BinarySearch(codes[:], uint16(code)); ok && code>>16 == 0 {
-		s.Kind = Near
+		s.Kind = NearWGS84
 	}
 	return s
 }
@@ -121,25 +121,25 @@ func Code(code int64) System {
 // epsg finds the code in 4326, EPSG:4326, urn:ogc:def:crs:EPSG::4326 and .../def/crs/EPSG/0/4326.
 var epsg = regexp.MustCompile(`(?i)(?:^|EPSG(?:\.XML|\.IO)?[:/#]+(?:[0-9.]*[:/])?)([0-9]{4,9})(?:$|[^0-9])`)
 
-// Named returns the system with a name, a URN or an address, or the system that a well-known text
+// ByName returns the system with a name, a URN or an address, or the system that a well-known text
 // describes.
-func Named(name string) System {
+func ByName(name string) System {
 	if strings.ContainsRune(name, '[') {
-		return WellKnownText(name)
+		return ByWKT(name)
 	}
 	if m := epsg.FindStringSubmatch(name); m != nil {
 		code, _ := strconv.ParseInt(m[1], 10, 64)
-		return Code(code)
+		return ByCode(code)
 	}
-	s := System{Unknown, source.Excerpt(name)}
+	s := System{Unnamed, source.Excerpt(name)}
 	last := letters(name[strings.LastIndexAny(name, ":/#")+1:])
 	switch all := strings.TrimSuffix(letters(name), "H"); {
 	case strings.HasSuffix(all, "CRS84"), wgs84[strings.TrimPrefix(last, "GCS")]:
 		s.Kind = WGS84
 	case strings.HasSuffix(all, "CRS83"), near[all]:
-		s.Kind = Near
+		s.Kind = NearWGS84
 	case strings.Contains(name, ":"): // a code of an unknown authority
-		s.Kind = Other
+		s.Kind = NeedsConversion
 	}
 	return s
 }
@@ -154,12 +154,12 @@ var eastFirst = []int64{7035, 7037, 7039, 7041, 7084, 7086, 7088, 7133, 8902, 97
 // newCodes is the first code whose axis order is unknown, except for eastFirst.
 const newCodes = 10639
 
-// Address returns the system of an address before well-known text, as in GeoSPARQL and Wikidata.
+// ByAddress returns the system of an address before well-known text, as in GeoSPARQL and Wikidata.
 // latFirst reports whether latitudes come first in that system, as EPSG defines it. The OGC's own
 // systems have longitude first. So does Wikidata, in which Q2 is the Earth. An unknown address is
-// of kind Other.
-func Address(iri string) (s System, latFirst bool) {
-	other := System{Other, source.Excerpt(iri)}
+// of kind NeedsConversion.
+func ByAddress(iri string) (s System, latFirst bool) {
+	other := System{NeedsConversion, source.Excerpt(iri)}
 	m := address.FindStringSubmatch(iri)
 	if m == nil {
 		return other, false
@@ -171,13 +171,13 @@ func Address(iri string) (s System, latFirst bool) {
 			return System{WGS84, iri}, false
 		}
 	case "OGC":
-		if s = Named("OGC:" + name); s.Kind < Other {
+		if s = ByName("OGC:" + name); s.Kind < NeedsConversion {
 			return s, false
 		}
 	case "EPSG":
 		code, err := strconv.ParseInt(name, 10, 64)
 		east := slices.Contains(eastFirst, code)
-		if s = Code(code); err == nil && s.Kind < Other && (east || code < newCodes) {
+		if s = ByCode(code); err == nil && s.Kind < NeedsConversion && (east || code < newCodes) {
 			return s, !east
 		}
 	}
@@ -187,7 +187,7 @@ func Address(iri string) (s System, latFirst bool) {
 // wgs84 are the names of its datum, by their letters and digits.
 var wgs84 = map[string]bool{"WGS1984": true, "WGS84": true, "WORLDGEODETICSYSTEM1984": true, "WORLDGEODETICSYSTEM1984ENSEMBLE": true}
 
-// near are the short names of systems that are Near.
+// near are the short names of systems that are NearWGS84.
 var near = map[string]bool{
 	"NAD83":      true,
 	"NAD83CSRS":  true,
@@ -208,11 +208,11 @@ var distant = regexp.MustCompile(`^(?:GREEKGEODETICREFERENCESYSTEM1987|GGRS(?:19
 
 var geographic = []string{"GEOGCS", "GEOGCRS", "GEODCRS", "GEOGRAPHICCRS", "GEODETICCRS"}
 
-// WellKnownText returns the system that well-known text of either version describes.
-func WellKnownText(text string) System {
+// ByWKT returns the system that well-known text of either version describes.
+func ByWKT(text string) System {
 	root, err := parse(text)
 	if err != nil {
-		return System{Unknown, err.Error()}
+		return System{Unnamed, err.Error()}
 	}
 	moved := root.key != "COMPD_CS" && root.key != "COMPOUNDCRS" && root.moved() // a shift of heights does not matter
 	for slices.Contains([]string{"COMPD_CS", "COMPOUNDCRS", "BOUNDCRS"}, root.key) {
@@ -223,11 +223,11 @@ func WellKnownText(text string) System {
 		}
 		root, moved = g, moved || g.moved()
 	}
-	s := System{Other, source.Excerpt(root.name())}
+	s := System{NeedsConversion, source.Excerpt(root.name())}
 	datum, ellipsoid := root.find("DATUM", "GEODETICDATUM", "ENSEMBLE", "TRF"), root.find("SPHEROID", "ELLIPSOID")
 	if !slices.Contains(geographic, root.key) || datum == nil || ellipsoid == nil {
 		if slices.Contains([]string{"LOCAL_CS", "ENGCRS", "ENGINEERINGCRS"}, root.key) {
-			s.Kind = Unknown
+			s.Kind = Unnamed
 		}
 		return s
 	}
@@ -248,7 +248,7 @@ func WellKnownText(text string) System {
 			return s
 		}
 	}
-	if s.Kind = Near; wgs84[name] {
+	if s.Kind = NearWGS84; wgs84[name] {
 		s.Kind = WGS84
 	}
 	return s
@@ -276,7 +276,7 @@ func (n *node) name() string {
 // number returns the i-th value after the name, from 1, or NaN if it is not a number.
 func (n *node) number(i int) float64 {
 	if len(n.values) > i {
-		if f, ok := source.Decimal(n.values[i], math.MaxFloat64); ok {
+		if f, ok := source.ParseDecimal(n.values[i], math.MaxFloat64); ok {
 			return f
 		}
 	}

@@ -24,43 +24,43 @@ func TestWellKnownText(t *testing.T) {
 	for text, want := range map[string]crs.Kind{
 		crs84: crs.WGS84,
 		`COMPD_CS["with heights",` + crs84 + `,VERT_CS["EGM96",VERT_DATUM["EGM96",2005,EXTENSION["PROJ4_GRIDS","egm96.gtx"]]]]`: crs.WGS84,
-		grs80: crs.Near, g1762: crs.Near, bound: crs.Near,
-		datum("Sistema_de_Referencia_Geocentrico_para_las_AmericaS_2000"): crs.Near,
-		datum("D_JGD_2011"): crs.Near,
-		datum("NAD83_Canadian_Spatial_Reference_System"): crs.Near,
-		datum("China_2000"): crs.Near,
-		with(`222101]`, `222101],TOWGS84[0,0,0,0,0,0,0]`):             crs.Near,
-		datum("Unknown based on GRS80 ellipsoid using towgs84=0,0,0"): crs.Near,
+		grs80: crs.NearWGS84, g1762: crs.NearWGS84, bound: crs.NearWGS84,
+		datum("Sistema_de_Referencia_Geocentrico_para_las_AmericaS_2000"): crs.NearWGS84,
+		datum("D_JGD_2011"): crs.NearWGS84,
+		datum("NAD83_Canadian_Spatial_Reference_System"): crs.NearWGS84,
+		datum("China_2000"): crs.NearWGS84,
+		with(`222101]`, `222101],TOWGS84[0,0,0,0,0,0,0]`):             crs.NearWGS84,
+		datum("Unknown based on GRS80 ellipsoid using towgs84=0,0,0"): crs.NearWGS84,
 		// Datums on these ellipsoids that lie elsewhere.
-		datum("Greek_Geodetic_Reference_System_1987"): crs.Other,
-		datum("D_GGRS_1987"):                          crs.Other,
-		datum("D_Israel"):                             crs.Other,
-		datum("Vietnam_2000"):                         crs.Other,
-		datum("HS2 Intermediate Reference Frame"):     crs.Other,
-		datum("D_Unknown_based_on_GRS80_ellipsoid_using_towgs84_-199_74_0"): crs.Other,
-		datum("D_Unknown_based_on_GRS80_ellipsoid_using_nadgrids_a_gsb"):    crs.Other,
-		with(`222101]`, `222101],TOWGS84[-199.87,74.79,246.62,0,0,0,0]`):    crs.Other,
-		with(`222101]`, `222101],EXTENSION["PROJ4_GRIDS","a.gsb"]`):         crs.Other,
-		strings.Replace(bound, `translation",0`, `translation",5`, 1):       crs.Other,
-		strings.Replace(bound, `PARAMETER["X`, `PARAMETERFILE["X`, 1):       crs.Other,
-		turned:                                        crs.Other,
-		with("6378137", "6378388"):                    crs.Other,
-		with("298.257222101", "0"):                    crs.Other, // a sphere
-		with("6378137,298.257222101", "x"):            crs.Other,
-		with(`Greenwich",0`, `Paris",2.337`):          crs.Other,
-		with("0.0174532925199433", "0.0157"):          crs.Other,
-		`PROJCS["UTM",` + grs80 + `,UNIT["metre",1]]`: crs.Other,
-		`LOCAL_CS["Undefined SRS",UNIT["unknown",0]]`: crs.Unknown,
-		`ENGCRS["Undefined SRS",EDATUM["unknown"]]`:   crs.Unknown,
-		"undefined":                 crs.Unknown,
-		"":                          crs.Unknown,
-		"]":                         crs.Unknown,
-		`[`:                         crs.Unknown,
-		grs80[:len(grs80)-1]:        crs.Unknown,
-		grs80 + "," + grs80:         crs.Unknown,
-		strings.Repeat("A[", 1<<10): crs.Unknown,
+		datum("Greek_Geodetic_Reference_System_1987"): crs.NeedsConversion,
+		datum("D_GGRS_1987"):                          crs.NeedsConversion,
+		datum("D_Israel"):                             crs.NeedsConversion,
+		datum("Vietnam_2000"):                         crs.NeedsConversion,
+		datum("HS2 Intermediate Reference Frame"):     crs.NeedsConversion,
+		datum("D_Unknown_based_on_GRS80_ellipsoid_using_towgs84_-199_74_0"): crs.NeedsConversion,
+		datum("D_Unknown_based_on_GRS80_ellipsoid_using_nadgrids_a_gsb"):    crs.NeedsConversion,
+		with(`222101]`, `222101],TOWGS84[-199.87,74.79,246.62,0,0,0,0]`):    crs.NeedsConversion,
+		with(`222101]`, `222101],EXTENSION["PROJ4_GRIDS","a.gsb"]`):         crs.NeedsConversion,
+		strings.Replace(bound, `translation",0`, `translation",5`, 1):       crs.NeedsConversion,
+		strings.Replace(bound, `PARAMETER["X`, `PARAMETERFILE["X`, 1):       crs.NeedsConversion,
+		turned:                                        crs.NeedsConversion,
+		with("6378137", "6378388"):                    crs.NeedsConversion,
+		with("298.257222101", "0"):                    crs.NeedsConversion, // a sphere
+		with("6378137,298.257222101", "x"):            crs.NeedsConversion,
+		with(`Greenwich",0`, `Paris",2.337`):          crs.NeedsConversion,
+		with("0.0174532925199433", "0.0157"):          crs.NeedsConversion,
+		`PROJCS["UTM",` + grs80 + `,UNIT["metre",1]]`: crs.NeedsConversion,
+		`LOCAL_CS["Undefined SRS",UNIT["unknown",0]]`: crs.Unnamed,
+		`ENGCRS["Undefined SRS",EDATUM["unknown"]]`:   crs.Unnamed,
+		"undefined":                 crs.Unnamed,
+		"":                          crs.Unnamed,
+		"]":                         crs.Unnamed,
+		`[`:                         crs.Unnamed,
+		grs80[:len(grs80)-1]:        crs.Unnamed,
+		grs80 + "," + grs80:         crs.Unnamed,
+		strings.Repeat("A[", 1<<10): crs.Unnamed,
 	} {
-		if got := crs.WellKnownText(text); got.Kind != want {
+		if got := crs.ByWKT(text); got.Kind != want {
 			t.Errorf("%s: %+v, want kind %d", text, got, want)
 		}
 	}
@@ -72,20 +72,20 @@ func TestNamed(t *testing.T) {
 			"urn:ogc:def:crs:EPSG::4326", "urn:ogc:def:crs:EPSG:6.9:4326",
 			"http://www.opengis.net/def/crs/EPSG/0/4326", "http://www.opengis.net/gml/srs/epsg.xml#4326",
 			"http://spatialreference.org/ref/epsg/4326/proj4/", "4326", "WGS84", "WGS 84", "GCS_WGS_1984", crs84},
-		crs.Near: {"urn:ogc:def:crs:OGC:1.3:CRS83", "EPSG:4269", "EPSG:4258", "EPSG:4283", "EPSG:7844", "EPSG:4674", "EPSG:6668",
+		crs.NearWGS84: {"urn:ogc:def:crs:OGC:1.3:CRS83", "EPSG:4269", "EPSG:4258", "EPSG:4283", "EPSG:7844", "EPSG:4674", "EPSG:6668",
 			"EPSG:4617", "EPSG:4490", "EPSG:4167", "urn:ogc:def:crs:EPSG::9057", "NAD83", "SIRGAS 2000", "EPSG:6319", grs80},
-		crs.Other: {"EPSG:3857", "EPSG:14326", "EPSG:4121", "EPSG:69862", "EPSG:4267", "urn:ogc:def:crs:EPSG::2056", "31467",
+		crs.NeedsConversion: {"EPSG:3857", "EPSG:14326", "EPSG:4121", "EPSG:69862", "EPSG:4267", "urn:ogc:def:crs:EPSG::2056", "31467",
 			"urn:ogc:def:crs:OGC:1.3:CRS27", "ESRI:102100", "https://epsg.io/25832"},
-		crs.Unknown: {"something", "WGS 84 / UTM zone 33N", "+proj=utm +zone=33 +datum=WGS84"},
+		crs.Unnamed: {"something", "WGS 84 / UTM zone 33N", "+proj=utm +zone=33 +datum=WGS84"},
 	} {
 		for _, name := range names {
-			if got := crs.Named(name); got.Kind != crs.Kind(kind) {
+			if got := crs.ByName(name); got.Kind != crs.Kind(kind) {
 				t.Errorf("%s: %+v, want kind %d", name, got, kind)
 			}
 		}
 	}
 	for _, code := range []int64{-1, 0, 1<<16 + 4283, 1 << 40} {
-		if got := crs.Code(code); got.Kind != crs.Other {
+		if got := crs.ByCode(code); got.Kind != crs.NeedsConversion {
 			t.Error(code, got)
 		}
 	}
@@ -115,7 +115,7 @@ func TestAddress(t *testing.T) {
 		"http://www.wikidata.org/entity/Q22":                         "2 false",
 		"http://www.opengis.net/def/crs/EPSG/0/99999999999999999999": "2 false", "": "2 false", "CRS84": "2 false", "4326": "2 false",
 	} {
-		system, latFirst := crs.Address(iri)
+		system, latFirst := crs.ByAddress(iri)
 		if got := fmt.Sprint(int(system.Kind), " ", latFirst); got != want || system.Name == "" && iri != "" {
 			t.Errorf("%s: %s %q, want %s", iri, got, system.Name, want)
 		}
@@ -128,28 +128,28 @@ func TestTake(t *testing.T) {
 		file, in, note string
 		err            string
 	}{
-		{crs.Code(4326), "a.geojson", "", "", ""},
+		{crs.ByCode(4326), "a.geojson", "", "", ""},
 		{
-			crs.Code(4283),
+			crs.ByCode(4283),
 			"a.geojson",
 			"",
 			"a.geojson: coordinates are in EPSG:4283 and taken as WGS84, from which they differ by a few metres at most",
 			"",
 		},
-		{crs.Code(3857), "a.geojson", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x a.geojson)"},
-		{crs.Code(3857), "a.geojson.gz", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsigzip/a.geojson.gz)"},
-		{crs.Code(3857), "a.ZIP", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.ZIP)"},
-		{crs.Code(3857), "a.zip", "/vsizip/a.zip/b.shp", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.zip/b.shp)"},
-		{crs.Code(3857), "it is.shp", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x 'it is.shp')"},
+		{crs.ByCode(3857), "a.geojson", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x a.geojson)"},
+		{crs.ByCode(3857), "a.geojson.gz", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsigzip/a.geojson.gz)"},
+		{crs.ByCode(3857), "a.ZIP", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.ZIP)"},
+		{crs.ByCode(3857), "a.zip", "/vsizip/a.zip/b.shp", "", "(ogr2ogr -t_srs EPSG:4326 out.x /vsizip/a.zip/b.shp)"},
+		{crs.ByCode(3857), "it is.shp", "", "", "(ogr2ogr -t_srs EPSG:4326 out.x 'it is.shp')"},
 		{
-			crs.Named("x"),
+			crs.ByName("x"),
 			"a.geojson",
 			"",
 			"",
 			`a.geojson: coordinates are in no known system: "x"; if they are longitudes and latitudes (WGS84), say so first (ogr2ogr -a_srs EPSG:4326 out.x a.geojson)`,
 		},
 	} {
-		note, err := tc.system.Take(tc.file, "out.x", tc.in)
+		note, err := tc.system.Accept(tc.file, "out.x", tc.in)
 		if note != tc.note || (err == nil) != (tc.err == "") || err != nil && !strings.HasSuffix(err.Error(), tc.err) {
 			t.Errorf("%+v: %q, %v", tc, note, err)
 		}
@@ -162,8 +162,8 @@ func FuzzNamed(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if got := crs.Named(text); !slices.Contains([]crs.Kind{crs.WGS84, crs.Near, crs.Other, crs.Unknown}, got.Kind) ||
-			got.Kind > crs.Near && got.Name == "" {
+		if got := crs.ByName(text); !slices.Contains([]crs.Kind{crs.WGS84, crs.NearWGS84, crs.NeedsConversion, crs.Unnamed}, got.Kind) ||
+			got.Kind > crs.NearWGS84 && got.Name == "" {
 			t.Errorf("%q: %+v", text, got)
 		}
 	})

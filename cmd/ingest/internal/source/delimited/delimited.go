@@ -31,19 +31,19 @@ type Format struct {
 	// MaxLines bounds the number of lines of a row that has line ends in quotes. 0 means that every
 	// line is a row.
 	MaxLines int
-	// With Lax, rows may have blanks around themselves and around their fields, which are dropped,
+	// With AllowBlanks, rows may have blanks around themselves and around their fields, which are dropped,
 	// and a quote within an unquoted field. If a row's quotes do not match, but without them it has
 	// as many columns as the header, the quotes are text.
-	Lax bool
-	// Certain, if set, reports whether the fields of a line are certainly a row, for example
+	AllowBlanks bool
+	// IsCertain, if set, reports whether the fields of a line are certainly a row, for example
 	// because of numbers in the right columns. If most lines between two quotes are certainly rows,
 	// the quotes are text.
-	Certain func(fields [][]byte) bool
+	IsCertain func(fields [][]byte) bool
 	// Comments are the beginnings of rows to skip. A beginning that ends in a blank also matches a
 	// row that consists only of the beginning.
-	Comments []string
-	Trailing bool // text after a # outside quotes is a comment, too
-	UTF8     bool // other rows are bad
+	Comments         []string
+	TrailingComments bool // text after a # outside quotes is a comment, too
+	RequireUTF8      bool // other rows are bad
 	// Columns are the allowed numbers of columns in a row. If it is empty, any number is allowed.
 	Columns []int
 	// Header is called with the names in the first row, which are valid until it returns, or with
@@ -73,8 +73,8 @@ func ReasonColumns(columns ...int) string {
 // Reader reads the rows of a table one after another.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
-	// Stray counts the rows whose quotes are read as text, and Joined the rows of several lines.
-	Stray, Joined Occurrences
+	// StrayQuotes counts the rows whose quotes are read as text, and JoinedLines the rows of several lines.
+	StrayQuotes, JoinedLines Occurrences
 
 	name   string // in errors
 	format Format
@@ -98,10 +98,10 @@ func (s *Occurrences) add(line int) {
 	}
 }
 
-// Separator returns the separator of the columns in the first row of text, 0 for none. It considers
+// DetectSeparator returns the separator of the columns in the first row of text, 0 for none. It considers
 // the first group with a candidate outside quotes. Of that group it returns the most frequent
 // candidate if frequent is set, and otherwise the first.
-func Separator(text []byte, frequent bool, groups ...string) byte {
+func DetectSeparator(text []byte, frequent bool, groups ...string) byte {
 	var counts, first [256]int
 	for i := 0; i < len(text) && text[i] != '\n'; i++ {
 		c := text[i]
@@ -169,15 +169,15 @@ func (r *Reader) Next() (text []byte, err error) {
 		}
 		trimmed := bytes.TrimSpace(r.text)
 		switch {
-		case r.format.Lax && r.format.Separator == '\t':
+		case r.format.AllowBlanks && r.format.Separator == '\t':
 			r.text = bytes.Trim(r.text, " ") // a row that ends in empty cells ends in tabs
-		case r.format.Lax:
+		case r.format.AllowBlanks:
 			r.text = trimmed
 		}
 		if len(r.text) == 0 || r.format.isComment(trimmed) {
 			continue
 		}
-		if r.format.Trailing {
+		if r.format.TrailingComments {
 			r.text = beforeHash(r.text)
 		}
 		if !r.format.quotes() && len(r.format.Columns) > 0 {
@@ -187,7 +187,7 @@ func (r *Reader) Next() (text []byte, err error) {
 				return nil, err
 			}
 		}
-		if r.format.UTF8 && !utf8.Valid(r.text) {
+		if r.format.RequireUTF8 && !utf8.Valid(r.text) {
 			return nil, r.Bad(ReasonUTF8, source.Excerpt(r.text))
 		}
 		return r.text, nil
@@ -252,17 +252,17 @@ func (r *Reader) Bad(reason, detail string) error {
 	return &source.BadRecord{Source: r.name, Line: r.Line, Reason: reason, Detail: detail}
 }
 
-// Index returns the first column with one of the names, compared by Key, or -1.
-func Index(header [][]byte, names ...string) int {
+// ColumnIndex returns the first column with one of the names, compared by ColumnKey, or -1.
+func ColumnIndex(header [][]byte, names ...string) int {
 	return slices.IndexFunc(header, func(field []byte) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return Key(field) == Key(name) })
+		return slices.ContainsFunc(names, func(name string) bool { return ColumnKey(field) == ColumnKey(name) })
 	})
 }
 
-// Key returns the name of a column without insignificant parts: only letters and digits, in lower
+// ColumnKey returns the name of a column without insignificant parts: only letters and digits, in lower
 // case. A unit in brackets after the name is dropped if it only means degrees of WGS84. Any other
 // unit is kept.
-func Key[T ~string | ~[]byte](name T) string {
+func ColumnKey[T ~string | ~[]byte](name T) string {
 	text := string(name)
 	if i := strings.IndexAny(text, "(["); i > 0 {
 		switch plain(text[i:]) {
@@ -304,14 +304,14 @@ func (r *Reader) Fields() ([][]byte, error) {
 		stray := s.misfit || s.quoted
 		r.fields = s.fields
 		if stray {
-			if row, _ := r.isRow(text); !row || !r.format.Lax {
+			if row, _ := r.isRow(text); !row || !r.format.AllowBlanks {
 				return nil, r.Bad(ReasonQuotes, source.Excerpt(text))
 			}
 		}
 		if !stray {
 			return r.fields, r.count(len(r.fields), text)
 		}
-		r.Stray.add(r.Line)
+		r.StrayQuotes.add(r.Line)
 	}
 	r.fields = r.format.split(text, r.fields[:0])
 	return r.fields, r.count(len(r.fields), text)
@@ -325,7 +325,7 @@ func (r *Reader) isRow(line []byte) (row, certain bool) {
 		s.fields = r.format.split(line, nil)
 	}
 	row = r.header && len(s.fields) == r.format.Columns[0]
-	return row, row && r.format.Certain != nil && r.format.Certain(s.fields)
+	return row, row && r.format.IsCertain != nil && r.format.IsCertain(s.fields)
 }
 
 // join feeds the lines after one with open quotes, up to the line that closes them. If no line
@@ -372,10 +372,10 @@ func (r *Reader) join(s *splitter) error {
 	case apart, r.header && columns != r.format.Columns[0]:
 		s.misfit = true
 		return nil
-	case r.format.UTF8 && !utf8.Valid(s.text):
+	case r.format.RequireUTF8 && !utf8.Valid(s.text):
 		return r.Bad(ReasonUTF8, source.Excerpt(r.first))
 	}
-	r.Joined.add(r.Line)
+	r.JoinedLines.add(r.Line)
 	r.lines += lines
 	_, err := r.in.Discard(size)
 	return err
@@ -396,7 +396,7 @@ func (f *Format) quotes() bool { return f.Separator != '\t' || f.Quoted }
 
 // unindented returns text without the blanks that may stand before the fields of lax rows.
 func (f *Format) unindented(text []byte) []byte {
-	for f.Lax && len(text) > 0 && (text[0] == ' ' || text[0] == '\t' && f.Separator != '\t') {
+	for f.AllowBlanks && len(text) > 0 && (text[0] == ' ' || text[0] == '\t' && f.Separator != '\t') {
 		text = text[1:]
 	}
 	return text
@@ -413,7 +413,7 @@ func (f *Format) split(row []byte, fields [][]byte) [][]byte {
 }
 
 func (f *Format) trim(field []byte) []byte {
-	if f.Lax {
+	if f.AllowBlanks {
 		return bytes.TrimSpace(field)
 	}
 	return field
@@ -445,7 +445,7 @@ func (s *splitter) feed(row []byte) {
 		if opened {
 			s.misfit = s.misfit || len(s.format.unindented(rest)) > 0
 		} else {
-			s.misfit = s.misfit || !s.format.Lax && bytes.IndexByte(rest, '"') >= 0
+			s.misfit = s.misfit || !s.format.AllowBlanks && bytes.IndexByte(rest, '"') >= 0
 			s.text = append(s.text, rest...)
 		}
 		s.fields = append(s.fields, s.format.trim(s.text[s.from:]))

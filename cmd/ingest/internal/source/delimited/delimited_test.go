@@ -50,7 +50,7 @@ func join(fields [][]byte) string {
 }
 
 var (
-	lax    = delimited.Format{Separator: ',', MaxBytes: 24, Lax: true}
+	lax    = delimited.Format{Separator: ',', MaxBytes: 24, AllowBlanks: true}
 	strict = delimited.Format{Separator: ',', MaxBytes: 64, MaxLines: 3}
 	tabs   = delimited.Format{Separator: '\t', MaxBytes: 24}
 )
@@ -58,11 +58,11 @@ var (
 func TestRows(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	comments, columns, text := tabs, tabs, lax
-	comments.Comments, columns.Columns, text.UTF8 = []string{"#"}, []int{2, 3}, true
+	comments.Comments, columns.Columns, text.RequireUTF8 = []string{"#"}, []int{2, 3}, true
 	marks, behind := lax, lax
-	marks.Comments, behind.Trailing = []string{"//", "; "}, true
+	marks.Comments, behind.TrailingComments = []string{"//", "; "}, true
 	strictText := strict
-	strictText.UTF8 = true
+	strictText.RequireUTF8 = true
 	for _, tc := range []struct {
 		format delimited.Format
 		text   string
@@ -106,7 +106,7 @@ func TestHeader(t *testing.T) {
 	f := strict
 	f.Header = func(header [][]byte, err error) error {
 		names = join(header)
-		if i := delimited.Index(header, "x", "b"); err == nil && i != 1 {
+		if i := delimited.ColumnIndex(header, "x", "b"); err == nil && i != 1 {
 			t.Errorf("%s: b is column %d", names, i)
 		}
 		return err
@@ -127,14 +127,14 @@ func TestHeader(t *testing.T) {
 			t.Errorf("%q: %d errors", text, n)
 		}
 	}
-	if delimited.Index(nil, "a") != -1 {
+	if delimited.ColumnIndex(nil, "a") != -1 {
 		t.Error("a column of no header")
 	}
 }
 
 // Quotes that do not fit cost no rows.
 func TestStrayQuotes(t *testing.T) {
-	table := delimited.Format{Separator: ',', Quoted: true, MaxBytes: 64, MaxLines: 4, Lax: true, UTF8: true}
+	table := delimited.Format{Separator: ',', Quoted: true, MaxBytes: 64, MaxLines: 4, AllowBlanks: true, RequireUTF8: true}
 	tabbed, long := table, table
 	tabbed.Separator = '\t'
 	long.MaxBytes, long.MaxLines = 1000, 100
@@ -207,8 +207,8 @@ func TestStrayQuotes(t *testing.T) {
 		var in *delimited.Reader
 		tc.format.Header = func([][]byte, error) error { return nil }
 		got := readAll(t, &in, tc.text, tc.format)
-		if !slices.Equal(got, tc.want) || in.Stray != tc.stray || in.Joined != tc.joined {
-			t.Errorf("%q: %q, %v %v; want %q, %v %v", tc.text, got, in.Stray, in.Joined, tc.want, tc.stray, tc.joined)
+		if !slices.Equal(got, tc.want) || in.StrayQuotes != tc.stray || in.JoinedLines != tc.joined {
+			t.Errorf("%q: %q, %v %v; want %q, %v %v", tc.text, got, in.StrayQuotes, in.JoinedLines, tc.want, tc.stray, tc.joined)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestKey(t *testing.T) {
 		"Country Code": "countrycode", " alpha-2_code ": "alpha2code", "@Lat": "lat", "Latitude (deg)": "latitude",
 		"lon [Decimal degrees]": "lon", "LÄNGE (°)": "länge", "lat (rad)": "latrad", "x (m)": "xm", "(deg)": "deg", "": "", "-": "",
 	} {
-		if got := delimited.Key(name); got != want {
+		if got := delimited.ColumnKey(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}
@@ -245,15 +245,15 @@ func TestReaderFails(t *testing.T) {
 func TestQuotesThatStayOpen(t *testing.T) {
 	const lines = 200_000
 	f := delimited.Format{
-		Separator: ',',
-		MaxBytes:  256 << 10,
-		MaxLines:  100_000,
-		Lax:       true,
-		Header:    func([][]byte, error) error { return nil },
+		Separator:   ',',
+		MaxBytes:    256 << 10,
+		MaxLines:    100_000,
+		AllowBlanks: true,
+		Header:      func([][]byte, error) error { return nil },
 	}
 	var at *delimited.Reader
-	if rows := readAll(t, &at, "a,b\n"+strings.Repeat("x\",\"y\n", lines), f); len(rows) != lines || at.Stray.Count != lines {
-		t.Errorf("%d rows, of which %d have stray quotes; want %d", len(rows), at.Stray.Count, lines)
+	if rows := readAll(t, &at, "a,b\n"+strings.Repeat("x\",\"y\n", lines), f); len(rows) != lines || at.StrayQuotes.Count != lines {
+		t.Errorf("%d rows, of which %d have stray quotes; want %d", len(rows), at.StrayQuotes.Count, lines)
 	}
 	// The quotes of a row that fits are followed all the same.
 	if rows := readAll(t, &at, "a,b\n1,\"5 x\n2,y\n3,\"p\nq\"\n", f); !slices.Contains(rows, "4: 3|p\nq") {
@@ -264,11 +264,11 @@ func TestQuotesThatStayOpen(t *testing.T) {
 // A field has the same value in every way of quoting.
 func TestQuotesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		f := delimited.Format{Separator: ',', MaxBytes: 4 << 10, MaxLines: 99, Lax: rapid.Bool().Draw(t, "lax")}
+		f := delimited.Format{Separator: ',', MaxBytes: 4 << 10, MaxLines: 99, AllowBlanks: rapid.Bool().Draw(t, "lax")}
 		want := rapid.SliceOfN(rapid.StringMatching("([a-z\",](\n|[a-z\", ])*[a-z\",])?"), 1, 6).Draw(t, "fields")
 		var b strings.Builder
 		for i, field := range want {
-			if f.Lax { // no format is lax and has rows of several lines
+			if f.AllowBlanks { // no format is lax and has rows of several lines
 				field = strings.ReplaceAll(field, "\n", "")
 				want[i] = field
 			}
@@ -307,12 +307,12 @@ func FuzzRead(f *testing.F) {
 	f.Add("\ufeff# a\n\"\n\"\n\"\n\"\nb\t\xff\r\n", byte(7))
 	f.Fuzz(func(t *testing.T, text string, how byte) {
 		format := delimited.Format{
-			Separator: ',',
-			MaxBytes:  32,
-			MaxLines:  int(how>>4) % 5,
-			Lax:       how&1 != 0,
-			Comments:  []string{"#", "; "}[:how>>1&1*2],
-			UTF8:      how&4 != 0,
+			Separator:   ',',
+			MaxBytes:    32,
+			MaxLines:    int(how>>4) % 5,
+			AllowBlanks: how&1 != 0,
+			Comments:    []string{"#", "; "}[:how>>1&1*2],
+			RequireUTF8: how&4 != 0,
 		}
 		if how&8 != 0 {
 			format.Separator, format.Quoted = '\t', how&1 == 0

@@ -82,7 +82,7 @@ func Open(path, called string, o Options) (*File, error) {
 	if called == "" {
 		f.gdal = in.GDAL
 	}
-	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.Plain() {
+	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() {
 		return f, err
 	}
 	if f.Format.Parts != "" {
@@ -149,7 +149,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		return nil, err
 	}
 	head := &Head{Bytes: begin, Text: begin}
-	if f.text != nil && !in.Marked {
+	if f.text != nil && !in.HasMark {
 		// Reading reports characters outside the encoding.
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
 	} else if err := in.Refuse(f.Want); err != nil {
@@ -158,7 +158,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	head.Text = bytes.TrimLeft(head.Text, " \t\r\n\x1e")
 	for _, format := range table {
 		switch {
-		case format.Is == nil || !format.Is(head):
+		case format.Matches == nil || !format.Matches(head):
 		case format.gives(f.Want):
 			// A topology whose member type comes late looks like GeoJSON until it is read.
 			typ, _ := head.json()
@@ -171,7 +171,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		}
 	}
 	giving := f.giving()
-	rest := slices.IndexFunc(giving, func(format *Format) bool { return format.Is == nil })
+	rest := slices.IndexFunc(giving, func(format *Format) bool { return format.Matches == nil })
 	switch {
 	case rest < 0:
 		f.unknown = true
@@ -187,18 +187,18 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 
 // instead returns the error for a file of a format without the wanted content.
 func (f *File) instead(format *Format) error {
-	if format.Instead == "" {
+	if format.Advice == "" {
 		return fmt.Errorf("%s: is %s, which has no %s", f.Path, format.Name, f.Want)
 	}
-	return fmt.Errorf("%s: "+format.Instead, f.Path, f.Word())
+	return fmt.Errorf("%s: "+format.Advice, f.Path, f.CommandWord())
 }
 
-// Word returns the word for the file in a command that converts it.
-func (f *File) Word() string {
+// CommandWord returns the word for the file in a command that converts it.
+func (f *File) CommandWord() string {
 	if f.gdal == "" && f.OnDisk != f.Path {
 		return "FILE"
 	}
-	return crs.Quoted(cmp.Or(f.gdal, f.Path))
+	return crs.ShellQuoted(cmp.Or(f.gdal, f.Path))
 }
 
 // ReadLayer opens the layer of the file, calls read with it and closes it. Errors have the name of
@@ -242,10 +242,10 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 	}
 	text := charset.New(in, f.Path, f.text)
 	switch {
-	case in.Marked:
-		text = charset.Marked(in, f.Path, f.text, f.Encoding)
+	case in.HasMark:
+		text = charset.NewMarked(in, f.Path, f.text, f.Encoding)
 	case f.Encoding == "" && !f.unknown:
-		text = charset.Guess(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
+		text = charset.NewGuessing(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
 	}
 	l := f.Format.Read(f, text.Text())
 	notes := l.Notes

@@ -22,16 +22,16 @@ import (
 // its own.
 type Format struct {
 	Name       string        // of such a file in messages, such as "a shapefile"
-	Gives      []source.Want // the possible contents of such files
+	Contents   []source.Want // the possible contents of such files
 	Extensions []string      // of such files in an archive, in lower case
-	// Is reports whether the beginning of a file shows this format. It is nil only for the format
+	// Matches reports whether the beginning of a file shows this format. It is nil only for the format
 	// of plain text, which has no mark.
-	Is      func(*Head) bool
+	Matches func(*Head) bool
 	Member  string // the end of a name, in lower case: a zip archive with such a member is such a file
 	Parts   string // names of the parts, if the file is one of several files in no archive
 	Layered bool   // whether such files may have several layers, chosen by File.Layer
 	Untyped bool   // all values are texts, so that the type of a property is known only after all its values
-	Instead string // advice for the file, %s, if it cannot have the wanted content
+	Advice  string // advice for the file, %s, if it cannot have the wanted content
 	// Read begins to read a UTF-8 text. Open opens a file on the disk that is not read
 	// sequentially. A format has one of the two.
 	Read func(f *File, text *bufio.Reader) *Layer
@@ -47,11 +47,11 @@ type Layer struct {
 	// are read. Key is the column of the primary key, or "".
 	Columns []string
 	Key     string
-	// Taken are the columns used for position and id, and Properties the other columns. They are
-	// known after the first feature. Taken is nil if features have geometries and ids of their own.
-	Taken      *pointtable.Columns
-	Properties func() []string
-	Notes      func() []string // on assumptions so far; may be nil
+	// TakenColumns are the columns used for position and id, and Properties the other columns. They are
+	// known after the first feature. TakenColumns is nil if features have geometries and ids of their own.
+	TakenColumns *pointtable.Columns
+	Properties   func() []string
+	Notes        func() []string // on assumptions so far; may be nil
 	// A format with Read does not set the following fields.
 	Progress func() int64 // how much of Size has been read
 	Size     int64
@@ -61,7 +61,7 @@ type Layer struct {
 	Stream   *source.File // the input; nil for a format with Open
 }
 
-func (f *Format) gives(want source.Want) bool { return slices.Contains(f.Gives, want) }
+func (f *Format) gives(want source.Want) bool { return slices.Contains(f.Contents, want) }
 
 // has reports whether a member of an archive may be of the format, by its name.
 func (f *Format) has(member string) bool {
@@ -74,7 +74,7 @@ type Head struct {
 	Text  []byte // the same in UTF-8, without white space before it
 }
 
-// begins returns an Is of files that begin with bytes.
+// begins returns a Matches of files that begin with bytes.
 func begins(with string) func(*Head) bool {
 	return func(h *Head) bool { return bytes.HasPrefix(h.Bytes, []byte(with)) }
 }

@@ -41,10 +41,10 @@ func faults(t testing.TB, table []*Format) (faults []string) {
 		if slices.ContainsFunc(table[:i], func(other *Format) bool { return other.Name == f.Name }) {
 			fault("%s is in the table twice: leave one row out", f.Name)
 		}
-		if len(f.Gives) == 0 || (f.Read == nil) == (f.Open == nil) {
+		if len(f.Contents) == 0 || (f.Read == nil) == (f.Open == nil) {
 			fault("%s: give it what it Gives, and either Read or Open", f.Name)
 		}
-		if f.Is == nil && slices.ContainsFunc(table[:i], func(other *Format) bool { return other.Is == nil }) {
+		if f.Matches == nil && slices.ContainsFunc(table[:i], func(other *Format) bool { return other.Matches == nil }) {
 			fault("%s: give it an Is; one format alone can be what no other is", f.Name)
 		}
 		paths := samples(t, f)
@@ -58,11 +58,11 @@ func faults(t testing.TB, table []*Format) (faults []string) {
 				t.Fatal(err)
 			}
 			for _, other := range table {
-				claims := !packed && other.Is != nil && other.Is(head)
+				claims := !packed && other.Matches != nil && other.Matches(head)
 				switch own := other == f; {
 				case !own && claims:
 					fault("%s is claimed by %s, too: its Is must tell it from %s", path, other.Name, f.Name)
-				case own && !packed && !claims && f.Is != nil:
+				case own && !packed && !claims && f.Matches != nil:
 					fault("%s is not claimed by %s: correct its Is", path, f.Name)
 				}
 			}
@@ -77,10 +77,10 @@ func TestTable(t *testing.T) {
 		t.Error(fault)
 	}
 	greedy := &Format{
-		Name:  "greedy GeoJSON",
-		Gives: shapes,
-		Is:    func(h *Head) bool { return len(h.Text) > 0 && h.Text[0] == '{' },
-		Read:  geoJSON.Read,
+		Name:     "greedy GeoJSON",
+		Contents: shapes,
+		Matches:  func(h *Head) bool { return len(h.Text) > 0 && h.Text[0] == '{' },
+		Read:     geoJSON.Read,
 	}
 	for name, tc := range map[string]struct {
 		more *Format
@@ -88,12 +88,12 @@ func TestTable(t *testing.T) {
 	}{
 		"twice":  {table[0], "a table is in the table twice"},
 		"greedy": {greedy, "testdata/topojson.json is claimed by greedy GeoJSON, too"},
-		"second": {&Format{Name: "a list", Gives: shapes, Read: geoJSON.Read}, "a list: give it an Is"},
+		"second": {&Format{Name: "a list", Contents: shapes, Read: geoJSON.Read}, "a list: give it an Is"},
 		"no sample": {
-			&Format{Name: "a list", Gives: shapes, Is: begins("#"), Read: geoJSON.Read},
+			&Format{Name: "a list", Contents: shapes, Matches: begins("#"), Read: geoJSON.Read},
 			"a list: put a small file of it into testdata",
 		},
-		"unreadable": {&Format{Name: "a list", Gives: shapes, Is: begins("#")}, "either Read or Open"},
+		"unreadable": {&Format{Name: "a list", Contents: shapes, Matches: begins("#")}, "either Read or Open"},
 	} {
 		if found := faults(t, append(slices.Clone(table), tc.more)); !slices.ContainsFunc(found,
 			func(fault string) bool { return strings.Contains(fault, tc.want) }) {
@@ -136,8 +136,8 @@ func TestSamples(t *testing.T) {
 			text := string(testfile.Read(t, path))
 			paths := []string{path}
 			if format.Parts == "" {
-				paths = append(paths, testfile.Temp(t, "packed.gz", testfile.Gzip(text)),
-					testfile.Temp(t, "packed.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{filepath.Base(path), text})))
+				paths = append(paths, testfile.WriteTemp(t, "packed.gz", testfile.Gzip(text)),
+					testfile.WriteTemp(t, "packed.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{filepath.Base(path), text})))
 			}
 			read := 0
 			for _, want := range []source.Want{source.WantPoints, source.WantPolygons} {
@@ -171,7 +171,7 @@ func TestSamples(t *testing.T) {
 // Formats that only reading shows are recognised, and missing layers are refused.
 func TestOpen(t *testing.T) {
 	polygons := [2]string{"a.geojson", string(testfile.Read(t, "testdata/geojson.json"))}
-	beside := testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))
+	beside := testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))
 	late := `{"arcs":[[[0,0],[1,0],[1,1],[0,0]]],"objects":{"x":{"type":"Polygon","arcs":[[0]]}},"pad":"` + strings.Repeat(" ",
 		headBytes) + `","type":"Topology"}`
 	for name, tc := range map[string]struct {
@@ -180,16 +180,16 @@ func TestOpen(t *testing.T) {
 		format  string
 		err     string
 	}{
-		"late topology":        {testfile.Temp(t, "a.json", late), Options{Want: source.WantPolygons}, "TopoJSON", ""},
-		"object of a late one": {testfile.Temp(t, "a.json", late) + "#x", Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"late topology":        {testfile.WriteTemp(t, "a.json", late), Options{Want: source.WantPolygons}, "TopoJSON", ""},
+		"object of a late one": {testfile.WriteTemp(t, "a.json", late) + "#x", Options{Want: source.WantPolygons}, "TopoJSON", ""},
 		"late topology for points": {
-			testfile.Temp(t, "a.json", late),
+			testfile.WriteTemp(t, "a.json", late),
 			Options{Want: source.WantPoints},
 			"",
 			"is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson",
 		},
 		"property called type": {
-			testfile.Temp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`),
+			testfile.WriteTemp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`),
 			Options{Want: source.WantPolygons},
 			"GeoJSON",
 			"",
@@ -203,7 +203,7 @@ func TestOpen(t *testing.T) {
 		"object":       {"testdata/topojson.json#parks", Options{Want: source.WantPolygons}, "TopoJSON", ""},
 		"other object": {"testdata/topojson.json#lakes", Options{Want: source.WantPolygons}, "TopoJSON", ""},
 		"layer of a table": {
-			testfile.Temp(t, "a.csv", "id,lat,lon\n1,2,3\n") + "#parks",
+			testfile.WriteTemp(t, "a.csv", "id,lat,lon\n1,2,3\n") + "#parks",
 			Options{Want: source.WantPoints},
 			"",
 			`is a table, which has no layers such as "parks"`,
@@ -211,26 +211,26 @@ func TestOpen(t *testing.T) {
 		"beside a GeoPackage": {beside, Options{Want: source.WantPolygons}, "GeoJSON", ""},
 		"points beside one":   {beside, Options{Want: source.WantPoints}, "", "holds both"},
 		"binary": {
-			testfile.Temp(t, "a", "\x01\x00\x02"),
+			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
 			"is neither a table, GeoJSON, a GeoPackage nor a shapefile",
 		},
 		"encoding": {
-			testfile.Temp(t, "a", "x"),
+			testfile.WriteTemp(t, "a", "x"),
 			Options{Want: source.WantPoints, Encoding: "klingon"},
 			"",
 			"--encoding \"klingon\" is not known",
 		},
-		"UTF-16": {testfile.Temp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
+		"UTF-16": {testfile.WriteTemp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
 		"part": {
-			testfile.Temp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))),
+			testfile.WriteTemp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))),
 			Options{Want: source.WantPoints},
 			"",
 			"a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip",
 		},
 		"other archive": {
-			testfile.Temp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})),
+			testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})),
 			Options{Want: source.WantPolygons},
 			"",
 			"without a shapefile, and no member of it is of a format expected here",

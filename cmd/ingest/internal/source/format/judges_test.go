@@ -21,12 +21,12 @@ func TestJudges(t *testing.T) {
 	}
 	separator := func(frequent bool, groups ...string) func(string) string {
 		return func(text string) string {
-			return fmt.Sprintf("%q", delimited.Separator([]byte(text), frequent, groups...))
+			return fmt.Sprintf("%q", delimited.DetectSeparator([]byte(text), frequent, groups...))
 		}
 	}
 	foreign := func(want source.Want) func(string) string {
 		return func(text string) string {
-			f, err := source.Open(testfile.Temp(t, "f", text))
+			f, err := source.Open(testfile.WriteTemp(t, "f", text))
 			if err != nil {
 				return err.Error()
 			}
@@ -58,7 +58,7 @@ func TestJudges(t *testing.T) {
 		},
 		"unknown codes": {words(source.UnknownCodes), map[string]string{"-99": "true", "-9999": "true", "99": "false"}},
 		"numbers": {
-			func(text string) string { return fmt.Sprint(source.Decimal(text, 1000)) },
+			func(text string) string { return fmt.Sprint(source.ParseDecimal(text, 1000)) },
 			map[string]string{
 				"1.5":  "1.5 true",
 				"-1e2": "-100 true",
@@ -84,7 +84,10 @@ func TestJudges(t *testing.T) {
 			map[string]string{"latin1": "Windows 1252 true", "UTF-8": "<nil> true", "cp850": "IBM Code Page 850 true", "klingon": "false"},
 		},
 		"encodings": {func(text string) string {
-			r := charset.Guess(strings.NewReader(text), "f", func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil })
+			r := charset.NewGuessing(strings.NewReader(text), "f", func() (io.ReadCloser,
+				error) {
+				return io.NopCloser(strings.NewReader(text)), nil
+			})
 			read, err := io.ReadAll(r.Text())
 			return fmt.Sprint(string(read), err)
 		}, map[string]string{"Z\xfcrich": "Zürich<nil>", "Zürich": "Zürich<nil>", "\ufeffa": "a<nil>"}},

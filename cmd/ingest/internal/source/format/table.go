@@ -21,21 +21,21 @@ var (
 var table = []*Format{
 	{
 		Name:       "a table",
-		Gives:      []source.Want{source.WantPoints},
+		Contents:   []source.Want{source.WantPoints},
 		Extensions: []string{".csv", ".tsv", ".tab", ".txt"},
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Columns)
-			return &Layer{Features: t.Features(), Taken: &t.Columns, Properties: func() []string { return t.Properties }, Notes: t.Notes}
+			return &Layer{Features: t.Features(), TakenColumns: &t.Columns, Properties: func() []string { return t.Properties }, Notes: t.Notes}
 		},
 	},
 	&geoJSON,
 	&topoJSON,
 	{
 		Name:       "a GeoPackage",
-		Gives:      shapes,
+		Contents:   shapes,
 		Extensions: []string{".gpkg"},
-		Is:         begins(geopackage.Magic),
+		Matches:    begins(geopackage.Magic),
 		Layered:    true,
 		Open: func(ctx context.Context, f *File) (*Layer, error) {
 			in, err := geopackage.Open(ctx, f.OnDisk, f.Layer, f.Want)
@@ -49,12 +49,12 @@ var table = []*Format{
 		},
 	},
 	{
-		Name:    "a shapefile",
-		Gives:   shapes,
-		Is:      begins(shapefile.Magic),
-		Member:  ".shp",
-		Parts:   ".shp, .shx, .dbf, .prj and .cpg",
-		Layered: true,
+		Name:     "a shapefile",
+		Contents: shapes,
+		Matches:  begins(shapefile.Magic),
+		Member:   ".shp",
+		Parts:    ".shp, .shx, .dbf, .prj and .cpg",
+		Layered:  true,
 		Open: func(_ context.Context, f *File) (*Layer, error) {
 			in, err := shapefile.Open(f.OnDisk, f.Layer, f.Want)
 			if err != nil {
@@ -71,9 +71,9 @@ var table = []*Format{
 
 var geoJSON = Format{
 	Name:       "GeoJSON",
-	Gives:      shapes,
+	Contents:   shapes,
 	Extensions: jsonExtensions,
-	Is: func(h *Head) bool {
+	Matches: func(h *Head) bool {
 		typ, is := h.json()
 		return is && typ != "Topology"
 	},
@@ -84,14 +84,14 @@ var geoJSON = Format{
 
 var topoJSON = Format{
 	Name:       "TopoJSON",
-	Gives:      []source.Want{source.WantPolygons},
+	Contents:   []source.Want{source.WantPolygons},
 	Extensions: jsonExtensions,
-	Is: func(h *Head) bool {
+	Matches: func(h *Head) bool {
 		typ, is := h.json()
 		return is && typ == "Topology"
 	},
 	Layered: true,
-	Instead: "is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson %s LAYER, where LAYER is one of its objects",
+	Advice:  "is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson %s LAYER, where LAYER is one of its objects",
 	Read: func(f *File, text *bufio.Reader) *Layer {
 		objects := f.Objects
 		if f.Layer != "" {

@@ -152,7 +152,7 @@ func (d *reader) document() error {
 			d.said.Notes = append(d.said.Notes,
 				fmt.Sprintf("%s: is a GeometryCollection without attributes: its %d geometries are one feature; to make a feature "+
 					"of each: ogr2ogr -explodecollections out.geojson %s",
-					d.name, len(parts), crs.Quoted(d.name)))
+					d.name, len(parts), crs.ShellQuoted(d.name)))
 		}
 	}
 	return d.emit(&f)
@@ -181,7 +181,7 @@ func (d *reader) feature() error {
 		if err := d.s.Skip(); err != nil {
 			return err
 		}
-		return d.bad(f.Line, source.NotAFeature, k.String())
+		return d.bad(f.Line, source.ReasonNotAFeature, k.String())
 	}
 	if err := d.s.Object(func(member []byte) error { return d.member(&f, member) }); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (d *reader) member(f *feature, name []byte) (err error) {
 func (d *reader) emit(f *feature) error {
 	switch {
 	case f.typ != "Feature":
-		return d.bad(f.Line, source.NotAFeature, "type "+source.Excerpt(f.typ))
+		return d.bad(f.Line, source.ReasonNotAFeature, "type "+source.Excerpt(f.typ))
 	case f.reason != "":
 		return d.bad(f.Line, f.reason, f.detail)
 	case !d.yield(f.Feature, nil):
@@ -244,12 +244,12 @@ func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail
 	d := reader{s: g.s}
 	at, reason, detail, err := d.geometry()
 	if err != nil {
-		return 0, 0, source.Damaged, source.Excerpt(geometry)
+		return 0, 0, source.ReasonDamaged, source.Excerpt(geometry)
 	}
 	if reason != "" {
 		return 0, 0, reason, detail
 	}
-	p, reason, detail := source.Position(at)
+	p, reason, detail := source.PositionOf(at)
 	return p[0], p[1], reason, detail
 }
 
@@ -271,7 +271,7 @@ func (d *reader) geometry() (at orb.Geometry, reason, detail string, err error) 
 	case k == jsonscan.Null:
 		return nil, "", "", d.s.Null()
 	case k != jsonscan.Object:
-		return nil, source.Damaged, "geometry is " + k.String(), d.s.Skip()
+		return nil, source.ReasonDamaged, "geometry is " + k.String(), d.s.Skip()
 	}
 	var g shape
 	if err := d.s.Object(func(name []byte) error { return d.shapeMember(&g, name) }); err != nil {
@@ -301,7 +301,7 @@ func (d *reader) shapeMember(g *shape, name []byte) (err error) {
 		return d.s.Array(func(int) error {
 			at, reason, detail, err := d.geometry()
 			if d.parts++; d.parts > maxParts {
-				reason, detail = source.TooManyPoints, fmt.Sprintf("more than %d geometries", maxParts)
+				reason, detail = source.ReasonTooManyPoints, fmt.Sprintf("more than %d geometries", maxParts)
 			} else if at != nil {
 				g.members = append(g.members, at)
 			}
@@ -337,19 +337,19 @@ func (g *shape) geometry() (at orb.Geometry, reason, detail string) {
 	kind, known := kinds[g.kind]
 	switch c := &g.coords; {
 	case g.kind == "":
-		return nil, source.Damaged, "geometry without a type"
+		return nil, source.ReasonDamaged, "geometry without a type"
 	case !known:
-		return nil, source.UnknownKind, source.Excerpt(g.kind)
+		return nil, source.ReasonUnknownKind, source.Excerpt(g.kind)
 	case g.reason != "":
 		return nil, g.reason, g.detail
 	case kind.of == nil:
 		return g.members, "", ""
 	case !g.located:
-		return nil, source.Damaged, g.kind + " without coordinates"
+		return nil, source.ReasonDamaged, g.kind + " without coordinates"
 	case c.depth == empty && kind.depth == 0:
 		return orb.MultiPoint{}, "", ""
 	case c.depth != kind.depth && c.depth != empty:
-		return nil, source.WrongNesting, fmt.Sprintf("%s of depth %d", g.kind, c.depth+1)
+		return nil, source.ReasonWrongNesting, fmt.Sprintf("%s of depth %d", g.kind, c.depth+1)
 	}
 	return kind.of(g.coords), "", ""
 }
@@ -390,7 +390,7 @@ func (d *reader) coords() (c coords, err error) {
 		return c, err
 	}
 	if k != jsonscan.Array || d.reason != "" {
-		d.refuse(source.WrongNesting, k.String())
+		d.refuse(source.ReasonWrongNesting, k.String())
 		return c, d.s.Skip()
 	}
 	c.depth = empty
@@ -410,10 +410,10 @@ func (d *reader) coords() (c coords, err error) {
 			}
 			return err
 		case k != jsonscan.Array && k != jsonscan.Number:
-			d.refuse(source.NotANumber, k.String())
+			d.refuse(source.ReasonNotANumber, k.String())
 			return d.s.Skip()
 		case k == jsonscan.Number || numbers > 0:
-			d.refuse(source.WrongNesting, "number beside array")
+			d.refuse(source.ReasonWrongNesting, "number beside array")
 			return d.s.Skip()
 		}
 		part, err := d.coords()
@@ -424,21 +424,21 @@ func (d *reader) coords() (c coords, err error) {
 	switch {
 	case err != nil || d.reason != "":
 	case numbers == 1:
-		d.refuse(source.WrongNesting, "position of one number")
+		d.refuse(source.ReasonWrongNesting, "position of one number")
 	case numbers > 0:
 		c.depth = 0
 		if d.vertices++; d.vertices > source.MaxVertices {
-			d.refuse(source.TooManyPoints, fmt.Sprintf("more than %d", source.MaxVertices))
+			d.refuse(source.ReasonTooManyPoints, fmt.Sprintf("more than %d", source.MaxVertices))
 		}
 		return c, nil
 	case c.depth == 1 && empties:
-		d.refuse(source.WrongNesting, "empty array")
+		d.refuse(source.ReasonWrongNesting, "empty array")
 	case c.depth == 1:
 		c.points = slices.Clone(d.points[from:])
 	}
 	d.points = d.points[:from]
 	if d.parts++; d.parts > maxParts {
-		d.refuse(source.TooManyPoints, fmt.Sprintf("more than %d arrays of them", maxParts))
+		d.refuse(source.ReasonTooManyPoints, fmt.Sprintf("more than %d arrays of them", maxParts))
 	}
 	return c, err
 }
@@ -457,7 +457,7 @@ func (d *reader) addPart(c *coords, part coords) {
 	case c.depth == empty:
 		c.depth = part.depth + 1
 	case c.depth != part.depth+1:
-		d.refuse(source.WrongNesting, "arrays of different depth")
+		d.refuse(source.ReasonWrongNesting, "arrays of different depth")
 	}
 }
 
@@ -500,7 +500,7 @@ func (d *reader) crs() error {
 	})
 	if err == nil && name != "" {
 		var note string
-		if note, err = crs.Named(name).Take(d.name, "out.geojson"); note != "" {
+		if note, err = crs.ByName(name).Accept(d.name, "out.geojson"); note != "" {
 			d.said.Notes = append(d.said.Notes, note)
 		}
 	}

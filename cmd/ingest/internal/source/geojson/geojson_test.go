@@ -50,7 +50,7 @@ func polygons(r io.Reader, name string) iter.Seq2[source.Feature, error] {
 		for f, err := range geojson.Read(r, name, &said) {
 			if err == nil {
 				var reason, detail string
-				if f.Geometry, f.Repair, reason, detail = source.Polygons(f.Geometry); reason != "" {
+				if f.Geometry, f.Repair, reason, detail = source.PolygonsOf(f.Geometry); reason != "" {
 					err = &source.BadRecord{Source: name, Line: f.Line, Reason: reason, Detail: detail}
 				}
 				f.Properties, f.Members = values.Decode(f.Members, &f.Lost), nil
@@ -130,46 +130,46 @@ func TestGeometries(t *testing.T) {
 func TestBadRecords(t *testing.T) {
 	polygon := func(coordinates string) string { return `{"type":"Polygon","coordinates":` + coordinates + `}` }
 	for _, tc := range []struct{ feature, reason, detail string }{
-		{`null`, source.NotAFeature, "null"},
-		{`[1,2]`, source.NotAFeature, "array"},
-		{`{"type":"Polygon","coordinates":[` + square + `]}`, source.NotAFeature, `type "Polygon"`},
-		{`{"type":"Feature"}`, source.NoGeometry, ""},
-		{feature(`null`), source.NoGeometry, ""},
-		{feature(`"POLYGON((0 0))"`), source.Damaged, "geometry is string"},
-		{feature(`{}`), source.Damaged, "geometry without a type"},
-		{feature(`{"type":"polygon","coordinates":[` + square + `]}`), source.UnknownKind, `"polygon"`},
-		{feature(`{"type":"Polygon"}`), source.Damaged, "Polygon without coordinates"},
-		{feature(polygon(`[]`)), source.NoGeometry, "empty"},
-		{feature(polygon(`[[]]`)), source.NoGeometry, "empty"},
-		{feature(`{"type":"Point","coordinates":[1,2]}`), source.NotAPolygon, "Point"},
-		{feature(`{"type":"LineString","coordinates":` + square + `}`), source.NotAPolygon, "LineString"},
-		{feature(`{"type":"GeometryCollection","geometries":[]}`), source.NoGeometry, "empty"},
-		{feature(polygon(`[[],` + square + `]`)), source.NoArea, ""},
-		{feature(`{"type":"MultiPolygon","coordinates":[[],[[]]]}`), source.NoGeometry, "empty"},
-		{feature(polygon(`[[[],[0,0],[1,1],[1,0],[0,0]]]`)), source.WrongNesting, "empty array"},
+		{`null`, source.ReasonNotAFeature, "null"},
+		{`[1,2]`, source.ReasonNotAFeature, "array"},
+		{`{"type":"Polygon","coordinates":[` + square + `]}`, source.ReasonNotAFeature, `type "Polygon"`},
+		{`{"type":"Feature"}`, source.ReasonNoGeometry, ""},
+		{feature(`null`), source.ReasonNoGeometry, ""},
+		{feature(`"POLYGON((0 0))"`), source.ReasonDamaged, "geometry is string"},
+		{feature(`{}`), source.ReasonDamaged, "geometry without a type"},
+		{feature(`{"type":"polygon","coordinates":[` + square + `]}`), source.ReasonUnknownKind, `"polygon"`},
+		{feature(`{"type":"Polygon"}`), source.ReasonDamaged, "Polygon without coordinates"},
+		{feature(polygon(`[]`)), source.ReasonNoGeometry, "empty"},
+		{feature(polygon(`[[]]`)), source.ReasonNoGeometry, "empty"},
+		{feature(`{"type":"Point","coordinates":[1,2]}`), source.ReasonNotAPolygon, "Point"},
+		{feature(`{"type":"LineString","coordinates":` + square + `}`), source.ReasonNotAPolygon, "LineString"},
+		{feature(`{"type":"GeometryCollection","geometries":[]}`), source.ReasonNoGeometry, "empty"},
+		{feature(polygon(`[[],` + square + `]`)), source.ReasonNoArea, ""},
+		{feature(`{"type":"MultiPolygon","coordinates":[[],[[]]]}`), source.ReasonNoGeometry, "empty"},
+		{feature(polygon(`[[[],[0,0],[1,1],[1,0],[0,0]]]`)), source.ReasonWrongNesting, "empty array"},
 		{
 			feature(`{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":` + square + `},null]}`),
-			source.NotAPolygon,
+			source.ReasonNotAPolygon,
 			"LineString",
 		},
-		{feature(polygon(square)), source.WrongNesting, "Polygon of depth 2"},
-		{feature(polygon(`[[` + square + `]]`)), source.WrongNesting, "Polygon of depth 4"},
-		{feature(`{"type":"MultiPolygon","coordinates":[` + square + `]}`), source.WrongNesting, "MultiPolygon of depth 3"},
-		{feature(polygon(`[` + square + `,[0,0]]`)), source.WrongNesting, "arrays of different depth"},
-		{feature(polygon(`[[[0,0],1,[1,1]]]`)), source.WrongNesting, "number beside array"},
-		{feature(polygon(`[[[0,[0]],[1,1]]]`)), source.WrongNesting, "number beside array"},
-		{feature(polygon(`[[[0],[1,1],[1,0],[0]]]`)), source.WrongNesting, "position of one number"},
-		{feature(polygon(`"0,0 1,1"`)), source.WrongNesting, "string"},
-		{feature(polygon(`[[[0,0],[1,1],[1,null],[0,0]]]`)), source.NotANumber, "null"},
-		{feature(polygon(`[[["0","0"],["1","1"],["1","0"],["0","0"]]]`)), source.NotANumber, "string"},
-		{feature(polygon(`[[[0,0],[NaN,1],[1,0],[0,0]]]`)), source.NotANumber, "[NaN, 1]"},
-		{feature(polygon(`[[[0,0],[1e999,1],[1,0],[0,0]]]`)), source.NotANumber, "[+Inf, 1]"},
-		{feature(polygon(`[[[0,0],[500000,4649776],[1,0],[0,0]]]`)), source.OutsideWorld, "[500000, 4649776]"},
-		{feature(polygon(`[[[0,0],[1,91],[1,0],[0,0]]]`)), source.OutsideWorld, "[1, 91]"},
-		{feature(polygon(`[[[0,0],[1,0],[0,0]]]`)), source.NoArea, ""},
+		{feature(polygon(square)), source.ReasonWrongNesting, "Polygon of depth 2"},
+		{feature(polygon(`[[` + square + `]]`)), source.ReasonWrongNesting, "Polygon of depth 4"},
+		{feature(`{"type":"MultiPolygon","coordinates":[` + square + `]}`), source.ReasonWrongNesting, "MultiPolygon of depth 3"},
+		{feature(polygon(`[` + square + `,[0,0]]`)), source.ReasonWrongNesting, "arrays of different depth"},
+		{feature(polygon(`[[[0,0],1,[1,1]]]`)), source.ReasonWrongNesting, "number beside array"},
+		{feature(polygon(`[[[0,[0]],[1,1]]]`)), source.ReasonWrongNesting, "number beside array"},
+		{feature(polygon(`[[[0],[1,1],[1,0],[0]]]`)), source.ReasonWrongNesting, "position of one number"},
+		{feature(polygon(`"0,0 1,1"`)), source.ReasonWrongNesting, "string"},
+		{feature(polygon(`[[[0,0],[1,1],[1,null],[0,0]]]`)), source.ReasonNotANumber, "null"},
+		{feature(polygon(`[[["0","0"],["1","1"],["1","0"],["0","0"]]]`)), source.ReasonNotANumber, "string"},
+		{feature(polygon(`[[[0,0],[NaN,1],[1,0],[0,0]]]`)), source.ReasonNotANumber, "[NaN, 1]"},
+		{feature(polygon(`[[[0,0],[1e999,1],[1,0],[0,0]]]`)), source.ReasonNotANumber, "[+Inf, 1]"},
+		{feature(polygon(`[[[0,0],[500000,4649776],[1,0],[0,0]]]`)), source.ReasonOutsideWorld, "[500000, 4649776]"},
+		{feature(polygon(`[[[0,0],[1,91],[1,0],[0,0]]]`)), source.ReasonOutsideWorld, "[1, 91]"},
+		{feature(polygon(`[[[0,0],[1,0],[0,0]]]`)), source.ReasonNoArea, ""},
 		{
 			feature(`{"type":"GeometryCollection","geometries":[` + polygon(`[`+square+`]`) + `,` + polygon(`[[[0,0],[1,91],[1,0],[0,0]]]`) + `]}`),
-			source.OutsideWorld,
+			source.ReasonOutsideWorld,
 			"[1, 91]",
 		},
 	} {
@@ -328,7 +328,7 @@ func TestAgreesWithOrb(t *testing.T) {
 		var want []source.Feature
 		for i := range rapid.IntRange(0, 5).Draw(t, "features") {
 			polygons := rapid.SliceOfN(polygon, 1, 4).Draw(t, "polygons")
-			f := orbjson.NewFeature(source.Join(polygons))
+			f := orbjson.NewFeature(source.JoinPolygons(polygons))
 			f.ID = fmt.Sprint(i)
 			f.Properties["name"] = rapid.String().Draw(t, "name")
 			f.Properties["flag"] = rapid.Bool().Draw(t, "flag")
@@ -394,7 +394,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkFeature checks the promises of source.Polygons.
+// checkFeature checks the promises of source.PolygonsOf.
 func checkFeature(t *testing.T, f source.Feature) {
 	t.Helper()
 	polygons, ok := f.Geometry.(orb.MultiPolygon)
@@ -434,7 +434,7 @@ func TestNaturalEarth(t *testing.T) {
 		bad                map[string]int
 	}{
 		{"110m/ne_110m_admin_0_countries", 177, 10654, nil},
-		{"110m/ne_110m_populated_places_simple", 0, 0, map[string]int{source.NotAPolygon: 243}},
+		{"110m/ne_110m_populated_places_simple", 0, 0, map[string]int{source.ReasonNotAPolygon: 243}},
 		{"110m/ne_110m_lakes", 25, 489, nil},
 		{"50m/ne_50m_admin_0_countries", 242, 99613, nil},
 		{"50m/ne_50m_ocean", 1, 60784, nil},
@@ -472,7 +472,7 @@ func TestNaturalEarth(t *testing.T) {
 				}
 			}
 			if features != tc.features || vertices != tc.vertices || len(bad) != len(tc.bad) ||
-				bad[source.NotAPolygon] != tc.bad[source.NotAPolygon] {
+				bad[source.ReasonNotAPolygon] != tc.bad[source.ReasonNotAPolygon] {
 				t.Errorf("%d features, %d vertices, bad %v; want %d, %d, %v", features, vertices, bad, tc.features, tc.vertices, tc.bad)
 			}
 		})
@@ -492,11 +492,11 @@ func TestOpenRings(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"Polygon","coordinates":[` + closed + `]}`: "",
 		`{"type":"Polygon","coordinates":[` + open +
-			`]}`: source.Closed,
+			`]}`: source.RepairClosed,
 		`{"type":"MultiPolygon","coordinates":[[` + closed + `],[` + open + `,` + open +
-			`]]}`: source.Closed,
+			`]]}`: source.RepairClosed,
 		`{"type":"GeometryCollection","geometries":[{"type":"Polygon","coordinates":[` + open +
-			`]},{"type":"Point","coordinates":[0,0]}]}`: source.Closed,
+			`]},{"type":"Point","coordinates":[0,0]}]}`: source.RepairClosed,
 	} {
 		n := 0
 		for f, err := range polygons(strings.NewReader(text), "x") {

@@ -119,7 +119,7 @@ func TestOpen(t *testing.T) {
 		testfile.Write(t, filepath.Join(dir, name), text)
 		members = append(members, [2]string{"GeoLite2-City-CSV_20260106/" + name, text})
 	}
-	archive := testfile.Temp(t, "download.zip", testfile.Zip(members...))
+	archive := testfile.WriteTemp(t, "download.zip", testfile.Zip(members...))
 	for _, path := range []string{dir, archive} {
 		s, err := Open(path)
 		if err != nil {

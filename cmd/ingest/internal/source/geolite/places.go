@@ -73,7 +73,7 @@ type columns struct {
 }
 
 func columnsOf(header [][]byte) (c columns, ok bool) {
-	at := func(name string) int { return delimited.Index(header, name) }
+	at := func(name string) int { return delimited.ColumnIndex(header, name) }
 	c = columns{at("geoname_id"), at("locale_code"), at("continent_code"), at("continent_name"), at("country_iso_code"), at("country_name"),
 		at("city_name"), at("metro_code"), at("time_zone"), at("is_in_european_union"),
 		[2]int{at("subdivision_1_iso_code"), at("subdivision_2_iso_code")}, [2]int{at("subdivision_1_name"), at("subdivision_2_name")}}
@@ -84,7 +84,7 @@ func columnsOf(header [][]byte) (c columns, ok bool) {
 // that is left out; an error from it, or of r, ends the reading.
 func (p *Places) Read(r io.Reader, name string, bad func(*source.BadRecord) error) error {
 	const check = "check that it is a Locations file of a GeoLite2 CSV set"
-	in := delimited.New(r, name, delimited.Format{Separator: ',', MaxBytes: maxLine, Lax: true})
+	in := delimited.New(r, name, delimited.Format{Separator: ',', MaxBytes: maxLine, AllowBlanks: true})
 	var cols columns
 	begun := false
 	for _, err := range delimited.Records(in, func(*struct{}) error {

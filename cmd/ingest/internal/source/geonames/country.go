@@ -126,6 +126,6 @@ func area(s string) (float64, bool) {
 	if s == "" {
 		return 0, true
 	}
-	v, ok := source.Decimal(s, math.MaxInt32)
+	v, ok := source.ParseDecimal(s, math.MaxInt32)
 	return v, ok && v >= 0
 }

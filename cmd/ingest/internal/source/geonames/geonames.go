@@ -47,7 +47,7 @@ type Record struct {
 	DEM            *int  // metres, likewise
 	TimeZone       string
 	Modified       time.Time // a date, UTC
-	Again          bool      // the id occurred before in the file: see Repeated
+	IsRepeat       bool      // the id occurred before in the file: see Repeated
 	Line           int       // 1-based
 }
 
@@ -55,7 +55,7 @@ type Record struct {
 // others. Ids repeat in files with the modifications of several days. The row itself is good: which
 // of the rows counts is known only after the last row.
 func (rec *Record) Repeated(name string) error {
-	if !rec.Again {
+	if !rec.IsRepeat {
 		return nil
 	}
 	return &source.BadRecord{Source: name, Line: rec.Line, Reason: reasonRepeated, Detail: strconv.FormatUint(uint64(rec.ID), 10)}
@@ -92,7 +92,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	return rows(r, name, format(columns), func(r row, rec *Record) (reason, detail string) {
 		rec.Line = r.line
 		if reason, detail = rec.parse(r); reason == "" {
-			rec.Again = !seen.Add(rec.ID)
+			rec.IsRepeat = !seen.Add(rec.ID)
 		}
 		return reason, detail
 	})
@@ -116,11 +116,11 @@ func (rec *Record) parse(r row) (reason, detail string) {
 		}
 	}
 	c = r.next()
-	if rec.Lat, ok = source.Decimal(c, 90); !ok {
+	if rec.Lat, ok = source.ParseDecimal(c, 90); !ok {
 		return reasonLat, source.Excerpt(c)
 	}
 	c = r.next()
-	if rec.Lon, ok = source.Decimal(c, 180); !ok {
+	if rec.Lon, ok = source.ParseDecimal(c, 180); !ok {
 		return reasonLon, source.Excerpt(c)
 	}
 	if rec.Class = r.next(); rec.Class != "" && !source.IsCode(rec.Class, 1) {

@@ -93,7 +93,7 @@ func TestColumns(t *testing.T) {
 		{name: "elevation in feet", row: with(bern, 16, "10 ft"), reason: reasonElevation},
 		{name: "dem out of range", row: with(bern, 17, "99999999999"), reason: reasonElevation},
 		{name: "date of 31 February", row: with(bern, 19, "2019-02-31"), reason: reasonModified},
-		{name: "too long", row: with(bern, 4, strings.Repeat("x", MaxLine)), reason: delimited.ReasonLong},
+		{name: "too long", row: with(bern, 4, strings.Repeat("x", MaxLineBytes)), reason: delimited.ReasonLong},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			after := with(bern, 1, "7", 2, "after")
@@ -173,10 +173,11 @@ func TestReadError(t *testing.T) {
 
 // The last line of a file may have no line end, even if it is too long.
 func TestLastLine(t *testing.T) {
-	long := strings.Repeat("x", 3*MaxLine)
+	long := strings.Repeat("x", 3*MaxLineBytes)
 	for text, want := range map[string][2]int{ // good, bad
 		"": {}, "\n": {}, "\n\n": {}, bern: {1, 0}, bern + "\n": {1, 0}, long: {0, 1}, bern + "\n" + long: {1, 1},
-		long + "\n": {0, 1}, long + "\n" + bern: {1, 1}, strings.Repeat("x", MaxLine): {0, 1}, strings.Repeat("x", MaxLine-1) + "\n": {0, 1},
+		long + "\n": {0, 1}, long + "\n" + bern: {1, 1}, strings.Repeat("x", MaxLineBytes): {0, 1},
+		strings.Repeat("x", MaxLineBytes-1) + "\n": {0, 1},
 	} {
 		records, bad, err := read(text)
 		if err != nil || len(records) != want[0] || len(bad) != want[1] {
@@ -203,8 +204,8 @@ func TestMember(t *testing.T) {
 		"SG.txt": true, "cities1000.txt": true, "dir/SG.TXT": true, "readme.txt": false, "README.TXT": false,
 		"x/readme.txt": false, "SG.csv": false, "__MACOSX/._SG.txt": false, "txt": false,
 	} {
-		if Member(name) != want {
-			t.Errorf("Member(%q) is %v", name, !want)
+		if IsTableMember(name) != want {
+			t.Errorf("IsTableMember(%q) is %v", name, !want)
 		}
 	}
 }
@@ -213,8 +214,8 @@ func TestMember(t *testing.T) {
 func TestArchive(t *testing.T) {
 	table, readme := [2]string{"XX.txt", bern + "\n"}, [2]string{"readme.txt", bern + "\nThe data format is tab-delimited text\n"}
 	for _, order := range [][][2]string{{readme, table}, {table, readme}} {
-		path := testfile.Temp(t, "XX.zip", testfile.Zip(order...))
-		f, err := source.OpenMember(path, Member)
+		path := testfile.WriteTemp(t, "XX.zip", testfile.Zip(order...))
+		f, err := source.OpenMember(path, IsTableMember)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +242,7 @@ func TestRealFiles(t *testing.T) {
 		"cities15000.zip": 32847, "cities5000.zip": 52124, "cities1000-2010.zip": 99824,
 		"countries/NL.zip": 22822, "countries/LV.zip": 9344, "countries/SG.zip": 1911, "countries/no-country.zip": 6643,
 	} {
-		f, err := source.OpenMember(filepath.Join(dir, name), Member)
+		f, err := source.OpenMember(filepath.Join(dir, name), IsTableMember)
 		if err != nil {
 			t.Fatal(err)
 		}

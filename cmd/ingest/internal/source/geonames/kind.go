@@ -121,8 +121,8 @@ var changes = regexp.MustCompile(`^modifications-`)
 // IsChanges reports whether a file of places, by its name, has only the changes of one day.
 func IsChanges(name string) bool { return changes.MatchString(stem(name)) }
 
-// DeletedOn returns the day in the name of a file of deletions.
-func DeletedOn(name string) (time.Time, error) {
+// DeletionDate returns the day in the name of a file of deletions.
+func DeletionDate(name string) (time.Time, error) {
 	s, ok := strings.CutPrefix(stem(name), "deletes-")
 	if t, is := date(s); ok && is {
 		return t, nil
@@ -131,10 +131,10 @@ func DeletedOn(name string) (time.Time, error) {
 		"the file deletes-YYYY-MM-DD.txt, as GeoNames does", name)
 }
 
-// Member reports whether a file of a zip archive is a table, judging by its
+// IsTableMember reports whether a file of a zip archive is a table, judging by its
 // name. Archives of GeoNames may also hold descriptions and the codes of
 // languages.
-func Member(name string) bool {
+func IsTableMember(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return strings.HasSuffix(base, ".txt") && base != "readme.txt" && base != "iso-languagecodes.txt" && !strings.HasPrefix(base, ".")
 }

@@ -22,7 +22,7 @@ func put(t *testing.T, name, member, text string) string {
 	case ".gz":
 		text = testfile.Gzip(text)
 	}
-	return testfile.Temp(t, filepath.FromSlash(name), text)
+	return testfile.WriteTemp(t, filepath.FromSlash(name), text)
 }
 
 const (
@@ -134,14 +134,14 @@ func TestParseKind(t *testing.T) {
 	}
 }
 
-func TestDeletedOn(t *testing.T) {
+func TestDeletionDate(t *testing.T) {
 	for _, name := range []string{"deletes-2026-11-20.txt", "x/Deletes-2026-11-20.txt.gz"} {
-		if on, err := DeletedOn(name); err != nil || !on.Equal(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)) {
+		if on, err := DeletionDate(name); err != nil || !on.Equal(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)) {
 			t.Error(name, on, err)
 		}
 	}
 	for _, name := range []string{"deletes.txt", "deletes-2026-11-31.txt", "2026-11-20.txt", "deletes-20261120.txt"} {
-		if on, err := DeletedOn(name); err == nil || !strings.Contains(err.Error(), "deletes-YYYY-MM-DD.txt") {
+		if on, err := DeletionDate(name); err == nil || !strings.Contains(err.Error(), "deletes-YYYY-MM-DD.txt") {
 			t.Error(name, on, err)
 		}
 	}

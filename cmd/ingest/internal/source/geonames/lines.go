@@ -9,9 +9,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// MaxLine is the greatest length of a line, in bytes with its end. GeoNames' longest column, the
+// MaxLineBytes is the greatest length of a line, in bytes with its end. GeoNames' longest column, the
 // alternate names, has up to 10,000 characters.
-const MaxLine = 256 << 10
+const MaxLineBytes = 256 << 10
 
 // parser fills a record from the columns of a row, or returns a reason why that is impossible. The
 // reason skip is for a row that is neither a record nor a fault.
@@ -21,7 +21,7 @@ const skip = "\x00"
 
 // format returns the format of a table whose rows have one of these numbers of columns.
 func format(columns ...int) delimited.Format {
-	return delimited.Format{Separator: '\t', MaxBytes: MaxLine, UTF8: true, Columns: columns}
+	return delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes, RequireUTF8: true, Columns: columns}
 }
 
 // rows yields the records of r; see Read for the rest.

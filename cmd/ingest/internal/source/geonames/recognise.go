@@ -15,7 +15,7 @@ import (
 // comments, and the total of bytes.
 const (
 	sampleRows  = 100
-	sampleBytes = sampleRows * MaxLine
+	sampleBytes = sampleRows * MaxLineBytes
 )
 
 // Recognise returns the kind of a file by its name or, if the name says
@@ -26,7 +26,7 @@ func Recognise(file string) (Kind, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := source.OpenMember(file, Member)
+	f, err := source.OpenMember(file, IsTableMember)
 	if err != nil {
 		return "", err
 	}
@@ -70,7 +70,8 @@ type alike struct {
 const postalCodes Kind = "postal codes"
 
 func look(r io.Reader, name string) (s sample, err error) {
-	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLine, Comments: []string{"#"}})
+	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes,
+		Comments: []string{"#"}})
 	s.votes, s.columns = map[Kind]int{}, map[int]alike{}
 	for s.rows < sampleRows {
 		line, err := in.Next()

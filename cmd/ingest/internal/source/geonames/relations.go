@@ -114,7 +114,7 @@ func (rec *TimeZone) parse(r row) (reason, detail string) {
 	for _, hours := range [...]*float64{&rec.January, &rec.July, &rec.Raw} {
 		c := r.text()
 		var ok bool
-		if *hours, ok = source.Decimal(c, 24); !ok {
+		if *hours, ok = source.ParseDecimal(c, 24); !ok {
 			return reasonOffset, source.Excerpt(c)
 		}
 	}

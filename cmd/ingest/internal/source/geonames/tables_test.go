@@ -70,7 +70,7 @@ func common[T any](columns string) []tableCase[T] {
 		{name: "one column", row: "x", reason: columns},
 		{name: "spaces for tabs", row: "1 2 3 4", reason: columns},
 		{name: "too many columns", row: strings.Repeat("1\t", 40), reason: columns},
-		{name: "too long", row: strings.Repeat("x", 2*MaxLine), reason: delimited.ReasonLong},
+		{name: "too long", row: strings.Repeat("x", 2*MaxLineBytes), reason: delimited.ReasonLong},
 	}
 }
 

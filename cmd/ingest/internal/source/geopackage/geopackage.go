@@ -25,8 +25,8 @@ import (
 
 // Bounds on the content of a database.
 const (
-	maxValue   = wkb.Most // bytes of a geometry, and of any other value
-	maxText    = 64 << 10 // bytes of a text property
+	maxValue   = wkb.MaxBytes // bytes of a geometry, and of any other value
+	maxText    = 64 << 10     // bytes of a text property
 	maxColumns = 1000
 	maxLayers  = 1000 // listed
 )
@@ -72,8 +72,8 @@ type column struct {
 // too.
 func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, err error) {
 	f := &File{name: name, Layer: layer, want: want}
-	db, conns, err := sqlitefile.Open(ctx, name, 1, sqlitefile.Bounds{Value: maxValue, Columns: 2 * maxColumns})
-	if errors.Is(err, sqlitefile.ErrNot) {
+	db, conns, err := sqlitefile.Open(ctx, name, 1, sqlitefile.Limits{ValueBytes: maxValue, Columns: 2 * maxColumns})
+	if errors.Is(err, sqlitefile.ErrNotSQLite) {
 		return nil, fmt.Errorf("%s: not a GeoPackage", name)
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, e
 }
 
 // fail names the file in an error of SQLite.
-func (f *File) fail(err error) error { return sqlitefile.Named(f.name, err) }
+func (f *File) fail(err error) error { return sqlitefile.NameError(f.name, err) }
 
 // find finds the table and its geometry.
 func (f *File) find(ctx context.Context) error {
@@ -175,7 +175,7 @@ func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string
 	var code int64
 	var texts [2]string
-	system := crs.System{Kind: crs.Unknown, Name: fmt.Sprintf("coordinate system %d, which it does not describe", f.srs)}
+	system := crs.System{Kind: crs.Unnamed, Name: fmt.Sprintf("coordinate system %d, which it does not describe", f.srs)}
 	// For SQLite a quoted name that is not the name of a column is text.
 	err := f.conn.QueryRowContext(ctx,
 		`SELECT srs_name, organization, organization_coordsys_id, ifnull(substr(definition, 1, ?2), ''), ifnull(substr("definition_12_063", 1, ?2), '')
@@ -184,21 +184,21 @@ func (f *File) checkSystem(ctx context.Context) error {
 	case err == nil:
 		epsg := strings.EqualFold(organization, "EPSG")
 		if epsg {
-			system = crs.Code(code)
+			system = crs.ByCode(code)
 		}
 		system.Name = fmt.Sprintf("%s (%s:%d)", source.Excerpt(name), source.Excerpt(organization), code)
 		for _, text := range texts {
 			if epsg && strings.Contains(text, `"EPSG"`) && !strings.Contains(text, strconv.FormatInt(code, 10)) {
 				continue // the text describes another code
 			}
-			if s := crs.WellKnownText(text); system.Kind >= crs.Other && s.Kind != crs.Unknown {
+			if s := crs.ByWKT(text); system.Kind >= crs.NeedsConversion && s.Kind != crs.Unnamed {
 				system = s
 			}
 		}
 	case !errors.Is(err, sql.ErrNoRows):
 		return f.fail(err)
 	}
-	f.Note, err = system.Take(f.name, "out.gpkg", f.name, f.Layer)
+	f.Note, err = system.Accept(f.name, "out.gpkg", f.name, f.Layer)
 	return err
 }
 

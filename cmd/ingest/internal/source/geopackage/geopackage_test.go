@@ -97,7 +97,7 @@ func read(path, name string) (features []source.Feature, bad []string, err error
 	for feature, e := range sourcetest.Decoded(f.Features(ctx)) {
 		if e == nil { // like a reader of polygons
 			var reason, detail string
-			if feature.Geometry, feature.Repair, reason, detail = source.Polygons(feature.Geometry); reason != "" {
+			if feature.Geometry, feature.Repair, reason, detail = source.PolygonsOf(feature.Geometry); reason != "" {
 				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}
 			}
 		}
@@ -208,7 +208,7 @@ func TestGeometries(t *testing.T) {
 			p,
 			"",
 		},
-		"open": {blob(1, 4326, binaryOf(t, orb.Polygon{p[0][:4]})), p, source.Closed},
+		"open": {blob(1, 4326, binaryOf(t, orb.Polygon{p[0][:4]})), p, source.RepairClosed},
 		"crossing itself": {
 			blob(1, 4326, binaryOf(t, orb.Polygon{{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}})),
 			orb.Polygon{{{0, 0}, {1, 1}, {1, 0}, {0, 1}, {0, 0}}},

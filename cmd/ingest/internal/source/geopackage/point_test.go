@@ -27,7 +27,7 @@ func decodePoint(blob []byte) (g orb.Geometry, reason, detail string) {
 	if reason != "" {
 		return nil, reason, detail
 	}
-	p, reason, detail := source.Position(g)
+	p, reason, detail := source.PositionOf(g)
 	return p, reason, detail
 }
 
@@ -45,19 +45,19 @@ func TestDecodePoint(t *testing.T) {
 		"big-endian":    {blob: pointBlob(t, at, binary.BigEndian)},
 		"with height":   {blob: z},
 		"alone":         {blob: pointBlob(t, orb.MultiPoint{at}, little)},
-		"several":       {pointBlob(t, orb.MultiPoint{at, at}, little), source.NotAPoint, "MultiPoint of 2 positions"},
-		"none":          {pointBlob(t, orb.MultiPoint{}, little), source.NoGeometry, "empty"},
-		"empty":         {pointBlob(t, orb.Point{nan, nan}, little), source.NoGeometry, "empty"},
-		"infinite":      {pointBlob(t, orb.Point{math.Inf(1), 1}, little), source.NotANumber, "[+Inf, 1]"},
-		"line":          {pointBlob(t, orb.LineString{at, at}, little), source.NotAPoint, "LineString"},
-		"null":          {nil, source.NoGeometry, ""},
-		"cut off":       {pointBlob(t, at, little)[:20], source.Damaged, "well-known binary cut off"},
+		"several":       {pointBlob(t, orb.MultiPoint{at, at}, little), source.ReasonNotAPoint, "MultiPoint of 2 positions"},
+		"none":          {pointBlob(t, orb.MultiPoint{}, little), source.ReasonNoGeometry, "empty"},
+		"empty":         {pointBlob(t, orb.Point{nan, nan}, little), source.ReasonNoGeometry, "empty"},
+		"infinite":      {pointBlob(t, orb.Point{math.Inf(1), 1}, little), source.ReasonNotANumber, "[+Inf, 1]"},
+		"line":          {pointBlob(t, orb.LineString{at, at}, little), source.ReasonNotAPoint, "LineString"},
+		"null":          {nil, source.ReasonNoGeometry, ""},
+		"cut off":       {pointBlob(t, at, little)[:20], source.ReasonDamaged, "well-known binary cut off"},
 		"kind 5001": {
 			append(append(pointBlob(t, at, little)[:9:9], 0x89, 0x13, 0, 0), make([]byte, 16)...),
-			source.UnknownKind,
+			source.ReasonUnknownKind,
 			"well-known binary of type 5001",
 		},
-		"extended": {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.UnknownKind, "GeoPackage geometry of a later or an extended kind"},
+		"extended": {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.ReasonUnknownKind, "GeoPackage geometry of a later or an extended kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, reason, detail := decodePoint(tc.blob)

@@ -27,7 +27,7 @@ func TestAgreesWithOrb(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		polygons := rapid.SliceOfN(polygon, 1, 3).Draw(t, "polygons")
 		order := []binary.ByteOrder{binary.BigEndian, binary.LittleEndian}[rapid.IntRange(0, 1).Draw(t, "order")]
-		body, err := wkb.Marshal(source.Join(polygons), order)
+		body, err := wkb.Marshal(source.JoinPolygons(polygons), order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func FuzzGeometry(f *testing.F) {
 			t.Fatal("the blob was changed")
 		}
 		var polygons orb.MultiPolygon
-		switch g, _, _, _ := source.Polygons(g); g := g.(type) {
+		switch g, _, _, _ := source.PolygonsOf(g); g := g.(type) {
 		case orb.Polygon:
 			polygons = orb.MultiPolygon{g}
 		case orb.MultiPolygon:
@@ -97,7 +97,7 @@ func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
 		g, reason, _ := decode(blob, 4326)
 		if reason == "" {
-			_, _, reason, _ = source.Polygons(g)
+			_, _, reason, _ = source.PolygonsOf(g)
 		}
 		if reason != "" {
 			b.Fatal(reason)

@@ -7,7 +7,7 @@ import (
 )
 
 // Column is the content of a column: First, Last, Network or PrefixLength, or a field of a record
-// by its path, such as "country.iso_code". Other columns are Skip, and Extra followed by the name
+// by its path, such as "country.iso_code". Other columns are Skip, and ExtraPrefix followed by the name
 // under which the value is stored.
 type Column string
 
@@ -27,8 +27,8 @@ const (
 // Skip is a column that is ignored.
 const Skip Column = "-"
 
-// Extra is the name prefix of all other columns.
-const Extra = "extra."
+// ExtraPrefix is the name prefix of all other columns.
+const ExtraPrefix = "extra."
 
 // The columns of records.
 const (
@@ -148,7 +148,7 @@ func ParseColumns(list string) ([]Column, error) {
 		name = columnName(name)
 		c := ColumnNamed(name)
 		known := c != ""
-		if rest, ok := strings.CutPrefix(name, Extra); ok && rest != "" && len(rest) <= maxName {
+		if rest, ok := strings.CutPrefix(name, ExtraPrefix); ok && rest != "" && len(rest) <= maxName {
 			c, known = Column(name), true
 		}
 		if !known || fixed && (!IsValue(c) || value == "" || strings.ContainsAny(value, "\r\n")) {

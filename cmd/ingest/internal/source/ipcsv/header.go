@@ -85,10 +85,10 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	}
 	// A column name is then the name of the system, and the domain belongs to the system's owner.
 	columns := h.columns
-	if i := slices.Index(columns, Extra+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
+	if i := slices.Index(columns, ExtraPrefix+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
 		columns[i] = ASOrganization
 		if i = slices.Index(columns, "traits.domain"); i >= 0 {
-			columns[i] = Extra + "domain"
+			columns[i] = ExtraPrefix + "domain"
 		}
 	}
 	return h, check(columns)
@@ -119,8 +119,8 @@ func (h *header) name(i int, name string) error {
 // keep keeps a column under its own name, if the name is free.
 func (h *header) keep(i int, name string) {
 	c := Column(name) // as export writes names that fields also have
-	if !strings.HasPrefix(name, Extra) || len(name) == len(Extra) {
-		c = Extra + c
+	if !strings.HasPrefix(name, ExtraPrefix) || len(name) == len(ExtraPrefix) {
+		c = ExtraPrefix + c
 	}
 	if name == "" || len(name) > maxName || slices.Contains(h.columns[:i], c) {
 		c = Skip
@@ -165,7 +165,7 @@ func (h *header) addresses() error {
 	}
 	var unknown []int // columns of addresses with other names
 	for i, c := range h.columns {
-		if (c == Skip || strings.HasPrefix(string(c), Extra)) && h.holds(i, isAddress) {
+		if (c == Skip || strings.HasPrefix(string(c), ExtraPrefix)) && h.holds(i, isAddress) {
 			unknown = append(unknown, i)
 		}
 	}
@@ -282,7 +282,7 @@ func (h *header) lengths() error {
 		return nil
 	}
 	for i, c := range h.columns {
-		if c != Skip && !strings.HasPrefix(string(c), Extra) {
+		if c != Skip && !strings.HasPrefix(string(c), ExtraPrefix) {
 			continue
 		}
 		if slices.Contains(vague, columnName(string(h.names[i]))) && h.holds(i, isMask) || maskLasts(h.rows, network, i) {
@@ -325,7 +325,7 @@ func (h *header) list() string {
 func (h *header) leftOver() string {
 	var kept, left []string
 	for i, c := range h.columns {
-		if strings.HasPrefix(string(c), Extra) {
+		if strings.HasPrefix(string(c), ExtraPrefix) {
 			kept = append(kept, source.Excerpt(h.names[i]))
 		} else if c == Skip && columnName(string(h.names[i])) != string(Skip) {
 			left = append(left, source.Excerpt(h.names[i]))

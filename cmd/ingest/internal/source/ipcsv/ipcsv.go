@@ -43,23 +43,23 @@ type Record struct {
 	Line   int // 1-based
 }
 
-// MaxLine is the greatest length of a line, in bytes with its end. Lines of lists with cities and
+// MaxLineBytes is the greatest length of a line, in bytes with its end. Lines of lists with cities and
 // organisations stay below 1 KiB.
-const MaxLine = 16 << 10
+const MaxLineBytes = 16 << 10
 
 // This is the size of the sample that decides the columns, in rows and in bytes.
 const (
 	sampled     = 200
-	sampleBytes = sampled * MaxLine
+	sampleBytes = sampled * MaxLineBytes
 )
 
 // The reasons of bad records.
 const (
-	ReasonColumns = "too few columns"
-	ReasonMore    = "too many columns"
-	ReasonAddress = "not an IP address"
-	ReasonZone    = "address with a zone"
-	ReasonPort    = "address in brackets or with a port"
+	ReasonColumns        = "too few columns"
+	ReasonTooManyColumns = "too many columns"
+	ReasonAddress        = "not an IP address"
+	ReasonZone           = "address with a zone"
+	ReasonPort           = "address in brackets or with a port"
 	// ReasonMask is also the reason for masks with holes, and for masks in another form than the
 	// others of the list.
 	ReasonMask  = "neither a prefix length nor a mask of these addresses"
@@ -79,10 +79,10 @@ type Table struct {
 	blanks bool // separate the columns
 
 	delegated bool
-	// Systems is the number of lines about autonomous systems that were skipped in delegations.
-	Systems int
-	name    string
-	listed  []Record // rows of JSON with only Fields and Line set
+	// SystemLines is the number of lines about autonomous systems that were skipped in delegations.
+	SystemLines int
+	name        string
+	listed      []Record // rows of JSON with only Fields and Line set
 
 	layout  string
 	guess   string
@@ -279,7 +279,8 @@ func (t *Table) isPlain() bool {
 // sample finds out the format of a list from its first lines, and returns the fields of its first
 // rows.
 func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, rows [][][]byte) {
-	format = delimited.Format{Separator: ',', MaxBytes: MaxLine, Lax: true, Comments: []string{"#", "//", ";"}, Trailing: trailing, UTF8: true}
+	format = delimited.Format{Separator: ',', MaxBytes: MaxLineBytes, AllowBlanks: true, Comments: []string{"#", "//", ";"},
+		TrailingComments: trailing, RequireUTF8: true}
 	next := func(row func(*delimited.Reader, []byte) bool) {
 		in := delimited.New(bytes.NewReader(lines), "", format)
 		for range sampled {
@@ -291,7 +292,7 @@ func sample(lines []byte, trailing bool) (format delimited.Format, blanks bool, 
 	}
 	next(func(_ *delimited.Reader, text []byte) bool {
 		// Lists with commas or tabs as separators may have the other separators within names.
-		c := delimited.Separator(text, false, ",\t", ";|")
+		c := delimited.DetectSeparator(text, false, ",\t", ";|")
 		if c != 0 {
 			format.Separator = c
 		}
@@ -438,7 +439,7 @@ func (t *Table) addresses(fields [][]byte, first, last, length int, network bool
 // values sets rec.Fields to the fields that belong to the columns.
 func (t *Table) values(fields [][]byte, rec *Record, whole func() []byte) (reason string, detail []byte) {
 	if !t.open && len(trimEmpty(fields)) > len(t.columns) {
-		return ReasonMore, whole()
+		return ReasonTooManyColumns, whole()
 	}
 	for i, c := range t.columns {
 		rec.Fields[i] = nil

@@ -124,7 +124,7 @@ func TestRead(t *testing.T) {
 		{"bad quotes", "\"1.0.0.0,1.0.0.255,AU\n1.0.0.0,\"1.0.0.255\"x,AU\n1.0.0.0,1.0.0.255,AU\n", []string{
 			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field",
 			"3 1.0.0.0-1.0.0.255 AU"}},
-		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLine) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLine), []string{
+		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLineBytes) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLineBytes), []string{
 			"2! line is too long", "3 1.0.0.0-1.0.0.255 AU", "4! line is too long"}},
 		{
 			"a line like a delegation",
@@ -462,7 +462,7 @@ func TestLayouts(t *testing.T) {
 		{"list of iptoasn.com", "1.0.0.0\t1.0.0.255\t13335\tUS\tCLOUDFLARENET \"a, b\n1.0.1.0\t1.0.3.255\t0\tNone\tNot routed\n",
 			[]string{"1 1.0.0.0-1.0.0.255 13335|US|CLOUDFLARENET \"a, b", "2 1.0.1.0-1.0.3.255 0|None|Not routed"},
 			"traits.autonomous_system_number country traits.autonomous_system_organization"},
-		{"list of iptoasn.com", strings.Repeat("x", MaxLine+1) + "\n1.0.0.0\t1.0.0.255\t13335\tUS\tX\n",
+		{"list of iptoasn.com", strings.Repeat("x", MaxLineBytes+1) + "\n1.0.0.0\t1.0.0.255\t13335\tUS\tX\n",
 			[]string{"1! line is too long", "2 1.0.0.0-1.0.0.255 13335|US|X"},
 			"traits.autonomous_system_number country traits.autonomous_system_organization"},
 		{"list of autonomous systems", "1.0.0.0/24,13335,\"Cloudflare, Inc.\"\n",

@@ -72,7 +72,7 @@ func begin(r *bufio.Reader) []byte {
 // tie the one whose service has the fewest entries. The error matches ErrColumns for other JSON.
 func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	t := &Table{name: name, layout: "list of a provider's networks",
-		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", Extra + "region", Extra + "service"}}
+		columns: []Column{Network, "traits.organization", "traits.is_hosting_provider", ExtraPrefix + "region", ExtraPrefix + "service"}}
 	const instead = "make it a list of lines, such as by jq -r '… | @csv', with a line of column names"
 	head := begin(r)
 	unknown := fmt.Errorf("%s: %w: it begins with %s, which is JSON and no list of networks of AWS, Azure or Google; "+instead,

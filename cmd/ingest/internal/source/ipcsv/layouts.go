@@ -34,8 +34,8 @@ var layouts = []layout{
 	{name: "location list of DB-IP", least: 9, columns: []shaped{
 		{Continent, isContinent}, {Country, isCountry}, {Region, isRegion}, {RegionName, isText}, {DistrictName, isText}, {City,
 			isAny}, {Postal, isAny},
-		{Latitude, isDegrees}, {Longitude, isDegrees}, {Place, isNumber}, {Extra + "utc_offset", isDegrees}, {TimeZone, isZone},
-		{Extra + "weather_code", isAny}}},
+		{Latitude, isDegrees}, {Longitude, isDegrees}, {Place, isNumber}, {ExtraPrefix + "utc_offset", isDegrees}, {TimeZone, isZone},
+		{ExtraPrefix + "weather_code", isAny}}},
 	{name: "city list of ip-location-db", least: 8, columns: []shaped{
 		{Country, isCountry}, {RegionName, isAny}, {DistrictName, isAny}, {City, isAny}, {Postal, isAny},
 		{Latitude, isDegrees}, {Longitude, isDegrees}, {TimeZone, isZone}}},
@@ -43,7 +43,7 @@ var layouts = []layout{
 		{Continent, isContinent}, {Country, isCountry}, {RegionName, isAny}, {City, isAny}, {Latitude, isDegrees}, {Longitude, isDegrees}}},
 	{name: "city list of IP2Location", least: 6, columns: []shaped{
 		{Country, isCountry}, {CountryName, isName}, {RegionName, isAny}, {City, isAny}, {Latitude, isDegrees}, {Longitude, isDegrees},
-		{Postal, isAny}, {Extra + "utc_offset", isOffset}}},
+		{Postal, isAny}, {ExtraPrefix + "utc_offset", isOffset}}},
 	{name: "list of iptoasn.com", least: 3, columns: []shaped{
 		{ASN, isASN}, {Country, isCountry}, {ASOrganization, isAny}}},
 	{name: "list of autonomous systems", least: 2, columns: []shaped{
@@ -261,7 +261,7 @@ func isContinent(s []byte) bool {
 }
 
 func isDegrees(s []byte) bool {
-	_, number := source.Decimal(s, math.MaxFloat64)
+	_, number := source.ParseDecimal(s, math.MaxFloat64)
 	return number || len(s) == 0
 }
 
@@ -354,7 +354,7 @@ func (t *Table) delegation(f [][]byte) [][]byte {
 	first, last, country := f[3], []byte("+"), f[1] // no address
 	switch string(f[2]) {
 	case "asn":
-		t.Systems++
+		t.SystemLines++
 		return nil
 	case "ipv6":
 		first, last = slices.Concat(first, []byte("/"), f[4]), nil

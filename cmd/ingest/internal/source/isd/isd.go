@@ -16,9 +16,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// MaxLine bounds the length of a line, in bytes with its end. The lines of both formats are shorter
+// MaxLineBytes bounds the length of a line, in bytes with its end. The lines of both formats are shorter
 // than 200 bytes.
-const MaxLine = 4 << 10
+const MaxLineBytes = 4 << 10
 
 // Station is a row of isd-history.csv as it is in the file. Unknown values are empty, zero or nil.
 type Station struct {
@@ -46,9 +46,9 @@ const (
 	reasonDate       = "date is not one like 20240131"
 )
 
-// Unplaced reports whether a row was refused because it has no position. In NOAA's own list 5 % of
+// IsUnplaced reports whether a row was refused because it has no position. In NOAA's own list 5 % of
 // the rows have none, so such rows are not a sign of a bad file.
-func Unplaced(b *source.BadRecord) bool {
+func IsUnplaced(b *source.BadRecord) bool {
 	switch b.Reason {
 	case reasonNoPosition, reasonLatOnly, reasonOrigin:
 		return true
@@ -108,7 +108,7 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 			return fmt.Errorf("%w: %w; the first line names the columns, such as USAF, WBAN, LAT and LON", ErrHeader, err)
 		}
 		for c, known := range columnNames {
-			at[c] = delimited.Index(names, known...)
+			at[c] = delimited.ColumnIndex(names, known...)
 		}
 		if slices.ContainsFunc(required[:], func(c int) bool { return at[c] < 0 }) {
 			return fmt.Errorf("%s: %w: it begins %s; its first line names the columns, such as USAF, WBAN, LAT and LON",
@@ -137,7 +137,7 @@ func ReadStations(r io.Reader, name string) iter.Seq2[Station, error] {
 }
 
 // format is the common format of both kinds of lines.
-var format = delimited.Format{MaxBytes: MaxLine, Lax: true, UTF8: true}
+var format = delimited.Format{MaxBytes: MaxLineBytes, AllowBlanks: true, RequireUTF8: true}
 
 // parse reads a row, or returns which field is wrong, and why.
 func (s *Station) parse(row *[columnCount][]byte) (reason string, detail []byte) {
@@ -155,17 +155,17 @@ func (s *Station) parse(row *[columnCount][]byte) (reason string, detail []byte)
 		return reasonLatOnly, []byte(s.USAF + "-" + s.WBAN)
 	}
 	var ok bool
-	if s.Lat, ok = source.Decimal(lat, 90); !ok {
+	if s.Lat, ok = source.ParseDecimal(lat, 90); !ok {
 		return reasonLat, lat
 	}
-	if s.Lon, ok = source.Decimal(lon, 180); !ok {
+	if s.Lon, ok = source.ParseDecimal(lon, 180); !ok {
 		return reasonLon, lon
 	}
 	if s.Lat == 0 && s.Lon == 0 {
 		return reasonOrigin, []byte(s.USAF + "-" + s.WBAN)
 	}
 	if text := row[colElevation]; len(text) > 0 {
-		v, ok := source.Decimal(text, 100_000)
+		v, ok := source.ParseDecimal(text, 100_000)
 		if !ok {
 			return reasonElevation, text
 		}

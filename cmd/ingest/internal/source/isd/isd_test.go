@@ -82,7 +82,7 @@ func TestBadStations(t *testing.T) {
 		},
 		delimited.ReasonQuotes: {`"123450`, `"123450"x,"99999"`},
 		delimited.ReasonUTF8:   {"\"123450\",\"99999\",\"\xff\""},
-		delimited.ReasonLong:   {`"` + strings.Repeat("x", 3*MaxLine)},
+		delimited.ReasonLong:   {`"` + strings.Repeat("x", 3*MaxLineBytes)},
 	} {
 		for _, r := range rows {
 			list, bad, err := stations(t, head+r+"\n"+row("47", "8", "1", "")+"\n")
@@ -102,7 +102,7 @@ func TestBadStations(t *testing.T) {
 		}
 	}
 	for _, reason := range []string{reasonNoPosition, reasonLatOnly, reasonOrigin, reasonLat} {
-		if Unplaced(&source.BadRecord{Reason: reason}) != (reason != reasonLat) {
+		if IsUnplaced(&source.BadRecord{Reason: reason}) != (reason != reasonLat) {
 			t.Error(reason)
 		}
 	}
@@ -164,8 +164,8 @@ func TestLite(t *testing.T) {
 	}
 	m := Missing
 	want := []Observation{
-		{Time: time.Date(2024, 1, 1, 6, 0, 0, 0, time.UTC), Values: [Fields]int{-12, -30, 10132, 250, 31, 8, 0, -1}, Line: 1},
-		{Time: time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC), Values: [Fields]int{m, m, m, m, m, m, m, m}, Line: 2},
+		{Time: time.Date(2024, 1, 1, 6, 0, 0, 0, time.UTC), Values: [NumFields]int{-12, -30, 10132, 250, 31, 8, 0, -1}, Line: 1},
+		{Time: time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC), Values: [NumFields]int{m, m, m, m, m, m, m, m}, Line: 2},
 	}
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
@@ -191,7 +191,7 @@ func TestBadLite(t *testing.T) {
 		},
 		reasonYear:           {"2023 01 01 06" + rest},
 		delimited.ReasonUTF8: {"2024 01 01 06 \xff"},
-		delimited.ReasonLong: {strings.Repeat("1 ", 3*MaxLine)},
+		delimited.ReasonLong: {strings.Repeat("1 ", 3*MaxLineBytes)},
 	} {
 		for _, line := range lines {
 			list, bad, err := lite(t, line+"\n2024 01 01 07"+rest+"\n", 2024)
@@ -226,7 +226,7 @@ func TestNames(t *testing.T) {
 // A file that ends early or unpacks to too much is an error, never a short list.
 func TestDamagedFiles(t *testing.T) {
 	read := func(content string) (failure error) {
-		path := testfile.Temp(t, "123450-99999-2024.gz", content)
+		path := testfile.WriteTemp(t, "123450-99999-2024.gz", content)
 		f, err := source.Open(path)
 		if err != nil {
 			return err

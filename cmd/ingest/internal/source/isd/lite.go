@@ -24,7 +24,7 @@ const (
 	Precipitation1h        // 0.1 mm, or -1 for a trace
 	Precipitation6h        // 0.1 mm, or -1 for a trace
 
-	Fields = iota
+	NumFields = iota
 )
 
 // Missing is the value of a field that was not observed.
@@ -32,9 +32,9 @@ const Missing = -9999
 
 // Observation is a line of a file of observations.
 type Observation struct {
-	Time   time.Time   // a full hour, UTC
-	Values [Fields]int // as in the file, Missing if not observed
-	Line   int         // 1-based
+	Time   time.Time      // a full hour, UTC
+	Values [NumFields]int // as in the file, Missing if not observed
+	Line   int            // 1-based
 }
 
 // The reasons of bad observations.
@@ -70,7 +70,7 @@ func ParseName(name string) (File, bool) {
 	return File{string(usaf), string(wban), int(year)}, true
 }
 
-const lineFields = 4 + Fields
+const lineFields = 4 + NumFields
 
 // ReadLite yields the observations of a file in the isd-lite format: twelve whole numbers in each
 // line, separated by blanks. They are year, month, day and hour in UTC and then the fields above,
@@ -142,6 +142,6 @@ func (o *Observation) set(numbers *[lineFields]int, year int) (reason, detail st
 	if y < 1 || y > 9999 || month < 1 || month > 12 || o.Time.Day() != day || int(o.Time.Month()) != month || o.Time.Hour() != hour {
 		return reasonTime, fmt.Sprintf("%d-%d-%d %d", y, month, day, hour)
 	}
-	o.Values = [Fields]int(numbers[4:])
+	o.Values = [NumFields]int(numbers[4:])
 	return "", ""
 }

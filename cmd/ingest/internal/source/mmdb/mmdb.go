@@ -67,7 +67,7 @@ func Open(path, temp string) (_ *File, err error) {
 		}
 	}()
 	file := path
-	if tarred := IsTar(in); tarred || !in.Plain() {
+	if tarred := IsTar(in); tarred || !in.IsUnpacked() {
 		var r io.Reader = in
 		if tarred {
 			if r, err = member(in); err != nil {

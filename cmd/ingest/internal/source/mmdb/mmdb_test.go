@@ -79,7 +79,7 @@ func TestNetworks(t *testing.T) {
 	for _, size := range []int{24, 28, 32} {
 		d := sample
 		d.RecordSize = size
-		path := testfile.Temp(t, "x.mmdb", d.Bytes())
+		path := testfile.WriteTemp(t, "x.mmdb", d.Bytes())
 		got, err := records(t, path)
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestNetworks(t *testing.T) {
 			t.Error(size, diff)
 		}
 	}
-	f, err := Open(testfile.Temp(t, "x.mmdb", sample.Bytes()), t.TempDir())
+	f, err := Open(testfile.WriteTemp(t, "x.mmdb", sample.Bytes()), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestFieldTypes(t *testing.T) {
 		"bytes": []byte{0, 255},
 		"list":  []any{uint16(1), "x"}, "map": map[string]any{"n": uint32(0)},
 	}}}}
-	f, err := Open(testfile.Temp(t, "x.mmdb", d.Bytes()), t.TempDir())
+	f, err := Open(testfile.WriteTemp(t, "x.mmdb", d.Bytes()), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestPacked(t *testing.T) {
 		"x.tar":     tarred("a.mmdb"), "x.zip": zipped("readme.txt", "d/A.MMDB"),
 	} {
 		temp := t.TempDir()
-		f, err := Open(testfile.Temp(t, name, b), temp)
+		f, err := Open(testfile.WriteTemp(t, name, b), temp)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -214,7 +214,7 @@ func TestPacked(t *testing.T) {
 		"cut.mmdb":    raw[:len(raw)-100], "empty.mmdb": "", "text.mmdb": "<html>", "zeros.gz": testfile.Gzip(make([]byte, 40<<20)),
 	} {
 		temp := t.TempDir()
-		if f, err := Open(testfile.Temp(t, name, b), temp); err == nil {
+		if f, err := Open(testfile.WriteTemp(t, name, b), temp); err == nil {
 			t.Errorf("%s: opened as %s", name, f.Type)
 		} else if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error does not name it: %v", name, err)
@@ -240,7 +240,7 @@ func TestSharedNodes(t *testing.T) {
 			}
 			return nodes
 		}
-		got, err := records(t, testfile.Temp(t, "x.mmdb", d.Bytes()))
+		got, err := records(t, testfile.WriteTemp(t, "x.mmdb", d.Bytes()))
 		if !errors.Is(err, ErrDamaged) || len(got) > 129*leavesPerNode {
 			t.Errorf("%d records, %v", len(got), err)
 		}
@@ -249,7 +249,7 @@ func TestSharedNodes(t *testing.T) {
 
 func TestNoIPv4Tree(t *testing.T) {
 	d := mmdbtest.Database{Type: "x", IPVersion: 6, Entries: []mmdbtest.Entry{{Network: "::/64", Data: country("AU")}}}
-	got, err := records(t, testfile.Temp(t, "x.mmdb", d.Bytes()))
+	got, err := records(t, testfile.WriteTemp(t, "x.mmdb", d.Bytes()))
 	want := []string{"1 ::-::ffff:ffff:ffff:ffff map[country_code:AU]", "1 0.0.0.0-255.255.255.255 map[country_code:AU]"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
@@ -265,7 +265,7 @@ func TestMetadata(t *testing.T) {
 	} {
 		d := sample
 		change(&d)
-		if _, err := records(t, testfile.Temp(t, "x.mmdb", d.Bytes())); !errors.Is(err, ErrDamaged) {
+		if _, err := records(t, testfile.WriteTemp(t, "x.mmdb", d.Bytes())); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -66,8 +66,8 @@ const oldClosed = "closed_airport"
 // These limit a record: its bytes with line ends, and its lines. The longest real record has about
 // 1 KB.
 const (
-	MaxRecord = 64 << 10
-	maxLines  = 16
+	MaxRecordBytes = 64 << 10
+	maxLines       = 16
 
 	maxName     = 500 // bytes
 	maxText     = 1000
@@ -90,9 +90,9 @@ const (
 	reasonScheduled = "scheduled_service is not yes or no"
 )
 
-// Member reports whether a file of a zip archive is a table of airports,
+// IsTableMember reports whether a file of a zip archive is a table of airports,
 // judging by its name.
-func Member(name string) bool {
+func IsTableMember(name string) bool {
 	base := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	return strings.HasSuffix(base, ".csv") && strings.Contains(base, "airports") && !strings.HasPrefix(base, ".")
 }
@@ -105,7 +105,7 @@ func Member(name string) bool {
 func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	var cols columns
 	f := format
-	f.UTF8 = true
+	f.RequireUTF8 = true
 	f.Header = func(names [][]byte, err error) error {
 		if err = cols.find(names, err); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -129,7 +129,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 }
 
 // format is RFC 4180.
-var format = delimited.Format{Separator: ',', MaxBytes: MaxRecord, MaxLines: maxLines}
+var format = delimited.Format{Separator: ',', MaxBytes: MaxRecordBytes, MaxLines: maxLines}
 
 // unused reserves a record's id and ident, and reports whether both were free.
 func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bool {
@@ -178,7 +178,7 @@ func (c *columns) find(names [][]byte, err error) error {
 		{"gps_code", &c.gps, false}, {"local_code", &c.local, false}, {"home_link", &c.home, false},
 		{"wikipedia_link", &c.wiki, false}, {"keywords", &c.keywords, false}, {"tz", &c.tz, false},
 	} {
-		*column.at = delimited.Index(names, column.name)
+		*column.at = delimited.ColumnIndex(names, column.name)
 		if column.required && *column.at < 0 {
 			return fmt.Errorf("there is no column %q in the first line; it should be OurAirports' airports.csv with its header", column.name)
 		}
@@ -218,15 +218,15 @@ func (c *columns) record(fields [][]byte, rec *Record) (reason, detail string) {
 	if len(rec.Name) > maxName || len(rec.City) > maxName || len(rec.TimeZone) > maxName {
 		return reasonText, source.Excerpt(rec.Ident)
 	}
-	if rec.Lat, ok = source.Decimal(field(c.lat), 90); !ok {
+	if rec.Lat, ok = source.ParseDecimal(field(c.lat), 90); !ok {
 		return reasonLat, source.Excerpt(field(c.lat))
 	}
-	if rec.Lon, ok = source.Decimal(field(c.lon), 180); !ok {
+	if rec.Lon, ok = source.ParseDecimal(field(c.lon), 180); !ok {
 		return reasonLon, source.Excerpt(field(c.lon))
 	}
 	if s := field(c.elevation); s != "" {
 		const highest = 100_000 // thrice the highest mountain
-		feet, ok := source.Decimal(s, highest)
+		feet, ok := source.ParseDecimal(s, highest)
 		if !ok {
 			return reasonElevation, source.Excerpt(s)
 		}

@@ -131,7 +131,7 @@ func TestBadRecords(t *testing.T) {
 		{change(`"Test Field"`, `Test "Field"`), delimited.ReasonQuotes},
 		{change(`"Test Field"`, `"Test Field`), delimited.ReasonQuotes},
 		{change(`"Test Field"`, `Test Field"`), delimited.ReasonQuotes},
-		{change(`Test Field`, strings.Repeat("n", MaxRecord)), delimited.ReasonLong},
+		{change(`Test Field`, strings.Repeat("n", MaxRecordBytes)), delimited.ReasonLong},
 		{change(`7,`, `8,`), reasonDuplicate}, // the ident
 		{change(`XA01`, `XA02`), reasonDuplicate},
 	} {
@@ -172,7 +172,7 @@ func TestOpenQuote(t *testing.T) {
 
 func TestNoTable(t *testing.T) {
 	for _, text := range []string{
-		"", "\n\n", "a,b,c\n1,2,3\n", "\"id\n", "{}", strings.Repeat("x", 3*MaxRecord),
+		"", "\n\n", "a,b,c\n1,2,3\n", "\"id\n", "{}", strings.Repeat("x", 3*MaxRecordBytes),
 		"id,ident,type,name,latitude_deg\n1,A,heliport,B,1\n", "\x00\x01\x02", "PK\x03\x04",
 	} {
 		good, bad, err := collect(text)
@@ -200,14 +200,14 @@ func TestMember(t *testing.T) {
 		"airports.csv": true, "data/ourairports-airports.csv": true, "AIRPORTS.CSV": true,
 		"runways.csv": false, "airports.txt": false, ".airports.csv": false, "airports/readme.csv": false,
 	} {
-		if Member(name) != want {
+		if IsTableMember(name) != want {
 			t.Errorf("%s: %t", name, !want)
 		}
 	}
 }
 
 func TestRealFile(t *testing.T) {
-	f, err := source.OpenMember("../../../../../../shared/data/airports/ourairports-airports.csv.gz", Member)
+	f, err := source.OpenMember("../../../../../../shared/data/airports/ourairports-airports.csv.gz", IsTableMember)
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the real file is not here")
 	}

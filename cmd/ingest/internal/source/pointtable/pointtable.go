@@ -45,9 +45,9 @@ type Columns struct {
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
 	// brackets around the numbers decide the order, and then Order is that of the first row.
 	Order string
-	// Certain is set if only a column whose name certainly means an id counts as the id, and not
+	// OnlyCertain is set if only a column whose name certainly means an id counts as the id, and not
 	// one whose name possibly does. An id that the caller names always counts.
-	Certain bool
+	OnlyCertain bool
 	// Empty are the words for an empty cell; nil: source.EmptyWords.
 	Empty *source.Words
 }
@@ -74,18 +74,18 @@ func (c *Columns) FindID(columns []string) {
 	if c.ID == "" {
 		c.ID = guess(columns, idNames)
 	}
-	if c.ID == "" && !c.Certain {
+	if c.ID == "" && !c.OnlyCertain {
 		c.ID = guess(columns, maybeNames)
 	}
 }
 
 // MayBeID reports whether a column of that name is possibly, but not certainly, an id.
-func MayBeID(name string) bool { return slices.Contains(maybeNames, delimited.Key(name)) }
+func MayBeID(name string) bool { return slices.Contains(maybeNames, delimited.ColumnKey(name)) }
 
 func guess(columns, names []string) string {
 	first := map[string]string{}
 	for _, column := range slices.Backward(columns) {
-		first[delimited.Key(column)] = column
+		first[delimited.ColumnKey(column)] = column
 	}
 	for _, name := range names {
 		if column := first[name]; column != "" {
@@ -145,9 +145,9 @@ type Table struct {
 	empty      *source.Words
 	head       []byte // beginning of the table, until the header is read
 	codes      []bool // columns of two-letter codes, where NA may be one
-	emptied    source.Tally
-	kept       source.Tally // NA in such columns, by their names
-	id         int          // -1: none
+	emptied    source.WordTally
+	kept       source.WordTally // NA in such columns, by their names
+	id         int              // -1: none
 	lat, lon   int
 	told       string     // Order
 	srid       int64      // the last that a position had
@@ -171,15 +171,15 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 	}
 	t.head = bytes.Clone(head)
 	format := t.format()
-	format.Header, format.Certain = t.header, t.isPoint
+	format.Header, format.IsCertain = t.header, t.isPoint
 	t.in = delimited.New(r, name, format)
 	return t
 }
 
 // format returns the syntax of the table.
 func (t *Table) format() delimited.Format {
-	separator := cmp.Or(delimited.Separator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
-	return delimited.Format{Separator: separator, Quoted: true, Lax: true, MaxBytes: maxBytes, MaxLines: maxLines, UTF8: true}
+	separator := cmp.Or(delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
+	return delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes, MaxLines: maxLines, RequireUTF8: true}
 }
 
 // notAvailable is a word for an empty value. Among two-letter codes it is Namibia or North America.
@@ -280,7 +280,8 @@ func (t *Table) Notes() (notes []string) {
 	for _, seen := range []struct {
 		delimited.Occurrences
 		what string
-	}{{t.in.Stray, "have a quote that stands for itself and is read as text"}, {t.in.Joined, "go over several lines, between quotes"}} {
+	}{{t.in.StrayQuotes, "have a quote that stands for itself and is read as text"},
+		{t.in.JoinedLines, "go over several lines, between quotes"}} {
 		if seen.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
 		}
@@ -357,7 +358,7 @@ func (t *Table) row(f *source.Feature) error {
 	f.Geometry = at
 	if t.id >= 0 {
 		if f.ID = string(fields[t.id]); t.isEmpty(t.id, fields[t.id]) {
-			return t.in.Bad(source.NoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
+			return t.in.Bad(source.ReasonNoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
 		}
 	}
 	t.members, t.values = t.members[:0], t.values[:0]
@@ -383,16 +384,16 @@ func (t *Table) isPoint(fields [][]byte) bool {
 // degrees parses a coordinate.
 func (t *Table) degrees(text []byte) (float64, error) {
 	text = bytes.TrimSpace(text)
-	if v, ok := source.Decimal(text, math.MaxFloat64); ok {
+	if v, ok := source.ParseDecimal(text, math.MaxFloat64); ok {
 		return v, nil
 	}
 	switch {
 	case t.isNothing(text):
 		return 0, t.in.Bad(ReasonNoPosition, "")
 	case bytes.Count(text, []byte{','}) == 1:
-		if _, ok := source.Decimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
+		if _, ok := source.ParseDecimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
 			return 0, t.in.Bad(ReasonComma, source.Excerpt(text))
 		}
 	}
-	return 0, t.in.Bad(source.NotANumber, source.Excerpt(text))
+	return 0, t.in.Bad(source.ReasonNotANumber, source.Excerpt(text))
 }

@@ -29,7 +29,7 @@ func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
 	case t.isNothing(text) && t.isNothing(fields[t.lon]):
-		return t.in.Bad(source.NoGeometry, "its coordinates are empty")
+		return t.in.Bad(source.ReasonNoGeometry, "its coordinates are empty")
 	case t.lat != t.lon:
 		return t.degreesOf(p, text, fields[t.lon])
 	case text[0] == '{':
@@ -38,13 +38,13 @@ func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 		binary, _ := hex.AppendDecode(nil, text)
 		g, srid, why, what := wkb.Decode(binary)
 		if reason, detail = why, what; reason == "" {
-			*p, reason, detail = source.Position(g)
+			*p, reason, detail = source.PositionOf(g)
 		}
 		if !t.inDegrees(int64(srid)) {
 			reason, detail = ReasonSystem, source.Excerpt(text)
 		}
 	case coded && len(system) > 5 && bytes.EqualFold(system[:5], []byte("SRID=")):
-		if srid, ok := source.Decimal(system[5:], 1<<31); !ok || !t.inDegrees(int64(srid)) {
+		if srid, ok := source.ParseDecimal(system[5:], 1<<31); !ok || !t.inDegrees(int64(srid)) {
 			return t.in.Bad(ReasonSystem, source.Excerpt(text))
 		}
 		return t.wellKnownText(shape, p)
@@ -68,12 +68,12 @@ func (t *Table) isNothing(text []byte) bool {
 // no code.
 func (t *Table) inDegrees(srid int64) bool {
 	if srid != t.srid {
-		t.srid, t.system = srid, crs.Code(srid)
+		t.srid, t.system = srid, crs.ByCode(srid)
 		if t.systemNote == "" {
-			t.systemNote, _ = t.system.Take(t.name, "")
+			t.systemNote, _ = t.system.Accept(t.name, "")
 		}
 	}
-	return srid == 0 || t.system.Kind < crs.Other
+	return srid == 0 || t.system.Kind < crs.NeedsConversion
 }
 
 // addressed reads well-known text after <the address of its coordinate system>. The address also
@@ -82,12 +82,12 @@ func (t *Table) addressed(text []byte, p *orb.Point) error {
 	address, shape, _ := bytes.Cut(text[1:], []byte{'>'})
 	if string(address) != t.address || t.address == "" {
 		t.address = string(address)
-		t.addressSystem, t.latFirst = crs.Address(t.address)
+		t.addressSystem, t.latFirst = crs.ByAddress(t.address)
 		if t.systemNote == "" {
-			t.systemNote, _ = t.addressSystem.Take(t.name, "")
+			t.systemNote, _ = t.addressSystem.Accept(t.name, "")
 		}
 	}
-	if t.addressSystem.Kind >= crs.Other {
+	if t.addressSystem.Kind >= crs.NeedsConversion {
 		return t.in.Bad(ReasonSystem, t.addressSystem.Name)
 	}
 	err := t.wellKnownText(bytes.TrimSpace(shape), p)
@@ -110,9 +110,9 @@ func (t *Table) wellKnownText(text []byte, p *orb.Point) (err error) {
 	case !open && !bytes.HasSuffix(kind, []byte(" EMPTY")):
 		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
 	case !point && !bytes.HasPrefix(kind, []byte("MULTIPOINT")), bytes.IndexByte(inner, ',') >= 0, len(numbers) > 4:
-		return t.in.Bad(source.NotAPoint, source.Excerpt(text))
+		return t.in.Bad(source.ReasonNotAPoint, source.Excerpt(text))
 	case len(numbers) == 0:
-		return t.in.Bad(source.NoGeometry, source.Excerpt(text))
+		return t.in.Bad(source.ReasonNoGeometry, source.Excerpt(text))
 	case len(numbers) < 2:
 		return t.in.Bad(ReasonNoPosition, source.Excerpt(text))
 	}

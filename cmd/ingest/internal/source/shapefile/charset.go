@@ -45,7 +45,7 @@ func (t *table) survey() (seen texts) {
 				continue
 			}
 			if len(b) == f.width { // the width may have cut it off
-				b = charset.Whole(b)
+				b = charset.TrimPartialRune(b)
 			}
 			b = bytes.TrimRight(b, " ")
 			example := fmt.Sprintf("row %d, %s %s", row, f.name, source.Excerpt(b))

@@ -207,7 +207,7 @@ func (t *table) appendValue(dst []byte, f *field, b []byte) []byte {
 		if n, ok := new(big.Int).SetString(s, 10); ok {
 			return n.Append(dst, 10)
 		}
-		if n, ok := source.Decimal(s, math.MaxFloat64); ok {
+		if n, ok := source.ParseDecimal(s, math.MaxFloat64); ok {
 			return strconv.AppendFloat(dst, n, 'g', -1, 64)
 		}
 	}
@@ -218,7 +218,7 @@ func (t *table) appendValue(dst []byte, f *field, b []byte) []byte {
 func (t *table) decode(b []byte, width int) string {
 	if t.text == nil {
 		if len(b) == width {
-			b = charset.Whole(b)
+			b = charset.TrimPartialRune(b)
 		}
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}

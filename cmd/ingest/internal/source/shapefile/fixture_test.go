@@ -188,7 +188,7 @@ func read(path, layer string) (features []source.Feature, bad []string, err erro
 	for feature, e := range sourcetest.Decoded(f.Features()) {
 		if e == nil { // like a reader of polygons
 			var repair, reason, detail string
-			feature.Geometry, repair, reason, detail = source.Polygons(feature.Geometry)
+			feature.Geometry, repair, reason, detail = source.PolygonsOf(feature.Geometry)
 			if feature.Repair = stdcmp.Or(feature.Repair, repair); reason != "" {
 				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}
 			}

@@ -101,7 +101,7 @@ func FuzzArchive(f *testing.F) {
 		if !bytes.HasPrefix(b, []byte("PK")) {
 			return
 		}
-		features, _, _ := read(testfile.Temp(t, "a.zip", b), "")
+		features, _, _ := read(testfile.WriteTemp(t, "a.zip", b), "")
 		for _, feature := range features {
 			check(t, feature)
 		}

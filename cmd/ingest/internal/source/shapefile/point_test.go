@@ -39,7 +39,7 @@ func readPoints(path string) (found []string, bad []string, err error) {
 		var at orb.Point
 		if e == nil { // like a reader of points
 			var reason, detail string
-			if at, reason, detail = source.Position(feature.Geometry); reason != "" {
+			if at, reason, detail = source.PositionOf(feature.Geometry); reason != "" {
 				e = &source.BadRecord{Line: feature.Line, Reason: reason, Detail: detail}
 			}
 		}
@@ -59,7 +59,7 @@ func TestPoints(t *testing.T) {
 		pointRecord(8, orb.Point{3, 4}), pointRecord(8, orb.Point{3, 4}, orb.Point{5, 6}), pointRecord(18), []byte{0, 0, 0, 0},
 		pointRecord(1, orb.Point{math.NaN(), 1}), pointRecord(1, orb.Point{-1e39, -1e39}), []byte{1, 0, 0, 0, 0, 0, 0, 0},
 		record(box(0, 0, 1, 1)), pointRecord(1, orb.Point{9, 9}))
-	path := testfile.Temp(t, "p.shp", content)
+	path := testfile.WriteTemp(t, "p.shp", content)
 	found, bad, err := readPoints(path)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestPoints(t *testing.T) {
 	if _, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), "holds points; regions need polygons") {
 		t.Error(err)
 	}
-	if _, _, err := readPoints(testfile.Temp(t, "q.shp", shp(5))); err == nil ||
+	if _, _, err := readPoints(testfile.WriteTemp(t, "q.shp", shp(5))); err == nil ||
 		!strings.Contains(err.Error(), "holds polygons; a collection needs points") {
 		t.Error(err)
 	}
@@ -86,7 +86,7 @@ func FuzzPoints(f *testing.F) {
 	f.Add(shp(1, pointRecord(1, orb.Point{8, 47}), pointRecord(8, orb.Point{8, 47})))
 	f.Add(shp(11, pointRecord(18, orb.Point{8, 47}, orb.Point{1, 1}), []byte{0, 0, 0, 0}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		file, err := shapefile.Open(testfile.Temp(t, "p.shp", b), "", source.WantPoints)
+		file, err := shapefile.Open(testfile.WriteTemp(t, "p.shp", b), "", source.WantPoints)
 		if err != nil {
 			return
 		}

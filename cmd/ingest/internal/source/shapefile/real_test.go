@@ -51,7 +51,7 @@ func vertices(g orb.Geometry) (n int) {
 
 // The same edition reads the same as GeoJSON and as shapefile.
 func TestAgreesWithGeoJSON(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	for _, scale := range []string{"110m", "50m"} {
 		zip := naturalEarth + "/zip/ne_" + scale + "_admin_0_countries.zip"
 		skipWithout(t, zip)
@@ -96,7 +96,7 @@ func TestAgreesWithGeoJSON(t *testing.T) {
 func near(a, b float64) bool { return a-b < 1e-6*a && b-a < 1e-6*a }
 
 func TestRealArchives(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	skipWithout(t, naturalEarth)
 	for _, tc := range []struct {
 		file     string

@@ -31,22 +31,22 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	for i := range len(starts) - 1 {
 		r := orb.Ring(points[starts[i]:starts[i+1]:starts[i+1]])
 		if source.IsOpen(r) {
-			source.AddRepair(&g.repair, source.Closed)
+			source.AddRepair(&g.repair, source.RepairClosed)
 		}
 		if r = source.CloseRing(r); r != nil {
 			rings = append(rings, newRing(r, g.unroll))
 		}
 	}
 	if len(rings) == 0 {
-		g.refuse(source.NoArea, "")
+		g.refuse(source.ReasonNoArea, "")
 		return
 	}
 	if !g.nest(rings, maxTests) {
 		g.polygons = nil
-		g.refuse(source.TooManyPoints, "more than %d comparisons to find which of %d rings lies in which", maxTests, len(rings))
+		g.refuse(source.ReasonTooManyPoints, "more than %d comparisons to find which of %d rings lies in which", maxTests, len(rings))
 		return
 	}
-	g.geometry = source.Join(g.polygons)
+	g.geometry = source.JoinPolygons(g.polygons)
 }
 
 // sliver is for a ring of the wrong direction of which only a small share lies in another ring. Up
@@ -84,7 +84,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 		case in >= 0 && rings[in].area > 0:
 			holes[in] = append(holes[in], *r)
 			if most < 0.5 {
-				source.AddRepair(&g.repair, source.Astray)
+				source.AddRepair(&g.repair, source.RepairAstray)
 			}
 		case r.area < 0:
 			odd = append(odd, *r)
@@ -93,7 +93,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 		}
 	}
 	if len(odd) > 0 && len(outer) > 0 { // otherwise all run the wrong way, which is a custom
-		source.AddRepair(&g.repair, source.Rewound)
+		source.AddRepair(&g.repair, source.RepairRewound)
 	}
 	astray := len(odd)
 	for _, i := range outer {

@@ -210,7 +210,7 @@ func (f *File) begin(p *parts) error {
 	}
 	if system == "" {
 		f.Note = f.name + ": has no .prj, so its coordinates are taken as longitude and latitude (WGS84)"
-	} else if f.Note, err = crs.WellKnownText(system).Take(f.name, "out.shp", p.gdal); err != nil {
+	} else if f.Note, err = crs.ByWKT(system).Accept(f.name, "out.shp", p.gdal); err != nil {
 		return err
 	}
 	page, err := text(".cpg")

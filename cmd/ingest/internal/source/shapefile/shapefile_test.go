@@ -124,7 +124,7 @@ func TestShapes(t *testing.T) {
 	binary.LittleEndian.PutUint32(rings[36:], 1<<31)
 	back := record(box(0, 0, 1, 1), box(2, 0, 3, 1))
 	binary.LittleEndian.PutUint32(back[48:], 11)
-	multi := func(ps ...orb.Polygon) orb.Geometry { return source.Join(ps) }
+	multi := func(ps ...orb.Polygon) orb.Geometry { return source.JoinPolygons(ps) }
 	for name, tc := range map[string]struct {
 		content []byte
 		want    orb.Geometry
@@ -152,17 +152,17 @@ func TestShapes(t *testing.T) {
 		"hole outside": {
 			record(box(0, 0, 1, 1), hole(5, 5, 6, 6)),
 			multi(orb.Polygon{box(0, 0, 1, 1)}, orb.Polygon{hole(5, 5, 6, 6)}),
-			source.Rewound,
+			source.RepairRewound,
 		},
 		"hole around its shell": {
 			record(box(1, 1, 2, 2), hole(0, 0, 4, 4)),
 			orb.Polygon{hole(0, 0, 4, 4), box(1, 1, 2, 2)},
-			source.Rewound,
+			source.RepairRewound,
 		},
 		"hole that sticks out": {
 			record(box(70, 0, 74, 4), hole(73, 1, 76, 3)),
 			orb.Polygon{box(70, 0, 74, 4), hole(73, 1, 76, 3)},
-			source.Astray,
+			source.RepairAstray,
 		},
 		"hole that sticks out by rounding": {
 			record(box(0, 0, 4, 4), hole(1, 1, 4.000001, 3)),
@@ -177,30 +177,30 @@ func TestShapes(t *testing.T) {
 		"hole beside its shell, touching": {
 			record(box(0, 0, 4, 4), hole(3.999999, 0, 5, 4)),
 			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{hole(3.999999, 0, 5, 4)}),
-			source.Rewound,
+			source.RepairRewound,
 		},
 		"hole astray beside shells that overlap": {
 			record(box(0, 0, 4, 4), hole(9, 9, 10, 10), box(1, 1, 3, 3)),
 			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(9, 9, 10, 10)}),
-			source.Rewound,
+			source.RepairRewound,
 		},
 		"one shell of three the wrong way": {
 			record(box(0, 0, 4, 4), box(1, 1, 3, 3), hole(10, 0, 14, 4), box(11, 1, 13, 3)),
 			multi(orb.Polygon{box(0, 0, 4, 4)}, orb.Polygon{box(1, 1, 3, 3)}, orb.Polygon{hole(10, 0, 14, 4), box(11, 1, 13, 3)}),
-			source.Rewound,
+			source.RepairRewound,
 		},
 		"one ring the wrong way": {record(hole(0, 0, 1, 1)), orb.Polygon{hole(0, 0, 1, 1)}, ""},
 		"all the wrong way": {
 			record(hole(0, 0, 9, 9), box(1, 1, 8, 8), hole(2, 2, 3, 3)),
 			multi(orb.Polygon{hole(0, 0, 9, 9), box(1, 1, 8, 8)}, orb.Polygon{hole(2, 2, 3, 3)}),
-			source.Rewound,
+			source.RepairRewound,
 		},
 		"none clockwise, nested": {
 			record(hole(20, 0, 21, 1), hole(0, 0, 9, 9), hole(1, 1, 8, 8), hole(2, 2, 3, 3)),
 			multi(orb.Polygon{hole(0, 0, 9, 9), hole(1, 1, 8, 8)}, orb.Polygon{hole(20, 0, 21, 1)}, orb.Polygon{hole(2, 2, 3, 3)}),
 			"",
 		},
-		"open":                            {record(open), orb.Polygon{append(open[:4:4], orb.Point{0, 0})}, source.Closed},
+		"open":                            {record(open), orb.Polygon{append(open[:4:4], orb.Point{0, 0})}, source.RepairClosed},
 		"crossing itself":                 {record(bowTie), orb.Polygon{bowTie}, ""},
 		"crossing itself, beside another": {record(box(5, 5, 6, 6), bowTie), multi(orb.Polygon{box(5, 5, 6, 6)}, orb.Polygon{bowTie}), ""},
 		"crossing itself, in another":     {record(bowTie, box(-1, -1, 6, 6)), orb.Polygon{box(-1, -1, 6, 6), bowTie}, ""},
@@ -379,7 +379,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	check(files(t, map[string][]byte{"a.shp": moved, "a.shx": index}), want...)
-	check(testfile.Temp(t, "a.zip", archive("a.shx", index, "a.shp", moved)), want...)
+	check(testfile.WriteTemp(t, "a.zip", archive("a.shx", index, "a.shp", moved)), want...)
 	if _, _, err := read(files(t, map[string][]byte{"a.shp": moved}), ""); err == nil ||
 		!strings.Contains(err.Error(), "put the .shx that belongs to it beside it") {
 		t.Error(err)
@@ -388,7 +388,7 @@ func TestIndex(t *testing.T) {
 	copy(entry(0), entry(2))
 	copy(entry(2), first)
 	check(files(t, map[string][]byte{"a.shp": moved, "a.shx": index}), want[2], want[1], want[0])
-	if _, _, err := read(testfile.Temp(t, "a.zip", archive("a.shp", moved, "a.shx", index)), ""); err == nil ||
+	if _, _, err := read(testfile.WriteTemp(t, "a.zip", archive("a.shp", moved, "a.shx", index)), ""); err == nil ||
 		!strings.Contains(err.Error(), "unpack the archive") {
 		t.Error(err)
 	}
@@ -400,16 +400,16 @@ func TestIndex(t *testing.T) {
 }
 
 func TestArchives(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	a, b := shp(5, record(box(0, 0, 1, 1))), shp(5, record(box(5, 5, 6, 6)))
 	one := archive("README.html", []byte("hello"), "data/Regions.SHP", a, "data/Regions.dbf", named("Zürich"), "data/Regions.cpg",
 		[]byte("utf8"),
 		"data/Regions.shx", shx(a), "__MACOSX/data/._Regions.shp", []byte("shadow"), "other/Regions.dbf", named("wrong", "table"))
-	features, _, err := read(testfile.Temp(t, "a.zip", one), "")
+	features, _, err := read(testfile.WriteTemp(t, "a.zip", one), "")
 	if err != nil || len(features) != 1 || features[0].Properties["NAME"] != "Zürich" {
 		t.Fatal(features, err)
 	}
-	two := testfile.Temp(t, "two.zip", archive("a.shp", a, "b.shp", b))
+	two := testfile.WriteTemp(t, "two.zip", archive("a.shp", a, "b.shp", b))
 	if _, _, err := read(two, ""); err == nil || !strings.Contains(err.Error(), `2 shapefiles, ["a" "b"]; choose one as `+two+`#a`) {
 		t.Error(err)
 	}
@@ -453,7 +453,7 @@ func TestArchives(t *testing.T) {
 		"damaged":        {flipped, "record "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := testfile.Temp(t, "a.zip", tc.content)
+			path := testfile.WriteTemp(t, "a.zip", tc.content)
 			if features, _, err := read(path, ""); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%d features, %v; want %q", len(features), err, tc.want)
 			}
@@ -464,11 +464,11 @@ func TestArchives(t *testing.T) {
 // The size in a member's header may be false. Reading stops at a size that no real file of this
 // compressed size has.
 func TestLyingArchive(t *testing.T) {
-	testrace.Plain(t, "one goroutine goes through much data")
+	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	b := archive("a.shp", append(shp(5, record(box(0, 0, 1, 1))), make([]byte, 17<<20)...))
 	at := strings.Index(string(b), "PK\x01\x02")
 	binary.LittleEndian.PutUint32(b[at+24:], 236) // unpacked size
-	features, _, err := read(testfile.Temp(t, "a.zip", b), "")
+	features, _, err := read(testfile.WriteTemp(t, "a.zip", b), "")
 	if len(features) > 1 || err != nil && !strings.Contains(err.Error(), "zip") {
 		t.Error(len(features), err)
 	}
@@ -619,13 +619,13 @@ func TestRingCases(t *testing.T) {
 		got[fmt.Sprint(f.Properties["CODE"])] = strings.Trim(wkt.MarshalString(f.Geometry), "MULTIPOYGN()") + f.Repair
 	}
 	for code, want := range map[string]string{
-		"ccw-shell-": "0 0,4 0,4 4,0 4,0 0),(1 1,1 3,3 3,3 1,1 1" + source.Rewound,
+		"ccw-shell-": "0 0,4 0,4 4,0 4,0 0),(1 1,1 3,3 3,3 1,1 1" + source.RepairRewound,
 		"both-cw":    "10 0,10 4,14 4,14 0,10 0)),((11 1,11 3,13 3,13 1,11 1",
 		"both-ccw":   "20 0,24 0,24 4,20 4,20 0),(21 1,23 1,23 3,21 3,21 1",
 		"normal":     "30 0,30 4,34 4,34 0,30 0),(31 1,33 1,33 3,31 3,31 1",
 		"hole-first": "40 0,40 4,44 4,44 0,40 0),(41 1,43 1,43 3,41 3,41 1",
-		"hole-outsi": "50 0,50 4,54 4,54 0,50 0)),((60 1,62 1,62 3,60 3,60 1" + source.Rewound,
-		"hole-stick": "70 0,70 4,74 4,74 0,70 0),(73 1,76 1,76 3,73 3,73 1" + source.Astray,
+		"hole-outsi": "50 0,50 4,54 4,54 0,50 0)),((60 1,62 1,62 3,60 3,60 1" + source.RepairRewound,
+		"hole-stick": "70 0,70 4,74 4,74 0,70 0),(73 1,76 1,76 3,73 3,73 1" + source.RepairAstray,
 		"hole-share": "80 0,80 4,84 4,84 0,80 0),(80 1,82 1,82 3,80 3,80 1",
 		"two-touchi": "90 0,90 2,92 2,92 0,90 0)),((92 0,92 2,94 2,94 0,92 0",
 		"island":     "100 0,100 6,106 6,106 0,100 0),(101 1,105 1,105 5,101 5,101 1)),((102 2,102 4,104 4,104 2,102 2",

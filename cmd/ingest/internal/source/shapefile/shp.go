@@ -216,7 +216,7 @@ func (s *shapes) next(g *shape) (bool, error) {
 	}
 	if indexed == 0 {
 		s.count++
-		g.refuse(source.NoGeometry, "")
+		g.refuse(source.ReasonNoGeometry, "")
 		return true, nil
 	}
 	var head [8]byte
@@ -258,7 +258,7 @@ func (s *shapes) content(g *shape, length int64) error {
 	size, what := int64(polygonHead), "polygon"
 	switch plain(t) {
 	case typeNull:
-		g.refuse(source.NoGeometry, "")
+		g.refuse(source.ReasonNoGeometry, "")
 		return nil
 	case typePoint:
 		size, what = pointSize, "point"
@@ -266,11 +266,11 @@ func (s *shapes) content(g *shape, length int64) error {
 		size, what = pointsHead, "multipoint"
 	case typePolygon, typeLines:
 	default:
-		g.refuse(source.UnknownKind, "shape type %d", t)
+		g.refuse(source.ReasonUnknownKind, "shape type %d", t)
 		return nil
 	}
 	if length < size {
-		g.refuse(source.Damaged, "%s of %d bytes", what, length)
+		g.refuse(source.ReasonDamaged, "%s of %d bytes", what, length)
 		return nil
 	}
 	if err := s.read(head[4:size]); err != nil {
@@ -296,7 +296,7 @@ func (s *shapes) content(g *shape, length int64) error {
 		if ok, err := s.readStarts(int(parts), uint32(points)); err != nil {
 			return err
 		} else if !ok {
-			g.refuse(source.Damaged, "rings do not follow each other")
+			g.refuse(source.ReasonDamaged, "rings do not follow each other")
 			return nil
 		}
 	}
@@ -326,15 +326,15 @@ func (s *shapes) content(g *shape, length int64) error {
 func (g *shape) holds(parts, points, size, length int64) bool {
 	switch {
 	case points > source.MaxVertices:
-		g.refuse(source.TooManyPoints, "%d", points)
+		g.refuse(source.ReasonTooManyPoints, "%d", points)
 	case size == pointsHead && size+16*points > length:
-		g.refuse(source.Damaged, "%d points in %d bytes", points, length)
+		g.refuse(source.ReasonDamaged, "%d points in %d bytes", points, length)
 	case parts > points || size+4*parts+16*points > length:
-		g.refuse(source.Damaged, "%d rings of %d points in %d bytes", parts, points, length)
+		g.refuse(source.ReasonDamaged, "%d rings of %d points in %d bytes", parts, points, length)
 	case parts > maxRings:
-		g.refuse(source.TooManyPoints, "%d rings", parts)
+		g.refuse(source.ReasonTooManyPoints, "%d rings", parts)
 	case parts == 0 && size == polygonHead:
-		g.refuse(source.NoGeometry, "no rings")
+		g.refuse(source.ReasonNoGeometry, "no rings")
 	default:
 		return true
 	}

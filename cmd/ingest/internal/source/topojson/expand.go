@@ -18,15 +18,15 @@ func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 	if x.reason == "" && len(x.polygons) == 0 {
 		if len(x.flat) > 0 && t.quantised {
 			x.polygons = []orb.Polygon{t.box(x.flat)}
-			f.Repair = source.Collapsed
+			f.Repair = source.RepairCollapsed
 		} else {
-			x.reason = source.NoArea
+			x.reason = source.ReasonNoArea
 		}
 	}
 	if x.reason != "" {
 		return source.Feature{}, &source.BadRecord{Source: t.name, Reason: x.reason, Detail: x.detail}
 	}
-	f.Geometry = source.Join(x.polygons)
+	f.Geometry = source.JoinPolygons(x.polygons)
 	return f, nil
 }
 
@@ -73,29 +73,29 @@ func (x *expansion) add(g *geometry) {
 			}
 		}
 		if len(x.polygons) == 0 {
-			x.refuse(source.NotAPolygon, "GeometryCollection without one")
+			x.refuse(source.ReasonNotAPolygon, "GeometryCollection without one")
 		}
 		return
 	case "Polygon":
 	case "MultiPolygon":
 		want = 3
 	case "":
-		x.refuse(source.NoGeometry, "no type")
+		x.refuse(source.ReasonNoGeometry, "no type")
 		return
 	default:
-		x.refuse(source.NotAPolygon, "%s", strings.Trim(source.Excerpt(g.kind), `"`))
+		x.refuse(source.ReasonNotAPolygon, "%s", strings.Trim(source.Excerpt(g.kind), `"`))
 		return
 	}
 	r := g.arcs
 	switch {
 	case r == nil:
-		x.refuse(source.Damaged, "%s without arcs", g.kind)
+		x.refuse(source.ReasonDamaged, "%s without arcs", g.kind)
 	case r.reason != "":
 		x.refuse(r.reason, "%s", r.detail)
 	case r.height == empty:
-		x.refuse(source.NoGeometry, "empty array of arcs")
+		x.refuse(source.ReasonNoGeometry, "empty array of arcs")
 	case r.height != want:
-		x.refuse(source.WrongNesting, "%s of depth %d", g.kind, r.height)
+		x.refuse(source.ReasonWrongNesting, "%s of depth %d", g.kind, r.height)
 	}
 	if x.reason != "" {
 		return
@@ -139,13 +139,13 @@ func (x *expansion) ring(refs []int32) orb.Ring {
 			i = ^i
 		}
 		if int(i) >= len(x.t.arcs) {
-			x.refuse(source.BadTopologyArc, "%d of %d arcs", ref, len(x.t.arcs))
+			x.refuse(source.ReasonBadTopologyArc, "%d of %d arcs", ref, len(x.t.arcs))
 			return nil
 		}
 		n += len(x.t.arcs[i])
 	}
 	if n > x.left {
-		x.refuse(source.TooManyPoints, "more than %d", source.MaxVertices)
+		x.refuse(source.ReasonTooManyPoints, "more than %d", source.MaxVertices)
 		return nil
 	}
 	x.left -= n
@@ -172,7 +172,7 @@ func (x *expansion) ring(refs []int32) orb.Ring {
 					continue
 				}
 				if !x.t.near(out[len(out)-1], placed) {
-					x.refuse(source.BadTopologyArc, "arc %d does not begin where the one before it ends", ref)
+					x.refuse(source.ReasonBadTopologyArc, "arc %d does not begin where the one before it ends", ref)
 					return nil
 				}
 			}
@@ -180,7 +180,7 @@ func (x *expansion) ring(refs []int32) orb.Ring {
 		}
 	}
 	if len(out) > 0 && !x.t.near(out[0], out[len(out)-1]) {
-		x.refuse(source.BadTopologyArc, "ring of %d arcs does not close", len(refs))
+		x.refuse(source.ReasonBadTopologyArc, "ring of %d arcs does not close", len(refs))
 		return nil
 	}
 	return out

@@ -362,7 +362,7 @@ func (r *refs) read(t *topology, o *object) (height int, err error) {
 		f, err := t.s.Float()
 		switch i := int32(f); {
 		case float64(i) != f: // NaN, fractions and the huge differ
-			r.refuse(source.BadTopologyArc, fmt.Sprintf("%v", f))
+			r.refuse(source.ReasonBadTopologyArc, fmt.Sprintf("%v", f))
 		case o.refs == maxRefs:
 			return 0, fmt.Errorf("%s: an object of more than %d arc references", t.name, maxRefs)
 		default:
@@ -372,7 +372,7 @@ func (r *refs) read(t *topology, o *object) (height int, err error) {
 		return 0, err
 	}
 	if k != jsonscan.Array {
-		r.refuse(source.WrongNesting, k.String())
+		r.refuse(source.ReasonWrongNesting, k.String())
 		return 0, t.s.Skip()
 	}
 	height = empty
@@ -383,7 +383,7 @@ func (r *refs) read(t *topology, o *object) (height int, err error) {
 		case h == empty:
 			empties, first = true, first || i == 0
 		case height != empty && h != height-1:
-			r.refuse(source.WrongNesting, "arrays of different depth")
+			r.refuse(source.ReasonWrongNesting, "arrays of different depth")
 		default:
 			height = h + 1
 		}
@@ -392,9 +392,9 @@ func (r *refs) read(t *topology, o *object) (height int, err error) {
 	switch {
 	case err != nil || r.reason != "":
 	case empties && height == 1:
-		r.refuse(source.WrongNesting, "arrays of different depth")
+		r.refuse(source.ReasonWrongNesting, "arrays of different depth")
 	case first && height == 2: // an empty ring adds nothing, but a hole must not become an outer ring
-		r.refuse(source.NoArea, "outer ring without arcs")
+		r.refuse(source.ReasonNoArea, "outer ring without arcs")
 	case height == 1:
 		r.rings = append(r.rings, len(r.arcs))
 	case height == 2:

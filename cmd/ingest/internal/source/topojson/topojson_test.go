@@ -103,34 +103,34 @@ const triangle = `[[0,0],[1,0],[1,1],[0,0]]`
 func TestBadRecords(t *testing.T) {
 	polygon := func(arcs string) string { return `{"type":"Polygon","arcs":` + arcs + `}` }
 	for _, tc := range []struct{ geometry, reason, detail string }{
-		{polygon(`[[99]]`), source.BadTopologyArc, "99 of 6 arcs"},
-		{polygon(`[[-100]]`), source.BadTopologyArc, "-100 of 6 arcs"},
-		{polygon(`[[-2147483648]]`), source.BadTopologyArc, "-2147483648 of 6 arcs"},
-		{polygon(`[[1e10]]`), source.BadTopologyArc, "1e+10"},
-		{polygon(`[[0.5]]`), source.BadTopologyArc, "0.5"},
-		{polygon(`[[NaN]]`), source.BadTopologyArc, "NaN"},
-		{polygon(`[[1]]`), source.BadTopologyArc, "ring of 1 arcs does not close"},
-		{polygon(`[[0,1]]`), source.BadTopologyArc, "arc 1 does not begin where the one before it ends"},
-		{polygon(`[[2]]`), source.NoArea, ""},
-		{polygon(`[[3]]`), source.NotANumber, "[1, NaN]"},
-		{polygon(`[[4]]`), source.OutsideWorld, "[500000, 1]"},
-		{polygon(`[[5]]`), source.NoArea, ""},
-		{polygon(`[]`), source.NoGeometry, "empty array of arcs"},
-		{polygon(`[[]]`), source.NoGeometry, "empty array of arcs"},
-		{polygon(`[0]`), source.WrongNesting, "Polygon of depth 1"},
-		{polygon(`[[[0]]]`), source.WrongNesting, "Polygon of depth 3"},
-		{polygon(`0`), source.WrongNesting, "Polygon of depth 0"},
-		{polygon(`[[0,[0]]]`), source.WrongNesting, "arrays of different depth"},
-		{polygon(`[["0"]]`), source.WrongNesting, "string"},
-		{polygon(`null`), source.WrongNesting, "null"},
-		{`{"type":"Polygon"}`, source.Damaged, "Polygon without arcs"},
-		{polygon(`[0,[]]`), source.WrongNesting, "arrays of different depth"},
-		{polygon(`[[],[0]]`), source.NoArea, "outer ring without arcs"},
-		{`{"type":null}`, source.NoGeometry, "no type"},
-		{`null`, source.NoGeometry, "no type"},
-		{`{"type":"LineString","arcs":[0]}`, source.NotAPolygon, "LineString"},
-		{`{"type":"GeometryCollection","geometries":[]}`, source.NotAPolygon, "GeometryCollection without one"},
-		{`{"type":"GeometryCollection"}`, source.NotAPolygon, "GeometryCollection without one"},
+		{polygon(`[[99]]`), source.ReasonBadTopologyArc, "99 of 6 arcs"},
+		{polygon(`[[-100]]`), source.ReasonBadTopologyArc, "-100 of 6 arcs"},
+		{polygon(`[[-2147483648]]`), source.ReasonBadTopologyArc, "-2147483648 of 6 arcs"},
+		{polygon(`[[1e10]]`), source.ReasonBadTopologyArc, "1e+10"},
+		{polygon(`[[0.5]]`), source.ReasonBadTopologyArc, "0.5"},
+		{polygon(`[[NaN]]`), source.ReasonBadTopologyArc, "NaN"},
+		{polygon(`[[1]]`), source.ReasonBadTopologyArc, "ring of 1 arcs does not close"},
+		{polygon(`[[0,1]]`), source.ReasonBadTopologyArc, "arc 1 does not begin where the one before it ends"},
+		{polygon(`[[2]]`), source.ReasonNoArea, ""},
+		{polygon(`[[3]]`), source.ReasonNotANumber, "[1, NaN]"},
+		{polygon(`[[4]]`), source.ReasonOutsideWorld, "[500000, 1]"},
+		{polygon(`[[5]]`), source.ReasonNoArea, ""},
+		{polygon(`[]`), source.ReasonNoGeometry, "empty array of arcs"},
+		{polygon(`[[]]`), source.ReasonNoGeometry, "empty array of arcs"},
+		{polygon(`[0]`), source.ReasonWrongNesting, "Polygon of depth 1"},
+		{polygon(`[[[0]]]`), source.ReasonWrongNesting, "Polygon of depth 3"},
+		{polygon(`0`), source.ReasonWrongNesting, "Polygon of depth 0"},
+		{polygon(`[[0,[0]]]`), source.ReasonWrongNesting, "arrays of different depth"},
+		{polygon(`[["0"]]`), source.ReasonWrongNesting, "string"},
+		{polygon(`null`), source.ReasonWrongNesting, "null"},
+		{`{"type":"Polygon"}`, source.ReasonDamaged, "Polygon without arcs"},
+		{polygon(`[0,[]]`), source.ReasonWrongNesting, "arrays of different depth"},
+		{polygon(`[[],[0]]`), source.ReasonNoArea, "outer ring without arcs"},
+		{`{"type":null}`, source.ReasonNoGeometry, "no type"},
+		{`null`, source.ReasonNoGeometry, "no type"},
+		{`{"type":"LineString","arcs":[0]}`, source.ReasonNotAPolygon, "LineString"},
+		{`{"type":"GeometryCollection","geometries":[]}`, source.ReasonNotAPolygon, "GeometryCollection without one"},
+		{`{"type":"GeometryCollection"}`, source.ReasonNotAPolygon, "GeometryCollection without one"},
 	} {
 		good := polygon(`[[0]]`)
 		r := read(topology(good+","+tc.geometry+","+good,
@@ -208,7 +208,7 @@ func TestCollapsedShapes(t *testing.T) {
 		return read(`{"type":"Topology","transform":{"scale":[0.5,0.25],"translate":[10,20]},"objects":{"a":` + geometry +
 			`},"arcs":[` + arcs + `]}`)
 	}
-	box := []source.Feature{{ID: "va", Line: 1, Repair: source.Collapsed,
+	box := []source.Feature{{ID: "va", Line: 1, Repair: source.RepairCollapsed,
 		Geometry: orb.Polygon{{{9.75, 19.875}, {10.25, 19.875}, {10.25, 20.375}, {9.75, 20.375}, {9.75, 19.875}}}}}
 	for name, r := range map[string]result{
 		"one arc":  quantised(`{"type":"Polygon","id":"va","arcs":[[0]]}`, `[[0,0],[0,1],[0,-1]]`),
@@ -264,7 +264,7 @@ func TestAmplificationIsBounded(t *testing.T) {
 	}
 	arc.WriteString(",[0,0]]")
 	r := read(topology(`{"type":"MultiPolygon","arcs":[`+strings.Repeat("[[0]],", 1000)+`[[0]]]}`, arc.String()))
-	if r.err != nil || len(r.bad) != 1 || r.bad[0].Reason != source.TooManyPoints {
+	if r.err != nil || len(r.bad) != 1 || r.bad[0].Reason != source.ReasonTooManyPoints {
 		t.Errorf("%v %v", r.err, r.bad)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Most is the size of the largest geometry that is decoded: MaxVertices in two dimensions, and the
+// MaxBytes is the size of the largest geometry that is decoded: MaxVertices in two dimensions, and the
 // heads of as many small rings as fit.
-const Most = 16*source.MaxVertices + 32<<20
+const MaxBytes = 16*source.MaxVertices + 32<<20
 
 const (
 	maxDepth = 8 // collections within collections
@@ -65,12 +65,12 @@ func (d *decoder) refuse(reason, format string, args ...any) {
 	d.rest = nil
 }
 
-func (d *decoder) cutOff() { d.refuse(source.Damaged, "well-known binary cut off") }
+func (d *decoder) cutOff() { d.refuse(source.ReasonDamaged, "well-known binary cut off") }
 
 // read reads one geometry with all its parts.
 func (d *decoder) read(depth int) orb.Geometry {
 	if d.parts++; depth > maxDepth || d.parts > maxParts {
-		d.refuse(source.TooManyPoints, "geometries nested more than %d deep, or more than %d of them", maxDepth, maxParts)
+		d.refuse(source.ReasonTooManyPoints, "geometries nested more than %d deep, or more than %d of them", maxDepth, maxParts)
 		return nil
 	}
 	kind, dimensions := d.head(depth)
@@ -99,7 +99,7 @@ func (d *decoder) read(depth int) orb.Geometry {
 	if name == "" {
 		name = fmt.Sprintf("well-known binary of type %d", kind)
 	}
-	d.refuse(source.UnknownKind, "%s", name)
+	d.refuse(source.ReasonUnknownKind, "%s", name)
 	return nil
 }
 
@@ -116,7 +116,7 @@ func (d *decoder) head(depth int) (kind uint32, dimensions int) {
 	case 1:
 		d.order = binary.LittleEndian
 	default:
-		d.refuse(source.Damaged, "byte order %d", d.rest[0])
+		d.refuse(source.ReasonDamaged, "byte order %d", d.rest[0])
 		return 0, 0
 	}
 	d.rest = d.rest[1:]
@@ -129,7 +129,7 @@ func (d *decoder) head(depth int) (kind uint32, dimensions int) {
 	}
 	if kind&srid != 0 {
 		if depth > 0 {
-			d.refuse(source.Damaged, "a part with a coordinate system of its own")
+			d.refuse(source.ReasonDamaged, "a part with a coordinate system of its own")
 			return 0, 0
 		}
 		d.srid = d.number()
@@ -162,7 +162,7 @@ func (d *decoder) positions(n uint32, dimensions int) []orb.Point {
 		return nil
 	}
 	if d.vertices += int(n); d.vertices > source.MaxVertices {
-		d.refuse(source.TooManyPoints, "more than %d", source.MaxVertices)
+		d.refuse(source.ReasonTooManyPoints, "more than %d", source.MaxVertices)
 		return nil
 	}
 	all := make([]orb.Point, n)
@@ -186,7 +186,7 @@ func (d *decoder) polygon(dimensions int) orb.Polygon {
 		return nil
 	}
 	if d.parts += int(min(n, maxParts+1)); d.parts > maxParts {
-		d.refuse(source.TooManyPoints, "more than %d rings", maxParts)
+		d.refuse(source.ReasonTooManyPoints, "more than %d rings", maxParts)
 		return nil
 	}
 	rings := make(orb.Polygon, n)

@@ -75,7 +75,7 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: %#v, %d, %s %s", c.name, g, srid, reason, detail)
 		}
 		for cut := range len(c.b) { // none panics, and none is whole
-			if g, _, reason, _ := Decode([]byte(c.b[:cut])); reason != source.Damaged || g != nil {
+			if g, _, reason, _ := Decode([]byte(c.b[:cut])); reason != source.ReasonDamaged || g != nil {
 				t.Errorf("%s cut off after %d bytes: %#v, %q", c.name, cut, g, reason)
 			}
 		}
@@ -89,17 +89,18 @@ func TestDecodeRefuses(t *testing.T) {
 		nested = geometry(little, 7, 1, nested)
 	}
 	for _, c := range []struct{ name, b, reason, says string }{
-		{"another order of bytes", "\x02", source.Damaged, "cut off"},
-		{"another order of bytes", "\x02\x01\x00\x00\x00", source.Damaged, "byte order 2"},
-		{"a kind that is not read", geometry(little, 10, 0), source.UnknownKind, "CurvePolygon"},
-		{"a kind that nobody knows", geometry(little, 99, 0), source.UnknownKind, "type 99"},
-		{"dimensions that nobody knows", geometry(little, 4001, 0), source.UnknownKind, "type 4001"},
-		{"a part with its own system", geometry(little, 7, 1, geometry(little, 1|1<<29, 4326, 1., 2.)), source.Damaged, "its own"},
-		{"nested", nested, source.TooManyPoints, "nested"},
-		{"a line longer than its bytes", geometry(little, 2, 1<<31-1, 1., 2.), source.Damaged, "cut off"},
-		{"more rings than bytes", geometry(little, 3, 1<<31-1, 1., 2.), source.Damaged, "cut off"},
-		{"more parts than bytes", geometry(little, 7, 1<<31-1), source.Damaged, "cut off"},
-		{"more rings than are borne", geometry(little, 3, maxParts+1, strings.Repeat("\x00", 4*(maxParts+1))), source.TooManyPoints, "rings"},
+		{"another order of bytes", "\x02", source.ReasonDamaged, "cut off"},
+		{"another order of bytes", "\x02\x01\x00\x00\x00", source.ReasonDamaged, "byte order 2"},
+		{"a kind that is not read", geometry(little, 10, 0), source.ReasonUnknownKind, "CurvePolygon"},
+		{"a kind that nobody knows", geometry(little, 99, 0), source.ReasonUnknownKind, "type 99"},
+		{"dimensions that nobody knows", geometry(little, 4001, 0), source.ReasonUnknownKind, "type 4001"},
+		{"a part with its own system", geometry(little, 7, 1, geometry(little, 1|1<<29, 4326, 1., 2.)), source.ReasonDamaged, "its own"},
+		{"nested", nested, source.ReasonTooManyPoints, "nested"},
+		{"a line longer than its bytes", geometry(little, 2, 1<<31-1, 1., 2.), source.ReasonDamaged, "cut off"},
+		{"more rings than bytes", geometry(little, 3, 1<<31-1, 1., 2.), source.ReasonDamaged, "cut off"},
+		{"more parts than bytes", geometry(little, 7, 1<<31-1), source.ReasonDamaged, "cut off"},
+		{"more rings than are borne", geometry(little, 3, maxParts+1, strings.Repeat("\x00", 4*(maxParts+1))), source.ReasonTooManyPoints,
+			"rings"},
 	} {
 		g, _, reason, detail := Decode([]byte(c.b))
 		if g != nil || reason != c.reason || !strings.Contains(detail, c.says) {

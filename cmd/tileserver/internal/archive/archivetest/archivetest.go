@@ -43,10 +43,10 @@ type PMTiles struct {
 
 // Codings of the specification.
 const (
-	Plain  = 1
-	Gzip   = 2
-	Brotli = 3
-	Zstd   = 4
+	Uncompressed = 1
+	Gzip         = 2
+	Brotli       = 3
+	Zstd         = 4
 )
 
 // Pack packs bytes.

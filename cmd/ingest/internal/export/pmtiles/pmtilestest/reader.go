@@ -28,8 +28,8 @@ type Archive struct {
 	tiles    []byte
 }
 
-// Field returns one of the eleven numbers after the magic, in their order.
-func (a *Archive) Field(i int) uint64 { return binary.LittleEndian.Uint64(a.Header[8+8*i:]) }
+// HeaderField returns one of the eleven numbers after the magic, in their order.
+func (a *Archive) HeaderField(i int) uint64 { return binary.LittleEndian.Uint64(a.Header[8+8*i:]) }
 
 // Open reads the archive and checks the requirements of the specification.
 func Open(path string) (*Archive, error) {
@@ -42,7 +42,7 @@ func Open(path string) (*Archive, error) {
 		return nil, errors.New("no header")
 	}
 	section := func(i int) ([]byte, error) {
-		offset, length := a.Field(i), a.Field(i+1)
+		offset, length := a.HeaderField(i), a.HeaderField(i+1)
 		if offset > uint64(len(b)) || length > uint64(len(b))-offset {
 			return nil, fmt.Errorf("section %d is at %d+%d of %d", i/2, offset, length, len(b))
 		}
@@ -52,7 +52,7 @@ func Open(path string) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Field(0)+a.Field(1) > 16<<10 {
+	if a.HeaderField(0)+a.HeaderField(1) > 16<<10 {
 		return nil, errors.New("the root directory is not in the first 16 KiB")
 	}
 	metadata, err := section(2)
@@ -117,8 +117,9 @@ func (a *Archive) check() error {
 		end = max(end, e.Offset+e.Length)
 		contents[e.Offset] = true
 	}
-	if a.Field(8) != addressed || a.Field(9) != uint64(len(a.Entries)) || a.Field(10) != uint64(len(contents)) {
-		return fmt.Errorf("counts %d %d %d, they are %d %d %d", a.Field(8), a.Field(9), a.Field(10), addressed, len(a.Entries), len(contents))
+	if a.HeaderField(8) != addressed || a.HeaderField(9) != uint64(len(a.Entries)) || a.HeaderField(10) != uint64(len(contents)) {
+		return fmt.Errorf("counts %d %d %d, they are %d %d %d", a.HeaderField(8), a.HeaderField(9), a.HeaderField(10), addressed,
+			len(a.Entries), len(contents))
 	}
 	return nil
 }

@@ -8,23 +8,23 @@ import (
 	"quadrille/cellstore/dataset"
 )
 
-// Family has the published data sets of one kind with names that users choose. Data sets may come
-// and go while it is used. It may be used concurrently; a nil one is empty.
-type Family[R any] struct {
+// DatasetGroup has the published data sets of one kind with names that users choose. Data sets may
+// come and go while it is used. It may be used concurrently; a nil one is empty.
+type DatasetGroup[R any] struct {
 	mu       sync.RWMutex
 	sets     map[string]*dataset.Live[R]
 	watchers []func()
-	listed   bool // FollowAll has been called
+	listed   bool // AddAll has been called
 }
 
-// Follow adds a data set.
-func (f *Family[R]) Follow(name string, live *dataset.Live[R]) {
-	f.FollowAll(map[string]*dataset.Live[R]{name: live})
+// Add adds a data set.
+func (f *DatasetGroup[R]) Add(name string, live *dataset.Live[R]) {
+	f.AddAll(map[string]*dataset.Live[R]{name: live})
 }
 
-// FollowAll adds data sets at once, which costs less than one by one. An empty map marks the Family
-// as complete: there are no other data sets now.
-func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
+// AddAll adds data sets at once, which costs less than one by one. An empty map marks the
+// DatasetGroup as complete: there are no other data sets now.
+func (f *DatasetGroup[R]) AddAll(sets map[string]*dataset.Live[R]) {
 	for _, live := range sets {
 		live.Watch(f.changed)
 	}
@@ -41,8 +41,8 @@ func (f *Family[R]) FollowAll(sets map[string]*dataset.Live[R]) {
 	}
 }
 
-// Unfollow removes a data set.
-func (f *Family[R]) Unfollow(name string) {
+// Remove removes a data set.
+func (f *DatasetGroup[R]) Remove(name string) {
 	f.mu.Lock()
 	delete(f.sets, name)
 	f.mu.Unlock()
@@ -50,7 +50,7 @@ func (f *Family[R]) Unfollow(name string) {
 }
 
 // watch registers fn to be called after each change of the published data sets.
-func (f *Family[R]) watch(fn func()) {
+func (f *DatasetGroup[R]) watch(fn func()) {
 	if f == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (f *Family[R]) watch(fn func()) {
 	f.watchers = append(f.watchers, fn)
 }
 
-func (f *Family[R]) changed() {
+func (f *DatasetGroup[R]) changed() {
 	f.mu.RLock()
 	all := f.watchers
 	f.mu.RUnlock()
@@ -69,7 +69,7 @@ func (f *Family[R]) changed() {
 }
 
 // isListed reports whether the published data sets have been looked up.
-func (f *Family[R]) isListed() bool {
+func (f *DatasetGroup[R]) isListed() bool {
 	if f == nil {
 		return true
 	}
@@ -79,7 +79,7 @@ func (f *Family[R]) isListed() bool {
 }
 
 // all returns a copy of the data sets.
-func (f *Family[R]) all() map[string]*dataset.Live[R] {
+func (f *DatasetGroup[R]) all() map[string]*dataset.Live[R] {
 	if f == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (f *Family[R]) all() map[string]*dataset.Live[R] {
 }
 
 // Published returns the data set with the given name, nil if there is none.
-func (f *Family[R]) Published(name string) *dataset.Live[R] {
+func (f *DatasetGroup[R]) Published(name string) *dataset.Live[R] {
 	if f == nil {
 		return nil
 	}
@@ -100,14 +100,14 @@ func (f *Family[R]) Published(name string) *dataset.Live[R] {
 
 // publishedStates returns the states without those of data sets that are followed but not published
 // any more.
-func (f *Family[R]) publishedStates() []dataset.Status {
+func (f *DatasetGroup[R]) publishedStates() []dataset.Status {
 	return slices.DeleteFunc(f.states(), func(st dataset.Status) bool {
 		return st.Serving == nil && st.Published == 0 && st.Err == nil
 	})
 }
 
 // states returns the states of the data sets, in the order of their names.
-func (f *Family[R]) states() (list []dataset.Status) {
+func (f *DatasetGroup[R]) states() (list []dataset.Status) {
 	sets := f.all()
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
 		list = append(list, sets[name].Status())
