@@ -30,7 +30,7 @@ func (w wideFollows) does(ctx context.Context, user, other string) (bool, error)
 	return has(ctx, w.table, user, "f", other)
 }
 
-// tallFollows keep a row per pair:
+// tallFollows stores a row for each pair:
 //
 //	row                   f:
 //	TheFakeMT+HRogers     (empty)=""

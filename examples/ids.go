@@ -37,8 +37,7 @@ type grant struct{ next, last int64 }
 
 const idCounters = "\x00"
 
-// lookup returns the id of a name, "" for none. nameOf returns the name of an
-// id.
+// lookup returns the id of a name, or "" if it has none. nameOf returns the name of an id.
 func (u *ids) lookup(ctx context.Context, kind, name string) (string, error) {
 	return value(ctx, u.table, name, "id", kind)
 }
@@ -47,8 +46,8 @@ func (u *ids) nameOf(ctx context.Context, kind, id string) (string, error) {
 	return value(ctx, u.table, id, "name", kind)
 }
 
-// create returns the id of a name, and gives the name an id if it has none. It
-// may be repeated after a failure.
+// create returns the id of a name, and assigns an id if it has none. It may be repeated after a
+// failure.
 func (u *ids) create(ctx context.Context, kind, name string) (string, error) {
 	if name == idCounters {
 		return "", fmt.Errorf("name %q is the row of the counters: choose another", name)
@@ -95,9 +94,9 @@ func (u *ids) take(ctx context.Context, kind string) (string, error) {
 	return string([]byte{byte(g.next >> 16), byte(g.next >> 8), byte(g.next)}), nil
 }
 
-// suggest returns up to n names of a kind that begin with a prefix, sorted. It
-// reads only the column id:kind. It therefore meets neither the columns of the
-// way back nor names of other kinds, except the counters.
+// suggest returns up to n names of a kind that begin with a prefix, sorted. It reads only the
+// column id:kind. Therefore it reads neither columns of the family name nor names of other kinds,
+// except the counters.
 func (u *ids) suggest(ctx context.Context, kind, prefix string, n int) ([]string, error) {
 	names := cellstore.Prefix([]byte(prefix))
 	if prefix == "" || prefix == idCounters {

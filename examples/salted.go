@@ -9,7 +9,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// buckets, 1 to 256, must not change once there is data.
+// buckets is the number of buckets, 1 to 256. It must not change once there is data.
 const buckets = 8
 
 // bucketOf spreads names evenly over the buckets.

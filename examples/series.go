@@ -52,8 +52,8 @@ func (s series) add(ctx context.Context, metric string, second, v int64, tags ..
 	})
 }
 
-// read returns the points of from ≤ second < to of every series that has all
-// tags of the filter: by the series' tags, and then by second.
+// read returns the points with from ≤ second < to of every series that has all tags of the filter.
+// The result is a map by the tags of the series, and then by second.
 func (s series) read(ctx context.Context, metric string, from, to int64, filter ...string) (map[string]map[int64]int64, error) {
 	span := cellstore.Range{
 		From: []byte(seriesKey(metric, from)),
@@ -87,8 +87,8 @@ func (s series) read(ctx context.Context, metric string, from, to int64, filter 
 	return found, nil
 }
 
-// sum makes one series of several. It makes nothing up between points, so
-// series are best written at the same seconds.
+// sum adds several series to one. It does not interpolate between points, so series should be
+// written at the same seconds.
 func sum(all map[string]map[int64]int64) map[int64]int64 {
 	sums := map[int64]int64{}
 	for points := range maps.Values(all) {

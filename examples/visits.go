@@ -30,8 +30,8 @@ import (
 // read the others.
 type visitLog struct{ visits, similar cellstore.Table }
 
-// visit writes that a page of a family was seen in the session that began at
-// start, both in ms since 1970. It may be repeated after a failure.
+// visit records that a page of a family was seen in the session that began at start. Times are in
+// ms since 1970. It may be repeated after a failure.
 func (v visitLog) visit(ctx context.Context, cookie string, start int64, family, page string, at int64) error {
 	return put(ctx, v.visits, cookie+newestFirst(start), cellstore.PutAt(family, []byte(page), at, nil))
 }
@@ -63,11 +63,10 @@ func (v visitLog) latest(ctx context.Context, cookie string, n int, families ...
 	return found, nil
 }
 
-// countCoVisits adds a finished session to the similarity of its products:
-// every two of them have been visited together once more. One increment per
-// product covers all its partners. Call it only once per session: an increment
-// must not be repeated, and after a failure some products may have been
-// counted.
+// countCoVisits adds a finished session to the counts of common visits: each pair of its products
+// has been visited together once more. One increment per product covers all its partners. Call it
+// only once per session: an increment must not be repeated, and after a failure some products may
+// have been counted.
 func (v visitLog) countCoVisits(ctx context.Context, cookie string, start int64) error {
 	products, err := qualifiers(ctx, v.visits, cookie+newestFirst(start), "product")
 	if err != nil {
@@ -90,9 +89,8 @@ func (v visitLog) countCoVisits(ctx context.Context, cookie string, start int64)
 	return nil
 }
 
-// similarTo returns up to n products that were visited together with a given
-// one, and how often each was. The most frequent comes first, and of equals the
-// first by name.
+// similarTo returns up to n products that were visited together with a given one, and how often
+// each was. The most frequent comes first. Products with equal counts are sorted by name.
 func (v visitLog) similarTo(ctx context.Context, product string, n int) ([]string, error) {
 	var row cellstore.Row
 	if _, err := v.similar.Get(ctx, []byte(product), nil, &row); err != nil {
@@ -138,7 +136,7 @@ func playVisits(d *demo) {
 	d.print("the last cookie", must(log.latest(d.ctx, bob, 10)))
 	d.print("a stranger", must(log.latest(d.ctx, "stranger", 1)))
 
-	// Seen three times in one session, the teapot is one cell in one version.
+	// The teapot was seen three times in one session, but is one cell with one version.
 	var row cellstore.Row
 	versions := &cellstore.Selection{Families: []string{"product"}, Versions: cellstore.Unlimited}
 	must(log.visits.Get(d.ctx, []byte(ann+newestFirst(5000)), versions, &row))

@@ -29,7 +29,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// authority makes certificates for localhost. Its own certificate is in a file, for clients.
+// authority is a certificate authority for localhost. Its own certificate is in a file for clients.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -135,7 +135,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("HTTP/2 %v: %s %s", h2, res.Proto, res.Status)
 		}
 	}
-	// A browser that forgot the s gets an answer and not a hanging connection.
+	// A request with http instead of https gets an answer and not a hanging connection.
 	if res, err := http.Get("http" + strings.TrimPrefix(url, "https") + "/healthz"); err == nil {
 		res.Body.Close()
 		if res.StatusCode != 400 {
@@ -201,7 +201,7 @@ func TestTLSReload(t *testing.T) {
 	if n := serial(); n != first {
 		t.Errorf("certificate %d, want %d", n, first)
 	}
-	// Half of a pair is not used, and logged once.
+	// If only one file of a pair is replaced, the new file is not used, and this is logged once.
 	old := testfile.Read(t, key)
 	second := a.issue(t, cert, key)
 	fresh := testfile.Read(t, key)
@@ -238,8 +238,8 @@ func TestTLSReload(t *testing.T) {
 	}
 }
 
-// The PROXY protocol, versions 1 and 2, from trusted peers and others. The
-// client it names may be a trusted proxy in its turn.
+// TestProxyProtocol tests the PROXY protocol, versions 1 and 2, from trusted and other peers. The
+// client that it names may itself be a trusted proxy.
 func TestProxyProtocol(t *testing.T) {
 	v2 := func(command byte, family byte, payload string) string {
 		b, err := hex.DecodeString(payload)

@@ -31,11 +31,11 @@ func (c *traceConfig) Validate() error {
 	return nil
 }
 
-// flushTimeout bounds how long the last traces may take when the server stops.
+// flushTimeout bounds the time to send the last traces when the server stops.
 const flushTimeout = 3 * time.Second
 
-// trace sets up in api the tracing that the flags ask for. stop sends the waiting traces, in
-// bounded time: lost traces are no reason to fail.
+// trace sets the tracing of the flags in api. stop sends the waiting traces within a bounded time.
+// Lost traces are not an error.
 func (c *traceConfig) trace(ctx context.Context, api *httpapi.Config, log *slog.Logger) (stop func(), err error) {
 	if c.OTLPEndpoint == nil {
 		return func() {}, nil

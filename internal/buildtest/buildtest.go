@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// Store opens an empty store in memory, which is closed with the test.
+// Store opens an empty store in memory. It is closed at the end of the test.
 func Store(t testing.TB) *pebblestore.Store {
 	t.Helper()
 	return Open(t, "store", &pebblestore.Options{FS: vfs.NewMem()})
@@ -34,7 +34,7 @@ func Open(t testing.TB, dir string, o *pebblestore.Options) *pebblestore.Store {
 	return s
 }
 
-// Each returns a list as the sequence that a build takes.
+// Each returns a list in the form of a sequence for a build.
 func Each[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {

@@ -127,7 +127,7 @@ func (s *runs) take(first uint64, size int, rest, value []byte) error {
 	return nil
 }
 
-// spill hands the full run to the background and continues with the other one.
+// spill passes the full run to the background goroutine and continues with the other one.
 func (s *runs) spill() error {
 	if err := s.wait(); err != nil {
 		return err
@@ -231,8 +231,8 @@ func (s *runs) each(fn func(first uint64, size int, rest, value []byte) error) e
 	return s.merge(fn)
 }
 
-// Close waits for the background and removes the temporary file. A second
-// Close does nothing.
+// Close waits for the background goroutine and removes the temporary file. A second Close does
+// nothing.
 func (s *runs) Close() error {
 	err := s.wait()
 	s.filling, s.idle, s.scratch, s.out = nil, nil, nil, nil

@@ -21,7 +21,7 @@ func (t turn) number() uint32 { return uint32(t) }
 type running struct {
 	turns [windows]turn
 	ends  [windows]time.Duration // by the steady clock
-	// All windows end at the earlier of these two times.
+	// All windows run until one of these two times.
 	second int64         // by the clock, Unix
 	steady time.Duration // by the steady clock
 }

@@ -33,8 +33,8 @@ func manyRanges() []ipgeo.Range {
 	)
 }
 
-// A code of no country is refused wherever it is a filter: an empty answer would pass for
-// one. UK is GB.
+// A code that belongs to no country is refused in every filter, because an empty answer would look
+// like a real result. UK is GB.
 func TestUnknownCountry(t *testing.T) {
 	w := servertest.NewWorld(t)
 	for _, path := range []string{
@@ -182,7 +182,7 @@ func TestRangesRefused(t *testing.T) {
 	servertest.WantProblem(t, servertest.New(t, nil).Get("/ip/ranges?country=de"), 404, "dataset-missing")
 }
 
-// A failure before the first write is answered; it is never an empty list.
+// A failure before the first write gives an error status, never an empty list.
 func TestRangesFailure(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
 	f.Addresses.Err = errors.New("secret path")

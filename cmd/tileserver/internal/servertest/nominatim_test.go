@@ -84,7 +84,7 @@ func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Server
 	return g
 }
 
-// nominatim decodes an answer that is JSON.
+// nominatim decodes a JSON answer.
 func nominatim(g *servertest.Server, path string, into any) {
 	g.T.Helper()
 	res := g.Get(path)
@@ -113,7 +113,7 @@ type nominatimResult struct {
 	Error       string            `json:"error"`
 }
 
-// TestGoldenNominatim pins whole answers in every format.
+// TestGoldenNominatim compares whole answers in every format with golden files.
 func TestGoldenNominatim(t *testing.T) {
 	g := newNominatim(t, nil)
 	var out bytes.Buffer
@@ -213,12 +213,12 @@ func TestNominatimSearch(t *testing.T) {
 	if b := found[0].BoundingBox; b[2] != "-180.0000000" || b[3] != "180.0000000" {
 		t.Errorf("Fiji is in %v", b)
 	}
-	// A position is answered with the places there.
+	// A search for a position gives the places there.
 	nominatim(g, "/nominatim/search?q=47.4,8.5&addressdetails=1", &found)
 	if len(found) != 1 || found[0].Address["country_code"] != "ch" {
 		t.Errorf("%+v", found)
 	}
-	// A language of the header counts where the parameter is absent.
+	// The language of the header applies if the parameter is absent.
 	for _, query := range []string{"?q=bern | fr-CH, de;q=0.5", "?q=bern&accept-language=fr | de",
 		"?q=bern | xx, ja;q=0.9, de;q=0.1, fr;q=0.5", "?q=bern&accept-language=ja,fr | de"} {
 		path, header, _ := strings.Cut(query, " | ")
@@ -230,7 +230,7 @@ func TestNominatimSearch(t *testing.T) {
 	}
 }
 
-// TestNominatimNames: namedetails has the names that are stored, of places and of regions.
+// TestNominatimNames tests that namedetails has all stored names of places and regions.
 func TestNominatimNames(t *testing.T) {
 	g := newNominatim(t, nil)
 	for query, want := range map[string]map[string]string{
@@ -247,8 +247,8 @@ func TestNominatimNames(t *testing.T) {
 	}
 }
 
-// TestNominatimGeometry: with polygon_geojson everything has a geometry, and points on a
-// line within the threshold are left out.
+// TestNominatimGeometry tests that every result has a geometry with polygon_geojson, and that
+// points within the threshold of a line are removed.
 func TestNominatimGeometry(t *testing.T) {
 	g := newNominatim(t, nil)
 	const square = `{"type":"Polygon","coordinates":[[[6.000005,47.999997],[6.000005,46.000003],[8,46.000003],[8,47.999997],[6.000005,47.999997]],[[6.999997,47.000005],[7.009996,47.010005],[7.009996,47.000005],[6.999997,47.000005]]]}`
@@ -283,8 +283,8 @@ func TestNominatimGeometry(t *testing.T) {
 	}
 }
 
-// TestNominatimMore: the address of further results asks for the same, without those of
-// before.
+// TestNominatimMore tests that the address for more results has the same parameters, and excludes
+// the previous results.
 func TestNominatimMore(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, query := range []string{
@@ -323,8 +323,8 @@ func TestNominatimMore(t *testing.T) {
 	}
 }
 
-// TestNominatimGeocodeJSON: an entry is in its own section. The country and its code are of one
-// region, even if the gazetteer counts the place to another.
+// TestNominatimGeocodeJSON tests that an entry is in its own section. The country and its code are
+// from one region, even if the gazetteer assigns the place to another country.
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
 	// The map draws Germany as a part of another country.
@@ -403,8 +403,8 @@ func TestNominatimGeocodeJSON(t *testing.T) {
 	}
 }
 
-// TestNominatimNamesakes: places of one name far from each other are all found. A place that
-// sources have twice is found once.
+// TestNominatimNamesakes tests that distant places with the same name are all found. A place that
+// the sources have twice is found once.
 func TestNominatimNamesakes(t *testing.T) {
 	g := newNominatim(t, nil)
 	var found []nominatimResult
@@ -539,7 +539,8 @@ func wellFormed(t *testing.T, what, text string) {
 	}
 }
 
-// TestNominatimHostile: any query is answered with well-formed text, and repeated input is escaped.
+// TestNominatimHostile tests that the answer to any query is well-formed, and that repeated input
+// is escaped.
 func TestNominatimHostile(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, text := range []string{
@@ -570,7 +571,8 @@ func TestNominatimHostile(t *testing.T) {
 	}
 }
 
-// TestNominatimAtRoot: at the root, its paths replace those that were there, except /status.
+// TestNominatimAtRoot tests that its paths at the root replace the server's own paths, except
+// /status.
 func TestNominatimAtRoot(t *testing.T) {
 	g := newNominatim(t, func(cfg *httpapi.Config) { cfg.RootGeocoder = "nominatim" })
 	for _, path := range []string{"/search?q=zur", "/search.php?q=zur", "/reverse?lat=47.4&lon=8.5&format=jsonv2",

@@ -93,7 +93,7 @@ func TestRealWithin(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.query, got, tt.want)
 		}
 	}
-	// Neighbours touch a box that ends at their border, and share no ground with a region.
+	// Neighbours touch a box that ends at their border, but share no area with a region.
 	for _, tt := range []struct{ query, want string }{
 		{"region=country:wl", "country:wl, state:wl-n, state:wl-s"},
 		{"region=country:el", "country:el"},

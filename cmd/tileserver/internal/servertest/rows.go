@@ -25,8 +25,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Rows are the rows of a data set. They are built when a server first publishes them, in memory,
-// and all servers that publish them read the same.
+// Rows are the rows of a data set. They are built in memory when a server first publishes them. All
+// servers that publish them share the result.
 type Rows struct {
 	ask.Dataset
 
@@ -116,7 +116,8 @@ func Regions(layers ...build.Layer) *Rows {
 	})
 }
 
-// Places are rows of places, with their names in languages and the tables that explain their codes.
+// Places returns rows of places, with their names in languages and the tables that explain their
+// codes.
 func Places(list []places.Place, names []places.AlternateName, gazetteer places.Gazetteer) *Rows {
 	return rowsOf(ask.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
 		return places.Build(ctx, s, places.Source{
@@ -167,14 +168,14 @@ func openAs[M, R any](ctx context.Context, store cellstore.Store, raw json.RawMe
 	return open(ctx, store, meta)
 }
 
-// Zones are rows of time zones, and of the one zone of countries.
+// Zones returns rows of time zones, and rows of countries with a single zone.
 func Zones(names []string, countries map[string]string) *Rows {
 	return rowsOf(ask.TimeZones.Dataset, func(ctx context.Context, s cellstore.Store) (zones.Meta, zones.Stats, error) {
 		return zones.Build(ctx, s, names, countries)
 	})
 }
 
-// Names are rows of the names of regions, airports and others.
+// Names returns rows of names of regions, airports and other features.
 func Names(list ...names.Feature) *Rows {
 	return rowsOf(ask.Names.Dataset, func(ctx context.Context, s cellstore.Store) (m names.Meta, _ struct{}, err error) {
 		m, err = names.Build(ctx, s, buildtest.Each(list), names.Options{Timestamp: 1})

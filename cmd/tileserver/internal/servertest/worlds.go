@@ -17,8 +17,8 @@ import (
 
 // Requests for the paths of the description.
 
-// contractWorlds are servers that between them have everything. Each is made when it is
-// first asked for, by one goroutine.
+// contractWorlds are servers that together have all data. Each is made at its first use. One
+// goroutine uses them.
 type contractWorlds struct {
 	t    *testing.T
 	made map[string]*Server
@@ -83,8 +83,8 @@ func (w *contractWorlds) maps() *Server {
 	return w.one("maps", func() *Server { return NewBaseMaps(w.t, nil).Server })
 }
 
-// NewWhole returns a server with regions, and with layers of points that lie in them: each data set
-// of points has the same ones.
+// NewWhole returns a server with regions, and with layers of points in them. All data sets of
+// points have the same points.
 func NewWhole(t *testing.T) *Server {
 	ctx := t.Context()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)

@@ -20,8 +20,8 @@ var documentText string
 // StylePath is the path of the style sheet of documents, below the server's own address.
 const StylePath = "docs.css"
 
-// CSS is the style sheet of documents. It defines the tokens that it uses as
-// custom properties, under the names that they have on the map page.
+// CSS is the style sheet of documents. It defines the tokens that it uses as custom properties with
+// the same names as on the map page.
 var CSS = sync.OnceValue(func() []byte {
 	t := Get()
 	var b strings.Builder
@@ -72,11 +72,10 @@ var document = template.Must(template.New("document").Parse(documentText))
 // Document is a page that the server writes itself, in the style of the map page.
 type Document struct {
 	Title string
-	// Root is the relative path from the document's address to the server's own:
-	// "", "../", … Links are relative, because a proxy may put the server below a
-	// path.
+	// Root is the relative path from the document's address to the server's root: "", "../", …
+	// Links are relative, because a proxy may put the server below a path.
 	Root string
-	// Here is the path of the document, one of those that the bar at the top links to.
+	// Here is the path of the document. The bar at the top links to this path.
 	Here string
 	// Script is the path of a module below the server's address, or "".
 	Script string

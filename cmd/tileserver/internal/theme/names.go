@@ -8,8 +8,8 @@ import (
 	"quadrille/static"
 )
 
-// Names says which names a map shows at which zoom, and how they look. Zooms are
-// those of tiles of 256 pixels. It is shared, and not to be changed.
+// Names defines which names a map shows at which zoom, and their style. Zooms are those of tiles of
+// 256 pixels. It is shared and must not be changed.
 type Names struct {
 	Fonts   []string          `json:"fonts"`
 	Looks   map[string]Rank   `json:"looks"`
@@ -33,8 +33,8 @@ type Naming struct {
 	Turn  int      `json:"turn"`  // names of a lower turn are placed first
 	From  int      `json:"from"`  // the first zoom with names
 	To    int      `json:"to"`    // the last one
-	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the list all regions
-	// are.
+	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the end of the list
+	// all regions are named.
 	Ranks []float64 `json:"ranks"`
 }
 
@@ -53,7 +53,7 @@ type PlaceNaming struct {
 	DotsFrom       int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
 }
 
-// AroundCity says which places are not named, up to the zoom ApartTo, because a larger city is
+// AroundCity defines which places are not named, up to the zoom ApartTo, because a larger city is
 // near.
 type AroundCity struct {
 	People float64 `json:"people"` // that the city has
@@ -69,8 +69,8 @@ func (n *Names) Region(typ string) Naming {
 	return n.Regions["other"]
 }
 
-// GetNames returns the table of names that the program holds, read once. A test makes sure that it
-// is valid.
+// GetNames returns the embedded table of names, which is read once. A test ensures that it is
+// valid.
 var GetNames = sync.OnceValue(func() *Names {
 	n, err := parseNames(static.Names)
 	if err != nil {
@@ -79,7 +79,7 @@ var GetNames = sync.OnceValue(func() *Names {
 	return n
 })
 
-// tiers are the ranks of places. Each has a look, a turn (its place in the order of names) and a
+// tiers are the ranks of places. Each has a style, a position in the order of names (turn) and a
 // dot.
 var tiers = []string{"capital", "major", "city", "town"}
 

@@ -1,5 +1,5 @@
-// Package theme gives the tileserver the design tokens: the colours and the type
-// scale that its map page, styles, pictures and documents share.
+// Package theme has the design tokens for the tileserver: the colours and the type scale of its map
+// page, styles, pictures and documents.
 package theme
 
 import (
@@ -14,35 +14,33 @@ import (
 	"quadrille/static"
 )
 
-// Themes are the names of the themes, the default one first. Light and dark are
-// neutral, for data laid over them. Plain has transparent water, for a map laid
-// over another one.
+// Themes are the names of the themes, the default first. Light and dark are neutral backgrounds for
+// other data. Plain has transparent water, for a map on top of another map.
 var Themes = []string{"political", "political-dark", "light", "dark", "plain"}
 
 // LandColors is the number of colours of land in each theme.
 const LandColors = 6
 
-// Tokens are all tokens. They are shared, and not to be changed.
+// Tokens has all tokens. It is shared and must not be changed.
 type Tokens struct {
 	Themes map[string]*Theme `json:"themes"`
 	Type   Type              `json:"type"`
 }
 
-// Theme holds the colours of a theme by the names they have in the style sheets.
-// UI is empty in a theme that has no interface; some of its values are no
-// colours, such as shadows.
+// Theme has the colours of a theme by their names in the style sheets. UI is empty in a theme
+// without an interface; some of its values are not colours, such as shadows.
 type Theme struct {
 	Map   Map            `json:"map"`
 	Label Label          `json:"label"`
 	UI    map[string]any `json:"ui"`
 }
 
-// Map holds the colours of a map, except those of its names.
+// Map has the colours of a map, except those of its names.
 type Map struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`
-	// Shade distinguishes the parts of a country. It has greys with the same numbers as Land, which
-	// are laid over it with a strength of 0 to 1.
+	// Shade distinguishes the parts of a country. It has greys with the same indexes as Land, which
+	// are drawn on top of it with an opacity of 0 to 1.
 	Shade         []Color `json:"shade"`
 	ShadeStrength float64 `json:"shade-strength"`
 	Lake          Color   `json:"lake"`
@@ -61,7 +59,7 @@ type Map struct {
 	PointsCount   Color   `json:"points-count"`
 }
 
-// Border has the colours of borders by the level of the regions they divide.
+// Border has the colours of borders by the level of the regions that they separate.
 type Border struct {
 	Country  Color `json:"country"`
 	State    Color `json:"state"`
@@ -114,7 +112,7 @@ func (c *Color) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// CSS writes the colour so that style sheets and map styles can read it.
+// CSS returns the colour in a form for style sheets and map styles.
 func (c Color) CSS() string {
 	if c.A == 0xff {
 		return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
@@ -122,7 +120,7 @@ func (c Color) CSS() string {
 	return fmt.Sprintf("rgba(%d,%d,%d,%.3g)", c.R, c.G, c.B, float64(c.A)/255)
 }
 
-// Get returns the tokens that the program holds, read once. A test makes sure that they are valid.
+// Get returns the embedded tokens, which are read once. A test ensures that they are valid.
 var Get = sync.OnceValue(func() *Tokens {
 	t, err := parse(static.Tokens)
 	if err != nil {
@@ -145,7 +143,7 @@ func parse(text []byte) (*Tokens, error) {
 	return t, nil
 }
 
-// strictly reads a JSON text whose keys are all fields of v.
+// strictly reads a JSON text into v. All its keys must be fields of v.
 func strictly(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

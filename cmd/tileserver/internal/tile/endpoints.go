@@ -115,8 +115,8 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// documentEndpoints answer with documents for map libraries: where the tiles are and how to draw
-// them.
+// documentEndpoints returns the endpoints of documents for map libraries, with the addresses of
+// tiles and the style to draw them.
 func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{

@@ -16,6 +16,6 @@ var (
 // formPNG2x is a picture of double density.
 var formPNG2x = web.NewForm(web.Media{Name: "png@2x", Type: "image/png", Picture: true})
 
-// mltFile is the end of addresses of MapLibre Tiles, and mltEncoding MapLibre's name for
-// them.
+// mltFile is the extension of MapLibre Tiles in addresses, and mltEncoding is MapLibre's name for
+// their encoding.
 const mltFile, mltEncoding = ".mlt", "mlt"

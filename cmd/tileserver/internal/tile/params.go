@@ -71,7 +71,8 @@ func (s *Handlers) layersParam() endpoint.Param {
 // tiledNames are the layers that are one data set, for texts.
 func (s *Handlers) tiledNames() string { return "`" + strings.Join(s.Views.TiledNames(), "`, `") + "`" }
 
-// doubledBy reads the parameter pixels. The deepest tiles have no others in them.
+// doubledBy reads the parameter pixels. The deepest tiles have no child tiles, so they cannot be
+// doubled.
 func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
 	if pixelsParam.Given(q) && picture {
 		q.Refuse("pixels", "Leave out pixels: pictures of 512 pixels are those that end in @2x.png.")
@@ -79,8 +80,8 @@ func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
 	return pixelsParam.Of(q) == "512" && zoom < quadkey.MaxZoom
 }
 
-// pictureTheme reads the theme, an index into theme.Themes. Forms that have no colours are the same
-// in all.
+// pictureTheme reads the theme and returns its index in theme.Themes. Forms without colours are the
+// same in all themes.
 func pictureTheme(q *endpoint.Params, f web.Form) (uint8, error) {
 	name := pictureThemeParam.Of(q)
 	if q.Err != nil || !f.Picture() {

@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// everything is the layer set of a style that names no layers: "all" and the collections
-// of points that all may see.
+// everything is the layer set of a style that names no layers: "all" and the public collections of
+// points.
 func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	set, err := s.resolveLayers(ctx, v, allLayers)
 	collections := v.addPublic()
@@ -31,9 +31,9 @@ func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	return both, nil
 }
 
-// sources are the sources of a style: of types and layers of points with a look by palette.source, and
-// one for each other layer, since their tiles are deeper than those of others, and may change while
-// those do not.
+// sources returns the sources of a style. Types, and layers of points with a look, have the sources
+// of palette.source. Each other layer has a separate source, because its tiles are deeper and may
+// change at other times.
 func (p *palette) sources(set *layerSet, base string, how styling) map[string]styleSource {
 	lists := map[string][]string{}
 	for _, region := range set.regions {
@@ -121,7 +121,7 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 	return l
 }
 
-// countOfCluster writes how many points a cluster stands for onto its disc.
+// countOfCluster writes the number of points of a cluster on its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
 	l := ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}

@@ -25,8 +25,8 @@ type Tileset struct {
 	DataType         string   `json:"dataType" schema:"enum=vector|map"`
 	CRS              string   `json:"crs" schema:"format=uri"`
 	TileMatrixSetURI string   `json:"tileMatrixSetURI" schema:"format=uri"`
-	// TileMatrixSetID is not part of that standard. But in the drafts lists of tilesets
-	// have it, and clients and the OGC's own tests read it.
+	// TileMatrixSetID is not part of this standard. But lists of tilesets have it in the drafts,
+	// and clients and the OGC's own tests read it.
 	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"const=WebMercatorQuad"`
 	Attribution         string         `json:"attribution,omitempty" doc:"HTML."`
 	Version             string         `json:"version,omitempty"`
@@ -65,11 +65,11 @@ type propertyType struct {
 	Type string `json:"type,omitempty" schema:"enum=string|number|boolean"`
 }
 
-// jsonTypes are the types of JSON Schema by those of TileJSON.
+// jsonTypes maps the types of TileJSON to those of JSON Schema.
 var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
 
-// newTileset describes the tiles of a collection or of the whole data; their layers are in the
-// set.
+// newTileset returns the description of the tiles of a collection or of the whole data; the set has
+// their layers.
 func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
 	doc, err := describe(ctx, v, set, base)
 	if err != nil {
@@ -183,8 +183,8 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	return append(all, ogcapi.Link{Href: tilejson, Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }
 
-// tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
-// each sort, for the one tile matrix set.
+// tilesetKind is a kind of tilesets. The whole data and each collection have one tileset of each
+// kind, for the only tile matrix set.
 type tilesetKind struct {
 	dataType string
 	path     string // below the data or the collection
@@ -204,8 +204,7 @@ var (
 	mapTiles = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
 )
 
-// tiled is the subject of a tileset: a collection, the data as a whole, or a selection
-// of them.
+// tiled is the content of a tileset: a collection, the whole data, or several collections.
 type tiled struct {
 	// collection is "" for the data as a whole.
 	collection string
@@ -225,7 +224,7 @@ func (of *tiled) address(base string, k *tilesetKind) string {
 	return base + "/ogc/" + k.path
 }
 
-// ask returns the query for a form of the tiled layers.
+// ask returns the query part of the addresses for a form of the tiled layers.
 func (of *tiled) ask(form string) string {
 	q := "?f=" + form
 	if of.selection != "" {

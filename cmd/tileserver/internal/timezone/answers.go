@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types are for the description of the interface. The answers are written as bytes.
 
 type clock struct {
 	Offset       string    `json:"offset" doc:"From UTC." schema:"example=+02:00,pattern=^[+-][0-9:]{5,8}$"`

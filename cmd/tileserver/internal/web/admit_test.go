@@ -74,7 +74,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A peer on this machine that names a client is a proxy that the operator forgot.
+// A peer on this machine that sends the address of a client is a proxy that the operator forgot to
+// configure.
 func TestDisbelieved(t *testing.T) {
 	for _, tt := range []struct {
 		peer, header string

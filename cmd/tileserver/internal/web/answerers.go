@@ -116,7 +116,7 @@ func (b *questions) answer() error {
 	return nil
 }
 
-// find fills in the answers to the waiting lines.
+// find computes the answers to the waiting lines.
 func (b *questions) find() {
 	n := min(runtime.GOMAXPROCS(0), maxAnswerers, len(b.waiting))
 	for len(b.answerers) < n {
@@ -202,24 +202,24 @@ func (a *answerer) set(name, value string) {
 	a.values[name] = a.texts[n-1 : n : n]
 }
 
-// Questions answers an endpoint's questions in a batch. A line is a JSON object whose
-// members are the parameters of the endpoint. Parameters of the address hold for every
-// line that does not give its own.
+// Questions answers an endpoint's questions in a batch. A line is a JSON object whose members are
+// the parameters of the endpoint. Parameters of the address apply to every line that does not have
+// its own.
 type Questions struct {
 	BatchLimits
 	// Points is set if a line may also be a latitude and a longitude with a comma between.
 	Points bool
-	// Check reads the parameters of a line. It is first called with those of the address,
-	// so that they are refused before any line is read.
+	// Check reads the parameters of a line. It is first called with the parameters of the address,
+	// so that invalid ones are refused before any line is read.
 	Check func(p *endpoint.Params)
-	// Answer appends the answer to the parameters of a line, in one line. It is called by
-	// several goroutines at once.
+	// Answer appends the answer to the parameters of a line, in one line. Several goroutines call
+	// it concurrently.
 	Answer func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error)
 }
 
-// AnswerLines answers a batch of questions. A line has the parameters that the endpoint
-// declares for lines. If a question is refused, that is the answer to its line; a failure of
-// the server ends the batch.
+// AnswerLines answers a batch of questions. A line has the parameters that the endpoint declares
+// for lines. If a question is refused, the refusal is the answer to its line; a server error ends
+// the batch.
 func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions) error {
 	r := c.Request()
 	values := url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}} // which only lines have
@@ -231,8 +231,8 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Of().LineQuery()}
 	defer b.Release()
 	b.Text = q.Points
-	// The context of the request ends when its client closes its half of the
-	// connection, which it may do because it has sent everything.
+	// The context of the request ends when the client closes its half of the connection. A client
+	// may do this after sending the whole body.
 	b.ctx = context.WithoutCancel(r.Context())
 	b.Answer = b.run
 	b.Wait = func() error {

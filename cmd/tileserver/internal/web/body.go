@@ -16,12 +16,12 @@ import (
 	"quadrille/internal/bom"
 )
 
-// formType is the media type that curl gives to every body.
+// formType is the media type that curl sends for every body by default.
 const formType = "application/x-www-form-urlencoded"
 
-// bodyType returns the media type of a body of JSON. It returns "" if the request does not
-// say, which includes curl -d, since that calls everything a form. Other types are refused,
-// except lines and plain text if the body may be such.
+// bodyType returns the media type of a body of JSON. It returns "" if the request has no type, or
+// has the type of curl -d, which calls every body a form. Other types are refused, except lines and
+// plain text if the body may have these.
 func bodyType(r *http.Request, lines, text bool) (string, error) {
 	given := r.Header.Get("Content-Type")
 	t, _, _ := mime.ParseMediaType(given)
@@ -68,8 +68,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadBody reads a body of JSON, compressed or not, and returns its media type, "" if
-// the request names none. It refuses a body of more than most bytes with tooLarge.
+// ReadBody reads a body of JSON, compressed or not, and returns its media type, or "" if the
+// request gives none. It refuses a body of more than most bytes with tooLarge.
 func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaType string, err error) {
 	r := c.Request()
 	if mediaType, err = bodyType(r, false, false); err != nil {
@@ -108,8 +108,8 @@ const (
 // unread marks a request whose body was not read to its end although its status is no failure.
 const unread = "unread body"
 
-// lingering reads the bodies of refused requests on. Neither a place among the requests that run,
-// nor a measured time, lasts so long.
+// lingering reads the rest of the bodies of refused requests. Meanwhile the request takes no place
+// among the running requests, and this time is not measured.
 func lingering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := h(c)
@@ -120,9 +120,9 @@ func lingering(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// leaveRead sends the answer to a request whose body may not have been read to its end, and reads
-// on for a while. Many clients look for an answer only once they have sent everything. A connection
-// that is closed before takes the answer with it. The bytes read are thrown away.
+// leaveRead sends the answer to a request whose body may not have been read to its end, and
+// continues to read for a while. Many clients read the answer only after they have sent the whole
+// body. If the connection were closed earlier, they would lose the answer. The bytes are discarded.
 func leaveRead(c echo.Context) {
 	r := c.Request()
 	if r.Body == nil || r.Body == http.NoBody {

@@ -20,8 +20,8 @@ type textKey string
 func (k textKey) Spread() uint64 { return uint64(HashStart.Bytes(string(k))) }
 func (k textKey) Extra() int     { return len(k) }
 
-// keptServer answers every path with itself but for the slash, by Kept, and counts how often
-// an answer is made.
+// keptServer answers every request with its path without the slash, through Kept, and counts how
+// often an answer is made.
 func keptServer(total bool, empty int) (h http.Handler, made *atomic.Int64) {
 	k := New(&Config{})
 	kept := NewKept[textKey](k, "test", 1<<20)

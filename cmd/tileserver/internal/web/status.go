@@ -13,12 +13,12 @@ import (
 	"quadrille/feature"
 )
 
-// Errors of the handlers themselves. Errors of the domain packages keep their
-// own sentinels. The table below has the answers to both.
+// These are errors of the handlers themselves. Errors of the domain packages have their own
+// sentinels. The table below has the answers for both.
 var (
 	errMethod = errors.New("method not offered here")
 	errHost   = errors.New("host is not valid")
-	// errNothing is matched where an answer without bytes is 404.
+	// errNothing is matched if an empty answer has the status 404.
 	errNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
@@ -41,21 +41,21 @@ var (
 var (
 	errBatchTooLong = errors.New("batch is too long")
 	errBatchTimeout = errors.New("batch came too slowly")
-	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
+	// errLongLine is matched if a line longer than LineBytes has been skipped.
 	errLongLine = errors.New("line is too long")
 )
 
 // ErrGone is matched when nothing can be written any more.
 var ErrGone = errors.New("the client is gone")
 
-// statusClientClosed is the customary status, never sent, of a request whose
-// client left before the answer.
+// statusClientClosed is the customary status, never sent, of a request whose client disconnected
+// before the answer.
 const statusClientClosed = 499
 
-// Kind is the public description of one sort of error. The table of kinds, which the faces
-// contribute to, is the only place where an error becomes a status. The first match wins. "Nothing
-// there", "outside the grid" and "could not be read" are different answers: a failure is never
-// reported as something not found.
+// Kind is the public description of one kind of error. The table of kinds, to which packages
+// contribute, is the only place that assigns a status to an error. The first match applies.
+// "Nothing there", "outside the grid" and "could not be read" are different answers: a server error
+// is never reported as "not found".
 type Kind struct {
 	Err    error
 	Status int
@@ -63,14 +63,14 @@ type Kind struct {
 	Title  string
 	Detail string // used if the error has no detail of its own
 	Retry  bool   // the same request may succeed a little later
-	// Order decides for errors that match several kinds: kinds with the least are tried
-	// first. It is 0 for nearly all.
+	// Order decides for errors that match several kinds: kinds with the lowest Order are tried
+	// first. It is 0 for nearly all kinds.
 	Order int
 	// Expected failures are part of normal operation and not logged as errors.
 	Expected bool
 }
 
-// Unsent reports whether no client sees the kind, since it has left.
+// Unsent reports whether no client gets the kind, because the client has disconnected.
 func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
 
 // kinds are the problems of requests to any endpoint.
@@ -143,8 +143,8 @@ type table struct {
 	meaning func(error) error // nil for none
 }
 
-// tableOf joins the kinds of the faces with those of any request. An error that two faces
-// describe, and a type with two statuses, are faults of the program.
+// tableOf joins the kinds of the packages with those of all requests. It panics if two packages
+// describe the same error, or if a type has two statuses.
 func tableOf(faces []Kind) []Kind {
 	all := slices.Concat(kinds, faces)
 	slices.SortStableFunc(all, func(a, b Kind) int { return cmp.Compare(a.Order, b.Order) })
@@ -184,7 +184,8 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 		}
 	}
 	if detail := feature.DetailOf(err, errors.ErrUnsupported); detail != "" && endpoint.DetailOf(err) == "" {
-		// A question that a layer cannot answer is the client's fault, whichever handler asked it.
+		// A question that a layer cannot answer is an error of the client, whichever handler sends
+		// it.
 		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
 	}
 	k := s.kindOf(err)
@@ -196,7 +197,7 @@ func (s *table) Classify(err error) (*Kind, Problem) {
 	return k, p
 }
 
-// kindOf finds the first entry of the table that an error matches.
+// kindOf returns the first entry of the table that an error matches.
 func (s *table) kindOf(err error) *Kind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {

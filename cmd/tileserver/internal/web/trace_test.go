@@ -12,7 +12,8 @@ const (
 	unsampledHeader = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 )
 
-// From a header of any bytes, the library of OpenTelemetry reads ids that occur in it, or nothing.
+// For a header of arbitrary bytes, the OpenTelemetry library returns either ids that occur in it or
+// nothing.
 func FuzzTraceparent(f *testing.F) {
 	for _, s := range []string{sampledHeader, unsampledHeader, "", "00-", "ff" + sampledHeader[2:],
 		"01" + sampledHeader[2:] + "-x", strings.ToUpper(sampledHeader),
