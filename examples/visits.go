@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// visitLog keeps what the visitors of a shop did, a row per session, the
-// latest session of a visitor first:
+// visitLog stores the visits to a shop, with one row per session and the latest session of a
+// visitor first:
 //
 //	visits   row: cookie (8) | MaxInt64 − start (8, big-endian)
 //	         │
@@ -21,13 +21,12 @@ import (
 //
 //	similar  row: product id ── with : other product id → counter
 //
-// The start counts down in the key. The first row at or after a cookie is
-// therefore its latest session: one limited scan, however many older ones
-// follow. All cookies have one length, so none is a prefix of another. A page
-// is a column and MaxVersions is 1: a page seen again replaces its cell, so a
-// row holds the distinct pages and does not grow with the clicks. The four
-// kinds are families because most questions are about one of them and must not
-// read the others.
+// The start in the key is inverted, so later sessions come first. Therefore the first row at or
+// after a cookie is its latest session: a scan with a limit finds it, however many older sessions
+// follow. All cookies have the same length, so none is a prefix of another. A page is a column and
+// MaxVersions is 1: a repeated visit replaces the cell, so a row contains the distinct pages and
+// does not grow with the clicks. The four kinds are families because most queries are about one of
+// them and must not read the others.
 type visitLog struct{ visits, similar cellstore.Table }
 
 // visit records that a page of a family was seen in the session that began at start. Times are in

@@ -19,14 +19,15 @@ import (
 )
 
 const (
-	// maxWaiting bounds the questions that wait to be answered together.
+	// maxWaiting bounds the number of questions that wait to be answered together.
 	maxWaiting = 128
-	// maxAnswerers bounds the goroutines that answer a batch: others want a share.
+	// maxAnswerers bounds the goroutines that answer a batch, so that other requests get a share of
+	// the processors.
 	maxAnswerers = 4
 )
 
-// questions is the state of a batch of questions. The lines that have come are answered
-// together, by as many goroutines as there are processors; the answers keep their order.
+// questions is the state of a batch of questions. The lines that have arrived are answered together
+// by several goroutines; the answers are in the order of the lines.
 type questions struct {
 	*Batch
 	ctx       context.Context
@@ -40,7 +41,7 @@ type questions struct {
 	failedAt  int64
 }
 
-// question is a line that waits for its answer, or has it.
+// question is a line that waits for its answer, or already has it.
 type question struct {
 	number   int64
 	from, to int   // of the line, then of the answer
@@ -51,7 +52,7 @@ type question struct {
 	late     bool // the time of this line was up: the next may be quicker
 }
 
-// answerer is the memory of a goroutine that answers.
+// answerer has the memory of a goroutine that answers questions.
 type answerer struct {
 	*questions
 	values url.Values // of the line
