@@ -37,7 +37,7 @@ type Sets struct {
 	TimeZones  *dataset.Live[*zones.Reader]
 	Stations   *dataset.Live[*stations.Finder]
 	Weather    *dataset.Live[*stations.Weather]
-	// RegionSets are the region layers that users publish by themselves.
+	// RegionSets are the region layers that users publish.
 	RegionSets *Family[*RegionSet]
 	// Collections are users' own collections of points.
 	Collections *Collections
@@ -54,7 +54,7 @@ type Sets struct {
 // collections: a caller without access must not learn their names and bounds.
 func (s *Sets) States() []dataset.Status { return s.states(false) }
 
-// AllStates is States including private collections.
+// AllStates does the same as States, but includes private collections.
 func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
 
 func (s *Sets) states(private bool) (all []dataset.Status) {

@@ -21,7 +21,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Names of the data sets, as ingest publishes them.
+// These are the names of the data sets that ingest publishes.
 const (
 	BoundariesName = "boundaries"
 	PlacesName     = "places"
@@ -154,7 +154,7 @@ func DatasetNames(list []Dataset) []string {
 	return names
 }
 
-// CollectionPrefix begins the names of data sets that are collections of points.
+// CollectionPrefix is the prefix of the names of data sets that are collections of points.
 const CollectionPrefix = "points-"
 
 // CollectionOf returns the collection with the given name. Collections are data sets with names

@@ -133,7 +133,7 @@ func attribution(m *dataset.Manifest) string {
 	return strings.Join(all, " · ")
 }
 
-// single is the layer of a data set that is one layer.
+// single is a layer that is a whole data set.
 type single struct {
 	*Layer
 	maker func() *Layer

@@ -48,7 +48,7 @@ func (h identity) with(id uint64) identity {
 // odd returns the hash as the identity of a generation.
 func (h identity) odd() uint64 { return uint64(h.add(0xff)) | 1 }
 
-// Errors of data sets that cannot be read.
+// These errors mean that a data set cannot be read.
 var (
 	ErrMissing = errors.New("data set is not published")
 	ErrFailed  = errors.New("data set cannot be read")

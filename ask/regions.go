@@ -53,7 +53,7 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 	return cellstore.OpenPublished(context.Background(), g, tiles.SchemaVersion, open)
 }
 
-// Regions are the regions of all data sets in a moment.
+// Regions has the regions of all data sets in the state of a Moment.
 type Regions struct {
 	// Pinned reads all data sets of regions as one. It has an error if a data set cannot be read,
 	// because that one may hold the answer; Having reads the others. The manifest is that of
@@ -71,7 +71,7 @@ type Regions struct {
 	undecided error // why edition is not known
 }
 
-// regionPart is one data set of regions.
+// regionPart is the part of Regions from one data set.
 type regionPart struct {
 	dataset string
 	Pinned[*tiles.Reader]
@@ -194,7 +194,7 @@ func (r *Regions) Part(dataset string) Pinned[*tiles.Reader] {
 // regions of such a data set are not gone.
 func (r *Regions) Edition() (live.Edition, error) { return r.edition, r.undecided }
 
-// nameEdition sets what Edition returns.
+// nameEdition sets the result of Edition.
 func (r *Regions) nameEdition() {
 	r.edition = live.Edition{Identity: r.ID}
 	if r.undecided = r.Err; errors.Is(r.Err, ErrMissing) {
@@ -317,7 +317,7 @@ func readerOf(s Pinned[*RegionSet]) Pinned[*tiles.Reader] {
 	return p
 }
 
-// pinKept is PinGeneration for a data set that may have been dropped.
+// pinKept does the same as PinGeneration, for a data set that may have been dropped.
 func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
 	if of == nil {
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}

@@ -164,7 +164,7 @@ func (v *Views) Take(at time.Time) View {
 		if m.refs.Acquire() {
 			return View{m, at}
 		}
-		// Another moment has replaced it since the Load.
+		// Another Moment has replaced it since the call of Load.
 	}
 }
 

@@ -33,7 +33,7 @@ func (n *numbered) Close() error {
 	return nil
 }
 
-// follow follows a data set.
+// follow starts to follow a data set.
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)

@@ -97,7 +97,7 @@ func ClockOf(wall func() int64) *Clock {
 	return NewClock(ClockOptions{Wall: wall})
 }
 
-// Now is the time in milliseconds since 1970.
+// Now returns the time in milliseconds since 1970.
 func (c *Clock) Now() int64 {
 	wall, steady := c.read()
 	if off := wall - steady - c.offset.Load(); off > c.skew/2 || off < -c.skew/2 || c.doubts.Load() {
@@ -149,7 +149,7 @@ func (c *Clock) tell(by int64, followed bool) {
 	}
 }
 
-// Time is Now as a time.Time.
+// Time returns the result of Now as a time.Time.
 func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
 
 // Limit returns the latest allowed timestamp, in milliseconds: the skew ahead of the machine's

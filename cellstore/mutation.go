@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Special timestamps.
+// These are special timestamps.
 const (
 	// Now stands for the store's clock, in milliseconds since 1970. It is
 	// read once for a whole row mutation and never runs backwards, so two
@@ -102,7 +102,7 @@ func DeleteRow(upTo int64) Op {
 	return Op{Kind: OpDeleteRow, Timestamp: upTo}
 }
 
-// CompareOp is the test of a Check.
+// CompareOp is the comparison of a Check.
 type CompareOp uint8
 
 const (

@@ -8,7 +8,7 @@ import (
 // Store is a set of tables. See the package documentation for concurrency and
 // ownership of bytes.
 type Store interface {
-	// CreateTable declares a table. ErrTableExists, ErrBadSchema.
+	// CreateTable declares a table. Errors match ErrTableExists or ErrBadSchema.
 	CreateTable(ctx context.Context, schema Schema) error
 	// AlterTable replaces the declaration of a table, also under Tables that are open. Families
 	// that schema lacks are dropped with their data. New families begin empty, even if a family of
@@ -97,9 +97,9 @@ type Table interface {
 	// for Increment.
 	Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d Durability) ([]byte, error)
 
-	// Bulk begins a load of cells in sorted order. Capability Bulk.
+	// Bulk begins a load of cells in sorted order. It needs the capability Bulk.
 	Bulk(ctx context.Context) (BulkLoader, error)
-	// Snapshot fixes a view of the table. Capability Snapshot.
+	// Snapshot returns a fixed view of the table. It needs the capability Snapshot.
 	Snapshot(ctx context.Context) (Snapshot, error)
 	// Splits divides the table into 1 to n contiguous ranges of similar
 	// physical size. In key order they cover it from end to end: the first
@@ -146,7 +146,7 @@ type Selection struct {
 	Versions int // newest versions per column; 0 means 1, Unlimited all that are kept
 }
 
-// Column names one column.
+// Column identifies one column.
 type Column struct {
 	Family    string
 	Qualifier []byte
@@ -194,10 +194,10 @@ type Range struct {
 	ToInclusive bool
 }
 
-// Prefix is the range of the keys that start with p.
+// Prefix returns the range of the keys that start with p.
 func Prefix(p []byte) Range { return Range{From: p, To: PrefixEnd(p)} }
 
-// Scan says what Table.Scan reads.
+// Scan defines the rows and cells that Table.Scan reads.
 type Scan struct {
 	// Ranges are read one after another in the order given; none means the
 	// whole table.
@@ -207,7 +207,7 @@ type Scan struct {
 	// inclusive, and To the low end, exclusive. Cells within a row keep
 	// their order.
 	Reverse bool
-	// Limit is the most rows yielded, over all ranges; 0 means all.
+	// Limit is the greatest number of rows from all ranges; 0 means no limit.
 	Limit int
 	// Batch is the number of rows that a remote store fetches at once. It is a hint.
 	Batch int
@@ -225,7 +225,7 @@ type BulkLoader interface {
 	Abort() error
 }
 
-// Capabilities are the optional parts of the contract that a backend has.
+// Capabilities are the optional parts of the contract that a backend supports.
 type Capabilities struct {
 	SnapshotScan   bool // a scan shows exactly the state at open
 	MixedMutation  bool // one row mutation holds puts and deletes
@@ -246,10 +246,10 @@ type Limits struct {
 	Operations                     int // per row mutation or increment
 }
 
-// DefaultLimits are the limits of the contract; a backend may be tighter.
+// DefaultLimits are the limits of the contract; a backend may have lower limits.
 var DefaultLimits = Limits{Row: 32767, Qualifier: 16384, CellKey: 64<<10 - 1, Value: 10 << 20, Operations: 100000}
 
-// MaxTimestamp is the largest timestamp a cell may carry.
+// MaxTimestamp is the largest timestamp of a cell.
 const MaxTimestamp = 1<<63 - 2
 
 // IOStats counts physical work since the store was opened.

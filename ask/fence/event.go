@@ -9,7 +9,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Types of events.
+// These are the types of events.
 const (
 	Move  = "move"
 	Enter = "enter"

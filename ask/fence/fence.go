@@ -39,13 +39,13 @@ type Circle struct {
 	Lat, Lon, RadiusM float64
 }
 
-// Box is a box of degrees.
+// Box is a box in degrees.
 type Box struct {
 	Name string // the Fence of its events
 	quadkey.Box
 }
 
-// Errors of fences that cannot be watched.
+// These errors mean that a fence cannot be watched.
 var (
 	ErrTooMany = fmt.Errorf("too many fences: watch at most %d in one set", Max)
 	ErrShape   = errors.New("a fence is no shape: give degrees, and a radius above 0")
@@ -90,7 +90,7 @@ type UnknownError struct {
 	Err error  // matches tiles.ErrUnknownType or feature.ErrNotFound
 }
 
-// Error names the region.
+// Error returns a message that names the region.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("fence: no region of type %q with the id %q: %v", e.Type, e.ID, e.Err)
 }
@@ -142,7 +142,8 @@ func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }
 
-// appendCrossings is AppendCrossings for a reader that remembers which generations are gone.
+// appendCrossings does the same as AppendCrossings, for a reader that remembers which generations
+// have been removed.
 func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, by *judge) ([]Event, error) {
 	var from, to []tiles.Region
 	if len(f.types) > 0 {
@@ -167,7 +168,7 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	return f.appendShapes(dst, e, Enter, e.To, e.From), nil
 }
 
-// appendShapes appends the circles and boxes that hold in but not out.
+// appendShapes appends the circles and boxes that contain in but not out.
 func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[2]float64) []Event {
 	for i := range f.Circles {
 		if c := &f.Circles[i]; c.holds(in) && !c.holds(out) {

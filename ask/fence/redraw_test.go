@@ -103,7 +103,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// openBoundaries follows the boundaries like a server that has just started.
+// openBoundaries starts to follow the boundaries, like a server at its start.
 func (r *rig) openBoundaries() {
 	r.t.Helper()
 	if r.boundaries != nil {
@@ -281,7 +281,7 @@ func TestFollowerBehind(t *testing.T) {
 	}
 }
 
-// While points are moved to one generation, another is published.
+// While points are compared with one generation, another is published.
 func TestRedrawTwice(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})

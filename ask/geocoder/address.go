@@ -39,7 +39,7 @@ func RankOf(layer string) int {
 // Section is a part of an address. Its values are the names in GeocodeJSON and Photon.
 type Section string
 
-// The sections of an address, the largest first.
+// These are the sections of an address, the largest first.
 const (
 	Country  Section = "country"
 	State    Section = "state"    // first-level division
@@ -50,10 +50,10 @@ const (
 	House    Section = "house"    // single thing, such as a building or an airport
 )
 
-// ordered are all sections, the largest first.
+// ordered lists all sections, the largest first.
 var ordered = []Section{Country, State, County, City, District, Locality, House}
 
-// SectionOf is the section of an address rank.
+// SectionOf returns the section of an address rank.
 func SectionOf(rank int) Section {
 	switch {
 	case rank <= RankCountry:

@@ -239,7 +239,7 @@ func readings(text string) (list []reading) {
 	for n := 1; n < len(words) && n <= contextWords; n++ {
 		list = append(list, reading{name: join(words[n:]), context: []string{join(words[:n])}, behind: true})
 	}
-	// "lincoln nebraska usa": the last word is the country.
+	// For example, in "lincoln nebraska usa" the last word is the country.
 	for n := 1; n < len(words)-1 && n < contextWords; n++ {
 		last := len(words) - 1
 		list = append(list, reading{name: join(words[:last-n]), context: []string{join(words[last-n : last]), words[last]}})

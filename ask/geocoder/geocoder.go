@@ -26,7 +26,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Kinds of results that package [names] does not have.
+// These are kinds of results that package [names] does not have.
 const (
 	Place    names.Kind = "place"
 	Position names.Kind = "position"
@@ -39,7 +39,7 @@ var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, names.S
 // ReverseKinds lists the kinds of results of Reverse.
 var ReverseKinds = []names.Kind{Place, names.Region}
 
-// indexed are the kinds in the index of names.
+// indexed lists the kinds in the index of names.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
 // Query is a search for a text. Only Text is required.
@@ -100,9 +100,10 @@ const (
 	// wholeSeeks bounds the seeks for the reading of a text as one name, to leave some for other
 	// readings.
 	wholeSeeks = 2_000
-	// readingSeeks bounds the seeks for one reading with surrounding regions.
+	// readingSeeks bounds the seeks for one interpretation of the text with surrounding regions.
 	readingSeeks = 600
-	// codePenalty is deducted from a code, compared with a whole name.
+	// codePenalty is subtracted from the score of a match by a code, relative to a match by a whole
+	// name.
 	codePenalty = 1024
 	// codeBonus puts a match of a code before every name that only begins with the text.
 	codeBonus   = 8192
@@ -157,7 +158,7 @@ type finding struct {
 	// noAddresses is the error of the IP ranges. Only a text that is an address needs them.
 	noAddresses error
 
-	// forgiving allows a wrong letter in texts with regions.
+	// forgiving is set if texts with regions may have a wrong letter.
 	forgiving bool
 	whole     bool // only whole names are found, spelled right
 	budget    search.Budget
@@ -572,7 +573,7 @@ func isCity(text, name string) bool {
 	return len(head) < len(name) && len(head) > iataLetters && fold(head) == fold(text)
 }
 
-// particles begin the words that distinguish a town from its namesakes.
+// particles lists words that begin the part of a name that distinguishes a town from its namesakes.
 var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon",
 	"on", "aan", "nad"}
 

@@ -23,7 +23,7 @@ import (
 // town on the other side of a bay is no part of a great one. A municipality's polygon is always
 // better.
 const (
-	// greatPeople is the least number of people of a great city.
+	// greatPeople is the least population of a great city.
 	greatPeople = 100_000
 	// mostGreat bounds the great cities around a cell. It keeps the most important ones. Every cell
 	// of the world has fewer.

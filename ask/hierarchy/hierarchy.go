@@ -72,7 +72,7 @@ func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error)
 	return v.Parents(at), nil
 }
 
-// Parents is At for regions that were already found at a point.
+// Parents does the same as At, for regions that were already found at a point.
 func (v *View) Parents(at []tiles.Region) []names.Parent {
 	if len(at) == 0 {
 		return nil

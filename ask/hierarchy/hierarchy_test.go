@@ -179,7 +179,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Same applies only to a place in the same regions.
+// Same is true only for places in the same regions.
 func TestSameIsInTheSame(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place

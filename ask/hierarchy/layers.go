@@ -44,7 +44,7 @@ type states struct {
 	// has "".
 	of  map[string]map[string]string
 	ids map[string]bool
-	// counties is set if counties are drawn only where states are.
+	// counties is set if every county lies in a state.
 	counties bool
 }
 

@@ -28,7 +28,7 @@ import (
 	"quadrille/tiles"
 )
 
-// The region types that determine the country and the time zone.
+// These region types determine the country and the time zone.
 const (
 	CountryType  = hierarchy.Country
 	TimeZoneType = "timezone"

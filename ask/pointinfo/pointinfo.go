@@ -216,7 +216,7 @@ func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
 	return &a.query
 }
 
-// flying is the filter of airports for travellers.
+// flying returns the filter for airports with passenger service.
 var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.Feature)
 
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {

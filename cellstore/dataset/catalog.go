@@ -60,7 +60,7 @@ func Open(dir string, open Opener) (*Catalog, error) {
 	return c, nil
 }
 
-// Dir is the absolute path of the catalogue.
+// Dir returns the absolute path of the catalogue.
 func (c *Catalog) Dir() string { return c.dir }
 
 func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
@@ -228,7 +228,7 @@ func (c *Catalog) manifest(_ context.Context, dataset string, e entry) (Manifest
 	return *m, nil
 }
 
-// missing explains the absence of a generation that CURRENT lists.
+// missing returns the error that explains the absence of a generation that CURRENT lists.
 func missing(dataset string, generation uint64, err error) error {
 	if os.IsNotExist(err) {
 		return corrupt(dataset, generation, "it is listed but its files are gone: restore them, roll back or ingest again (%w)", err)

@@ -234,7 +234,7 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 // Pruned is the result of Prune, by data set and number.
 type Pruned struct {
 	Removed []GenerationInfo
-	// Gone are the data sets that have nothing left.
+	// Gone lists the data sets of which no generation remains.
 	Gone []string
 	// InUse are generations that would have been removed, but a process on this machine has them
 	// open, or in a Depot the time of grace is not over.
@@ -389,7 +389,7 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 		release()
 		unlisted, inUse = nil, nil
 		if err == nil && p == nil {
-			// Another prune may have removed the rest meanwhile.
+			// Another prune may have removed the rest of the data set meanwhile.
 			if err = g.unpublished(c.ctx, c.dataset, nil); errors.Is(err, ErrNoGeneration) {
 				return nil, nil
 			}

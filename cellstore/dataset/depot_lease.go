@@ -17,7 +17,7 @@ import (
 // lose its lease, and then ends with an error.
 const leaseFor = time.Minute
 
-// leaseRecord names the program that pushes or prunes a data set.
+// leaseRecord identifies the program that pushes or prunes a data set.
 type leaseRecord struct {
 	Owner   string    `json:"owner"` // for messages
 	Token   string    `json:"token"` // unique

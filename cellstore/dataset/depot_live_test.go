@@ -212,7 +212,7 @@ func TestDepotDamagedTable(t *testing.T) {
 	wantErr(t, d.Verify(t.Context(), "ip", 0, nil), cellstore.ErrCorrupt)
 }
 
-// TestDepotPointer: an unreadable pointer is written again from the manifests.
+// TestDepotPointer tests that an unreadable pointer is restored from the manifests.
 func TestDepotPointer(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d := depotAt(t, r)

@@ -64,7 +64,7 @@ func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 	}
 	name := filepath.Join(dir, manifestName)
 	if b, err := readFile(name); err != nil || string(b) != string(manifest) {
-		// The name is unique: another program may do the same just now.
+		// The name is unique because another program may do the same at this moment.
 		f, err := os.CreateTemp(filepath.Dir(dir), partial)
 		if err != nil {
 			return nil, err

@@ -170,7 +170,7 @@ func TestDepotCrash(t *testing.T) {
 		if got := inDepot(t, other, "ip"); got != "new" {
 			t.Errorf("after %s and another push the depot has %q", step, got)
 		}
-		// Something else removes the remains instead.
+		// A later operation removes the remains instead.
 		if crash%3 != 0 {
 			continue
 		}

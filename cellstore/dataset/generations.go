@@ -58,7 +58,7 @@ type backing interface {
 	manifest(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// openListed opens a listed generation.
 	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
-	// servable is like manifest, and fails if the generation cannot be served.
+	// servable does the same as manifest, but returns an error if the generation cannot be served.
 	servable(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// verify reads all of a listed generation and compares its checksums.
 	verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error
@@ -85,7 +85,7 @@ type storedPointer struct {
 	pointer []byte
 }
 
-// storedGeneration is the stored part of a generation, listed or not.
+// storedGeneration describes what is stored of a generation, whether it is listed or not.
 type storedGeneration struct {
 	number         uint64
 	manifest, load []byte // nil where there is none
@@ -282,7 +282,8 @@ func (g *Generations) pointer(ctx context.Context, dataset string) (*pointer, er
 	return p, err
 }
 
-// pointerBytes also returns the stored bytes, even if they cannot be decoded.
+// pointerBytes returns the pointer and its stored bytes. It returns the bytes even if they cannot
+// be decoded.
 func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointer, []byte, error) {
 	b, err := g.back.readPointer(ctx, dataset)
 	if b == nil || err != nil {

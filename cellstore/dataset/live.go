@@ -71,7 +71,7 @@ type Status struct {
 	// Published is the generation that the pointer names; 0 when nothing is
 	// published, or the pointer cannot be read.
 	Published uint64
-	// Serving is the manifest of the generation in service; nil when none.
+	// Serving is the manifest of the generation in service; nil if there is none.
 	Serving *Manifest
 	Since   time.Time // when it was taken into service
 	// Err is the *LoadError that keeps the published generation from service; nil if Serving is the
@@ -171,7 +171,7 @@ func (l *Live[T]) unpublished() error {
 	return fmt.Errorf("%w of data set %s: ingest it first", ErrUnpublished, l.dataset)
 }
 
-// Value is the value bind made of the generation.
+// Value returns the value that bind made from the generation.
 func (h *Handle[T]) Value() T { return h.value }
 
 // Manifest describes the generation. It is shared: do not change it.
@@ -222,7 +222,7 @@ func (l *Live[T]) Status() Status {
 // even if a generation is published.
 func (l *Live[T]) Looked() bool { return l.looked.Load() || l.from == nil }
 
-// Err is Status().Err.
+// Err returns Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
 
 // Poll reads the pointer now. If the pointer names another generation than the one in service, Poll
@@ -303,7 +303,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	}
 }
 
-// published is the generation that the pointer names, or the zero entry.
+// published returns the generation that the pointer names, or the zero entry.
 func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	if err := checkName(l.dataset); err != nil {
 		return entry{}, err

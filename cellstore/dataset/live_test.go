@@ -303,7 +303,7 @@ func TestUnpublished(t *testing.T) {
 	}
 }
 
-// TestFirstGenerationBad: readers get the reason if no earlier generation is in service.
+// TestFirstGenerationBad tests that readers get the reason if no earlier generation is in service.
 func TestFirstGenerationBad(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)

@@ -268,7 +268,7 @@ func TestPruneBesideOthers(t *testing.T) {
 	wantContent(t, c, "ip", "anew")
 }
 
-// TestPruneBesideDamage: an unusable pointer does not prevent prunes of other data sets.
+// TestPruneBesideDamage tests that an unusable pointer does not prevent prunes of other data sets.
 func TestPruneBesideDamage(t *testing.T) {
 	c, _ := newCatalog(t)
 	for _, name := range []string{"airports", "ip"} {

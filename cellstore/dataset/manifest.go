@@ -90,7 +90,7 @@ type TableSum struct {
 	Rows  int64  `json:"rows"`
 	Cells int64  `json:"cells"`
 	Bytes int64  `json:"bytes"` // of keys, column names and values
-	// Digest is the sum of the SHA-256 of all rows; see tableSum.
+	// Digest is the sum of the SHA-256 hashes of all rows; see tableSum.
 	Digest string `json:"digest"`
 }
 

@@ -206,7 +206,7 @@ func (g *gateway) failed() {
 	rest := min(minRest<<min(g.failures, 10), maxRest)
 	g.failures++
 	g.restUntil = time.Now().Add(rest)
-	// Idle connections are older than the failure and likely dead too.
+	// Idle connections are older than the failure, so they are probably also dead.
 	for _, c := range g.idle {
 		_ = c.Close() // nothing is on its way
 	}

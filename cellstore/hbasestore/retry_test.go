@@ -337,7 +337,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused: calls one after the other share a connection.
+// TestConnectionsAreReused tests that sequential calls share a connection.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -361,7 +361,7 @@ func TestOtherGateway(t *testing.T) {
 	for range 50 {
 		must.Do(t, operations[0].run(t.Context(), r.table))
 	}
-	// Gateways that hang up are tried ever more rarely.
+	// A gateway that closes connections is tried less and less often.
 	if n := r.fakes[1].seen("get"); n > 25 {
 		t.Errorf("a gateway that hangs up got %d of 50 calls", n)
 	}
@@ -376,7 +376,7 @@ func TestOtherGateway(t *testing.T) {
 	}
 }
 
-// TestConnectionLimit: a call waits for a connection, at most until its deadline.
+// TestConnectionLimit tests that a call waits for a connection, at most until its deadline.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.TryTimeout = 2, time.Hour })
@@ -474,7 +474,7 @@ func TestScannerLost(t *testing.T) {
 	}
 }
 
-// TestMultiGetTwice: a loop can be run again.
+// TestMultiGetTwice tests that the same sequence can be iterated twice.
 func TestMultiGetTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -492,7 +492,7 @@ func TestMultiGetTwice(t *testing.T) {
 	}
 }
 
-// TestCloseHTTP: nothing is left open over HTTP either.
+// TestCloseHTTP tests that Close also closes all HTTP connections.
 func TestCloseHTTP(t *testing.T) {
 	t.Parallel()
 	cfg := thrift2.Config{HTTP: "/"}

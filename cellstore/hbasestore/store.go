@@ -368,7 +368,7 @@ func (s *Store) Compact(ctx context.Context, table string) error {
 	return nil
 }
 
-// Checkpoint implements cellstore.Store: it is unsupported.
+// Checkpoint implements cellstore.Store. It is not supported.
 func (s *Store) Checkpoint(context.Context, string) error {
 	return s.fail("Checkpoint", "", fmt.Errorf("%w: take a snapshot in the shell of HBase", errors.ErrUnsupported))
 }

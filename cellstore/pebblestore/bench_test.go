@@ -179,7 +179,7 @@ func (t *benchTable) rawCell(buf []byte) []byte {
 	return buf
 }
 
-// rawRow reads all cells of the row the raw iterator stands on.
+// rawRow reads all cells of the row at the raw iterator.
 func (t *benchTable) rawRow(buf []byte) []byte {
 	buf = append(buf[:0], t.it.Key()...)
 	n := splitKey(buf)

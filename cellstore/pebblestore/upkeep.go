@@ -84,7 +84,7 @@ func (u *upkeep) trouble() error {
 	return nil
 }
 
-// wrote records a commit.
+// wrote records a commit and its garbage.
 func (u *upkeep) wrote(garbage int64, d cellstore.Durability) {
 	if d == cellstore.Async && !u.unsynced.Load() {
 		u.unsynced.Store(true)
@@ -197,7 +197,7 @@ func (t *table) setThreshold() {
 	t.upkeep.threshold.Store(max(leastGarbage, int64(size)/bytesPerGarbage))
 }
 
-// Every cell key lies between these.
+// Every cell key lies between these two keys.
 var (
 	firstKey = appendPrefix(nil, 0, nil)
 	lastKey  = appendPrefix(nil, 255, nil)

@@ -247,7 +247,7 @@ func TestNextEachFails(t *testing.T) {
 	}
 }
 
-// TestAbandoned: a call that nobody waits for any more is cancelled.
+// TestAbandoned tests that a call is cancelled when no caller waits for it any more.
 func TestAbandoned(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -291,7 +291,7 @@ func TestWriteDuringRead(t *testing.T) {
 	}
 }
 
-// TestOwnBytes: a caller may change the returned rows.
+// TestOwnBytes tests that a caller may change the returned rows.
 func TestOwnBytes(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)

@@ -28,7 +28,7 @@ type Model struct {
 	closed bool
 }
 
-// disk is the place of a Model, which outlives it.
+// disk has the data of a Model and outlives it.
 type disk struct {
 	mu          sync.Mutex // of everything below, and of the tables
 	locked      bool       // a writable Model is open
@@ -203,7 +203,7 @@ func (m *Model) call(ctx context.Context, op, table string, t *modelTable, write
 	return fail(op, table, nil, err)
 }
 
-// found is a table by its name.
+// found returns the table with a name.
 func (m *Model) found(name string) (*modelTable, error) {
 	if t := m.disk.tables[name]; t != nil {
 		return t, nil

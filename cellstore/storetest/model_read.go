@@ -295,7 +295,7 @@ func (s *modelSnapshot) Close() error {
 	return nil
 }
 
-// Splits implements cellstore.Table: ranges of as many rows each as possible.
+// Splits implements cellstore.Table. Its ranges have equal numbers of rows, if possible.
 func (h *tableHandle) Splits(ctx context.Context, n int) (parts []cellstore.Range, err error) {
 	err = h.m.call(ctx, "Splits", h.table, h.t, false, func(int64) error {
 		if n < 1 {

@@ -77,7 +77,7 @@ func (t *modelTable) applyOp(row modelRow, op *cellstore.Op, now int64) {
 		ts = now
 	}
 	at := column{op.Family, string(op.Qualifier)}
-	// remove deletes the versions of the columns chosen, from min to ts.
+	// remove deletes the versions of the chosen columns from min to ts.
 	remove := func(min int64, chosen func(column) bool) {
 		for col, versions := range row {
 			if chosen(col) {

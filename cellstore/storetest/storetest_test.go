@@ -47,7 +47,7 @@ func TestModelWithoutHooks(t *testing.T) {
 	}, cellstore.Capabilities{})
 }
 
-// bareStore has none of the capabilities.
+// bareStore is a store without capabilities.
 type bareStore struct{ cellstore.Store }
 
 func (s bareStore) Capabilities() cellstore.Capabilities { return cellstore.Capabilities{} }

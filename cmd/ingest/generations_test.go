@@ -219,7 +219,7 @@ func TestLoss(t *testing.T) {
 	ingest(0, publish...)
 }
 
-// TestVerifyWithoutPointer: verify of everything reports a lost CURRENT.
+// TestVerifyWithoutPointer tests that a verify of all data sets reports a lost CURRENT.
 func TestVerifyWithoutPointer(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {

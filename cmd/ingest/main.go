@@ -112,7 +112,8 @@ func (e *usageError) Error() string {
 }
 func (e *usageError) Unwrap() error { return e.err }
 
-// exited carries an exit the parser wants, after --help, up to run.
+// exited is a panic value with the exit code that the parser requests, for example after --help;
+// run recovers it.
 type exited int
 
 // run runs the program. Results go to stdout, progress goes to stderr.

@@ -122,7 +122,7 @@ func writePlaces(ctx context.Context, dir string, n int) (files []string, err er
 	return files, nil
 }
 
-// share is n, or a tenth of it.
+// share returns n, or a tenth of n.
 func share(n int, tenth bool) int {
 	if tenth {
 		return n / 10

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// The kinds of targets.
+// These are the kinds of targets.
 const (
 	city    = "city"
 	country = "country"

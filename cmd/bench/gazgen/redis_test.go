@@ -18,7 +18,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// redis is a connection to a server of our own.
+// redis is a connection to a Redis server that the benchmark has started.
 type redis struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -157,7 +157,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 					b.Fatal(err)
 				}
 				ours, theirs = append(ours, between.Sub(began)), append(theirs, time.Since(between))
-				// Its sphere is another one and its points are rounded.
+				// Redis uses another radius of the Earth and rounds points.
 				if d := len(hits) - len(names)/2; d < -2 || d > 2 {
 					b.Fatalf("%d hits at %v, %d there", len(hits), p, len(names)/2)
 				}

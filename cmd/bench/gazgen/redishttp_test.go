@@ -111,7 +111,7 @@ func BenchmarkNearbyOverHTTPAgainstRedis(b *testing.B) {
 					b.Fatal(err)
 				}
 				here, there = append(here, between.Sub(began)), append(there, time.Since(between))
-				// Its sphere is another one and its points are rounded.
+				// Redis uses another radius of the Earth and rounds points.
 				if d := strings.Count(string(body), `"distance_m":`) - len(names)/2; d < -2 || d > 2 {
 					b.Fatalf("%d more hits at %v than there", d, p)
 				}

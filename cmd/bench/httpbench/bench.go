@@ -59,7 +59,7 @@ func newBench(ctx context.Context, data, program string) (_ *bench, err error) {
 	return b, err
 }
 
-// emptyBench is one without servers.
+// emptyBench returns a bench without servers.
 func emptyBench() (b *bench, err error) {
 	b = &bench{}
 	if b.self, err = os.Executable(); err != nil {
@@ -96,7 +96,7 @@ func (b *bench) close() error {
 	return os.RemoveAll(b.tmp)
 }
 
-// against are the two servers of a scenario and their requests.
+// against returns the two servers of a scenario with their requests.
 func (b *bench) against(s scenario) ([]*running, [][]answer) {
 	if s.Own != nil {
 		return []*running{b.ours, b.ours}, [][]answer{s.Answers, s.Own}

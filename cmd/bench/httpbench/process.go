@@ -56,7 +56,7 @@ func startServer(ctx context.Context, stdin []byte, name string, args ...string)
 // disk, the other one goes on.
 const writerProcessors = 2
 
-// startOn is startServer with GOMAXPROCS=processors, still on one core.
+// startOn does the same as startServer, with GOMAXPROCS=processors, but still on one core.
 func startOn(ctx context.Context, processors int, stdin []byte, name string, args ...string) (*running, error) {
 	cmd := pinned(ctx, 0, processors, name, args...)
 	cmd.Stdin = bytes.NewReader(stdin)

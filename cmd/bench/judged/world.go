@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// World is the content of the publishers' files of a set.
+// World is the content of the publishers' files in a set.
 type World struct {
 	Layers    [Levels]*Layer
 	Lakes     *Layer // nil where the set has no lakes
@@ -29,7 +29,7 @@ type World struct {
 // Place returns a row of GeoNames, or nil.
 func (w *World) Place(id int) *Place { return w.byID[id] }
 
-// Airport is a large airport of OurAirports' table, or of the sample's.
+// Airport is a large airport of OurAirports' table or of the sample.
 type Airport struct {
 	Name, IATA string
 	Lat, Lon   float64
@@ -139,7 +139,7 @@ func (w *World) Near(lon, lat float64, visit func(p *Place, metres float64)) {
 	}
 }
 
-// Metres is the distance of two points that are near each other.
+// Metres returns the distance in metres of two points that are near each other.
 func Metres(lon1, lat1, lon2, lat2 float64) float64 {
 	east := math.Remainder(lon2-lon1, 360) * math.Cos((lat1+lat2)/2*math.Pi/180)
 	return math.Hypot(east, lat2-lat1) / metre

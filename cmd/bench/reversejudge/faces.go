@@ -73,7 +73,7 @@ func levelOf(kind string) (judged.Level, bool) {
 	return 0, false
 }
 
-// claims of regions, and of lakes among them.
+// claims returns the claims of regions, and of lakes among them.
 func claims(regions []region) (list []claim, lakes []string) {
 	for _, r := range regions {
 		if level, ok := levelOf(r.Type); ok {

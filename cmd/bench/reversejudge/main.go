@@ -118,7 +118,7 @@ func ask(ctx context.Context, site string, w *judged.World, questions []question
 	return r, nil
 }
 
-// order lists the faults that occur, in the order of the table.
+// order returns the occurring faults in the order of the table.
 func (r *report) order() (list []fault) {
 	for _, kind := range kinds {
 		for level := range judged.Levels {
@@ -140,7 +140,7 @@ func count(of []found, is fault) (n int) {
 	return n
 }
 
-// table is a Markdown table of the faults in each face.
+// table returns a Markdown table of the faults of each reverse geocoder.
 func (r *report) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d points; judged are the country of %d, the state of %d and the county of %d.\n", r.questions, r.judged[0],
@@ -167,7 +167,7 @@ func (r *report) table() string {
 	return b.String()
 }
 
-// list lists the first examples of each fault in each face.
+// list returns the first examples of each fault of each reverse geocoder.
 func (r *report) list(examples int) string {
 	var b strings.Builder
 	for _, is := range r.order() {

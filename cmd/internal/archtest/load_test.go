@@ -124,7 +124,7 @@ func goCommand(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// packageComments lists the files of a package that have a package comment.
+// packageComments returns the files of a package that have a package comment.
 func packageComments(p pkg) (with []string, err error) {
 	fset := token.NewFileSet()
 	for _, path := range p.files {

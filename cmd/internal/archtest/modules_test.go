@@ -76,7 +76,7 @@ func directModules(t *testing.T, dir string) (direct []string) {
 			if !matches(req.Path+"/...", path) {
 				return false
 			}
-			// A module in a folder of another has the longer name.
+			// A module in a subfolder of another module has the longer name.
 			return !slices.ContainsFunc(mod.Require, func(inner requirement) bool {
 				return len(inner.Path) > len(req.Path) && matches(inner.Path+"/...", path)
 			})

@@ -117,7 +117,7 @@ func options(flags []string, events, packages string) []string {
 	return append(list, "--")
 }
 
-// limit is the time that a package has.
+// limit returns the time limit of a package.
 func limit(flags []string) time.Duration {
 	if d, err := time.ParseDuration(flag(flags, "timeout")); err == nil {
 		return d

@@ -72,7 +72,7 @@ func read(events io.Reader) ([]*pkg, error) {
 	}
 }
 
-// certain are signs that something is certainly broken, with their meanings.
+// certain maps signs that something is certainly broken to their meanings.
 var certain = map[string]string{
 	"WARNING: DATA RACE":             "a data race",
 	"fatal error: concurrent map":    "a map used by several goroutines at once",
@@ -173,7 +173,7 @@ func (v *verdict) unjudged(pkgs []*pkg) {
 	}
 }
 
-// last is the last action of a test in all runs.
+// last returns the last action of a test in all runs.
 func (p *pkg) last(test string) (action string) {
 	for _, r := range p.runs {
 		if a := r.tests[test]; a != "" {

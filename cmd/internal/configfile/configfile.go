@@ -205,7 +205,7 @@ func line(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// wrong is an error about a line, 0 for none in particular.
+// wrong returns an error about a line; 0 means no particular line.
 func (f *File) wrong(line int, format string, args ...any) error {
 	at := f.path
 	if line > 0 {
@@ -330,7 +330,7 @@ func (f *File) Argument(command, name string) []string {
 // Flags are the flags of an application itself, without those of its commands.
 func Flags(app *kong.Application) []*kong.Flag { return app.Flags }
 
-// environment is the variable that sets a flag.
+// environment returns the environment variable that sets a flag.
 func environment(flag *kong.Flag) (string, bool) {
 	for _, name := range flag.Tag.Envs {
 		if _, ok := os.LookupEnv(name); ok {

@@ -389,7 +389,7 @@ func TestAddressesRefused(t *testing.T) {
 			t.Errorf("%s %+v: %v, want %q", c.file, c.o, err, c.want)
 		}
 	}
-	// A number that the source can hold and the format cannot.
+	// The source can contain this number, but the format cannot.
 	w, err := mmdb.Create(filepath.Join(dir, "b.mmdb"), mmdb.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -416,7 +416,7 @@ func TestAddressesAgain(t *testing.T) {
 	}
 }
 
-// same fails for tables that differ.
+// same fails the test if the tables differ.
 func same(t *testing.T, name string, a, b *ipgeo.Reader) {
 	t.Helper()
 	d, err := ipgeo.Diff(t.Context(), a, b, ipgeo.DiffOptions{})

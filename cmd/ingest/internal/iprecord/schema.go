@@ -93,7 +93,7 @@ var ipinfo = Schema{
 		}),
 }
 
-// columnsOf are fields called like the columns of lists.
+// columnsOf returns fields with the names of the columns of lists.
 func columnsOf(names string) map[string]setter {
 	fields := map[string]setter{}
 	for name := range strings.FieldsSeq(names) {

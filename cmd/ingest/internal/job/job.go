@@ -77,13 +77,13 @@ type Options struct {
 	MaxChange *float64
 }
 
-// ReporterOrSilent returns Reporter, or one that reports nothing.
+// ReporterOrSilent returns Reporter, or Silent if Reporter is nil.
 func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, Silent{}) }
 
 // defaultMemory bounds the memory of a build that is given no bound.
 const defaultMemory = 2 << 30
 
-// MemoryLimit is Memory or its default.
+// MemoryLimit returns Memory or its default.
 func (o Options) MemoryLimit() int64 { return cmp.Or(o.Memory, defaultMemory) }
 
 // Credit is the credit of a file's data, for the manifest and for all programs that show it.
@@ -259,7 +259,7 @@ func (t *Tally) Retract() { t.good-- }
 // Taken returns the number of good records.
 func (t *Tally) Taken() int64 { return t.good }
 
-// LeftOut returns the number of all other records, for whatever reason.
+// LeftOut returns the number of omitted records, for whatever reason.
 func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
 
 // Bad handles the error of a reader. It counts a *source.BadRecord and returns nil, so that the job

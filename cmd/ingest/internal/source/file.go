@@ -42,7 +42,7 @@ type File struct {
 	Packed time.Time
 	// Marked is set if the text began with the byte order mark of UTF-8.
 	Marked bool
-	// GDAL is GDAL's name for the input, packed or not.
+	// GDAL is the path by which GDAL opens the input, packed or not.
 	GDAL string
 
 	raw   *os.File
@@ -204,7 +204,7 @@ func (r *rawReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt serves the zip reader.
+// ReadAt is for the zip reader.
 func (r *rawReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.raw.ReadAt(p, off)
 	r.done.Add(int64(n))

@@ -26,7 +26,7 @@ type foreigner struct {
 	advice, shapes, addresses, rows string
 }
 
-// Advice that several kinds have.
+// These are pieces of advice that several kinds share.
 const (
 	ogr2ogr = "convert it by ogr2ogr out.geojson FILE"
 	// GDAL writes one layer into a file of GeoJSON, and fails at the second.
@@ -110,7 +110,7 @@ func (k *foreigner) begins(head []byte) bool {
 	return bytes.Contains(head, []byte(k.within))
 }
 
-// headBytes are enough of a text to recognise it.
+// headBytes is the number of bytes that are enough to recognise a text.
 const headBytes = 512
 
 // Refuse returns an error if the file is of a kind that no reader here reads, or that cannot hold

@@ -16,7 +16,7 @@ const MaxVertices = 16 << 20
 // is refused at once.
 type Want string
 
-// The kinds of geometries that jobs take.
+// These are the kinds of geometries that jobs accept.
 const (
 	WantPolygons  Want = "polygons" // or lines
 	WantPoints    Want = "points"
@@ -206,7 +206,7 @@ func NormalizePosition(lon, lat float64) (p orb.Point, reason, detail string) {
 	return orb.Point{lon, max(-90, min(90, lat))}, "", ""
 }
 
-// pair formats a position like a file.
+// pair formats a position in the notation of files.
 func pair(x, y float64) string {
 	show := func(f float64) string {
 		if math.Abs(f) < 1e15 {

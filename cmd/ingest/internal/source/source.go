@@ -25,7 +25,7 @@ type Feature struct {
 	// else json.RawMessage: a list, an object, or a whole number beyond int64. Nulls are left
 	// out.
 	Properties map[string]any
-	// Lost are the properties that are left out for another reason.
+	// Lost counts the properties that are omitted for other reasons.
 	Lost Lost
 	// Expires is the time at which a point is removed, as JSON in the spelling of the file, or
 	// empty.
@@ -40,7 +40,7 @@ type Feature struct {
 	Repair string
 }
 
-// Member is a property as JSON spells it.
+// Member is a property with its JSON text.
 type Member struct {
 	Name  string
 	Value []byte // as written; not to be changed
@@ -53,7 +53,7 @@ type Lost struct {
 	First string // its name and the reason
 }
 
-// Add counts one more.
+// Add counts one more lost property.
 func (l *Lost) Add(name, why string) {
 	if l.Count == 0 {
 		l.First = name + ": " + why
@@ -61,13 +61,13 @@ func (l *Lost) Add(name, why string) {
 	l.Count++
 }
 
-// Repairs of the readers; a feature's Repair may name several.
+// These are repairs by the readers; a feature's Repair may name several.
 const (
-	// Closed: a ring did not end where it began, and was closed.
+	// Closed means that a ring did not end at its first point, and was closed.
 	Closed = "ring left open, closed by a straight line"
-	// Astray: less than half of the hole lies in any ring.
+	// Astray means that less than half of a hole lies in any ring.
 	Astray = "a hole that is mostly outside, cut out of the ring that holds most of it"
-	// Rewound: a ring that winds like a hole lies in no other.
+	// Rewound means that a ring with the direction of a hole lies in no other ring.
 	Rewound = "rings whose directions contradict each other, read by which lies in which"
 )
 

@@ -24,7 +24,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// mirror serves files by name; broken ones as an error page.
+// mirror serves files by name. Instead of broken files it serves an error page.
 type mirror struct {
 	*httptest.Server
 	mu     sync.Mutex

@@ -291,7 +291,7 @@ func TestSampleAirports(t *testing.T) {
 	}
 }
 
-// list lists the airports that pass a filter.
+// list returns the airports that pass a filter.
 func list(t *testing.T, f *airports.Finder, of airports.Filter, q feature.Query) (hits []places.Hit, err error) {
 	t.Helper()
 	if q.Filter, err = of.Feature(); err != nil {
@@ -379,7 +379,7 @@ func TestRealAirports(t *testing.T) {
 			t.Errorf("%s: %v", code, doc)
 		}
 	}
-	// The sample agrees with the derived zones, as far as clocks show.
+	// The zones of the sample and the derived zones must have the same offsets.
 	sample, err := source.Open(sampleAirports)
 	if err != nil {
 		t.Fatal(err)

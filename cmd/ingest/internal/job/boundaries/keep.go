@@ -199,7 +199,7 @@ func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Inp
 	}
 }
 
-// based notes the generation that inputs were added to.
+// based records the generation to which inputs were added.
 func based(inputs []Input, generation uint64) []Input {
 	inputs = slices.Clone(inputs)
 	for i := range inputs {

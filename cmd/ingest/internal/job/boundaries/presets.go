@@ -26,7 +26,7 @@ import (
 // From a feature it makes a name, the codes from which the id may be made, and
 // the properties of the record.
 type preset struct {
-	// objects are the names the layer has within a topology.
+	// objects are the names of the layer within a topology.
 	objects  []string
 	describe func(*columns) described
 	// from describes each candidate for an id, in words.
@@ -202,7 +202,7 @@ func (c *columns) likelyName() (text, column string) {
 	return c.text(best), c.names[best]
 }
 
-// code is text in capitals if it matches.
+// code returns the text in capitals if it matches.
 func (c *columns) code(re *regexp.Regexp, names ...string) string {
 	for _, name := range names {
 		if s := strings.ToUpper(c.text(name)); re.MatchString(s) {
@@ -282,7 +282,7 @@ var (
 	zeroWidth = "00000"
 )
 
-// padded restores leading zeros a number has lost.
+// padded restores leading zeros that a number has lost.
 func padded(s string, width int) string {
 	if len(s) >= width || s == "" {
 		return s
@@ -575,13 +575,13 @@ func timezone(c *columns) (d described) {
 	return d
 }
 
-// Bounds on the properties of a region.
+// These are bounds on the properties of a region.
 const (
 	maxProperties   = 100
 	maxPropertyText = 4 << 10
 )
 
-// Why a property is lost.
+// These are the reasons why a property is lost.
 var (
 	tooManyProperties = fmt.Sprintf("there are more than %d", maxProperties)
 	tooLongProperty   = fmt.Sprintf("it is longer than %d bytes", maxPropertyText)

@@ -54,7 +54,7 @@ func (c *columns) view(view string) (v viewed) {
 		owner = "adm0_iso"
 	}
 	v.self = c.code(alpha3, "adm0_a3")
-	// Some files have columns for views that hold no codes.
+	// In some files the columns for views contain no codes.
 	if v.known = c.hasViews() && c.code(alpha3, owner) != ""; !v.known {
 		return v
 	}

@@ -20,7 +20,7 @@ import (
 	"quadrille/tiles"
 )
 
-// The fields that may be derived, as records name them.
+// These are the names of fields that may be derived.
 const (
 	derivedCountry      = "country"
 	derivedSubdivisions = "subdivisions"
@@ -123,7 +123,7 @@ func (f *filler) apply(r *ipgeo.Record, d derived) {
 	}
 }
 
-// Ids that presets make from ISO 3166 codes.
+// These match ids that presets make from ISO 3166 codes.
 var (
 	countryID = regexp.MustCompile(`^[a-z]{2}$`)
 	stateID   = regexp.MustCompile(`^([a-z]{2})-([a-z0-9]{1,3})$`)

@@ -31,7 +31,7 @@ import (
 
 const maxmindData = "../../../../../../shared/data/maxmind-test/"
 
-// around are the addresses at which a range of mistakes shows.
+// around returns the addresses at which mistakes about a range are visible.
 func around(first, last netip.Addr) []netip.Addr {
 	return []netip.Addr{first, last, first.Prev(), last.Next()}
 }

@@ -124,10 +124,10 @@ func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tile
 	return &meta, nil
 }
 
-// ErrNoNames is matched when nothing is published that has names besides places.
+// ErrNoNames is matched if no published data set except places has names.
 var ErrNoNames = errors.New("nothing is published that has names besides places: ingest boundaries or airports first")
 
-// regionID names a region of a layer.
+// regionID identifies a region of a layer.
 type regionID struct{ typ, id string }
 
 // namer makes features from the published data sets.
@@ -231,7 +231,8 @@ func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	return list
 }
 
-// layerRank puts countries before all layers, also before layers with larger regions.
+// layerRank returns the rank of a layer. Countries come before all other layers, even those with
+// larger regions.
 func layerRank(name string) int {
 	if name == countryType {
 		return 0
@@ -239,7 +240,7 @@ func layerRank(name string) int {
 	return 1
 }
 
-// Names of layers with a fixed meaning.
+// These are names of layers with a fixed meaning.
 const (
 	countryType = "country"
 	stateType   = "state"
@@ -372,7 +373,7 @@ func (n *namer) divisions() map[string]string {
 	return codes
 }
 
-// maxNameBytes is the longest name that is searched.
+// maxNameBytes is the greatest length in bytes of a searchable name.
 const maxNameBytes = 1000
 
 // read yields the features.
@@ -525,7 +526,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 	})
 }
 
-// all are the layers, the coarsest first.
+// all returns the layers, the coarsest first.
 func (n *namer) all() []string {
 	layers := make([]string, len(n.layers))
 	for i, t := range n.layers {
@@ -570,7 +571,7 @@ func addCodes(f *names.Feature, codes ...string) {
 	}
 }
 
-// airportRecord is the part of an airport's record that search needs.
+// airportRecord is the part of an airport's record that the search needs.
 type airportRecord struct {
 	id                       uint32
 	ident, iata, icao, local string

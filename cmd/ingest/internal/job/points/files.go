@@ -59,7 +59,7 @@ func (f *pointFile) place(line int) int64 {
 		1<<pointLineShift-1)
 }
 
-// open detects the formats of the files.
+// open opens the files and detects their formats.
 func (j *pointsJob) open(paths []string) (err error) {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)

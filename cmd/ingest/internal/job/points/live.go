@@ -98,7 +98,7 @@ type spooled struct {
 	read   time.Time // when all files had been read
 }
 
-// spoolMargin is more bytes than one feature has.
+// spoolMargin is greater than the size in bytes of any feature.
 const spoolMargin = feature.MaxPropertiesBytes + 8<<10
 
 // spoolHead is the number of bytes before a spooled point's id: its line, latitude, longitude and

@@ -716,7 +716,7 @@ func TestPointsOddValues(t *testing.T) {
 	}
 }
 
-// Users' files in shared/cases have the points that they mean.
+// Users' files in shared/cases give the intended points.
 func TestPointsCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/points/"
 	if _, err := os.Stat(cases); err != nil {
@@ -791,7 +791,7 @@ func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) 
 	e.first = append(e.first, records[0].Error())
 }
 
-// Records that cannot be used are counted and left out.
+// Unusable records are counted and omitted.
 func TestPointsBadRecords(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const head = "id,lat,lon,n\n"

@@ -58,7 +58,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 	})
 }
 
-// zoneDirs is where package time looks first.
+// zoneDirs returns the directories that package time searches first.
 func zoneDirs() []string {
 	dirs := []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
 	if dir := os.Getenv("ZONEINFO"); dir != "" {

@@ -53,7 +53,7 @@ type Format struct {
 	Header func(names [][]byte, err error) error
 }
 
-// The reasons of bad rows.
+// These are the reasons of bad rows.
 const (
 	ReasonLong   = "line is too long"
 	ReasonQuotes = "quotes are not closed or not alone in their field"
@@ -61,7 +61,7 @@ const (
 	ReasonHeader = "not as many columns as the header"
 )
 
-// ReasonColumns refuses a row with another number of columns.
+// ReasonColumns returns the reason of a row with a wrong number of columns.
 func ReasonColumns(columns ...int) string {
 	allowed := make([]string, len(columns))
 	for i, n := range columns {
@@ -70,7 +70,7 @@ func ReasonColumns(columns ...int) string {
 	return "not " + strings.Join(allowed, " or ") + " columns"
 }
 
-// Reader reads the rows of a table one after another.
+// Reader reads the rows of a table sequentially.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
 	// Stray counts the rows whose quotes are read as text, and Joined the rows of several lines.
@@ -419,7 +419,7 @@ func (f *Format) trim(field []byte) []byte {
 	return field
 }
 
-// splitter splits a row that has quotes, line by line.
+// splitter splits a row with quotes, line by line.
 type splitter struct {
 	format *Format
 	text   []byte // the fields' text without their quotes

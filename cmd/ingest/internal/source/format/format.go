@@ -96,7 +96,7 @@ func (h *Head) json() (typ string, is bool) {
 	return typ, len(h.Text) > 0 && (h.Text[0] == '{' || h.Text[0] == '[')
 }
 
-// listed lists the names of formats.
+// listed returns a text with the names of formats.
 func listed(formats []*Format) string {
 	var names []string
 	for _, f := range formats {

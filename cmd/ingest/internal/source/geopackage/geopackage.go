@@ -23,7 +23,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Bounds on the content of a database.
+// These are bounds on the content of a database.
 const (
 	maxValue   = wkb.Most // bytes of a geometry, and of any other value
 	maxText    = 64 << 10 // bytes of a text property
@@ -42,7 +42,7 @@ type File struct {
 	Key string
 	// Size is the number of rows, the measure of Progress.
 	Size int64
-	// Note is like shapefile.File's.
+	// Note has the same meaning as that of shapefile.File.
 	Note string
 
 	name    string // of the file, for messages
@@ -98,7 +98,7 @@ func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, e
 	return f, f.fail(err)
 }
 
-// fail names the file in an error of SQLite.
+// fail adds the name of the file to an error of SQLite.
 func (f *File) fail(err error) error { return sqlitefile.Named(f.name, err) }
 
 // find finds the table and its geometry.

@@ -33,7 +33,7 @@ INSERT INTO gpkg_spatial_ref_sys VALUES
  ('Web Mercator', 3857, 'EPSG', 3857, '', NULL), ('our own number for WGS 84', 99, 'epsg', 4326, '', NULL);
 `
 
-// layer is the SQL of an empty layer.
+// layer returns the SQL of an empty layer.
 func layer(name, kind string, srs int) string {
 	return fmt.Sprintf(`INSERT INTO gpkg_contents(table_name, data_type, srs_id) VALUES ('%[1]s', 'features', %[3]d);
 INSERT INTO gpkg_geometry_columns VALUES ('%[1]s', 'geom', '%[2]s', %[3]d, 0, 0);

@@ -19,7 +19,7 @@ import (
 // Entry is a run of tiles of a directory.
 type Entry struct{ ID, Run, Offset, Length uint64 }
 
-// Archive is an archive read whole.
+// Archive is the complete content of an archive.
 type Archive struct {
 	Header   [127]byte
 	Metadata []byte
