@@ -7,7 +7,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	airportCodeParam = endpoint.Described(endpoint.InPath, "code", "IATA, ICAO or local code.",
 		endpoint.Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, "ZRH")
@@ -23,7 +23,7 @@ var (
 	closedParam    = endpoint.Flag("closed", "Closed airports, too.")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of directories.
+// These are bounds of directories.
 const (
 	maxDepth       = 4       // the root counts
 	maxDirectory   = 4 << 20 // bytes, packed
@@ -25,16 +25,16 @@ type Directories = bytecache.Cache[directoryKey, *directory]
 // NewDirectories returns a cache of about the given number of bytes.
 func NewDirectories(bytes int64) *Directories { return bytecache.New[directoryKey, *directory](bytes) }
 
-// directoryKey names a leaf directory.
+// directoryKey identifies a leaf directory.
 type directoryKey struct {
 	archive, offset uint64
 	length          uint32
 }
 
-// Spread is a number that differs for most keys.
+// Spread returns a number that differs for most keys.
 func (k directoryKey) Spread() uint64 { return k.archive ^ k.offset }
 
-// Extra is 0: the key refers to nothing.
+// Extra returns 0, because the key has no memory outside the struct.
 func (directoryKey) Extra() int { return 0 }
 
 // directory is a directory that has been read.

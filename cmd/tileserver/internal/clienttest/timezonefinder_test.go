@@ -169,7 +169,7 @@ func askZones(t *testing.T, site string) []zonedPoint {
 	return points
 }
 
-// solstices are the instants of [clocks].
+// solstices has the instants of [clocks].
 var solstices = [2]string{"2026-06-21T12:00:00Z", "2026-12-21T12:00:00Z"}
 
 // ask queries the server for the UTC offset at a solstice.

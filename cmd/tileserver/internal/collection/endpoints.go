@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	collectionParam = endpoint.Described(endpoint.InPath, "collection", "Name of a collection.", endpoint.Schema{"type": "string"}, "shops")
 	pointIDParam    = endpoint.Described(endpoint.InPath, "id", "Id of a point, percent-encoded.", endpoint.Schema{"type": "string"}, "zh-1")
@@ -36,7 +36,7 @@ var (
 	hookParam = endpoint.Described(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.
@@ -44,7 +44,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
 }
 
-// readEndpoints describe collections and follow their moves.
+// readEndpoints returns the endpoints that describe collections and follow their moves.
 func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -166,7 +166,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pointEndpoints write one point.
+// pointEndpoints returns the endpoints that write one point.
 func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -231,7 +231,7 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// hookEndpoints manage the webhooks of a live collection.
+// hookEndpoints returns the endpoints that manage the webhooks of a live collection.
 func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

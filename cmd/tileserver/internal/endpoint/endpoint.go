@@ -65,7 +65,7 @@ type Endpoint struct {
 	Body   bool
 	Takes  Content
 	Needed bool
-	// Label names the endpoint in metrics; "" means by its route.
+	// Label is the name of the endpoint in metrics; "" means its route.
 	Label string
 	// Refuse answers a request that is refused before it is handled, in the format of the service
 	// that the endpoint imitates. Nil means our own format.
@@ -177,7 +177,7 @@ const (
 	// KeysInside leaves the check of the key to the handler, and does not count requests against a
 	// limit.
 	KeysInside
-	// KeysByUsername: the parameter username is taken for a key.
+	// KeysByUsername means that the parameter username is the key.
 	KeysByUsername
 	// KeysOfProxy reads the key only from our own header, because other credentials of the request
 	// are for another service.
@@ -190,7 +190,7 @@ const (
 // Keeping says how answers may be cached, which decides their headers.
 type Keeping string
 
-// The ways of keeping.
+// These are the ways of caching answers.
 const (
 	Tagged  Keeping = "tagged"  // with an entity tag
 	Instant Keeping = "instant" // with a tag if the parameter at is given, and else not at all
@@ -206,7 +206,7 @@ func (k Keeping) Revalidated() bool {
 	return slices.Contains([]Keeping{Tagged, Instant, Varies, File}, k)
 }
 
-// Offered are the methods that are declared.
+// Offered returns the declared methods.
 func (e *Endpoint) Offered() []string {
 	if e.Methods == nil {
 		return []string{http.MethodGet, http.MethodHead}
@@ -214,13 +214,13 @@ func (e *Endpoint) Offered() []string {
 	return e.Methods
 }
 
-// Method is the first method.
+// Method returns the first method.
 func (e *Endpoint) Method() string { return e.Offered()[0] }
 
-// Paths are Path and Also.
+// Paths returns Path and Also as one list.
 func (e *Endpoint) Paths() []string { return append([]string{e.Path}, e.Also...) }
 
-// Routes are the router's patterns of all paths.
+// Routes returns the router's patterns of all paths.
 func (e *Endpoint) Routes() []string {
 	if e.Route != "" {
 		return []string{e.Route}

@@ -69,7 +69,7 @@ func GridTile(z, x, y string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// Limits of parameters.
+// These are limits of parameters.
 const (
 	MaxListText = 1024 // bytes of a comma-separated list
 	MaxList     = 64   // entries of one
@@ -151,7 +151,7 @@ func (p *Params) Release() {
 // Of returns the endpoint of the request.
 func (p *Params) Of() *Endpoint { return p.of }
 
-// Values are all parameters, not to be changed.
+// Values returns all parameters. The caller must not change them.
 func (p *Params) Values() url.Values {
 	if p.query != "" {
 		var err error
@@ -343,7 +343,7 @@ func (p *Params) List(name string, max int) []string {
 	return entries
 }
 
-// Extra is a parameter that the endpoint does not name.
+// Extra is a parameter that the endpoint does not declare.
 type Extra struct{ Name, Value string }
 
 // Others returns the parameters that an endpoint with Filters does not declare, by name. Names that
@@ -449,7 +449,7 @@ func (p *Params) instant(name string) (time.Time, bool) {
 	return at, true
 }
 
-// country reads the code of one country, "" when it is absent.
+// country reads the code of one country, or returns "" if it is absent.
 func (p *Params) country(name string) string {
 	if !p.Has(name) {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/search"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	qParam = endpoint.New("q",
 		"A name in any language or a part of it, with the region around it if you like (`portland oregon`, `paris, tx`); a "+
@@ -24,7 +24,7 @@ var (
 	reverseKindsParam = kindsOf(geocoder.ReverseKinds)
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.

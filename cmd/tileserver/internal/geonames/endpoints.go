@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// manual is GeoNames' own description of its web services.
+// manual is the address of GeoNames' documentation of its web services.
 const manual = "https://www.geonames.org/export/web-services.html"
 
 var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNamesError{}},

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadius, "Nearest distance in metres.").Or(0)
 	fieldsParam    = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
@@ -59,7 +59,7 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 	return at
 }
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.

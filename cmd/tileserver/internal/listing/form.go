@@ -125,7 +125,7 @@ type List struct {
 	// that Schema lacks.
 	Schema                feature.Schema
 	Shapes, Several, More bool
-	// Axes are the names of the axes of Writer.Position, in its order.
+	// Axes are the names of the axes, in the order of Writer.Position.
 	Axes [2]string
 	// First has the first members of a JSON object, followed by a comma.
 	First  string
@@ -177,7 +177,7 @@ var GeoJSON = &Form{
 	Item: appendItem, Tail: endObject,
 }
 
-// Lines are GeoJSON features, one in a line.
+// Lines has one GeoJSON feature per line.
 var Lines = &Form{
 	Name: "ndjson", Form: web.FormNDJSON, Content: func(s *Set) any { return s.One }, GeoJSON: true,
 	Whole: true, Doc: "a GeoJSON feature in each line",

@@ -44,13 +44,13 @@ type Set struct {
 	// feature.
 	NoLayer, NoFeature string
 
-	// Examples are requests by the ends of their paths.
+	// Examples has requests by the ends of their paths.
 	Examples map[string]string
 	// List and Features describe lists. One describes a feature of an open layer.
 	List, Features, One any
 }
 
-// Words describe an interface.
+// Words has the texts of the description of an interface.
 type Words struct {
 	// Tag is the OpenAPI tag of the operations. Rank is the rank of the first of them within the
 	// tag.

@@ -40,7 +40,7 @@ var structured = [...]struct {
 	{"state", true, geocoder.RankCountry + 1, 9}, {"postalcode", false, 0, 0}, {"country", true, geocoder.RankCountry, geocoder.RankCountry},
 }
 
-// filter is the conditions on results besides the query.
+// filter has the conditions on results in addition to the query.
 type filter struct {
 	min, max int // address ranks
 	layers   []string

@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Parameters, as Photon lists them in its refusals.
+// These are the parameters in the order of Photon's error messages.
 var (
 	baseParameters   = []string{"lang", "limit", "debug", "dedupe", "geometry", "osm_tag", "layer", "include", "exclude"}
 	searchParameters = append(slices.Clone(baseParameters), "q", "countrycode", "lat", "lon", "location_bias_scale", "zoom",

@@ -161,12 +161,12 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.NoStore}, out)
 }
 
-// refusal is an error in Photon's words, with status 400.
+// refusal is an error with Photon's message and status 400.
 type refusal struct{ message string }
 
 func (e *refusal) Error() string { return "photon: " + e.message }
 
-// kindsOf are the kinds of results that may pass the filters.
+// kindsOf returns the kinds of results that may pass the filters.
 func (q *common) kindsOf() []names.Kind {
 	kinds := []names.Kind{geocoder.Place}
 	for kind, samples := range map[names.Kind][]feature{

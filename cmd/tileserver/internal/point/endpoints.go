@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.

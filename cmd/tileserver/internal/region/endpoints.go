@@ -12,7 +12,7 @@ const (
 	maxLimit     = 1000
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnap,
 		"Take the nearest region within so many metres for a type that has none at the point.")
@@ -27,7 +27,7 @@ var (
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.

@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// forClient is a context for one of many clients with keys.
+// forClient returns a context for one of many clients with keys.
 func forClient(n int) context.Context {
 	return web.For(context.Background(), web.Client{Key: strconv.Itoa(n)})
 }
@@ -35,7 +35,7 @@ func hold(in func(fn func() error) error) (free func(), err error) {
 	}
 }
 
-// FillHeavy has clients take all heavy places.
+// FillHeavy makes clients occupy all heavy places.
 func FillHeavy(s *httpapi.Server) (free func()) {
 	var all []func()
 	for client := 0; ; client++ {
@@ -52,7 +52,7 @@ func FillHeavy(s *httpapi.Server) (free func()) {
 	}
 }
 
-// FillProcessors has clients take all processors.
+// FillProcessors makes clients occupy all processors.
 func FillProcessors(t *testing.T, s *httpapi.Server) (free func()) {
 	t.Helper()
 	var all []func()
