@@ -104,7 +104,7 @@ func (e encyclopedia) history(ctx context.Context, id int64, n int) ([]string, e
 	return revisions, nil
 }
 
-// members lists the titles in a category, sorted.
+// members returns the sorted titles in a category.
 func (e encyclopedia) members(ctx context.Context, category string) ([]string, error) {
 	return suffixes(ctx, e.categories, category+"\x00")
 }

@@ -70,7 +70,7 @@ func (u *ids) create(ctx context.Context, kind, name string) (string, error) {
 	return u.lookup(ctx, kind, name)
 }
 
-// take returns a number nobody else gets.
+// take returns a unique number.
 func (u *ids) take(ctx context.Context, kind string) (string, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -103,7 +103,7 @@ func put(ctx context.Context, t cellstore.Table, row string, ops ...cellstore.Op
 	return t.Apply(ctx, cellstore.Mutation{Row: []byte(row), Ops: ops})
 }
 
-// column is the selection of one column.
+// column returns the selection of one column.
 func column(family, qualifier string) *cellstore.Selection {
 	return &cellstore.Selection{Columns: []cellstore.Column{{Family: family, Qualifier: []byte(qualifier)}}}
 }
@@ -122,7 +122,7 @@ func value(ctx context.Context, t cellstore.Table, row, family, qualifier string
 	return string(v), err
 }
 
-// qualifiers lists the columns that a row has in a family.
+// qualifiers returns the columns of a row in a family.
 func qualifiers(ctx context.Context, t cellstore.Table, row, family string) ([]string, error) {
 	var r cellstore.Row
 	_, err := t.Get(ctx, []byte(row), &cellstore.Selection{Families: []string{family}}, &r)

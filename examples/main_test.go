@@ -49,7 +49,7 @@ func TestDesigns(t *testing.T) {
 	}
 }
 
-// TestPlayAll plays the designs that are named, and refuses names of none.
+// TestPlayAll runs named designs, and tests that unknown names are refused.
 func TestPlayAll(t *testing.T) {
 	for _, test := range []struct {
 		names []string

@@ -23,7 +23,7 @@ func Member(object []byte, name string) (value []byte, ok bool) {
 	return lookup(object, append(jsontext.AppendString(buf[:0], name), ':'))
 }
 
-// lookup is Member by a prepared memberKey.
+// lookup does the same as Member, with a prepared memberKey.
 func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 	if len(object) == 0 {
 		return nil, false
@@ -73,7 +73,7 @@ func among(members []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements are the elements of a compact array, in their order.
+// Elements yields the elements of a compact array in their order.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func(value []byte) bool) {
 		for rest := array; len(rest) >= 2 && rest[1] != ']'; {

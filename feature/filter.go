@@ -13,7 +13,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// condition is a term made ready for compact objects.
+// condition is a term in a form for matching compact objects.
 type condition struct {
 	key     string   // the memberKey
 	path    []string // memberKeys of nested members, for a name with dots

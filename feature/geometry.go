@@ -26,7 +26,7 @@ var NoGeometry = Geometry{none: true}
 // GeoJSON is a geometry in that form, without white space, longitude before latitude.
 func GeoJSON(text []byte) Geometry { return Geometry{json: text} }
 
-// Shape is a geometry in degrees.
+// Shape returns a Geometry of a shape in degrees.
 func Shape(g orb.Geometry) Geometry { return Geometry{shape: g} }
 
 // IsPoint reports whether the geometry is the feature's position.

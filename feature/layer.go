@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Feature is a thing with a place and properties.
+// Feature is an object with a position or geometry and properties.
 type Feature struct {
 	// ID identifies the feature within its layer. Number is the id as a number if ids are numbers,
 	// and else 0.
@@ -25,7 +25,7 @@ type Feature struct {
 	Bounds     quadkey.Box
 	Geometry   Geometry
 	Properties Properties
-	// Distance is in metres from the position of Query.Near.
+	// Distance is the distance in metres from the position of Query.Near.
 	Distance float64
 	// Mark is the place of the feature in the order of the answer.
 	Mark Mark
@@ -54,7 +54,7 @@ func (f *Feature) Clone() Feature {
 
 // Info describes a layer. It is not to be changed.
 type Info struct {
-	// Name identifies the layer. The rest is for people; "" means unknown.
+	// Name identifies the layer. The other texts are for people; "" means unknown.
 	Name, Title, Description string
 	Attribution, Licence     string
 	// Schema has all properties that features have.
@@ -175,7 +175,7 @@ type Encloser interface {
 	Ground(id string) Area
 }
 
-// Stop is where a feature was from an instant on.
+// Stop is the position of a feature from an instant on.
 type Stop struct {
 	quadkey.Position
 	Version int64 // the instant: milliseconds since 1970
@@ -227,7 +227,7 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 	return nil
 }
 
-// errEnded ends each when the loop has ended.
+// errEnded ends the function each when the loop has ended.
 var errEnded = errors.New("ended")
 
 // Decoded returns the layer with every property and geometry as values, without bytes of

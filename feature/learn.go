@@ -33,13 +33,13 @@ type column struct {
 	forms forms
 }
 
-// sighting is a value of a table and where it stands.
+// sighting is a value in a table with its position.
 type sighting struct {
 	at   int64
 	text string
 }
 
-// forms distinguish codes from numbers.
+// forms has properties of texts that distinguish codes from numbers.
 type forms uint8
 
 const (
@@ -420,7 +420,7 @@ func (l *Learner) Unlisted() int64 { return l.unlisted }
 // stays the same.
 func (l *Learner) Changes() uint64 { return l.changes }
 
-// Len returns the number of properties, declared ones included.
+// Len returns the number of properties, including declared ones.
 func (l *Learner) Len() int { return len(l.columns) }
 
 // Seed adds an earlier result. Where values are counted, the result is forgotten.

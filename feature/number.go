@@ -219,7 +219,7 @@ func appendTextNumber(dst, text []byte) (out []byte, ok bool) {
 	return d.appendTo(dst), true
 }
 
-// isTextNumber is appendTextNumber for callers that only want ok.
+// isTextNumber does the same as appendTextNumber, but returns only ok.
 func isTextNumber(text []byte) bool {
 	return len(text) > 0 && scanNumber(text, true) == len(text) && parseDecimal(text).finite(text)
 }

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Bounds of the properties of a feature.
+// These are bounds of the properties of a feature.
 const (
 	MaxProperties      = 256
 	MaxPropertiesBytes = 64 << 10

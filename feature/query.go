@@ -25,9 +25,10 @@ type Query struct {
 	Near *Near
 	// Filter decides which features pass; nil lets all pass.
 	Filter Filter
-	// Order is another order than the layer's own, where Near is nil.
+	// Order selects another order than the layer's own, if Near is nil.
 	Order Order
-	// After begins after a feature of the same query.
+	// After is the mark of the feature after which the result begins. It must be from the same
+	// query.
 	After Mark
 	// Limit bounds the number of features. 0 means all, which only the layer's own order allows.
 	Limit int
@@ -68,7 +69,7 @@ type Order struct {
 type Detail uint8
 
 const (
-	// Whole has the geometry, too.
+	// Whole includes the geometry.
 	Whole Detail = iota
 	// WithoutGeometry leaves out the geometry of features that are not points.
 	WithoutGeometry
@@ -150,7 +151,7 @@ const (
 	cursorVersion = 3
 	cursorHead    = 9
 	cursorCheck   = 4
-	// MaxMark is the most bytes of a mark.
+	// MaxMark is the greatest size of a mark in bytes.
 	MaxMark = 512
 )
 

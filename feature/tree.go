@@ -106,7 +106,7 @@ func (t *Test) each(fn func(t *Test)) {
 	}
 }
 
-// required are the conditions and boxes that must hold.
+// required returns the conditions and boxes that must be true.
 func (t *Test) required() []Test {
 	if t.op == testAnd {
 		return t.kids
@@ -147,7 +147,7 @@ func (t *Test) Box() (b quadkey.Box, ok bool) {
 	return b, ok
 }
 
-// area is in square degrees.
+// area returns the area of a box in square degrees.
 func area(b quadkey.Box) float64 {
 	width := b.East - b.West
 	if width < 0 {
@@ -179,7 +179,7 @@ type spatial struct {
 	err error
 }
 
-// holds decides a condition.
+// holds evaluates a condition.
 func (s *subject) holds(c *condition) Truth {
 	if s.list == nil {
 		return c.holds(c.find(s.members))
@@ -234,7 +234,7 @@ func (t *Test) passes(s *subject) bool {
 	return t.truth(s) == Yes
 }
 
-// truth is the one place where a test is decided.
+// truth evaluates a test. No other function does this.
 func (t *Test) truth(s *subject) (result Truth) {
 	switch t.op {
 	case testCondition:

@@ -84,7 +84,7 @@ func (r *Range) bounds() (v4 bool, first, last u128, bad *BadRangeError) {
 	return f.Is4(), numberOf(f), numberOf(l), nil
 }
 
-// BuildOptions are the options of Build. The zero value works.
+// BuildOptions are the options of Build. The zero value is valid.
 type BuildOptions struct {
 	// Timestamp is written to all cells, in milliseconds since 1970. It should
 	// be the release or modification date of the source, so that equal input
@@ -315,7 +315,7 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		return Meta{}, err
 	}
 	b.progress("writing ranges", done)
-	// Once the rows are written, nothing may fail.
+	// Once the rows are written, no error may occur.
 	if err := b.sorter.Close(); err != nil {
 		return Meta{}, err
 	}

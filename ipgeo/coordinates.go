@@ -143,7 +143,7 @@ func appendSingle(dst []byte, f float32) []byte {
 	q, rest := hi<<(64-k)|lo>>k, lo&(1<<k-1)
 	half := powersOf10[scale] >> 30 // of a step, in units of rest
 
-	// Halves go to the even digit.
+	// Halves are rounded to the even digit.
 	ten, hundred, thousand := q%10, q%100, q%1000
 	if within(hundred, 100, k, rest, half) && within(thousand, 1000, k, rest, half) {
 		return appendNumber(dst, float64(f)) // its text is short

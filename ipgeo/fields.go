@@ -19,7 +19,7 @@ func (e *FieldsError) Error() string {
 	return fmt.Sprintf("field %q: %s; give names such as country.iso_code,city.names.en,traits.network", e.Field, e.Reason)
 }
 
-// Is matches ErrFields.
+// Is reports whether target is ErrFields.
 func (e *FieldsError) Is(target error) bool { return target == ErrFields }
 
 const (

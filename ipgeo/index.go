@@ -162,7 +162,7 @@ type indexLayout struct {
 	jump, last, at [2]uint64 // IPv4, IPv6
 }
 
-// lastBytes are the bytes of a last address.
+// lastBytes has the number of bytes of a last address, by IP version.
 var lastBytes = [2]uint64{4, 16}
 
 func layIndex(count [2]uint64, blocks, heap uint64) (l indexLayout, ok bool) {

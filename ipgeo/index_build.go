@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/repeats"
 )
 
-// IndexOptions are the options of BuildIndex. The zero value works.
+// IndexOptions are the options of BuildIndex. The zero value is valid.
 type IndexOptions struct {
 	// Memory is the approximate limit, in bytes, of the memory for recognising answers, and parts
 	// of them, that are already written. 0 means 256 MiB, enough for at least 1.5 million of
@@ -368,7 +368,7 @@ func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	return int64(l.size), err
 }
 
-// readerContext ends a copy when its context ends.
+// readerContext is a reader that ends when its context ends.
 type readerContext struct {
 	ctx context.Context
 	r   io.Reader

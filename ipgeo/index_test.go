@@ -259,7 +259,7 @@ func TestIndexDamage(t *testing.T) {
 			t.Errorf("byte %d: CheckIndex %v", at, err)
 		}
 	}
-	// An index of another table.
+	// This is an index of another table.
 	_, other, _, _ := built(t, manySources()[1:], BuildOptions{})
 	ix, _ := indexed(t, other)
 	if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {

@@ -43,7 +43,7 @@ func (p *parts) read(record string) {
 	p.extra = extra
 }
 
-// How well founded a part is: lower values take precedence.
+// These values rank the reliability of a part: lower values take precedence.
 const (
 	stated = iota
 	implied
@@ -159,7 +159,7 @@ func (p *parts) local() bool {
 	return p.code == "" || p.part[partCity] != "" || p.part[partPostal] != "" || p.part[partSubdivisions] != ""
 }
 
-// radius is the accuracy radius of the point, in metres.
+// radius returns the accuracy radius of the point, in metres.
 func (p *parts) radius() float64 {
 	text, _ := memberText(p.part[partPoint], "accuracy_radius")
 	km, _ := strconv.ParseFloat(text, 64) // 0 for none

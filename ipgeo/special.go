@@ -19,7 +19,7 @@ func (e *ReservedError) Error() string {
 		e.Block.Prefix, e.Block.Name, e.Block.RFC)
 }
 
-// Is matches ErrReserved.
+// Is reports whether target is ErrReserved.
 func (e *ReservedError) Is(target error) bool { return target == ErrReserved }
 
 // SpecialBlock is one entry of the IANA special-purpose address registries.

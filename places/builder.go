@@ -15,7 +15,7 @@ import (
 	"quadrille/places/search"
 )
 
-// BuildOptions are for [Build]; the zero value works.
+// BuildOptions are options of [Build]; the zero value is valid.
 type BuildOptions struct {
 	// TempDir is the directory for sorting places that do not fit in memory. It needs about 400
 	// bytes per place and 50 per alternate name. Empty means the system's.
@@ -63,7 +63,7 @@ type Stats struct {
 type Meta struct {
 	// SchemaVersion is the version of the rows' layout.
 	SchemaVersion int `json:"schema_version"`
-	// Places is the number of places, Tiers the number in each tier.
+	// Places is the number of places. Tiers is the number in each tier.
 	Places int64            `json:"places"`
 	Tiers  map[string]int64 `json:"tiers,omitempty"`
 	// Bounds is the extent of the places: west, south, east, north in degrees, without regard to
@@ -74,7 +74,7 @@ type Meta struct {
 	// Fingerprint identifies the content: equal places give equal fingerprints. It is a part of
 	// page cursors.
 	Fingerprint string `json:"fingerprint"`
-	// Prefix begins the names of the tables.
+	// Prefix is the prefix of the names of the tables.
 	Prefix string `json:"prefix,omitempty"`
 	// Unweighted: no place has a weight of its own (Place.Weight).
 	Unweighted bool `json:"unweighted,omitempty"`

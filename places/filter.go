@@ -9,7 +9,7 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// Populated lets populated places pass.
+// Populated is the filter for populated places.
 var Populated = populated()
 
 func populated() feature.Filter {

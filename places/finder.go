@@ -175,7 +175,7 @@ func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 s
 		return "", "", err
 	}
 	for _, c := range row.Cells[1:] {
-		// Languages may have the names of members.
+		// A language code may equal the name of a member.
 		details, _, _ := bytes.Cut(c.Value, []byte(namesKey))
 		admin2, _ = members.Unquote(members.Text(details, admin2Key))
 		admin3, _ = members.Unquote(members.Text(details, admin3Key))

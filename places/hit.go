@@ -31,7 +31,7 @@ type Hit struct {
 	JSON []byte `json:"-"`
 }
 
-// Keys of members of a place's object.
+// These are the keys of members of a place's object.
 const (
 	nameKey       = `,"name":`
 	countryKey    = `,"country":`
@@ -107,7 +107,7 @@ type texts map[string]string
 
 const maxTexts = 1 << 12
 
-// fill is Hit.Of.
+// fill does the same as Hit.Of.
 func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
 	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.Distance

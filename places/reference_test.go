@@ -34,7 +34,7 @@ func build(t testing.TB, list []Place) *Finder {
 	return must.Get(Open(t.Context(), store, meta)).In(t)
 }
 
-// settled returns the place in stored precision: coordinates of 1e-7 degrees.
+// settled returns the place in stored precision, with coordinates in units of 1e-7 degrees.
 func settled(p Place) Place {
 	p.Lat, p.Lon = math.Round(p.Lat*1e7)/1e7, math.Round(p.Lon*1e7)/1e7
 	return p
@@ -48,7 +48,7 @@ func bruteFilter(p *Place, classes, codes, countries []string, minPopulation int
 	return in(classes, p.Class) && in(codes, p.Code) && in(countries, p.Country) && p.Population >= minPopulation
 }
 
-// bruteNearby measures every place.
+// bruteNearby computes Nearby by measuring every place.
 func bruteNearby(list []Place, q NearbyQuery) []Hit {
 	var hits []Hit
 	for _, p := range list {

@@ -33,7 +33,7 @@ type shown struct {
 	point      []byte
 }
 
-// before orders places most important first.
+// before reports whether a place comes before another, the more important first.
 func (a *shown) before(importance uint64, id uint32) bool {
 	return a.importance > importance || a.importance == importance && a.id < id
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Range is a run of cells in key order, both ends included.
+// Range is a range of cells in key order, including both ends.
 type Range struct {
 	First, Last Cell
 }
@@ -206,7 +206,7 @@ func closeGaps(ranges []Range, n int) []Range {
 	return ranges[:n:n]
 }
 
-// rect is a rectangle of cells by column and row, corners included.
+// rect is a rectangle of cells by column and row, including its corners.
 type rect struct {
 	x0, y0, x1, y1 uint32
 }

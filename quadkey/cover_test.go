@@ -43,7 +43,7 @@ func size(ranges []Range) (n uint64) {
 	return n
 }
 
-// runs is the exact cover of a set of cells.
+// runs returns the exact cover of a set of cells.
 func runs(cells []Cell) (ranges []Range) {
 	slices.Sort(cells)
 	for _, c := range slices.Compact(cells) {
@@ -355,7 +355,7 @@ func TestCoverCircleEdges(t *testing.T) {
 	}
 }
 
-// randCircle is a random circle, usually small.
+// randCircle returns a random circle, usually a small one.
 func randCircle(r *rand.Rand) (lon, lat, radius float64) {
 	lon, lat = randPoint(r)
 	return lon, lat, math.Pi * EarthRadius * math.Pow(10, -6*r.Float64())

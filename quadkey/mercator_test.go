@@ -179,7 +179,7 @@ func TestTileAtAgreesWithBound(t *testing.T) {
 		lon, lat := randPoint(r)
 		check(lon, lat, uint8(r.IntN(MaxZoom+1)))
 
-		// Points on and around a corner, where rounding decides.
+		// The points are on and around a corner, where rounding decides.
 		b := randTile(r, MaxZoom).Bound()
 		z := uint8(r.IntN(MaxZoom + 1))
 		check(b.West, b.North, z)

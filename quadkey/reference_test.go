@@ -71,7 +71,7 @@ func refHolds(t Tile, lon, lat float64) bool {
 		(lat <= b.North || top) && (lat > b.South || bottom)
 }
 
-// refMercatorY is Web Mercator by the textbook's formula.
+// refMercatorY computes Web Mercator by the textbook formula.
 func refMercatorY(lat float64) float64 {
 	return 0.5 - math.Log(math.Tan(math.Pi/4+lat*math.Pi/360))/(2*math.Pi)
 }
@@ -93,7 +93,7 @@ func refDistance(lon1, lat1, lon2, lat2 float64) float64 {
 	return EarthRadius * math.Atan2(cross, dot)
 }
 
-// refTarget is the area of a tile's points, poles included.
+// refTarget returns the area of a tile's points, including the poles.
 func refTarget(t Tile) Box {
 	b := t.Bound()
 	if t.Y == 0 {
@@ -233,7 +233,7 @@ func randIn(r *rand.Rand, t Tile) (lon, lat float64) {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) }
 
-// drawTile is any valid tile of zoom 0 to z.
+// drawTile draws any valid tile of zoom 0 to z.
 func drawTile(rt *rapid.T, label string, z uint8) Tile {
 	t := Tile{Z: rapid.Uint8Range(0, z).Draw(rt, label+" zoom")}
 	n := uint32(1)<<t.Z - 1

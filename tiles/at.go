@@ -15,7 +15,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Region is a region found at a point.
+// Region is a region that was found at a point.
 type Region struct {
 	Type, ID, Name string
 }
@@ -181,7 +181,7 @@ func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
 	return bits, in
 }
 
-// finer is the smaller of two tiles around one point.
+// finer returns the smaller of two tiles around one point.
 func finer(a, b quadkey.Tile) quadkey.Tile {
 	if a.Z > b.Z {
 		return a

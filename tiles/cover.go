@@ -249,7 +249,7 @@ func (d *Covered) border(b *feature.Border) error {
 	return nil
 }
 
-// rings are the rings of a polygon feature.
+// rings has the rings of a polygon feature.
 type rings struct {
 	points []grid.Point
 	ends   []int // of each ring in points

@@ -330,7 +330,7 @@ func TestCoverNaturalEarth(t *testing.T) {
 	}
 }
 
-// only is the world of one region.
+// only returns the world with only one region.
 func (w *storedWorld) only(id string) *storedWorld {
 	i := slices.Index(w.ids, id)
 	return &storedWorld{typ: w.typ, ids: w.ids[i : i+1], edges: w.edges[i : i+1], caps: w.caps[i : i+1]}

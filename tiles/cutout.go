@@ -79,7 +79,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 		dst, err = c.lines(dst, b, &rec)
 		return dst, grid.MaxZoom, err
 	}
-	// Zooms with obviously too many tiles are not tried.
+	// Zooms with obviously too many tiles are skipped.
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
 	near := windowOf(Overlap(b, boxOf(rec.bounds)))

@@ -232,7 +232,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 		}
 		after, behind = math.Float64frombits(binary.BigEndian.Uint64(q.After)), string(q.After[distanceSize:])
 	}
-	// Written so that NaN fails.
+	// In this form the condition also refuses NaN.
 	switch err := near.Check(); {
 	case err != nil:
 		return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
@@ -321,7 +321,7 @@ func (l *layer) answer(ctx context.Context, q *feature.Query, consider func(*fea
 	return &answer{layer: l, ctx: ctx, q: q, consider: consider, screen: l.screen(q)}
 }
 
-// run considers regions in the layer's own order.
+// run considers regions in the layer's order.
 func (a *answer) run() error {
 	switch in := a.q.In.(type) {
 	case nil:

@@ -157,7 +157,7 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// Regions in a box continue after any mark.
+// A query for a box can continue after any mark.
 func TestLayerGoesOnInABox(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref, l := newStoredWorld(t, store, "land"), layerOf(t, r, "land")
@@ -373,7 +373,7 @@ func TestLayerReadsFewBorders(t *testing.T) {
 	}
 }
 
-// A line has no ground.
+// A line has no area.
 func TestAreaOfLine(t *testing.T) {
 	r, _, _ := buildReader(t, sharingLayers()...)
 	none := func(p *feature.Part) error { return fmt.Errorf("it has %v", p.Cells) }

@@ -55,7 +55,7 @@ func (k MatchKind) String() string {
 type Match struct {
 	Region // without an ID when Kind is MatchNone
 	Kind   MatchKind
-	// Distance is from the point to the region, in metres; 0 inside.
+	// Distance is the distance in metres from the point to the region; it is 0 inside.
 	Distance float64
 	// Truncated is set when the search stopped after a thousand rows. MatchNone
 	// may then miss a region.
@@ -166,7 +166,7 @@ type nearest struct {
 	cap    polarEdges
 }
 
-// found is a region that has been seen.
+// found is a region that the search has found so far.
 type found struct {
 	id, name string
 	chord    float64 // to the nearest part seen so far

@@ -27,7 +27,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// squareUnits is the area that two shapes have in common.
+// squareUnits returns the area that two shapes have in common.
 func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 	t.Helper()
 	if !a.Envelope().Intersects(b.Envelope()) {
@@ -244,7 +244,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s in %s: %d are counted, %v", c.typ, c.in, counted, err)
 		}
 	}
-	// Layers of the other data set in the grounds of this one.
+	// The test queries layers of the other data set in the areas of this one.
 	zone := layerOf(t, other, "zone")
 	for id, want := range map[string]string{
 		"a": "a over sliver", "ring": "", "north": "cap", "south": "pole", "seam": "day", "enclave": "hole",
@@ -295,7 +295,7 @@ func TestSharesTiles(t *testing.T) {
 	}
 }
 
-// cells is an area of whole cells.
+// cells is an area that consists of whole cells.
 type cells []quadkey.Range
 
 func (cells) String() string { return "cells" }
@@ -641,7 +641,7 @@ func patchwork(n int) []build.Layer {
 	return []build.Layer{countries, counties}
 }
 
-// Counties are in their country, and no neighbour of the country is.
+// The counties are in their country, and no neighbour of the country is in it.
 func TestSharesPatchwork(t *testing.T) {
 	r, _, _ := buildReader(t, patchwork(5)...)
 	county, country := layerOf(t, r, "county"), layerOf(t, r, "country")

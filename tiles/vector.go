@@ -366,7 +366,7 @@ func (s *scratch) nextEdges(p *mvt.Path, lines bool) (from grid.Point, to []grid
 	return from, to, err
 }
 
-// eachFeature is eachRegion for callers that need only the polygons.
+// eachFeature does the same as eachRegion, for callers that need only the polygons.
 func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
 	_, err := s.eachRegion(tile, ids, fn)
 	return err

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// newKeyCommand is: tileserver keys new.
+// newKeyCommand is the command "tileserver keys new".
 type newKeyCommand struct {
 	Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
 	Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
@@ -51,7 +51,7 @@ func (c *newKeyCommand) run(ctx context.Context, file string, stdout, stderr io.
 	return nil
 }
 
-// line is the line of the key in its file.
+// line returns the line for the key in its file.
 func (c *newKeyCommand) line(key string) string {
 	limits, scopes := make([]quota.Limit, len(c.Limit)), make([]quota.Scope, len(c.Scope))
 	for i, l := range c.Limit {

@@ -370,7 +370,7 @@ func TestKeysFullDisk(t *testing.T) {
 	}
 }
 
-// noPaper is an output that cannot be written.
+// noPaper is an output that returns an error for every write.
 type noPaper struct{}
 
 func (noPaper) Write([]byte) (int, error) { return 0, errors.New("out of paper") }

@@ -92,7 +92,7 @@ func (a *authority) issue(t *testing.T, certFile, keyFile string) int64 {
 	return a.last
 }
 
-// certified is an authority with a certificate for the server, in files.
+// certified returns an authority, and the files of a certificate and a key for the server.
 func certified(t *testing.T) (a *authority, cert, key string) {
 	t.Helper()
 	a = newAuthority(t)
@@ -117,7 +117,7 @@ func (a *authority) client(h2 bool) *http.Client {
 	}}
 }
 
-// HTTPS with HTTP/1.1 and HTTP/2, and certificates that are renewed.
+// TestTLS tests HTTPS with HTTP/1.1 and HTTP/2, and renewed certificates.
 func TestTLS(t *testing.T) {
 	a, cert, key := certified(t)
 	url, _, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key)
@@ -220,7 +220,7 @@ func TestTLSReload(t *testing.T) {
 	if n := serial(); n != second {
 		t.Errorf("certificate %d of a whole pair, want %d: %s", n, second, &log)
 	}
-	// Gone files change nothing.
+	// Removed files have no effect.
 	if err := os.Remove(cert); err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func TestProxyProtocolTLS(t *testing.T) {
 	}
 }
 
-// The one resolver of addresses reads the configured header.
+// Client addresses are read from the configured header.
 func TestForwardedHeader(t *testing.T) {
 	for flag, want := range map[string]string{"x-forwarded-for": "8.8.8.8", "forwarded": "9.9.9.9"} {
 		url, log, stop := start(t, "--data", t.TempDir(), "--trusted-proxy", "127.0.0.1", "--forwarded-header", flag, "--access-log")

@@ -23,7 +23,7 @@ import (
 	"quadrille/places/points"
 )
 
-// liveCommand is: tileserver live.
+// liveCommand is the command "tileserver live".
 type liveCommand struct {
 	Verify verifyLiveCommand `cmd:"" help:"Read every row of the live collections of a directory that no server has open, and say which are whole. Exits 1 if one is not."`
 	Export exportLiveCommand `cmd:"" help:"Write the points of live collections as GeoJSON, a Feature in each line, which POST /points/NAME takes."`
@@ -31,7 +31,7 @@ type liveCommand struct {
 	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: it is asked at --admin-listen then, and allows copies in its --backup-dir."`
 }
 
-// checkLive refuses a directory that does not hold live collections.
+// checkLive returns an error if a directory does not contain live collections.
 func checkLive(dir string) error {
 	if st, err := os.Stat(filepath.Join(dir, "tables")); err != nil || !st.IsDir() {
 		return fmt.Errorf("%s holds no live collections: name the directory that tileserver --live has", dir)

@@ -134,7 +134,7 @@ func TestRepairLive(t *testing.T) {
 	})
 }
 
-// A directory is repaired under any name.
+// A directory with any name can be repaired.
 func TestRepairOddName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[live]")
 	if err := os.Rename(makeLive(t, 3, "shops"), dir); err != nil {
@@ -435,7 +435,7 @@ func TestExportBesideDamage(t *testing.T) {
 	}
 }
 
-// A collection of another layout is not repaired.
+// A collection with another layout is not repaired.
 func TestRepairOtherLayout(t *testing.T) {
 	for version, text := range map[int]string{
 		points.SchemaVersion + 1: "update the program",
@@ -506,7 +506,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	}
 }
 
-// sick is a store with a table that cannot be opened now.
+// sick is a store with a table that cannot be opened.
 type sick struct {
 	cellstore.Store
 	table string

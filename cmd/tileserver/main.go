@@ -29,7 +29,7 @@ func main() {
 		runtime.GOMAXPROCS(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal drains; a second one, after this, kills.
+	// The first signal drains the server. After this call, a second signal kills it.
 	context.AfterFunc(ctx, stop)
 	cfg, err := parse(os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {

@@ -50,7 +50,7 @@ func (c *config) fitMemory(limit memlimit.Limit) {
 	lower(c, "max-connections", &c.MaxConnections, int(max(limit.Bytes/memoryOfConnection, fewConnections)), why)
 }
 
-// lower lowers a default to most, if it is larger.
+// lower lowers a default to most, if it is greater.
 func lower[T int | bytesize.Size](c *config, name string, target *T, most T, why string) {
 	if *target > most && configfile.Derive(c.settings, name, target, most, why) {
 		c.memory.followed = append(c.memory.followed, name, int64(most))

@@ -60,7 +60,7 @@ type storeStats struct {
 	retired map[tableOf]cellstore.IOStats
 }
 
-// tableOf names a table as operators know it.
+// tableOf identifies a table by the names that operators know.
 type tableOf struct{ dataset, table string }
 
 // countedStore is a store whose reads remain in the counts after it is closed.

@@ -64,7 +64,7 @@ func (r *reloaded[T]) get() T {
 	return *r.value.Load()
 }
 
-// again looks at the files now.
+// again checks the files now.
 func (r *reloaded[T]) again() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -243,7 +243,7 @@ func (c *limitedConn) Close() error {
 // CloseWrite lets net/http end a connection in an orderly way.
 func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// NetConn is the connection beneath.
+// NetConn returns the underlying connection.
 func (c *limitedConn) NetConn() net.Conn { return c.Conn }
 
 // fileMode is the permissions of a file, in octal.

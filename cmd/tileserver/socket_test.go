@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// overSocket is a client of a socket file.
+// overSocket returns a client for a socket file.
 func overSocket(t *testing.T, path string) *http.Client {
 	t.Helper()
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -154,7 +154,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("TileJSON has no address of %s: %s", url, b)
 	}
 
-	// Another generation, while it serves.
+	// Another generation is published while the server runs.
 	c := catalogIn(t, dir)
 	if err := toyworld.PublishAddresses(t.Context(), c); err != nil {
 		t.Fatal(err)

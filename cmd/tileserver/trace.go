@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/tracing"
 )
 
-// traceConfig are the flags about traces.
+// traceConfig has the flags for traces.
 type traceConfig struct {
 	OTLPEndpoint *url.URL `name:"otlp-endpoint" env:"QUADRILLE_OTLP_ENDPOINT" placeholder:"URL" help:"Send OpenTelemetry traces to this collector, by OTLP over HTTP, such as http://127.0.0.1:4318. Without it there are none, at no cost."`
 	TraceSample  float64  `default:"0.01" placeholder:"RATIO" help:"With --otlp-endpoint: trace this share of the requests, from 0 to 1, ${default} if not given. Those that a trusted proxy traces or does not follow it instead."`

@@ -74,7 +74,7 @@ func attr(s *tracepb.Span, key string) string {
 	return ""
 }
 
-// The spans of a program that traces, as the collector gets them.
+// TestTraces tests the spans that the collector gets from a program with tracing.
 func TestTraces(t *testing.T) {
 	dir := publish(t, t.TempDir())
 	fake := &fakeCollector{t: t}

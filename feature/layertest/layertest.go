@@ -34,7 +34,7 @@ type Options struct {
 	Seed uint64
 	// Rounds is the number of random questions of each kind; 0 means 20.
 	Rounds int
-	// Areas are queried besides Test's own.
+	// Areas are queried in addition to Test's own areas.
 	Areas []feature.Area
 }
 
@@ -81,7 +81,7 @@ func Test(t TB, l feature.Layer, o Options) {
 	}
 }
 
-// judge is one judgement.
+// judge is the state of one test.
 type judge struct {
 	TB
 	l      feature.Layer
@@ -265,7 +265,7 @@ func (j *judge) marks() {
 	}
 }
 
-// area is one around a feature.
+// area returns an area around a feature.
 func (j *judge) area() feature.Area {
 	if n := len(j.areas); n > 0 && j.r.IntN(2) == 0 {
 		return j.areas[j.r.IntN(n)]
@@ -365,7 +365,7 @@ func (j *judge) near() *feature.Near {
 	return n
 }
 
-// sort is the order of a property.
+// sort returns the order by a property.
 func (j *judge) sort() feature.Sort {
 	var can []feature.Field
 	for _, f := range j.about.Schema {
@@ -407,7 +407,7 @@ func (j *judge) filter() feature.Filter {
 	return made
 }
 
-// odd passes features by their ids, if they pass another filter too.
+// odd is a filter that passes some features by their ids, if they also pass another filter.
 type odd struct {
 	salt uint64
 	also feature.Filter
@@ -434,7 +434,7 @@ func (o odd) Terms() ([]feature.Term, bool) {
 
 func (o odd) String() string { return fmt.Sprint("odd ", o.salt, o.also) }
 
-// maxRanked bounds the features that orders other than the layer's own give.
+// maxRanked bounds the number of features from orders other than the layer's own.
 const maxRanked = 1000
 
 // query judges the answer to a query, as a whole and page by page.
@@ -717,7 +717,7 @@ func (j *judge) same(what string, got, want []feature.Feature) {
 	}
 }
 
-// show prints all of a feature but its mark.
+// show returns a text of everything in a feature except its mark.
 func show(f *feature.Feature) string {
 	w := feature.Writer{GeoJSON: true, Nested: true, Versions: true, Bounds: true}
 	text, err := w.Append(nil, f, "")

@@ -221,7 +221,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// stopped is a test that Fatalf has ended.
+// stopped is the panic value of a test that Fatalf has ended.
 type stopped struct{ *findings }
 
 func (s stopped) Fatalf(format string, args ...any) {

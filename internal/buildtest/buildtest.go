@@ -45,7 +45,7 @@ func Each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// Sum is a checksum of every cell of a store.
+// Sum returns a checksum of all cells of a store.
 func Sum(t testing.TB, store cellstore.Store) string {
 	t.Helper()
 	sum := sha256.New()

@@ -94,7 +94,7 @@ type runs struct {
 	idle    *run
 	pending chan error // receives once per spill in progress; nil when none
 
-	// Buffers of the spill in progress, which the next spill reuses.
+	// These are buffers of the current spill. The next spill reuses them.
 	scratch []entry
 	out     []byte
 }
@@ -102,12 +102,12 @@ type runs struct {
 const keySize = 8
 
 func newRuns(dir string, memory int64) runs {
-	// Offsets into a run are 32 bits.
+	// Offsets into a run have 32 bits.
 	half := int(min(max(memory, MinMemory)/2, 1<<31-MaxRecord))
 	return runs{dir: dir, half: half, filling: &run{}}
 }
 
-// section is the place of a sorted run in the file.
+// section is the position of a sorted run in the file.
 type section struct{ off, size int64 }
 
 // take adds a record whose key has size bytes.

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// The policy, byte for byte.
+// TestAppendString tests the policy, byte for byte.
 func TestAppendString(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                       `""`,

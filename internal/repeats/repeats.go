@@ -1,4 +1,4 @@
-// Package repeats decides when looking up earlier elements of a sequence pays.
+// Package repeats decides when it is worth looking up earlier elements of a sequence.
 package repeats
 
 // Watch decides whether to look up an element of a sequence among the earlier ones. It is for

@@ -73,7 +73,7 @@ func (f Figure) Apart(x, y float64) float64 {
 	return least
 }
 
-// Polygons places the figure at an origin, with a scale.
+// Polygons returns the polygons of the figure at an origin, with a scale.
 func (f Figure) Polygons(x0, y0, scale float64) (mp orb.MultiPolygon) {
 	for _, p := range f {
 		var poly orb.Polygon
@@ -89,7 +89,7 @@ func (f Figure) Polygons(x0, y0, scale float64) (mp orb.MultiPolygon) {
 	return mp
 }
 
-// Box is the ring of a box.
+// Box returns the ring of a box.
 func Box(x0, y0, x1, y1 int) [][2]int {
 	return [][2]int{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}
 }

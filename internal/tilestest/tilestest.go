@@ -37,7 +37,7 @@ func OpenStore(t testing.TB) *pebblestore.Store {
 	return s
 }
 
-// Square is a box of degrees.
+// Square returns the polygon of a box in degrees.
 func Square(w, s, e, n float64) orb.Polygon {
 	return orb.Polygon{{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}}
 }

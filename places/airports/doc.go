@@ -40,11 +40,11 @@ import (
 
 // Errors that callers branch on; use errors.Is. Searches also return the errors of package places.
 var (
-	// ErrNotFound: no airport has this code.
+	// ErrNotFound means that no airport has this code.
 	ErrNotFound = feature.NotFound("no such airport")
-	// ErrBadCode: the text cannot be the code of an airport.
+	// ErrBadCode means that the text cannot be the code of an airport.
 	ErrBadCode = errors.New("airport code is not valid")
-	// ErrInvalidAirport: an Airport that cannot be stored.
+	// ErrInvalidAirport means that an Airport cannot be stored.
 	ErrInvalidAirport = errors.New("airport is not valid")
 )
 
@@ -56,7 +56,7 @@ const (
 	family = "r"
 	prefix = "airport_"
 
-	// MaxCode is the longest code, in bytes.
+	// MaxCode is the greatest length of a code in bytes.
 	MaxCode = 16
 
 	valueHead      = 13 // bytes before the zone
@@ -66,7 +66,7 @@ const (
 // Kind is a name space of codes, and the first byte of their rows.
 type Kind byte
 
-// The kinds of codes.
+// These are the kinds of codes.
 const (
 	IATA  Kind = 'i' // three letters: SFO
 	ICAO  Kind = 'o' // four letters: KSFO

@@ -44,7 +44,7 @@ type Collection struct {
 	prunes  sync.Once
 }
 
-// request has writes that wait for their commit.
+// request is a list of writes that wait for their commit.
 type request struct {
 	writes   []Write
 	ready    []ready
@@ -90,7 +90,7 @@ func (c *Collection) prepare(w *Write) (r ready) {
 	return r
 }
 
-// Bounds of a commit.
+// These are bounds of a commit.
 const (
 	maxCommitBytes = 16 << 20 // of properties
 
@@ -222,7 +222,7 @@ func (s *stored) redo(c Change) error {
 // Declared returns the declared types.
 func (c *Collection) Declared() feature.Schema { return c.meta.Load().Declared }
 
-// close ends the collection after the writes that have begun.
+// close waits for the running writes and closes the collection.
 func (c *Collection) close() error {
 	c.once.Do(func() { close(c.quit) })
 	<-c.ended

@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// step is one atomic step of several writes.
+// step is one atomic commit of several writes.
 type step struct {
 	decision
 	c        *Collection

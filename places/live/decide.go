@@ -7,7 +7,7 @@ import (
 	"quadrille/feature"
 )
 
-// State is the state that writes are decided by.
+// State is the state on which the outcomes of writes depend.
 type State interface {
 	// Find overwrites f with the feature that has the id, as the last change left it, even if it
 	// has expired. If there is none, f.Version is 0. Properties are left out. last is the last

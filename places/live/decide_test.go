@@ -46,7 +46,7 @@ func (w *world) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
 	return append(dst, object...), err
 }
 
-// fate is the model's outcome of a write.
+// fate is the outcome of a write in the model.
 type fate struct {
 	err     error
 	version int64

@@ -31,10 +31,10 @@ type Event struct {
 	// feature was judged before. From and To are then equal.
 	By  uint64 `json:"by,omitempty"`
 	Was uint64 `json:"was,omitempty"`
-	// More and WasMore are the rest of the names of these editions.
+	// More and WasMore are the rests of the names of these editions.
 	More    string `json:"more,omitempty"`
 	WasMore string `json:"was_more,omitempty"`
-	// Is is the further content of a whole log.
+	// Is is the further content of a complete log.
 	Is *Content `json:"is,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type Follower struct {
 	changed <-chan struct{}
 }
 
-// atOnce is closed.
+// atOnce is a closed channel.
 var atOnce = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)

@@ -265,7 +265,7 @@ func sorted(s *extsort.ByteSorter) iter.Seq2[[]byte, error] {
 	}
 }
 
-// bound extends the bounds of the collection to a point.
+// bound extends the bounds of the collection to include a point.
 func (b *builder) bound(p position) {
 	lat, lon, o := toDegrees(p.lat), toDegrees(p.lon), &b.meta.Bounds
 	o[0], o[1], o[2], o[3] = math.Min(o[0], lon), math.Min(o[1], lat), math.Max(o[2], lon), math.Max(o[3], lat)

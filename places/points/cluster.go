@@ -20,7 +20,7 @@ var ErrNoCluster = errors.New("no such cluster")
 // mean of its head cell: 8-3f9k2. A square has at most one head.
 const clusterBase = 36
 
-// squareShift is the shift from a key to its square.
+// squareShift returns the shift from a key to its square.
 func squareShift(z uint8) uint { return 2 * (32 - uint(z+cellZooms)) }
 
 // squareOfHead returns the square with the mean of a head.
@@ -96,7 +96,7 @@ func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
 	return runs
 }
 
-// members is the ground of the points in a cluster.
+// members is the area of the points in a cluster.
 type members struct {
 	id   string
 	keys []keyRange // in order, without overlap

@@ -91,7 +91,7 @@ func (d *disk) Trouble(string) (err error) {
 	return err
 }
 
-// Recover opens all tables again, since each test has only one.
+// Recover opens all tables again, because each test has only one table.
 func (d *disk) Recover(context.Context, string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -197,7 +197,7 @@ func (t *diskTable) Apply(ctx context.Context, mutations ...cellstore.Mutation) 
 	return unknown
 }
 
-// noticed collects notices.
+// noticed collects the reported troubles.
 type noticed struct {
 	mu   sync.Mutex
 	list []Trouble
@@ -463,7 +463,7 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 						err = nil
 					}
 				}
-				// A tile in progress may be cut off.
+				// Reading a tile may be interrupted.
 				if err != nil && !errors.Is(err, cellstore.ErrClosed) {
 					t.Error(err)
 					return

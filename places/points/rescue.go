@@ -21,7 +21,7 @@ type LiveReport struct {
 	Faulty int64
 }
 
-// removal removes a row of one family.
+// removal returns a mutation that removes a row of one family.
 func removal(family string, key []byte) cellstore.Mutation {
 	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.All)}}
 }

@@ -28,7 +28,7 @@ func valueHash[N string | []byte](name N, value []byte) uint64 {
 	return h * 0x9e3779b97f4a7c15
 }
 
-// bitOf is the bit of a hash in signatures.
+// bitOf returns the bit of a hash in signatures.
 func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 
 // masks appends sets of bits. The signature of a point that fulfils the filter has at least

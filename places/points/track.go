@@ -133,7 +133,7 @@ func noHistory() error {
 	return feature.BadQuery("the collection keeps no history: ask for it as it is now, or make one that does")
 }
 
-// checkAt refuses instants before the collection's history; the zero time is now.
+// checkAt returns an error for instants before the collection's history; the zero time means now.
 func (c *Collection) checkAt(at time.Time) error {
 	m := c.Meta()
 	switch first := m.Remembers(c.Now()); {

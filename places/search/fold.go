@@ -194,7 +194,7 @@ func (f *folder) apostrophe(end int) {
 	}
 }
 
-// begin prepares for a letter of the character at i.
+// begin prepares the folder for a letter of the character at i.
 func (f *folder) begin(s string, i int) {
 	switch {
 	case f.atStart():
@@ -222,7 +222,7 @@ func lettersAt(s string, i int) (n int) {
 	return n
 }
 
-// abbreviations are words with two spellings.
+// abbreviations lists words with two spellings.
 var abbreviations = map[string]string{
 	"saint": "st", "sankt": "st", "sint": "st", "st": "saint",
 	"sainte": "ste", "ste": "sainte",

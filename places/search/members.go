@@ -94,7 +94,7 @@ func (m *members) spill() error {
 	}
 	n, err := m.file.WriteAt(m.data, m.size)
 	m.size += int64(n)
-	// From here on a small buffer is enough.
+	// From now on a small buffer is sufficient.
 	m.memory = min(m.memory, 1<<20)
 	m.data = m.data[:0]
 	if int64(cap(m.data)) > 2*m.memory {

@@ -13,7 +13,7 @@ import (
 // had no fold in Latin letters. Before version 3, names in all languages counted as main ones.
 const SchemaVersion = 3
 
-// The tables and their families.
+// These are the tables and their families.
 const (
 	tableNames   = "place_names"
 	tablePrefix  = "place_prefix"

@@ -157,7 +157,7 @@ func (s *search) end() {
 	s.r.searches.Put(s)
 }
 
-// pattern is one reading of the text.
+// pattern is one interpretation of the text.
 type pattern struct {
 	fold []byte
 	// whole allows only whole names. ended also allows beginnings that end with

@@ -18,7 +18,7 @@ const (
 	// ideograms is the first character of the scripts in which a character is a word. A different
 	// character there is a different word.
 	ideograms = 0x2e80
-	// Characters of one alphabet mostly agree in the bits above blockBits.
+	// Characters of one alphabet usually have the same bits above blockBits.
 	blockBits = 8
 )
 
@@ -36,7 +36,7 @@ type speller struct {
 	until   int // of search.reads
 }
 
-// forgive looks for names with wrong letters, fewest first.
+// forgive searches for names with wrong letters, those with the fewest first.
 func (s *search) forgive(fold []byte, penalty int32) error {
 	text := []rune(string(fold))
 	word, allowed := forgivable(text)
@@ -133,11 +133,11 @@ func (sp *speller) walk(right []byte, at, typos int) error {
 // typos of the letters after it are wrong.
 func (sp *speller) wrongAt(right []byte, i, typos int) error {
 	r := sp.text[i]
-	// Try the text without r.
+	// This tries the text without r.
 	if err := sp.walk(right, i+1, typos); err != nil {
 		return err
 	}
-	// Try the text with r and the next letter swapped.
+	// This tries the text with r and the next letter swapped.
 	if i+1 < len(sp.text) && sp.text[i+1] != r {
 		swapped := utf8.AppendRune(utf8.AppendRune(right, sp.text[i+1]), r)
 		known, err := true, error(nil)
@@ -152,7 +152,7 @@ func (sp *speller) wrongAt(right []byte, i, typos int) error {
 		}
 	}
 	return sp.eachLetter(right, func(x rune) error {
-		// Try x instead of r, and before it.
+		// This tries x instead of r, and x before r.
 		with := utf8.AppendRune(right, x)
 		if x != r {
 			if err := sp.walk(with, i+1, typos); err != nil {

@@ -25,7 +25,7 @@ import (
 // a build takes about 1 GB.
 const MaxStations = 1 << 20
 
-// BuildOptions are the options of Build and BuildWeather. The zero value works.
+// BuildOptions are the options of Build and BuildWeather. The zero value is valid.
 type BuildOptions struct {
 	// TempDir is the directory for sorting data that does not fit in memory. Empty means the
 	// system's directory for temporary files.
@@ -69,7 +69,7 @@ type Meta struct {
 	// Bounds is west, south, east, north in degrees, ignoring ±180°. It is
 	// absent if there are no stations.
 	Bounds []float64 `json:"bounds,omitempty"`
-	// Fingerprint identifies the content. Page cursors are bound to it.
+	// Fingerprint identifies the content. Page cursors depend on it.
 	Fingerprint string `json:"fingerprint"`
 }
 

@@ -117,7 +117,7 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) error {
 		if err := s.look(); err != nil {
 			return err
 		}
-		// Ids start at 1 in a ranking.
+		// In a ranking ids start at 1.
 		rank, id := near.ByDistance(e.at.distance(s.lon, s.lat)), near.ID(e.id.number()+1)
 		wanted := s.Wants(rank, id)
 		if wanted && s.admit != nil {

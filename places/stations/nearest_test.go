@@ -72,7 +72,7 @@ func TestNearestReal(t *testing.T) {
 			t.Fatalf("%v, %v: got %s at %v m, want %s at %v m", lat, lon, got.ID, got.DistanceM, id, d)
 		}
 	}
-	// The reference itself agrees with the plainest one.
+	// The reference itself agrees with the simplest reference.
 	for range rounds(100) {
 		lat, lon := points(rng, list)
 		id, d := bruteNearest(list, lat, lon)

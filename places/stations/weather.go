@@ -147,7 +147,7 @@ func (q *ObservationQuery) minutes() (oldest, newest uint32, err error) {
 	return oldest, newest, nil
 }
 
-// newestFirst is the order of observations, which other data do not keep.
+// newestFirst is the order of observations, newest first; other layers do not have it.
 var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Down: true}}
 
 func timeError(name string, t time.Time) error {

@@ -137,7 +137,7 @@ func load(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// step is shorter than any rule lasts.
+// step is shorter than the duration of any rule.
 const step = time.Minute
 
 // rulesOf lists the rules of a zone from 1900 to 2100, oldest first. The first

@@ -26,7 +26,7 @@ type Stats struct {
 	Bytes   int64 // of values, before compression
 }
 
-// Options tune a build. The zero value is usable.
+// Options are the options of a build. The zero value is valid.
 type Options struct {
 	// Timestamp is written to every cell, in milliseconds. It should come from
 	// the source, so that equal input gives equal bytes.
@@ -333,5 +333,5 @@ func (b *build) meta() tiles.Meta {
 	return m
 }
 
-// MaxTypes is the most region types a data set may hold.
+// MaxTypes is the greatest number of region types in a data set.
 const MaxTypes = 16

@@ -163,7 +163,7 @@ func testTiles(t *testing.T, r *tiles.Reader, store *pebblestore.Store, refs []*
 	for range n {
 		tile := randomTile(rnd)
 		if rnd.IntN(2) == 0 {
-			// Near a vertex of a border.
+			// The point is near a vertex of a border.
 			ref := refs[rnd.IntN(len(refs))]
 			if edges := ref.levels[rnd.IntN(len(ref.regions))][grid.MaxZoom]; len(edges) > 0 {
 				p := edges[rnd.IntN(len(edges))].A

@@ -29,7 +29,7 @@ const DefaultTileBudget = 500_000
 // merged.
 
 const (
-	// headroom is the share of the budget that generalising aims at.
+	// headroom is the share of the budget that is the target of generalising.
 	headroom = 0.94
 	// accepted is the share of the budget that a measured tile may have. Labels
 	// are measured with approximate places, so the stored tile may be larger.

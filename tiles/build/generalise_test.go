@@ -272,8 +272,8 @@ func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
 					for i := range ring[1:] {
 						a, b := ring[i], ring[i+1]
 						if math.Abs(a[0]-lon) < 1e-6 && math.Abs(b[0]-lon) < 1e-6 {
-							// The weight varies along the line, so different places have different
-							// sums.
+							// The weight varies along the line, so different positions have
+							// different sums.
 							id := fmt.Sprint(f.ID)
 							sums[id] += (b[1] - a[1]) * (200 + b[1] + a[1])
 						}

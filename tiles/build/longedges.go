@@ -24,7 +24,7 @@ const (
 	// both ends if they follow a parallel. Long edges also cross if the ring then goes around the
 	// globe and would otherwise enclose nothing.
 	LongEdgesAuto LongEdges = iota
-	// LongEdgesStraight reads every edge as drawn, at the poles too.
+	// LongEdgesStraight interprets every edge as it is drawn, even at the poles.
 	LongEdgesStraight
 	// LongEdgesShortest takes the short way across ±180°. A step of 360° then
 	// has no length.

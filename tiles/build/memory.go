@@ -56,7 +56,7 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 	return nil
 }
 
-// MemoryError refuses layers that need more memory than Options.Memory.
+// MemoryError is the error for layers that need more memory than Options.Memory.
 type MemoryError struct {
 	// Vertices counts the vertices of all layers. It includes the vertices where borders cross tile
 	// lines only if the vertices without these are few enough.
@@ -70,7 +70,7 @@ func (e *MemoryError) Error() string {
 		e.Vertices, float64(e.Need)/(1<<30))
 }
 
-// The units of progress.
+// These are the units of progress.
 const (
 	unitVertices = "vertices"
 	unitLevels   = "levels"

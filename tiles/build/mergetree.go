@@ -56,7 +56,7 @@ func (g *groups) step(t mergeTree) (gone, kept int32) {
 	return gone, kept
 }
 
-// tie is the relation of two neighbouring groups.
+// tie is the relation between two neighbouring groups.
 type tie struct {
 	to     int32
 	length float64 // of their common border

@@ -40,7 +40,7 @@ func featuresOf(f figure, id string, x0, y0, scale float64, joined bool) (out []
 
 var (
 	bowTie = [][2]int{{2, 2}, {8, 8}, {8, 2}, {2, 8}}
-	// Rings that enclose nothing.
+	// These are rings that enclose nothing.
 	flat = map[string][][2]int{
 		"a point":          {{5, 5}, {5, 5}, {5, 5}},
 		"there and back":   {{2, 5}, {8, 5}, {2, 5}},
@@ -123,7 +123,7 @@ type figurePoint struct {
 	far  bool // from all edges
 }
 
-// figurePoints are random places off a figure's edges.
+// figurePoints returns random positions that are not on a figure's edges.
 func figurePoints(f figure, rnd *rand.Rand, n int) (out []figurePoint) {
 	for range n {
 		x, y := rnd.Float64()*16-3, rnd.Float64()*16-3

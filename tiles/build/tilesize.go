@@ -125,7 +125,7 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.Registry, limit 
 	return found, err
 }
 
-// tileRegion is a region with a line in a tile.
+// tileRegion is a region that has a line in a tile.
 type tileRegion struct {
 	tile   quadkey.Tile
 	region int32
@@ -213,7 +213,7 @@ func (m *meter) weights(byNumber []*region, present []bool) []int {
 		}
 		for _, s := range m.reg.Shares(l.Set) {
 			present[s.Region] = true
-			// A tile may have a single line of a region.
+			// A tile may contain a single line of a region.
 			weight[l.Set] += edgeBytes + byNumber[s.Region].boundBytes()
 		}
 	}
@@ -270,7 +270,7 @@ func (m *meter) root() node {
 	return n
 }
 
-// visit measures the heavy tiles of a node, which has some.
+// visit measures the heavy tiles of a node that has such tiles.
 func (m *meter) visit(ctx context.Context, n *node) error {
 	if int(n.tile.Z) == m.view.zoom {
 		m.found = append(m.found, m.weigh(n))

@@ -23,7 +23,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// ids joins the regions found at a point.
+// ids returns the ids of the regions at a point as one text.
 func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) string {
 	t.Helper()
 	found, err := r.At(context.Background(), lat, lon, types...)

@@ -118,7 +118,7 @@ func TestForeignDecoderRust(t *testing.T) {
 	t.Log(strings.TrimSpace(string(out)))
 }
 
-// worldLayers are all layers of the world.
+// worldLayers lists all layers of the world.
 var worldLayers = []tiles.Selector{{Type: "country"}, {Type: "state"}, {Type: "lake"}}
 
 // world is Natural Earth 1:110 million. Where the data is missing, the test is skipped.

@@ -93,7 +93,7 @@ func (e *Encoder) appendGeometry(b []byte) []byte {
 	g.plain = appendVertices(g.plain[:0], g.vertices)
 	vertices, streams := g.plain, byte(2)
 	if g.polygons && len(g.rings) > 1 && g.share() {
-		// Neighbours share vertices.
+		// Neighbouring regions share vertices.
 		g.shared = e.ints.append(g.shared[:0], streamVertexOffsets, g.offsets, false, plain|delta|deltaRuns)
 		g.shared = appendVertices(g.shared, g.dict)
 		if len(g.shared) < len(g.plain) {

@@ -170,7 +170,7 @@ func (r *Renderer) wanted(n *name, zoom int) bool {
 	return zoom >= len(least) || n.people >= least[max(zoom, 0)]
 }
 
-// equator is its length in km.
+// equator is the length of the equator in km.
 const equator = 40075.017
 
 // keepApart drops places that are too near to more important ones, even if the more important ones

@@ -2,7 +2,7 @@ package raster
 
 import "image/color"
 
-// Palette is the colours of a political map.
+// Palette has the colours of a political map.
 type Palette struct {
 	Water color.NRGBA // transparent for a map over another one
 	Land  []color.NRGBA

@@ -30,7 +30,7 @@ func newRenderer(t testing.TB) *Renderer {
 	return r
 }
 
-// someStyle is a style with names and with tiers of places.
+// someStyle returns a style with names and with tiers of places.
 func someStyle() Style {
 	s := PoliticalStyle(&somePalette)
 	ink := func(c uint32, size float64, ranks ...float64) Text {
@@ -196,7 +196,7 @@ func (p *plane) window(x, y int32, zoom, scale int) *Tile {
 var someNames = []string{"Oz", "Lilliput", "Brobdingnag", "United Kingdom of Utopia", "São Tomé", "Ünderland",
 	"Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"}
 
-// randomPlane is a plane of many shapes and names around the middle.
+// randomPlane returns a plane of many shapes and names around the middle.
 func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 	p := &plane{}
 	at := func() mvt.XY {
@@ -269,7 +269,7 @@ func TestNeighboursMeet(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
-		// A fan of regions around a point, far wider than the tile.
+		// The regions form a fan around a point, far wider than the tile.
 		c := mvt.XY{X: rapid.Int32Range(0, 4096).Draw(t, "x"), Y: rapid.Int32Range(0, 4096).Draw(t, "y")}
 		n := rapid.IntRange(3, 9).Draw(t, "regions")
 		turn := rapid.Float64Range(0, 7).Draw(t, "turn")
@@ -391,7 +391,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestLayout: the written characters of a name, line by line.
+// TestLayout tests the written characters of a name, line by line.
 func TestLayout(t *testing.T) {
 	fonts, err := faces()
 	if err != nil {
@@ -501,7 +501,7 @@ func TestEmptyTile(t *testing.T) {
 	}
 }
 
-// TestConcurrent: goroutines that draw one tile get the same bytes.
+// TestConcurrent tests that goroutines which draw the same tile get the same bytes.
 func TestConcurrent(t *testing.T) {
 	r := newRenderer(t)
 	tile := sampleMap().window(0, 0, 5, 1)
@@ -559,7 +559,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, want %v", err, ErrTooComplex)
 		}
 	}
-	// The renderer still works.
+	// The renderer still works after the error.
 	if _, err := r.AppendPNG(nil, &Tile{Scale: 1}); err != nil {
 		t.Error(err)
 	}
@@ -605,7 +605,7 @@ func hex(c uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(c >> 24), G: uint8(c >> 16), B: uint8(c >> 8), A: uint8(c)}
 }
 
-// regionTile is a tile that one feature of a layer partly covers.
+// regionTile returns a tile that one feature of a layer partly covers.
 func regionTile(typ, id string, mapColor any) *Tile {
 	var l mvt.Layer
 	l.Reset(typ)
@@ -650,7 +650,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// placeTile is a tile with one place in its middle.
+// placeTile returns a tile with one place in its middle.
 func placeTile(zoom int, code string, population int64) *Tile {
 	var l mvt.Layer
 	l.Reset("places")
@@ -690,7 +690,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestLands: time zones over other land are drawn as borders only.
+// TestLands tests that time zones on top of other land are drawn only as borders.
 func TestLands(t *testing.T) {
 	r := newRenderer(t)
 	tile := regionTile("timezone", "x", 0)

@@ -93,7 +93,7 @@ type Fill struct {
 	Opacity float64       // 0, not drawn, to 1
 }
 
-// Line is a stroke and a wider one beneath it.
+// Line is a stroke and a wider stroke below it.
 type Line struct {
 	Width  float64 // 0 draws none
 	Color  color.NRGBA

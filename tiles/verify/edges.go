@@ -37,7 +37,7 @@ func areaWithin(a, b grid.Point) float64 {
 	if ay == by {
 		return 0
 	}
-	// Take the part of the edge within the rows of the tile.
+	// Only the part of the edge within the rows of the tile is used.
 	xAt := func(y float64) float64 { return ax + (bx-ax)*(y-ay)/(by-ay) }
 	y0, y1 := clamp(ay), clamp(by)
 	if y0 == y1 {
@@ -114,7 +114,7 @@ func meet(e, f *checkEdge) meeting {
 	fa, fb := cross(e.a, e.b, f.a), cross(e.a, e.b, f.b)
 	ea, eb := cross(f.a, f.b, e.a), cross(f.a, f.b, e.b)
 	if fa == 0 && fb == 0 {
-		// The edges are on one line. Compare them along its longer axis.
+		// The edges are on one line, so they are compared along its longer axis.
 		lo := func(a, b grid.Point) (int32, int32) {
 			if d := e.b.X - e.a.X; d != 0 {
 				return min(a.X, b.X), max(a.X, b.X)

@@ -37,7 +37,7 @@ func (p Point) key() uint64 {
 // ComparePoints orders points by x, then by y.
 func ComparePoints(p, q Point) int { return cmp.Compare(p.key(), q.key()) }
 
-// CompareEdges orders edges by where they begin, then by where they end.
+// CompareEdges orders edges by their start points, then by their end points.
 func CompareEdges(e, f Edge) int {
 	if e.A != f.A {
 		return ComparePoints(e.A, f.A)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ratio is a place in exact fractions.
+// ratio is a position in exact fractions.
 type ratio struct{ x, y *big.Rat }
 
 func whole(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }

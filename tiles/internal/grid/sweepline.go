@@ -17,7 +17,7 @@ type passing[T any] struct {
 	south T    // describes the place just south of the line
 }
 
-// chunkSize is the most lines of a chunk.
+// chunkSize is the greatest number of lines in a chunk.
 const chunkSize = 128
 
 // sweepLine holds the lines that the sweep line crosses. For each vertex in order the caller calls
@@ -129,7 +129,7 @@ func (s *sweepLine[T]) before(p place) place {
 	return place{p.chunk - 1, len(s.chunks[p.chunk-1]) - 1}
 }
 
-// insert inserts a line at the vertex's place.
+// insert inserts a line at the position of the vertex.
 func (s *sweepLine[T]) insert(p passing[T]) {
 	switch {
 	case len(s.chunks) == 0:

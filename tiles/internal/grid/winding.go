@@ -69,7 +69,7 @@ func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border
 	return dst, s.repaired, nil
 }
 
-// resolver is a sweep with the winding numbers between the lines.
+// resolver is a sweep that computes the winding numbers between the lines.
 type resolver struct {
 	sweepLine[Winding]
 	inside   func(Winding) bool

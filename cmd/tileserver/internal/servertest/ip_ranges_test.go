@@ -14,7 +14,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// manyRanges are ranges that have to be joined across records.
+// manyRanges returns ranges that have to be joined across records.
 func manyRanges() []ipgeo.Range {
 	german := func(first, last string, asn uint32) ipgeo.Range {
 		return ipgeo.Range{First: netip.MustParseAddr(first), Last: netip.MustParseAddr(last), Record: ipgeo.Record{
@@ -157,7 +157,7 @@ add -exist as3320_6 2a00:2::/31
 			t.Errorf("%s: %+v", query, p)
 		}
 	}
-	// Another generation has another tag.
+	// Another generation has another ETag.
 	tag := f.Get("/ip/ranges?country=de").Header.Get("ETag")
 	servertest.PublishIP(t, f.Catalog, false, servertest.IPRanges()...)
 	if err := f.Config.Addresses.Poll(t.Context()); err != nil {

@@ -194,7 +194,7 @@ func TestIPHeadersDenied(t *testing.T) {
 			200}, {"?deny=DE", servertest.CountryIP, 403},
 		{"?deny=CH", servertest.GapIP, 200}, {"?deny=CH", "10.1.2.3", 200}, {"?deny=XX", servertest.CityIP, 400}, {"?deny=",
 			servertest.CityIP, 400},
-		// those of a visitor
+		// These requests have the path and query of a visitor.
 		{"/shop?deny=ch", servertest.CityIP, 200}, {"/shop?deny=all", servertest.CityIP, 200}, {"/?deny=all&deny=", servertest.CityIP, 200},
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {

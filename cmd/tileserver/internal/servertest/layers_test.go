@@ -184,7 +184,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 					}
 				}
 			default:
-				// When one of its parts is left out, the picture is another.
+				// If one of its layers is omitted, the picture differs.
 				for i, part := range parts {
 					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
 					shows := func(address string) bool {

@@ -26,7 +26,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// newNominatim is a globe with names and with regions around Zürich.
+// newNominatim returns a globe server with names and with regions around Zürich.
 func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Server {
 	t.Helper()
 	g := servertest.NewGlobe(t, change)
@@ -94,7 +94,7 @@ func nominatim(g *servertest.Server, path string, into any) {
 	}
 }
 
-// nominatimResult is a result of json or jsonv2.
+// nominatimResult is a result in the format json or jsonv2.
 type nominatimResult struct {
 	PlaceID     uint64            `json:"place_id"`
 	OSMType     string            `json:"osm_type"`
@@ -208,7 +208,7 @@ func TestNominatimSearch(t *testing.T) {
 		strings.Count(string(r.GeoJSON), "[8.") != 0 || strings.Count(string(r.GeoJSON), "[10.") != 1 {
 		t.Errorf("%+v %s", r, r.GeoJSON)
 	}
-	// Boxes do not go around the back of the world.
+	// Boxes cannot cross ±180°, so that of Fiji extends around the whole world.
 	nominatim(g, "/nominatim/search?q=fiji", &found)
 	if b := found[0].BoundingBox; b[2] != "-180.0000000" || b[3] != "180.0000000" {
 		t.Errorf("Fiji is in %v", b)
@@ -327,7 +327,7 @@ func TestNominatimMore(t *testing.T) {
 // from one region, even if the gazetteer assigns the place to another country.
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
-	// The map draws Germany as a part of another country.
+	// In this map the German area belongs to another country.
 	austrian.Hold(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("at", "Austria", 6, 47, 15, 55)},
@@ -468,7 +468,7 @@ func TestNominatimLookup(t *testing.T) {
 	}
 }
 
-// TestNominatimRefuses: errors have Nominatim's shape in each format.
+// TestNominatimRefuses tests that errors have Nominatim's form in each format.
 func TestNominatimRefuses(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, path := range []string{

@@ -20,7 +20,7 @@ import (
 
 var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 
-// newPhoton is a globe with names and with regions around Zürich.
+// newPhoton returns a globe server with names and with regions around Zürich.
 func newPhoton(t testing.TB, change func(*httpapi.Config)) *servertest.Server {
 	t.Helper()
 	g := servertest.NewGlobe(t, change)
@@ -90,7 +90,7 @@ func photon(g *servertest.Server, path string, headers ...string) []photonFeatur
 	return doc.Features
 }
 
-// listed has the layers and names of features.
+// listed returns the layers and names of features as text.
 func listed(features []photonFeature) string {
 	var list []string
 	for _, f := range features {

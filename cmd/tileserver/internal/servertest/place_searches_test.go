@@ -292,7 +292,7 @@ func TestWithinPlacesQuery(t *testing.T) {
 			t.Errorf("%q: %+v", tile, p)
 		}
 	}
-	// Page by page it is the same as in one piece.
+	// The joined pages equal the whole list.
 	whole := placeNames(t, servertest.Body(t, g.Get("/places/within?bbox=-180,-90,180,90&limit=1000")))
 	var paged []string
 	for cursor := ""; ; {

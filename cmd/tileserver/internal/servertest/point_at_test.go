@@ -239,7 +239,7 @@ func TestAtMissing(t *testing.T) {
 	if a := at(g, "lat=47.4&lon=8.5"); a.Station != nil || a.Airport != nil || a.Missing != nil {
 		t.Errorf("%+v", a)
 	}
-	// The nearest airport is an open one, and no heliport.
+	// The nearest airport is neither closed nor a heliport.
 	var list []airports.Airport
 	for i, typ := range []string{airports.Closed, airports.Heliport, airports.Small, airports.Large} { // the nearest first
 		list = append(list, airports.Airport{

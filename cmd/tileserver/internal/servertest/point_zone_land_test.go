@@ -94,7 +94,7 @@ var landCountries = map[string]string{
 	"FR": "Europe/Paris", "GF": "America/Cayenne", "FJ": "Pacific/Fiji",
 }
 
-// landLayer are the lands as boundaries.
+// landLayer returns the lands as boundaries.
 func landLayer() build.Layer {
 	l := build.Layer{Type: "country"}
 	for _, c := range lands {

@@ -32,7 +32,7 @@ var oceanAreas = []zoneArea{
 	{"etc-gmt-plus-9", "Etc/GMT+9", quadkey.Box{West: -142.5, South: -90, East: -127.5, North: 85}},
 }
 
-// corners let the layer of zones span the whole world.
+// corners are zones that make the layer span the whole world.
 var corners = []zoneArea{
 	{"america-nuuk", "America/Nuuk", quadkey.Box{West: -180, South: 83, East: -179, North: 84}},
 	{"asia-kathmandu", "Asia/Kathmandu", quadkey.Box{West: 179, South: 83, East: 180, North: 84}},

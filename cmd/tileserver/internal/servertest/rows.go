@@ -109,7 +109,7 @@ func rowsOf[M, S any](d ask.Dataset, write func(context.Context, cellstore.Store
 	}}
 }
 
-// Regions are rows of boundaries.
+// Regions returns rows of boundaries.
 func Regions(layers ...build.Layer) *Rows {
 	return rowsOf(ask.Boundaries.Dataset, func(ctx context.Context, s cellstore.Store) (tiles.Meta, build.Stats, error) {
 		return build.Run(ctx, s, layers, build.Options{Timestamp: 1})
@@ -128,21 +128,21 @@ func Places(list []places.Place, names []places.AlternateName, gazetteer places.
 	})
 }
 
-// Airports are rows of airports.
+// Airports returns rows of airports.
 func Airports(list ...airports.Airport) *Rows {
 	return rowsOf(ask.Airports.Dataset, func(ctx context.Context, s cellstore.Store) (airports.Meta, airports.Stats, error) {
 		return airports.Build(ctx, s, buildtest.Each(list), airports.BuildOptions{})
 	})
 }
 
-// Stations are rows of weather stations.
+// Stations returns rows of weather stations.
 func Stations(list ...stations.Station) *Rows {
 	return rowsOf(ask.Stations.Dataset, func(ctx context.Context, s cellstore.Store) (stations.Meta, stations.Stats, error) {
 		return stations.Build(ctx, s, buildtest.Each(list), stations.BuildOptions{})
 	})
 }
 
-// Weather are rows of observations of some stations.
+// Weather returns rows of observations of some stations.
 func Weather(of []stations.Station, list []stations.Observation) *Rows {
 	return rowsOf(ask.Weather.Dataset,
 		func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
@@ -183,7 +183,7 @@ func Names(list ...names.Feature) *Rows {
 	})
 }
 
-// Ranges are rows of IP ranges.
+// Ranges returns rows of IP ranges.
 func Ranges(list ...ipgeo.Range) *Rows {
 	return rowsOf(ask.Addresses.Dataset, func(ctx context.Context, s cellstore.Store) (ipgeo.Meta, ipgeo.Stats, error) {
 		return ipgeo.Build(ctx, s, buildtest.Each(list), ipgeo.BuildOptions{Timestamp: 1})

@@ -125,7 +125,7 @@ func (f *Server) Serve() { f.Handler = httpapi.New(f.Config) }
 // Publish makes a new generation current; Poll takes it into service.
 func (f *Server) Publish(name string) { f.PublishAs(name, func(*dataset.Manifest) {}) }
 
-// PublishAs is Publish with another manifest.
+// PublishAs does the same as Publish, with a changed manifest.
 func (f *Server) PublishAs(name string, change func(*dataset.Manifest)) {
 	f.T.Helper()
 	b, err := f.Catalog.Begin(context.Background(), name)
@@ -226,5 +226,5 @@ func WantProblem(t testing.TB, res *http.Response, status int, typ string) web.P
 	return p
 }
 
-// ErrHidden is damage that is described in words no client may see.
+// ErrHidden is an error about damage whose text no client may see.
 var ErrHidden = fmt.Errorf("secret: %w", cellstore.ErrCorrupt)

@@ -127,7 +127,7 @@ func TestStationPages(t *testing.T) {
 			t.Errorf("%s: %d in all, want %d", path, got, want)
 		}
 	}
-	// A cursor ends with its generation.
+	// A cursor is valid only for its generation.
 	var page struct{ Next string }
 	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/stations/066600-99999/observations?limit=7"))), &page); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestStationDatasets(t *testing.T) {
 	}
 }
 
-// Nearest is one seek, and one more for the record.
+// A search for the nearest station costs one seek, and one more for the record.
 func TestStationSeeks(t *testing.T) {
 	f := servertest.NewStations(t, ask.Stations.Name)
 	before := f.Stations.Reads.Load()

@@ -9,7 +9,7 @@ import (
 	"quadrille/places/stations"
 )
 
-// NewStations serves the named data sets of made-up stations and weather.
+// NewStations serves the named data sets of invented stations and weather.
 func NewStations(t testing.TB, published ...string) *Server {
 	t.Helper()
 	return serve(t, StationRows(), func(c *httpapi.Config) { c.ResponseCacheBytes = 0 }, published)

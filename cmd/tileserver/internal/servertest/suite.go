@@ -105,7 +105,7 @@ func (s *suite) answers() {
 			}
 		}
 	}
-	// A server with no data.
+	// This is a server without data.
 	nothing := New(t, nil)
 	for _, o := range s.operations {
 		if o.Method == http.MethodGet { // those of the operator's listener too: generated clients ignore the operation's servers

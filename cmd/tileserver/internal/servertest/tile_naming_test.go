@@ -117,7 +117,7 @@ func TestNamesOfRegions(t *testing.T) {
 		if a, b := servertest.Body(t, w.Get(path+".png")), servertest.Body(t, w.Get(path+".png?names=de")); a == b {
 			t.Errorf("%s: a picture is the same in German, want other names on it", path)
 		}
-		// GeoJSON has no labels, and does not vary.
+		// GeoJSON has no labels, so the language has no effect.
 		if a, b := w.Get(path+".geojson").Header.Get("Etag"), w.Get(path+".geojson?names=de").Header.Get("Etag"); a != b {
 			t.Errorf("%s: GeoJSON has the tag %s in German, want %s", path, b, a)
 		}

@@ -159,14 +159,14 @@ func TestPictureFailures(t *testing.T) {
 			}
 		}
 	}
-	// The stored bytes are no vector tile.
+	// The stored bytes are not a vector tile.
 	tile(func([]byte) []byte { return []byte("mvt") })
 	servertest.WantProblem(t, f.Get(path), 500, "data-corrupt")
 	servertest.WantProblem(t, f.Get("/tiles/places/3/4/2.png"), 404, "dataset-missing")
 	f.Boundaries.Err = errors.New("secret: disk on fire")
 	servertest.WantProblem(t, f.Get("/tiles/country/3/4/2@2x.png"), 500, "internal")
 	f.Boundaries.Err = nil
-	// Far more than can be looked at.
+	// The tile has far more features than may be examined.
 	tile(func(one []byte) []byte { return append([]byte{one[0]}, bytes.Repeat(one[1:], 50_000)...) }) // after the mark of the row
 	servertest.WantProblem(t, f.Get(path), 422, "tile-too-complex")
 }

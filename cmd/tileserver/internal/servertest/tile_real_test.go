@@ -53,7 +53,7 @@ func TestSeeksPerTile(t *testing.T) {
 			}
 		}
 	}
-	// A cached tile and a tag cost none.
+	// A cached tile and a matching ETag cost no seeks.
 	w.Config.ResponseCacheBytes = 1 << 20
 	w.Serve()
 	const path = "/tiles/country/5/16/11.mvt"

@@ -52,7 +52,7 @@ func TestTileEmpty(t *testing.T) {
 	}
 }
 
-// Places are a vector layer of points within the tile, attributes included.
+// Places are a vector layer of points within the tile, with their attributes.
 func TestTilePlacesLayer(t *testing.T) {
 	f := servertest.New(t, nil)
 	f.Hold(servertest.Places([]places.Place{
@@ -327,7 +327,7 @@ func TestTileCompression(t *testing.T) {
 		res.Header.Get("Vary") != "" {
 		t.Errorf("small body: %v", res.Header)
 	}
-	// HEAD has the headers of GET.
+	// The answer to HEAD has the same headers as that to GET.
 	get, head := f.Get(path, "Accept-Encoding", "gzip"), f.Do("HEAD", path, "Accept-Encoding", "gzip")
 	if b := servertest.Body(t, head); b != "" || fmt.Sprint(get.Header) != fmt.Sprint(head.Header) {
 		t.Errorf("HEAD: %v %q, GET: %v", head.Header, b, get.Header)
@@ -392,7 +392,7 @@ func TestTileShared(t *testing.T) {
 	}
 }
 
-// recorder is a ResponseWriter that costs little.
+// recorder is a ResponseWriter with little overhead.
 type recorder struct {
 	header http.Header
 	body   bytes.Buffer

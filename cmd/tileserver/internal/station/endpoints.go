@@ -5,7 +5,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	dayParam = endpoint.Moment("at", "Stations that were in use on this day, or the day of this time.",
 		(*endpoint.Params).Day).Like("2024-01-31")
@@ -19,7 +19,7 @@ var (
 		(*endpoint.Params).Day).Like("2024-01-01T06:00:00Z")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.

@@ -65,7 +65,7 @@ func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// defaultObservations is a day of hours.
+// defaultObservations is the number of hourly observations in a day.
 const defaultObservations = 24
 
 // weatherTile reads the tile of a path.
@@ -85,7 +85,7 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// tileWeathers is reused memory for the weather of one tile.
+// tileWeathers has memory that is reused for the weather of one tile.
 var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) }}
 
 // getWeather answers GET /weather/{z}/{x}/{y}.json?at= with the observations of the stations in a

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Times of almanacs, in local time, to two minutes.
+// These are times from almanacs, in local time, with a tolerance of two minutes.
 func TestKnownTimes(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -39,7 +39,7 @@ var CSS = sync.OnceValue(func() []byte {
 	b.WriteString("}\n@media (prefers-color-scheme: dark) {\n  :root {\n")
 	t.Themes["dark"].properties(&b)
 	b.WriteString("  }\n}\n")
-	// Fonts that the system chooses have no name to quote.
+	// Generic font names must not be quoted.
 	css := b.String()
 	for _, generic := range []string{"system-ui", "-apple-system", "sans-serif", "ui-monospace", "monospace"} {
 		css = strings.ReplaceAll(css, `"`+generic+`"`, generic)

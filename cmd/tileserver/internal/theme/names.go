@@ -17,7 +17,7 @@ type Names struct {
 	Places  PlaceNaming       `json:"places"`
 }
 
-// Rank is the look of the names of a rank.
+// Rank is the style of the names of a rank.
 type Rank struct {
 	Size      float64 `json:"size"`      // CSS pixels
 	Weight    int     `json:"weight"`    // 100 to 900

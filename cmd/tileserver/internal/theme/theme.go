@@ -68,7 +68,7 @@ type Border struct {
 	Other    Color `json:"other"`
 }
 
-// Label are the colours of names, and of the halo around them.
+// Label has the colours of names, and of the halo around them.
 type Label struct {
 	Country Color `json:"country"`
 	State   Color `json:"state"`
@@ -80,7 +80,7 @@ type Label struct {
 	Halo    Color `json:"halo"`
 }
 
-// Ink is the colour that a rank's look names.
+// Ink returns the colour that the style of a rank names.
 func (l *Label) Ink(name string) Color {
 	return map[string]Color{
 		"country": l.Country, "state": l.State, "county": l.County, "capital": l.Capital, "city": l.City,

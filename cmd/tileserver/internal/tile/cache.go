@@ -23,7 +23,7 @@ func (k tileKey) Spread() uint64 {
 
 func (k tileKey) Extra() int { return len(k.layers) + len(k.lang) }
 
-// tag is the entity tag of the response.
+// tag returns the ETag of the response.
 func (k *tileKey) tag() web.Tag {
 	return k.from.Number(k.tile).Number(k.form.Tag()).Number(uint64(k.theme)<<8 | uint64(k.coding)).Tag()
 }

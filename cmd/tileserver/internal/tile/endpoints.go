@@ -6,7 +6,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
 // Endpoints returns the endpoints of this face.
@@ -14,7 +14,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
 }
 
-// tileEndpoints answer with tiles.
+// tileEndpoints returns the endpoints of tiles.
 func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{
@@ -179,7 +179,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// generationsParam names generations in a path.
+// generationsParam declares the parameter for generations in a path.
 func (s *Handlers) generationsParam() endpoint.Param {
 	return endpoint.Described(endpoint.InPath, "generations",
 		"What the TileJSON has: the data sets that the tile is made from, each with its generation, and a mark of them.",

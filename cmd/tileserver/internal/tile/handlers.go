@@ -23,7 +23,7 @@ type Config struct {
 	PinTiles bool
 	// CacheBytes bounds the cache of finished tiles. With 0 nothing is cached.
 	CacheBytes int64
-	// BaseMaps lie under the layers in styles.
+	// BaseMaps are drawn below the layers in styles.
 	BaseMaps basemaps.Maps
 }
 

@@ -78,7 +78,7 @@ type namedLayers struct {
 	collections []string
 }
 
-// add looks up a name of the list.
+// add adds the layer with a name of the list.
 func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 	if p := v.single(name); p != nil {
 		n.singles[name] = true

@@ -77,7 +77,7 @@ type layerKey struct {
 	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
 
-// Spread has nothing to choose: one lock guards all sets.
+// Spread returns 0, because one lock guards all sets.
 func (layerKey) Spread() uint64 { return 0 }
 
 // Extra returns the size of the list.

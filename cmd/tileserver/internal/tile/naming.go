@@ -55,7 +55,7 @@ func (v *view) spare(set *layerSet, f web.Form) {
 	}
 }
 
-// key is the attribute that has the name.
+// key returns the attribute with the name.
 func (n naming) key() string { return "name:" + n.lang }
 
 // of returns the name of a feature, or "" if none is requested or known. d is nil for a layer

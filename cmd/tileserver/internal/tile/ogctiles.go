@@ -21,7 +21,7 @@ import (
 // This file serves OGC API – Tiles 1.0. The tiles are the same as those below /tiles, but have
 // other addresses, with the row before the column.
 
-// Parameters that choose the format of a tile.
+// These parameters select the format of a tile.
 var (
 	fVectorTileParam = ogcapi.Parameter("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).Like("json")
 	fMapTileParam    = ogcapi.Parameter("The format, instead of by `Accept`.", mapTiles.formats)
@@ -53,7 +53,7 @@ func (s *Handlers) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tile
 	}
 	names := strings.Split(of.selection, ",")
 	for i, name := range names {
-		// The standard has addresses of collections here too.
+		// The standard also allows addresses of collections here.
 		names[i] = name[strings.LastIndexByte(name, '/')+1:]
 		if err := v.isTiled(names[i]); err != nil {
 			return of, err
@@ -156,7 +156,7 @@ func document(part, title string, json, data any) *ogcapi.Document {
 	return &ogcapi.Document{Title: title, JSON: json, Form: web.FormJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
 
-// Tilesets is the list of the tilesets of one sort.
+// Tilesets is the list of the tilesets of one kind.
 type Tilesets struct {
 	_        struct{}      `doc:"A list of tilesets."`
 	Links    []ogcapi.Link `json:"links"`

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	formatParam = endpoint.Described(endpoint.InPath, "format",
 		"mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{
@@ -44,7 +44,7 @@ var (
 		"mvt", mltEncoding).Or("mvt").Like("mlt")
 )
 
-// Parameters of tilesets.
+// These are parameters of tilesets.
 var (
 	fDocumentParam     = ogcapi.Parameter("The format, instead of by `Accept`.", ogcapi.Documents)
 	tileMatrixSetParam = endpoint.Described(endpoint.InPath, "tileMatrixSetId",
@@ -60,7 +60,7 @@ var (
 		endpoint.Schema{"type": "integer", "minimum": 0}, 8)
 )
 
-// layersParam names the layers of a path.
+// layersParam declares the parameter for the layers in a path.
 func (s *Handlers) layersParam() endpoint.Param {
 	return endpoint.Described(endpoint.InPath, "layers",
 		"Comma-separated: region types, `type:id` for one region, "+s.tiledNames()+
@@ -68,7 +68,7 @@ func (s *Handlers) layersParam() endpoint.Param {
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country,places")
 }
 
-// tiledNames are the layers that are one data set, for texts.
+// tiledNames returns a list of the layers that are one data set, for texts.
 func (s *Handlers) tiledNames() string { return "`" + strings.Join(s.Views.TiledNames(), "`, `") + "`" }
 
 // doubledBy reads the parameter pixels. The deepest tiles have no child tiles, so they cannot be

@@ -84,7 +84,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	return style
 }
 
-// pictureColors are the colours of a theme as pictures use them.
+// pictureColors returns the colours of a theme in the form for pictures.
 func pictureColors(of *theme.Theme) *raster.Palette {
 	m := &of.Map
 	list := func(colors []theme.Color) (out []color.NRGBA) {

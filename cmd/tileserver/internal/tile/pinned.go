@@ -24,7 +24,7 @@ type generations struct {
 	mark    uint32
 }
 
-// markOf is the mark of generations.
+// markOf returns the mark of generations.
 func markOf(ids []uint64) uint32 {
 	h := web.HashStart
 	for _, id := range ids {

@@ -64,7 +64,7 @@ func (l *pointLayer) show(f *feature.Feature) {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(f.ID))
-	// Numbers of JavaScript are exact up to 53 bits.
+	// JavaScript numbers are exact up to 53 bits.
 	l.place(h.Sum64()>>11, f.Lon, f.Lat)
 	l.TagString("id", f.ID)
 	left := maxTags

@@ -37,7 +37,7 @@ func (s *Handlers) askedMaps(q *endpoint.Params) (maps []basemaps.Map) {
 // mostLayers bounds the layers of a base map that are drawn. Typical archives have a dozen.
 const mostLayers = 24
 
-// baseMapPrefix begins the sources of base maps.
+// baseMapPrefix is the prefix of the names of the sources of base maps.
 const baseMapPrefix = "basemap:"
 
 // under adds the sources of base maps, and returns the layers that draw them. From vector
@@ -72,7 +72,7 @@ const (
 	limits
 )
 
-// kinds are parts of names that layers of usual schemas have.
+// kinds maps parts of layer names in common schemas to kinds.
 var kinds = []struct {
 	kind
 	parts []string

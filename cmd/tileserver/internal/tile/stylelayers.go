@@ -195,7 +195,7 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 	return all
 }
 
-// airfields are dots with names, too.
+// airfields returns the layers of airports, which are also dots with names.
 func (p *palette) airfields(name string) []styleLayer {
 	l := p.of(name, "", "symbol")
 	p.write(&l, "town")
@@ -207,7 +207,7 @@ func (p *palette) airfields(name string) []styleLayer {
 	return []styleLayer{l}
 }
 
-// write writes names in a look.
+// write sets the text of a layer to names in the style of a rank.
 func (p *palette) write(l *styleLayer, name string) {
 	r := theme.GetNames().Looks[name]
 	l.Layout["text-field"], l.Layout["text-size"], l.Layout["text-max-width"], l.Layout["text-font"] = p.name, r.Size, 8, p.fonts(r)

@@ -66,7 +66,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 	return all
 }
 
-// clustered tells clusters from points.
+// clustered is an expression that is true for clusters.
 var clustered = []any{"==", []any{"get", "cluster"}, true}
 
 // ofPoints returns a layer of a style that draws the points of a layer, or its clusters.
@@ -87,7 +87,7 @@ func ofPoints(name, ending, kind string, clusters bool) styleLayer {
 	return l
 }
 
-// dots draws points; number chooses the colour of the layer.
+// dots draws points; number selects the colour of the layer.
 func (p *palette) dots(name string, number int) styleLayer {
 	l := ofPoints(name, "", "circle", false)
 	l.Paint["circle-color"] = p.colour(number)

@@ -42,7 +42,7 @@ func (s *Handlers) getTile(c echo.Context, q *endpoint.Params) error {
 // manner is the way in which an endpoint answers with tiles.
 type manner struct {
 	cache []string // Cache-Control
-	// byAccept is set if the Accept header chose the form.
+	// byAccept is set if the Accept header selected the form.
 	byAccept bool
 	// ofTileset is set if the tile belongs to a tileset of OGC API. A tile outside the
 	// limits of the tileset does not exist, and an empty one is never 404.

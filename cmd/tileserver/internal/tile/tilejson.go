@@ -120,7 +120,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			return nil, err
 		}
 		if drawn {
-			// A picture has no layers to choose from.
+			// For pictures the layers cannot be selected individually.
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + picture
 			doc.VectorLayers = nil
 		}
@@ -165,7 +165,7 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)), from, live
 }
 
-// vectorFile is the end of addresses of vector tiles.
+// vectorFile is the extension in addresses of vector tiles.
 const vectorFile = ".mvt"
 
 // pictureFile returns the end of the addresses of pictures for the parameters scale and theme. The
@@ -242,7 +242,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		doc.VectorLayers = append(doc.VectorLayers, layer)
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
 	}
-	// Semantic, and larger after every publication.
+	// The version has the semantic form, and grows with every publication.
 	g := v.generations(set)
 	boundaries, places, others := g.number(ask.BoundariesName), g.number(ask.PlacesName), uint64(0)
 	for i, name := range g.names {
@@ -320,7 +320,7 @@ var fieldTypes = map[feature.Kind]string{
 	feature.Any:     "Mixed",
 }
 
-// describePoints is the vector layer of a layer of points in TileJSON.
+// describePoints returns the TileJSON vector layer of a layer of points.
 func describePoints(name string, about *feature.Info) vectorLayer {
 	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
 	if d := about.Drawing; d != nil {

@@ -18,7 +18,7 @@ const (
 	crs84              = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 )
 
-// TileMatrixSet is the definition of a tile matrix set, of OGC 17-083r4.
+// TileMatrixSet is the definition of a tile matrix set by OGC 17-083r4.
 type TileMatrixSet struct {
 	_                 struct{}     `doc:"The definition of a tile matrix set, of OGC 17-083r4."`
 	ID                string       `json:"id" schema:"const=WebMercatorQuad"`
@@ -52,7 +52,7 @@ const halfEquator = math.Pi * 6_378_137
 // standardPixel is the edge of the pixel to which scale denominators refer, in metres.
 const standardPixel = 0.28e-3
 
-// webMercator is WebMercatorQuad with the tile matrices that have tiles here.
+// webMercator returns WebMercatorQuad with only the tile matrices that have tiles here.
 var webMercator = sync.OnceValue(func() *TileMatrixSet {
 	set := &TileMatrixSet{
 		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,

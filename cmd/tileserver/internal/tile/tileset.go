@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Relations of links of OGC API – Tiles.
+// These are link relations of OGC API – Tiles.
 const (
 	relTilingScheme = "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"
 	relVectorTiles  = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector"
@@ -18,7 +18,7 @@ const (
 	relDataset      = "http://www.opengis.net/def/rel/ogc/1.0/dataset"
 )
 
-// Tileset is the metadata of a tileset, of OGC 17-083r4.
+// Tileset is the metadata of a tileset by OGC 17-083r4.
 type Tileset struct {
 	_                struct{} `doc:"Metadata of a tileset, of OGC 17-083r4."`
 	Title            string   `json:"title"`
@@ -60,7 +60,7 @@ type propertiesSchema struct {
 	Properties map[string]propertyType `json:"properties"`
 }
 
-// propertyType has no type if the values have several.
+// propertyType is the type of a property. It has no type if the values have several types.
 type propertyType struct {
 	Type string `json:"type,omitempty" schema:"enum=string|number|boolean"`
 }
@@ -115,7 +115,7 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 	return t, nil
 }
 
-// tilesetPage has the data of the page of a tileset.
+// tilesetPage has the data for the HTML page of a tileset.
 type tilesetPage struct {
 	*Tileset
 	Deepest       string
@@ -139,7 +139,7 @@ func (t *Tileset) page(of *tiled, base string) *tilesetPage {
 	return p
 }
 
-// Page is the address of the page of a tileset.
+// Page returns the address of the HTML page of a tileset.
 func (t *Tileset) Page() string {
 	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == ogcapi.TypeHTML })
 	return t.Links[i].Href
@@ -206,13 +206,13 @@ var (
 
 // tiled is the content of a tileset: a collection, the whole data, or several collections.
 type tiled struct {
-	// collection is "" for the data as a whole.
+	// collection is "" for the whole data.
 	collection string
-	// selection is the parameter collections, "" for all.
+	// selection is the parameter collections, or "" for all.
 	selection string
 	layers    string // as sendTile takes them
 	names     string // the language of names, ""
-	// rest are the values of the path behind the tileset's.
+	// rest has the values in the path after those of the tileset.
 	rest []string
 }
 

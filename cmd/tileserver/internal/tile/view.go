@@ -125,7 +125,7 @@ func (v *view) of(set *layerSet) (list []*ask.Layer) {
 	return list
 }
 
-// tiler is a layer of the view.
+// tiler returns a layer of the view.
 func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	l, err := p.Tiler()
 	if d := p.About.Drawing; v.double && err == nil && d != nil && d.Importance != nil {

@@ -14,7 +14,7 @@ type clock struct {
 	LocalTime    time.Time `json:"local_time" doc:"RFC 3339."`
 }
 
-// LocalTime is what AppendClock writes.
+// LocalTime describes the output of AppendClock.
 type LocalTime struct {
 	clock
 	Since time.Time `json:"since,omitzero" doc:"When this offset began."`

@@ -24,13 +24,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// How spans are queued and sent.
+// These constants define how spans are queued and sent.
 const (
 	queueLength = 4096             // spans that wait
 	batchLength = 512              // spans in a request
 	batchDelay  = 2 * time.Second  // longest wait for a batch to fill
 	sendTimeout = 10 * time.Second // for a batch, retries included
-	// maxValue is the longest value of an attribute, in characters.
+	// maxValue is the greatest length of the value of an attribute, in characters.
 	maxValue = 1024
 	// quiet is the least time between two log messages about a collector.
 	quiet = time.Minute
@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 		exporter: exporter,
 		provider: sdk.NewTracerProvider(
 			sdk.WithResource(of),
-			// Spans are started only if they are wanted.
+			// Spans are started only for traced requests.
 			sdk.WithSampler(sdk.AlwaysSample()),
 			sdk.WithRawSpanLimits(sdk.SpanLimits{
 				AttributeValueLengthLimit: maxValue, AttributeCountLimit: 32, EventCountLimit: 16, LinkCountLimit: 4,
@@ -102,7 +102,7 @@ func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 	if host, err := os.Hostname(); err == nil {
 		attrs = append(attrs, attribute.String("host.name", clean(host)))
 	}
-	// The later ones win.
+	// Later attributes replace earlier ones.
 	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attrs...), resource.WithFromEnv())
 }
 

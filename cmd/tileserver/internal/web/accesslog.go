@@ -142,7 +142,7 @@ func secret(name string) bool {
 // clientName is the context key of the client's name.
 const clientName = "client"
 
-// nameClient remembers the owner of the key for the log.
+// nameClient stores the owner of the key for the log.
 func (s *journal) nameClient(c echo.Context, name string) {
 	if s.access != nil {
 		c.Set(clientName, name)

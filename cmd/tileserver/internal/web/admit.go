@@ -87,10 +87,10 @@ func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
 	return k, nil
 }
 
-// clientKey is the context key of the request's keyed.
+// clientKey is the context key of the keyed value of a request.
 const clientKey = "key"
 
-// keyed is the key that a request was made with.
+// keyed is the key of a request.
 type keyed struct{ name, sent string }
 
 // hasScope reports whether the key of a request currently has the scope. Keys may be revoked while

@@ -136,7 +136,7 @@ func (b *questions) find() {
 	}
 	for _, a := range b.answerers[1:n] {
 		all.Go(func() {
-			// The server survives panics of handlers, and must survive this one too.
+			// The server recovers from panics of handlers, and must recover from this one too.
 			defer func() {
 				if p := recover(); p != nil {
 					panicked.Store(&p)

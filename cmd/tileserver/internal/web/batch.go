@@ -30,7 +30,7 @@ import (
 
 const batchBuffer = 32 << 10 // bytes that are read at once
 
-// BatchLimits bound a batch.
+// BatchLimits are the limits of a batch.
 type BatchLimits struct {
 	Lines   int64
 	Bytes   int64 // of the body, compressed or not
@@ -320,5 +320,5 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxBatchLine is the longest line of a batch of questions, in bytes.
+// maxBatchLine is the greatest length in bytes of a line of a batch of questions.
 const maxBatchLine = 8 << 10

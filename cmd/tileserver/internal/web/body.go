@@ -54,7 +54,7 @@ func bodyCoding(r *http.Request) (Coding, error) {
 	return 0, errBodyCoding
 }
 
-// limited refuses a body that unpacks to more than max bytes.
+// limited is a reader that refuses a body of more than max bytes after unpacking.
 type limited struct {
 	r         io.Reader
 	left, max int64
@@ -98,7 +98,7 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 	return bom.Trim(body), mediaType, nil
 }
 
-// Bounds of reading a body on after the request was answered.
+// These bound the reading of the rest of a body after the answer.
 const (
 	lingerPause = 2 * time.Second  // between bytes
 	lingerTime  = 10 * time.Second // less than the default of --drain-timeout
@@ -148,7 +148,7 @@ func leaveRead(c echo.Context) {
 	}
 }
 
-// bodyTold refuses a body that is too long by its Content-Length.
+// bodyTold returns an error if the Content-Length of a body is too great.
 func bodyTold(told, max int64) error {
 	return endpoint.Refuse(errBatchTooLong, "",
 		"The body has "+strconv.FormatInt(told, 10)+" bytes, and nothing of it was done; send it in requests of at most "+

@@ -88,7 +88,7 @@ func (s *proxies) Disbelieved(r *http.Request) (peer netip.Addr, header string, 
 	return peer, "", false
 }
 
-// peerAddr is the other end of the connection.
+// peerAddr returns the address of the other end of the connection.
 func peerAddr(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	codingCount
 )
 
-// contentEncodings are ready to be put into a header map.
+// contentEncodings has the values of Content-Encoding for a header map.
 var contentEncodings = [codingCount][]string{gzipped: {"gzip"}, zstded: {"zstd"}, brotlied: {"br"}}
 
 // compressFrom is the size in bytes from which bodies are compressed. Below this size the overhead
@@ -94,7 +94,7 @@ func (p *preference) Of(r *http.Request) Coding {
 			return gzipped
 		}
 	}
-	// -1 is not named.
+	// The weight -1 means that the header does not name the coding.
 	weights := [codingCount]float64{-1, -1, -1, -1}
 	star := -1.0
 	for _, v := range values {

@@ -11,10 +11,10 @@ import (
 // every process, because clients and caches store the ETags that are made from it.
 type Hash uint64
 
-// HashStart is the hash of nothing.
+// HashStart is the hash of the empty input.
 const HashStart Hash = 14695981039346656037
 
-// Bytes mixes in a text.
+// Bytes adds a text to the hash.
 func (h Hash) Bytes(s string) Hash {
 	for i := range len(s) {
 		h = (h ^ Hash(s[i])) * 1099511628211

@@ -27,7 +27,7 @@ type registered struct {
 	tag    uint64
 }
 
-// forms are the forms of all faces, by their numbers.
+// forms has the forms of all packages, by their numbers.
 var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
 
 // FormJSON is the form of answers without an explicit form.
@@ -63,7 +63,7 @@ func register(m Media) registered {
 	return registered{m, []string{m.Type}, uint64(HashStart.Bytes(m.Name).Bytes(m.Type))}
 }
 
-// Type is the media type of the form.
+// Type returns the media type of the form.
 func (f Form) Type() string { return forms[f].Type }
 
 // Picture reports whether the form is an image.
@@ -72,7 +72,7 @@ func (f Form) Picture() bool { return forms[f].Picture }
 // Tag returns the part of ETags for the form. It is the same in every process.
 func (f Form) Tag() uint64 { return forms[f].tag }
 
-// Header values, ready to be put into a header map.
+// These are values for a header map.
 var (
 	problemTypes   = []string{problemType}
 	htmlTypes      = []string{"text/html; charset=utf-8"}
@@ -84,7 +84,7 @@ var (
 // problemType is the media type of problems.
 const problemType = "application/problem+json"
 
-// Values of Vary.
+// These are values of Vary.
 var (
 	varyEncoding         = []string{"Accept-Encoding"}
 	varyAccept           = []string{"Accept"}

@@ -26,7 +26,7 @@ var xForwarded = map[string]string{
 	"prefix": "X-Forwarded-Prefix",
 }
 
-// header is the header that has a parameter, "" for none.
+// header returns the name of the header with a parameter, or "" for none.
 func (f ForwardedHeader) header(parameter string) string {
 	switch {
 	case f == XForwardedFor:

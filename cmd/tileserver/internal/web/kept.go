@@ -172,7 +172,7 @@ func (k *Kept[K]) make(ctx context.Context, key K, fill fillFunc) (*Finished, er
 	})
 }
 
-// watchCache registers the metrics of a cache of a face.
+// watchCache registers the metrics of a cache.
 func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.Stats()

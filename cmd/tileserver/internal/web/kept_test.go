@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// textKey is a key of a text.
+// textKey is a cache key that consists of a text.
 type textKey string
 
 func (k textKey) Spread() uint64 { return uint64(HashStart.Bytes(string(k))) }

@@ -66,7 +66,7 @@ type Config struct {
 
 	// Log receives failures. If it is nil, nothing is logged.
 	Log *slog.Logger
-	// AccessLog receives a record per request. Nil logs none.
+	// AccessLog receives a record per request. If it is nil, requests are not logged.
 	AccessLog *slog.Logger
 	// AccessLogSample n logs one of n requests; the default is 1. Requests that fail with 500 or
 	// more, or take SlowRequest or longer, are always logged. The default of SlowRequest is 1 s.
@@ -100,7 +100,7 @@ type Config struct {
 	// have no dates and traces have no generations.
 	Generations func() []Generation
 
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil means the system's clock.
 	Now func() time.Time
 }
 

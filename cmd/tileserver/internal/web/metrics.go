@@ -228,12 +228,12 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-// Counter collects a number that only grows.
+// Counter sends a number that only grows to ch.
 func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-// Gauge collects a number that goes up and down.
+// Gauge sends a number that can go up and down to ch.
 func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }

@@ -179,7 +179,7 @@ func (s *Kit) Heavily(ctx context.Context, dear bool, fn func() error) error {
 	return fn()
 }
 
-// InTurn is InTurn of the processors of the server.
+// InTurn calls Processors.InTurn of the server's processors.
 func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.Processors.InTurn(ctx, fn)
 }

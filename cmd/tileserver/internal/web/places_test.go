@@ -92,7 +92,7 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 	}
 }
 
-// Places are given to every request, so they take no memory.
+// Every request takes a place, so taking one must not allocate.
 func TestPlacesAllocateNothing(t *testing.T) {
 	s := New(&Config{})
 	r := httptest.NewRequest(http.MethodGet, "/", nil)

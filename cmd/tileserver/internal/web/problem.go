@@ -33,7 +33,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 	err = s.Replaced(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
-		// Another request was cancelled; that must not pass for this client's doing.
+		// Another request was cancelled. This must not look like a cancellation by this client.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
 	}
 	k, p := s.judge(c, err)

@@ -70,7 +70,7 @@ const (
 	idleTurns = 20
 )
 
-// Turn is a processor that a goroutine has for a while.
+// Turn is the use of a processor by a goroutine for a limited time.
 type Turn struct {
 	of    *Processors
 	who   Client
@@ -85,7 +85,7 @@ func (t *Turn) begin(ctx context.Context) error {
 	return nil
 }
 
-// Pause gives the processor back.
+// Pause releases the processor.
 func (t *Turn) Pause() {
 	if !t.began.IsZero() {
 		t.of.give(t.who, time.Since(t.began))

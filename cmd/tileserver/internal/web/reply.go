@@ -28,7 +28,7 @@ type Answer struct {
 	// set if headers may have links.
 	Base   string
 	Linked bool
-	// dated is Last-Modified, nil for none; see Kit.dated.
+	// dated is Last-Modified, or nil for none; see Kit.dated.
 	dated []string
 	// Status is the status of the answer; 0 means 200.
 	Status int
@@ -44,7 +44,7 @@ func (a *Answer) withKey(c echo.Context) {
 	}
 }
 
-// Scratch is memory reused from request to request.
+// Scratch is memory that requests reuse.
 type Scratch struct {
 	Body   []byte
 	packed bytes.Buffer
@@ -52,7 +52,7 @@ type Scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 
-// maxScratch is the largest buffer worth keeping between requests.
+// maxScratch is the size in bytes up to which a buffer is reused.
 const maxScratch = 1 << 20
 
 // GetScratch returns empty memory. The caller releases it.

@@ -124,7 +124,7 @@ func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 		if span == nil {
 			return h(c)
 		}
-		// A handler that cut the connection panics. Its span ends too.
+		// A handler that closes the connection panics. Its span must also end.
 		defer endSpan(c, span)
 		return h(c)
 	}

@@ -28,7 +28,7 @@ var (
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
 
-// Errors for which a request is refused before it is handled.
+// These are errors for which a request is refused before it is handled.
 var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
@@ -37,7 +37,7 @@ var (
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
-// Errors that end a batch, and errLongLine, which does not.
+// These errors end a batch, except errLongLine.
 var (
 	errBatchTooLong = errors.New("batch is too long")
 	errBatchTimeout = errors.New("batch came too slowly")
@@ -45,7 +45,7 @@ var (
 	errLongLine = errors.New("line is too long")
 )
 
-// ErrGone is matched when nothing can be written any more.
+// ErrGone is matched if the client has disconnected, so that nothing can be written.
 var ErrGone = errors.New("the client is gone")
 
 // statusClientClosed is the customary status, never sent, of a request whose client disconnected
@@ -66,14 +66,15 @@ type Kind struct {
 	// Order decides for errors that match several kinds: kinds with the lowest Order are tried
 	// first. It is 0 for nearly all kinds.
 	Order int
-	// Expected failures are part of normal operation and not logged as errors.
+	// Expected is set if the failure is part of normal operation. It is then not logged as an
+	// error.
 	Expected bool
 }
 
 // Unsent reports whether no client gets the kind, because the client has disconnected.
 func (k *Kind) Unsent() bool { return k.Status == statusClientClosed }
 
-// kinds are the problems of requests to any endpoint.
+// kinds are the kinds of problems that can occur at any endpoint.
 var kinds = []Kind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
@@ -117,14 +118,14 @@ var kinds = []Kind{
 	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
-	// The error of a read matters more than its interruption.
+	// The error of a read takes precedence over its interruption.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
 	{Err: context.Canceled, Order: 1, Status: statusClientClosed, Type: "client-closed", Title: "The client closed the request",
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
-// Internal is every error the table does not know.
+// Internal is the kind of all errors that are not in the table.
 var Internal = Kind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
@@ -175,7 +176,7 @@ type Problem struct {
 func (s *table) Classify(err error) (*Kind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
-		// The router's own errors are these two.
+		// The router itself has only these two errors.
 		switch he.Code {
 		case http.StatusNotFound:
 			err = endpoint.ErrNoRoute

@@ -65,7 +65,7 @@ func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	return span
 }
 
-// tracedMethods are the methods that the conventions of OpenTelemetry name.
+// tracedMethods lists the methods in the conventions of OpenTelemetry.
 var tracedMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch,
 	http.MethodConnect, http.MethodTrace,
@@ -101,7 +101,7 @@ func (s *tracing) spanOf(ctx context.Context) trace.Span {
 	return nil
 }
 
-// traceID names the trace of a request for the log.
+// traceID returns the id of the trace of a request, for the log.
 func (s *tracing) traceID(ctx context.Context) (id string, ok bool) {
 	span := s.spanOf(ctx)
 	if span == nil {
@@ -124,7 +124,7 @@ func (s *tracing) traceProblem(ctx context.Context, k *Kind) {
 	}
 }
 
-// Generation names a generation in service for traces and dates.
+// Generation identifies a generation in service, for traces and dates.
 type Generation struct {
 	Dataset string
 	Number  uint64
@@ -186,7 +186,7 @@ func shorten(s string) string {
 	return s
 }
 
-// routeLabel writes a pattern as API descriptions do: /ip/{addr}.
+// routeLabel converts a pattern to the notation of API descriptions: /ip/{addr}.
 func routeLabel(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, p := range parts {

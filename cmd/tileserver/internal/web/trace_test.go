@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Headers of requests that are traced, and are not.
+// These are headers of requests that are traced, and of one that is not.
 const (
 	sampledHeader   = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	unsampledHeader = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"

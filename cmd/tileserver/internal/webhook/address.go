@@ -31,7 +31,7 @@ func isPublic(a netip.Addr) bool {
 	return a.Is4() || globalUnicast.Contains(a) && !sixToFour.Contains(a)
 }
 
-// Bounds of one request.
+// These are bounds of one request.
 const (
 	requestTimeout = 10 * time.Second
 	maxHeader      = 16 << 10

@@ -35,7 +35,7 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// batch is the events of one request.
+// batch has the events of one request.
 type batch struct {
 	events []fence.Event
 	upTo   fence.ID // the hook's position once the events are delivered
@@ -121,7 +121,7 @@ func (h *hook) pass(to fence.ID) error {
 	return h.save(cellstore.Async)
 }
 
-// settle saves the position of a hook that ends.
+// settle saves the position of an ending hook.
 func (h *hook) settle() {
 	if !h.dirty {
 		return
@@ -223,10 +223,10 @@ func (h *hook) failed(err error, atLeast time.Duration) bool {
 	}
 }
 
-// shorten cuts an error to the length that State shows.
+// shorten truncates an error to the length in State.
 func shorten(text string) string { return text[:min(len(text), 200)] }
 
-// body is the JSON of a request.
+// body returns the JSON of a request.
 func (h *hook) body(events []fence.Event) []byte {
 	b := jsontext.AppendString([]byte(`{"collection":`), h.live.Meta().Name)
 	b = jsontext.AppendString(append(b, `,"hook":`...), h.name)

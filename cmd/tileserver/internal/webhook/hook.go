@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// notePrefix begins the names of the notes in which hooks are stored.
+	// notePrefix is the prefix of the names of the notes in which hooks are stored.
 	notePrefix = "hook:"
 	// MaxURL bounds the bytes of the address of a hook.
 	MaxURL         = 2000
@@ -51,7 +51,7 @@ type Loss struct {
 	Error string    `json:"error,omitempty" doc:"Why they could not be delivered in time."`
 }
 
-// State is a hook as clients see it.
+// State is the part of a hook that clients can see.
 type State struct {
 	_    struct{} `name:"Hook" doc:"A webhook and its state." schema:"without=overlap"`
 	Name string   `json:"name"`
@@ -101,7 +101,7 @@ func (s *stored) position() fence.ID {
 	return id
 }
 
-// secret is the form in which Standard Webhooks writes a secret.
+// secret returns the secret in the notation of Standard Webhooks.
 func (s *stored) secret() string { return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret) }
 
 // hook is a hook in service. Only its goroutine changes stored, while holding mu.
@@ -192,7 +192,7 @@ func (d *Definition) fences() (fence.Set, error) {
 	return set, q.Err
 }
 
-// check refuses an invalid hook.
+// check returns an error for an invalid hook.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
 		return endpoint.Refuse(ErrBad, "overlap",

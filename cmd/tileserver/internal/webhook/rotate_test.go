@@ -79,7 +79,7 @@ func TestSecretIsRotated(t *testing.T) {
 	}
 }
 
-// The example that Svix publishes for the scheme.
+// TestSignVector tests the example that Svix has published for the scheme.
 func TestSignVector(t *testing.T) {
 	secret, err := base64.StdEncoding.DecodeString("plJ3nmyCDGBKInavdOK15jsl")
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 // MaxHooks bounds the hooks of a collection.
 const MaxHooks = 16
 
-// Errors of hooks.
+// These are errors of hooks.
 var (
 	ErrBad     = errors.New("hook is not valid")
 	ErrNone    = errors.New("no such hook")
@@ -173,7 +173,7 @@ func (s *Sender) known(l *live.Collection) bool {
 	return s.hooks[l] != nil
 }
 
-// Close ends sending. Requests that run may take for Grace.
+// Close ends sending. Running requests may take the time Grace to finish.
 func (s *Sender) Close() {
 	s.end()
 	s.mu.Lock()
@@ -210,7 +210,7 @@ func (h *hook) init() {
 	h.ended = make(chan struct{})
 }
 
-// watch forgets the hooks of a collection that is dropped.
+// watch removes the hooks of a collection when it is dropped.
 func (s *Sender) watch(l *live.Collection) {
 	select {
 	case <-s.ctx.Done():
@@ -342,7 +342,7 @@ func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) er
 	return nil
 }
 
-// Outcomes of requests.
+// These are outcomes of requests.
 const (
 	delivered = iota
 	rejected  // the answer was no 2xx

@@ -135,7 +135,7 @@ func move(t *testing.T, l *live.Collection, id string, lat, lon float64) {
 	}
 }
 
-// until waits until done reports true.
+// until waits until done returns true.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -145,7 +145,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// sent is an event as a receiver gets it.
+// sent is an event in the form that a receiver gets.
 type sent struct {
 	ID, Type, Point, Fence string
 	Lat, Lon               float64
