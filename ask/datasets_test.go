@@ -9,7 +9,7 @@ import (
 	"quadrille/feature"
 )
 
-// TestDatasets: names are unique, and the data sets that a data set uses come before it.
+// TestDatasets tests that names are unique, and the data sets that a data set uses come before it.
 func TestDatasets(t *testing.T) {
 	var before []string
 	for _, d := range ask.Datasets {

@@ -223,7 +223,8 @@ func (g *Ground) At(ctx context.Context, lat, lon float64, types ...string) (fou
 	return found, err
 }
 
-// AreasAt is Ground.At without the types of regions. It reads no data set of regions.
+// AreasAt does the same as Ground.At, without the types of regions. It reads no data set of
+// regions.
 func (m *Moment) AreasAt(ctx context.Context, lat, lon float64, types ...string) (found []tiles.Region, err error) {
 	_, areas, _ := m.groundNow().parted(types)
 	for i := range areas {
@@ -247,8 +248,9 @@ func (e *encloser) appendAt(ctx context.Context, found []tiles.Region, at quadke
 	return found, nil
 }
 
-// Nearest is At with a search around the position, like tiles.Reader.Nearest. If another layer
-// cannot search for its nearest, or the search is too much work, its match has Truncated set.
+// Nearest does the same as At, with a search around the position, like tiles.Reader.Nearest. If
+// another layer cannot search for its nearest, or the search is too much work, its match has
+// Truncated set.
 func (g *Ground) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) (found []tiles.Match, err error) {
 	regions, areas, some := g.parted(types)
 	switch {

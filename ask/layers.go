@@ -262,8 +262,8 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }
 
-// PublicLayer is Layer for callers with access to public layers only: a private layer does not
-// exist for them.
+// PublicLayer does the same as Layer, for callers with access to public layers only: a private
+// layer does not exist for them.
 func (m *Moment) PublicLayer(name string) (*Layer, error) {
 	l, err := m.Layer(name)
 	if err == nil && l.About.Private || OfPrivate(err) {

@@ -105,7 +105,7 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	return asPinned(live.AcquireGeneration(generation))
 }
 
-// asPinned is the pin of a generation that was acquired by its number.
+// asPinned returns the pin of a generation that was acquired by its number.
 func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 	switch {
 	case err == nil:

@@ -244,7 +244,7 @@ func (r *Regions) Release() {
 	}
 }
 
-// Sets are the names of the data sets that are followed, Boundaries first.
+// Sets returns the names of the data sets that are followed, Boundaries first.
 func (r *Regions) Sets() (list []string) {
 	for i := range r.parts {
 		list = append(list, r.parts[i].dataset)

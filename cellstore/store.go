@@ -173,12 +173,13 @@ type TimeRange struct {
 	set      bool
 }
 
-// Between is the range min ≤ timestamp < max. With min > max, a read that uses the range returns
-// ErrBadRange. With min = max the range matches nothing.
+// Between returns the range min ≤ timestamp < max. With min > max, a read that uses the range
+// returns ErrBadRange. With min = max the range matches nothing.
 func Between(min, max int64) TimeRange { return TimeRange{min: min, max: max, set: true} }
 
-// AsOf is the range of all timestamps up to and including t. With Versions 1, a read returns each
-// column as it was at t. Families read this way need a MaxVersions that reaches back far enough.
+// AsOf returns the range of all timestamps up to and including t. With Versions 1, a read returns
+// each column as it was at t. Families read this way need a MaxVersions that reaches back far
+// enough.
 func AsOf(t int64) TimeRange {
 	// The bound is clamped, so that neither end of int64 inverts the range.
 	return TimeRange{max: max(min(t, MaxTimestamp), -1) + 1, set: true}

@@ -43,8 +43,8 @@ func lookupAmong[K string | []byte](members []byte, key K) (value []byte, ok boo
 	return nil, false
 }
 
-// Members are the members of a compact object, in its order: each name in compact form,
-// with its quotation marks, and each value as JSON.
+// Members yields the members of a compact object, in its order: each name in compact form, with its
+// quotation marks, and each value as JSON.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		if len(object) > 0 {

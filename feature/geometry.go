@@ -23,7 +23,7 @@ type Geometry struct {
 // NoGeometry is the geometry of a feature whose shape is unknown, or was not requested.
 var NoGeometry = Geometry{none: true}
 
-// GeoJSON is a geometry in that form, without white space, longitude before latitude.
+// GeoJSON returns a geometry with GeoJSON text, without white space, longitude before latitude.
 func GeoJSON(text []byte) Geometry { return Geometry{json: text} }
 
 // Shape returns a Geometry of a shape in degrees.

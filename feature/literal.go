@@ -33,7 +33,8 @@ func TimeLiteral(t time.Time) Literal {
 	return Literal{operand{is: kindTime, time: t, compact: appendTime(nil, t)}}
 }
 
-// NumberLiteral is the number that digits spell, with a point and an exponent or without.
+// NumberLiteral returns the literal of a number in decimal digits, with or without a point and an
+// exponent.
 func NumberLiteral(digits string) Literal {
 	d := parseDecimal([]byte(digits))
 	return Literal{operand{is: kindNumber, number: d, compact: d.appendTo(nil)}}

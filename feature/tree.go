@@ -54,13 +54,13 @@ func NewLikeTest(name string, p Pattern, fold bool) Test {
 // NewBoxTest makes a test of whether a feature meets a box. It is never unknown.
 func NewBoxTest(b quadkey.Box) Test { return Test{op: testBox, box: b} }
 
-// And is true if all tests are true. Without tests it is true.
+// And returns a test that is true if all tests are true. Without tests it is true.
 func And(tests ...Test) Test { return join(testAnd, tests) }
 
-// Or is true if a test is.
+// Or returns a test that is true if at least one of the tests is true.
 func Or(tests ...Test) Test { return join(testOr, tests) }
 
-// Not is true where a test is false, and unknown where the test is unknown.
+// Not returns a test that is true where t is false, and unknown where t is unknown.
 func Not(t Test) Test { return Test{op: testNot, kids: []Test{t}} }
 
 // join makes one test of several. It flattens nested ones with the same operator.

@@ -33,7 +33,7 @@ type BadRangeError struct {
 	Err    error // for ReasonRecord, the fault of the record; else nil
 }
 
-// The reasons of a BadRangeError.
+// These are the reasons of a BadRangeError.
 const (
 	ReasonAddress  = "invalid address"
 	ReasonZone     = "address with a zone"

@@ -216,8 +216,8 @@ func (b *builder) finish(store cellstore.Store) error {
 	return nil
 }
 
-// searchProgress is Options.Progress for name search. It is silent while the other tables report,
-// so that only one stage is reported at a time, and never by two calls at once.
+// searchProgress calls Options.Progress for the name search. It reports nothing while the other
+// tables report, so that only one stage is reported at a time, and never by two concurrent calls.
 func (b *builder) searchProgress(stage string, done, total int64) {
 	if b.opts.Progress != nil && b.tilesDone.Load() {
 		b.opts.Progress(stage, done, total)

@@ -99,7 +99,7 @@ type Feature struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Bounds of the texts stored beside places, in bytes.
+// These are bounds of the texts that are stored with places, in bytes.
 const (
 	maxLang        = 35
 	maxAlternate   = 4096

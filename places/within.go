@@ -96,7 +96,7 @@ func (s *within) cellsFrom(c quadkey.Cell) int {
 	return i
 }
 
-// Bound is the importance of the most important place that a tile may have.
+// Bound returns the importance of the most important place that a tile may have.
 func (s *within) Bound(n *near.Node) (uint64, bool) {
 	if !s.mayHold(n) || !s.touches(n.Tile) {
 		return 0, false

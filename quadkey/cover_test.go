@@ -136,7 +136,7 @@ func TestCoverBoxExactly(t *testing.T) {
 	}
 }
 
-// leastSize is the least number of cells in n ranges that cover the given ones. It tries every
+// leastSize returns the least number of cells in n ranges that cover the given ones. It tries every
 // start of the last range.
 func leastSize(ranges []Range, n int) uint64 {
 	best := make([]uint64, len(ranges)+1) // of the ranges before i

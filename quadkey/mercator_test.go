@@ -219,8 +219,8 @@ func TestRowEdges(t *testing.T) {
 	}
 }
 
-// TestZoomsNest: the tile of a point at a lower zoom is the ancestor of the
-// one at a higher.
+// TestZoomsNest tests that the tile of a point at a lower zoom is the ancestor of the one at a
+// higher.
 func TestZoomsNest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon, lat := drawLon(rt, "lon"), drawLat(rt, "lat")

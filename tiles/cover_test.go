@@ -51,9 +51,8 @@ func coverPoints(t testing.TB, r *tiles.Reader, typ string, at [][2]float64) []c
 	return points
 }
 
-// awkwardPoints are positions (longitude, latitude) on and beside borders, at
-// corners of tiles, at the poles, at ±180°, at the limits of the tiles, and
-// anywhere.
+// awkwardPoints returns positions (longitude, latitude) on and next to borders, at corners of
+// tiles, at the poles, at ±180°, at the limits of the tiles, and anywhere.
 func awkwardPoints(rnd *rand.Rand, ref *storedWorld, n int) (at [][2]float64) {
 	clamp := func(lat float64) float64 { return max(-90, min(90, lat)) }
 	limits := []float64{quadkey.MaxLatitude, 90, 85.0511287, 85.06, 89.999999}

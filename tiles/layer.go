@@ -18,10 +18,10 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Layer has the regions of a type as features. Their properties are the members of their records
-// without the bounds. It lists them in the order of their ids. With a feature.Box it lists the
-// regions that have a point in common with the box, even if only on their edges: if a border runs
-// along the edge of the box, both its neighbours are listed. A box is in degrees. It may cross
+// Layer returns the regions of a type as features. Their properties are the members of their
+// records without the bounds. It lists them in the order of their ids. With a feature.Box it lists
+// the regions that have a point in common with the box, even if only on their edges: if a border
+// runs along the edge of the box, both its neighbours are listed. A box is in degrees. It may cross
 // ±180°, and be a line or a point; an invalid one gives feature.ErrQuery.
 //
 // Any other area has the regions that share ground with it, and not the neighbours that only touch

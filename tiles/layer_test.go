@@ -24,7 +24,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// trickyLayer has names and properties that look like other parts of a record.
+// trickyLayer returns a layer with names and properties that look like other parts of a record.
 func trickyLayer() build.Layer {
 	const nested = `{"bbox":[9,9],"geometry":{"type":"Point","coordinates":[1,2]},"id":"x","deep":[{"bbox":[1,2,3,4]},"}"]}`
 	return build.Layer{Type: "time_zone", Features: []build.Feature{

@@ -31,8 +31,8 @@ func blob(rnd *rand.Rand, lon, lat, size float64, n int) orb.Polygon {
 	return orb.Polygon{append(ring, ring[0])}
 }
 
-// toyLayer is a small world with every awkward case: neighbours, an enclave, islands, land across
-// ±180°, a polar continent, and land that crosses the limits of the tiles.
+// toyLayer returns a small world with every awkward case: neighbours, an enclave, islands, land
+// across ±180°, a polar continent, and land that crosses the limits of the tiles.
 func toyLayer() build.Layer {
 	rnd := rand.New(rand.NewPCG(21, 22))
 	l := build.Layer{Type: "land"}

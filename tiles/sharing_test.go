@@ -117,8 +117,8 @@ func TestSharesGroundNaturalEarth(t *testing.T) {
 	}
 }
 
-// sharingLayers have regions with exact coordinates on every grid: multiples of u, north of the
-// equator.
+// sharingLayers returns layers of regions with exact coordinates on every grid: multiples of u,
+// north of the equator.
 func sharingLayers() []build.Layer {
 	const u = 360.0 / 256
 	square := func(x0, y0, x1, y1 float64) orb.Polygon { return tilestest.Square(x0*u, y0*u, x1*u, y1*u) }
@@ -600,8 +600,9 @@ func TestLayertestJudgesAreas(t *testing.T) {
 	}
 }
 
-// patchwork has two countries side by side, each of n times n counties. Counties share borders with
-// each other and with the countries. A county is half a degree wide, with eight vertices a side.
+// patchwork returns two countries side by side, each of n times n counties. Counties share borders
+// with each other and with the countries. A county is half a degree wide, with eight vertices a
+// side.
 func patchwork(n int) []build.Layer {
 	rnd := rand.New(rand.NewPCG(51, 52))
 	const size, parts = 0.5, 8

@@ -89,7 +89,7 @@ func boxOfTile(t quadkey.Tile) quadkey.Box {
 	return b
 }
 
-// windowOfTile is the inside of a tile. Any region that meets it shares ground with the tile,
+// windowOfTile returns the inside of a tile. Any region that meets it shares ground with the tile,
 // unless the region is narrower there than a sub-unit. For lines it includes the west and the north
 // edge, because points on these belong to the tile.
 func windowOfTile(t quadkey.Tile, lines bool) window {

@@ -77,7 +77,7 @@ func newPlanes(t testing.TB, ref *storedWorld) *planes {
 	return p
 }
 
-// pieces are the parts of a box on the plane of the tiles.
+// pieces returns the parts of a box on the plane of the tiles.
 func pieces(b quadkey.Box) [][4]float64 {
 	if b.South > quadkey.MaxLatitude || b.North < -quadkey.MaxLatitude {
 		return nil
@@ -157,7 +157,7 @@ func inBox(t testing.TB, r *tiles.Reader, b quadkey.Box) (ids []string) {
 	return ids
 }
 
-// randomBox is a box near a border: of a few metres, or tiles, or half a world.
+// randomBox returns a box near a border. Its size is a few metres, some tiles, or half a world.
 func randomBox(rnd *rand.Rand, ref *storedWorld) quadkey.Box {
 	lon, lat := rnd.Float64()*360-180, rnd.Float64()*180-90
 	if rnd.IntN(5) > 0 {

@@ -451,7 +451,7 @@ func (f *finding) order() {
 	f.found = f.found[:min(len(f.found), f.q.Limit)]
 }
 
-// query is the search for a text in a data set, within regions if there are any.
+// query returns the search for a text in a data set, within the given regions, if any.
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,

@@ -357,8 +357,8 @@ func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	}
 }
 
-// known is the last attempt for a text without results: it leaves out the one word that is in no
-// name.
+// known is the last attempt for a text without results. It searches without the one word that no
+// name contains.
 func (f *finding) known() error {
 	words := strings.Fields(f.q.Text)
 	if len(words) < 2 || len(words) > maxWords {
@@ -398,8 +398,9 @@ func large(r *Result) bool {
 		r.Kind == names.Airport && r.Type == largeAirport
 }
 
-// numbered is large for a text without its number. The name must be in the local language of the
-// result, or in a language of the query: "Praha 2", but not "Room 12" or "Apollo 11".
+// numbered does the same as large, for a search for the text without its number. In addition, the
+// name must be in the local language of the result, or in a language of the query: "Praha 2", but
+// not "Room 12" or "Apollo 11".
 func (f *finding) numbered(r *Result) bool {
 	l := r.Match.Lang
 	return large(r) && (l == "" || lang.IsLocal(l, r.Country) || slices.Contains(f.q.Langs, l))

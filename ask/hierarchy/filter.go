@@ -46,8 +46,8 @@ func (v *View) Wide(asked []string) []string {
 	return wide
 }
 
-// Territories is Wide without the codes that have a region of their own. Every place with one of
-// these codes passes InCountries, so none needs a check.
+// Territories does the same as Wide, without the codes that have their own region. Every place with
+// one of these codes passes InCountries, so none needs a check.
 func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
 	if v.Boundaries == nil {
 		return asked, nil

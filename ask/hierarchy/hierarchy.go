@@ -158,5 +158,5 @@ func Holds(region *names.Feature, p *places.Hit) bool {
 	return false
 }
 
-// divisionCode is the gazetteer's code of the first-level division of a place.
+// divisionCode returns the gazetteer's code of the first-level division of a place.
 func divisionCode(p *places.Hit) string { return p.Country + "." + p.Admin1 }

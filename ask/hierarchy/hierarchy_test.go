@@ -16,9 +16,9 @@ import (
 	"quadrille/tiles/build"
 )
 
-// world is a coarse map of two countries; one has states and counties. The border between Michigan
-// and Ontario runs along 83° W, and that between Michigan and Wisconsin along 88° W. The land ends
-// at 42° N.
+// world returns a coarse map of two countries; one has states and counties. The border between
+// Michigan and Ontario runs along 83° W, and that between Michigan and Wisconsin along 88° W. The
+// land ends at 42° N.
 func world(t *testing.T, list ...places.Place) *View {
 	t.Helper()
 	region := func(id, name string, w, s, e, n float64) build.Feature {

@@ -151,8 +151,8 @@ func (v *View) layers() *order {
 	return o
 }
 
-// size is the mean size of the regions of a layer. Countries count as the largest, even if another
-// layer has larger regions.
+// size returns the mean size of the regions of a layer. Countries count as the largest, even if
+// another layer has larger regions.
 func size(t *tiles.TypeMeta) float64 {
 	if t.Name == Country {
 		return math.MaxFloat64

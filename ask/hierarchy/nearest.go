@@ -121,8 +121,8 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 	return v.relate(ctx, p, at, true)
 }
 
-// RelateByRow is Relate for questions whose answer depends on the country, such as the time: a
-// place that two countries claim is in the country of its row.
+// RelateByRow does the same as Relate, for questions whose answer depends on the country, such as
+// the time: a place that two countries claim is in the country of its row.
 func (v *View) RelateByRow(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
 	return v.relate(ctx, p, at, false)
 }

@@ -56,7 +56,7 @@ type View struct {
 	near nearest
 }
 
-// In is the local time of a view.
+// In returns the View of local times in a view of the data sets.
 func In(v ask.View) View { return View{View: v} }
 
 // nearest are the populated places nearest to a point, of any country and at any distance. It owns
@@ -110,7 +110,7 @@ const SourceSea = "longitude"
 // of timezone-boundary-builder with oceans.
 const seaZones = "Etc/GMT"
 
-// Zone is ZoneAt with ZoneReach for a point whose regions are not known yet.
+// Zone does the same as ZoneAt with ZoneReach, for a point whose regions are not known yet.
 func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZone, error) {
 	b, ok, err := v.Boundaries.Have()
 	if err != nil {

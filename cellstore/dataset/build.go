@@ -143,11 +143,11 @@ func removeRehearsal(dir, last string) error {
 	return err
 }
 
-// Store is the store being filled. It is closed by Publish and Abort.
+// Store returns the store that is being filled. It is closed by Publish and Abort.
 func (b *Build) Store() cellstore.Store { return b.store }
 
-// Dir is the directory of the generation, for files that a domain package
-// keeps beside the store. Readers find them in Generation.Dir. Publish renames it.
+// Dir returns the directory of the generation, for files that a domain package stores next to the
+// store. Readers find them in Generation.Dir. Publish renames it.
 func (b *Build) Dir() string { return b.dir }
 
 // Publish closes the store, checks that it opens again, makes all files

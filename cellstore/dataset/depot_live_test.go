@@ -178,7 +178,8 @@ func TestDepotFiles(t *testing.T) {
 	}
 }
 
-// TestDepotDamagedTable: Verify, and the check of a push, find that a table has lost a row.
+// TestDepotDamagedTable tests that Verify, and the check of a push, find that a table has lost a
+// row.
 func TestDepotDamagedTable(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")

@@ -153,7 +153,8 @@ func checkAndPut(ctx context.Context, t cellstore.Table, dataset string, column,
 	})
 }
 
-// watched is empty: a remote store does not notify of changes, so the pointer is polled.
+// watched returns nothing, because a remote store does not notify of changes. Therefore the pointer
+// is polled.
 func (d *Depot) watched(string) []string { return nil }
 
 // withhold does nothing, because the readers are unknown. The time of grace of Prune protects

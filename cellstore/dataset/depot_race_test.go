@@ -11,7 +11,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// TestDepotPruneWhilePushed: a generation published during a prune stays, with its tables.
+// TestDepotPruneWhilePushed tests that a generation published during a prune stays, with its
+// tables.
 func TestDepotPruneWhilePushed(t *testing.T) {
 	for _, at := range []string{"unlisted", "table dropped"} {
 		c, r := newPebbleCatalog(t), newRemote(t)

@@ -50,8 +50,8 @@ func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Gen
 	return g, nil
 }
 
-// cacheDir is the directory of a generation's files on this machine. Its name has the manifest's
-// checksum, because another depot may use the same number for other data.
+// cacheDir returns the directory of a generation's files on this machine. Its name has the
+// manifest's checksum, because another depot may use the same number for other data.
 func (d *Depot) cacheDir(dataset string, e entry) string {
 	return filepath.Join(d.opts.Dir, dataset, generationName(e.Generation)+"-"+e.Manifest[:16])
 }

@@ -186,8 +186,8 @@ func TestDepotCrash(t *testing.T) {
 	}
 }
 
-// TestDepotLeftovers: both the next push of other data and a prune remove the remains of a killed
-// push.
+// TestDepotLeftovers tests that both the next push of other data and a prune remove the remains of
+// a killed push.
 func TestDepotLeftovers(t *testing.T) {
 	for _, by := range []string{"push", "prune"} {
 		c, r := newPebbleCatalog(t), newRemote(t)

@@ -151,8 +151,8 @@ func TestUnlistedStays(t *testing.T) {
 	}
 }
 
-// TestOlderLeftovers: directories without a manifest, which killed older programs have left, do no
-// harm. They stay, because it may be that only the manifest was lost.
+// TestOlderLeftovers tests that directories without a manifest, which killed older programs have
+// left, do no harm. They stay, because it may be that only the manifest was lost.
 func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -316,8 +316,8 @@ func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	}
 }
 
-// TestLiveKeepsWhatIsLost: the loss of the pointer, or of the whole data directory, takes nothing
-// out of service. The removal of the data set does.
+// TestLiveKeepsWhatIsLost tests that the loss of the pointer, or of the whole data directory, takes
+// nothing out of service. The removal of the data set does.
 func TestLiveKeepsWhatIsLost(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -418,7 +418,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestDropInUse: a generation that is being read stays, and its directory too.
+// TestDropInUse tests that a generation that is being read stays, and its directory too.
 func TestDropInUse(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")

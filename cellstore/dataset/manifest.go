@@ -94,8 +94,8 @@ type TableSum struct {
 	Digest string `json:"digest"`
 }
 
-// Size is the space that the generation takes on the disk, in bytes. If that is
-// not known, it is the total size of its files, and of its tables in a Depot.
+// Size returns the space that the generation takes on the disk, in bytes. If that is not known, it
+// is the total size of its files, and of its tables in a Depot.
 func (m *Manifest) Size() (n int64) {
 	if m.Disk > 0 {
 		return m.Disk
@@ -116,9 +116,9 @@ func (m *Manifest) CheckSchema(newest int) error {
 		"run ingest rollback "+m.Dataset)
 }
 
-// Timestamp is the cell timestamp of data built from these sources: the
-// modification date of the newest source, in Unix milliseconds. It is 0 when no
-// source has a date after 1970, since cell timestamps are never negative.
+// Timestamp returns the cell timestamp of data built from these sources: the modification date of
+// the newest source, in Unix milliseconds. It is 0 when no source has a date after 1970, since cell
+// timestamps are never negative.
 func Timestamp(sources []Source) int64 {
 	var newest int64
 	for _, s := range sources {

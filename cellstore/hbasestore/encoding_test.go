@@ -242,8 +242,8 @@ func TestEncodingOfSchemas(t *testing.T) {
 	}
 }
 
-// TestAlter: the table keeps attributes that other programs have set in the cluster. A family that
-// ever had a higher limit of versions never gets the limit 1 in HBase.
+// TestAlter tests that the table keeps attributes that other programs have set in the cluster. A
+// family that ever had a higher limit of versions never gets the limit 1 in HBase.
 func TestAlter(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, 1, nil).Store
@@ -280,8 +280,8 @@ func TestAlter(t *testing.T) {
 	}
 }
 
-// TestRefusedTables: tables that would make HBase answer wrongly or hang are not opened. The error
-// says how to repair them.
+// TestRefusedTables tests that tables that would make HBase answer wrongly or hang are not opened.
+// The error says how to repair them.
 func TestRefusedTables(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)

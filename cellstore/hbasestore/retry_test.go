@@ -183,7 +183,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestRefusals: a call is sent only once if another attempt would have the same result.
+// TestRefusals tests that a call is sent only once if another attempt would have the same result.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -218,8 +218,8 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeadline: a caller whose time is over gets the error of its context, and does not wait
-// longer.
+// TestDeadline tests that a caller whose time is over gets the error of its context, and does not
+// wait longer.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.TryTimeout = time.Hour })
@@ -231,7 +231,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestCancel: a cancelled call returns, and the gateway does not count as failing.
+// TestCancel tests that a cancelled call returns, and the gateway does not count as failing.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -266,8 +266,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestDeletesBeneath: the delete of a version also deletes the older trimmed versions, in one call
-// that is not repeated.
+// TestDeletesBeneath tests that the delete of a version also deletes the older trimmed versions, in
+// one call that is not repeated.
 func TestDeletesBeneath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -320,8 +320,8 @@ func TestNextEachFails(t *testing.T) {
 	}
 }
 
-// TestIdleConnections: connections that the gateway has closed are not used again, so that even
-// calls that must not be repeated succeed.
+// TestIdleConnections tests that connections that the gateway has closed are not used again, so
+// that even calls that must not be repeated succeed.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -352,7 +352,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestOtherGateway: a failing gateway is avoided, and used again once it works.
+// TestOtherGateway tests that a failing gateway is avoided, and used again once it works.
 func TestOtherGateway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, nil)
@@ -434,8 +434,8 @@ func TestNoFreeConnection(t *testing.T) {
 	}
 }
 
-// TestWrittenOrNot: a repeatable put without an answer has an unknown outcome. A put that was never
-// sent was certainly not done.
+// TestWrittenOrNot tests that a repeatable put without an answer has an unknown outcome. A put that
+// was never sent was certainly not done.
 func TestWrittenOrNot(t *testing.T) {
 	t.Parallel()
 	put := operations[4]
@@ -456,8 +456,8 @@ func TestWrittenOrNot(t *testing.T) {
 	}
 }
 
-// TestScannerLost: the loss of the gateway's scanner does not end the scan, although HBase's error
-// forbids another attempt.
+// TestScannerLost tests that the loss of the gateway's scanner does not end the scan, although
+// HBase's error forbids another attempt.
 func TestScannerLost(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{

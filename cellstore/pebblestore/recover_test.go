@@ -395,8 +395,8 @@ func older(t *testing.T, fsys vfs.FS) {
 	must(0, writeSchema(fsys, path, stored))
 }
 
-// TestGoneBackFrom: programs without ledgers read and write this program's files. Their writes do
-// not count as damage, and later damage is found as before.
+// TestGoneBackFrom tests that programs without ledgers read and write this program's files. Their
+// writes do not count as damage, and later damage is found as before.
 func TestGoneBackFrom(t *testing.T) {
 	mem := vfs.NewMem()
 	s, made := fixture(t, "s", &Options{FS: mem})

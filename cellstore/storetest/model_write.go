@@ -29,7 +29,7 @@ func (h *tableHandle) Schema() cellstore.Schema {
 	return s
 }
 
-// call is one step on a row of the table. row is nil if the step is not about one row.
+// call runs one step on a row of the table. row is nil if the step is not about one row.
 func (h *tableHandle) call(ctx context.Context, op string, row []byte, do func(now int64) error) error {
 	now, end, err := h.m.begin(ctx, h.t, true)
 	if err == nil {

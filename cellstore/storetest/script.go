@@ -15,7 +15,7 @@ import (
 //go:embed testdata/*.txt testdata/rules/*.txt
 var scripts embed.FS
 
-// scriptRules are the scripts of rules. Each begins with a line "rule ID NAME".
+// scriptRules returns the scripts of rules. Each begins with a line "rule ID NAME".
 func scriptRules() (rules []rule) {
 	files, err := fs.Glob(scripts, "testdata/rules/*.txt")
 	if err != nil || len(files) == 0 {

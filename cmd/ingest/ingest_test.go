@@ -243,8 +243,8 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
-// TestEveryDatasetHasACommand: the command has the data set's name, settings in a configuration
-// file if it has any, and names its inputs for refresh.
+// TestEveryDatasetHasACommand tests that the command has the data set's name, settings in a
+// configuration file if it has any, and names its inputs for refresh.
 func TestEveryDatasetHasACommand(t *testing.T) {
 	for _, name := range ask.DatasetNames(ask.Datasets) {
 		i := slices.IndexFunc(commandLine(t).Children, func(n *kong.Node) bool { return n.Name == name })

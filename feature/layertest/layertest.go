@@ -333,7 +333,7 @@ func (stripes) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Pa
 	return nil
 }
 
-// stripesIn are the stripes of the northern half, 0, or of the southern one, 1.
+// stripesIn returns the stripes of the northern half, 0, or of the southern one, 1.
 func stripesIn(half int32) *feature.Border {
 	const side, step, quarter = 1 << 24, 1 << 17, 1 << 23
 	b := &feature.Border{}

@@ -14,7 +14,7 @@ type entry struct {
 	size   uint16 // length of the key
 }
 
-// rest is the number of bytes of the key that are in run.data.
+// rest returns the number of bytes of the key that are in run.data.
 func (e *entry) rest() uint32 { return uint32(max(e.size, keySize) - keySize) }
 
 type run struct {

@@ -281,7 +281,7 @@ func (c *Collection) submit(ctx context.Context, r *request) error {
 	}
 }
 
-// Done is closed when the collection is closed or dropped.
+// Done returns a channel that is closed when the collection is closed or dropped.
 func (c *Collection) Done() <-chan struct{} { return c.quit }
 
 // unlessClosed replaces an error of the store by ErrClosed once the collection is closed.

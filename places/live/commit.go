@@ -312,7 +312,7 @@ func (c *Collection) acknowledge() {
 	}
 }
 
-// unknown is an error of writes that may have been made.
+// unknown returns an error of writes that may have been made.
 func unknown(err error) error {
 	if errors.Is(err, cellstore.ErrUnknownOutcome) {
 		return err

@@ -99,7 +99,7 @@ type record struct {
 func (r *record) level() int   { return int(r.flags & flagLevel) }
 func (r *record) variant() int { return int(r.flags & flagVariant >> atVariant) }
 
-// folded is how the name was folded.
+// folded returns how the name was folded.
 func (r *record) folded() int { return r.variant() | r.schema }
 
 const recordHead = 12

@@ -83,7 +83,7 @@ func TestNearestReal(t *testing.T) {
 	checkLeaves(t, store, meta)
 }
 
-// points2 is like points, and faster: it finds neighbours by the reference's chords.
+// points2 does the same as points, but faster: it finds neighbours by the chords of the reference.
 func points2(rng *rand.Rand, list []Station, brute *chordScan) (lat, lon float64) {
 	if rng.IntN(10) > 0 {
 		for {

@@ -179,8 +179,8 @@ func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
 	return sizes, err
 }
 
-// excess is the size of a tile as a multiple of its limit. Only zoom 13 may use the budget up to
-// the last byte: it is exact in any case.
+// excess returns the size of a tile as a multiple of its limit. Only zoom 13 may use the budget up
+// to the last byte: it is exact in any case.
 func (g *generaliser) excess(t *tileSize) float64 {
 	_, value := t.value()
 	x := float64(value) / float64(g.limit)

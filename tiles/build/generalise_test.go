@@ -32,8 +32,8 @@ import (
 // patch is the tile that the layers below cover.
 var patch = quadkey.Tile{Z: 7, X: 66, Y: 44}
 
-// patchwork is a layer of side times side crooked cells that cover the patch. Their outline lies on
-// tile lines.
+// patchwork returns a layer of side times side crooked cells that cover the patch. Their outline
+// lies on tile lines.
 func patchwork(typ string, side int, rnd *rand.Rand) Layer {
 	at := make([][]orb.Point, side+1)
 	box := grid.TileBox(int(patch.Z), patch.X, patch.Y, false)

@@ -25,7 +25,8 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 	return l
 }
 
-// TestHostileRings: a few bytes of input cause no more than reasonable work, or are refused.
+// TestHostileRings tests that a few bytes of input cause no more than reasonable work, or are
+// refused.
 func TestHostileRings(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	for rule, lons := range map[LongEdges][]float64{

@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// figures are shapes whose signed areas, added up, cancel somewhere.
+// figures returns shapes whose signed areas, added up, cancel somewhere.
 func figures() map[string]figure {
 	box, wide, hole := tilestest.Box(0, 0, 10, 10), tilestest.Box(-2, -2, 12, 12), tilestest.Box(1, 1, 9, 9)
 	back := slices.Clone(bowTie)
@@ -96,7 +96,7 @@ func figures() map[string]figure {
 	return out
 }
 
-// randomFigures are made of random rings that cross themselves.
+// randomFigures returns figures of random rings that cross themselves.
 func randomFigures(rnd *rand.Rand, n int) map[string]figure {
 	random := func(from, to int) (r [][2]int) {
 		for range 4 + rnd.IntN(6) {

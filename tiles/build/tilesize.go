@@ -44,8 +44,8 @@ type layerSize struct {
 	heads []int32 // the regions that give its polygons their names
 }
 
-// bytes is an upper bound on the compressed size of all layers together: they compress together at
-// least as well as one by one.
+// bytes returns an upper bound on the compressed size of all layers together: they compress
+// together at least as well as one by one.
 func (t *tileSize) bytes() (sum int) {
 	for i := range t.layers {
 		sum += t.layers[i].bytes
@@ -238,7 +238,7 @@ func (m *meter) findAbsent(byNumber []*region, layerOf []int, present []bool) {
 
 func compareKeys(k, l quadkey.Key) int { return bytes.Compare(k[:], l[:]) }
 
-// middle is the middle of a region's bounds, within the latitudes of tiles.
+// middle returns the middle of a region's bounds, within the latitudes of tiles.
 func (r *region) middle() (lon, lat float64) {
 	lon, lat = (r.bounds[0]+r.bounds[2])/2, (r.bounds[1]+r.bounds[3])/2
 	if r.bounds[0] > r.bounds[2] {

@@ -414,7 +414,7 @@ func (n *name) read(v *mvt.View, f mvt.Feature) error {
 	return err
 }
 
-// pad is the padding around a name for its halo and some space, in pixels.
+// pad returns the padding around a name for its halo and some space, in pixels.
 func (c *canvas) pad() int { return 3 * c.scale }
 
 // place computes the pixels of name i. Its corner is on a whole pixel, which is the same in every

@@ -236,8 +236,8 @@ func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 // steps of coverage, at the contrast of text.
 const oneStep = 20
 
-// TestSeams: a window across the corner of four tiles shows the same as the four tiles, names, dots
-// and lines included, at both scales.
+// TestSeams tests that a window across the corner of four tiles shows the same as the four tiles,
+// names, dots and lines included, at both scales.
 func TestSeams(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -263,8 +263,8 @@ func TestSeams(t *testing.T) {
 	})
 }
 
-// TestNeighboursMeet: the ground does not shine through where regions share an edge, in any
-// direction, nor along the edges of tiles.
+// TestNeighboursMeet tests that the ground does not shine through where regions share an edge, in
+// any direction, nor along the edges of tiles.
 func TestNeighboursMeet(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -320,8 +320,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestNames: no name overlaps another, the first in rank is always drawn, and none extends beyond
-// Reach.
+// TestNames tests that no name overlaps another, the first in rank is always drawn, and none
+// extends beyond Reach.
 func TestNames(t *testing.T) {
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -453,7 +453,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestPNG: the standard library decodes our files to the same picture, at every depth of palette.
+// TestPNG tests that the standard library decodes our files to the same picture, at every depth of
+// palette.
 func TestPNG(t *testing.T) {
 	testrace.Plain(t, "one goroutine draws")
 	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
@@ -622,8 +623,8 @@ func regionTile(typ, id string, mapColor any) *Tile {
 	return &Tile{Zoom: 5, Scale: 1, Vector: l.AppendTo(nil)}
 }
 
-// TestColours: a region has the colour of its map_color, or without a valid one the colour of its
-// id. The number of its feature does not matter. Ids spread over all colours.
+// TestColours tests that a region has the colour of its map_color, or without a valid one the
+// colour of its id. The number of its feature does not matter. Ids spread over all colours.
 func TestColours(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	r := newRenderer(t)
@@ -703,8 +704,8 @@ func TestLands(t *testing.T) {
 	}
 }
 
-// TestFirst: borders of small regions appear at their zoom, or at any zoom if their type is the
-// land.
+// TestFirst tests that borders of small regions appear at their zoom, or at any zoom if their type
+// is the land.
 func TestFirst(t *testing.T) {
 	r := newRenderer(t)
 	p := &plane{shapes: []shape{{
@@ -727,8 +728,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestGround: the sea is drawn if the tile has Sea set and the style has water. Any type may be the
-// land.
+// TestGround tests that the sea is drawn if the tile has Sea set and the style has water. Any type
+// may be the land.
 func TestGround(t *testing.T) {
 	plain := somePalette
 	plain.Water = color.NRGBA{}

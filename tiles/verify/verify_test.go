@@ -638,8 +638,8 @@ func TestVerifyRefusesAndStops(t *testing.T) {
 	}
 }
 
-// naturalEarth is a layer of the real data, whole or only the features with the
-// given ids. Without the data the test is skipped.
+// naturalEarth returns a layer of the real data, with all features or only those with the given
+// ids. Without the data the test is skipped.
 func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) build.Layer {
 	t.Helper()
 	l := build.Layer{Type: typ}

@@ -69,8 +69,8 @@ func scenarios() []*scenario {
 	}
 }
 
-// manyRegions is a scenario of municipalities, with the districts and provinces
-// they are part of.
+// manyRegions returns a scenario of municipalities, with the districts and provinces to which they
+// belong.
 func manyRegions(name string, n int, aim time.Duration) *scenario {
 	return &scenario{
 		name: name, memory: 4 * gib, aim: aim, verified: "boundaries", generated: true,

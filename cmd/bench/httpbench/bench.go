@@ -69,8 +69,8 @@ func emptyBench() (b *bench, err error) {
 	return b, err
 }
 
-// serverFlags are the flags of the measured tile server. The load generator sends the addresses of
-// callers in a header, as a proxy does.
+// serverFlags returns the flags of the measured tile server. The load generator sends the addresses
+// of callers in a header, as a proxy does.
 func serverFlags(data string, more ...string) []string {
 	return append([]string{"--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1"}, more...)
 }

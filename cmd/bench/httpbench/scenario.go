@@ -186,8 +186,8 @@ const (
 	featurePages = "features, pages of 1,000"
 )
 
-// notModified is a scenario that requests tiles with the entity tags of the client's copies. It is
-// compared with requests for the same tiles without tags.
+// notModified returns a scenario that requests tiles with the ETags of the client's copies. It is
+// compared with requests for the same tiles without ETags.
 func notModified(tiles []answer) scenario {
 	s := scenario{Name: "304 by the ETag of such a tile", Own: tiles, Against: "our own 200 of the same tile", Budget: 1}
 	for _, a := range tiles {

@@ -101,7 +101,7 @@ func (t *troubleCmd) writes(ctx context.Context, writes [][]byte) error {
 	return err
 }
 
-// movedBatches are n batches of points of a collection, each moved by up to 20 km.
+// movedBatches returns n batches of points of a collection, each moved by up to 20 km.
 func movedBatches(points, n int, random *rand.Rand) [][]byte {
 	var list []manypoints.Point
 	for p := range manypoints.Each(points) {

@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The sets of data.
+// These are the sets of data.
 const (
 	Demo = "demo" // the data of `make demo`
 	Full = "full" // made from the publishers' files

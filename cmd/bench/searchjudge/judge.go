@@ -90,7 +90,7 @@ func (j *judgement) failing(half string) []byte {
 	return []byte(b.String())
 }
 
-// recorded is the name of the file that lists the failing queries of a set and half.
+// recorded returns the name of the file that lists the failing queries of a set and half.
 func recorded(set, half string) string {
 	if half == halfQueries {
 		return set + ".failing"

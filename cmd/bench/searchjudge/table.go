@@ -27,7 +27,7 @@ const (
 // halves lists the names of the tables, with their texts.
 var halves = []struct{ name, text string }{{halfQueries, queriesTable}, {halfFresh, freshTable}}
 
-// The sets of data.
+// These are the sets of data.
 const (
 	setDemo = judged.Demo
 	setFull = judged.Full

@@ -494,8 +494,8 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
-// TestRoomsAreAlone: every package that httpapi imports is a face, which no other face may import,
-// or it belongs to a face, or it is common to all faces.
+// TestRoomsAreAlone tests that every package that httpapi imports is a face, which no other face
+// may import, or it belongs to a face, or it is common to all faces.
 func TestRoomsAreAlone(t *testing.T) {
 	forAll := []string{
 		server + "web",
@@ -526,8 +526,8 @@ func TestRoomsAreAlone(t *testing.T) {
 	}
 }
 
-// TestNames: no package has a name without a purpose, because such a package collects unrelated
-// code.
+// TestNames tests that no package has a name without a purpose, because such a package collects
+// unrelated code.
 func TestNames(t *testing.T) {
 	shapeless := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "base", "types"}
 	for _, p := range load(t) {

@@ -73,8 +73,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex: addresses in a damaged part of the index are answered from the table, and the
-// damage is reported.
+// TestDamagedIndex tests that addresses in a damaged part of the index are answered from the table,
+// and the damage is reported.
 func TestDamagedIndex(t *testing.T) {
 	dir := t.TempDir()
 	c, err := dataset.Open(dir, toyworld.Open)

@@ -100,7 +100,7 @@ func test(ctx context.Context, out io.Writer, notes string, args []string, budge
 	return err
 }
 
-// options are the options of gotestsum. It repeats a whole test, because a subtest may need the
+// options returns the options of gotestsum. It repeats a whole test, because a subtest may need the
 // subtests before it. But it repeats only what -run selects.
 func options(flags []string, events, packages string) []string {
 	format := "pkgname-and-test-fails"

@@ -327,7 +327,7 @@ func (f *File) Argument(command, name string) []string {
 	return []string{v.text}
 }
 
-// Flags are the flags of an application itself, without those of its commands.
+// Flags returns the flags of an application itself, without those of its commands.
 func Flags(app *kong.Application) []*kong.Flag { return app.Flags }
 
 // environment returns the environment variable that sets a flag.

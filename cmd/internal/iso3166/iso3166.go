@@ -76,8 +76,8 @@ func ContinentName(code string) string {
 	return ""
 }
 
-// name is CLDR's name. The exceptions are names that have changed since the compiled-in release,
-// and a few names with an addition that everyday use omits ("Hong Kong SAR China").
+// name returns CLDR's name. The exceptions are names that have changed since the compiled-in
+// release, and a few names with an addition that everyday use omits ("Hong Kong SAR China").
 func name(code string) string {
 	switch code {
 	case "AN":

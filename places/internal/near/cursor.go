@@ -15,5 +15,5 @@ func isDistance(rank uint64) bool {
 	return d >= 0 && !math.IsInf(d, 0) && !math.Signbit(d)
 }
 
-// BadCursor is the error for a cursor that no query can have returned.
+// BadCursor returns the error for a cursor that no query can have returned.
 func BadCursor() error { return feature.BadCursor("it is not one that was handed out") }

@@ -30,11 +30,11 @@ const (
 	RimUnits = WorldSize >> (BufferShift - 1)
 )
 
-// TileShift is the base-2 logarithm of a tile's side in units at zoom z.
+// TileShift returns the base-2 logarithm of a tile's side in units at zoom z.
 func TileShift(z int) uint { return uint(worldBits - z) }
 
-// StepShift is the base-2 logarithm of the coordinate step used at zoom z:
-// the tile always has 4096 steps.
+// StepShift returns the base-2 logarithm of the coordinate step used at zoom z: the tile always has
+// 4096 steps.
 func StepShift(z int) uint { return uint(MaxZoom - z) }
 
 // Point is a position on the grid.

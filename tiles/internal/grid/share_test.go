@@ -18,7 +18,7 @@ func between(a, b *big.Rat) *big.Rat {
 	return sum.Quo(sum, whole(2))
 }
 
-// cross is the cross product of an edge and the vector from its start to a place.
+// cross returns the cross product of an edge and the vector from its start to a position.
 func cross(e Edge, p ratio) *big.Rat {
 	dx, dy := whole(int64(e.B.X)-int64(e.A.X)), whole(int64(e.B.Y)-int64(e.A.Y))
 	px, py := new(big.Rat).Sub(p.x, whole(int64(e.A.X))), new(big.Rat).Sub(p.y, whole(int64(e.A.Y)))

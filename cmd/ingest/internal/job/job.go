@@ -361,8 +361,8 @@ func (t *Tally) byCount() []string {
 	})
 }
 
-// Err is nil while the share of bad records is within the bound, and
-// otherwise a *TooManyBadError.
+// Err returns nil while the share of bad records is within the limit, and otherwise a
+// *TooManyBadError.
 func (t *Tally) Err() error {
 	bad := t.bad
 	if t.IsOther() {
@@ -374,7 +374,7 @@ func (t *Tally) Err() error {
 	return &TooManyBadError{Bad: bad, Records: t.good + bad, Max: t.Max, Example: t.Example()}
 }
 
-// Example is a bad record of the most frequent reason, nil if there is none.
+// Example returns a bad record with the most frequent reason, or nil if there is none.
 func (t *Tally) Example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
 		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.IsOther()) {

@@ -159,8 +159,8 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 // Read implements io.Reader.
 func (f *File) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-// Reader is the file's own buffered reader, for formats that peek and read by delimiters. It may be
-// mixed with Read, because both share one position.
+// Reader returns the file's own buffered reader, for formats that peek and read by delimiters. It
+// may be mixed with Read, because both share one position.
 func (f *File) Reader() *bufio.Reader { return f.text }
 
 // Plain reports whether the text is the file itself, without unpacking.

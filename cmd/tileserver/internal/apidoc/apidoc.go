@@ -253,7 +253,7 @@ func (b *builder) document() object {
 	}
 }
 
-// described are the methods that have operations. HEAD and OPTIONS are described only in text.
+// described returns the methods that have operations. HEAD and OPTIONS are described only in text.
 func described(e *endpoint.Endpoint) (methods []string) {
 	for _, m := range e.Offered() {
 		if m != http.MethodHead {

@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// small is the head of a description, and endpoints is one endpoint.
+// small returns the files of a small description.
 func small() fstest.MapFS {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	return fstest.MapFS{

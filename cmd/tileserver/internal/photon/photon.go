@@ -30,7 +30,7 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
-// RootEndpoints are the same endpoints at the root of the server, where Photon has them.
+// RootEndpoints returns the same endpoints at the root of the server, as in Photon.
 func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
 	return endpoint.AtRoot(s.Endpoints(), "/photon")
 }

@@ -48,7 +48,7 @@ type hashedKey struct {
 	hash Hash
 }
 
-// Bounds of a file of keys, in bytes of the file and of a name.
+// These are bounds of a file of keys, in bytes of the file and of a name.
 const (
 	MaxFile = 64 << 20
 	maxName = 64

@@ -61,8 +61,8 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// answerFromStations is the common part of all answers from one generation of stations. byAccept is
-// set if the Accept header may select the form.
+// answerFromStations does the common part of all answers from one generation of stations. byAccept
+// is set if the Accept header may select the form.
 func (s *Handlers) answerFromStations(
 	c echo.Context, q *endpoint.Params, form web.Form, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
 ) error {

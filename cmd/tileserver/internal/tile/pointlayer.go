@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Bounds of a point's content in a vector tile. The record of the point has everything.
+// These are bounds of a point's content in a vector tile. The record of the point has everything.
 const (
 	maxTags = 20  // properties, besides the name
 	maxText = 200 // bytes

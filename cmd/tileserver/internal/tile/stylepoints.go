@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// everything is the layer set of a style that names no layers: "all" and the public collections of
-// points.
+// everything returns the layer set of a style that names no layers: "all" and the public
+// collections of points.
 func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	set, err := s.resolveLayers(ctx, v, allLayers)
 	collections := v.addPublic()

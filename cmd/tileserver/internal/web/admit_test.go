@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// TestAdmission: a key is accepted wherever the client sends it, and each key has a limit. A
-// request with a wrong key counts against the limit of its IP address.
+// TestAdmission tests that a key is accepted wherever the client sends it, and each key has a
+// limit. A request with a wrong key counts against the limit of its IP address.
 func TestAdmission(t *testing.T) {
 	keys, err := quota.ReadKeys(strings.NewReader(quota.Line("a", quota.HashOf("secret"), []quota.Limit{{Requests: 2, Window: quota.Hour}})))
 	if err != nil {

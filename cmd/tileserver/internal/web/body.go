@@ -43,7 +43,7 @@ func bodyType(r *http.Request, lines, text bool) (string, error) {
 	return "", endpoint.Refuse(ErrBodyType, "", "Send the body as application/json.")
 }
 
-// bodyCoding is the coding of the body of a request.
+// bodyCoding returns the coding of the body of a request.
 func bodyCoding(r *http.Request) (Coding, error) {
 	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
 	case c == "" || strings.EqualFold(c, "identity"):

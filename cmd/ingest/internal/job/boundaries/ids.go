@@ -219,8 +219,8 @@ func spotOf(g orb.Geometry) spot {
 	return spot{geohash(middle[0], middle[1], 6), fmt.Sprintf("%08x", exact)}
 }
 
-// geohash is the usual code of a position: bits of longitude and latitude in
-// turn, five to a letter.
+// geohash returns the usual code of a position: alternating bits of longitude and latitude, five
+// bits per letter.
 func geohash(lon, lat float64, letters int) string {
 	const alphabet = "0123456789bcdefghjkmnpqrstuvwxyz"
 	x, y := [2]float64{-180, 180}, [2]float64{-90, 90}

@@ -36,8 +36,7 @@ func around(first, last netip.Addr) []netip.Addr {
 	return []netip.Addr{first, last, first.Prev(), last.Next()}
 }
 
-// ipAnswer is the answer as JSON, nil for none, and whether the address is one that is
-// never looked up.
+// ipAnswer returns the answer as JSON, or nil for none, and whether the address is never looked up.
 func ipAnswer(t *testing.T, r *ipgeo.Reader, a netip.Addr) (answer map[string]any, reserved bool) {
 	t.Helper()
 	var res ipgeo.Result

@@ -90,7 +90,7 @@ func Input(path string) job.Input {
 	return job.Input{Path: path, Credit: job.Credit{Name: "By hand", License: "CC0-1.0"}}
 }
 
-// Square is a GeoJSON feature: a box with a side of size degrees.
+// Square returns a GeoJSON feature: a box with a side of size degrees.
 func Square(id, name, more string, west, south, size float64) string {
 	return fmt.Sprintf(`{"type":"Feature","properties":{"id":%q,"name":%q%s},"geometry":{"type":"Polygon","coordinates":[[[%g,%g],[%g,%g],[%g,%g],[%g,%g],[%g,%g]]]}}`,
 		id, name, more, west, south, west+size, south, west+size, south+size, west, south+size, west, south)

@@ -240,7 +240,7 @@ func (f *File) readColumns(ctx context.Context) error {
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Columns are the names of the columns that are properties, in their order.
+// Columns returns the names of the columns that are properties, in their order.
 func (f *File) Columns() []string {
 	names := make([]string, len(f.columns))
 	for i, c := range f.columns {

@@ -65,7 +65,7 @@ func ring(w, s, e, n float64) orb.Ring {
 	return orb.Ring{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}
 }
 
-// blob is a GeoPackage geometry: flags, coordinate system, well-known binary.
+// blob returns a GeoPackage geometry: flags, coordinate system, well-known binary.
 func blob(flags byte, srs int32, body []byte) []byte {
 	b := append([]byte("GP\x00"), flags)
 	order := binary.ByteOrder(binary.BigEndian)
