@@ -52,8 +52,8 @@ type Of[R any] struct {
 	in  func(*Moment) *Pinned[R]
 	// layer returns the data set as a layer. It is nil if the data set is no layer.
 	layer func(*Moment) *Layer
-	// known is set if the properties of the layer are known at compile time, so that a face can
-	// have words for them.
+	// known is set if the properties of the layer are known at compile time, so that endpoints can
+	// have texts for them.
 	known bool
 }
 
@@ -191,8 +191,9 @@ type described interface {
 	pin(s *Sets, m *Moment, number *uint64)
 	// pinned reports whether the generation that pin held is still in service.
 	pinned(s *Sets, m *Moment) bool
-	// asLayer returns the data set as a layer, nil if it is none. tiled reports whether it has
-	// tiles, encloses whether it is a feature.Encloser, and listed whether a face lists it.
+	// asLayer returns the data set as a layer, or nil if it is not a layer. tiled reports whether
+	// it has tiles, encloses reports whether it is a feature.Encloser, and listed reports whether
+	// there are endpoints that list it.
 	asLayer() func(*Moment) *Layer
 	tiled() bool
 	encloses() bool

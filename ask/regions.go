@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles"
 )
 
-// RegionSetPrefix begins the names of data sets of regions that users publish by themselves. The
-// data set Boundaries has the layers that are published together.
+// RegionSetPrefix begins the names of data sets of regions that users publish. The data set
+// Boundaries has the layers that are published together.
 const RegionSetPrefix = "boundaries-"
 
 // RegionSet reads such a data set: layers of regions, with their names for search. It is published,
@@ -148,7 +148,7 @@ func (r *Regions) part(typ string) *regionPart {
 }
 
 // IDOf returns the identity of the data sets from which types of regions are read, for keys and
-// tags: it stays the same when others change. An empty list stands for all types.
+// tags: it stays the same when others change. An empty list means all types.
 func (r *Regions) IDOf(types []string) uint64 {
 	if len(r.parts) == 1 {
 		return r.ID

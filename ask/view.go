@@ -169,7 +169,7 @@ func (v *Views) Take(at time.Time) View {
 }
 
 // Generations takes a view of given generations by the names of their data sets, in service or not.
-// 0 stands for none, and so does a name that numbers lacks. The view has no collections of points.
+// 0 means none, and so does a name that numbers lacks. The view has no collections of points.
 func (v *Views) Generations(numbers map[string]uint64, at time.Time) View {
 	if numbers == nil {
 		numbers = map[string]uint64{}

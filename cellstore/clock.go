@@ -21,9 +21,9 @@ const DefaultClockSkew = time.Minute
 //
 //   - It is never more than its skew ahead of the present time of the machine's clock.
 //   - If the machine's clock steps ahead by more than the skew, it follows only once the step has lasted for the
-//     skew. Until then it goes on by a steady clock, which nobody sets.
+//     skew. Until then it continues by a steady clock, which cannot be set.
 //   - It does not run backwards, unless the machine's clock is behind by more than the
-//     skew: then its earlier times were wrong, and it goes back at once.
+//     skew: then its earlier times were wrong, and it goes back immediately.
 //
 // Remove nothing for its age unless the clock is Settled.
 //

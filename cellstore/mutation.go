@@ -7,9 +7,9 @@ import (
 
 // These are special timestamps.
 const (
-	// Now stands for the store's clock, in milliseconds since 1970. It is
-	// read once for a whole row mutation and never runs backwards, so two
-	// puts in one millisecond are the same version.
+	// Now means the time of the store's clock, in milliseconds since 1970. It is read once for a
+	// whole row mutation and never runs backwards, so two puts in one millisecond are the same
+	// version.
 	Now int64 = -1
 	// All, as the bound of a delete, includes every version, also those dated in the future.
 	All int64 = math.MaxInt64

@@ -40,7 +40,7 @@ type Store interface {
 	Close() error
 }
 
-// Reader reads one table: as it is now, or as a Snapshot has it.
+// Reader reads one table, either in its present state or in the state of a Snapshot.
 //
 // Reads fill a Row that the caller owns, and report whether they have found anything; "not found"
 // is never an error. A nil Selection means the newest version of every column of every family.

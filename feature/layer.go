@@ -34,7 +34,7 @@ type Feature struct {
 	// means never.
 	Version int64
 	Expires time.Time
-	// Members is the number of features that a cluster stands for. The cluster itself is not a
+	// Members is the number of features that a cluster represents. The cluster itself is not a
 	// feature of the layer, and its ID is one for the method Cluster of a Clusterer. 0 means that
 	// this is no cluster.
 	Members int64
@@ -188,7 +188,7 @@ type Tracker interface {
 	Layer
 	// Track returns the stops of a feature from one instant to another, both included: the oldest
 	// first, and at most as many as most. next is the instant from which to continue. It is zero if
-	// all stops have been returned. Zero instants stand for the ends of the recorded history.
+	// all stops have been returned. Zero instants mean the ends of the recorded history.
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
@@ -230,8 +230,8 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 // errEnded ends the function each when the loop has ended.
 var errEnded = errors.New("ended")
 
-// Decoded returns the layer with every property and geometry as values, without bytes of
-// JSON. Tests use it to make sure that nobody depends on how features are kept.
+// Decoded returns the layer with every property and geometry as values, without bytes of JSON.
+// Tests use it to ensure that no code depends on how features are stored.
 func Decoded(l Layer) Layer { return decoded{l} }
 
 type decoded struct{ Layer }

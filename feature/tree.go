@@ -114,7 +114,7 @@ func (t *Test) required() []Test {
 	return []Test{*t}
 }
 
-// Properties lists the names of the properties that the test asks about, each once, sorted.
+// Properties lists the names of the properties that occur in the test, each once, sorted.
 func (t *Test) Properties() (names []string) {
 	t.each(func(t *Test) {
 		if t.op == testCondition {
@@ -125,7 +125,7 @@ func (t *Test) Properties() (names []string) {
 	return slices.Compact(names)
 }
 
-// Boxes lists the boxes that the test asks about, each once.
+// Boxes lists the boxes that occur in the test, each once.
 func (t *Test) Boxes() (boxes []quadkey.Box) {
 	t.each(func(t *Test) {
 		if t.op == testBox && !slices.Contains(boxes, t.box) {

@@ -104,7 +104,7 @@ type BuildOptions struct {
 	// Bad is called with each refused range, which Build then skips. An error from it ends the
 	// build. Nil makes the first bad range fatal.
 	Bad func(*BadRangeError) error
-	// Progress, if set, is called now and then, and at the end of each stage, with the ranges done.
+	// Progress, if set, is called at intervals, and at the end of each stage, with the ranges done.
 	// Reading the ranges is not reported: the sequence knows its own progress better.
 	Progress func(stage string, done, total int64)
 }

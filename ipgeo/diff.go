@@ -79,8 +79,7 @@ type DiffOptions struct {
 	// Examples is the maximum number of examples for each IP version. 0 means
 	// 10; a negative number means none.
 	Examples int
-	// Progress, if set, is called now and then with the rows done so far and
-	// their total.
+	// Progress, if set, is called at intervals with the rows done so far and their total.
 	Progress func(done, total int64)
 }
 

@@ -27,8 +27,7 @@ type IndexOptions struct {
 	// too. In addition, the build keeps at most 20 bytes for every row of the table, which has up
 	// to 64 ranges.
 	Memory int64
-	// Progress, if set, is called now and then with the ranges done so far and
-	// their total.
+	// Progress, if set, is called at intervals with the ranges done so far and their total.
 	Progress func(done, total int64)
 }
 
@@ -414,7 +413,7 @@ const releaseEvery = 1 << 14
 
 // CheckIndex compares every range of the table with the index at both ends, and the number of
 // ranges. The error matches cellstore.ErrCorrupt, or is that of the table. progress, if set, is
-// called now and then with the ranges done so far and their total.
+// called at intervals with the ranges done so far and their total.
 func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	if err := ix.Verify(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 // ErrReserved is the error that every [ReservedError] matches.
 var ErrReserved = errors.New("address is reserved")
 
-// ReservedError is the error of looking up an address that belongs to nobody in particular, such as
+// ReservedError is the error of looking up an address that belongs to no particular owner, such as
 // a private, loopback or documentation address. It matches [ErrReserved].
 type ReservedError struct{ Block SpecialBlock }
 

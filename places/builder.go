@@ -23,7 +23,7 @@ type BuildOptions struct {
 	// Memory bounds the memory of the sorts, in bytes. 0 means 512 MiB, and the least is 16 MiB.
 	// The store's own memory is not counted.
 	Memory int64
-	// Progress, if set, is called now and then, and at the end of each stage, one call at a time.
+	// Progress, if set, is called at intervals, and at the end of each stage, one call at a time.
 	// The first stage, reading the places, is not reported: the sequence can report it better.
 	Progress func(stage string, done, total int64)
 	// Prefix, if set, begins the names of the tables, so that places of

@@ -90,7 +90,7 @@ var hitReaders = sync.Pool{New: func() any {
 	return r
 }}
 
-// next takes a feature of an answer, and reports whether to go on.
+// next takes a feature of an answer, and reports whether to continue.
 func (r *hitReader) next(f *feature.Feature, err error) bool {
 	if r.err != nil {
 		return false // a further call would not complete the answer

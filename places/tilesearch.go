@@ -96,7 +96,7 @@ func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadke
 	if s.look == nil {
 		s.look = s.lookAt
 	}
-	// The body of a loop over the rows would be allocated anew for each tile.
+	// Otherwise the body of a loop over the rows would be allocated for each tile.
 	s.fn, s.failed = fn, nil
 	cellstore.Each(ctx, s.f.tiles, &s.scan, s.look)
 	return s.failed

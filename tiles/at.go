@@ -21,7 +21,7 @@ type Region struct {
 }
 
 // At returns the regions at a point in degrees, in the data set's order of types. Of one type the
-// smallest comes first: an enclave before what is drawn around it. At asks the given types, or all
+// smallest comes first: an enclave before what is drawn around it. At reads the given types, or all
 // of them if none is given, with one seek each. It needs no seek for a type if the Reader has
 // cached that the answer is the same all over a tile around the point.
 //

@@ -153,9 +153,9 @@ func (c *cover) row(row *cellstore.Row) error {
 	return c.place(t, g)
 }
 
-// place emits t, after the rim tiles that come before it in the order of cells. (A rim tile stands
-// for the part of a polar cap beyond it.) A full tile in the top or bottom row is split if the
-// region does not fill the cap beyond it. So Whole is set only if both are full.
+// place emits t, after the rim tiles that come before it in the order of cells. (A rim tile
+// represents the part of a polar cap beyond it.) A full tile in the top or bottom row is split if
+// the region does not fill the cap beyond it. So Whole is set only if both are full.
 func (c *cover) place(t quadkey.Tile, g ground) error {
 	first, last := t.CellRange()
 	if last < c.from {

@@ -239,7 +239,7 @@ func TestCoverAllocates(t *testing.T) {
 			return nil
 		}
 		ask()
-		// Many runs, because the store allocates now and then.
+		// The test makes many runs, because the store sometimes allocates.
 		if n := testing.AllocsPerRun(100, ask); n > 0 {
 			t.Errorf("tile %v: %v allocations", c.Tile, n)
 		}

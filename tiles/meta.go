@@ -23,7 +23,7 @@ const MaxZoom = grid.MaxZoom
 type Meta struct {
 	SchemaVersion int        `json:"schema_version"`
 	Types         []TypeMeta `json:"types"` // in the order of their bytes
-	// TileBudget is the most bytes that a tile of zooms 0 to 12 has after gzip, all
+	// TileBudget is the greatest size in bytes of a tile of zooms 0 to 12 after gzip, with all
 	// types together. 0 means that no budget was given.
 	TileBudget int64 `json:"tile_budget,omitempty"`
 }

@@ -41,7 +41,7 @@ func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 }
 
 // compareShares compares the answer for the ground of each region with the intersections of the
-// planes. Where borders of two data sets cross a tile line, each is rounded by itself. So the
+// planes. Where borders of two data sets cross a tile line, each is rounded separately. So the
 // answer may be either if the common ground has at most the given number of square units.
 func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.Layer, p *planes, most float64) {
 	t.Helper()

@@ -29,8 +29,8 @@ type Fences struct {
 	Boxes        []Box
 }
 
-// Region is a region, or a feature of another layer of areas. An ID of "" stands for all of the
-// type: see ask.Ground.
+// Region is a region, or a feature of another layer of areas. An ID of "" means all regions of the
+// type; see ask.Ground.
 type Region struct{ Type, ID string }
 
 // Circle is the ground at most RadiusM metres from a position in degrees.

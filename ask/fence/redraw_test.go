@@ -256,7 +256,7 @@ func TestRedrawByRollback(t *testing.T) {
 
 // A follower that is behind gets events by the generations that were in service when the points
 // moved. If such a generation is gone, the next one replaces it. So a point leaves each region that
-// it has entered, and enters none twice.
+// it has entered, and does not enter a region twice.
 func TestFollowerBehind(t *testing.T) {
 	for keep, want := range map[int]string{
 		5: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",

@@ -78,7 +78,7 @@ func (f *finding) inContext() error {
 }
 
 // typing handles texts whose last part is so short that more letters may follow. In "Berlin, G" the
-// last part begins the name of a region around the named thing. It may also begin the name of a
+// last part begins the name of a region around the named feature. It may also begin the name of a
 // country or division in the languages of the query or, with letters beyond ASCII, in any language:
 // "Wien, Ö". A code in capitals is complete, and so is a code for which inContext has found a
 // match. For a complete code typing adds nothing. Any other code begins the names of countries and

@@ -306,11 +306,11 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts a code match, if people know the code, before things whose name only begins with
-// the text. It puts airports before the cities that have their codes among their names, and drops
-// misspellings. If the text is also the whole name of something and is not in capitals, the name
-// wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist" is
-// Istanbul. Otherwise the airport wins: "maa".
+// preferCodes puts a code match, if people know the code, before features whose names only begin
+// with the text. It puts airports before the cities that have their codes among their names, and
+// drops misspellings. If the text is also the whole name of something and is not in capitals, the
+// name wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist"
+// is Istanbul. Otherwise the airport wins: "maa".
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.Code }
 	if !slices.ContainsFunc(f.found, isCode) {
@@ -434,7 +434,8 @@ func (f *finding) wants(kind names.Kind) bool {
 	return len(f.q.Kinds) == 0 || slices.Contains(f.q.Kinds, kind)
 }
 
-// order sorts the results, keeps the best one for each thing, and drops those beyond the limit.
+// order sorts the results, keeps the best result for each feature, and drops those beyond the
+// limit.
 func (f *finding) order() {
 	slices.SortStableFunc(f.found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
 	type identity struct {
@@ -478,7 +479,7 @@ func boxOf(b [4]float64) *quadkey.Box {
 	return &box
 }
 
-// match finds the things that a text names, inside one of the regions if there are any.
+// match finds the features that a text names, inside one of the given regions, if any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
 	f.budget.Dropped = false
 	before := len(f.found)

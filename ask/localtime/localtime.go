@@ -216,7 +216,7 @@ func codeOf(region string) string {
 	return strings.ToUpper(region)
 }
 
-// zoneQuery asks for the time zone of a point.
+// zoneQuery is a query for the time zone of a point.
 type zoneQuery struct {
 	view      *View
 	hierarchy hierarchy.View
@@ -225,8 +225,9 @@ type zoneQuery struct {
 }
 
 // shore returns the id of the country whose time holds at a point outside of all countries. This is
-// the country whose territorial waters hold the point. Or it is the country of a very near place:
-// the map must have drawn its coast too coarsely or left out its island. At sea shore returns "".
+// the country whose territorial waters hold the point. Otherwise it is the country of a very near
+// place: the map must have drawn its coast too coarsely or left out its island. At sea shore
+// returns "".
 func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 	found, _, err := q.hierarchy.Snap(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {

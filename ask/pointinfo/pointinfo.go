@@ -29,7 +29,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Query asks about a point. Fields are required unless their comments say otherwise.
+// Query is a query about a point. Fields are required unless their comments say otherwise.
 type Query struct {
 	Lat, Lon float64   // degrees
 	At       time.Time // of the local time

@@ -282,7 +282,7 @@ func (b *Build) Abort() error {
 }
 
 // seal makes every file below dir durable and lists them. It frees the space that a store allocated
-// beyond the end of a file, as Pebble does for its log: nobody writes to these files any more.
+// beyond the end of a file, as Pebble does for its log: these files are not written any more.
 func seal(ctx context.Context, dir string, progress func(done, total int64)) ([]File, error) {
 	var files []File
 	var dirs []string

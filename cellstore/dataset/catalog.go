@@ -132,8 +132,8 @@ func (c *Catalog) swapPointer(ctx context.Context, dataset string, before, after
 	return replaceFile(path, append(bytes.Clone(after), '\n'), func(at string) error { return c.step("pointer " + at) })
 }
 
-// removePointer removes CURRENT, and the directory unless something else lies in
-// it. The build lock is held, so nobody is about to add to the data set.
+// removePointer removes CURRENT, and the directory unless something else lies in it. The build lock
+// is held, so no other program is adding to the data set.
 func (c *Catalog) removePointer(ctx context.Context, dataset string, before []byte) error {
 	lock, same, err := c.lockPointer(ctx, dataset, before)
 	if !same || err != nil {

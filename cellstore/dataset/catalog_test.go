@@ -472,7 +472,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// errAny stands for an error of any kind.
+// errAny represents an error of any kind.
 var errAny = errors.New("any error")
 
 func checkKind(t *testing.T, what string, got, want error) {

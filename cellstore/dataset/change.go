@@ -97,9 +97,9 @@ func (g *Generations) publish(ctx context.Context, dataset string, e entry) (vis
 	})
 }
 
-// Activate publishes a listed generation by its number, after checking that it
-// can be served. It does not wait for a running build. A pointer that is lost or
-// damaged is written anew from the manifests found.
+// Activate publishes a listed generation by its number, after checking that it can be served. It
+// does not wait for a running build. A pointer that is lost or damaged is written again from the
+// manifests that are found.
 func (g *Generations) Activate(ctx context.Context, dataset string, generation uint64) (Manifest, error) {
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
 		if err == nil && p == nil || errors.Is(err, ErrBadPointer) {
@@ -512,9 +512,9 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 }
 
 // removeWaste removes stored generations that p does not list and that are marked as unfinished,
-// except one. The caller has claimed the data set, so nobody is adding to them. Generations that
-// look complete stay even if p lacks them: the pointer may have been lost, or restored from a
-// backup.
+// except one. The caller has claimed the data set, so no other program is adding to them.
+// Generations that look complete stay even if p lacks them: the pointer may have been lost, or
+// restored from a backup.
 func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration,
 	except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {

@@ -10,10 +10,10 @@ import (
 	"quadrille/cellstore"
 )
 
-// A single failed read proves nothing: the disk may have been slow to wake, a
-// network file system may have stalled, or a bit may have flipped in memory. So a failed read marks
-// nothing by itself. It makes the next Poll, which Run calls at once, compare every file of the
-// generation with its checksum:
+// A single failed read proves nothing: the disk may have been slow to wake, a network file system
+// may have stalled, or a bit may have flipped in memory. So a failed read alone marks nothing. It
+// makes the next Poll, which Run calls at once, compare every file of the generation with its
+// checksum:
 //
 //   - A file that differs or cannot be read is damage: Status.Damage is set. The
 //     generation stays in service, since most of it is whole and reads of the

@@ -192,7 +192,7 @@ func TestDamageOfStale(t *testing.T) {
 	}
 }
 
-// Run notices damage by itself, because failed reads of a real store report it.
+// Run detects damage automatically, because failed reads of a real store report it.
 func TestDamageRun(t *testing.T) {
 	c := newPebbleCatalog(t)
 	l := NewLive(c, "ip", func(g *Generation) (cellstore.Table, error) { return g.Store.Table(context.Background(), "t") })

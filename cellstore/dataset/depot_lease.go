@@ -154,7 +154,7 @@ func (l *lease) keep(ctx context.Context) {
 }
 
 // release ends the lease, even if the context it was taken with has ended. If that fails, the lease
-// expires by itself.
+// expires after its time.
 func (l *lease) release(ctx context.Context) {
 	close(l.stop)
 	l.stopped.Wait()

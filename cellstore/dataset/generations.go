@@ -39,9 +39,9 @@ type backing interface {
 	present(ctx context.Context, serving *Generation) error
 	// readPointer returns the stored pointer, nil when there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
-	// swapPointer replaces the pointer before by after if before is still the stored one; nil
-	// stands for no pointer. If swapped is true and there is an error, readers see the new pointer,
-	// but a crash may undo the change. After cellstore.ErrUnknownOutcome the caller has to read the
+	// swapPointer replaces the pointer before by after if before is still the stored one; nil means
+	// no pointer. If swapped is true and there is an error, readers see the new pointer, but a
+	// crash may undo the change. After cellstore.ErrUnknownOutcome the caller has to read the
 	// pointer.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
 	// removePointer removes the pointer before, and all other remains of a data set without
@@ -311,7 +311,7 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 
 // unpublished returns the error for a data set without a published generation. p is its pointer,
 // nil for none. The error is ErrBadPointer if the pointer must have been lost: a program that
-// builds on the published generation must not go on as if none had ever existed.
+// builds on the published generation must not continue as if none had ever existed.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration,

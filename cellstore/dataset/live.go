@@ -29,10 +29,9 @@ import (
 // Everything read between one Acquire and its Release comes from one
 // generation.
 //
-// A read that fails makes Live compare the files of the generation with their
-// checksums; see damage.go. A damaged generation goes on serving its undamaged part, and Status
-// reports the damage. It is replaced as soon as another is published, or its own files are whole
-// again.
+// A read that fails makes Live compare the files of the generation with their checksums; see
+// damage.go. A damaged generation continues to serve its undamaged part, and Status reports the
+// damage. It is replaced as soon as another is published, or its own files are whole again.
 type Live[T any] struct {
 	// Notify, when set before the first Poll or Run, is called after every
 	// change of Status, one call at a time. It must not call Poll or Close.
@@ -107,8 +106,8 @@ type Handle[T any] struct {
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of a thing, which ends when the last user leaves. The maker of the thing
-// becomes its first user by calling Acquire. No method waits or allocates.
+// Refs counts the users of an object, which is closed when the last user leaves. The maker of the
+// object becomes its first user by calling Acquire. No method waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
 // dead is far below 0, so that late calls of Acquire never reach 0.
@@ -123,9 +122,9 @@ func (r *Refs) Acquire() bool {
 	return ok
 }
 
-// Release removes a user, and reports whether it was the last. The last user must end the thing.
+// Release removes a user, and reports whether it was the last. The last user must close the object.
 // After the count has reached 0, and before it is set to dead, another Acquire can still revive the
-// thing.
+// object.
 func (r *Refs) Release() (last bool) {
 	n := r.n.Add(-1)
 	if n < 0 {

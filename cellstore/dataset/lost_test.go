@@ -231,7 +231,7 @@ func TestAbortLeavesPublished(t *testing.T) {
 }
 
 // TestPruneBesideOthers: another prune removes the rest of a dropped data set. A running prune then
-// succeeds, and a running build goes on.
+// succeeds, and a running build continues.
 func TestPruneBesideOthers(t *testing.T) {
 	c, stats := newCatalog(t)
 	other, err := Open(c.Dir(), stats.opener)

@@ -90,7 +90,7 @@ func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	return lease{Conn: c, g: g}, err
 }
 
-// choose takes the gateways in turn. It takes a resting one only if all are resting.
+// choose uses the gateways one after the other. It takes a resting one only if all are resting.
 func (p *pool) choose(avoid *gateway) *gateway {
 	n := uint64(len(p.gateways))
 	first := p.turn.Add(1)
@@ -116,8 +116,8 @@ func (p *pool) choose(avoid *gateway) *gateway {
 }
 
 // connect dials, and frees the slot if that fails. A caller that gives up during the dial does not
-// count as a failure of the gateway. The dial goes on and keeps the slot, and other callers get its
-// connection.
+// count as a failure of the gateway. The dial continues and keeps the slot, and other callers get
+// its connection.
 func (g *gateway) connect(ctx context.Context) (lease, error) {
 	type result struct {
 		lease

@@ -47,8 +47,8 @@ type Store struct {
 	opened map[string]*state // by the contract's name
 }
 
-// Open returns the store at a namespace. It requests the type of one gateway, so if nobody listens
-// at the address, Open fails with ErrUnavailable, and not a later call.
+// Open returns the store at a namespace. It requests the type of one gateway, so if no server
+// listens at the address, Open fails with ErrUnavailable, and not a later call.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {

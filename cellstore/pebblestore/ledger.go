@@ -146,7 +146,7 @@ func (l *ledger) writeBoth() error {
 	return l.keep()
 }
 
-// keep writes the ledger anew if another file, such as one of a backup, has replaced it since it
+// keep writes the ledger again if another file, such as one of a backup, has replaced it since it
 // was opened: otherwise the writes would go to an open file that nobody can read any more.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)

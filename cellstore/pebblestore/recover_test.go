@@ -87,8 +87,8 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 }
 
 // TestRecover lets the disk become full while writers run, at a random moment of the engine's work.
-// The process goes on, writers get errors, and reads go on. Recover opens the table for reading
-// while the disk is full, and for writing when it has room.
+// The process continues, writers get errors, and reads still work. Recover opens the table for
+// reading while the disk is full, and for writing when it has room.
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {

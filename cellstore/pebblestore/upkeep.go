@@ -61,7 +61,7 @@ func (t *table) awaitMerges(ctx context.Context) error {
 }
 
 // flushed records the outcome of every flush of memory to disk. While flushes fail, writes are
-// refused: otherwise they would go on until memory is full, and then wait for ever. A disk that
+// refused: otherwise they would continue until memory is full, and then wait for ever. A disk that
 // refuses writes does not make flushes fail, see disk. Damage that is found while cells are merged
 // does.
 func (u *upkeep) flushed(info pebble.FlushInfo) {

@@ -62,7 +62,7 @@ var needNames = map[string]need{
 	"timestamps": cellTimestamps, "countertimes": counterTimes, "crash": crash, "readonly": readOnly,
 }
 
-// step is a line of a script with what it must print; "" stands for ok.
+// step is a line of a script with what it must print; "" means ok.
 type step struct {
 	line int
 	text string

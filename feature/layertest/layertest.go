@@ -170,7 +170,7 @@ func fits(of, value feature.Kind) bool {
 	return of == feature.Texts || of == feature.Any
 }
 
-// twice asks from several goroutines at once, which must get the same answer.
+// twice queries from several goroutines at once. All must get the same answer.
 func (j *judge) twice() {
 	var wg sync.WaitGroup
 	got := make([][]feature.Feature, 3)

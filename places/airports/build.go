@@ -24,8 +24,7 @@ type BuildOptions struct {
 	TempDir string
 	// Modified is the date of the source, and the timestamp of all cells.
 	Modified time.Time
-	// Progress, if set, is called now and then from the goroutine that runs
-	// Build.
+	// Progress, if set, is called at intervals from the goroutine that runs Build.
 	Progress func(stage string, done, total int64)
 }
 

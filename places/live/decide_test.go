@@ -53,7 +53,7 @@ type fate struct {
 	created bool
 }
 
-// gone removes a thing at a version.
+// gone removes a feature at a version.
 func (w *world) gone(id string, version int64) {
 	delete(w.things, id)
 	w.floor = max(w.floor, version)

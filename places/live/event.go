@@ -142,7 +142,7 @@ func (f *Follower) Behind() bool { return f.changed == atOnce }
 // Next returns some of the next events, or none if there are none yet. The caller owns the
 // events. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
 //
-// Every event names the one before it, so a missing event is noticed.
+// Every event names the one before it, so a missing event is detected.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 	events, err := f.next(ctx)
 	return slices.DeleteFunc(events, func(e Event) bool { return e.still() }), err

@@ -155,7 +155,7 @@ func (b *builder) add(p *Point) error {
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
-// progress reports the progress of a stage now and then. It returns an error if the build must
+// progress reports the progress of a stage at intervals. It returns an error if the build must
 // stop.
 func (b *builder) progress(ctx context.Context, stage string, done int64) error {
 	if done%4096 != 0 {

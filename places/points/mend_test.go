@@ -294,7 +294,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 }
 
 // A collection whose disk is full for a while shows exactly the acknowledged writes and accepts
-// writes again by itself. Its followers see no gap.
+// writes again automatically. Its followers see no gap.
 func TestFullDisk(t *testing.T) {
 	for name, failed := range map[string]error{
 		"no room": fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC), "broken": syscall.EIO,

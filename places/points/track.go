@@ -15,8 +15,8 @@ const MaxTrack = 100_000
 // both included: the oldest first, at most most of them. next is the instant from which to
 // continue. It is zero if all stops have been returned. A write that left the position unchanged is
 // a stop too. An expired point is gone from its expiry time on, even if its rows are removed later.
-// Zero instants stand for the ends of the recorded history. Errors match ErrNotFound if there are
-// no stops, or ErrQuery if the collection keeps no history, or come from the store.
+// Zero instants mean the ends of the recorded history. Errors match ErrNotFound if there are no
+// stops, or ErrQuery if the collection keeps no history, or come from the store.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().History == 0 {
 		return nil, next, noHistory()

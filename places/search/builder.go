@@ -25,8 +25,8 @@ type Options struct {
 	Lookup func(id uint32, dst []byte) ([]byte, error)
 	// Context has names of countries and first-level divisions.
 	Context []Context
-	// Progress, if set, is called now and then, and at the end of each stage,
-	// from the goroutine that runs Finish.
+	// Progress, if set, is called at intervals, and at the end of each stage, from the goroutine
+	// that runs Finish.
 	Progress func(stage string, done, total int64)
 	// Timestamp, if set, is called once by Finish and returns the timestamp of
 	// all cells in milliseconds. The default is 0.

@@ -7,9 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxGrowth bounds the growth by folding: Fold appends at most MaxGrowth times
-// as many bytes as s has. The worst case is U+FDFA, one character that stands
-// for four words.
+// MaxGrowth bounds the growth by folding: Fold appends at most MaxGrowth times as many bytes as s
+// has. The worst case is U+FDFA, one character that represents four words.
 const MaxGrowth = 11
 
 // Fold appends the form in which names are compared. Letters lose case and

@@ -39,8 +39,7 @@ var letters = map[rune]string{
 	'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك", 'ہ': "ه", 'ٱ': "ا",
 }
 
-// isApostrophe reports whether r is an apostrophe or a letter that stands for
-// one. Folds drop them.
+// isApostrophe reports whether r is an apostrophe or a letter that represents one. Folds drop them.
 func isApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '´', '·', '‘', '’', '‛', '′', '″', '՚', '՛', '׳', '״', 'Ꞌ', 'ꞌ', '＇':

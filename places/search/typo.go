@@ -66,7 +66,7 @@ func (s *search) forgive(fold []byte, penalty int32) error {
 func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
 
 // forgivable returns the number of the word of each character, and how many letters of each word
-// may be wrong. Digits do not count as letters, because another number means another thing. In
+// may be wrong. Digits do not count as letters, because another number means another feature. In
 // scripts in which a letter is a word, no letter may be wrong.
 func forgivable(text []rune) (word, allowed []int) {
 	letters := 0

@@ -33,8 +33,8 @@ type BuildOptions struct {
 	// Memory bounds the bytes of memory for sorting. 0 means 256 MiB, and less
 	// than 4 MiB counts as 4 MiB.
 	Memory int64
-	// Progress, if set, is called now and then, and at the end of each stage,
-	// from the goroutine that builds. total is 0 if unknown.
+	// Progress, if set, is called at intervals, and at the end of each stage, from the goroutine
+	// that builds. total is 0 if unknown.
 	Progress func(stage string, done, total int64)
 }
 

@@ -33,8 +33,8 @@ type days struct {
 	from, to int32
 }
 
-// hold reports whether a day is among the days. unknown is the number that stands for an
-// unknown day.
+// hold reports whether a day is among the days. unknown is the number that represents an unknown
+// day.
 func (d *days) hold(day, unknown int32) bool {
 	return !d.set || day != unknown && d.from <= day && day <= d.to
 }

@@ -48,7 +48,7 @@ func OpenPublishedWeather(ctx context.Context, p cellstore.Published) (*Weather,
 // zero if there are no observations.
 func (w *Weather) Span() (first, last time.Time) { return w.meta.First, w.meta.Last }
 
-// ObservationQuery asks for the observations of a station.
+// ObservationQuery selects observations of a station.
 type ObservationQuery struct {
 	Station  ID
 	From, To time.Time // both included; zero: no bound

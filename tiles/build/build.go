@@ -41,8 +41,8 @@ type Options struct {
 	// Assumed, if set, is called for regions whose border has more than one reading, by
 	// LongEdgesAuto and at the poles. what names the chosen reading.
 	Assumed func(typ, id, name, what string)
-	// TileBudget is the most bytes a tile may have after gzip, in each of its forms, all layers
-	// together. If a tile of zooms 0 to 12 would exceed it, borders are simplified and small
+	// TileBudget is the greatest size in bytes of a tile after gzip, in each of its forms, all
+	// layers together. If a tile of zooms 0 to 12 would exceed it, borders are simplified and small
 	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
 	// for the store is refused.
 	TileBudget int64

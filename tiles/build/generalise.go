@@ -24,7 +24,7 @@ var ErrTooDetailed = errors.New("too much detail in one tile")
 const DefaultTileBudget = 500_000
 
 // If the tiles of a zoom do not fit into the budget, small regions are merged for the whole zoom,
-// in the order of the merge tree. This begins with the deepest zoom that does not fit and goes on
+// in the order of the merge tree. This begins with the deepest zoom that does not fit and continues
 // to zoom 0. Each zoom starts with the borders of the next deeper one, so that merged regions stay
 // merged.
 
@@ -67,8 +67,8 @@ type generaliser struct {
 	drawn   []bool  // by region: its polygon has a border at the next deeper zoom
 }
 
-// generalise changes the levels of the zooms whose tiles are over the budget.
-// valueLimit is the most bytes that a value may have.
+// generalise changes the levels of the zooms whose tiles are over the budget. valueLimit is the
+// greatest size of a value in bytes.
 func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) error {
 	for i := range b.layers {
 		b.layers[i].shown = b.layers[i].regions

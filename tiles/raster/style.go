@@ -62,7 +62,7 @@ type RegionStyle struct {
 	// Order sorts fills from bottom to top, and lines from top to bottom. Countries
 	// lie beneath states, but their borders come first.
 	Order int
-	// Turn orders names: a lower turn comes first. 0 stands for Order.
+	// Turn orders names: a lower turn comes first. 0 means the value of Order.
 	Turn   int
 	Fill   Fill
 	Border Line // between two regions of the type

@@ -131,7 +131,7 @@ func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 }
 
 // BenchmarkNearbyAgainstRedis alternates between a Finder in this process and Redis over loopback.
-// It asks each for the k nearest places within 25 km of the same points.
+// It queries each for the k nearest places within 25 km of the same points.
 func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	n := size(b, 1_000_000)
 	server := startRedis(b)

@@ -61,7 +61,7 @@ func startServer(b *testing.B, n int) *server {
 	return &server{conn, bufio.NewReaderSize(conn, 64<<10)}
 }
 
-// nearby asks for the k nearest and returns the answer.
+// nearby queries for the k nearest points and returns the answer.
 func (s *server) nearby(lon, lat float64, k int) ([]byte, error) {
 	_, err := fmt.Fprintf(s.conn, "GET /places/nearby?lat=%s&lon=%s&radius=25000&limit=%d HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		coordinate(lat), coordinate(lon), k)

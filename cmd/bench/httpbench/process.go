@@ -53,7 +53,7 @@ func startServer(ctx context.Context, stdin []byte, name string, args ...string)
 }
 
 // writerProcessors is the GOMAXPROCS of servers that take writes: while one processor waits for the
-// disk, the other one goes on.
+// disk, the other one continues.
 const writerProcessors = 2
 
 // startOn does the same as startServer, with GOMAXPROCS=processors, but still on one core.

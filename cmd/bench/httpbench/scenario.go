@@ -138,8 +138,8 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	return addPoints(ctx, all, url)
 }
 
-// addPoints appends the scenarios of single points and of names, whose answers are computed anew
-// each time.
+// addPoints appends the scenarios of single points and of names, whose answers are computed each
+// time.
 func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, err error) {
 	var reverse, at, named []answer
 	for i := range 400 { // of Europe, and of the made-up world

@@ -18,7 +18,7 @@ var queriesTable string
 //go:embed fresh.tsv
 var freshTable string
 
-// These are the halves: the two tables, each judged by itself.
+// These are the halves: the two tables, which are judged separately.
 const (
 	halfQueries = "queries"
 	halfFresh   = "fresh"

@@ -5,7 +5,7 @@
 //	citest NOTES -short -race -timeout 20m ./...
 //
 // It takes the arguments of go test, flags first, and passes them to gotestsum, which runs a failed
-// test once more by itself. If the test passes then, it is called flaky. The environment fixes the
+// test once more, alone. If the test passes then, it is called flaky. The environment fixes the
 // seeds of random tests (see internal/testseed), so a test that fails for its seed fails again.
 // Certain faults are not tried again: a failed build, a data race, a panic, or more failed tests
 // than chance explains. Gotestsum accepts a second attempt that was skipped. It also accepts a

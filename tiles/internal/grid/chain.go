@@ -13,8 +13,8 @@ import (
 // become one. The doubled edges that other clippers leave behind cannot exist.
 // Cutting needs no knowledge of rings.
 //
-// The world is a cylinder. A chain is periodic: an edge stands for itself and
-// for its copies shifted by whole worlds.
+// The world is a cylinder. A chain is periodic: an edge represents itself and its copies that are
+// shifted by whole worlds.
 
 // Edge is a directed edge from A to B.
 type Edge struct{ A, B Point }

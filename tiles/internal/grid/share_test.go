@@ -71,8 +71,9 @@ func sorted(all []*big.Rat) []*big.Rat {
 	return slices.CompactFunc(all, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
 }
 
-// shareSlowly tests a place in every face of the two chains. Between consecutive x at which edges
-// end or cross, no edges cross, so a face lies between neighbouring edges.
+// shareSlowly tests a position in every face of the planar subdivision by the two chains. Between
+// consecutive x at which edges end or cross, no edges cross, so a face lies between neighbouring
+// edges.
 func shareSlowly(a, b []Edge) bool {
 	all := slices.Concat(a, b)
 	var xs []*big.Rat

@@ -9,7 +9,8 @@ import (
 // A plane sweep runs from west to east and, at one x, from north to south. Its sweep line crosses
 // some of the lines of an arrangement. sweepLine holds these from north to south, each with the
 // caller's data about the place just south of it. An array would move all its lines at every
-// vertex, and a sweep over a continent crosses tens of thousands. So the lines are in chunks.
+// vertex, and a sweep over a continent crosses tens of thousands. Therefore the lines are stored in
+// chunks.
 
 // passing is a line that the sweep line crosses.
 type passing[T any] struct {

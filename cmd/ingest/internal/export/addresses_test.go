@@ -430,9 +430,9 @@ func same(t *testing.T, name string, a, b *ipgeo.Reader) {
 
 const ipData = "../../../../../shared/data/"
 
-// For every publisher's database at hand, the export of its ranges answers like the original in
-// another reader, is the same when it is ingested again, and is about as small as the publisher's
-// file.
+// For every available database of a publisher, the export of its ranges gives the same answers as
+// the original in another reader, is the same when it is ingested again, and is about as small as
+// the publisher's file.
 func TestAddressesOfPublishers(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))

@@ -1,9 +1,10 @@
 // Package fetch downloads files of publishers into a directory and keeps them there, so that the
 // next run only checks whether they have changed.
 //
-// A broken download resumes where it stopped (Range with If-Range), or starts anew if the file has
-// changed meanwhile. A file with the wrong content, be it truncated, damaged or an HTML page, never
-// gets the file's name: the version that was downloaded before stays there.
+// A broken download resumes where it stopped (Range with If-Range), or starts again from the
+// beginning if the file has changed meanwhile. A file with the wrong content, be it truncated,
+// damaged or an HTML page, never gets the file's name: the version that was downloaded before stays
+// there.
 package fetch
 
 import (

@@ -227,7 +227,7 @@ func score(d *draft, path string, v any) error {
 	return nil
 }
 
-// names reads the names of a thing by language.
+// names reads the names of an object by language.
 func names(of func(*draft) *ipgeo.Names) setter {
 	return func(d *draft, path string, v any) error {
 		m, ok := v.(map[string]any)
@@ -245,7 +245,7 @@ func names(of func(*draft) *ipgeo.Names) setter {
 	}
 }
 
-// english reads the name of a thing if a source has a single one.
+// english reads the name of an object if the source has only one name.
 func english(of func(*draft) *ipgeo.Names) setter {
 	return func(d *draft, path string, v any) error {
 		var s string

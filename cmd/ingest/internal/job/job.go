@@ -62,7 +62,7 @@ type Options struct {
 	// Memory is the approximate total of bytes of memory that the program may take; 0 means 2 GiB.
 	// Data that does not fit is sorted on disk, or is refused before anything is written.
 	Memory int64
-	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
+	// TileBudget is the greatest size in bytes of a tile of boundaries after gzip:
 	// build.Options.TileBudget. If it is nil and layers of the published generation are kept, the
 	// budget of that generation applies, and otherwise build.DefaultTileBudget.
 	TileBudget *int64
@@ -263,7 +263,7 @@ func (t *Tally) Taken() int64 { return t.good }
 func (t *Tally) LeftOut() int64 { return t.bad + t.excused + t.apart }
 
 // Bad handles the error of a reader. It counts a *source.BadRecord and returns nil, so that the job
-// goes on, unless most of the file is bad. It returns any other error.
+// continues, unless most of the file is bad. It returns any other error.
 func (t *Tally) Bad(err error) error {
 	var r *source.BadRecord
 	if !errors.As(err, &r) {

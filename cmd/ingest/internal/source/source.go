@@ -4,7 +4,7 @@
 //
 // Each format has its own package below this one. A reader turns bytes into an iterator of (record,
 // error) pairs and does not depend on the tables of a data set. It yields a *BadRecord for a record
-// that can be left out, and goes on. It yields any other error for a file that cannot be read
+// that can be omitted, and continues. It yields any other error for a file that cannot be read
 // further, and stops.
 package source
 
@@ -75,8 +75,8 @@ const (
 // precision. The feature is now the box around that point or line.
 const Collapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
 
-// BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find
-// it with errors.As, count it by Reason and go on.
+// BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find it
+// with errors.As, count it by Reason and continue.
 type BadRecord struct {
 	Source string // path of the file
 	Line   int    // 1-based line, or number of the record where there are no lines

@@ -232,7 +232,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		t.Errorf("the longest answer has %d features", most)
 	}
 
-	// An answer is cached until one of the layers is published anew.
+	// An answer is cached until a new generation of one of the layers is published.
 	for _, path := range []string{"/around/airports/places" + there, "/around/places/airports" + there} {
 		for _, name := range []string{ask.Airports.Name, ask.Places.Name} {
 			tag, _ := get(path)

@@ -85,8 +85,8 @@ func TestCollectionTilesShowAllPoints(t *testing.T) {
 	}
 }
 
-// Tiles of a published collection may be cached until it is published anew; tiles of a live one may
-// not.
+// Tiles of a published collection may be cached until a new generation is published; tiles of a
+// live one may not.
 func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	for _, path := range []string{"/tiles/points:shops/3/4/3.mvt", "/tiles/country,points:shops/3/4/3.geojson",
@@ -268,7 +268,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 	}
 }
 
-// In a tile with a live layer, only this layer is made anew. The others come from the cache.
+// In a tile with a live layer, only this layer is made again. The others come from the cache.
 func TestLiveTilesKeepOtherLayers(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	servertest.Measured(&w.Config)

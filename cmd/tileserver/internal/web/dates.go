@@ -17,7 +17,7 @@ const mostDates = 1000
 // one is 0. It is the build time of the generation in its manifest, which is the same on all
 // servers of the data, and different for every generation.
 //
-// It is nil for an answer that depends on more than one thing, such as another generation or the
+// It is nil for an answer that depends on more than one object, such as another generation or the
 // address of the server. With only one date, a change of the others could go unnoticed, after a
 // rollback or a late start of service. It is also nil for answers that never change at their
 // address. Unlike ETags, the date does not depend on the version of the program. If the date of the

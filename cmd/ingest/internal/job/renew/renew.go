@@ -136,8 +136,8 @@ func NotRenewed(names []string, errs []error) error {
 
 // same returns the reason why there is nothing to do, or "" if there is something. There is nothing
 // to do if, according to the record, the published generation has the same inputs in the present
-// layout. There is also nothing to do if such a generation was rolled back, because it must not
-// return by itself.
+// layout. There is also nothing to do if such a generation was rolled back, because it must not be
+// published again automatically.
 func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis
