@@ -185,7 +185,7 @@ func FindDataset(name string) (d Dataset, ok bool) {
 type described interface {
 	about() *Dataset
 	follow(s *Sets, from *dataset.Generations, notify func(dataset.Status))
-	// live returns the dataset.Live that follows it, nil if there is none.
+	// live returns the dataset.Live that follows it, or nil if there is none.
 	live(s *Sets) Followed
 	// pin holds the generation with the given number, or the newest one for nil.
 	pin(s *Sets, m *Moment, number *uint64)
@@ -232,7 +232,7 @@ func (d *Of[R]) follow(s *Sets, from *dataset.Generations, notify func(dataset.S
 	}
 }
 
-// of returns the dataset.Live that follows it, nil if there is none.
+// of returns the dataset.Live that follows it, or nil if there is none.
 func (d *Of[R]) of(s *Sets) *dataset.Live[R] {
 	if d.set != nil {
 		return *d.set(s)

@@ -124,7 +124,7 @@ func (g *Ground) parted(types []string) (regions []string, areas []encloser, som
 	return regions, areas, len(regions) > 0
 }
 
-// area returns the layer other than regions with the given name, nil if there is none.
+// area returns the layer other than regions with the given name, or nil if there is none.
 func (g *Ground) area(name string) *encloser {
 	i := slices.IndexFunc(g.areas, func(e encloser) bool { return e.name() == name })
 	if i < 0 {

@@ -84,7 +84,7 @@ type regionPart struct {
 // errUnsure is the error while some data sets of regions have not been looked up yet.
 var errUnsure = fmt.Errorf("%w: it has not been looked up yet what is published of all data sets of regions", ErrFailed)
 
-// join combines all parts. before is the previous result, nil if there is none: if it is equal,
+// join combines all parts. before is the previous result, or nil if there is none: if it is equal,
 // join reuses it with its cache.
 func (r *Regions) join(before *Regions) {
 	var readers []*tiles.Reader
@@ -139,7 +139,7 @@ func (r *Regions) Types() []tiles.TypeMeta {
 	return r.some.Types()
 }
 
-// part returns the part from which a type is read, nil if none is known to have it.
+// part returns the part from which a type is read, or nil if none is known to have it.
 func (r *Regions) part(typ string) *regionPart {
 	if i, ok := r.of[typ]; ok {
 		return &r.parts[i]

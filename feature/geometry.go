@@ -32,8 +32,8 @@ func Shape(g orb.Geometry) Geometry { return Geometry{shape: g} }
 // IsPoint reports whether the geometry is the feature's position.
 func (g Geometry) IsPoint() bool { return g.json == nil && g.shape == nil && !g.none }
 
-// Orb returns the geometry of a feature, nil if it is not known. If it cannot be read,
-// the error matches ErrDamaged.
+// Orb returns the geometry of a feature, or nil if it is not known. If it cannot be read, the error
+// matches ErrDamaged.
 func (f *Feature) Orb() (orb.Geometry, error) {
 	switch g := &f.Geometry; {
 	case g.none:

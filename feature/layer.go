@@ -96,8 +96,8 @@ type Layer interface {
 // ErrPageFull is returned by the function of Page to end a page after the current feature.
 var ErrPageFull = errors.New("the page is full")
 
-// Page calls fn with a page of the answer to a query, at most limit features. It returns the
-// cursor of the next page, "" if there is none.
+// Page calls fn with a page of the answer to a query, at most limit features. It returns the cursor
+// of the next page, or "" if there is none.
 func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) error) (next string, err error) {
 	q.Limit = limit + 1 // to tell whether another page follows
 	n, full := 0, false

@@ -17,9 +17,9 @@ import (
 // Query selects features of a layer. The zero Query selects all of them in the layer's own order.
 // Only that order allows a list of any length.
 type Query struct {
-	// In is the area of the features, nil for anywhere. A feature that is not a point is in a box
-	// if the two have a point in common. It is in any other area if the two share ground: some of
-	// the feature lies inside, and not just on the border.
+	// In is the area of the features, or nil for anywhere. A feature that is not a point is in a
+	// box if the two have a point in common. It is in any other area if the two share ground: some
+	// of the feature lies inside, and not just on the border.
 	In Area
 	// Near sorts the nearest first. Features at one distance come in the layer's own order.
 	Near *Near

@@ -90,7 +90,7 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 // operator is read from it.
 const PropertyPrefix = "p."
 
-// mixed returns advice about values of several types, "" if t is a single type.
+// mixed returns advice about values of several types, or "" if t is a single type.
 func mixed(t Kind) string {
 	if t != Any {
 		return ""

@@ -156,7 +156,7 @@ func (p Properties) Lookup(name string) (v Value, ok bool) {
 	return Value{}, false
 }
 
-// Text returns the text of a property, "" if there is none.
+// Text returns the text of a property, or "" if there is none.
 func (p Properties) Text(name string) string {
 	if v, ok := p.Lookup(name); ok && v.Kind() == Text {
 		return v.Text()

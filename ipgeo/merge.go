@@ -97,8 +97,9 @@ func oneCountry(sources []parts) (code string, apart bool) {
 	return code, apart
 }
 
-// elsewhere reports whether another source places the address elsewhere. Two countries decide, or
-// else the data that both sources have: continents, and places.
+// elsewhere reports whether another source gives the address a different location. If both sources
+// have a country, the countries decide. Otherwise the other data that both have decide: continents,
+// and places.
 func (p *parts) elsewhere(src *parts) bool {
 	if p.code != "" && src.code != "" {
 		return p.code != src.code

@@ -26,10 +26,9 @@ type BuildOptions struct {
 	// Progress, if set, is called at intervals, and at the end of each stage, one call at a time.
 	// The first stage, reading the places, is not reported: the sequence can report it better.
 	Progress func(stage string, done, total int64)
-	// Prefix, if set, begins the names of the tables, so that places of
-	// another kind have tables of their own: with "airport_" they are
-	// airport_tiles, airport_info, airport_rollup, airport_index and
-	// airport_codes. Meta carries it to Open.
+	// Prefix, if set, is the prefix of the names of the tables, so that places of another kind have
+	// separate tables: with "airport_" they are airport_tiles, airport_info, airport_rollup,
+	// airport_index and airport_codes. Open gets it from Meta.
 	Prefix string
 	// NoNames leaves out the tables of name search.
 	NoNames bool
@@ -50,9 +49,9 @@ type Stats struct {
 	Duplicates int64 // places dropped for another one of the same id
 	Spilled    int64 // bytes of temporary files written
 
-	// Counts for the other sequences: kept and dropped entries. An entry is dropped if its place
-	// is not among the places, or has too many entries: 5,000 names or 256 KiB of them, 1,000
-	// parents.
+	// These are counts for the other sequences: the kept and the dropped entries. An entry is
+	// dropped if its place is not among the places, or has too many entries: 5,000 names or 256 KiB
+	// of them, 1,000 parents.
 	Names, NamesDropped     int64
 	Parents, ParentsDropped int64
 	Admin5, Admin5Dropped   int64

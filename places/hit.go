@@ -123,7 +123,7 @@ func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	return nil
 }
 
-// populationOf reads a population, 0 where there is none.
+// populationOf reads a population, or 0 where there is none.
 func populationOf(json []byte) (n int64) {
 	_, digits, _ := bytes.Cut(json, []byte(populationKey))
 	for _, c := range digits {

@@ -241,7 +241,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 			}
 		}
 		for range perTree {
-			// Near a row: below it, beside it, above it; or anywhere.
+			// The tile is near a row (below, next to or above it), or anywhere.
 			tile := randTile(r, MaxZoom)
 			if len(rows) > 0 && r.IntN(4) > 0 {
 				tile = rows[r.IntN(len(rows))].tile

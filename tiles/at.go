@@ -321,8 +321,8 @@ func windingOf(ring []grid.Point, px, py int64, sub uint) (winding int) {
 	for _, b := range ring {
 		ay, by := int64(a.Y)<<sub, int64(b.Y)<<sub
 		if (ay <= py) != (by <= py) {
-			// Compute from the northern end in both directions of the edge: the two neighbours then
-			// get the same result.
+			// The computation starts at the northern end in both directions of the edge, so that
+			// the two neighbours get the same result.
 			lo, hi := a, b
 			if ay > by {
 				lo, hi = b, a

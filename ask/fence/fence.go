@@ -137,7 +137,7 @@ func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && le
 // the generation of the boundaries that the move names for that end. If a generation is gone, the
 // next one that exists replaces it. Other areas are judged in their present state: a change of such
 // an area is no event, and a move that is read again may cross other areas. Without fences of
-// regions no data set is read. Errors are those of the data sets.
+// regions no data set is read. The errors come from the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }

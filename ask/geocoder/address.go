@@ -8,7 +8,7 @@ import (
 	"quadrille/places/names"
 )
 
-// Address ranks as in Nominatim: the larger the region, the smaller the rank.
+// These are address ranks as in Nominatim: the larger the region, the smaller the rank.
 const (
 	RankCountry      = 4
 	RankState        = 8

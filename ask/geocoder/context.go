@@ -247,8 +247,8 @@ func readings(text string) (list []reading) {
 	return list
 }
 
-// around returns the regions that the context of a reading names: those named by its first part
-// that lie in a region named by each other part.
+// around returns the regions that the context of an interpretation names. They have the name in the
+// first part of the context, and lie in regions with the names in the other parts.
 func (f *finding) around(r *reading) ([]names.Feature, error) {
 	var found []names.Feature
 	for i := len(r.context) - 1; i >= 0; i-- {

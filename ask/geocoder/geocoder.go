@@ -125,8 +125,8 @@ type Session struct {
 	NoAddresses bool
 }
 
-// ReverseIDs returns the generations on which an answer of Reverse depends, nil if it must not be
-// cached.
+// ReverseIDs returns the generations on which an answer of Reverse depends, or nil if it must not
+// be cached.
 func (s *Session) ReverseIDs(q *ReverseQuery) []uint64 {
 	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, names.Region) {
 		return s.IDs()

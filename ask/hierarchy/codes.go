@@ -88,7 +88,7 @@ func (v *View) Division(state string) string {
 	return v.Names.Division(state)
 }
 
-// CountryOf returns the code of the country of a state or county, "" if it is unknown. A
+// CountryOf returns the code of the country of a state or county, or "" if it is unknown. A
 // territory may have a code of its own.
 func (v *View) CountryOf(r *names.Parent) string {
 	switch {

@@ -2,8 +2,8 @@
 // is right about a point: its regions are those whose polygons hold it. The source is right about a
 // place: where its row contradicts a coarse polygon, the row counts.
 //
-// Positions are degrees and distances metres. Errors are those of the data sets. A data set that is
-// not published has no answer, and is no error.
+// Positions are degrees and distances metres. The errors come from the data sets. A data set that
+// is not published has no answer, and is no error.
 package hierarchy
 
 import (

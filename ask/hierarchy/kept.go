@@ -97,7 +97,7 @@ func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool
 	return hit, ok, err
 }
 
-// divisions returns the codes of the second and third-level divisions of a place, "" where its
+// divisions returns the codes of the second and third-level divisions of a place, or "" where its
 // row has none.
 func (v *View) divisions(ctx context.Context, id uint32) (d divisions, err error) {
 	if v.Places == nil {

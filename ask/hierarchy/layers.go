@@ -111,7 +111,7 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	return all, nil
 }
 
-// countryOf returns the country in a region's source, "" if there is none. Some sources write
+// countryOf returns the country in a region's source, or "" if there is none. Some sources write
 // COUNTRY.
 func countryOf(region *feature.Feature) (country string) {
 	for name, v := range region.Properties.All() {

@@ -49,7 +49,7 @@ type Answer struct {
 	Zone localtime.LocalZone
 	// Place is the nearest populated place, or one of the point's own country, state or county that
 	// is hardly farther: see [hierarchy.View.Nearest]. It is nil if there is none. PlaceName is its
-	// name in Query.Lang, "" if it has none or Lang is "". Place and all the fields below are of
+	// name in Query.Lang, or "" if it has none or Lang is "". Place and all the fields below are of
 	// localtime.MatchNearest.
 	Place     *places.Hit
 	PlaceName string

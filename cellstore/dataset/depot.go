@@ -175,7 +175,7 @@ func (d *Depot) opened() (cellstore.Store, error) {
 // been acknowledged by then.
 func closeRead(s cellstore.Store) { _ = s.Close() }
 
-// table returns the Depot's own table, nil when there is none yet.
+// table returns the Depot's own table, or nil if there is none yet.
 func (d *Depot) table(ctx context.Context) (cellstore.Table, error) {
 	s, err := d.store(ctx)
 	if err != nil {

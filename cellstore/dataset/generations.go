@@ -37,7 +37,7 @@ type backing interface {
 	// present returns an error if the whole place is gone, or is not the place of serving. The lack
 	// of a pointer then means nothing.
 	present(ctx context.Context, serving *Generation) error
-	// readPointer returns the stored pointer, nil when there is none.
+	// readPointer returns the stored pointer, or nil if there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
 	// swapPointer replaces the pointer before by after if before is still the stored one; nil means
 	// no pointer. If swapped is true and there is an error, readers see the new pointer, but a
@@ -309,7 +309,7 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 	return p, err
 }
 
-// unpublished returns the error for a data set without a published generation. p is its pointer,
+// unpublished returns the error for a data set without a published generation. p is its pointer, or
 // nil for none. The error is ErrBadPointer if the pointer must have been lost: a program that
 // builds on the published generation must not continue as if none had ever existed.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {

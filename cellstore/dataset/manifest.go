@@ -61,7 +61,7 @@ type Manifest struct {
 	Records map[string]int64 `json:"records,omitempty"`
 	Bad     map[string]int64 `json:"bad,omitempty"`
 	Sources []Source         `json:"sources,omitempty"`
-	// Replaced is the generation that was published before, nil if there was none. See Replace.
+	// Replaced is the generation that was published before, or nil if there was none. See Replace.
 	Replaced *Replaced `json:"replaced,omitempty"`
 	// Bounds is west, south, east, north in degrees, or empty. West > east
 	// means the extent crosses ±180°.

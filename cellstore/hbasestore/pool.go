@@ -147,7 +147,7 @@ func (g *gateway) connect(ctx context.Context) (lease, error) {
 	}
 }
 
-// reuse returns an idle connection that is still usable, nil if there is none.
+// reuse returns an idle connection that is still usable, or nil if there is none.
 func (g *gateway) reuse() (*thrift2.Conn, error) {
 	for {
 		g.mu.Lock()

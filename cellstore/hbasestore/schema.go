@@ -59,7 +59,7 @@ type family struct {
 	// trims is set if versions can be hidden by their number or age. A time range must then not be
 	// left to the server, which skips the files of the newer versions.
 	trims bool
-	// most is the number of versions of a column that are read, 0 for all. The cluster may store
+	// most is the number of versions of a column that are read, or 0 for all. The cluster may store
 	// more: spare versions, or versions that an earlier limit allowed.
 	most int
 	// spare is set if the limit of versions in HBase is higher than the declared one.

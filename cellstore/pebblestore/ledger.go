@@ -454,7 +454,7 @@ func isList(name string) bool { return strings.HasPrefix(name, "MANIFEST-") }
 // isOptions reports whether a file of a database has the options of an opening.
 func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
 
-// lastOptions returns the last file of options of a database, "" if there is none.
+// lastOptions returns the last file of options of a database, or "" if there is none.
 func lastOptions(fsys vfs.FS, db string) (string, error) {
 	names, err := fsys.List(db)
 	last := ""

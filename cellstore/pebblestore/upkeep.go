@@ -175,7 +175,7 @@ func (t *table) sweeper() {
 	}
 }
 
-// aging returns the time to wait before looking for expired cells again, 0 if none expire.
+// aging returns the time to wait before looking for expired cells again, or 0 if none expire.
 func (l *layout) aging() time.Duration {
 	var least time.Duration
 	for _, f := range l.Schema.Families {

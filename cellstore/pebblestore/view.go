@@ -102,8 +102,8 @@ func (s *selected) set(index int, whole, plain bool) {
 	s.index, s.whole, s.plain, s.cols = index, whole, plain, s.cols[:0]
 }
 
-// some selects the named families and columns. It first places them at the index of their family,
-// which is the order of names, and then closes the gaps.
+// some selects the named families and columns. It first stores each at the index of its family, in
+// the order of names, and then removes the empty entries.
 func (v *view) some(t *layout, sel *cellstore.Selection) error {
 	if len(sel.Families) == 1 && len(sel.Columns) == 0 {
 		f, err := t.family(sel.Families[0])

@@ -73,7 +73,7 @@ func (g *generator) row() string {
 	return g.oneOf(g.rows)
 }
 
-// end returns an end of a range of rows, "" for the end of the table.
+// end returns an end of a range of rows, or "" for the end of the table.
 func (g *generator) end() string {
 	if g.chance(3) {
 		return quote(g.someBytes(0, 4))

@@ -101,7 +101,7 @@ func within(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	})
 }
 
-// downFrom returns those of rows that are in the range of a reverse scan, from its high end.
+// downFrom returns the rows in the range of a reverse scan, beginning with the highest key.
 func downFrom(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	kept := slices.DeleteFunc(slices.Clone(rows), func(row *cellstore.Row) bool {
 		d := bytes.Compare(row.Key, r.To)

@@ -81,7 +81,7 @@ var proxies = map[string]proxy{
 	},
 }
 
-// TestProxies runs the examples of docs/ip.md in the proxies they are for.
+// TestProxies runs each example of docs/ip.md in its proxy.
 func TestProxies(t *testing.T) {
 	doc := document(t, "docs", "ip.md")
 	for name, p := range proxies {

@@ -223,7 +223,7 @@ func (c *Collection) eventsGone(next uint64) error {
 	return &EventsGoneError{next, c.Meta().Events}
 }
 
-// LastEvent returns the sequence of the newest event, 0 if there has been none. The error is the
+// LastEvent returns the sequence of the newest event, or 0 if there has been none. The error is the
 // reason why the collection cannot be read.
 func (c *Collection) LastEvent(context.Context) (uint64, error) {
 	return c.seq.Load(), c.now.Load().err

@@ -274,7 +274,7 @@ func (c *Collection) report(err error) {
 	}
 }
 
-// reopen makes the state on the disk the state of the collection. The error is the reason why the
+// reopen reads the state of the collection from the disk again. The error is the reason why the
 // collection takes no writes.
 func (c *Collection) reopen() error {
 	select {

@@ -428,7 +428,7 @@ func (s *Store) Find(name string) (*Collection, error) {
 	return nil, ErrNoCollection
 }
 
-// Collection returns a collection by its name, nil if there is none.
+// Collection returns a collection by its name, or nil if there is none.
 func (s *Store) Collection(name string) *Collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

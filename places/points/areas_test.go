@@ -195,7 +195,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// first returns the first error of an answer, nil if the answer is empty.
+// first returns the first error of an answer, or nil if the answer is empty.
 func first(seq iter.Seq2[*feature.Feature, error]) error {
 	for _, err := range seq {
 		return err

@@ -70,8 +70,8 @@ func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, erro
 	return m, nil
 }
 
-// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, nil if
-// there is none. shown must have been called.
+// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, or nil
+// if there is none. shown must have been called.
 func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
 	head := int32(0)
 	for at := int32(1); at < int32(len(g.cells)); at++ {

@@ -66,7 +66,7 @@ func (d *disk) set(change func()) {
 
 func (d *disk) fill(full bool) { d.set(func() { d.full = full }) }
 
-// refuse sets the function that is called before an operation on a table, nil for none.
+// refuse sets the function that is called before an operation on a table, or nil for none.
 func (d *disk) refuse(refuses func(op, table string) error) { d.set(func() { d.refuses = refuses }) }
 
 // refuseAll makes every operation on tables fail with an error, or none if err is nil.

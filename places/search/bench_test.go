@@ -171,7 +171,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
-	// The baseline for Complete: the read alone.
+	// This is the baseline for Complete: only the read.
 	texts := beginnings(3)
 	b.Run("get/3", func(b *testing.B) {
 		b.ReportAllocs()

@@ -221,7 +221,8 @@ func (s *search) inLatin() error {
 
 func (s *search) withTypo() error { return s.forgive(s.fold, 0) }
 
-// inLatinWithTypo makes up for the many ways to write a name in Latin letters.
+// inLatinWithTypo searches for the transliterated text with wrong letters, because a name can be
+// written in many ways in Latin letters.
 func (s *search) inLatinWithTypo() error {
 	if len(s.found) > 0 || len(s.latin) == 0 {
 		return nil

@@ -205,8 +205,8 @@ func (s *search) nextKey(from []byte) ([]byte, error) {
 	return key, nil
 }
 
-// eachLetter calls fn with every letter that follows right in some name, if it is of an alphabet in
-// the text, and with the space.
+// eachLetter calls fn with every letter that follows the beginning right in some name, if its
+// alphabet occurs in the text. It also calls fn with the space if this follows.
 func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 	end := cellstore.PrefixEnd(right)
 	from := append(bytes.Clone(right), ' ')

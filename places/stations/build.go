@@ -267,8 +267,8 @@ type infoWriter struct {
 	value []byte
 }
 
-// through writes the stations up to the first of position n, whose leaves are
-// given.
+// through writes the stations up to and including the first station of position n. keys are the
+// leaves of this position.
 func (w *infoWriter) through(n int32, keys []byte) error {
 	for ; w.next < len(w.b.stations); w.next++ {
 		first := w.b.sites[w.b.siteOf[w.next]].id == w.b.stations[w.next].ID

@@ -370,7 +370,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 	}
 }
 
-// A data set within the budget is the same as without one, byte for byte.
+// If a data set is within the budget, it is the same as without a budget, byte for byte.
 func TestTileBudgetThatIsKept(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(3, 4))

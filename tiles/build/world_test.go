@@ -165,7 +165,8 @@ func TestPoles(t *testing.T) {
 
 // A point on a shared border belongs to exactly one region, on every border.
 func TestSharedBorders(t *testing.T) {
-	// A board of triangles: every kind of slope, and corners where six meet.
+	// The regions form a board of triangles, with every kind of slope, and with corners at which
+	// six of them meet.
 	var features []Feature
 	n := 0
 	for x := 0.0; x < 4; x++ {

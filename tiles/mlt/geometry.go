@@ -130,7 +130,7 @@ func (g *geometry) share() bool {
 	clear(g.slots)
 	g.dict, g.offsets = g.dict[:0], g.offsets[:0]
 	for _, p := range g.vertices {
-		// Fibonacci hashing: multiplying by the golden ratio spreads values that are close
+		// This is Fibonacci hashing: multiplying by the golden ratio spreads values that are close
 		// together.
 		at := (uint64(uint32(p.X))<<32 | uint64(uint32(p.Y))) * 0x9E3779B97F4A7C15
 		at = (at ^ at>>32) * 0x9E3779B97F4A7C15 >> shift

@@ -104,7 +104,7 @@ type Line struct {
 	From int
 	// Dashed draws five pixels of eight.
 	Dashed bool
-	// Light is the first zoom where the line is half as heavy, 0 for none.
+	// Light is the first zoom where the line is half as heavy, or 0 for none.
 	Light int
 }
 

@@ -125,7 +125,7 @@ func limit(flags []string) time.Duration {
 	return 10 * time.Minute // go test's own
 }
 
-// flag returns the value of a flag of go test, "" if it is not set.
+// flag returns the value of a flag of go test, or "" if it is not set.
 func flag(flags []string, name string) (last string) {
 	for i, arg := range flags {
 		if value, joined := strings.CutPrefix(arg, "-"+name+"="); joined {

@@ -22,7 +22,7 @@ func ByDistance(metres float64) uint64 { return math.Float64bits(max(metres, 0))
 
 // Key orders points of one rank. The zero value comes before the keys of all points.
 type Key[K any] interface {
-	// Compare returns a negative number if the key comes before another, 0 if it is the same.
+	// Compare returns a negative number if the key comes before another, or 0 if it is the same.
 	Compare(other K) int
 }
 

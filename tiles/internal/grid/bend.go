@@ -123,8 +123,8 @@ func hull(whole, part Edge, via []Point, kept []bool) []Point {
 	return path[1 : len(path)-1]
 }
 
-// passes reports whether p lies on the same side of the edge between two points as of the edge
-// whole. p is a vertex near whole.
+// passes reports whether the edges from–to and whole have the point p on the same side. p is a
+// vertex near whole.
 func passes(whole Edge, from, to, p Point) bool {
 	turn := side(Edge{from, to}, p)
 	return turn != 0 && (turn > 0) == (side(whole, p) > 0)

@@ -160,7 +160,8 @@ func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 		return w
 	}
 	for _, e := range edges {
-		// First go east along y = from.y+δ. An edge that runs north leads in.
+		// The path first goes east along y = from.y+δ. Crossing an edge that runs north means
+		// entering.
 		if (e.A.Y <= from.Y) != (e.B.Y <= from.Y) {
 			if !xAtMost(e, from.Y, from.X) && xAtMost(e, from.Y, to.X) {
 				if e.B.Y < e.A.Y {
@@ -170,7 +171,8 @@ func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 				}
 			}
 		}
-		// Then go south along x = to.x+ε. An edge that runs east leads in.
+		// Then the path goes south along x = to.x+ε. Crossing an edge that runs east means
+		// entering.
 		if (e.A.X <= to.X) != (e.B.X <= to.X) {
 			if !yBelow(e, to.X, from.Y) && yBelow(e, to.X, to.Y) {
 				if e.B.X > e.A.X {

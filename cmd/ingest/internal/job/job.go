@@ -328,7 +328,7 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Counts returns the number of bad records by reason, nil if there are none.
+// Counts returns the number of bad records by reason, or nil if there are none.
 func (t *Tally) Counts() map[string]int64 {
 	if len(t.reasons) == 0 {
 		return nil

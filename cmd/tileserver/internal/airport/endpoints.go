@@ -26,7 +26,7 @@ var (
 // added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, []endpoint.Endpoint{
 		{

@@ -78,7 +78,7 @@ type Info struct {
 	MinZoom, MaxZoom uint8
 	Bounds           [4]float64 // west, south, east, north
 	Center           [3]float64 // longitude, latitude, zoom
-	// TileSize is the side of a picture in pixels, 0 for vector tiles.
+	// TileSize is the side of a picture in pixels, or 0 for vector tiles.
 	TileSize int
 	// Tiles is the number of tiles, or 0 if it is unknown.
 	Tiles int64

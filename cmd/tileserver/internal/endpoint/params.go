@@ -301,7 +301,7 @@ func IsCode(s string, min, max int, digits bool) bool {
 	return len(s) >= min && len(s) <= max
 }
 
-// cursor returns the cursor, "" for the first page.
+// cursor returns the cursor, or "" for the first page.
 func (p *Params) cursor() string {
 	cursor := p.Text("cursor", MaxCursor)
 	if cursor == "" && p.Has("cursor") {
@@ -516,7 +516,7 @@ func (p *Params) time(name string) (first, last time.Time) {
 	return first, last
 }
 
-// language reads a language code, "" when it is absent.
+// language reads a language code, or "" if it is absent.
 func (p *Params) language(name string) string {
 	v := p.Text(name, MaxLanguage)
 	ok := v != "" || !p.Has(name)

@@ -13,7 +13,7 @@ const manual = "https://www.geonames.org/export/web-services.html"
 var overloaded503 = endpoint.Refused(endpoint.Content{"application/json": GeoNamesError{}},
 	map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.searchEndpoints(), s.nearbyEndpoints(), s.pointEndpoints())
 }

@@ -349,7 +349,7 @@ func (p params) style() style {
 	return styleMedium
 }
 
-// language returns the language of names, "" for the places' own.
+// language returns the language of names, or "" for the places' own.
 func (p params) language(absent string) string {
 	v := p.text("lang")
 	switch {

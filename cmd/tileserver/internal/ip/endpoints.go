@@ -45,7 +45,7 @@ var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip
 // added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.To(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }

@@ -62,7 +62,7 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 // added has the endpoints that other files declare.
 var added endpoint.Added[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
 		all = append(all, l.nearby(), l.within(), l.withinRegion(), l.count())

@@ -238,7 +238,7 @@ func (q *request) readText(f *filter) (string, error) {
 	return readSearchText("q", strings.Join(parts, ", "))
 }
 
-// layers reads the layers of results, nil for all.
+// layers reads the layers of results, or nil for all.
 func (q *request) layers() ([]string, error) {
 	list, err := q.list("layer", maxNames)
 	for _, layer := range list {

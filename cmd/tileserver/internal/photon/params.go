@@ -214,7 +214,7 @@ func (p *params) text() string {
 	return text
 }
 
-// box returns bbox, nil when it is absent. Photon takes the corners in any order.
+// box returns bbox, or nil if it is absent. Photon takes the corners in any order.
 func (p *params) box() *quadkey.Box {
 	if !p.has("bbox") {
 		return nil

@@ -53,7 +53,7 @@ type vectorLayer struct {
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
 	// collection is the layer of the request that this layer is a part of. dimension is the
-	// dimension of its geometry, 0 for points. TileJSON contains neither of them.
+	// dimension of its geometry, or 0 for points. TileJSON contains neither of them.
 	collection string
 	dimension  int
 }

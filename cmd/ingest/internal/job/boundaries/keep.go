@@ -121,7 +121,8 @@ func Keep(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input
 // IngestZones publishes the zones in a release of timezone-boundary-builder as the layer timezone,
 // in addition to the published layers.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
-	// The id property distinguishes such a release from a layer in which an area has one offset.
+	// The id property tzid distinguishes a release of timezone-boundary-builder from a layer whose
+	// areas have a single UTC offset.
 	inputs, err := Keep(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err

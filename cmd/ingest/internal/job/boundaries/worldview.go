@@ -37,7 +37,7 @@ func CheckWorldview(view string) error {
 	return nil
 }
 
-// hasWorldviews reports whether layers of a type have these columns.
+// hasWorldviews reports whether layers of a type have the columns for worldviews.
 func hasWorldviews(typ string) bool { return typ == "country" }
 
 // viewed is a feature in a worldview.

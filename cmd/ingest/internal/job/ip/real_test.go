@@ -248,8 +248,8 @@ type refRow struct {
 	says
 }
 
-// readRefList reads a list with the country and so on in the given columns
-// after the addresses, -1 for none.
+// readRefList reads a list with the country and so on in the given columns after the addresses, or
+// -1 for none.
 func readRefList(t *testing.T, path string, country, asn, city, lat int) *refList {
 	t.Helper()
 	f, err := os.Open(path)

@@ -187,7 +187,7 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 	return nil
 }
 
-// published opens a published data set, nil if there is none.
+// published opens a published data set, or nil if there is none.
 func published[R any](n *namer, c *dataset.Catalog, d *ask.Of[R]) (R, error) {
 	r, g, err := job.OpenCurrent(n.ctx, c, d)
 	if g != nil {

@@ -98,9 +98,9 @@ func (s *Occurrences) add(line int) {
 	}
 }
 
-// Separator returns the separator of the columns in the first row of text, 0 for none. It considers
-// the first group with a candidate outside quotes. Of that group it returns the most frequent
-// candidate if frequent is set, and otherwise the first.
+// Separator returns the separator of the columns in the first row of text, or 0 for none. It
+// considers the first group with a candidate outside quotes. Of that group it returns the most
+// frequent candidate if frequent is set, and otherwise the first.
 func Separator(text []byte, frequent bool, groups ...string) byte {
 	var counts, first [256]int
 	for i := 0; i < len(text) && text[i] != '\n'; i++ {

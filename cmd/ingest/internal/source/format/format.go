@@ -79,8 +79,8 @@ func begins(with string) func(*Head) bool {
 	return func(h *Head) bool { return bytes.HasPrefix(h.Bytes, []byte(with)) }
 }
 
-// json reports whether the text is JSON, and returns the member type of its first value, "" if it
-// is not in the beginning.
+// json reports whether the text is JSON, and returns the member type of its first value, or "" if
+// it is not in the beginning.
 func (h *Head) json() (typ string, is bool) {
 	found := errors.New("found")
 	s := jsonscan.New(bytes.NewReader(h.Text))

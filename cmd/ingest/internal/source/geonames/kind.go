@@ -99,8 +99,8 @@ func stem(name string) string {
 	return s
 }
 
-// kindByName returns the kind for a file's name, "" for other names. The error is for a known file
-// that no reader here supports.
+// kindByName returns the kind for a file's name, or "" for other names. The error is for a known
+// file that no reader here supports.
 func kindByName(name string) (Kind, error) {
 	s := stem(name)
 	for _, f := range foreign {

@@ -146,8 +146,7 @@ func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bo
 	return true
 }
 
-// columns are the positions of the fields in a record, -1 for a column that is
-// missing.
+// columns are the positions of the fields in a record, or -1 for a column that is missing.
 type columns struct {
 	id, ident, typ, name, lat, lon, elevation        int
 	country, region, city, scheduled                 int

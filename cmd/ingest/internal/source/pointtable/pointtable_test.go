@@ -356,7 +356,7 @@ func TestLongPosition(t *testing.T) {
 	}
 }
 
-// Positions in a system that is nearly WGS84 are used, with one note.
+// Positions in a coordinate system that nearly equals WGS84 are used, and one note reports this.
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 "+
 		"2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})

@@ -51,7 +51,7 @@ type field struct {
 	width  int
 }
 
-// newTable reads the header. page is the content of the .cpg file, "" if there is none. seen are
+// newTable reads the header. page is the content of the .cpg file, or "" if there is none. seen are
 // the texts.
 func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, error) {
 	truncated := func(err error) error {

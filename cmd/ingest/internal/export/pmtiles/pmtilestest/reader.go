@@ -123,7 +123,7 @@ func (a *Archive) check() error {
 	return nil
 }
 
-// Tile returns the bytes of a tile, nil if the archive has none.
+// Tile returns the bytes of a tile, or nil if the archive has none.
 func (a *Archive) Tile(t quadkey.Tile) ([]byte, error) {
 	id := (uint64(1)<<(2*t.Z)-1)/3 + t.Hilbert()
 	i, found := slices.BinarySearchFunc(a.Entries, id, func(e Entry, id uint64) int {
