@@ -34,8 +34,8 @@ func TestDatasets(t *testing.T) {
 	}
 }
 
-// TestSingleNames: the program's layers and those of its caller are in one list, and endpoints have
-// texts for layers with known properties.
+// TestSingleNames: the layers of the program and the layers of its caller are in one list.
+// Endpoints have texts for layers with known properties.
 func TestSingleNames(t *testing.T) {
 	var own ask.Sets
 	sets := ask.Sets{More: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}

@@ -54,7 +54,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ordinary returns the kind as which a value of kind k is compared and stored.
+// ordinary returns the kind in which values of kind k are compared and stored.
 func (k Kind) ordinary() Kind {
 	switch k {
 	case Integer:

@@ -35,8 +35,8 @@ type Feature struct {
 	Version int64
 	Expires time.Time
 	// Members is the number of features that a cluster represents. The cluster itself is not a
-	// feature of the layer, and its ID is one for the method Cluster of a Clusterer. 0 means that
-	// this is no cluster.
+	// feature of the layer, and its ID is an argument for the method Cluster of a Clusterer. 0
+	// means that this is no cluster.
 	Members int64
 }
 

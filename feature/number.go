@@ -147,8 +147,8 @@ func (d decimal) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// finite reports whether a float64 can be near the number that literal spells:
-// readers of JSON make infinity, zero or an error of any other.
+// finite reports whether a float64 can be near the number in literal. For any other number, readers
+// of JSON return infinity, zero or an error.
 func (d decimal) finite(literal []byte) bool {
 	if len(d.digits) == 0 || d.exp > -300 && d.exp < 300 {
 		return true

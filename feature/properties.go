@@ -106,7 +106,7 @@ func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 	return out, nil
 }
 
-// appendPatched appends a compact object with those of another as its changes. Either is at
+// appendPatched appends a compact object in which the members of changes replace its own. Either is at
 // most MaxPropertyDepth deep.
 func appendPatched(dst, object, changes []byte, deep bool) []byte {
 	left := make(map[string][]byte)

@@ -38,9 +38,9 @@ const IndexName = "ip.idx"
 //	  last   the last address of each block, 4 or 16 bytes, ascending
 //	  at     where each block begins, divided by 8, 4 bytes each
 //
-// The blocks are those of the table's rows. Every part of an answer and every
-// record is stored once, as far as the memory of the build remembers them.
-// Records hold their quadkey, because computing it takes longer than all else.
+// The blocks are those of the table's rows. Equal parts of answers and equal records are stored
+// once, as far as the build finds them again in its bounded memory. Records hold their quadkey,
+// because computing it takes longer than all else.
 //
 // The bucket of an address in the jump table is its high 64 bits (IPv4: all
 // 32), less the base and shifted right. Base and shift are chosen so that the

@@ -80,8 +80,8 @@ func CoverCircle(lon, lat, radius float64, maxRanges int) ([]Range, error) {
 	if err := checkMaxRanges(maxRanges); err != nil {
 		return nil, err
 	}
-	// A tile is within the radius if its distance from the antipode is at least
-	// the rest of half a turn.
+	// The radius and rest together are half the circumference of the Earth. So a tile is within the
+	// radius if its distance from the antipode is at least rest.
 	from := viewpointAt(lon, lat)
 	opposite, rest := from.opposite(), math.Pi*EarthRadius-radius
 	return cover(func(t Tile) verdict {

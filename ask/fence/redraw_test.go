@@ -323,7 +323,7 @@ func TestRedrawInAnotherDirectory(t *testing.T) {
 	r.redraw()
 }
 
-// An older generation that is damaged counts as gone. One in service is tried again.
+// A damaged older generation counts as gone. A damaged generation in service is tried again.
 func TestRedrawDamaged(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10, Broken: true})

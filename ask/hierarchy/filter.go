@@ -27,7 +27,7 @@ var parts = map[string][]string{
 
 // Wide returns the country codes of a filter that compares only the codes of rows, and passes every
 // place that InCountries may pass. So it also has the codes of the countries' parts, such as Hong
-// Kong for China, and those of places that the map draws in the wanted countries.
+// Kong for China, and the codes of places that the map draws in the wanted countries.
 func (v *View) Wide(asked []string) []string {
 	wide := asked
 	add := func(codes []string) {

@@ -325,9 +325,9 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// The country of a point is that of the smallest polygon around it, else that of the nearest
-// border, and off all coasts that of a place. The division of the point lies in that country, and
-// its county lies in both.
+// The country of a point is the country of the smallest polygon around it, or else of the nearest
+// border. Far from all coasts it is the country of a place. The division of the point lies in that
+// country, and its county lies in both.
 func TestPoint(t *testing.T) {
 	testrace.Plain(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,

@@ -246,8 +246,8 @@ func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 }
 
 // onLand finds the zone of a point in a region of type country: the zone of the country if it has a
-// single one, else that of the nearest place or airport of the country. Its distance does not
-// matter, except in Antarctica, where it must be within ZoneReach. If nothing of the country is
+// single one, or else the zone of the nearest place or airport of the country. The distance does
+// not matter, except in Antarctica, where it must be within ZoneReach. If nothing of the country is
 // known, there is no zone, because a guess from a neighbour or the longitude would look certain. On
 // land of no country, near places determine the zone.
 func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
@@ -416,9 +416,9 @@ func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bo
 	return z.Known, err
 }
 
-// ZoneOf returns the zone of a place whose record has none, and its source. It is the zone of its
-// country if that has a single one, else that of the nearest airport, in its country if that is
-// known. Some gazetteers have no zones.
+// ZoneOf returns the zone of a place whose record has none, and its source. If the country of the
+// place has a single zone, it is that zone. Otherwise it is the zone of the nearest airport, in the
+// same country if the country is known. Some gazetteers have no zones.
 func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
 	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err

@@ -413,7 +413,7 @@ func TestConnectionLimit(t *testing.T) {
 }
 
 // TestNoFreeConnection: if no connection becomes free within the time of an attempt, the error is
-// the cluster's ErrUnavailable, not that of the caller's context.
+// the cluster's ErrUnavailable, not the error of the caller's context.
 func TestNoFreeConnection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.Tries = 1, 2 })

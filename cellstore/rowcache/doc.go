@@ -24,7 +24,7 @@
 // and 0.2 µs in the map, while a call takes 1.6 ms.
 //
 // A read makes one call of the store at most, and NextEach one round of calls. Equal reads at the
-// same time share one call. The call goes on as long as any caller waits for it, so a caller that
+// same time share one call. The call continues while any caller waits for it, so a caller that
 // gives up does not affect the others. Errors are never cached.
 //
 // Each selection has its own view: a view of all families is not used for reads of one family. The

@@ -76,8 +76,8 @@ func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 	return rows
 }
 
-// selects reports whether a column that has a visible cell is selected. A column
-// that is named is, whatever the filter says.
+// selects reports whether a column that has a visible cell is selected. A column that the Selection
+// names is always selected, regardless of the filter.
 func selects(sel *cellstore.Selection, col column, count map[string]int) bool {
 	named := slices.ContainsFunc(sel.Columns, func(c cellstore.Column) bool {
 		return c.Family == col.family && string(c.Qualifier) == col.qualifier

@@ -46,7 +46,7 @@ type Feature struct {
 	Name string `json:"name"`
 	// Title is the usual name if it is longer than Name: "Rice County".
 	Title string `json:"title,omitempty"`
-	// Country is an ISO 3166-1 alpha-2 code, Code an ISO 3166-2 code or that of an airport.
+	// Country is an ISO 3166-1 alpha-2 code. Code is an ISO 3166-2 code or the code of an airport.
 	Country string `json:"country,omitempty"`
 	Code    string `json:"code,omitempty"`
 	// Lat and Lon are degrees. For a region they are a point inside it.

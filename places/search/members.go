@@ -56,7 +56,8 @@ func (m *members) compact() {
 func (m *members) gather(lookup func(uint32, []byte) ([]byte, error), step func(done, total int64) error) (err error) {
 	m.compact()
 	m.offsets = make([]int64, 0, len(m.ids)+1)
-	// Growing step by step would briefly take up to twice as much.
+	// The buffer is allocated at once, because growing it step by step would briefly take up to
+	// twice the memory.
 	const usualSize = 256
 	m.data = make([]byte, 0, min(m.memory+usualSize, int64(len(m.ids))*usualSize))
 	for i, id := range m.ids {

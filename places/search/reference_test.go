@@ -347,7 +347,7 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	if len(r.best) == 0 && !r.q.Whole {
 		r.matchAll(text, anywhere, false, 0, false, true)
 	}
-	// Too many names begin with a text of two letters.
+	// The reference skips texts of two letters, because too many names begin with them.
 	if other := refContracted(text); other != text && utf8.RuneCountInString(other) >= 3 && len(r.best) <= answerPlaces {
 		r.match(other, anywhere, false, variantPenalty, false)
 	}

@@ -167,7 +167,7 @@ func rulesOf(loc *time.Location) []rule {
 	return rules
 }
 
-// beginning returns when the rule at t came into force, zero if it always was.
+// beginning returns when the rule at t came into force, or the zero time if it was always in force.
 func beginning(t time.Time) time.Time {
 	r := ruleAt(t)
 	for {

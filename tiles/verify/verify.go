@@ -204,7 +204,7 @@ type checkType struct {
 	witnesses [][]layout.Witness
 }
 
-// numberOf returns the number of the region with an id as its record has it.
+// numberOf returns the number of the region whose record has exactly this id.
 func (t *checkType) numberOf(id string) (int32, bool) {
 	region, ok := t.byTag[feature.FoldedID(id)]
 	return region, ok && t.ids[region] == id

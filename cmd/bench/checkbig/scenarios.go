@@ -69,8 +69,7 @@ func scenarios() []*scenario {
 	}
 }
 
-// manyRegions returns a scenario of municipalities, with the districts and provinces to which they
-// belong.
+// manyRegions returns a scenario of municipalities with their districts and provinces.
 func manyRegions(name string, n int, aim time.Duration) *scenario {
 	return &scenario{
 		name: name, memory: 4 * gib, aim: aim, verified: "boundaries", generated: true,

@@ -216,8 +216,8 @@ func (w *World) nameDivisions(meta string) error {
 }
 
 // describeCountry reads Natural Earth's columns, or the numeric code of world-atlas. Natural
-// Earth's ISO_A2_EH gives some territories the code of their sovereign: then the three-letter code
-// in the same row is not that of the territory.
+// Earth's ISO_A2_EH gives some territories the code of their sovereign. Then the three-letter code
+// in the same row is not the code of the territory.
 func (w *World) describeCountry(id string, text func(...string) string) *Region {
 	r := &Region{Names: []string{text("name"), text("name_long"), text("admin"), text("name_en"), text("formal_en")}}
 	own, three := text("iso_a2"), text("iso_a3_eh")

@@ -36,8 +36,8 @@ func load(t *testing.T) []pkg {
 	return pkgs
 }
 
-// modules are the folders of this repository with a go.mod: first that of the product, then those
-// of the programs for benchmarks and judgements.
+// modules are the folders of this repository with a go.mod: first the folder of the product, then
+// the folders of the programs for benchmarks and judgements.
 var modules = sync.OnceValues(func() ([]string, error) {
 	out, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {

@@ -53,7 +53,7 @@ func main() {
 // slowest is the number of packages that are listed with their times.
 const slowest = 15
 
-// test runs the tests, If there is a budget, its time limit replaces the one in args. It prints to
+// test runs the tests. If there is a budget, its time limit replaces the one in args. It prints to
 // out.
 func test(ctx context.Context, out io.Writer, notes string, args []string, budget string) error {
 	events, err := os.CreateTemp("", "events")

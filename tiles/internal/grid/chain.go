@@ -136,7 +136,7 @@ func divRound(num, den int64, gs uint, base int64) int64 {
 	if den < 0 {
 		num, den = -num, -den
 	}
-	// floor((base + num/den) / 2^gs + 1/2) · 2^gs − base
+	// The result is floor((base + num/den) / 2^gs + 1/2) · 2^gs − base.
 	step := den << gs
 	v := base*den + num + step>>1
 	q := v / step

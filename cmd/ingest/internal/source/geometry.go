@@ -152,7 +152,7 @@ func Polygons(g orb.Geometry) (out orb.Geometry, repair, reason, detail string) 
 
 // Lines returns the lines of a geometry that consists of lines only, with positions as in Polygons.
 // Lines of fewer than two points are left out. ok reports whether the geometry consists of lines.
-// reason says why no line is left.
+// If no line is left, reason says why.
 func Lines(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {

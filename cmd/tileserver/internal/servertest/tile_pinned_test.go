@@ -53,7 +53,7 @@ func TestPinnedTiles(t *testing.T) {
 		t.Errorf("304: %d %v", res.StatusCode, res.Header)
 	}
 
-	// Addresses that releases up to 0.16 gave still answer.
+	// Addresses from releases up to 0.16 still work.
 	id := func(s dataset.Status) uint64 { return ask.IdentityOf(s.Serving) }
 	mark := uint32(web.HashStart.Number(id(f.Config.Boundaries.Status())).Number(id(f.Config.Places.Status())).Number(0) >> 32)
 	for address, status := range map[string]int{

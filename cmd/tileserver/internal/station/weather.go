@@ -89,8 +89,8 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) }}
 
 // getWeather answers GET /weather/{z}/{x}/{y}.json?at= with the observations of the stations in a
-// tile, for the whole tile and for its 4×4 parts. They are those of the hour of at, or of the
-// newest hour with data.
+// tile, for the whole tile and for its 4×4 parts. at selects the hour of the observations. The
+// default is the newest hour with data.
 func (s *Handlers) getWeather(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.WholePath(c)
 	if err != nil {

@@ -34,9 +34,9 @@ func (p *palette) fill(typ string) []styleLayer {
 	return []styleLayer{l}
 }
 
-// lines draws the borders between two regions of a type. Disputed borders and those of states are
-// dashed. Where no region of the type lies on the other side, which is mostly a coast, the line is
-// stronger.
+// lines draws the borders between two regions of a type. Disputed borders and the borders of states
+// are dashed. Where no region of the type lies on the other side, which is mostly a coast, the line
+// is stronger.
 func (p *palette) lines(typ string) []styleLayer {
 	m := &p.Map
 	line := func(ending string, color theme.Color, filter []any, width []any) styleLayer {

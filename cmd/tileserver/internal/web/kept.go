@@ -71,7 +71,7 @@ type fillFunc func(ctx context.Context, out *Scratch) (*Finished, error)
 type Kept[K bytecache.Key] struct {
 	// Foreign is set if the bytes are from third parties. Browsers may not guess their type.
 	Foreign bool
-	// Total is set if every key has an answer, except that an empty answer is 404. Then the
+	// Total is set if every key has an answer, or an empty one, which is sent as 404. Then the
 	// condition "*", which tests whether an answer exists, needs no read.
 	Total bool
 

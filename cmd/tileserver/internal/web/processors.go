@@ -44,10 +44,10 @@ func AllProcessors() *Processors {
 	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 }
 
-// InTurn calls fn as soon as a processor is free for it. It is for answers that keep a
-// processor busy and take megabytes: if more of them ran than there are processors, they
-// would take more memory, and none of them less time. fn makes the answer and does not send
-// it. It calls Step with its context between two steps. The error is that of fn or of ctx.
+// InTurn calls fn as soon as a processor is free for it. It is for answers that keep a processor
+// busy and take megabytes. If more of them ran than there are processors, they would take more
+// memory and would not finish sooner. fn makes the answer and does not send it. It calls Step with
+// its context between two steps. The error is that of fn or of ctx.
 func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	t := &Turn{of: p, who: who}

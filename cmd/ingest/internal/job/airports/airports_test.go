@@ -102,8 +102,7 @@ func TestAirports(t *testing.T) {
 	}
 }
 
-// The sources of a time zone when the file has none. Airports at exactly 0, 0 are reported, or
-// left out.
+// Airports at exactly 0, 0 are reported, or left out with DropZero.
 func TestZeroAirports(t *testing.T) {
 	path := testfile.Temp(t, "airports.csv",
 		jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))

@@ -226,7 +226,7 @@ func TestIPBadData(t *testing.T) {
 	}
 }
 
-// says has the compared fields of the reference.
+// says holds those fields of the reference that are compared.
 type says struct {
 	country, asn, city, lat string
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // The place of a point is one number. It combines the number of the file, the number of the line or
-// record in the file, and that of the feature in the line. A number too large for its bits becomes
-// the largest that fits.
+// record in the file, and the number of the feature in the line. A number too large for its bits
+// becomes the largest that fits.
 const (
 	pointFileShift = 49
 	pointLineShift = 19

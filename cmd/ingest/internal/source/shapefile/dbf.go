@@ -51,8 +51,8 @@ type field struct {
 	width  int
 }
 
-// newTable reads the header. page is the content of the .cpg file, or "" if there is none. seen are
-// the texts.
+// newTable reads the header. page is the content of the .cpg file, or "" if there is none. seen
+// has the counts of texts that survey has made.
 func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, error) {
 	truncated := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
