@@ -188,8 +188,8 @@ func withIDs(ids []uint64, areas []encloser) []uint64 {
 	return ids
 }
 
-// WithAreas adds the generations on which AreasAt depends to those of an answer. It returns nil if
-// the answer must not be cached.
+// WithAreas adds the generations on which AreasAt depends to the generations of an answer. It
+// returns nil if the answer must not be cached.
 func (m *Moment) WithAreas(ids []uint64, types ...string) []uint64 {
 	_, areas, _ := m.groundNow().parted(types)
 	return withIDs(ids, areas)

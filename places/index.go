@@ -76,7 +76,8 @@ type index struct {
 // block has the bounds of some places.
 type block struct {
 	maxPopulation uint64
-	// rank is the greatest importance of the places, and areaRank that of the places of class A.
+	// rank is the greatest importance of all places, and areaRank is the greatest importance of the
+	// places of class A.
 	rank, areaRank uint64
 }
 

@@ -195,9 +195,9 @@ func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate
 	return nil
 }
 
-// bruteTile returns the places of a tile, by the rule of the documentation: for each part the
-// most important, a great one of another quarter and the two most important capitals, or all of
-// them.
+// bruteTile returns the places of a tile, by the rule of the documentation. From zoom allZoom on, a
+// tile shows all places. At lower zooms each part of the tile shows its most important place, a
+// great place of another quarter and its two most important capitals.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))

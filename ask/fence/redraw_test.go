@@ -402,7 +402,7 @@ func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
 
 const beatsName = "boundaries-beats"
 
-// Regions of a separate data set give the same events as those of boundaries: when the data set
+// Regions of a separate data set give the same events as regions of boundaries: when the data set
 // appears, is renewed, is rolled back or goes, together with moves in all data sets, and for a
 // follower that is behind.
 func TestRedrawOwnRegions(t *testing.T) {

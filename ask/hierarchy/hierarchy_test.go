@@ -305,7 +305,7 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s in %s: %v, %v", hit.Name, c.id, in, err)
 			}
 		}
-		// The code of Wayne County is also that of a county in Kentucky.
+		// A county in Kentucky has the same code as Wayne County.
 		for id, want := range map[string]bool{"26163": i == 0, "21163": false} {
 			if in, err := v.In(t.Context(), &hit, []names.Parent{{Type: County, ID: id}}); err != nil || in != want {
 				t.Errorf("%s in %s: %v, %v", hit.Name, id, in, err)

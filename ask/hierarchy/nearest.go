@@ -198,7 +198,7 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 	return is, nil
 }
 
-// ofCountry judges by a place's row whether the place is in a country of the map. If the map may
+// ofCountry decides by a place's row whether the place is in a country of the map. If the map may
 // assign the place's country to another one, known is unknown and vague is true. The same holds for
 // a claimed place.
 func (v *View) ofCountry(ctx context.Context, id string, p *places.Hit, claims bool) (known verdict, claimed, vague bool, err error) {

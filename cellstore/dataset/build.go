@@ -103,7 +103,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	return b, nil
 }
 
-// rehearsalDir holds the builds of Rehearse. No data set can be named so.
+// rehearsalDir holds the builds of Rehearse. No data set can have this name.
 const rehearsalDir = ".dry-run"
 
 // Rehearse starts a build that cannot be published, and that Abort removes completely. It has a

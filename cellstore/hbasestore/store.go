@@ -17,8 +17,8 @@ import (
 // documentation explains the missing ones.
 var Capabilities = cellstore.Capabilities{}
 
-// limits are those of the contract, lowered to those of HBase. By default HBase accepts a cell of
-// 10 MiB, key and value together.
+// limits are the limits of the contract, lowered to the limits of HBase. By default HBase accepts a
+// cell of 10 MiB, key and value together.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
 	l.Row = maxRow

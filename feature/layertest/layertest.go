@@ -295,8 +295,8 @@ func (j *judge) area() feature.Area {
 }
 
 // stripes is an area that no index has: every other stripe in the eastern half of the world, each
-// as wide as a tile of zoom 8, and the whole north-western quarter. Like those of regions, its
-// parts are valid only until the call ends.
+// as wide as a tile of zoom 8, and the whole north-western quarter. Its parts are valid only until
+// the call ends, like the parts of regions.
 type stripes struct{}
 
 const stripe = 360.0 / 256 // degrees
@@ -437,7 +437,7 @@ func (o odd) String() string { return fmt.Sprint("odd ", o.salt, o.also) }
 // maxRanked bounds the number of features from orders other than the layer's own.
 const maxRanked = 1000
 
-// query judges the answer to a query, as a whole and page by page.
+// query checks the answer to a query, as a whole and page by page.
 func (j *judge) query(q feature.Query) {
 	what := j.describe(&q)
 	ranked := q.Near != nil || q.Order != (feature.Order{})
@@ -617,7 +617,7 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	}
 }
 
-// nearest judges distances. The layer decides which of several points at one distance is first.
+// nearest checks distances. The layer decides which of several points at one distance is first.
 func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Feature) {
 	if len(got) != len(want) {
 		j.Errorf("%s: %d features, want %d", what, len(got), len(want))
@@ -639,7 +639,7 @@ func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Featu
 	j.each(what, got)
 }
 
-// sorted judges an order by a property, or by something that only the layer knows.
+// sorted checks an order by a property, or by something that only the layer knows.
 func (j *judge) sorted(what string, q *feature.Query, got, want []feature.Feature) {
 	if n := min(len(want), q.Limit); len(got) != n {
 		j.Errorf("%s: %d features, want %d", what, len(got), n)
@@ -700,7 +700,7 @@ func (j *judge) pages(what string, q feature.Query, want []feature.Feature) {
 	}
 }
 
-// same judges that features are the same in the same order.
+// same checks that features are the same in the same order.
 func (j *judge) same(what string, got, want []feature.Feature) {
 	for i := range max(len(got), len(want)) {
 		switch {

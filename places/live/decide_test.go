@@ -124,8 +124,8 @@ func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	return f, moves
 }
 
-// For any writes in any order, the changes lead from the earlier state to that of the model, and
-// the outcomes are the model's.
+// For any writes in any order, the changes lead from the earlier state to the state of the model,
+// and the outcomes are the outcomes of the model.
 func TestDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := int64(1_700_000_000_000)

@@ -29,8 +29,8 @@ func cross(a, b, p grid.Point) int64 {
 
 // areaWithin returns the contribution of a directed edge to the area of its polygon within the
 // tile, without the buffer: the area between the edge and the tile's western side. It is exact for
-// the edges of a build, which have a vertex at each tile line, and for those of a buffer's frame,
-// which are upright. Other edges are cut at fractions.
+// the edges of a build, which have a vertex at each tile line. It is also exact for the upright
+// edges of a buffer's frame. Other edges are cut at fractions.
 func areaWithin(a, b grid.Point) float64 {
 	ax, ay, bx, by := float64(a.X), float64(a.Y), float64(b.X), float64(b.Y)
 	clamp := func(v float64) float64 { return min(max(v, 0), mvt.Extent) }

@@ -246,8 +246,8 @@ func (j judge) foreign(p *judged.Place, q question, level judged.Level, t *truth
 	return found
 }
 
-// agree reports whether claims may be true together: the country must be that of the state and of
-// the county, and the state must be that of the county.
+// agree reports whether claims may be true together: the state and the county must be in the
+// country, and the county must be in the state.
 func (j judge) agree(list []claim) bool {
 	countries, states := map[string]bool{}, map[string]bool{}
 	for _, c := range list {

@@ -117,7 +117,7 @@ var (
 )
 
 // cutOff reads a line that go test prints at the time limit. First come the running tests, each
-// with its time, and then the stacks, beginning with that of the alarm.
+// with its time, and then the stacks, beginning with the stack of the alarm.
 func (r *run) cutOff(line string) {
 	if m := heldLine.FindStringSubmatch(line); m != nil && r.stacks == 0 {
 		r.held[m[1]], _ = time.ParseDuration(m[2])

@@ -41,7 +41,7 @@ type Get struct {
 // ReadType is a server's way of reading a scan.
 type ReadType int32
 
-// ReadPread suits scans of few rows, ReadStream those of many.
+// ReadPread suits scans of few rows, and ReadStream suits scans of many rows.
 const (
 	ReadDefault ReadType = 1
 	ReadStream  ReadType = 2

@@ -259,7 +259,7 @@ func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 }
 
 // take puts the members of a map into the record and returns the unknown ones, or nil for none. It
-// proceeds in the order of names, so that of several mistakes it always reports the same one.
+// proceeds in the order of names. So if there are several mistakes, it always reports the same one.
 func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[string]any, err error) {
 	keep := func(name string, v any) {
 		if extra == nil {

@@ -166,8 +166,8 @@ func (l *list) cluster() endpoint.Endpoint {
 	return e
 }
 
-// regionPath declares the parameters of a region. The result is the path with their names, because
-// layers may have a filter named type.
+// regionPath declares the parameters of a region. The result is the path with the names of these
+// parameters. The names differ if a layer may have a filter named type.
 func (l *list) regionPath() string {
 	if l.named {
 		return "{type}/{id}"

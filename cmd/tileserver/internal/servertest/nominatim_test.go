@@ -208,7 +208,7 @@ func TestNominatimSearch(t *testing.T) {
 		strings.Count(string(r.GeoJSON), "[8.") != 0 || strings.Count(string(r.GeoJSON), "[10.") != 1 {
 		t.Errorf("%+v %s", r, r.GeoJSON)
 	}
-	// Boxes cannot cross ±180°, so that of Fiji extends around the whole world.
+	// Boxes cannot cross ±180°, so the box of Fiji extends around the whole world.
 	nominatim(g, "/nominatim/search?q=fiji", &found)
 	if b := found[0].BoundingBox; b[2] != "-180.0000000" || b[3] != "180.0000000" {
 		t.Errorf("Fiji is in %v", b)

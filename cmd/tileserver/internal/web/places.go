@@ -105,7 +105,8 @@ func (p *places) begin(who Client) bool {
 	return true
 }
 
-// end releases a place, which is either one of the few or a client's.
+// end releases a place that beginFew has taken, if few is set, or else a place that begin has taken
+// for the client.
 func (p *places) end(few bool, who Client) {
 	p.all.Add(-1)
 	if few {

@@ -173,8 +173,8 @@ func (c *columns) written(name string) string {
 	return ""
 }
 
-// named match properties that hold names in the languages of publishers: GM_NAAM, reg_name,
-// NAME_2. levelled match those of GADM; the last level is the region's own.
+// named match properties that hold names in the languages of publishers: GM_NAAM, reg_name, NAME_2.
+// levelled match the properties of GADM; the last level is the region's own.
 var (
 	named    = regexp.MustCompile(`^(?:.*[_ ])?(?:name|naam|nom|nombre|nome|navn|namn|nimi|nazwa|naziv|bezeichnung|gen)$`)
 	levelled = regexp.MustCompile(`^name_?[0-9]$`)
@@ -491,7 +491,7 @@ func (c *columns) inUS(fips string) bool {
 	if !ok {
 		return false
 	}
-	// A country's code may also be that of a state: CO is Colombia and Colorado.
+	// The code of a country may also be the code of a state: CO is Colombia and Colorado.
 	for _, column := range []string{"iso_a2", "country", "country_code"} {
 		switch c.written(column) {
 		case "US", "USA", "United States", "United States of America":

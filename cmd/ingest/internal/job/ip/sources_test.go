@@ -422,8 +422,8 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
-// A state without an ISO code takes that of the GeoNames division of the same name, in countries
-// for which GeoNames uses ISO codes.
+// A state without an ISO code takes the code of the GeoNames division with the same name, in
+// countries for which GeoNames uses ISO codes.
 func TestIPDivisionCode(t *testing.T) {
 	testrace.Plain(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"

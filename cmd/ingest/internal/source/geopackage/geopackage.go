@@ -169,7 +169,7 @@ func (f *File) isTable(ctx context.Context, name string) error {
 	return nil
 }
 
-// checkSystem judges the system by its code of EPSG, as GDAL does, or else by the texts that
+// checkSystem decides on the system by its EPSG code, as GDAL does, or else by the texts that
 // describe it. The second text is for systems that the first one cannot describe.
 func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string

@@ -157,7 +157,7 @@ func TestRead(t *testing.T) {
 }
 
 // A mask, a prefix length or a wildcard mask in a column of its own is part of the network.
-// Python's ipaddress.ip_network agrees on each, as does its refusal.
+// Python's ipaddress.ip_network reads and refuses the same networks.
 func TestMasks(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string

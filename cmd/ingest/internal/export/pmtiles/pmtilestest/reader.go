@@ -97,7 +97,7 @@ func Open(path string) (*Archive, error) {
 	return a, a.check()
 }
 
-// check judges the order of entries and contents, and the counts.
+// check checks the order of entries and contents, and the counts.
 func (a *Archive) check() error {
 	var next, addressed, end uint64
 	contents := map[uint64]bool{}
