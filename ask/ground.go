@@ -195,7 +195,8 @@ func (m *Moment) WithAreas(ids []uint64, types ...string) []uint64 {
 	return withIDs(ids, areas)
 }
 
-// PartTypes separates types into areas, the layers other than regions, and all others.
+// PartTypes separates types into the types of areas, which are layers other than regions, and all
+// other types.
 func (m *Moment) PartTypes(types []string) (areas, regions []string) {
 	regions, of, _ := m.groundNow().parted(types)
 	for i := range of {

@@ -48,9 +48,9 @@ const (
 // Cover reads the rows in the region's bounding box. If that box is large, it first reads the
 // region's stored geometry and then only the rows within a tile of zoom 8 of it, 156 km at the
 // equator. That geometry is on another grid of about a metre, or a coarser one if it would take
-// more than 10 MB. A part of a region that vanishes on that grid, such as a strip less than two
-// metres wide, is missed if its distance from the rest of the region exceeds the width of such a
-// tile. Memory does not grow with the cover.
+// more than 10 MB. A part of a region may vanish on that grid, for example a strip less than two
+// metres wide. Such a part is missed if its distance from the rest of the region exceeds the width
+// of such a tile. Memory does not grow with the cover.
 //
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.

@@ -14,9 +14,9 @@
 // for each of its codes. Each row has the whole record, so a lookup by any code is one get.
 //
 // Row f holds idents, GPS and local codes in one name space. If several airports have the same
-// code, its row holds the first one in this order: open before closed ones, then by importance,
-// then the airport that has the code as its ident before those that have it as GPS or local code,
-// then the lowest id.
+// code, its row holds the first one in this order: open airports before closed ones, then by
+// importance, then the airport with this ident before airports with this GPS or local code, then
+// the lowest id.
 //
 // In package places the kind of an airport is its type, followed by "/scheduled" if it has
 // scheduled service: large_airport/scheduled, heliport. Answers show type and scheduled as separate

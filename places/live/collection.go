@@ -235,11 +235,16 @@ func (c *Collection) close() error {
 // every later query sees it. After an error of the context nothing is written. After an error that
 // matches ErrClosed the outcomes are unknown.
 //
-// Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be
-// kept, ErrNotFound if there is no feature to patch or delete, ErrExists or ErrChanged if a
-// condition does not hold, ErrRefused if the disk does not accept the write, and ErrTaken if
-// another program has written; other errors come from the store. A write with an error has changed
-// nothing, unless the error matches cellstore.ErrUnknownOutcome.
+// Outcomes match these errors:
+//
+//   - ErrInvalid, feature.ErrProperties or feature.ErrType: the feature cannot be stored.
+//   - ErrNotFound: there is no feature to patch or delete.
+//   - ErrExists or ErrChanged: a condition does not hold.
+//   - ErrRefused: the disk does not accept the write.
+//   - ErrTaken: another program has written.
+//
+// Other errors come from the store. A write with an error has changed nothing, unless the error
+// matches cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {

@@ -250,8 +250,8 @@ func TestMaxDot(t *testing.T) {
 				most = max(most, v.dot(vecOf(lon, lat)))
 			}
 		}
-		// Between points of the mesh the product rises by a cosine's worth of
-		// half its width, at most.
+		// Between points of the mesh the product is greater by at most 1 − cos d, for vectors of
+		// length 1, where d is about half the width of the mesh.
 		width := max(b.East-b.West, b.North-b.South) * radians / steps
 		if got < most-1e-14 || got > most+width*width*v.norm() {
 			t.Fatalf("tile %v, %v: %v, mesh has %v", tile, v, got, most)

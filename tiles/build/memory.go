@@ -58,8 +58,8 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.Registry) error {
 
 // MemoryError is the error for layers that need more memory than Options.Memory.
 type MemoryError struct {
-	// Vertices counts the vertices of all layers. It includes the vertices where borders cross tile
-	// lines only if the vertices without these are few enough.
+	// Vertices counts the vertices of all layers. Borders also get vertices where they cross tile
+	// lines. Vertices includes these only if the number without them is small enough.
 	Vertices int64
 	// Need is the approximate memory of the build in bytes.
 	Need int64

@@ -22,7 +22,7 @@ type cut struct {
 // bend leads the cut edges around those vertices inside the box onto which, or past which, rounding
 // has moved the edges. It keeps the chain closed, and its ends on the perimeter.
 func (c *Clipper) bend() {
-	// Only few vertices are as near to a side of the box as the pieces that were cut at that side.
+	// Few vertices are as near to a side of the box as the pieces cut at that side.
 	var strips [4]Box
 	for i := range strips {
 		strips[i] = Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}

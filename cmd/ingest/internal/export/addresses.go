@@ -23,9 +23,9 @@ type AddressOptions struct {
 	// Fields has the syntax of /ip?fields=. If it is empty, a CSV file has DefaultColumns, and
 	// other files have the fields of DatabaseType or else all of a record.
 	Fields string
-	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are chosen by the
-	// content. A type of GeoIP2 has fixed fields, even if it is only a part of the name, as in
-	// DBIP-ASN-Lite. Fields may then name only these and extra.
+	// DatabaseType and RecordSize are fields of a MaxMind DB file. If they have their zero values,
+	// the content determines them. A type of GeoIP2 has fixed fields, even if it is only a part of
+	// the name, as in DBIP-ASN-Lite. Fields may then name only these and extra.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's

@@ -19,10 +19,9 @@ type foreigner struct {
 	looks  func(head []byte) bool
 	member string
 	packed bool // by a program whose files must be unpacked first
-	// advice is the advice for every command. If it is empty, shapes is the advice for commands
-	// that want polygons or points, addresses that for commands that want addresses, and rows that
-	// for commands that want rows. If the one for the command is empty, the file may have the
-	// wanted content.
+	// advice is the advice for every command. If it is empty, each command has its own advice:
+	// shapes if it reads polygons or points, addresses if it reads addresses, and rows if it reads
+	// rows. If this advice is also empty, the file may have the wanted content.
 	advice, shapes, addresses, rows string
 }
 

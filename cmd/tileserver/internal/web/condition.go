@@ -68,8 +68,8 @@ func (t *Tag) header() []string {
 
 // matches reports whether the client of a request with these lines of If-None-Match already has the
 // representation with this ETag. The comparison is weak, as RFC 9110 requires, because caches
-// between us and the client may have weakened the ETag. "*" means any existing representation, so
-// it matches only if exists is true, which means that the caller knows that there is one.
+// between us and the client may have weakened the ETag. "*" means any existing representation. It
+// matches only if exists is true: then the caller knows of such a representation.
 func (t *Tag) matches(lines []string, exists bool) bool {
 	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return true

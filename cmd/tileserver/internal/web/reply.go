@@ -69,8 +69,8 @@ func (b *Scratch) Release() {
 }
 
 // Reply answers with the body that fill writes, within the time limit of a request. from are the
-// generations from which the answer is made. Clients may cache the answer with an ETag that is made
-// from from and the address; a client that already has it gets 304 before anything is read. If the
+// generations from which the answer is made. Clients may cache the answer with an ETag that depends
+// on the address and on from; a client that already has it gets 304 before anything is read. If the
 // answer depends on more, such as the time of day, from must be nil, and the answer must not be
 // cached.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {

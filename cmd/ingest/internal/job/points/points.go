@@ -385,7 +385,7 @@ func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
 	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }
 
-// leaveOut counts a point as bad that was counted as good when it was read.
+// leaveOut counts a point as bad. The point was counted as good when it was read.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	f, line, number := j.place(at)
 	if number > 1 {

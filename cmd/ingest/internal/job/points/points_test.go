@@ -592,8 +592,8 @@ func TestCasesOfTables(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 is read as windows-1252 if it can be that, with a note, or in the encoding
-// of --encoding.
+// Text that is not UTF-8 is read in the encoding of --encoding. Without that flag it is read as
+// windows-1252 if it can be in that encoding, with a note.
 func TestEncodings(t *testing.T) {
 	rows := strings.Repeat("x;46;7\n", 100)
 	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[7,46]},"properties":{"name":"`

@@ -284,8 +284,9 @@ func plain(text string) string {
 
 // Fields returns the fields of the row that Next returned, valid until the next call. A row with
 // unclosed quotes or a wrong number of columns is a *source.BadRecord for its first line. The next
-// line then begins a row again, because perhaps only the first line is at fault. Lines that quotes
-// join count as separate rows if the first and most others have as many columns as the header.
+// line then begins a row again, because perhaps only the first line is at fault. Quotes may join
+// several lines. These lines count as separate rows if the first one and most others have as many
+// columns as the header.
 func (r *Reader) Fields() ([][]byte, error) {
 	text := r.text
 	r.fields = r.fields[:0]

@@ -66,7 +66,7 @@ func IsValue(c Column) bool {
 	return true
 }
 
-// traits lists the columns with the same name as the trait that they contain.
+// traits lists the columns that contain a trait. Each has the name of its trait.
 const traits = "connection_type domain isp mobile_country_code mobile_network_code organization static_ip_score user_count user_type " +
 	"is_anonymous is_anonymous_vpn is_anycast is_hosting_provider is_legitimate_proxy is_public_proxy " +
 	"is_residential_proxy is_satellite_provider is_tor_exit_node"

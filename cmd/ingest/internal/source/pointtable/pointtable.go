@@ -45,8 +45,8 @@ type Columns struct {
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
 	// brackets around the numbers decide the order, and then Order is that of the first row.
 	Order string
-	// Certain is set if only a column whose name certainly means an id counts as the id, and not
-	// one whose name possibly does. An id that the caller names always counts.
+	// If Certain is set, a column counts as the id only if its name certainly means an id. Otherwise
+	// a name that possibly means an id is enough. An id that the caller names always counts.
 	Certain bool
 	// Empty has the words for an empty cell; nil means source.EmptyWords.
 	Empty *source.Words
