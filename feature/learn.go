@@ -281,8 +281,8 @@ func formsOf(column string, text []byte, kind kinds) forms {
 	return 0
 }
 
-// Odd reports a property of a table that is text because of a few values, while nine of ten
-// are of one other type.
+// Odd reports a property of a table that is text because of a few values, although nine of ten
+// values have one other type.
 type Odd struct {
 	Field           // its Kind is the type of most
 	Count, Of int64 // number of the other values, and of all

@@ -132,11 +132,11 @@ type Stats struct {
 // names another country, nothing is taken about the place of an address: continent, city, location,
 // postal and subdivisions. Its traits, its extra fields, and the countries the address is
 // registered in or represents still count. City, subdivisions, postal code, coordinates, radius and
-// metro code come from the first source that has any of the first four, and from the sources that
-// name the same city or, where it names none, the same subdivision. The organization of an
-// autonomous system comes from a source with its number. Values that a source states take
-// precedence over values that another derived (Record.Derived) and values that follow from the code
-// of its country (Record.Implied), in any order of the sources.
+// metro code come from the first source that has any of the first four. They also come from the
+// sources that name the same city, or the same subdivision if the first source names no city. The
+// organization of an autonomous system comes from a source with its number. Values that a source
+// states take precedence over values that another derived (Record.Derived) and values that follow
+// from the code of its country (Record.Implied), in any order of the sources.
 //
 // Addresses that are never looked up, because they are reserved or resolve to an IPv4 address, are
 // cut out of the ranges. So are private ones, depending on BuildOptions.KeepPrivate. A row and its

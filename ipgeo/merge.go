@@ -167,8 +167,8 @@ func (p *parts) radius() float64 {
 	return km * 1000
 }
 
-// onePlace clears the parts of together in the sources that do not name the same place as the first
-// source that names one.
+// onePlace looks for the first source that names a place. It clears the parts of together in the
+// sources that do not name the same place.
 func onePlace(sources []parts) {
 	first := slices.IndexFunc(sources, placed)
 	if first < 0 || len(sources) == 1 {

@@ -63,8 +63,8 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 // prefer returns the place that describes a point with the regions at. It begins with the nearest
 // place, which q has found. A place in the point's own country replaces it if it is at most twice
 // as far. By the same rule a place in the point's own state replaces that one, and then a place in
-// its own county. A place that another country claims is treated like one of another county,
-// because its row may be wrong about where it lies.
+// its own county. A place that another country claims is treated like a place of another county,
+// because the country in its row may be wrong.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit,
 	is Relation, err error) {
 	best = *nearest

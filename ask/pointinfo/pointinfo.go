@@ -74,9 +74,9 @@ type Answer struct {
 const sets = 5
 
 // Ask computes the answer about a point. The error matches quadkey.ErrCoordinate if there is no
-// such point, tiles.ErrUnknownType if a type of regions is not published, and ask.ErrMissing if no
-// data set is published. Other errors are those of the data sets: one that cannot be read may hold
-// the answer. After an error the content of a is undefined.
+// such point. It matches tiles.ErrUnknownType if a type of regions is not published, and
+// ask.ErrMissing if no data set is published. Other errors are those of the data sets: one that
+// cannot be read may hold the answer. After an error the content of a is undefined.
 func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error) {
 	*a = Answer{Missing: a.Missing[:0], wanted: a.wanted, nearby: a.nearby, airports: a.airports, station: stations.Hit{JSON: a.station.JSON}}
 	if a.Cell, err = quadkey.CellOf(q.Lon, q.Lat); err != nil {

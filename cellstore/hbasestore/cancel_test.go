@@ -185,8 +185,8 @@ func TestDialForOthers(t *testing.T) {
 	}
 }
 
-// TestDialTimeout tests that a gateway that accepts no connection within the time of an attempt is
-// avoided, even if its callers gave up long before.
+// TestDialTimeout tests that the driver avoids a gateway that accepts no connection within the time
+// of an attempt. This holds even if the callers gave up long before.
 func TestDialTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, "", nil)

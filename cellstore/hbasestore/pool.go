@@ -170,9 +170,9 @@ func (g *gateway) reuse() (*thrift2.Conn, error) {
 	}
 }
 
-// done returns a connection to the pool after a call that ended with err. If the caller gave up the
-// call, that does not count as a failure of the gateway, and only this connection is closed. The
-// same holds for a call that was not sent because the connection was broken.
+// done returns a connection to the pool after a call that ended with err. A call that the caller
+// gave up does not count as a failure of the gateway. Then only this connection is closed. The same
+// holds for a call that was not sent because the connection was broken.
 func (l lease) done(err error, gaveUp bool) {
 	var te *thrift2.TransportError
 	switch {

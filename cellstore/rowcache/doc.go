@@ -32,11 +32,11 @@
 //
 // # Writes
 //
-// Writes go to the store. A write through the Store that New returned empties the table's cache,
-// and reads bypass the cache until the write is done, so that the contract of the store's driver
-// still holds. After a write with an unknown outcome, reads bypass the cache for good, because the
-// write may still be done later. Writes by other programs are not noticed. Every read of a table
-// with a TTL bypasses the cache, because its answers depend on the time. So do Snapshots.
+// Writes go to the store. A write through the Store that New returned empties the table's cache.
+// Reads bypass the cache until the write is done. So the contract of the store's driver still
+// holds. After a write with an unknown outcome, reads bypass the cache for good, because the write
+// may still be done later. Writes by other programs are not noticed. Every read of a table with a
+// TTL bypasses the cache, because its answers depend on the time. So do Snapshots.
 //
 // # Bytes
 //

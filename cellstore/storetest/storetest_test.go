@@ -101,8 +101,8 @@ func (t bareTable) Snapshot(context.Context) (cellstore.Snapshot, error) { retur
 
 var errUnsupported = fmt.Errorf("a bare store: %w", errors.ErrUnsupported)
 
-// TestContract tests that every rule that the suite runs has a paragraph in CONTRACT.md, and every
-// paragraph there that is not advice to callers has a test here.
+// TestContract tests that every rule of the suite has a paragraph in CONTRACT.md. Every paragraph
+// there has a test here, unless it is advice to callers.
 func TestContract(t *testing.T) {
 	text, err := os.ReadFile("../CONTRACT.md")
 	if err != nil {

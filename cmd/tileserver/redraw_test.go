@@ -38,8 +38,8 @@ func publishDistrict(t *testing.T, data string, west float64) {
 	})).In(t)
 }
 
-// If the border of a district is redrawn across a point that does not move, each event is sent
-// once, even if the server was not running meanwhile.
+// The border of a district is redrawn across a point that does not move. Each event is sent once,
+// even if the server was not running meanwhile.
 func TestRedrawnDistrict(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	keys := filepath.Join(dir, "keys")

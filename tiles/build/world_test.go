@@ -114,8 +114,8 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 	return 0
 }
 
-// This tests land around the south pole, as a ring around it and as a ring that is cut and runs
-// along −90°. It also tests land at the north pole.
+// This tests land around the south pole, both as a ring around the pole and as a cut ring along
+// −90°. It also tests land at the north pole.
 func TestPoles(t *testing.T) {
 	testrace.Plain(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy

@@ -494,8 +494,8 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
-// TestRoomsAreAlone tests that every package that httpapi imports is a face, which no other face
-// may import, or it belongs to a face, or it is common to all faces.
+// TestRoomsAreAlone tests the packages that httpapi imports. Each is a face, or belongs to a face,
+// or is common to all faces. No face may import another face.
 func TestRoomsAreAlone(t *testing.T) {
 	forAll := []string{
 		server + "web",

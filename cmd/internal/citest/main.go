@@ -13,8 +13,8 @@
 // not run. This program reads the events of all runs, and treats both as failures.
 //
 // CITEST_BUDGET in the environment is a time limit, such as 4m, for optional tests. A package that
-// takes longer is called not finished, which is neither success nor failure, unless a test has
-// failed by then, or has hung (see run.hung).
+// takes longer is reported as not finished, which is neither success nor failure. It has failed if
+// a test has failed by then, or has hung (see run.hung).
 //
 // At the end the program prints the slowest packages, and those that took more than half of their
 // time limit. It also adds lines about flaky tests and such packages to the file NOTES. On SIGTERM

@@ -161,8 +161,8 @@ type verdict struct {
 	excused bool // a package was cut off by the budget
 }
 
-// unjudged adds notes about the tests that have failed and have not passed since, if there is no
-// time to run them again.
+// unjudged adds a note about each test that has failed and has not passed since. It is for a run
+// without time to run the failed tests again.
 func (v *verdict) unjudged(pkgs []*pkg) {
 	for _, p := range pkgs {
 		for _, name := range p.runs[0].failed() {

@@ -214,9 +214,9 @@ func (f *File) wrong(line int, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", at, ErrFile, fmt.Sprintf(format, args...))
 }
 
-// Resolver gives a parser the values of the file. It refuses a file with names that are not flags
-// of the application or its commands, or names in except, which are flags that make no sense in a
-// file.
+// Resolver gives a parser the values of the file. It refuses a file with a name that is not a flag
+// of the application or its commands. It also refuses a name in except, which lists flags that make
+// no sense in a file.
 func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver, error) {
 	except = append(except, "help")
 	known := map[string]map[string]*kong.Value{"": {}}

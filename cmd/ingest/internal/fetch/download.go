@@ -55,8 +55,8 @@ func (d *download) partSize() int64 {
 }
 
 // strong returns a validator whose equality means equal bytes, or "" if there is none. A date
-// qualifies only if the answer came at least a minute later, so that the file was not changing at
-// that time.
+// qualifies only if the answer came at least a minute later. Then the file was not changing at that
+// time.
 func (s *state) strong() string {
 	if s.ETag != "" {
 		if strings.HasPrefix(s.ETag, "W/") {

@@ -5,9 +5,9 @@
 // time for all clients and on every server, and need one number per client. A sliding window would
 // need many numbers. If the clock is set back, a steady clock ends the window in time.
 //
-// Counts are kept in memory, so that a request never waits for a disk, and later written to a table
-// of a cell store, if there is one, as counters with a time to live. A restarted server reads the
-// counts of the running windows.
+// Counts are kept in memory, so that a request never waits for a disk. If there is a cell store,
+// they are later written to one of its tables, as counters with a time to live. A restarted server
+// reads the counts of the running windows.
 package quota
 
 import (

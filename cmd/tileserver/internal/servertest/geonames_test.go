@@ -537,7 +537,7 @@ func TestGeonamesTooWide(t *testing.T) {
 }
 
 // TestGeonamesISODivisions tests that a division has the ISO code of the region that contains the
-// place and has the same name, unless GeoNames' code is the ISO code.
+// place, if both have the same name. If GeoNames' code is the ISO code, it is used.
 func TestGeonamesISODivisions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for _, c := range []struct{ country, admin1, name, region, iso string }{

@@ -225,8 +225,8 @@ func TestAirportAmongPlaces(t *testing.T) {
 	}
 }
 
-// TestSearchKept tests that an answer to a search with only a text is made once per generation, and
-// that airports matter only if the text may be a code.
+// TestSearchKept tests that an answer to a search with only a text is made once per generation. A
+// new generation of airports matters only if the text may be a code.
 func TestSearchKept(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	read := func(path string, headers ...string) (*http.Response, int64) {

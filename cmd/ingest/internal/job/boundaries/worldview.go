@@ -15,13 +15,13 @@ import (
 //	             empty where XX has no opinion of its own
 //	ADM0_A3_XX   the code of the country XX counts the area to; ADM0_ISO for ISO
 //
-// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record, if XX
-// does not consider it to be a country or dependency and the file has that country. If FCLASS_XX is
-// empty, ISO's class decides. For such areas ADM0_A3_XX gives Barbados to Uruguay in Argentina's
-// view, by mistake, and Taiwan to China in Russia's view, on purpose. An unrecognized area that is
-// counted to no other country, such as Gibraltar in Spain's view, stays unchanged. The columns do
-// not name its country. Borders within an area, such as those of Kashmir, are in other files of
-// Natural Earth and are not moved.
+// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record. It
+// does so only if XX does not consider it to be a country or dependency, and if the file has that
+// country. If FCLASS_XX is empty, ISO's class decides. For such areas ADM0_A3_XX gives Barbados to
+// Uruguay in Argentina's view, by mistake, and Taiwan to China in Russia's view, on purpose. An
+// unrecognized area that is counted to no other country, such as Gibraltar in Spain's view, stays
+// unchanged. The columns do not name its country. Borders within an area, such as those of Kashmir,
+// are in other files of Natural Earth and are not moved.
 const (
 	classColumn = "fclass_"
 	ownerColumn = "adm0_a3_"

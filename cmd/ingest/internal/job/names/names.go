@@ -315,8 +315,8 @@ const progressPlaces = 1000
 // coarseDegrees bounds the distance of a border on the map from its true place.
 const coarseDegrees = 0.05
 
-// noteDrawn records that the map draws a place in another country than its row names, unless the
-// border is so near that the reason may be a coarse map.
+// noteDrawn records that the map draws a place in another country than its row names. It ignores
+// places so near to the border that the reason may be a coarse map.
 func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == countryType })
 	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {

@@ -120,9 +120,9 @@ func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record strin
 	return b.save(record)
 }
 
-// NotRenewed returns the error of a run that renewed only part of what it should
-// have, or nil if it renewed all. errs are the errors of the named data sets or
-// commands, in the same order.
+// NotRenewed returns the error of a run that did not renew everything. names are the data sets or
+// commands that were not renewed, and errs are their errors in the same order. If there are no
+// names, NotRenewed returns nil.
 func NotRenewed(names []string, errs []error) error {
 	if len(names) == 0 {
 		return nil

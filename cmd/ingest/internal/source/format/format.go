@@ -1,7 +1,7 @@
 // Package format is the table of the formats of files that hold features: points, polygons and
-// lines. Every command that reads such files opens them here, so that it reads every format in the
-// table with the content that the command takes. Package source lists kinds of files that no reader
-// here supports, with advice.
+// lines. Every command that reads such files opens them here. So it reads every format in the table
+// that has the content for the command. Package source lists kinds of files that no reader here
+// supports, with advice.
 package format
 
 import (

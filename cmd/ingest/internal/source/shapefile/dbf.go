@@ -177,8 +177,8 @@ func (t *table) next() (members []source.Member, lost source.Lost, deleted bool,
 	return members, lost, false, nil
 }
 
-// appendValue appends a value as JSON. It appends nothing if the value is missing or unreadable,
-// such as the asterisks of a number that is too wide for its field.
+// appendValue appends a value as JSON. It appends nothing if the value is missing or unreadable. An
+// example is a number that is too wide for its field, which is stored as asterisks.
 func (t *table) appendValue(dst []byte, f *field, b []byte) []byte {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	if f.kind == 'C' {
