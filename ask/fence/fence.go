@@ -132,12 +132,12 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 // All reports whether every move is an event.
 func (f *Set) All() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
 
-// AppendCrossings appends the fences that a move crosses as events without an id, those that it
-// leaves first. A region is crossed if it holds exactly one end of the move. Each end is judged by
-// the generation of the boundaries that the move names for that end. If a generation is gone, the
-// next one that exists replaces it. Other areas are judged in their present state: a change of such
-// an area is no event, and a move that is read again may cross other areas. Without fences of
-// regions no data set is read. The errors come from the data sets.
+// AppendCrossings appends an event without an id for each fence that a move crosses. The fences
+// that it leaves come first. A region is crossed if it holds exactly one end of the move. Each end
+// is judged by the generation of the boundaries that the move names for that end. If a generation
+// is gone, the next one that exists replaces it. Other areas are judged in their present state: a
+// change of such an area is no event, and a move that is read again may cross other areas. Without
+// fences of regions no data set is read. The errors come from the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }

@@ -1,9 +1,9 @@
 // Command tileserver serves published data sets over HTTP: map tiles, the regions and features at a
 // point, nearby places and IP geolocation.
 //
-// It opens the generations that ingest has published below its data directory, takes newer ones
-// into service as they appear, and any number of servers may use one directory. Its only state is
-// the live collections of points in --live.
+// It opens the generations that ingest has published below its data directory, and takes newer ones
+// into service as they appear. Any number of servers may use one directory. Its only state is the
+// live collections of points in --live.
 package main
 
 import (

@@ -18,10 +18,10 @@
 // decides. An answer with a single address, as from Photon and Nominatim, makes claims both about
 // the point and about the place.
 //
-// Places of another country, state or county are counted too, if a place in the point's own one is
-// within twice the distance, although they may be right. The files testdata/demo.failing and
-// testdata/full.failing record the number of each fault in each face, with the first example. They
-// are made with the default number of points and the default seed.
+// Places of another country, state or county are counted too, although they may be right. They are
+// counted if a place in the point's own country, state or county is at most twice as far. The files
+// testdata/demo.failing and testdata/full.failing record the number of each fault in each face,
+// with the first example. They are made with the default number of points and the default seed.
 package main
 
 import (

@@ -449,8 +449,8 @@ func TestGeonamesShore(t *testing.T) {
 	g.WantGeonames("/countryCodeJSON?lat=40.1&lng=-60", 15)
 }
 
-// TestGeonamesSmallRegions tests that regions of type state that are smaller than GeoNames'
-// divisions, or have another name, get the division of the nearest place inside them.
+// TestGeonamesSmallRegions tests regions of type state that are smaller than GeoNames' divisions,
+// or have another name. They get the division of the nearest place inside them.
 func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	// Portland is in Oregon.

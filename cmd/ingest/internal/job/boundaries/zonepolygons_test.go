@@ -139,7 +139,8 @@ func TestZonePolygonsRefused(t *testing.T) {
 	}
 }
 
-// TestLayersGone tests that a job that leaves out published layers reports that before it begins.
+// TestLayersGone tests that a job reports, before it begins, the published layers that it leaves
+// out.
 func TestLayersGone(t *testing.T) {
 	c := jobtest.Catalog(t)
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
