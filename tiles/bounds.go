@@ -32,7 +32,7 @@ func spanOf(west, east float64) lonSpan {
 // the two are apart, in both cases by more than slack degrees.
 func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apart bool) {
 	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
-	// Measure from the western end of the box to that of the bounds.
+	// Measure from the western end of the box to the western end of the bounds.
 	ahead := math.Mod(g.start-s.start+720, 360)
 	round := s.width >= 360
 	inside = (round || ahead >= slack && ahead+g.width <= s.width-slack) &&

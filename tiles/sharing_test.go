@@ -90,7 +90,7 @@ func TestSharesGround(t *testing.T) {
 	}
 }
 
-// The areas are regions of another data set, which is joined to this one or not.
+// The areas are regions of another data set. The test joins the two data sets, or does not.
 func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 	for seed := range uint64(3) {
 		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))

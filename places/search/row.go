@@ -290,7 +290,7 @@ func (d *decoder) listHead() (rows uint64, complete bool) {
 	return rows, complete
 }
 
-// isPlain reports whether a name is ASCII and its fold its lower case.
+// isPlain reports whether a name is ASCII and its fold is its lower case.
 func isPlain(name string, fold []byte) bool {
 	if len(name) != len(fold) {
 		return false

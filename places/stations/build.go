@@ -298,7 +298,7 @@ func (w *infoWriter) through(n int32, keys []byte) error {
 	return nil
 }
 
-// rest writes the stations after the first of the last position.
+// rest writes the stations at the last position, except the first one.
 func (w *infoWriter) rest() error {
 	for ; w.next < len(w.b.stations); w.next++ {
 		if err := w.later(); err != nil {

@@ -15,7 +15,7 @@ func forClient(n int) context.Context {
 	return web.For(context.Background(), web.Client{Key: strconv.Itoa(n)})
 }
 
-// hold calls in. The function that in calls does not return until free is called.
+// hold calls in with a function that does not return until free is called.
 func hold(in func(fn func() error) error) (free func(), err error) {
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var refused error

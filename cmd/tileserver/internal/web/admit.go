@@ -87,7 +87,7 @@ func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
 	return k, nil
 }
 
-// clientKey is the context key of the keyed value of a request.
+// clientKey is the key under which the context of a request holds a value of type keyed.
 const clientKey = "key"
 
 // keyed is the key of a request.
