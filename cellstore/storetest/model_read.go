@@ -30,9 +30,9 @@ func (t *modelTable) view(m *Model) func(context.Context) (*modelTable, func(), 
 	}
 }
 
-// rows returns the rows a selection shows, in order. The table is settled, so all
-// its versions are visible. The time range comes next, then the choice of
-// columns, and the number of versions last (rule G4).
+// rowsOf returns the rows that a selection shows, in order. The table is settled, so all its
+// versions are visible. The time range comes next, then the choice of columns, and the number of
+// versions last (rule G4).
 func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 	if sel == nil {
 		sel = &cellstore.Selection{}

@@ -366,9 +366,9 @@ func (s *search) has() bool {
 	return slices.ContainsFunc(s.Kept(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
-// If the position of the current record is not wanted, skip moves s.rest past all points at that
-// position. There may be any number of them. repeated is set if the previous record was at the same
-// position.
+// skip moves s.rest past all points at the position of the current record, if that position is not
+// wanted. There may be any number of such points. repeated is set if the previous record was at the
+// same position.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {
