@@ -1,12 +1,13 @@
-// Package ask answers questions that need several data sets. It has the data sets, their readers,
-// and the view of all of them that a question takes, so that an answer never mixes two generations
-// of one. The packages below it give the answers: hierarchy the regions around a place, geocoder
-// the meaning of a text and what is at a point, localtime the local time, pointinfo everything
-// about a point, and fence the borders that a move crosses.
+// Package ask answers questions that need several data sets. It has the data sets and their
+// readers. Each question takes a view of all data sets, so that an answer never mixes two
+// generations of one data set. The packages below it give the answers. Package hierarchy finds the
+// regions around a place, geocoder the features that a text names and the features at a point,
+// localtime the local time, pointinfo everything about a point, and fence the borders that a move
+// crosses.
 //
 // Positions are degrees, latitude before longitude, and distances metres, unless a name says
-// another order. Errors of the data sets come through: those of package cellstore for a store that
-// fails, ErrMissing for a set that is not published, ErrFailed for one that cannot be read.
+// another order. Errors of the data sets are returned unchanged: the errors of package cellstore if
+// a store fails, ErrMissing if a data set is not published, and ErrFailed if it cannot be read.
 package ask
 
 import (
@@ -37,7 +38,7 @@ type Sets struct {
 	TimeZones  *dataset.Live[*zones.Reader]
 	Stations   *dataset.Live[*stations.Finder]
 	Weather    *dataset.Live[*stations.Weather]
-	// RegionSets are the region layers that users publish by themselves.
+	// RegionSets are the region layers that users publish.
 	RegionSets *DatasetGroup[*RegionSet]
 	// Collections are users' own collections of points.
 	Collections *Collections
@@ -54,7 +55,7 @@ type Sets struct {
 // collections: a caller without access must not learn their names and bounds.
 func (s *Sets) States() []dataset.Status { return s.states(false) }
 
-// AllStates is States including private collections.
+// AllStates does the same as States, but includes private collections.
 func (s *Sets) AllStates() []dataset.Status { return s.states(true) }
 
 func (s *Sets) states(private bool) (all []dataset.Status) {

@@ -77,7 +77,7 @@ func IsPrivateFailure(err error) bool {
 	return errors.As(err, &d) && d.Private
 }
 
-// publishedCollection is a published collection in a moment.
+// publishedCollection is a published collection in the state of a Moment.
 type publishedCollection struct {
 	Pinned[*points.Collection]
 	live  *dataset.Live[*points.Collection]
@@ -127,7 +127,7 @@ func (m *Moment) Collection(name string) PinnedCollection {
 	return PinnedCollection{Pinned: Pinned[*points.Collection]{Err: fmt.Errorf("%w: %.60q", live.ErrNoCollection, name), ID: IDMissing}}
 }
 
-// CollectionNames lists the collections.
+// CollectionNames returns the names of the collections.
 func (m *Moment) CollectionNames() []string {
 	names := slices.Collect(maps.Keys(m.collections))
 	if c := m.views.Collections; c != nil && c.Live != nil && !m.fixed {

@@ -21,7 +21,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Names of the data sets, as ingest publishes them.
+// These are the names of the data sets that ingest publishes.
 const (
 	BoundariesName = "boundaries"
 	PlacesName     = "places"
@@ -52,8 +52,8 @@ type DatasetOf[R any] struct {
 	in  func(*Moment) *Pinned[R]
 	// layer returns the data set as a layer. It is nil if the data set is no layer.
 	layer func(*Moment) *Layer
-	// known is set if the properties of the layer are known at compile time, so that a face can
-	// have words for them.
+	// known is set if the properties of the layer are known at compile time, so that endpoints can
+	// have texts for them.
 	known bool
 }
 
@@ -154,7 +154,7 @@ func DatasetNames(list []Dataset) []string {
 	return names
 }
 
-// CollectionPrefix begins the names of data sets that are collections of points.
+// CollectionPrefix is the prefix of the names of data sets that are collections of points.
 const CollectionPrefix = "points-"
 
 // CollectionOf returns the collection with the given name. Collections are data sets with names
@@ -185,14 +185,15 @@ func FindDataset(name string) (d Dataset, ok bool) {
 type described interface {
 	about() *Dataset
 	follow(s *Sets, from *dataset.Generations, notify func(dataset.Status))
-	// live returns the dataset.Live that follows it, nil if there is none.
+	// live returns the dataset.Live that follows it, or nil if there is none.
 	live(s *Sets) LiveDataset
 	// pin holds the generation with the given number, or the newest one for nil.
 	pin(s *Sets, m *Moment, number *uint64)
 	// pinned reports whether the generation that pin held is still in service.
 	pinned(s *Sets, m *Moment) bool
-	// asLayer returns the data set as a layer, nil if it is none. tiled reports whether it has
-	// tiles, encloses whether it is a feature.Encloser, and listed whether a face lists it.
+	// asLayer returns the data set as a layer, or nil if it is not a layer. tiled reports whether
+	// it has tiles, encloses reports whether it is a feature.Encloser, and listed reports whether
+	// there are endpoints that list it.
 	asLayer() func(*Moment) *Layer
 	tiled() bool
 	encloses() bool
@@ -231,7 +232,7 @@ func (d *DatasetOf[R]) follow(s *Sets, from *dataset.Generations, notify func(da
 	}
 }
 
-// of returns the dataset.Live that follows it, nil if there is none.
+// of returns the dataset.Live that follows it, or nil if there is none.
 func (d *DatasetOf[R]) of(s *Sets) *dataset.Live[R] {
 	if d.set != nil {
 		return *d.set(s)

@@ -9,7 +9,7 @@ import (
 	"quadrille/feature"
 )
 
-// TestDatasets: names are unique, and the data sets that a data set uses come before it.
+// TestDatasets tests that names are unique, and the data sets that a data set uses come before it.
 func TestDatasets(t *testing.T) {
 	var before []string
 	for _, d := range ask.Datasets {
@@ -34,8 +34,8 @@ func TestDatasets(t *testing.T) {
 	}
 }
 
-// TestSingleNames: the program's layers and its caller's are in one list, and faces have words for
-// layers with known properties.
+// TestSingleNames: the layers of the program and the layers of its caller are in one list.
+// Endpoints have texts for layers with known properties.
 func TestSingleNames(t *testing.T) {
 	var own ask.Sets
 	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return nil })}}

@@ -124,7 +124,7 @@ func (g *Ground) parted(types []string) (regions []string, areas []encloser, som
 	return regions, areas, len(regions) > 0
 }
 
-// area returns the layer other than regions with the given name, nil if there is none.
+// area returns the layer other than regions with the given name, or nil if there is none.
 func (g *Ground) area(name string) *encloser {
 	i := slices.IndexFunc(g.areas, func(e encloser) bool { return e.name() == name })
 	if i < 0 {
@@ -188,14 +188,15 @@ func withIDs(ids []uint64, areas []encloser) []uint64 {
 	return ids
 }
 
-// WithAreas adds the generations on which AreasAt depends to those of an answer. It returns nil if
-// the answer must not be cached.
+// WithAreas adds the generations on which AreasAt depends to the generations of an answer. It
+// returns nil if the answer must not be cached.
 func (m *Moment) WithAreas(ids []uint64, types ...string) []uint64 {
 	_, areas, _ := m.groundNow().parted(types)
 	return withIDs(ids, areas)
 }
 
-// SplitTypes separates types into areas, the layers other than regions, and all others.
+// SplitTypes separates types into the types of areas, which are layers other than regions, and all
+// other types.
 func (m *Moment) SplitTypes(types []string) (areas, regions []string) {
 	regions, of, _ := m.groundNow().parted(types)
 	for i := range of {
@@ -223,7 +224,8 @@ func (g *Ground) At(ctx context.Context, lat, lon float64, types ...string) (fou
 	return found, err
 }
 
-// AreasAt is Ground.At without the types of regions. It reads no data set of regions.
+// AreasAt does the same as Ground.At, without the types of regions. It reads no data set of
+// regions.
 func (m *Moment) AreasAt(ctx context.Context, lat, lon float64, types ...string) (found []tiles.Region, err error) {
 	_, areas, _ := m.groundNow().parted(types)
 	for i := range areas {
@@ -247,8 +249,9 @@ func (e *encloser) appendAt(ctx context.Context, found []tiles.Region, at quadke
 	return found, nil
 }
 
-// Nearest is At with a search around the position, like tiles.Reader.Nearest. If another layer
-// cannot search for its nearest, or the search is too much work, its match has Truncated set.
+// Nearest does the same as At, with a search around the position, like tiles.Reader.Nearest. If
+// another layer cannot search for its nearest, or the search is too much work, its match has
+// Truncated set.
 func (g *Ground) Nearest(ctx context.Context, lat, lon, radius float64, types ...string) (found []tiles.Match, err error) {
 	regions, areas, some := g.parted(types)
 	switch {

@@ -88,7 +88,7 @@ func (f *DatasetGroup[R]) all() map[string]*dataset.Live[R] {
 	return maps.Clone(f.sets)
 }
 
-// Published returns the data set with the given name, nil if there is none.
+// Published returns the data set with the given name, or nil if there is none.
 func (f *DatasetGroup[R]) Published(name string) *dataset.Live[R] {
 	if f == nil {
 		return nil

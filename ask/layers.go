@@ -133,7 +133,7 @@ func attribution(m *dataset.Manifest) string {
 	return strings.Join(all, " · ")
 }
 
-// single is the layer of a data set that is one layer.
+// single is a layer that is a whole data set.
 type single struct {
 	*Layer
 	maker func() *Layer
@@ -265,8 +265,8 @@ func (m *Moment) Layer(name string) (*Layer, error) {
 	return nil, fmt.Errorf("%w: %.60q", ErrNoLayer, name)
 }
 
-// PublicLayer is Layer for callers with access to public layers only: a private layer does not
-// exist for them.
+// PublicLayer does the same as Layer, for callers with access to public layers only: a private
+// layer does not exist for them.
 func (m *Moment) PublicLayer(name string) (*Layer, error) {
 	l, err := m.Layer(name)
 	if err == nil && l.LayerInfo.Private || IsPrivateFailure(err) {

@@ -12,8 +12,8 @@ import (
 // IdentityOf returns a number that is equal for equal generations and different for different ones.
 // That holds even if a data directory was recreated, counts from one again, and was built in the
 // same second. The number is 64 bits of the checksum of the manifest with which the generation was
-// published. That includes the checksums of all data: a generation pushed to another store is the
-// same one. The number is odd for a generation, and 0 for nil.
+// published. That includes the checksums of all data: a generation that was pushed to another store
+// has the same identity. The number is odd for a generation, and 0 for nil.
 func IdentityOf(m *dataset.Manifest) uint64 {
 	if m == nil {
 		return 0
@@ -48,13 +48,13 @@ func (h identity) with(id uint64) identity {
 // odd returns the hash as the identity of a generation.
 func (h identity) odd() uint64 { return uint64(h.add(0xff)) | 1 }
 
-// Errors of data sets that cannot be read.
+// These errors mean that a data set cannot be read.
 var (
 	ErrMissing = errors.New("data set is not published")
 	ErrFailed  = errors.New("data set cannot be read")
 )
 
-// Identities of missing generations. Those of real ones are odd.
+// Identities of missing generations. The numbers of real generations are odd.
 const (
 	IDMissing    uint64 = 0
 	IDUnreadable uint64 = 2
@@ -93,7 +93,7 @@ func Pin[T any](live *dataset.Live[T]) Pinned[T] {
 	return Pinned[T]{Err: fmt.Errorf("%w: %w", ErrFailed, err), ID: IDUnreadable}
 }
 
-// PinGeneration takes a generation of a data set, in service or not. Number 0 stands for none. The
+// PinGeneration takes a generation of a data set, in service or not. Number 0 means none. The
 // caller releases it.
 func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	switch {
@@ -105,7 +105,7 @@ func PinGeneration[T any](live *dataset.Live[T], generation uint64) Pinned[T] {
 	return asPinned(live.AcquireGeneration(generation))
 }
 
-// asPinned is the pin of a generation that was acquired by its number.
+// asPinned returns the pin of a generation that was acquired by its number.
 func asPinned[T any](h *dataset.Handle[T], err error) Pinned[T] {
 	switch {
 	case err == nil:

@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles"
 )
 
-// RegionSetPrefix begins the names of data sets of regions that users publish by themselves. The
-// data set Boundaries has the layers that are published together.
+// RegionSetPrefix begins the names of data sets of regions that users publish. The data set
+// Boundaries has the layers that are published together.
 const RegionSetPrefix = "boundaries-"
 
 // RegionSet reads such a data set: layers of regions, with their names for search. It is published,
@@ -53,7 +53,7 @@ func openRegionSet(g *dataset.Generation) (*RegionSet, error) {
 	return cellstore.OpenPublished(context.Background(), g, tiles.SchemaVersion, open)
 }
 
-// Regions are the regions of all data sets in a moment.
+// Regions has the regions of all data sets in the state of a Moment.
 type Regions struct {
 	// Pinned reads all data sets of regions as one. It has an error if a data set cannot be read,
 	// because that one may hold the answer; ReaderOf reads the others. The manifest is that of
@@ -71,7 +71,7 @@ type Regions struct {
 	undecided error // why edition is not known
 }
 
-// regionPart is one data set of regions.
+// regionPart is the part of Regions from one data set.
 type regionPart struct {
 	dataset string
 	Pinned[*tiles.Reader]
@@ -84,7 +84,7 @@ type regionPart struct {
 // errUnsure is the error while some data sets of regions have not been looked up yet.
 var errUnsure = fmt.Errorf("%w: it has not been looked up yet what is published of all data sets of regions", ErrFailed)
 
-// join combines all parts. before is the previous result, nil if there is none: if it is equal,
+// join combines all parts. before is the previous result, or nil if there is none: if it is equal,
 // join reuses it with its cache.
 func (r *Regions) join(before *Regions) {
 	var readers []*tiles.Reader
@@ -139,7 +139,7 @@ func (r *Regions) Types() []tiles.TypeMeta {
 	return r.some.Types()
 }
 
-// part returns the part from which a type is read, nil if none is known to have it.
+// part returns the part from which a type is read, or nil if none is known to have it.
 func (r *Regions) part(typ string) *regionPart {
 	if i, ok := r.of[typ]; ok {
 		return &r.parts[i]
@@ -148,7 +148,7 @@ func (r *Regions) part(typ string) *regionPart {
 }
 
 // IDOf returns the identity of the data sets from which types of regions are read, for keys and
-// tags: it stays the same when others change. An empty list stands for all types.
+// tags: it stays the same when others change. An empty list means all types.
 func (r *Regions) IDOf(types []string) uint64 {
 	if len(r.parts) == 1 {
 		return r.ID
@@ -194,7 +194,7 @@ func (r *Regions) PinOf(dataset string) Pinned[*tiles.Reader] {
 // regions of such a data set are not gone.
 func (r *Regions) Edition() (live.Edition, error) { return r.edition, r.undecided }
 
-// nameEdition sets what Edition returns.
+// nameEdition sets the result of Edition.
 func (r *Regions) nameEdition() {
 	r.edition = live.Edition{Identity: r.ID}
 	if r.undecided = r.Err; errors.Is(r.Err, ErrMissing) {
@@ -244,7 +244,7 @@ func (r *Regions) Release() {
 	}
 }
 
-// DatasetNames are the names of the data sets that are followed, Boundaries first.
+// DatasetNames returns the names of the data sets that are followed, Boundaries first.
 func (r *Regions) DatasetNames() (list []string) {
 	for i := range r.parts {
 		list = append(list, r.parts[i].dataset)
@@ -317,7 +317,7 @@ func readerOf(s Pinned[*RegionSet]) Pinned[*tiles.Reader] {
 	return p
 }
 
-// pinKept is PinGeneration for a data set that may have been dropped.
+// pinKept does the same as PinGeneration, for a data set that may have been dropped.
 func pinKept[T any](of *dataset.Live[T], number uint64) Pinned[T] {
 	if of == nil {
 		return Pinned[T]{Err: dataset.ErrNoGeneration, ID: IDMissing}

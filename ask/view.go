@@ -164,13 +164,12 @@ func (v *Views) Take(at time.Time) View {
 		if m.refs.Acquire() {
 			return View{m, at}
 		}
-		// Another moment has replaced it since the Load.
+		// Another Moment has replaced it since the call of Load.
 	}
 }
 
-// TakeGenerations takes a view of given generations by the names of their data sets, in service or
-// not. 0 stands for none, and so does a name that numbers lacks. The view has no collections of
-// points.
+// TakeGenerations takes a view of given generations by the names of their data sets, in service or not.
+// 0 means none, and so does a name that numbers lacks. The view has no collections of points.
 func (v *Views) TakeGenerations(numbers map[string]uint64, at time.Time) View {
 	if numbers == nil {
 		numbers = map[string]uint64{}

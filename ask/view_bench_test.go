@@ -11,7 +11,7 @@ import (
 	"quadrille/places/points"
 )
 
-// BenchmarkRenew measures the cost of a change of one data set beside many unchanged ones.
+// BenchmarkRenew measures the cost of a change of one data set among many unchanged ones.
 func BenchmarkRenew(b *testing.B) {
 	store := buildtest.NewStore(b)
 	meta := must.Get(points.Build(b.Context(), store, buildtest.SeqOf([]points.Point{{ID: "a"}}), points.BuildOptions{Name: "c"})).In(b)

@@ -33,7 +33,7 @@ func (n *numbered) Close() error {
 	return nil
 }
 
-// follow follows a data set.
+// follow starts to follow a data set.
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)
@@ -59,8 +59,8 @@ func numberOf(t *testing.T, v ask.View, name string) uint64 {
 	return l.Layer.(*numbered).number
 }
 
-// A view is one moment: two data sets are published by turns, A before B, and no view has a new B
-// without the new A. A view keeps its generations open, and all others are closed.
+// A view is one moment: two data sets are published alternately, A before B, and no view has a new
+// B without the new A. A view keeps its generations open, and all others are closed.
 func TestViewIsOneMoment(t *testing.T) {
 	c := must.Get(published.OpenCatalog(t.TempDir())).In(t)
 	var open atomic.Int64

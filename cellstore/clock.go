@@ -21,9 +21,9 @@ const DefaultClockSkew = time.Minute
 //
 //   - It is never more than its skew ahead of the present time of the machine's clock.
 //   - If the machine's clock steps ahead by more than the skew, it follows only once the step has lasted for the
-//     skew. Until then it goes on by a steady clock, which nobody sets.
+//     skew. Until then it continues by a steady clock, which cannot be set.
 //   - It does not run backwards, unless the machine's clock is behind by more than the
-//     skew: then its earlier times were wrong, and it goes back at once.
+//     skew: then its earlier times were wrong, and it goes back immediately.
 //
 // Remove nothing for its age unless the clock is Settled.
 //
@@ -97,7 +97,7 @@ func ClockOf(wall func() int64) *Clock {
 	return NewClock(ClockOptions{Wall: wall})
 }
 
-// Now is the time in milliseconds since 1970.
+// Now returns the time in milliseconds since 1970.
 func (c *Clock) Now() int64 {
 	wall, steady := c.read()
 	if off := wall - steady - c.offset.Load(); off > c.skew/2 || off < -c.skew/2 || c.doubts.Load() {
@@ -149,7 +149,7 @@ func (c *Clock) tell(by int64, followed bool) {
 	}
 }
 
-// Time is Now as a time.Time.
+// Time returns the result of Now as a time.Time.
 func (c *Clock) Time() time.Time { return time.UnixMilli(c.Now()) }
 
 // Limit returns the latest allowed timestamp, in milliseconds: the skew ahead of the machine's

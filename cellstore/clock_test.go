@@ -10,7 +10,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// machine has a wall clock, which tests set, and a steady one.
+// machine has a wall clock, which tests set, and a steady clock.
 type machine struct {
 	wall   int64
 	steady time.Duration

@@ -8,7 +8,7 @@ import (
 // These are copies for drivers. The arguments of a read belong to the caller, who may change them
 // before the loop over the answer runs.
 
-// Clone returns a copy that shares no memory with s, nil for nil.
+// Clone returns a copy that shares no memory with s, or nil for nil.
 func (s *Selection) Clone() *Selection {
 	if s == nil {
 		return nil

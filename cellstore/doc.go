@@ -1,5 +1,5 @@
-// Package cellstore is the data model every Quadrille table is kept in: the
-// sparse, sorted, versioned map of Bigtable and Apache HBase.
+// Package cellstore is the data model of every Quadrille table: the sparse, sorted, versioned map
+// of Bigtable and Apache HBase.
 //
 //	table → row → family → qualifier → timestamp → value
 //

@@ -56,10 +56,10 @@ func CorruptRow(table string, key []byte, what string) error {
 	return fmt.Errorf("%w: table %s, row %x %s: build the data set again", ErrCorrupt, table, key, what)
 }
 
-// CheckLayout returns nil if a program that reads the layouts from oldest to newest can read
-// found, and else an error that matches ErrNewer or ErrOlder. what names the thing for the message.
-// renew is the command that replaces unreadable data, such as "run ingest places"; it is empty if
-// there is none.
+// CheckLayout compares found, the layout of some data, with the layouts that the program can read,
+// oldest to newest. It returns nil if the program can read found, and else an error that matches
+// ErrNewer or ErrOlder. what is the name of the data for the message. renew is the command that
+// replaces unreadable data, such as "run ingest places"; it is empty if there is none.
 func CheckLayout(what string, found, oldest, newest int, renew string) error {
 	switch {
 	case found > newest && renew == "":

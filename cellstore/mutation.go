@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Special timestamps.
+// These are special timestamps.
 const (
-	// Now stands for the store's clock, in milliseconds since 1970. It is
-	// read once for a whole row mutation and never runs backwards, so two
-	// puts in one millisecond are the same version.
+	// Now means the time of the store's clock, in milliseconds since 1970. It is read once for a
+	// whole row mutation and never runs backwards, so two puts in one millisecond are the same
+	// version.
 	Now int64 = -1
 	// AllVersions, as the bound of a delete, includes every version, also those dated in the future.
 	AllVersions int64 = math.MaxInt64
@@ -102,7 +102,7 @@ func DeleteRow(upTo int64) Op {
 	return Op{Kind: OpDeleteRow, Timestamp: upTo}
 }
 
-// CompareOp is the test of a Check.
+// CompareOp is the comparison of a Check.
 type CompareOp uint8
 
 const (

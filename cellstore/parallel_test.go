@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestCutAll: the ranges of a scan are cut to the parts of a table. Together they hold each key as
-// often as before, and each part has the order of the scan.
+// TestCutAll tests that the ranges of a scan are cut to the parts of a table. Together they hold
+// each key as often as before, and each part has the order of the scan.
 func TestCutAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]byte("ab\x00")), 0, 3), func(b []byte) []byte { return b })

@@ -8,7 +8,7 @@ import (
 // Store is a set of tables. See the package documentation for concurrency and
 // ownership of bytes.
 type Store interface {
-	// CreateTable declares a table. ErrTableExists, ErrBadSchema.
+	// CreateTable declares a table. Errors match ErrTableExists or ErrBadSchema.
 	CreateTable(ctx context.Context, schema Schema) error
 	// AlterTable replaces the declaration of a table, also under Tables that are open. Families
 	// that schema lacks are dropped with their data. New families begin empty, even if a family of
@@ -40,7 +40,7 @@ type Store interface {
 	Close() error
 }
 
-// Reader reads one table: as it is now, or as a Snapshot has it.
+// Reader reads one table, either in its present state or in the state of a Snapshot.
 //
 // Reads fill a Row that the caller owns, and report whether they have found anything; "not found"
 // is never an error. A nil Selection means the newest version of every column of every family.
@@ -97,9 +97,9 @@ type Table interface {
 	// for Increment.
 	Append(ctx context.Context, row []byte, family string, qualifier, value []byte, d Durability) ([]byte, error)
 
-	// Bulk begins a load of cells in sorted order. Capability Bulk.
+	// Bulk begins a load of cells in sorted order. It needs the capability Bulk.
 	Bulk(ctx context.Context) (BulkLoader, error)
-	// Snapshot fixes a view of the table. Capability Snapshot.
+	// Snapshot returns a fixed view of the table. It needs the capability Snapshot.
 	Snapshot(ctx context.Context) (Snapshot, error)
 	// Splits divides the table into 1 to n contiguous ranges of similar
 	// physical size. In key order they cover it from end to end: the first
@@ -146,7 +146,7 @@ type Selection struct {
 	Versions int // newest versions per column; 0 means 1, Unlimited all that are kept
 }
 
-// Column names one column.
+// Column identifies one column.
 type Column struct {
 	Family    string
 	Qualifier []byte
@@ -173,12 +173,13 @@ type TimeRange struct {
 	set      bool
 }
 
-// Between is the range min ≤ timestamp < max. With min > max, a read that uses the range returns
-// ErrBadRange. With min = max the range matches nothing.
+// Between returns the range min ≤ timestamp < max. With min > max, a read that uses the range
+// returns ErrBadRange. With min = max the range matches nothing.
 func Between(min, max int64) TimeRange { return TimeRange{min: min, max: max, set: true} }
 
-// AsOf is the range of all timestamps up to and including t. With Versions 1, a read returns each
-// column as it was at t. Families read this way need a MaxVersions that reaches back far enough.
+// AsOf returns the range of all timestamps up to and including t. With Versions 1, a read returns
+// each column as it was at t. Families read this way need a MaxVersions that reaches back far
+// enough.
 func AsOf(t int64) TimeRange {
 	// The bound is clamped, so that neither end of int64 inverts the range.
 	return TimeRange{max: max(min(t, MaxTimestamp), -1) + 1, set: true}
@@ -194,10 +195,10 @@ type Range struct {
 	ToInclusive bool
 }
 
-// Prefix is the range of the keys that start with p.
+// Prefix returns the range of the keys that start with p.
 func Prefix(p []byte) Range { return Range{From: p, To: PrefixEnd(p)} }
 
-// Scan says what Table.Scan reads.
+// Scan defines the rows and cells that Table.Scan reads.
 type Scan struct {
 	// Ranges are read one after another in the order given; none means the
 	// whole table.
@@ -207,7 +208,7 @@ type Scan struct {
 	// inclusive, and To the low end, exclusive. Cells within a row keep
 	// their order.
 	Reverse bool
-	// Limit is the most rows yielded, over all ranges; 0 means all.
+	// Limit is the greatest number of rows from all ranges; 0 means no limit.
 	Limit int
 	// Batch is the number of rows that a remote store fetches at once. It is a hint.
 	Batch int
@@ -225,7 +226,7 @@ type BulkLoader interface {
 	Abort() error
 }
 
-// Capabilities are the optional parts of the contract that a backend has.
+// Capabilities are the optional parts of the contract that a backend supports.
 type Capabilities struct {
 	SnapshotScan   bool // a scan shows exactly the state at open
 	MixedMutation  bool // one row mutation holds puts and deletes
@@ -246,10 +247,10 @@ type Limits struct {
 	Operations                                            int // per row mutation or increment
 }
 
-// DefaultLimits are the limits of the contract; a backend may be tighter.
+// DefaultLimits are the limits of the contract; a backend may have lower limits.
 var DefaultLimits = Limits{RowKeyBytes: 32767, QualifierBytes: 16384, CellKeyBytes: 64<<10 - 1, ValueBytes: 10 << 20, Operations: 100000}
 
-// MaxTimestamp is the largest timestamp a cell may carry.
+// MaxTimestamp is the largest timestamp of a cell.
 const MaxTimestamp = 1<<63 - 2
 
 // IOStats counts physical work since the store was opened.

@@ -15,7 +15,7 @@ type Validator struct {
 // qualifier: two lengths, timestamp and type.
 const cellKeyOverhead = 12
 
-// Row checks the key of a point operation: ErrEmptyRow, ErrTooLarge.
+// Row checks the key of an operation on one row. Errors match ErrEmptyRow or ErrTooLarge.
 func (v *Validator) Row(key []byte) error {
 	if len(key) == 0 {
 		return ErrEmptyRow
@@ -23,7 +23,7 @@ func (v *Validator) Row(key []byte) error {
 	return checkSize("row", len(key), v.Limits.RowKeyBytes)
 }
 
-// Family checks that the table has a family: ErrFamilyNotFound.
+// Family checks that the table has a family. The error matches ErrFamilyNotFound.
 func (v *Validator) Family(name string) error {
 	for i := range v.Schema.Families {
 		if v.Schema.Families[i].Name == name {

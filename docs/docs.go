@@ -1,9 +1,9 @@
-// Package docs holds the documents of this folder, embedded in the server.
+// Package docs has the documents of this folder, which are embedded in the server.
 package docs
 
 import "embed"
 
-// FirstDocuments are the documents in the order in which README leads to them. Others follow.
+// FirstDocuments lists the documents in the order of README's links. Other documents follow.
 var FirstDocuments = []string{"maps.md", "points.md", "geocoding.md", "ip.md", "data.md", "operations.md", "hbase.md", "reference.md"}
 
 // FS has the documents and their pictures.

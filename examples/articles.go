@@ -7,10 +7,10 @@ import (
 	"quadrille/cellstore"
 )
 
-// encyclopedia keeps articles. The article row keeps its latest texts as
-// versions, dated by their revision, which answers "as it stood at". The
-// revisions keep the whole history as rows, newest first, which answers "who
-// changed what" and may grow without bound. Titles and categories are indexes.
+// encyclopedia stores articles. The row of an article has the latest texts as versions, with the
+// times of their revisions, for queries of a past state. The revisions have the whole history as
+// rows, newest first, for queries of changes. They may grow without bound. Titles and categories
+// are indexes.
 //
 //	table           row                          cells
 //	articles        id 8 B                       text:(empty)=body @at (3 versions)  c:<category>="" per category
@@ -18,8 +18,8 @@ import (
 //	titles          title                        t:id=id 8 B, or t:to=title redirected to
 //	categories      category | 00 | title        m:id=id 8 B
 //
-// save writes the article row last but for its title: a crash leaves rows
-// nothing leads to, or index rows that a repeated save completes.
+// save writes the row of the article, and then its title, last. Therefore a crash leaves only
+// unreachable rows, or index rows that a repeated save completes.
 type encyclopedia struct{ articles, revisions, titles, categories cellstore.Table }
 
 // revision is one edit of an article, at a time in ms since 1970.
@@ -28,11 +28,11 @@ type revision struct {
 	author, comment, text string
 }
 
-// maxRedirects bounds how many redirects a title is followed through.
+// maxRedirects bounds the number of redirects that are followed from a title.
 const maxRedirects = 4
 
-// save writes a revision of an article, and the categories it adds. After a
-// failure it may be repeated: it writes the same cells.
+// save writes a revision of an article, and the categories that it adds. It may be repeated after a
+// failure, because it writes the same cells.
 func (e encyclopedia) save(ctx context.Context, id int64, title string, r revision, categories ...string) error {
 	key := number(id)
 	article := []cellstore.Op{cellstore.PutAt("text", nil, r.at, []byte(r.text))}
@@ -55,13 +55,12 @@ func (e encyclopedia) save(ctx context.Context, id int64, title string, r revisi
 	return put(ctx, e.titles, title, cellstore.Put("t", []byte("id"), key))
 }
 
-// redirect makes a title lead to another.
+// redirect makes a title an alias of another.
 func (e encyclopedia) redirect(ctx context.Context, title, to string) error {
 	return put(ctx, e.titles, title, cellstore.Put("t", []byte("to"), []byte(to)))
 }
 
-// find returns the id of the article that a title leads to, through redirects,
-// and 0 when there is none.
+// find returns the id of the article with a title, following redirects, or 0 if there is none.
 func (e encyclopedia) find(ctx context.Context, title string) (int64, error) {
 	var row cellstore.Row
 	next := title
@@ -79,8 +78,8 @@ func (e encyclopedia) find(ctx context.Context, title string) (int64, error) {
 	return 0, fmt.Errorf("too many redirects from %q: let it lead straight to an article", title)
 }
 
-// textAsOf returns the text of an article as it stood at a time, "" when no
-// version that old is kept.
+// textAsOf returns the text of an article at a past time, or "" if no version of this age is
+// stored.
 func (e encyclopedia) textAsOf(ctx context.Context, id, at int64) (string, error) {
 	var row cellstore.Row
 	_, err := e.articles.Get(ctx, number(id), &cellstore.Selection{Families: []string{"text"}, Time: cellstore.AsOf(at)}, &row)
@@ -88,8 +87,8 @@ func (e encyclopedia) textAsOf(ctx context.Context, id, at int64) (string, error
 	return string(text), err
 }
 
-// history lists the newest n revisions of an article, all for n = 0. It leaves
-// their texts in the store.
+// history returns the newest n revisions of an article, or all if n is 0. It does not read their
+// texts.
 func (e encyclopedia) history(ctx context.Context, id int64, n int) ([]string, error) {
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(number(id))}, Limit: n}
 	scan.Columns = []cellstore.Column{{Family: "r", Qualifier: []byte("author")}, {Family: "r", Qualifier: []byte("comment")}}
@@ -105,7 +104,7 @@ func (e encyclopedia) history(ctx context.Context, id int64, n int) ([]string, e
 	return revisions, nil
 }
 
-// members lists the titles in a category, sorted.
+// members returns the sorted titles in a category.
 func (e encyclopedia) members(ctx context.Context, category string) ([]string, error) {
 	return suffixes(ctx, e.categories, category+"\x00")
 }

@@ -8,14 +8,14 @@ import (
 	"quadrille/cellstore"
 )
 
-// wideFollows keep whom a user follows in one row, a column per followee:
+// wideFollows stores the followees of a user in one row, with a column per followee:
 //
 //	row         f:
 //	TheFakeMT   HRogers=""  TheRealMT=""
 //
-// To follow is one put, one read answers both questions, and the followees of
-// a user change and are read as one. But a row is read as a whole: the design
-// suits users who follow thousands, not millions.
+// Following a user is one put, one read answers both questions, and the followees of a user are
+// changed and read atomically. But a row is always read as a whole, so the design suits users with
+// thousands of followees, not millions.
 type wideFollows struct{ table cellstore.Table }
 
 func (w wideFollows) follow(ctx context.Context, user, other string) error {
@@ -30,15 +30,15 @@ func (w wideFollows) does(ctx context.Context, user, other string) (bool, error)
 	return has(ctx, w.table, user, "f", other)
 }
 
-// tallFollows keep a row per pair:
+// tallFollows stores a row for each pair:
 //
 //	row                   f:
 //	TheFakeMT+HRogers     (empty)=""
 //	TheFakeMT+TheRealMT   (empty)=""
 //
-// No row grows, a Get finds a pair (and the row filter misses it), and the
-// followees of a user are a prefix. The prefix ends in the separator: without
-// it TheFake would also answer for TheFakeMT. Names must not contain it.
+// No row grows, a Get finds a pair (the row filter excludes missing pairs), and the followees of a
+// user are the rows with a prefix. The prefix ends with the separator, because without it a scan
+// for TheFake would also return the rows of TheFakeMT. Names must not contain the separator.
 type tallFollows struct{ table cellstore.Table }
 
 func (t tallFollows) follow(ctx context.Context, user, other string) error {

@@ -8,23 +8,22 @@ import (
 	"quadrille/cellstore"
 )
 
-// ids give names short ids of a fixed length, once and for ever:
+// ids assigns short ids of a fixed length to names, permanently:
 //
 //	uid   row: name        ── id   : kind → id (3)
 //	      row: id (3)      ── name : kind → name
 //	      row: 0x00        ── id   : kind → counter, the last id given out
 //
-// Both directions are in one table, and the families keep them apart. Each
-// kind of name has ids of its own. A new name takes a number from the counter,
-// writes the way back, id → name, and then the way there, name → id, provided
-// that nobody else has. A crash at any moment leaves a number nobody will use,
-// so an id that stands in data always has its name. Creators that race for one
-// name all take different numbers and exactly one wins; the others answer what
-// the winner wrote.
+// Both directions are in one table, and the families keep them apart. Each kind of name has
+// separate ids. To create an id, a process takes a number from the counter, writes id → name, and
+// then writes name → id, if no other process has written it. A crash at any moment leaves only an
+// unused number, so an id in data always has a name. If several processes create an id for the same
+// name, all take different numbers and exactly one succeeds; the others return the id that it
+// wrote.
 //
-// With block 1, every new name costs an increment. With more, one increment
-// grants block numbers to this process, and what it has not used when it ends
-// is waste. Both may be mixed: they draw on one counter.
+// If block is 1, every new name costs an increment. If block is greater, one increment reserves
+// this many numbers for the process, and those that it has not used at its end are lost. Processes
+// with different blocks may run together, because they use one counter.
 type ids struct {
 	table cellstore.Table
 	block int64
@@ -37,8 +36,7 @@ type grant struct{ next, last int64 }
 
 const idCounters = "\x00"
 
-// lookup returns the id of a name, "" for none. nameOf returns the name of an
-// id.
+// lookup returns the id of a name, or "" if it has none. nameOf returns the name of an id.
 func (u *ids) lookup(ctx context.Context, kind, name string) (string, error) {
 	return value(ctx, u.table, name, "id", kind)
 }
@@ -47,8 +45,8 @@ func (u *ids) nameOf(ctx context.Context, kind, id string) (string, error) {
 	return value(ctx, u.table, id, "name", kind)
 }
 
-// create returns the id of a name, and gives the name an id if it has none. It
-// may be repeated after a failure.
+// create returns the id of a name, and assigns an id if it has none. It may be repeated after a
+// failure.
 func (u *ids) create(ctx context.Context, kind, name string) (string, error) {
 	if name == idCounters {
 		return "", fmt.Errorf("name %q is the row of the counters: choose another", name)
@@ -72,7 +70,7 @@ func (u *ids) create(ctx context.Context, kind, name string) (string, error) {
 	return u.lookup(ctx, kind, name)
 }
 
-// take returns a number nobody else gets.
+// take returns a unique number.
 func (u *ids) take(ctx context.Context, kind string) (string, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -95,9 +93,9 @@ func (u *ids) take(ctx context.Context, kind string) (string, error) {
 	return string([]byte{byte(g.next >> 16), byte(g.next >> 8), byte(g.next)}), nil
 }
 
-// suggest returns up to n names of a kind that begin with a prefix, sorted. It
-// reads only the column id:kind. It therefore meets neither the columns of the
-// way back nor names of other kinds, except the counters.
+// suggest returns up to n names of a kind that begin with a prefix, sorted. It reads only the
+// column id:kind. Therefore it reads neither columns of the family name nor names of other kinds,
+// except the counters.
 func (u *ids) suggest(ctx context.Context, kind, prefix string, n int) ([]string, error) {
 	names := cellstore.Prefix([]byte(prefix))
 	if prefix == "" || prefix == idCounters {

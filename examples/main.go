@@ -1,14 +1,12 @@
-// Command examples plays worked designs of tables over the cell store and
-// prints what they answer.
+// Command examples runs example designs of tables on the cell store and prints their answers.
 //
 //	go run ./examples               all designs
 //	go run ./examples ids series    two of them
 //
-// Each design is the smallest honest version of a system that people build on
-// a wide-column store. Its comment draws the rows. The code is for reading and
-// copying: it shows what stands in the row key and in what order, what is a
-// family, what is a qualifier, what a timestamp is used for, and which write
-// comes first so that a crash leaves only waste.
+// Each design is the smallest realistic version of a system that people build on a wide-column
+// store. Its comment shows the rows. The code is for reading and copying: it shows the parts of the
+// row key and their order, the families, the qualifiers, the use of timestamps, and the order of
+// writes, so that a crash leaves only unused rows.
 //
 // The designs run on pebblestore. Any other driver gives the same answers.
 package main
@@ -53,7 +51,7 @@ func main() {
 	}
 }
 
-// playAll plays the designs of these names, or without names all of them.
+// playAll runs the named designs, or all of them without names.
 func playAll(ctx context.Context, store cellstore.Store, out io.Writer, names []string) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(designs, func(d design) bool { return d.name == name }) {
@@ -69,7 +67,7 @@ func playAll(ctx context.Context, store cellstore.Store, out io.Writer, names []
 	return nil
 }
 
-// demo is what a design is played with: a store, and where to print.
+// demo has the environment of a design: a store, and a writer for the output.
 type demo struct {
 	ctx   context.Context
 	store cellstore.Store
@@ -87,8 +85,8 @@ func (d *demo) table(name string, families ...cellstore.Family) cellstore.Table 
 	return must(d.store.Table(d.ctx, name))
 }
 
-// ok and must end the program on an error. The designs themselves return their
-// errors; only the scenes that play them do not.
+// ok and must end the program on an error. The designs themselves return their errors; only the
+// code that runs them does not.
 func ok(err error) {
 	if err != nil {
 		panic(err)
@@ -105,7 +103,7 @@ func put(ctx context.Context, t cellstore.Table, row string, ops ...cellstore.Op
 	return t.Apply(ctx, cellstore.Mutation{Row: []byte(row), Ops: ops})
 }
 
-// column is the selection of one column.
+// column returns the selection of one column.
 func column(family, qualifier string) *cellstore.Selection {
 	return &cellstore.Selection{Columns: []cellstore.Column{{Family: family, Qualifier: []byte(qualifier)}}}
 }
@@ -116,7 +114,7 @@ func has(ctx context.Context, t cellstore.Table, row, family, qualifier string) 
 	return t.Get(ctx, []byte(row), column(family, qualifier), &r)
 }
 
-// value reads one column. A column that is not there has the value "".
+// value reads one column. A missing column has the value "".
 func value(ctx context.Context, t cellstore.Table, row, family, qualifier string) (string, error) {
 	var r cellstore.Row
 	_, err := t.Get(ctx, []byte(row), column(family, qualifier), &r)
@@ -124,7 +122,7 @@ func value(ctx context.Context, t cellstore.Table, row, family, qualifier string
 	return string(v), err
 }
 
-// qualifiers lists the columns that a row has in a family.
+// qualifiers returns the columns of a row in a family.
 func qualifiers(ctx context.Context, t cellstore.Table, row, family string) ([]string, error) {
 	var r cellstore.Row
 	_, err := t.Get(ctx, []byte(row), &cellstore.Selection{Families: []string{family}}, &r)
@@ -135,7 +133,7 @@ func qualifiers(ctx context.Context, t cellstore.Table, row, family string) ([]s
 	return names, err
 }
 
-// suffixes lists what follows a prefix in the keys that start with it.
+// suffixes returns the rests of the keys that begin with a prefix.
 func suffixes(ctx context.Context, t cellstore.Table, prefix string) ([]string, error) {
 	var found []string
 	for row, err := range t.Scan(ctx, cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix([]byte(prefix))}}) {
@@ -153,8 +151,8 @@ func number(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n
 // count reads a counter.
 func count(value []byte) int64 { return int64(binary.BigEndian.Uint64(value)) }
 
-// newestFirst is a time of 0 or later as 8 bytes that sort the latest first;
-// timeOf reads it back.
+// newestFirst encodes a time of 0 or later as 8 bytes that sort the latest time first; timeOf
+// decodes it.
 func newestFirst(ms int64) string { return string(number(math.MaxInt64 - ms)) }
 
 func timeOf(key []byte) int64 { return math.MaxInt64 - count(key) }

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// TestDesigns plays every design on pebblestore, and on the model that judges
-// all drivers, and compares what is printed with testdata.
+// TestDesigns runs every design on pebblestore, and on the model with which all drivers are
+// compared. It compares the output with testdata.
 func TestDesigns(t *testing.T) {
 	for _, d := range designs {
 		t.Run(d.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestDesigns(t *testing.T) {
 	}
 }
 
-// TestPlayAll plays the designs that are named, and refuses names of none.
+// TestPlayAll runs named designs, and tests that unknown names are refused.
 func TestPlayAll(t *testing.T) {
 	for _, test := range []struct {
 		names []string
@@ -77,8 +77,8 @@ func TestPlayAll(t *testing.T) {
 	}
 }
 
-// TestDesignsNeedTheirOptions: with an option of its families spoilt a design
-// prints something else, so the golden files judge the options too.
+// TestDesignsNeedTheirOptions tests that a design prints something else if an option of its
+// families is wrong. Thus the golden files also test the options.
 func TestDesignsNeedTheirOptions(t *testing.T) {
 	for _, test := range []struct {
 		design, table string
@@ -113,7 +113,7 @@ func onModel(t *testing.T) (cellstore.Store, error) {
 	return storetest.ModelBackend(t).Open(storetest.OpenOptions{})
 }
 
-// printed plays a design on a new store and returns what it prints.
+// printed runs a design on a new store and returns its output.
 func printed(t *testing.T, d design, open opener, spoil func(*cellstore.Schema)) []byte {
 	t.Helper()
 	s, err := open(t)
@@ -128,7 +128,7 @@ func printed(t *testing.T, d design, open opener, spoil func(*cellstore.Schema))
 	return out.Bytes()
 }
 
-// spoilt is a store that declares other tables than it is asked to.
+// spoilt is a store that declares tables with other options than requested.
 type spoilt struct {
 	cellstore.Store
 	spoil func(*cellstore.Schema)

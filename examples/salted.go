@@ -9,7 +9,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// buckets, 1 to 256, must not change once there is data.
+// buckets is the number of buckets, 1 to 256. It must not change once there is data.
 const buckets = 8
 
 // bucketOf spreads names evenly over the buckets.
@@ -19,17 +19,16 @@ func bucketOf(name string) string {
 	return string([]byte{byte(h.Sum32() % buckets)})
 }
 
-// saltedKeys reads back, in order, the keys from ≤ key < to of a table whose
-// keys are salted; an empty end is open. Salts spread keys that arrive in
-// order, such as times, over a fixed number of buckets: writes no longer all
-// land at the end of the table. The salt follows from the key, so a Get still
-// costs one read.
+// saltedKeys returns, in order, the keys from ≤ key < to of a table with salted keys. An empty to
+// means no upper bound. Salts distribute keys that arrive in order, such as times, over a fixed
+// number of buckets, so that not all writes are at the end of the table. The salt is computed from
+// the key, so a Get still costs one read.
 //
 //	row                v:
 //	bucket 1 B | key   (empty)=value  (bucket = bucketOf(key))
 //
-// The read is one scan over a range per bucket. Each bucket is in order but
-// not the whole. Hence the sort, which keeps the answer in memory.
+// The read is one scan with a range per bucket. Only the keys within a bucket are in order.
+// Therefore the result is sorted, which needs the whole result in memory.
 func saltedKeys(ctx context.Context, t cellstore.Table, from, to string) ([]string, error) {
 	var ranges []cellstore.Range
 	for i := range buckets {

@@ -11,22 +11,21 @@ import (
 	"quadrille/cellstore"
 )
 
-// series keep what metrics measured, an hour of one series to a row:
+// series stores the values of metrics, with one row for an hour of one series:
 //
 //	tsdb   row: metric (3) | hour base (4) | tag key (3) | tag value (3) | …
 //	       │
 //	       └─ t : seconds after the hour base, shifted by four, | kind (2) → value (8)
 //
-// The hour base is the second since 1970 at which the hour begins. Numbers are
-// big-endian, so a span of time of one metric is one range of rows, with all
-// its series side by side, and the points of an hour are sorted in their row.
-// The low four bits of the qualifier say how the value is written; 7 is an
-// integer of 8 bytes. Metrics and tags stand as short ids, see [ids], because
-// a key is repeated in every cell.
+// The hour base is the second since 1970 at which the hour begins. Numbers are big-endian, so a
+// span of time of one metric is one range of rows with all its series, and the points of an hour
+// are sorted in their row. The low four bits of the qualifier give the type of the value; 7 is an
+// integer of 8 bytes. Metrics and tags are short ids, see [ids], because a key is repeated in every
+// cell.
 //
-// Tags stand behind the time: a tag filter reads every series of the span and
-// leaves out those that do not match. A metric mostly asked for by one tag
-// ought to have the tag in its name.
+// Tags come after the time, so a query with a tag filter reads every series of the span and skips
+// those that do not match. If a metric is mostly queried by one tag, the tag should be part of its
+// name.
 type series struct{ table cellstore.Table }
 
 const (
@@ -40,9 +39,9 @@ func seriesKey(metric string, second int64, tags ...string) string {
 	return metric + string(base) + strings.Join(tags, "")
 }
 
-// add writes a point of the series with these tags, each the id of its key and
-// the id of its value, in any order. A second has one value, the one written
-// last. Seconds are of 0 to 2^32-1. It may be repeated after a failure.
+// add writes a point of the series with these tags, in any order. Each tag is the id of its key and
+// the id of its value. A second has one value, the last one written. Seconds are of 0 to 2^32-1. It
+// may be repeated after a failure.
 func (s series) add(ctx context.Context, metric string, second, v int64, tags ...string) error {
 	qualifier := binary.BigEndian.AppendUint16(nil, uint16(second%hour<<4|integer8))
 	return s.table.Apply(ctx, cellstore.Mutation{
@@ -52,8 +51,8 @@ func (s series) add(ctx context.Context, metric string, second, v int64, tags ..
 	})
 }
 
-// read returns the points of from ≤ second < to of every series that has all
-// tags of the filter: by the series' tags, and then by second.
+// read returns the points with from ≤ second < to of every series that has all tags of the filter.
+// The result is a map by the tags of the series, and then by second.
 func (s series) read(ctx context.Context, metric string, from, to int64, filter ...string) (map[string]map[int64]int64, error) {
 	span := cellstore.Range{
 		From: []byte(seriesKey(metric, from)),
@@ -87,8 +86,8 @@ func (s series) read(ctx context.Context, metric string, from, to int64, filter 
 	return found, nil
 }
 
-// sum makes one series of several. It makes nothing up between points, so
-// series are best written at the same seconds.
+// sum adds several series to one. It does not interpolate between points, so series should be
+// written at the same seconds.
 func sum(all map[string]map[int64]int64) map[int64]int64 {
 	sums := map[int64]int64{}
 	for points := range maps.Values(all) {

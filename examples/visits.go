@@ -9,8 +9,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// visitLog keeps what the visitors of a shop did, a row per session, the
-// latest session of a visitor first:
+// visitLog stores the visits to a shop, with one row per session and the latest session of a
+// visitor first:
 //
 //	visits   row: cookie (8) | MaxInt64 − start (8, big-endian)
 //	         │
@@ -21,17 +21,16 @@ import (
 //
 //	similar  row: product id ── with : other product id → counter
 //
-// The start counts down in the key. The first row at or after a cookie is
-// therefore its latest session: one limited scan, however many older ones
-// follow. All cookies have one length, so none is a prefix of another. A page
-// is a column and MaxVersions is 1: a page seen again replaces its cell, so a
-// row holds the distinct pages and does not grow with the clicks. The four
-// kinds are families because most questions are about one of them and must not
-// read the others.
+// The start in the key is inverted, so later sessions come first. Therefore the first row at or
+// after a cookie is its latest session: a scan with a limit finds it, however many older sessions
+// follow. All cookies have the same length, so none is a prefix of another. A page is a column and
+// MaxVersions is 1: a repeated visit replaces the cell, so a row contains the distinct pages and
+// does not grow with the clicks. The four kinds are families because most queries are about one of
+// them and must not read the others.
 type visitLog struct{ visits, similar cellstore.Table }
 
-// visit writes that a page of a family was seen in the session that began at
-// start, both in ms since 1970. It may be repeated after a failure.
+// visit records that a page of a family was seen in the session that began at start. Times are in
+// ms since 1970. It may be repeated after a failure.
 func (v visitLog) visit(ctx context.Context, cookie string, start int64, family, page string, at int64) error {
 	return put(ctx, v.visits, cookie+newestFirst(start), cellstore.PutAt(family, []byte(page), at, nil))
 }
@@ -63,11 +62,10 @@ func (v visitLog) latest(ctx context.Context, cookie string, n int, families ...
 	return found, nil
 }
 
-// countCoVisits adds a finished session to the similarity of its products:
-// every two of them have been visited together once more. One increment per
-// product covers all its partners. Call it only once per session: an increment
-// must not be repeated, and after a failure some products may have been
-// counted.
+// countCoVisits adds a finished session to the counts of common visits: each pair of its products
+// has been visited together once more. One increment per product covers all its partners. Call it
+// only once per session: an increment must not be repeated, and after a failure some products may
+// have been counted.
 func (v visitLog) countCoVisits(ctx context.Context, cookie string, start int64) error {
 	products, err := qualifiers(ctx, v.visits, cookie+newestFirst(start), "product")
 	if err != nil {
@@ -90,9 +88,8 @@ func (v visitLog) countCoVisits(ctx context.Context, cookie string, start int64)
 	return nil
 }
 
-// similarTo returns up to n products that were visited together with a given
-// one, and how often each was. The most frequent comes first, and of equals the
-// first by name.
+// similarTo returns up to n products that were visited together with a given one, and how often
+// each was. The most frequent comes first. Products with equal counts are sorted by name.
 func (v visitLog) similarTo(ctx context.Context, product string, n int) ([]string, error) {
 	var row cellstore.Row
 	if _, err := v.similar.Get(ctx, []byte(product), nil, &row); err != nil {
@@ -138,7 +135,7 @@ func playVisits(d *demo) {
 	d.print("the last cookie", must(log.latest(d.ctx, bob, 10)))
 	d.print("a stranger", must(log.latest(d.ctx, "stranger", 1)))
 
-	// Seen three times in one session, the teapot is one cell in one version.
+	// The teapot was seen three times in one session, but is one cell with one version.
 	var row cellstore.Row
 	versions := &cellstore.Selection{Families: []string{"product"}, Versions: cellstore.Unlimited}
 	must(log.visits.Get(d.ctx, []byte(ann+newestFirst(5000)), versions, &row))

@@ -7,7 +7,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Area is the ground for which features are queried.
+// Area is the area in which features are queried.
 type Area interface {
 	// Cover calls fn with the parts of the area in the order of their cells. No two parts
 	// share a cell. Parts that end before the cell from may be left out. A part is valid
@@ -54,7 +54,7 @@ func (p *Part) Holds(at quadkey.Position) (bool, error) {
 	return p.Contains(at)
 }
 
-// Box is the Area of a box, edges included.
+// Box is the Area of a box, including its edges.
 type Box quadkey.Box
 
 // boxRanges bounds the cover of a box. With more ranges, fewer features outside the box are read.

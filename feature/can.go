@@ -10,9 +10,9 @@ type Abilities struct {
 	Sort       bool // the order of a property
 }
 
-// Check returns the reason why a layer cannot answer a query, with any content: an error that
-// matches errors.ErrUnsupported for what the layer cannot do, and ErrQuery for what no layer can.
-// Layers begin an answer with Check, and callers may call it before.
+// Check returns an error if a layer cannot answer a query, whatever features the layer has. The
+// error matches errors.ErrUnsupported if another layer could answer the query, and ErrQuery if no
+// layer could. Layers begin an answer with Check, and callers may also call it before.
 func (in *Info) Check(q *Query) error {
 	_, box := q.In.(Box)
 	switch {

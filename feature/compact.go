@@ -23,7 +23,7 @@ func Member(object []byte, name string) (value []byte, ok bool) {
 	return lookup(object, append(jsontext.AppendString(buf[:0], name), ':'))
 }
 
-// lookup is Member by a prepared memberKey.
+// lookup does the same as Member, with a prepared memberKey.
 func lookup[K string | []byte](object []byte, key K) (value []byte, ok bool) {
 	if len(object) == 0 {
 		return nil, false
@@ -43,8 +43,8 @@ func lookupAmong[K string | []byte](members []byte, key K) (value []byte, ok boo
 	return nil, false
 }
 
-// Members are the members of a compact object, in its order: each name in compact form,
-// with its quotation marks, and each value as JSON.
+// Members yields the members of a compact object, in its order: each name in compact form, with its
+// quotation marks, and each value as JSON.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		if len(object) > 0 {
@@ -73,7 +73,7 @@ func among(members []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements are the elements of a compact array, in their order.
+// Elements yields the elements of a compact array in their order.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func(value []byte) bool) {
 		for rest := array; len(rest) >= 2 && rest[1] != ']'; {

@@ -23,9 +23,9 @@ func typeError(format string, args ...any) error { return Faultf(ErrType, format
 //   - Texts are made of text by splitting it at semicolons. Space around a part
 //     goes, and so do empty parts. A number or a boolean becomes one text.
 //
-// A member is left out if its text is empty and its field's type is neither text nor any, if its
-// text splits into nothing, or if it is an empty list and its field is no list. Null stays, and
-// so do members that the schema lacks.
+// A member is left out in three cases: its text is empty and its field's type is neither text nor
+// any; its text splits into nothing; or it is an empty list and its field is no list. Null stays,
+// and so do members that the schema lacks.
 func (s Schema) Convert(dst, object []byte) ([]byte, error) {
 	out := append(dst, '{')
 	start := len(out)

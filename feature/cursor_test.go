@@ -64,7 +64,7 @@ func mustFilter(t *testing.T, name, value string) Filter {
 	return must.Get(ParseFilter(Schema{{Name: name, Kind: Text}}, []Term{{Name: name, Values: []string{value}}})).In(t)
 }
 
-// Any text is refused, or is a cursor that was handed out.
+// A text is either refused, or it is a cursor from a page.
 func FuzzCursor(f *testing.F) {
 	of, other := &Info{Name: "shops", Fingerprint: "a"}, &Info{Name: "streets", Fingerprint: "a"}
 	q := Query{Near: NearTo(1, 2, 3)}

@@ -1,6 +1,6 @@
-// Package feature is the common interface of all data sets with features, which are things with a
-// place and properties. A Layer answers a Query with Features. Callers need not know anything
-// else about the layer.
+// Package feature is the common interface of all data sets with features, which are objects with a
+// position or geometry and properties. A Layer answers a Query with Features. Callers need not know
+// anything else about the layer.
 //
 // # Layers
 //

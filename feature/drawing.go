@@ -25,7 +25,7 @@ type Drawing struct {
 	Importance func(*Feature) uint64
 }
 
-// Look names a way to draw a layer.
+// Look is the name of a way to draw a layer.
 type Look string
 
 // The looks. Settlements have the attributes code and population, and Airfields have rank.

@@ -10,17 +10,18 @@ import (
 // Errors of a Layer for errors.Is. An operation that a layer does not support matches
 // errors.ErrUnsupported.
 var (
-	// ErrNotFound: no feature has the id.
+	// ErrNotFound means that no feature has the id.
 	ErrNotFound = errors.New("no such feature")
-	// ErrQuery: a query that cannot be answered as it stands.
+	// ErrQuery means that a query is invalid in this form.
 	ErrQuery = errors.New("query is not valid")
-	// ErrTooMuchWork: a search that has looked at very many features; see TooMuchWork.
+	// ErrTooMuchWork means that a search has reached its limit of examined features; see
+	// TooMuchWork.
 	ErrTooMuchWork = errors.New("search is too wide")
 	// ErrCursor: a cursor or a mark is damaged or belongs to another query.
 	ErrCursor = errors.New("cursor is not valid")
-	// ErrCursorExpired: a cursor of data that has been replaced.
+	// ErrCursorExpired means that the data of a cursor have been replaced.
 	ErrCursorExpired = errors.New("cursor has expired")
-	// ErrDamaged: stored data cannot be decoded.
+	// ErrDamaged means that stored data cannot be decoded.
 	ErrDamaged = cellstore.ErrCorrupt
 )
 

@@ -133,7 +133,7 @@ func (s Schema) ForIndex(f Filter) (e *Expression, all bool) {
 	return filterOf(tests), all
 }
 
-// filterOf is a filter of tests that must all hold, nil for none.
+// filterOf returns a filter of tests that must all be true, or nil for none.
 func filterOf(tests []Test) *Expression {
 	if len(tests) == 0 {
 		return nil

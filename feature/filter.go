@@ -13,7 +13,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// condition is a term made ready for compact objects.
+// condition is a term in a form for matching compact objects.
 type condition struct {
 	key     string   // the memberKey
 	path    []string // memberKeys of nested members, for a name with dots
@@ -115,8 +115,8 @@ func (s Schema) tests(t Term) (tests []Test, err error) {
 	return []Test{{condition: c}}, nil
 }
 
-// conditionOf is a condition without values. A name with dots names a property, or else a member of
-// nested objects: address.city is the city of the address.
+// conditionOf returns a condition without values. A name with dots names a property, or else a
+// member of nested objects: address.city is the city of the address.
 func conditionOf(name, op string, kind Kind) condition {
 	c := condition{key: memberKey(name), name: name, op: op, kind: kind.ordinary(), region: kind == RegionID}
 	if parts := strings.SplitN(name, ".", MaxPropertyDepth); len(parts) > 1 {

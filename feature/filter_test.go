@@ -150,7 +150,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// slowMatch is the reference: encoding/json, big numbers and time.Parse.
+// slowMatch is the reference. It uses encoding/json, big numbers and time.Parse.
 func slowMatch(s Schema, terms []Term, object map[string]any) bool {
 	for _, t := range terms {
 		if t.Op == OpHas || t.Op == OpLacks {

@@ -23,17 +23,17 @@ type Geometry struct {
 // NoGeometry is the geometry of a feature whose shape is unknown, or was not requested.
 var NoGeometry = Geometry{none: true}
 
-// GeoJSONGeometry is a geometry in that form, without white space, longitude before latitude.
+// GeoJSONGeometry returns a geometry with GeoJSONGeometry text, without white space, longitude before latitude.
 func GeoJSONGeometry(text []byte) Geometry { return Geometry{json: text} }
 
-// OrbGeometry is a geometry in degrees.
+// OrbGeometry returns a Geometry of a shape in degrees.
 func OrbGeometry(g orb.Geometry) Geometry { return Geometry{shape: g} }
 
 // IsPoint reports whether the geometry is the feature's position.
 func (g Geometry) IsPoint() bool { return g.json == nil && g.shape == nil && !g.none }
 
-// Orb returns the geometry of a feature, nil if it is not known. If it cannot be read,
-// the error matches ErrDamaged.
+// Orb returns the geometry of a feature, or nil if it is not known. If it cannot be read, the error
+// matches ErrDamaged.
 func (f *Feature) Orb() (orb.Geometry, error) {
 	switch g := &f.Geometry; {
 	case g.none:

@@ -5,7 +5,7 @@ import "slices"
 // Kind is the kind of the values of a property.
 type Kind uint8
 
-// Kinds of properties. The zero Kind belongs to an absent value.
+// These are the kinds of properties. The zero Kind belongs to an absent value.
 const (
 	Null Kind = iota
 	Text
@@ -34,7 +34,7 @@ var kindNames = [...]string{
 // String returns the name of a kind, "" for Null.
 func (k Kind) String() string { return kindNames[k] }
 
-// kindsToGive lists the kinds of a declaration.
+// kindsToGive is a text that lists the kinds for declarations.
 const kindsToGive = "text, number, boolean, time, texts or any"
 
 func parseKind(name []byte) (k Kind, ok bool) {
@@ -54,7 +54,7 @@ func (k *Kind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ordinary returns the kind as which a value of kind k is compared and stored.
+// ordinary returns the kind in which values of kind k are compared and stored.
 func (k Kind) ordinary() Kind {
 	switch k {
 	case Integer:

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Feature is a thing with a place and properties.
+// Feature is an object with a position or geometry and properties.
 type Feature struct {
 	// ID identifies the feature within its layer. Number is the id as a number if ids are numbers,
 	// and else 0.
@@ -25,7 +25,7 @@ type Feature struct {
 	Bounds     quadkey.Box
 	Geometry   Geometry
 	Properties Properties
-	// DistanceM is in metres from the position of Query.Near.
+	// DistanceM is the distance in metres from the position of Query.Near.
 	DistanceM float64
 	// Mark is the place of the feature in the order of the answer.
 	Mark Mark
@@ -34,9 +34,9 @@ type Feature struct {
 	// means never.
 	Version int64
 	Expires time.Time
-	// ClusterSize is the number of features that a cluster stands for. The cluster itself is not a
-	// feature of the layer, and its ID is one for the method Cluster of a Clusterer. 0 means that
-	// this is no cluster.
+	// ClusterSize is the number of features that a cluster represents. The cluster itself is not a
+	// feature of the layer, and its ID is an argument for the method Cluster of a Clusterer. 0
+	// means that this is no cluster.
 	ClusterSize int64
 }
 
@@ -54,7 +54,7 @@ func (f *Feature) Clone() Feature {
 
 // Info describes a layer. It is not to be changed.
 type Info struct {
-	// Name identifies the layer. The rest is for people; "" means unknown.
+	// Name identifies the layer. The other texts are for people; "" means unknown.
 	Name, Title, Description string
 	Attribution, Licence     string
 	// Schema has all properties that features have.
@@ -96,8 +96,8 @@ type Layer interface {
 // ErrPageFull is returned by the function of Page to end a page after the current feature.
 var ErrPageFull = errors.New("the page is full")
 
-// Page calls fn with a page of the answer to a query, at most limit features. It returns the
-// cursor of the next page, "" if there is none.
+// Page calls fn with a page of the answer to a query, at most limit features. It returns the cursor
+// of the next page, or "" if there is none.
 func Page(ctx context.Context, l Layer, q Query, limit int, fn func(*Feature) error) (next string, err error) {
 	q.Limit = limit + 1 // to tell whether another page follows
 	n, full := 0, false
@@ -175,7 +175,7 @@ type Encloser interface {
 	Ground(id string) Area
 }
 
-// Stop is where a feature was from an instant on.
+// Stop is the position of a feature from an instant on.
 type Stop struct {
 	quadkey.Position
 	Version int64 // the instant: milliseconds since 1970
@@ -188,7 +188,7 @@ type Tracker interface {
 	Layer
 	// Track returns the stops of a feature from one instant to another, both included: the oldest
 	// first, and at most as many as most. next is the instant from which to continue. It is zero if
-	// all stops have been returned. Zero instants stand for the ends of the recorded history.
+	// all stops have been returned. Zero instants mean the ends of the recorded history.
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
@@ -227,11 +227,11 @@ func Each(answer iter.Seq2[*Feature, error], fn func(*Feature) error) error {
 	return nil
 }
 
-// errEnded ends each when the loop has ended.
+// errEnded ends the function each when the loop has ended.
 var errEnded = errors.New("ended")
 
-// DecodedLayer returns the layer with every property and geometry as values, without bytes of
-// JSON. Tests use it to make sure that nobody depends on how features are kept.
+// DecodedLayer returns the layer with every property and geometry as values, without bytes of JSON.
+// Tests use it to ensure that no code depends on how features are stored.
 func DecodedLayer(l Layer) Layer { return decoded{l} }
 
 type decoded struct{ Layer }

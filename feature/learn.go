@@ -33,13 +33,13 @@ type column struct {
 	forms forms
 }
 
-// sighting is a value of a table and where it stands.
+// sighting is a value in a table with its position.
 type sighting struct {
 	at   int64
 	text string
 }
 
-// forms distinguish codes from numbers.
+// forms has properties of texts that distinguish codes from numbers.
 type forms uint8
 
 const (
@@ -281,8 +281,8 @@ func formsOf(column string, text []byte, kind kinds) forms {
 	return 0
 }
 
-// OddColumn reports a property of a table that is text because of a few values, while nine of ten
-// are of one other type.
+// OddColumn reports a property of a table that is text because of a few values, although nine of ten
+// values have one other type.
 type OddColumn struct {
 	Field              // its Kind is the type of most
 	Count, Total int64 // number of the other values, and of all
@@ -420,7 +420,7 @@ func (l *Learner) UnlistedMembers() int64 { return l.unlisted }
 // stays the same.
 func (l *Learner) Changes() uint64 { return l.changes }
 
-// Len returns the number of properties, declared ones included.
+// Len returns the number of properties, including declared ones.
 func (l *Learner) Len() int { return len(l.columns) }
 
 // AddResult adds an earlier result. Where values are counted, the result is forgotten.

@@ -35,7 +35,7 @@ func (n *normalizer) peek() byte {
 	return 0
 }
 
-// literal steps over a word if it is next.
+// literal skips a word if it is next.
 func (n *normalizer) literal(word string) bool {
 	if end := n.i + len(word); end <= len(n.in) && string(n.in[n.i:end]) == word {
 		n.i = end

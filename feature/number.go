@@ -147,8 +147,8 @@ func (d decimal) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// finite reports whether a float64 can be near the number that literal spells:
-// readers of JSON make infinity, zero or an error of any other.
+// finite reports whether a float64 can be near the number in literal. For any other number, readers
+// of JSON return infinity, zero or an error.
 func (d decimal) finite(literal []byte) bool {
 	if len(d.digits) == 0 || d.exp > -300 && d.exp < 300 {
 		return true
@@ -219,7 +219,7 @@ func appendTextNumber(dst, text []byte) (out []byte, ok bool) {
 	return d.appendTo(dst), true
 }
 
-// isTextNumber is appendTextNumber for callers that only want ok.
+// isTextNumber does the same as appendTextNumber, but returns only ok.
 func isTextNumber(text []byte) bool {
 	return len(text) > 0 && scanNumber(text, true) == len(text) && parseDecimal(text).finite(text)
 }

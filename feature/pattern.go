@@ -48,7 +48,7 @@ func compareFolded(s []byte, folded string) int {
 	return 0
 }
 
-// Pattern is a pattern of texts: runes, and wildcards.
+// Pattern is a pattern for texts: runes and wildcards.
 type Pattern []rune
 
 // Wildcards of a pattern. They do not occur as runes of a text.

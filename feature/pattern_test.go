@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// TestFold: texts that differ only in case have the same fold, and the fold of a fold is the fold
-// itself.
+// TestFold tests that texts have the same fold if they differ only in case. It also tests that the
+// fold of a fold is the fold itself.
 func TestFold(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		fold := foldRune(r)

@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// Bounds of the properties of a feature.
+// These are bounds of the properties of a feature.
 const (
 	MaxProperties        = 256
 	MaxPropertiesBytes   = 64 << 10
@@ -106,7 +106,7 @@ func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 	return out, nil
 }
 
-// appendPatched appends a compact object with those of another as its changes. Either is at
+// appendPatched appends a compact object in which the members of changes replace its own. Either is at
 // most MaxPropertyDepth deep.
 func appendPatched(dst, object, changes []byte, deep bool) []byte {
 	left := make(map[string][]byte)

@@ -152,7 +152,7 @@ func TestBadProperties(t *testing.T) {
 	}
 }
 
-// decode is the reference: encoding/json, with numbers in their spelling.
+// decode is the reference. It uses encoding/json and keeps the spelling of numbers.
 func decode(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -486,7 +486,7 @@ func TestMergeExamples(t *testing.T) {
 	}
 }
 
-// mergePatch is MergePatch as RFC 7396 writes it.
+// mergePatch is MergePatch in the form of the pseudocode in RFC 7396.
 func mergePatch(target, patch any) any {
 	p, ok := patch.(map[string]any)
 	if !ok {

@@ -17,17 +17,18 @@ import (
 // Query selects features of a layer. The zero Query selects all of them in the layer's own order.
 // Only that order allows a list of any length.
 type Query struct {
-	// In is the area of the features, nil for anywhere. A feature that is not a point is in a box
-	// if the two have a point in common. It is in any other area if the two share ground: some of
-	// the feature lies inside, and not just on the border.
+	// In is the area of the features, or nil for anywhere. A feature that is not a point is in a
+	// box if the two have a point in common. It is in any other area if the two share ground: some
+	// of the feature lies inside, and not just on the border.
 	In Area
 	// Near sorts the nearest first. Features at one distance come in the layer's own order.
 	Near *Near
 	// Filter decides which features pass; nil lets all pass.
 	Filter Filter
-	// Order is another order than the layer's own, where Near is nil.
+	// Order selects another order than the layer's own, if Near is nil.
 	Order Order
-	// After begins after a feature of the same query.
+	// After is the mark of the feature after which the result begins. It must be from the same
+	// query.
 	After Mark
 	// Limit bounds the number of features. 0 means all, which only the layer's own order allows.
 	Limit int
@@ -68,7 +69,7 @@ type Order struct {
 type Detail uint8
 
 const (
-	// WithGeometry has the geometry, too.
+	// WithGeometry includes the geometry.
 	WithGeometry Detail = iota
 	// WithoutGeometry leaves out the geometry of features that are not points.
 	WithoutGeometry
@@ -150,7 +151,7 @@ const (
 	cursorVersion = 3
 	cursorHead    = 9
 	cursorCheck   = 4
-	// MaxMarkBytes is the most bytes of a mark.
+	// MaxMarkBytes is the greatest size of a mark in bytes.
 	MaxMarkBytes = 512
 )
 

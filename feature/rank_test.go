@@ -26,7 +26,7 @@ func scanOf(values ...int) func(*feature.Query, func(*feature.Feature, bool) err
 	}
 }
 
-// ranked is a page as ids, with the mark of the last.
+// ranked returns the ids of a page, and the mark of the last feature.
 func ranked(t *testing.T, q feature.Query, r feature.Ranking,
 	scan func(*feature.Query, func(*feature.Feature, bool) error) error) (ids string, last feature.Mark, err error) {
 	t.Helper()

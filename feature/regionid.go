@@ -4,7 +4,7 @@ package feature
 // never differ only in case or in the separators of parts. So they are found in every spelling,
 // and by the slugs of older versions: ken-1-1-1. Rows are stored by the fold.
 
-// text is the type of an id.
+// text is the constraint of the types of ids.
 type text interface{ ~string | ~[]byte }
 
 // lower returns an ASCII letter in lower case, and any other byte unchanged.
@@ -42,7 +42,7 @@ func AppendFoldedRegionID[T text](dst []byte, id T) []byte {
 	return dst
 }
 
-// FoldedRegionID is AppendFoldedRegionID as a text.
+// FoldedRegionID returns the result of AppendFoldedRegionID as a string.
 func FoldedRegionID(id string) string {
 	var room [64]byte
 	if fold := AppendFoldedRegionID(room[:0], id); string(fold) != id {
@@ -51,7 +51,7 @@ func FoldedRegionID(id string) string {
 	return id
 }
 
-// CompareRegionIDs orders regions as their rows are: by their folds.
+// CompareRegionIDs compares ids of regions by their folded forms, which is the order of their rows.
 func CompareRegionIDs[T, U text](a T, b U) int {
 	i, j := 0, 0
 	for {

@@ -89,7 +89,7 @@ func TestLearnText(t *testing.T) {
 		"||":                                Text,
 		" 5 | ":                             Number,
 		"x|5":                               Text,
-		// Codes of digits.
+		// These are codes that consist of digits.
 		"10E2|12E4": Text, "101|10e2": Text, "10E2|1.5": Number, "10E2|-1": Number, "1E+2": Number, "+1|1": Text,
 		// All values count, however late one comes.
 		strings.Repeat("1.5|", 99_999) + "998A": Text, "x" + strings.Repeat("|1.5", 99): Text, "01" + strings.Repeat("|10", 200): Text,

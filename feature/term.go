@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Bounds of filters.
+// These are bounds of filters.
 const (
 	MaxTerms      = 20
 	MaxTermValues = 50
 	MaxTermBytes  = 256 // of one value
 )
 
-// ErrFilter matches the errors of filters that cannot be.
+// ErrFilter is matched by errors about invalid filters.
 var ErrFilter = errors.New("bad filter")
 
 func badFilter(format string, args ...any) error { return Faultf(ErrFilter, format, args...) }
 
-// Operators of terms.
+// These are operators of terms.
 const (
 	OpEquals         = ""       // the value equals one of Values; if it is a list, it contains one of them
 	OpFalsy          = "not"    // the member is absent, null, false, empty text or an empty list
@@ -32,7 +32,7 @@ const (
 	OpLacks          = "lacks"  // no member that Values name is present; Name is empty
 )
 
-// suffixes are the operators that a key may end with.
+// suffixes lists the operators with which a key may end.
 var suffixes = []string{OpDiffers, OpLess, OpLessOrEqual, OpGreater, OpGreaterOrEqual, OpPrefix}
 
 // Term is one condition on the properties of a feature. A member that is null counts as absent
@@ -90,7 +90,7 @@ func (s Schema) ParseTerm(key, values string) (Term, error) {
 // operator is read from it.
 const PropertyPrefix = "p."
 
-// mixed returns advice about values of several types, "" if t is a single type.
+// mixed returns advice about values of several types, or "" if t is a single type.
 func mixed(t Kind) string {
 	if t != Any {
 		return ""

@@ -54,13 +54,13 @@ func NewLikeTest(name string, p Pattern, fold bool) Test {
 // NewBoxTest makes a test of whether a feature meets a box. It is never unknown.
 func NewBoxTest(b quadkey.Box) Test { return Test{op: testBox, box: b} }
 
-// And is true if all tests are true. Without tests it is true.
+// And returns a test that is true if all tests are true. Without tests it is true.
 func And(tests ...Test) Test { return join(testAnd, tests) }
 
-// Or is true if a test is.
+// Or returns a test that is true if at least one of the tests is true.
 func Or(tests ...Test) Test { return join(testOr, tests) }
 
-// Not is true where a test is false, and unknown where the test is unknown.
+// Not returns a test that is true where t is false, and unknown where t is unknown.
 func Not(t Test) Test { return Test{op: testNot, kids: []Test{t}} }
 
 // join makes one test of several. It flattens nested ones with the same operator.
@@ -106,7 +106,7 @@ func (t *Test) each(fn func(t *Test)) {
 	}
 }
 
-// required are the conditions and boxes that must hold.
+// required returns the conditions and boxes that must be true.
 func (t *Test) required() []Test {
 	if t.op == testAnd {
 		return t.kids
@@ -114,7 +114,7 @@ func (t *Test) required() []Test {
 	return []Test{*t}
 }
 
-// Properties lists the names of the properties that the test asks about, each once, sorted.
+// Properties lists the names of the properties that occur in the test, each once, sorted.
 func (t *Test) Properties() (names []string) {
 	t.each(func(t *Test) {
 		if t.op == testCondition {
@@ -125,7 +125,7 @@ func (t *Test) Properties() (names []string) {
 	return slices.Compact(names)
 }
 
-// Boxes lists the boxes that the test asks about, each once.
+// Boxes lists the boxes that occur in the test, each once.
 func (t *Test) Boxes() (boxes []quadkey.Box) {
 	t.each(func(t *Test) {
 		if t.op == testBox && !slices.Contains(boxes, t.box) {
@@ -147,7 +147,7 @@ func (t *Test) Box() (b quadkey.Box, ok bool) {
 	return b, ok
 }
 
-// area is in square degrees.
+// area returns the area of a box in square degrees.
 func area(b quadkey.Box) float64 {
 	width := b.East - b.West
 	if width < 0 {
@@ -179,7 +179,7 @@ type spatial struct {
 	err error
 }
 
-// holds decides a condition.
+// holds evaluates a condition.
 func (s *subject) holds(c *condition) Truth {
 	if s.list == nil {
 		return c.holds(c.find(s.members))
@@ -234,7 +234,7 @@ func (t *Test) passes(s *subject) bool {
 	return t.truth(s) == Yes
 }
 
-// truth is the one place where a test is decided.
+// truth evaluates a test. No other function does this.
 func (t *Test) truth(s *subject) (result Truth) {
 	switch t.op {
 	case testCondition:

@@ -156,7 +156,7 @@ func (p Properties) Lookup(name string) (v Value, ok bool) {
 	return Value{}, false
 }
 
-// Text returns the text of a property, "" if there is none.
+// Text returns the text of a property, or "" if there is none.
 func (p Properties) Text(name string) string {
 	if v, ok := p.Lookup(name); ok && v.Kind() == Text {
 		return v.Text()
@@ -192,7 +192,7 @@ func (p Properties) AppendMembers(dst []byte) []byte {
 	return append(dst, p.compact...)
 }
 
-// AppendWith is AppendMembers with another value for a property that they have.
+// AppendWith does the same as AppendMembers, with another value for an existing property.
 func (p Properties) AppendWith(dst []byte, name string, v Value) []byte {
 	start := len(dst)
 	for n, was := range p.All() {
@@ -207,7 +207,7 @@ func (p Properties) AppendWith(dst []byte, name string, v Value) []byte {
 	return dst
 }
 
-// appendSome is AppendMembers for the properties with one of the names.
+// appendSome does the same as AppendMembers, for the properties with one of the names.
 func (p Properties) appendSome(dst []byte, names []string) []byte {
 	start := len(dst)
 	for name, v := range p.All() {
@@ -222,7 +222,7 @@ func (p Properties) appendSome(dst []byte, names []string) []byte {
 	return dst
 }
 
-// clone returns the same properties with memory of their own.
+// clone returns a copy of the properties in new memory.
 func (p Properties) clone() Properties {
 	p.compact, p.list = bytes.Clone(p.compact), slices.Clone(p.list)
 	for i := range p.list {
@@ -231,7 +231,7 @@ func (p Properties) clone() Properties {
 	return p
 }
 
-// decoded are the same properties as values.
+// decoded returns the same properties as values.
 func (p Properties) decoded() Properties {
 	list := []Property{}
 	for name, v := range p.All() {

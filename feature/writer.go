@@ -21,15 +21,15 @@ type Writer struct {
 	NumericIDs bool
 	// NoIDs omits the id of features of GeoJSON.
 	NoIDs bool
-	// WithDistance has the distance as distance_m, in metres to the decimetre.
+	// WithDistance adds the distance as distance_m, in metres, rounded to the decimetre.
 	WithDistance bool
 	// SkipGeometry leaves out geometries, and the positions of objects.
 	SkipGeometry bool
 	// WithBounds adds the bounds of features that are not points, as bbox.
 	WithBounds bool
-	// Fields are the properties that are written; nil is all.
+	// Fields are the properties that are written; nil means all.
 	Fields []string
-	// Position writes positions of GeoJSON; nil is AppendPosition.
+	// Position writes positions of GeoJSON; nil means AppendPosition.
 	Position func(dst []byte, p quadkey.Position) []byte
 }
 
@@ -115,7 +115,7 @@ func AppendDistance(dst []byte, metres float64) []byte {
 	return strconv.AppendFloat(append(dst, `"distance_m":`...), metres, 'f', 1, 64)
 }
 
-// AppendBounds appends the member of bounds: west, south, east, north.
+// AppendBounds appends the member with the bounds: west, south, east, north.
 func AppendBounds(dst []byte, bounds [4]float64) []byte {
 	dst = append(dst, `"bbox":`...)
 	separator := byte('[')

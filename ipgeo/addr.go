@@ -44,8 +44,8 @@ func resolve(a netip.Addr) netip.Addr {
 	case b[0] == 0x20 && b[1] == 0x02: // 6to4, RFC 3056: 2002:V4ADDR::/48
 		return netip.AddrFrom4([4]byte(b[2:6]))
 	case b[0] == 0x20 && b[1] == 0x01 && b[2] == 0 && b[3] == 0:
-		// Teredo, RFC 4380 §4: the client's address is the last 32 bits, with
-		// every bit inverted so that no translator on the way rewrites it.
+		// In Teredo (RFC 4380 §4) the client's address is the last 32 bits, with every bit inverted
+		// so that no translator on the way rewrites it.
 		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
 	}
 	return a.WithZone("")

@@ -57,7 +57,7 @@ func TestResolve(t *testing.T) {
 		{"2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "255.255.255.255"},
 		{"2003::", "2003::"},
 		{"2001:ffff::", "2001:ffff::"},
-		// The worked example of RFC 4380: server 65.54.227.120, client 192.0.2.45.
+		// This is the worked example of RFC 4380: server 65.54.227.120, client 192.0.2.45.
 		{"2001:0:4136:e378:8000:63bf:3fff:fdd2", "192.0.2.45"},
 		{"2001::", "255.255.255.255"},
 		{"2001:1::", "2001:1::"},

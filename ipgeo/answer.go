@@ -198,7 +198,7 @@ func (p *splitter) split(rest []byte) (wrong string) {
 	}
 	a.splitCity(s.city)
 	a.splitOwn(s.own)
-	// An answer in another form than that of merge.go stays whole.
+	// An answer in another form than merge.go writes stays whole.
 	if p.check = a.appendSections(p.check[:0]); !bytes.Equal(p.check, rest) {
 		for i := partOfCity; i <= partOfSubdivisions; i++ {
 			a.part[i] = nil

@@ -39,7 +39,7 @@ type packed struct {
 	data         []byte // with the rest of the block
 }
 
-// readPacked splits n packed numbers off b. The smallest has size bytes.
+// readPacked reads n packed numbers from the beginning of b. The smallest has size bytes.
 func readPacked(b []byte, n, size int) (p packed, rest []byte, ok bool) {
 	if len(b) < 2+size {
 		return p, nil, false
@@ -220,7 +220,7 @@ func (k *block) decode(b []byte, v4 bool) bool {
 	if k.choices > blockRanges {
 		return false
 	}
-	// A choice has the size of an IPv4 address.
+	// The index of an alternative has the size of an IPv4 address.
 	size = offsetBytes
 	if k.choices > 0 {
 		size = 4
@@ -281,7 +281,7 @@ func (k *block) offset(i int) (uint64, bool) {
 	return k.offsets.at(int(n)).lo, true
 }
 
-// bound is the bounds of a range.
+// bound has the bounds of a range.
 type bound struct{ first, last u128 }
 
 // blockWriter encodes blocks and reuses its memory.

@@ -141,7 +141,7 @@ func TestAnswerRoundTrip(t *testing.T) {
 		m := merger{records: newRecordSet(0)}
 		check([]byte(m.answer([]recordRef{{inline: string(b)}})))
 	}
-	// Members that no builder writes, or in another form.
+	// These members are never written by a builder, or only in another form.
 	check(appendSection(nil, sectionCity, `"postal":{"code":"1"},"city":{}`))
 	check(appendSection(nil, sectionCity, `"other":1`))
 	check(appendSection(appendSection(nil, sectionCity, `"location":{"latitude":1.0,"longitude":2}`), sectionCoordinates,

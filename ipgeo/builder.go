@@ -33,7 +33,7 @@ type BadRangeError struct {
 	Err    error // for ReasonRecord, the fault of the record; else nil
 }
 
-// The reasons of a BadRangeError.
+// These are the reasons of a BadRangeError.
 const (
 	ReasonAddress  = "invalid address"
 	ReasonZone     = "address with a zone"
@@ -84,7 +84,7 @@ func (r *Range) bounds() (v4 bool, first, last u128, bad *BadRangeError) {
 	return f.Is4(), numberOf(f), numberOf(l), nil
 }
 
-// BuildOptions are the options of Build. The zero value works.
+// BuildOptions are the options of Build. The zero value is valid.
 type BuildOptions struct {
 	// Timestamp is written to all cells, in milliseconds since 1970. It should
 	// be the release or modification date of the source, so that equal input
@@ -104,7 +104,7 @@ type BuildOptions struct {
 	// OnBadRange is called with each refused range, which Build then skips. An error from it ends the
 	// build. Nil makes the first bad range fatal.
 	OnBadRange func(*BadRangeError) error
-	// Progress, if set, is called now and then, and at the end of each stage, with the ranges done.
+	// Progress, if set, is called at intervals, and at the end of each stage, with the ranges done.
 	// Reading the ranges is not reported: the sequence knows its own progress better.
 	Progress func(stage string, done, total int64)
 }
@@ -132,11 +132,11 @@ type Stats struct {
 // names another country, nothing is taken about the place of an address: continent, city, location,
 // postal and subdivisions. Its traits, its extra fields, and the countries the address is
 // registered in or represents still count. City, subdivisions, postal code, coordinates, radius and
-// metro code come from the first source that has any of the first four, and from the sources that
-// name the same city or, where it names none, the same subdivision. The organization of an
-// autonomous system comes from a source with its number. Values that a source states take
-// precedence over values that another derived (Record.DerivedFields) and values that follow from
-// the code of its country (Record.ImpliedFields), in any order of the sources.
+// metro code come from the first source that has any of the first four. They also come from the
+// sources that name the same city, or the same subdivision if the first source names no city. The
+// organization of an autonomous system comes from a source with its number. Values that a source
+// states take precedence over values that another derived (Record.DerivedFields) and values that follow
+// from the code of its country (Record.ImpliedFields), in any order of the sources.
 //
 // Addresses that are never looked up, because they are reserved or resolve to an IPv4 address, are
 // cut out of the ranges. So are private ones, depending on BuildOptions.KeepPrivate. A row and its
@@ -315,7 +315,7 @@ func (b *builder) write(table cellstore.Table) (_ Meta, err error) {
 		return Meta{}, err
 	}
 	b.progress("writing ranges", done)
-	// Once the rows are written, nothing may fail.
+	// Once the rows are written, no error may occur.
 	if err := b.sorter.Close(); err != nil {
 		return Meta{}, err
 	}

@@ -143,7 +143,7 @@ func appendSingle(dst []byte, f float32) []byte {
 	q, rest := hi<<(64-k)|lo>>k, lo&(1<<k-1)
 	half := powersOf10[scale] >> 30 // of a step, in units of rest
 
-	// Halves go to the even digit.
+	// Halves are rounded to the even digit.
 	ten, hundred, thousand := q%10, q%100, q%1000
 	if within(hundred, 100, k, rest, half) && within(thousand, 1000, k, rest, half) {
 		return appendNumber(dst, float64(f)) // its text is short
@@ -168,9 +168,9 @@ func within(over, unit uint64, k uint, rest, half uint64) bool {
 	return over<<k+rest <= half || (unit-over)<<k-rest <= half
 }
 
-// above returns 1 if a number is to be rounded up to the next multiple, otherwise 0. The number is
-// a multiple plus over, plus a little more if rest is not zero. digits is the number of that
-// multiple. Halfway between two multiples the even one wins.
+// above returns 1 if a number must be rounded up to the next multiple, and otherwise 0. The number
+// is multiple number digits plus over, plus a little more if rest is not zero. Halfway between two
+// multiples, the even multiple is chosen.
 func above(over, middle, digits, rest uint64) uint64 {
 	if over > middle || over == middle && (rest > 0 || digits&1 == 1) {
 		return 1
@@ -178,8 +178,8 @@ func above(over, middle, digits, rest uint64) uint64 {
 	return 0
 }
 
-// scales are the numbers of digits after the point that give 17 digits in all, by exponent from -9
-// to 7, or 18 for the larger numbers.
+// scales lists, by binary exponent from -9 to 7, the number of decimals with which a number has 17
+// digits, or 18 for the larger numbers of that exponent.
 var scales = [...]int{19, 19, 19, 19, 18, 18, 17, 17, 17, 16, 16, 16, 16, 15, 15, 15, 14}
 
 // appendFraction appends a whole number and a fraction of scale digits.

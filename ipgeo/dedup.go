@@ -23,7 +23,7 @@ func newDedup(memory int64) *dedup {
 	return d
 }
 
-// hashKey stands for a string. It is not zero.
+// hashKey represents a string by its hash. It is not zero.
 type hashKey [2]uint64
 
 // key returns the key of a string, and starts to fetch its slots: the tables are larger than any

@@ -29,7 +29,7 @@ func (e *Extent) add(v4 bool, first, last u128) {
 // DiffKind is the kind of a difference.
 type DiffKind string
 
-// The kinds of a DiffExample.
+// These are the kinds of a DiffExample.
 const (
 	DiffAdded   DiffKind = "added"
 	DiffRemoved DiffKind = "removed"
@@ -74,13 +74,12 @@ func (s *DiffStats) Share(e Extent) (v4, v6 float64) {
 	return v4, v6
 }
 
-// DiffOptions are the options of Diff. The zero value works.
+// DiffOptions are the options of Diff. The zero value is valid.
 type DiffOptions struct {
 	// Examples is the maximum number of examples for each IP version. 0 means
 	// 10; a negative number means none.
 	Examples int
-	// Progress, if set, is called now and then with the rows done so far and
-	// their total.
+	// Progress, if set, is called at intervals with the rows done so far and their total.
 	Progress func(done, total int64)
 }
 

@@ -16,9 +16,9 @@
 // 4291), 6to4 (2002::/16, RFC 3056), the client of a Teredo address (2001::/32, RFC 4380), and the
 // IPv4 address behind the well-known prefix of NAT64 (64:ff9b::/96, RFC 6052). Zones are dropped,
 // because they name a network interface of one machine and no place. For addresses that belong to
-// nobody in particular, such as private, loopback and documentation addresses, the error is a
-// [ReservedError] that names the block; see [SpecialBlockOf]. Private addresses have answers like
-// others if a source that may locate them has one, see [BuildOptions].
+// no particular owner, such as private, loopback and documentation addresses, the error is a
+// [ReservedError] that names the block; see [SpecialBlockOf]. Private addresses have answers like others
+// if a source that may locate them has one, see [BuildOptions].
 //
 // # Ownership and concurrency
 //

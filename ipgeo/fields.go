@@ -19,7 +19,7 @@ func (e *FieldsError) Error() string {
 	return fmt.Sprintf("field %q: %s; give names such as country.iso_code,city.names.en,traits.network", e.Field, e.Reason)
 }
 
-// Is matches ErrFields.
+// Is reports whether target is ErrFields.
 func (e *FieldsError) Is(target error) bool { return target == ErrFields }
 
 const (
@@ -175,9 +175,9 @@ func find[T ~string | ~[]byte](nodes []fieldNode, name T) *fieldNode {
 
 // AppendFields appends the chosen members of the answer, as JSON without braces and in the order of
 // JSON. It drops objects and arrays that become empty. If lang is set, every "names" keeps only the
-// English name and those of that language: "pt" keeps "pt-BR", and "de-AT" keeps "de". A language
-// chosen by the fields, as in "city.names.fr", is always kept and alone. An empty lang keeps all
-// languages.
+// English name and the names in that language: "pt" keeps "pt-BR", and "de-AT" keeps "de". A
+// language chosen by the fields, as in "city.names.fr", is always kept, without any other language.
+// An empty lang keeps all languages.
 //
 // The choice takes no memory beyond dst.
 func (r *Result) AppendFields(dst []byte, f Fields, lang string) []byte {

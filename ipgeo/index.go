@@ -38,9 +38,9 @@ const IndexFileName = "ip.idx"
 //	  last   the last address of each block, 4 or 16 bytes, ascending
 //	  at     where each block begins, divided by 8, 4 bytes each
 //
-// The blocks are those of the table's rows. Every part of an answer and every
-// record is stored once, as far as the memory of the build remembers them.
-// Records hold their quadkey, because computing it takes longer than all else.
+// The blocks are those of the table's rows. Equal parts of answers and equal records are stored
+// once, as far as the build finds them again in its bounded memory. Records hold their quadkey,
+// because computing it takes longer than all else.
 //
 // The bucket of an address in the jump table is its high 64 bits (IPv4: all
 // 32), less the base and shifted right. Base and shift are chosen so that the
@@ -162,7 +162,7 @@ type indexLayout struct {
 	jump, last, at [2]uint64 // IPv4, IPv6
 }
 
-// lastBytes are the bytes of a last address.
+// lastBytes has the number of bytes of a last address, by IP version.
 var lastBytes = [2]uint64{4, 16}
 
 func layIndex(count [2]uint64, blocks, heap uint64) (l indexLayout, ok bool) {

@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/repeats"
 )
 
-// IndexOptions are the options of BuildIndex. The zero value works.
+// IndexOptions are the options of BuildIndex. The zero value is valid.
 type IndexOptions struct {
 	// Memory is the approximate limit, in bytes, of the memory for recognising answers, and parts
 	// of them, that are already written. 0 means 256 MiB, enough for at least 1.5 million of
@@ -27,8 +27,7 @@ type IndexOptions struct {
 	// too. In addition, the build keeps at most 20 bytes for every row of the table, which has up
 	// to 64 ranges.
 	Memory int64
-	// Progress, if set, is called now and then with the ranges done so far and
-	// their total.
+	// Progress, if set, is called at intervals with the ranges done so far and their total.
 	Progress func(done, total int64)
 }
 
@@ -368,7 +367,7 @@ func (w *indexWriter) finish(ctx context.Context) (size int64, err error) {
 	return int64(l.size), err
 }
 
-// readerContext ends a copy when its context ends.
+// readerContext is a reader that ends when its context ends.
 type readerContext struct {
 	ctx context.Context
 	r   io.Reader
@@ -414,7 +413,7 @@ const releaseEvery = 1 << 14
 
 // CheckIndex compares every range of the table with the index at both ends, and the number of
 // ranges. The error matches cellstore.ErrCorrupt, or is that of the table. progress, if set, is
-// called now and then with the ranges done so far and their total.
+// called at intervals with the ranges done so far and their total.
 func CheckIndex(ctx context.Context, r *Reader, ix *Index, progress func(done, total int64)) (err error) {
 	defer guard(debug.SetPanicOnFault(true), &err)
 	if err := ix.Verify(ctx); err != nil {

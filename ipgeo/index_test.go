@@ -62,7 +62,7 @@ func sameAnswer(t interface{ Fatalf(string, ...any) }, r, ix Lookuper, a netip.A
 	}
 }
 
-// probes are the addresses at which answers change, and some others.
+// probes returns the addresses at which answers change, and some others.
 func probes(ranges []Range) []netip.Addr {
 	out := []netip.Addr{
 		{}, netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("255.255.255.255"), netip.MustParseAddr("1.0.0.0"),
@@ -144,7 +144,7 @@ func TestIndexDeterministic(t *testing.T) {
 	}
 }
 
-// manySources has countries, cities and networks of several sources.
+// manySources returns countries, cities and networks of several sources.
 func manySources() []Range {
 	var out []Range
 	add := func(source uint16, first, last string, r Record) {
@@ -259,7 +259,7 @@ func TestIndexDamage(t *testing.T) {
 			t.Errorf("byte %d: CheckIndex %v", at, err)
 		}
 	}
-	// An index of another table.
+	// This is an index of another table.
 	_, other, _, _ := built(t, manySources()[1:], BuildOptions{})
 	ix, _ := indexed(t, other)
 	if err := CheckIndex(t.Context(), r, ix, nil); !errors.Is(err, cellstore.ErrCorrupt) {

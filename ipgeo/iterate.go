@@ -84,11 +84,10 @@ func (r *Reader) All(ctx context.Context) iter.Seq2[*Result, error] {
 	return r.results(ctx, nil, nil, u128{}, nil)
 }
 
-// Within yields the ranges that share addresses with a network, as All does.
-// Ranges are whole: the first may begin before the network, and the last may
-// end after it. A network of addresses that carry IPv4 addresses, such as
-// 2002:102:300::/40, stands for those addresses. The error for the zero Prefix
-// matches ErrBadAddress.
+// Within yields the ranges that share addresses with a network, as All does. Ranges are whole: the
+// first may begin before the network, and the last may end after it. A network of addresses that
+// carry IPv4 addresses, such as 2002:102:300::/40, represents those addresses. The error for the
+// zero Prefix matches ErrBadAddress.
 func (r *Reader) Within(ctx context.Context, network netip.Prefix) iter.Seq2[*Result, error] {
 	if !network.IsValid() {
 		return func(yield func(*Result, error) bool) {

@@ -109,7 +109,7 @@ func (l *lane) compact(at u128) {
 	l.clip()
 }
 
-// clip frees a heap's memory when most of it is unused.
+// clip frees the memory of a heap when most of it is unused.
 func (l *lane) clip() {
 	if cap(l.heap) > 4*(len(l.heap)+1) {
 		l.heap = slices.Clone(l.heap)

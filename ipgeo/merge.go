@@ -43,7 +43,7 @@ func (p *parts) read(record string) {
 	p.extra = extra
 }
 
-// How well founded a part is: lower values take precedence.
+// These values rank the reliability of a part: lower values take precedence.
 const (
 	stated = iota
 	implied
@@ -97,8 +97,9 @@ func oneCountry(sources []parts) (code string, apart bool) {
 	return code, apart
 }
 
-// elsewhere reports whether another source places the address elsewhere. Two countries decide, or
-// else the data that both sources have: continents, and places.
+// elsewhere reports whether another source gives the address a different location. If both sources
+// have a country, the countries decide. Otherwise the other data that both have decide: continents,
+// and places.
 func (p *parts) elsewhere(src *parts) bool {
 	if p.code != "" && src.code != "" {
 		return p.code != src.code
@@ -159,15 +160,15 @@ func (p *parts) local() bool {
 	return p.code == "" || p.part[partCity] != "" || p.part[partPostal] != "" || p.part[partSubdivisions] != ""
 }
 
-// radius is the accuracy radius of the point, in metres.
+// radius returns the accuracy radius of the point, in metres.
 func (p *parts) radius() float64 {
 	text, _ := memberText(p.part[partPoint], "accuracy_radius")
 	km, _ := strconv.ParseFloat(text, 64) // 0 for none
 	return km * 1000
 }
 
-// onePlace clears the parts of together in the sources that do not name the same place as the first
-// source that names one.
+// onePlace looks for the first source that names a place. It clears the parts of together in the
+// sources that do not name the same place.
 func onePlace(sources []parts) {
 	first := slices.IndexFunc(sources, placed)
 	if first < 0 || len(sources) == 1 {

@@ -17,7 +17,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// mergeRecords is the reference of merger: field by field, as documented.
+// mergeRecords is the reference for merger. It merges field by field, as documented.
 func mergeRecords(records []Record) Record {
 	var out Record
 	records = slices.Clone(records)
@@ -105,7 +105,7 @@ func mergeRecords(records []Record) Record {
 	return out
 }
 
-// oneCountryOf is the reference of oneCountry, for records with names in English only and without
+// oneCountryOf is the reference for oneCountry, for records with names in English only and without
 // ids and codes of subdivisions.
 func oneCountryOf(records []Record) (code string) {
 	elsewhere := func(a, b *Record) bool {
@@ -140,7 +140,7 @@ func oneCountryOf(records []Record) (code string) {
 	return code
 }
 
-// onePlaceOf is the reference of onePlace, for records with names in English alone.
+// onePlaceOf is the reference for onePlace, for records with names only in English.
 func onePlaceOf(records []Record, code string) {
 	here := func(r *Record) bool { return r.Country.ISOCode == "" || r.Country.ISOCode == code }
 	precise := func(r *Record) bool { return r.Location.Latitude != nil || r.Postal.Code != "" }

@@ -62,8 +62,8 @@ var (
 
 // Lookup finds the range that covers addr and puts it into res, with one seek of the store. It
 // returns ErrNotFound for an address that no range covers, a *ReservedError for one that belongs to
-// nobody (a private one only if no range covers it), and ErrBadAddress for the zero Addr. Any other
-// error is a failure of the store, independent of the address.
+// no particular owner (a private one only if no range covers it), and ErrBadAddress for the zero
+// Addr. Any other error is a failure of the store, independent of the address.
 func (r *Reader) Lookup(ctx context.Context, addr netip.Addr, res *Result) error {
 	addr, err := res.begin(addr, r.meta.Private)
 	if err != nil {

@@ -72,7 +72,7 @@ type Subdivision struct {
 	Names      Names  `json:"names,omitempty" doc:"By language."`
 }
 
-// Location is where an address is, WGS84.
+// Location is the position of an address, in WGS84.
 type Location struct {
 	AccuracyRadius    uint16   `json:"accuracy_radius,omitempty" doc:"Kilometres."`
 	AverageIncome     uint32   `json:"average_income,omitempty"`                   // US dollars a year

@@ -17,7 +17,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// country is a record with a code and a name.
+// country returns a record with a code and a name.
 func country(code string) Record {
 	return Record{Country: Country{ISOCode: code, Names: Names{"en": "Land of " + code}}}
 }
@@ -46,7 +46,7 @@ func merged(t interface {
 	return res
 }
 
-// full has every field.
+// full is a record with every field.
 var full = Record{
 	Continent:          Continent{"EU", 6255148, Names{"de": "Europa", "en": "Europe"}},
 	Country:            Country{99, 3017382, true, "FR", Names{"en": "France", "pt-BR": "França"}},

@@ -193,7 +193,7 @@ func TestLookupAgainstReference(t *testing.T) {
 			if res.Network.IsValid() {
 				must.Do(t, maximal(reference(ranges).at, &res))
 			}
-			// Check every address that carries it, too.
+			// The test also checks every address that embeds it.
 			if a.Is4() {
 				b := a.As4()
 				for _, carrier := range []netip.Addr{
@@ -208,7 +208,7 @@ func TestLookupAgainstReference(t *testing.T) {
 	})
 }
 
-// The order of disjoint ranges in the input changes no byte.
+// The order of disjoint ranges in the input does not change the stored bytes.
 func TestBuildOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ranges []Range

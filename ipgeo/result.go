@@ -213,7 +213,7 @@ func (r *Result) fill(v4 bool, addr, first, last u128, a *answer) {
 	r.Country = codeString(a.code())
 	r.lat, r.lon, r.located, r.asn = a.lat, a.lon, a.point.kind != pointNone, a.asn()
 
-	// Slice the parts only after j has its final place.
+	// The parts are sliced only after j has its final memory.
 	j := append(r.json[:0], a.country()...)
 	country := len(j)
 	if country > 0 {

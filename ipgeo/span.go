@@ -5,9 +5,9 @@ import (
 	"errors"
 )
 
-// span is an accepted range, or a cut. A cut takes its addresses out of all ranges or, with order
-// privateCut, out of those of sources that may not locate private networks. If the set of records
-// was full, the span has its record itself.
+// span is an accepted range, or a cut. A cut removes its addresses from all ranges. With order
+// privateCut it removes them only from the ranges of sources that may not locate private networks.
+// If the set of records was full, the span has its record itself.
 type span struct {
 	first, last u128
 	order       uint64 // in which the ranges were given

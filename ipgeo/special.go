@@ -10,7 +10,7 @@ import (
 // ErrReserved is the error that every [ReservedError] matches.
 var ErrReserved = errors.New("address is reserved")
 
-// ReservedError is the error of looking up an address that belongs to nobody in particular, such as
+// ReservedError is the error of looking up an address that belongs to no particular owner, such as
 // a private, loopback or documentation address. It matches [ErrReserved].
 type ReservedError struct{ Block SpecialBlock }
 
@@ -19,7 +19,7 @@ func (e *ReservedError) Error() string {
 		e.Block.Prefix, e.Block.Name, e.Block.RFC)
 }
 
-// Is matches ErrReserved.
+// Is reports whether target is ErrReserved.
 func (e *ReservedError) Is(target error) bool { return target == ErrReserved }
 
 // SpecialBlock is one entry of the IANA special-purpose address registries.

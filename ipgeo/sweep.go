@@ -67,7 +67,7 @@ func (s *sweep) finish() error {
 
 func (s *sweep) close() error { return s.lanes.close() }
 
-// begin decides all addresses before a span, and then adds the span.
+// begin emits the results for all addresses before a span, and then adds the span.
 func (s *sweep) begin(n *span) error {
 	if s.some && s.at.less(n.first) {
 		if err := s.decide(n.first.dec()); err != nil {

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// NearbyQuery and WithinQuery ask the layer for pages of hits. Letters may be of either case.
+// NearbyQuery and WithinQuery query the layer for pages of hits. Letters may be of either case.
 type NearbyQuery struct {
 	Lat, Lon, RadiusM float64
 	Limit             int // 0 is DefaultLimit

@@ -57,7 +57,7 @@ var notNames = map[string]bool{
 // IsName reports whether a is a name in a language, rather than a code, a link or the like.
 func (a *AlternateName) IsName() bool { return !notNames[a.Lang] }
 
-// codeKinds are the kinds of codes in the member codes.
+// codeKinds lists the kinds of codes in the member "codes".
 var codeKinds = [...]string{"faac", "iata", "icao", "unlc"}
 
 // chooseNames chooses the name to display in each language: the preferred name, or else the first

@@ -15,7 +15,7 @@ import (
 	"quadrille/places/search"
 )
 
-// BuildOptions are for [Build]; the zero value works.
+// BuildOptions are options of [Build]; the zero value is valid.
 type BuildOptions struct {
 	// TempDir is the directory for sorting places that do not fit in memory. It needs about 400
 	// bytes per place and 50 per alternate name. Empty means the system's.
@@ -23,13 +23,12 @@ type BuildOptions struct {
 	// Memory bounds the memory of the sorts, in bytes. 0 means 512 MiB, and the least is 16 MiB.
 	// The store's own memory is not counted.
 	Memory int64
-	// Progress, if set, is called now and then, and at the end of each stage, one call at a time.
+	// Progress, if set, is called at intervals, and at the end of each stage, one call at a time.
 	// The first stage, reading the places, is not reported: the sequence can report it better.
 	Progress func(stage string, done, total int64)
-	// Prefix, if set, begins the names of the tables, so that places of
-	// another kind have tables of their own: with "airport_" they are
-	// airport_tiles, airport_info, airport_rollup, airport_index and
-	// airport_codes. Meta carries it to Open.
+	// Prefix, if set, is the prefix of the names of the tables, so that places of another kind have
+	// separate tables: with "airport_" they are airport_tiles, airport_info, airport_rollup,
+	// airport_index and airport_codes. Open gets it from Meta.
 	Prefix string
 	// NoNames leaves out the tables of name search.
 	NoNames bool
@@ -50,9 +49,9 @@ type Stats struct {
 	Duplicates int64 // places dropped for another one of the same id
 	Spilled    int64 // bytes of temporary files written
 
-	// Counts for the other sequences: kept and dropped entries. An entry is dropped if its place
-	// is not among the places, or has too many entries: 5,000 names or 256 KiB of them, 1,000
-	// parents.
+	// These are counts for the other sequences: the kept and the dropped entries. An entry is
+	// dropped if its place is not among the places, or has too many entries: 5,000 names or 256 KiB
+	// of them, 1,000 parents.
 	Names, NamesDropped     int64
 	Parents, ParentsDropped int64
 	Admin5, Admin5Dropped   int64
@@ -63,7 +62,7 @@ type Stats struct {
 type Meta struct {
 	// SchemaVersion is the version of the rows' layout.
 	SchemaVersion int `json:"schema_version"`
-	// Places is the number of places, Tiers the number in each tier.
+	// Places is the number of places. Tiers is the number in each tier.
 	Places int64            `json:"places"`
 	Tiers  map[string]int64 `json:"tiers,omitempty"`
 	// Bounds is the extent of the places: west, south, east, north in degrees, without regard to
@@ -74,7 +73,7 @@ type Meta struct {
 	// Fingerprint identifies the content: equal places give equal fingerprints. It is a part of
 	// page cursors.
 	Fingerprint string `json:"fingerprint"`
-	// Prefix begins the names of the tables.
+	// Prefix is the prefix of the names of the tables.
 	Prefix string `json:"prefix,omitempty"`
 	// Unweighted: no place has a weight of its own (Place.Weight).
 	Unweighted bool `json:"unweighted,omitempty"`
@@ -216,8 +215,8 @@ func (b *builder) finish(store cellstore.Store) error {
 	return nil
 }
 
-// searchProgress is Options.Progress for name search. It is silent while the other tables report,
-// so that only one stage is reported at a time, and never by two calls at once.
+// searchProgress calls Options.Progress for the name search. It reports nothing while the other
+// tables report, so that only one stage is reported at a time, and never by two concurrent calls.
 func (b *builder) searchProgress(stage string, done, total int64) {
 	if b.opts.Progress != nil && b.tilesDone.Load() {
 		b.opts.Progress(stage, done, total)

@@ -13,7 +13,7 @@ type Filter struct {
 	MinPopulation  int64
 }
 
-// FeatureFilter is the filter of a query, nil for all places.
+// FeatureFilter returns the filter for a query, or nil for all places.
 func (f Filter) FeatureFilter() (feature.Filter, error) {
 	var terms []feature.Term
 	for _, t := range []feature.Term{

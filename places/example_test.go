@@ -57,7 +57,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	// The nearest capitals to a ship just east of the antimeridian.
+	// This finds the nearest capitals to a ship just east of the antimeridian.
 	capitals, err := places.Filter{Codes: []string{"PPLC"}}.FeatureFilter()
 	if err != nil {
 		log.Fatal(err)

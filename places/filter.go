@@ -9,7 +9,7 @@ import (
 	"quadrille/places/internal/near"
 )
 
-// OnlyPopulated lets populated places pass.
+// OnlyPopulated is the filter for populated places.
 var OnlyPopulated = populated()
 
 func populated() feature.Filter {

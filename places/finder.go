@@ -165,9 +165,9 @@ func (f *Finder) Record(ctx context.Context, id uint32, r *Record) error {
 	return decode(id, record, r, &r.Hit)
 }
 
-// DivisionCodes returns the codes of the second and third-level divisions of a place, "" if it has
-// none. They are the same as in its Record, but are read in a fraction of the time. An unknown id
-// gives ErrNotFound.
+// DivisionCodes returns the codes of the second and third-level divisions of a place, or "" if it
+// has none. They are the same as in its Record, but are read in a fraction of the time. An unknown
+// id gives ErrNotFound.
 func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 string, err error) {
 	row := f.rows.Get().(*cellstore.Row)
 	defer f.rows.Put(row)
@@ -175,7 +175,7 @@ func (f *Finder) DivisionCodes(ctx context.Context, id uint32) (admin2, admin3 s
 		return "", "", err
 	}
 	for _, c := range row.Cells[1:] {
-		// Languages may have the names of members.
+		// A language code may equal the name of a member.
 		details, _, _ := bytes.Cut(c.Value, []byte(namesKey))
 		admin2, _ = members.Unquote(members.Text(details, admin2Key))
 		admin3, _ = members.Unquote(members.Text(details, admin3Key))

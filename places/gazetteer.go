@@ -134,7 +134,8 @@ func (f *Finder) CountryNames(ctx context.Context, code string) ([]AlternateName
 	return f.alternates(ctx, kindCountry+strings.ToUpper(code))
 }
 
-// DivisionNames is like CountryNames, for a first-level division, by its code such as "US.CA".
+// DivisionNames does the same as CountryNames, for a first-level division with a code such as
+// "US.CA".
 func (f *Finder) DivisionNames(ctx context.Context, code string) ([]AlternateName, error) {
 	return f.alternates(ctx, kindDivision+code)
 }

@@ -31,7 +31,7 @@ type Hit struct {
 	JSON []byte `json:"-"`
 }
 
-// Keys of members of a place's object.
+// These are the keys of members of a place's object.
 const (
 	nameKey       = `,"name":`
 	countryKey    = `,"country":`
@@ -90,7 +90,7 @@ var hitReaders = sync.Pool{New: func() any {
 	return r
 }}
 
-// next takes a feature of an answer, and reports whether to go on.
+// next takes a feature of an answer, and reports whether to continue.
 func (r *hitReader) next(f *feature.Feature, err error) bool {
 	if r.err != nil {
 		return false // a further call would not complete the answer
@@ -107,7 +107,7 @@ type texts map[string]string
 
 const maxTexts = 1 << 12
 
-// fill is Hit.FromFeature.
+// fill does the same as Hit.FromFeature.
 func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	h.JSON = f.Properties.AppendMembers(h.JSON[:0])
 	h.ID, h.Lat, h.Lon, h.DistanceM = uint32(f.Number), f.Lat, f.Lon, f.DistanceM
@@ -123,7 +123,7 @@ func (t texts) fill(h *Hit, f *feature.Feature) (err error) {
 	return nil
 }
 
-// populationOf reads a population, 0 where there is none.
+// populationOf reads a population, or 0 where there is none.
 func populationOf(json []byte) (n int64) {
 	_, digits, _ := bytes.Cut(json, []byte(populationKey))
 	for _, c := range digits {

@@ -2,7 +2,7 @@ package places
 
 import "quadrille/feature"
 
-// The families of tile_places, most important first.
+// These are the families of tile_places, most important first.
 const (
 	high = iota
 	medium

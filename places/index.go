@@ -16,7 +16,7 @@ const (
 	// by block.
 	blockPlaces = 128
 
-	// maxCodes bounds the different class.code of a data set; GeoNames has 681.
+	// maxCodes bounds the number of different class.code values of a data set; GeoNames has 681.
 	maxCodes = 4096
 	// maxPairs bounds the different groups of a tier; GeoNames has about 60,000. The places of any
 	// further groups are in one group that passes every filter.
@@ -76,7 +76,8 @@ type index struct {
 // block has the bounds of some places.
 type block struct {
 	maxPopulation uint64
-	// rank is the greatest importance of the places, and areaRank that of the places of class A.
+	// rank is the greatest importance of all places, and areaRank is the greatest importance of the
+	// places of class A.
 	rank, areaRank uint64
 }
 

@@ -21,7 +21,7 @@ var isoDivisions = map[string]bool{
 // smaller ones.
 var kingdoms = []string{"ENG", "NIR", "SCT", "WLS"}
 
-// noDivision is GeoNames' code for places in no first-level division.
+// noDivision is GeoNames' code for places outside all first-level divisions.
 const noDivision = "00"
 
 // ISODivision returns the ISO 3166-2 code, without the country, of the first-level division with a

@@ -89,7 +89,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 		return math.NaN()
 	}
 	into.Lat, into.Lon = number("lat"), number("lon")
-	// Written so that NaN fails.
+	// In this form the condition also refuses NaN.
 	if !(math.Abs(into.Lat) <= 90 && math.Abs(into.Lon) <= 180) || number("id") != float64(n) {
 		return damaged(uint32(n))
 	}
@@ -192,7 +192,7 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		}
 	}
 	err := run()
-	// The nearest of a part are not the nearest.
+	// The nearest features of a part of the area are not the nearest of the whole area.
 	if err != nil && (q.Near != nil || !errors.Is(err, ErrTooMuchWork)) {
 		yield(nil, err)
 		return
@@ -303,7 +303,7 @@ func (l *lister) add(ctx context.Context, p *feature.Part) error {
 	return l.read(ctx)
 }
 
-// read considers the places of the parts taken in.
+// read considers the places of the collected parts.
 func (l *lister) read(ctx context.Context) error {
 	if len(l.parts) == 0 {
 		return nil

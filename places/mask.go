@@ -8,13 +8,13 @@ import (
 // mask is the set of a tier's blocks that can have places that pass a filter.
 type mask struct {
 	all bool // every block
-	// none: no place of the tier passes.
+	// none is set if no place of the tier passes.
 	none    bool
 	words   []uint64
 	summary []uint64 // bit i reports whether words[i] has bits
-	// sparse: a block has few of the places that pass, on average.
+	// sparse is set if a block contains on average few places that pass.
 	sparse bool
-	// areas: only places of class A pass.
+	// areas is set if only places of class A pass.
 	areas bool
 	// count is the number of places that pass. If exact is false, it is an upper bound.
 	count uint64

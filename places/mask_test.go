@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// meets agrees with a look at every block.
+// The result of meets equals that of examining every block.
 func TestMaskMeets(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 20_000).Draw(rt, "blocks")

@@ -40,7 +40,7 @@ var newNameSink = func(b *builder, store cellstore.Store, info cellstore.Table, 
 	})
 }
 
-// notSearched are the kinds of alternate names that are useless for search.
+// notSearched lists the kinds of alternate names that are useless for searches.
 var notSearched = map[string]bool{"post": true, "link": true, "wkdt": true, "tcid": true, "phon": true, "piny": true}
 
 // fillEntry makes the entry of a place, in the memory of the previous one. The names in the row's

@@ -105,7 +105,7 @@ func TestNameSink(t *testing.T) {
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
 		t.Error(got)
 	}
-	// A link is no name.
+	// A link is not a searchable name.
 	link := AlternateName{PlaceID: zurich.ID, Lang: "link", Name: "https://example.org/Zurich"}
 	build(Source{Places: buildtest.SeqOf([]Place{zurich}), Names: buildtest.SeqOf([]AlternateName{link})}, BuildOptions{})
 	if got := fmt.Sprint(r.entries[0].Names); got != "[{Turicum  false false false false false} {Zurich  false false false false false}]" {
@@ -141,7 +141,7 @@ func TestFinishFails(t *testing.T) {
 	}
 }
 
-// failingSink fails, or waits until it is cancelled.
+// failingSink is a sink that fails, or that waits until it is cancelled.
 type failingSink struct {
 	b   *builder
 	err error

@@ -88,7 +88,7 @@ func politicalRank(code string) int {
 	return 0
 }
 
-// note records a place of the input.
+// note records the data of a place that the tables need.
 func (t *nameTables) note(p *Place) {
 	if p.Country == "" {
 		return

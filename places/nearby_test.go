@@ -160,7 +160,7 @@ func TestNearbyRefuses(t *testing.T) {
 			t.Errorf("%+v: %v, %q, %v", q, hits, next, err)
 		}
 	}
-	// Filter values that no place can have are no error.
+	// Filter values that no place can have are not an error.
 	for _, q := range []NearbyQuery{
 		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
 		{Classes: make([]string, MaxFilterValues+1)}, {Codes: make([]string, MaxFilterValues+1)}, {Countries: make([]string, MaxFilterValues+1)},
@@ -246,7 +246,7 @@ func TestNearbyReadsLittle(t *testing.T) {
 	if mean := total / queries; mean > 400 {
 		t.Errorf("%d places read per query", mean)
 	}
-	// A search with a filter that nothing passes reads nothing.
+	// A search with a filter that no place passes reads nothing.
 	if run(filter{countries: near.Countries{{'X', 'Y'}}}); s.examined != 0 {
 		t.Errorf("%d places read", s.examined)
 	}

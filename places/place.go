@@ -15,19 +15,19 @@ import (
 // Errors for errors.Is. The packages airports, stations and search also return ErrQuery, ErrCursor,
 // ErrCursorExpired and ErrTooMuchWork.
 var (
-	// ErrNotFound: no place has this id.
+	// ErrNotFound means that no place has this id.
 	ErrNotFound = feature.NotFound("no such place")
-	// ErrInvalidPlace: a Place that cannot be stored.
+	// ErrInvalidPlace means that a Place cannot be stored.
 	ErrInvalidPlace = errors.New("place is not valid")
-	// ErrQuery: an invalid query.
+	// ErrQuery means that a query is invalid.
 	ErrQuery = near.ErrQuery
-	// ErrCursor: a cursor that is damaged or belongs to another query.
+	// ErrCursor means that a cursor is damaged or belongs to another query.
 	ErrCursor = near.ErrCursor
-	// ErrCursorExpired: a cursor of data that has been replaced.
+	// ErrCursorExpired means that the data of a cursor have been replaced.
 	ErrCursorExpired = near.ErrCursorExpired
 	// ErrTooMuchWork: a search has examined MaxExamined places without filling its page.
 	ErrTooMuchWork = near.ErrTooMuchWork
-	// ErrNoCode: no country, division or feature has this code.
+	// ErrNoCode means that no country, division or feature has this code.
 	ErrNoCode = errors.New("no such code")
 )
 
@@ -67,7 +67,7 @@ type Place struct {
 	Extra []byte
 }
 
-// Lengths in bytes that bound a stored place.
+// These lengths in bytes bound a stored place.
 const (
 	maxName       = 1000
 	maxAlternates = 1 << 20

@@ -2,7 +2,7 @@ package places
 
 import "quadrille/places/internal/near"
 
-// Bounds of queries.
+// These are bounds of queries.
 const (
 	DefaultLimit = near.DefaultLimit
 	MaxLimit     = near.MaxLimit

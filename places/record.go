@@ -42,7 +42,7 @@ type columns struct {
 	timeZone, extra, kind                  string
 }
 
-// Bits of columns.known.
+// These are the bits of columns.known.
 const (
 	knowsElevation = 1 << iota
 	knowsDEM
@@ -121,7 +121,7 @@ func (c *columns) date() int64 { return clampSeconds(c.modified) }
 
 func clampSeconds(s int64) int64 { return min(max(s, 0), math.MaxUint32) }
 
-// timestamp of the place's cells: milliseconds since 1970, never negative.
+// timestamp returns the timestamp of the place's cells: milliseconds since 1970, never negative.
 func (c *columns) timestamp() int64 {
 	return min(max(c.modified, 0), cellstore.MaxTimestamp/1000-1) * 1000
 }
@@ -190,7 +190,7 @@ type alternate struct {
 	lang, name string
 }
 
-// Bits of alternate.flags.
+// These are the bits of alternate.flags.
 const (
 	isPreferred = 1 << iota
 	isShort

@@ -34,7 +34,7 @@ func build(t testing.TB, list []Place) *Finder {
 	return must.Get(Open(t.Context(), store, meta)).In(t)
 }
 
-// settled returns the place in stored precision: coordinates of 1e-7 degrees.
+// settled returns the place in stored precision, with coordinates in units of 1e-7 degrees.
 func settled(p Place) Place {
 	p.Lat, p.Lon = math.Round(p.Lat*1e7)/1e7, math.Round(p.Lon*1e7)/1e7
 	return p
@@ -48,7 +48,7 @@ func bruteFilter(p *Place, classes, codes, countries []string, minPopulation int
 	return in(classes, p.Class) && in(codes, p.Code) && in(countries, p.Country) && p.Population >= minPopulation
 }
 
-// bruteNearby measures every place.
+// bruteNearby computes Nearby by measuring every place.
 func bruteNearby(list []Place, q NearbyQuery) []Hit {
 	var hits []Hit
 	for _, p := range list {
@@ -195,9 +195,9 @@ func greatBeside(part []candidate, quarters map[uint32]quadkey.Tile) []candidate
 	return nil
 }
 
-// bruteTile returns the places of a tile, by the rule of the documentation: for each part the
-// most important, a great one of another quarter and the two most important capitals, or all of
-// them.
+// bruteTile returns the places of a tile, by the rule of the documentation. From zoom allZoom on, a
+// tile shows all places. At lower zooms each part of the tile shows its most important place, a
+// great place of another quarter and its two most important capitals.
 func bruteTile(list []Place, t quadkey.Tile) []uint32 {
 	better := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.importance, a.importance), cmp.Compare(a.id, b.id))

@@ -33,7 +33,7 @@ type shown struct {
 	point      []byte
 }
 
-// before orders places most important first.
+// before reports whether a place comes before another, the more important first.
 func (a *shown) before(importance uint64, id uint32) bool {
 	return a.importance > importance || a.importance == importance && a.id < id
 }
@@ -44,11 +44,11 @@ func (a *shown) set(b *shown) {
 	a.point = append(a.point[:0], b.point...)
 }
 
-// rollup makes the rows of place_rollup in one pass over the places in the
-// order of their cells. It keeps the state of the current tile of each zoom. When the pass leaves a
-// tile, the tile's best place becomes a candidate of its parent and is shown by its ancestor
-// partZooms up, its counts are added to the parent's, and its row is written: descendants before
-// ancestors, which is the order of tile keys.
+// rollup makes the rows of place_rollup in one pass over the places in the order of their cells. It
+// keeps the state of the current tile of each zoom. When the pass leaves a tile, it writes the
+// tile's row and adds its counts to the counts of the parent. The best place of the tile becomes a
+// candidate of the parent, and is shown by the ancestor that is partZooms higher. Descendants are
+// written before ancestors, as in the order of tile keys.
 type rollup struct {
 	emit func(key []byte, c cellstore.Cell) error
 	ts   int64

@@ -13,7 +13,7 @@ import (
 // documentation, the only one that [Open] reads.
 const SchemaVersion = 2
 
-// The names of the tables in errors; see tableName.
+// These are the names of the tables in errors; see tableName.
 const (
 	tableTiles  = "tiles"
 	tableInfo   = "info"
@@ -22,7 +22,7 @@ const (
 	tableCodes  = "codes"
 )
 
-// Families other than the tiers of tile_places, and qualifiers.
+// These are families other than the tiers of tile_places, and qualifiers.
 const (
 	famJSON    = "json"
 	famNames   = "names"
@@ -33,7 +33,7 @@ const (
 	famAdmin2  = "admin2"
 
 	qualMore = "more"
-	// qualNames is the column of a country's alternate names.
+	// qualNames is the qualifier of a country's alternate names.
 	qualNames = "names"
 )
 
@@ -74,7 +74,7 @@ func schemas(prefix string) []cellstore.Schema {
 	return list
 }
 
-// tileKeySize is the length of a tile_places row: cell, id.
+// tileKeySize is the length of a row key of tile_places: cell, id.
 const tileKeySize = 8
 
 func appendTileKey(dst []byte, c quadkey.Cell, id uint32) []byte {

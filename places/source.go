@@ -99,7 +99,7 @@ type Feature struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Bounds of the texts stored beside places, in bytes.
+// These are bounds of the texts that are stored with places, in bytes.
 const (
 	maxLang        = 35
 	maxAlternate   = 4096
@@ -216,7 +216,7 @@ func (d *Division) Validate() error {
 	return nil
 }
 
-// level of a valid division: 1 or 2.
+// level returns the level of a valid division: 1 or 2.
 func (d *Division) level() int { return strings.Count(d.Code, ".") }
 
 // Validate returns an error that matches ErrInvalidPlace and says what is

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tileGeoJSON is a tile as GeoJSON features joined by commas.
+// tileGeoJSON returns a tile as GeoJSON features that are separated by commas.
 func tileGeoJSON(t testing.TB, f *Finder, tile quadkey.Tile) (b []byte) {
 	t.Helper()
 	w := feature.Writer{GeoJSON: true, NumericIDs: true}

@@ -72,7 +72,7 @@ func (s *tileSearch) admits(p *place) (pass bool) {
 	return pass && s.failed == nil
 }
 
-// stepPlaces is the number of places examined between steps.
+// stepPlaces is the number of places that are examined between calls of Step.
 const stepPlaces = 256
 
 // mayHold reports whether a tile can have places that the filter lets pass.
@@ -88,7 +88,7 @@ func (s *tileSearch) read(ctx context.Context, n *near.Node, fn func(*place)) er
 	return s.readCells(ctx, int(n.List), first, last, fn)
 }
 
-// readCells is read of a tier of cells.
+// readCells does the same as read, for a tier of cells.
 func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadkey.Cell, fn func(*place)) error {
 	s.ranges[0].From, s.ranges[0].To = cellRange(s.bounds[:0], first, last)
 	s.family[0] = tierNames[tier]
@@ -96,7 +96,7 @@ func (s *tileSearch) readCells(ctx context.Context, tier int, first, last quadke
 	if s.look == nil {
 		s.look = s.lookAt
 	}
-	// The body of a loop over the rows would be allocated anew for each tile.
+	// Otherwise the body of a loop over the rows would be allocated for each tile.
 	s.fn, s.failed = fn, nil
 	cellstore.Each(ctx, s.f.tiles, &s.scan, s.look)
 	return s.failed
@@ -124,7 +124,7 @@ func (s *tileSearch) lookAt(row *cellstore.Row, err error) bool {
 	return s.failed == nil
 }
 
-// take keeps a wanted place.
+// take keeps a place that passes the filter.
 func (s *tileSearch) take(rank uint64, p *place) {
 	slot := s.Slot()
 	if slot == len(s.kept) {

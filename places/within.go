@@ -22,7 +22,7 @@ type within struct {
 	ofArea bool
 	cells  []quadkey.Range
 	part   *feature.Part // the current part of its edge
-	// weighAtEdge is weighInPart.
+	// weighAtEdge is the method weighInPart, stored to avoid an allocation.
 	weighAtEdge func(*place)
 }
 
@@ -76,7 +76,7 @@ func (s *within) readEdge(ctx context.Context, cells quadkey.Range) error {
 	return nil
 }
 
-// weighInPart is weigh for a place of the current part.
+// weighInPart does the same as weigh, for a place of the current part.
 func (s *within) weighInPart(p *place) {
 	rank := ^p.importance()
 	if !s.filter.passes(p) || !s.Wants(rank, near.ID(p.id)) {
@@ -96,7 +96,7 @@ func (s *within) cellsFrom(c quadkey.Cell) int {
 	return i
 }
 
-// Bound is the importance of the most important place that a tile may have.
+// Bound returns the importance of the most important place that a tile may have.
 func (s *within) Bound(n *near.Node) (uint64, bool) {
 	if !s.mayHold(n) || !s.touches(n.Tile) {
 		return 0, false

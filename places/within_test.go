@@ -18,7 +18,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// bruteWithin is Within by a look at every place.
+// bruteWithin computes Within by examining every place.
 func bruteWithin(list []Place, q WithinQuery) []Hit {
 	type candidate struct {
 		Hit

@@ -10,8 +10,8 @@ import (
 	"github.com/paulmach/orb/maptile"
 )
 
-// cityPoints are clustered like people: seven in eight around cities, most within 15 km, and one in
-// eight anywhere.
+// cityPoints returns points that are distributed like people: seven in eight around cities, most
+// within 15 km, and one in eight anywhere.
 func cityPoints(n int) []orb.Point {
 	cities := []orb.Point{
 		{139.69, 35.69}, {77.21, 28.61}, {121.47, 31.23}, {-46.63, -23.55}, {-99.13, 19.43},

@@ -111,7 +111,7 @@ func TestBoxString(t *testing.T) {
 	}
 }
 
-// drawBox is any valid box.
+// drawBox draws any valid box.
 func drawBox(rt *rapid.T) Box {
 	b := Box{drawLon(rt, "west"), drawLat(rt, "south"), drawLon(rt, "east"), drawLat(rt, "north")}
 	if b.South > b.North {

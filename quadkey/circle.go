@@ -67,7 +67,7 @@ func (c *Circle) Meets(t Tile) bool {
 	return t.X >= west && t.X <= east
 }
 
-// MinDistance is [Tile.MinDistance] from the centre, at lower cost.
+// MinDistance does the same as [Tile.MinDistance] from the centre, at lower cost.
 func (c *Circle) MinDistance(t Tile) float64 {
 	if t.Z <= CellZoom && c.column>>(CellZoom-t.Z) == t.X && c.row>>(CellZoom-t.Z) == t.Y {
 		return 0

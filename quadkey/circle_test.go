@@ -26,7 +26,7 @@ func TestCircle(t *testing.T) {
 		if len(cover) == 0 || len(cover) > 4 {
 			t.Fatalf("%v m around %v,%v: tiles %v", radius, lon, lat, cover)
 		}
-		// A point within the radius, or just on it.
+		// The point is within the radius, or just on the circle.
 		bearing, far := r.Float64()*2*math.Pi, radius*math.Sqrt(r.Float64())
 		if r.IntN(3) == 0 {
 			far = radius

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Range is a run of cells in key order, both ends included.
+// Range is a range of cells in key order, including both ends.
 type Range struct {
 	First, Last Cell
 }
@@ -80,8 +80,8 @@ func CoverCircle(lon, lat, radius float64, maxRanges int) ([]Range, error) {
 	if err := checkMaxRanges(maxRanges); err != nil {
 		return nil, err
 	}
-	// A tile is within the radius if its distance from the antipode is at least
-	// the rest of half a turn.
+	// The radius and rest together are half the circumference of the Earth. So a tile is within the
+	// radius if its distance from the antipode is at least rest.
 	from := viewpointAt(lon, lat)
 	opposite, rest := from.opposite(), math.Pi*EarthRadius-radius
 	return cover(func(t Tile) verdict {
@@ -206,7 +206,7 @@ func closeGaps(ranges []Range, n int) []Range {
 	return ranges[:n:n]
 }
 
-// rect is a rectangle of cells by column and row, corners included.
+// rect is a rectangle of cells by column and row, including its corners.
 type rect struct {
 	x0, y0, x1, y1 uint32
 }

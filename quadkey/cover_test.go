@@ -43,7 +43,7 @@ func size(ranges []Range) (n uint64) {
 	return n
 }
 
-// runs is the exact cover of a set of cells.
+// runs returns the exact cover of a set of cells.
 func runs(cells []Cell) (ranges []Range) {
 	slices.Sort(cells)
 	for _, c := range slices.Compact(cells) {
@@ -136,7 +136,7 @@ func TestCoverBoxExactly(t *testing.T) {
 	}
 }
 
-// leastSize is the least number of cells in n ranges that cover the given ones. It tries every
+// leastSize returns the least number of cells in n ranges that cover the given ones. It tries every
 // start of the last range.
 func leastSize(ranges []Range, n int) uint64 {
 	best := make([]uint64, len(ranges)+1) // of the ranges before i
@@ -355,7 +355,7 @@ func TestCoverCircleEdges(t *testing.T) {
 	}
 }
 
-// randCircle is a random circle, usually small.
+// randCircle returns a random circle, usually a small one.
 func randCircle(r *rand.Rand) (lon, lat, radius float64) {
 	lon, lat = randPoint(r)
 	return lon, lat, math.Pi * EarthRadius * math.Pow(10, -6*r.Float64())

@@ -109,8 +109,8 @@ func TestMinDistanceEdges(t *testing.T) {
 	}
 }
 
-// TestMinDistanceBendsPolewards: the nearest point of a meridian is not at the viewpoint's
-// latitude.
+// TestMinDistanceBendsPolewards tests that the nearest point of a meridian is not at the
+// viewpoint's latitude.
 func TestMinDistanceBendsPolewards(t *testing.T) {
 	tile := Tile{2, 2, 1} // 0° to 90° east, 0° to 66.5° north
 	const lon, lat = -60, 45
@@ -145,7 +145,7 @@ func TestMinDistanceIsLowerBound(t *testing.T) {
 	}
 }
 
-// TestMinDistanceOfOwnTile: the distance to the point's own tile is 0, on every edge.
+// TestMinDistanceOfOwnTile tests that the distance to the point's own tile is 0, on every edge.
 func TestMinDistanceOfOwnTile(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon, lat := drawLon(rt, "lon"), drawLat(rt, "lat")
@@ -159,7 +159,8 @@ func TestMinDistanceOfOwnTile(t *testing.T) {
 	})
 }
 
-// TestMinDistanceNests: a child is never nearer than its parent, as best-first search requires.
+// TestMinDistanceNests tests that a child is never nearer than its parent, as best-first search
+// requires.
 func TestMinDistanceNests(t *testing.T) {
 	r := newRand(5)
 	for range trials(50_000) {

@@ -1,7 +1,7 @@
-// Package quadkey divides the world into square Web-Mercator tiles and numbers
-// them so that near things sort near each other. It answers the geometric
-// questions of an ordered store of such numbers: which tile holds a point,
-// which key ranges cover a box or a circle, how far a tile is from a point.
+// Package quadkey divides the world into square Web-Mercator tiles and numbers them so that near
+// points have near keys. It answers the geometric questions of an ordered store of such numbers:
+// which tile holds a point, which key ranges cover a box or a circle, how far a tile is from a
+// point.
 //
 // # Axes and units
 //

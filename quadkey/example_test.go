@@ -8,7 +8,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Find the tile in which a web map shows the Brandenburg Gate.
+// This finds the tile in which a web map shows the Brandenburg Gate.
 func ExampleTileAt() {
 	t, err := quadkey.TileAt(13.3777, 52.5163, 13)
 	if err != nil {

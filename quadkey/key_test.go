@@ -119,7 +119,7 @@ func TestKeyOrderExhaustive(t *testing.T) {
 // the first row at or after Key(T) answers T only if it is T's own row, a leaf covering T, or the
 // row of the deepest zoom above T; otherwise T is empty.
 
-// deepest is the zoom below which boundary tables hold no rows.
+// deepest is the deepest zoom with rows in boundary tables.
 const deepest = 13
 
 type row struct {
@@ -179,7 +179,7 @@ type keyedRow struct {
 	row
 }
 
-// next reads like the store: one seek and the rule.
+// next does one seek like the store, and applies the rule.
 func next(rows []keyedRow, tile Tile) (row, bool) {
 	key := tile.Key()
 	i, _ := slices.BinarySearchFunc(rows, key, func(r keyedRow, k Key) int { return bytes.Compare(r.key[:], k[:]) })
@@ -212,7 +212,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 		}
 		var rows []keyedRow
 		tree.rows(Tile{}, func(w row) { rows = append(rows, keyedRow{w.tile.Key(), w}) })
-		// Rows are visited children before parent, which must be key order.
+		// Rows are visited with children before their parent. This must be the order of the keys.
 		if !slices.IsSortedFunc(rows, func(a, b keyedRow) int { return bytes.Compare(a.key[:], b.key[:]) }) {
 			t.Fatal("rows in tree order are not in key order")
 		}
@@ -241,7 +241,7 @@ func TestNextAnswersOnlyItsTile(t *testing.T) {
 			}
 		}
 		for range perTree {
-			// Near a row: below it, beside it, above it; or anywhere.
+			// The tile is near a row (below, next to or above it), or anywhere.
 			tile := randTile(r, MaxZoom)
 			if len(rows) > 0 && r.IntN(4) > 0 {
 				tile = rows[r.IntN(len(rows))].tile

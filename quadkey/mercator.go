@@ -20,7 +20,7 @@ const (
 // CheckCoordinate returns an error that matches [ErrCoordinate] unless the
 // longitude is within ±180° and the latitude within ±90°.
 func CheckCoordinate(lon, lat float64) error {
-	// Written so that NaN fails.
+	// In this form the condition also refuses NaN.
 	if !(lon >= -180 && lon <= 180) {
 		return fmt.Errorf("%w: longitude %v; give degrees from -180 to 180", ErrCoordinate, lon)
 	}

@@ -179,7 +179,7 @@ func TestTileAtAgreesWithBound(t *testing.T) {
 		lon, lat := randPoint(r)
 		check(lon, lat, uint8(r.IntN(MaxZoom+1)))
 
-		// Points on and around a corner, where rounding decides.
+		// The points are on and around a corner, where rounding decides.
 		b := randTile(r, MaxZoom).Bound()
 		z := uint8(r.IntN(MaxZoom + 1))
 		check(b.West, b.North, z)
@@ -219,8 +219,8 @@ func TestRowEdges(t *testing.T) {
 	}
 }
 
-// TestZoomsNest: the tile of a point at a lower zoom is the ancestor of the
-// one at a higher.
+// TestZoomsNest tests that the tile of a point at a lower zoom is the ancestor of the one at a
+// higher.
 func TestZoomsNest(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon, lat := drawLon(rt, "lon"), drawLat(rt, "lat")

@@ -50,7 +50,7 @@ func TestPointKeyIsFine(t *testing.T) {
 	})
 }
 
-// Bytes of keys sort as keys.
+// The bytes of keys have the same order as the keys.
 func TestPointKeyBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := quadkey.PointKey(rapid.Uint64().Draw(rt, "a")), quadkey.PointKey(rapid.Uint64().Draw(rt, "b"))

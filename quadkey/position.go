@@ -3,8 +3,8 @@ package quadkey
 // Position is a point on the Earth in degrees WGS84.
 type Position struct{ Lat, Lon float64 }
 
-// Check is CheckCoordinate of the position.
+// Check calls CheckCoordinate with the position.
 func (p Position) Check() error { return CheckCoordinate(p.Lon, p.Lat) }
 
-// Distance is Distance to another position, in metres.
+// Distance returns the distance to another position in metres.
 func (p Position) Distance(o Position) float64 { return Distance(p.Lon, p.Lat, o.Lon, o.Lat) }

@@ -54,7 +54,7 @@ func refPacked(quadkey string) (p uint64) {
 	return p
 }
 
-// refKey is the textual form of a Key. '~' sorts after every digit, so padding with it puts an
+// refKey returns the textual form of a Key. '~' sorts after every digit, so padding with it puts an
 // ancestor after its descendants.
 func refKey(t Tile) string {
 	return refQuadkey(t) + strings.Repeat("~", CellZoom-int(t.Z))
@@ -71,7 +71,7 @@ func refHolds(t Tile, lon, lat float64) bool {
 		(lat <= b.North || top) && (lat > b.South || bottom)
 }
 
-// refMercatorY is Web Mercator by the textbook's formula.
+// refMercatorY computes Web Mercator by the textbook formula.
 func refMercatorY(lat float64) float64 {
 	return 0.5 - math.Log(math.Tan(math.Pi/4+lat*math.Pi/360))/(2*math.Pi)
 }
@@ -84,8 +84,8 @@ func refVector(lon, lat float64) vector {
 	return vector{cosLat * cosLon, cosLat * sinLon, sinLat}
 }
 
-// refDistance is the angle between two vectors, computed as the arc tangent of their cross and dot
-// products. That is precise at every angle.
+// refDistance returns the angle between two vectors, computed as the arc tangent of their cross and
+// dot products. This method is precise at every angle.
 func refDistance(lon1, lat1, lon2, lat2 float64) float64 {
 	a, b := refVector(lon1, lat1), refVector(lon2, lat2)
 	cross := math.Hypot(a[1]*b[2]-a[2]*b[1], math.Hypot(a[2]*b[0]-a[0]*b[2], a[0]*b[1]-a[1]*b[0]))
@@ -93,7 +93,7 @@ func refDistance(lon1, lat1, lon2, lat2 float64) float64 {
 	return EarthRadius * math.Atan2(cross, dot)
 }
 
-// refTarget is the area of a tile's points, poles included.
+// refTarget returns the area of a tile's points, including the poles.
 func refTarget(t Tile) Box {
 	b := t.Bound()
 	if t.Y == 0 {
@@ -146,8 +146,8 @@ func refMinDistance(t Tile, lon, lat float64) float64 {
 	return best
 }
 
-// refDestination is the point that lies the given metres from a point, in the
-// given direction in radians.
+// refDestination returns the point that lies the given metres from a point, in the given direction
+// in radians.
 func refDestination(lon, lat, direction, metres float64) (float64, float64) {
 	up := refVector(lon, lat)
 	sinLon, cosLon := math.Sincos(lon * math.Pi / 180)
@@ -178,7 +178,7 @@ var (
 	}
 )
 
-// randPoint is uniform on the sphere, or in a third of the cases on an edge.
+// randPoint returns a random point: uniform on the sphere, or in a third of the cases on an edge.
 func randPoint(r *rand.Rand) (lon, lat float64) {
 	lon = r.Float64()*360 - 180
 	lat = math.Asin(2*r.Float64()-1) * 180 / math.Pi
@@ -194,7 +194,7 @@ func randPoint(r *rand.Rand) (lon, lat float64) {
 	return lon, lat
 }
 
-// randTile is a tile of a random zoom up to z, biased towards the grid's edges.
+// randTile returns a tile of a random zoom up to z, biased towards the grid's edges.
 func randTile(r *rand.Rand, z int) Tile {
 	t := Tile{Z: uint8(r.IntN(z + 1))}
 	n := uint32(1) << t.Z
@@ -212,7 +212,7 @@ func randTile(r *rand.Rand, z int) Tile {
 	return t
 }
 
-// randIn is a point that belongs to a tile, often on its outline.
+// randIn returns a point that belongs to a tile, often on its outline.
 func randIn(r *rand.Rand, t Tile) (lon, lat float64) {
 	b := refTarget(t)
 	pick := func(low, high float64) float64 {
@@ -233,7 +233,7 @@ func randIn(r *rand.Rand, t Tile) (lon, lat float64) {
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x9E3779B97F4A7C15)) }
 
-// drawTile is any valid tile of zoom 0 to z.
+// drawTile draws any valid tile of zoom 0 to z.
 func drawTile(rt *rapid.T, label string, z uint8) Tile {
 	t := Tile{Z: rapid.Uint8Range(0, z).Draw(rt, label+" zoom")}
 	n := uint32(1)<<t.Z - 1
@@ -242,7 +242,7 @@ func drawTile(rt *rapid.T, label string, z uint8) Tile {
 	return t
 }
 
-// drawRelated is any valid tile, one in two times a relative of t.
+// drawRelated draws any valid tile. In half of the cases it is a relative of t.
 func drawRelated(rt *rapid.T, t Tile, z uint8) Tile {
 	switch rapid.IntRange(0, 3).Draw(rt, "relation") {
 	case 0:

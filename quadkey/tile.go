@@ -86,7 +86,7 @@ func (t Tile) Quadkey() string {
 	return string(t.AppendQuadkey(buf[:0]))
 }
 
-// AppendQuadkey appends what [Tile.Quadkey] returns.
+// AppendQuadkey appends the result of [Tile.Quadkey].
 func (t Tile) AppendQuadkey(dst []byte) []byte {
 	for i := int(t.Z) - 1; i >= 0; i-- {
 		dst = append(dst, byte('0'+t.X>>i&1+t.Y>>i&1<<1))
@@ -185,7 +185,7 @@ func spread(v uint32) uint64 {
 	return (p | p<<1) & 0x5555555555555555
 }
 
-// squeeze undoes spread, ignoring odd bits.
+// squeeze is the inverse of spread. It ignores odd bits.
 func squeeze(p uint64) uint32 {
 	p &= 0x5555555555555555
 	p = (p | p>>1) & 0x3333333333333333

@@ -1,7 +1,7 @@
-// Package static holds the map page: the built form of the sources under leaflet/, embedded in the program.
+// Package static has the map page: it embeds the built form of the sources in leaflet/.
 //
-// The page is made by Node (see leaflet/package.json) and the programs by Go alone: a program built before the page
-// simply has none, and says so when asked for it.
+// The page is built with Node (see leaflet/package.json), but the programs only with Go. A program
+// that was built before the page has no page, and reports this when a client requests it.
 package static
 
 import (
@@ -14,10 +14,10 @@ import (
 //go:embed leaflet/dist
 var files embed.FS
 
-// FS returns the files of the built page, and whether it has been built. The page is index.html at the root; what it
-// loads lies under assets/, under names that carry a hash of the content and may therefore be cached for ever, while
-// index.html itself must be asked for anew. Beside most of them lies the same packed with brotli,
-// NAME.br. It loads nothing from elsewhere, and works under
+// FS returns the files of the built page, and whether it has been built. The page is index.html at
+// the root. The files that it loads are in assets/. Their names contain a hash of the content, so
+// they may be cached forever, but index.html must be revalidated. Most files also exist in brotli
+// form, as NAME.br. The page loads nothing from other servers, and works with the policy
 //
 //	default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'
 //
@@ -31,12 +31,12 @@ func FS() (fs.FS, bool) {
 	return page, err == nil
 }
 
-// Tokens is static/leaflet/src/tokens.json: the colours and the type scale of everything the project draws.
+// Tokens is static/leaflet/src/tokens.json: the colours and the type scale of everything that the project draws.
 //
 //go:embed leaflet/src/tokens.json
 var Tokens []byte
 
-// Names is static/leaflet/src/names.json: which names a map shows at which zoom, and how they look.
+// Names is static/leaflet/src/names.json. It defines which names a map shows at which zoom, and their style.
 //
 //go:embed leaflet/src/names.json
 var Names []byte

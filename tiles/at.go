@@ -15,13 +15,13 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Region is a region found at a point.
+// Region is a region that was found at a point.
 type Region struct {
 	Type, ID, Name string
 }
 
 // At returns the regions at a point in degrees, in the data set's order of types. Of one type the
-// smallest comes first: an enclave before what is drawn around it. At asks the given types, or all
+// smallest comes first: an enclave before what is drawn around it. At reads the given types, or all
 // of them if none is given, with one seek each. It needs no seek for a type if the Reader has
 // cached that the answer is the same all over a tile around the point.
 //
@@ -181,7 +181,7 @@ func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
 	return bits, in
 }
 
-// finer is the smaller of two tiles around one point.
+// finer returns the smaller of two tiles around one point.
 func finer(a, b quadkey.Tile) quadkey.Tile {
 	if a.Z > b.Z {
 		return a
@@ -321,8 +321,8 @@ func windingOf(ring []grid.Point, px, py int64, sub uint) (winding int) {
 	for _, b := range ring {
 		ay, by := int64(a.Y)<<sub, int64(b.Y)<<sub
 		if (ay <= py) != (by <= py) {
-			// Compute from the northern end in both directions of the edge: the two neighbours then
-			// get the same result.
+			// The computation starts at the northern end in both directions of the edge, so that
+			// the two neighbours get the same result.
 			lo, hi := a, b
 			if ay > by {
 				lo, hi = b, a

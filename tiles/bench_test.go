@@ -88,7 +88,7 @@ func BenchmarkColdTile(b *testing.B) {
 	b.ReportMetric(float64(size)/1e6, "MB-stored")
 }
 
-// benchReader is a reader on the countries of the world at 1:50 m.
+// benchReader returns a reader on the countries of the world at 1:50 m.
 func benchReader(b *testing.B) (*tiles.Reader, cellstore.Store) {
 	b.Helper()
 	l := naturalEarth(b, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")

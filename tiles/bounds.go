@@ -6,7 +6,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// widened is a bounding box with a margin.
+// widened returns a bounding box with a margin.
 func widened(b [4]float64, margin float64) quadkey.Box {
 	w := quadkey.Box{
 		West: max(-180, b[0]-margin), South: max(-90, b[1]-margin),
@@ -18,7 +18,7 @@ func widened(b [4]float64, margin float64) quadkey.Box {
 	return w
 }
 
-// lonSpan is a stretch of longitudes from start, to the east.
+// lonSpan is a range of longitudes from start to the east.
 type lonSpan struct{ start, width float64 }
 
 func spanOf(west, east float64) lonSpan {
@@ -32,7 +32,7 @@ func spanOf(west, east float64) lonSpan {
 // the two are apart, in both cases by more than slack degrees.
 func compareBounds(b quadkey.Box, bounds [4]float64, slack float64) (inside, apart bool) {
 	s, g := spanOf(b.West, b.East), spanOf(bounds[0], bounds[2])
-	// Measure from the western end of the box to that of the bounds.
+	// Measure from the western end of the box to the western end of the bounds.
 	ahead := math.Mod(g.start-s.start+720, 360)
 	round := s.width >= 360
 	inside = (round || ahead >= slack && ahead+g.width <= s.width-slack) &&

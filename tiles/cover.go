@@ -48,9 +48,9 @@ const (
 // Cover reads the rows in the region's bounding box. If that box is large, it first reads the
 // region's stored geometry and then only the rows within a tile of zoom 8 of it, 156 km at the
 // equator. That geometry is on another grid of about a metre, or a coarser one if it would take
-// more than 10 MB. A part of a region that vanishes on that grid, such as a strip less than two
-// metres wide, is missed if its distance from the rest of the region exceeds the width of such a
-// tile. Memory does not grow with the cover.
+// more than 10 MB. A part of a region may vanish on that grid, for example a strip less than two
+// metres wide. Such a part is missed if its distance from the rest of the region exceeds the width
+// of such a tile. Memory does not grow with the cover.
 //
 // Errors match ErrUnknownType or ErrNotFound, come from the store, or are the
 // error of fn, which ends the cover.
@@ -153,9 +153,9 @@ func (c *cover) row(row *cellstore.Row) error {
 	return c.place(t, g)
 }
 
-// place emits t, after the rim tiles that come before it in the order of cells. (A rim tile stands
-// for the part of a polar cap beyond it.) A full tile in the top or bottom row is split if the
-// region does not fill the cap beyond it. So Whole is set only if both are full.
+// place emits t, after the rim tiles that come before it in the order of cells. (A rim tile
+// represents the part of a polar cap beyond it.) A full tile in the top or bottom row is split if
+// the region does not fill the cap beyond it. So Whole is set only if both are full.
 func (c *cover) place(t quadkey.Tile, g ground) error {
 	first, last := t.CellRange()
 	if last < c.from {
@@ -249,7 +249,7 @@ func (d *CoveredTile) border(b *feature.Border) error {
 	return nil
 }
 
-// rings are the rings of a polygon feature.
+// rings has the rings of a polygon feature.
 type rings struct {
 	points []grid.Point
 	ends   []int // of each ring in points

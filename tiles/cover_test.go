@@ -51,9 +51,8 @@ func coverPoints(t testing.TB, r *tiles.Reader, typ string, at [][2]float64) []c
 	return points
 }
 
-// awkwardPoints are positions (longitude, latitude) on and beside borders, at
-// corners of tiles, at the poles, at ±180°, at the limits of the tiles, and
-// anywhere.
+// awkwardPoints returns positions (longitude, latitude) on and next to borders, at corners of
+// tiles, at the poles, at ±180°, at the limits of the tiles, and anywhere.
 func awkwardPoints(rnd *rand.Rand, ref *storedWorld, n int) (at [][2]float64) {
 	clamp := func(lat float64) float64 { return max(-90, min(90, lat)) }
 	limits := []float64{quadkey.MaxLatitude, 90, 85.0511287, 85.06, 89.999999}
@@ -240,7 +239,7 @@ func TestCoverAllocates(t *testing.T) {
 			return nil
 		}
 		ask()
-		// Many runs, because the store allocates now and then.
+		// The test makes many runs, because the store sometimes allocates.
 		if n := testing.AllocsPerRun(100, ask); n > 0 {
 			t.Errorf("tile %v: %v allocations", c.Tile, n)
 		}
@@ -330,7 +329,7 @@ func TestCoverNaturalEarth(t *testing.T) {
 	}
 }
 
-// only is the world of one region.
+// only returns the world with only one region.
 func (w *storedWorld) only(id string) *storedWorld {
 	i := slices.Index(w.ids, id)
 	return &storedWorld{typ: w.typ, ids: w.ids[i : i+1], edges: w.edges[i : i+1], caps: w.caps[i : i+1]}

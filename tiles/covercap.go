@@ -75,7 +75,8 @@ func (k *coverCap) survey(polar *layout.PolarCap) {
 		pole = -90
 	}
 	if k.contains(polar, -180, pole) {
-		// The pole is one point and belongs to a tile by any longitude.
+		// The pole is a single point, so every tile of the row contains it, whatever its
+		// longitudes.
 		for i := range k.columns {
 			k.columns[i] = true
 		}

@@ -48,7 +48,7 @@ const (
 	maskSide = 1 << maskZoom
 )
 
-// Flags of a tile in the mask.
+// These are flags of a tile in the mask.
 const (
 	maskNear uint8 = 1 << iota // in the mask
 	maskEdge                   // the tile's neighbours are in the mask too
@@ -101,7 +101,7 @@ func (m *coverMask) edge(a, b maskPoint) {
 	if a.x == b.x && a.y == b.y {
 		m.near(a.x, a.y)
 	} else {
-		// Pieces of an oblique edge have small boxes.
+		// An oblique edge is divided, because the pieces have small boxes.
 		n := max(a.x-b.x, b.x-a.x, a.y-b.y, b.y-a.y)
 		from := a
 		for i := 1; i <= n; i++ {

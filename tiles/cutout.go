@@ -17,8 +17,8 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// These limits bound one cutout. A box that exceeds them gets a coarser zoom, but not one at which
-// small regions are merged, because at such a zoom the region is not shown alone. So for the last
+// These limits bound one cutout. A box that exceeds them gets a coarser zoom. It never gets a zoom
+// with merged small regions, because such a zoom does not show the region alone. So for the last
 // zoom before these the limits are lastShare times as high.
 const (
 	cutoutRows  = 2048
@@ -79,7 +79,7 @@ func (r *Reader) AppendCutout(ctx context.Context, dst []byte, typ, id string, b
 		dst, err = c.lines(dst, b, &rec)
 		return dst, grid.MaxZoom, err
 	}
-	// Zooms with obviously too many tiles are not tried.
+	// Zooms with obviously too many tiles are skipped.
 	const hopeless = 64 * cutoutRows
 	zoom = grid.MaxZoom
 	near := windowOf(ClipBounds(b, boxOf(rec.bounds)))

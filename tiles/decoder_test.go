@@ -20,7 +20,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// decoded is a decoder's content of a layer.
+// decoded is the content of a layer according to a decoder.
 type decoded struct {
 	Layer    string
 	Features int

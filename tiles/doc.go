@@ -6,7 +6,7 @@
 //
 // Every tile down to zoom 13 that shows something has a row. A tile is a leaf of a region type if
 // two conditions hold at every zoom from its own to 13: no edge of the type meets its buffered
-// extent, and the same non-empty set of regions covers it. A leaf stands for all its descendants,
+// extent, and the same non-empty set of regions covers it. A leaf represents all its descendants,
 // and nothing is written inside it. Any other tile with content is mixed and holds its own
 // geometry. One seek then answers any tile of any zoom: the row found at or after the tile's key is
 // the answer if it is the row of the tile itself or of a leaf that covers the tile. Otherwise the

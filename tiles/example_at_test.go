@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Build two countries into a store and look up a point.
+// This builds two countries into a store and looks up a point.
 func ExampleReader_At() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

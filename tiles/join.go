@@ -40,9 +40,9 @@ func (d *tables) apart(t quadkey.Tile) bool {
 	return apart
 }
 
-// Join returns a reader of several data sets as one: it has the types of each in turn. If several
-// have a type with the same name, the first one is read. The new reader has its own cache of
-// answers; the given readers stay usable.
+// Join returns a reader that combines several data sets. It has the types of all of them, in the
+// order of the data sets. If several have a type with the same name, the first one is read. The new
+// reader has its own cache of answers; the given readers stay usable.
 func Join(readers ...*Reader) *Reader {
 	var types []*readerType
 	known := map[string]bool{}

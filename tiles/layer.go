@@ -18,10 +18,10 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// Layer has the regions of a type as features. Their properties are the members of their records
-// without the bounds. It lists them in the order of their ids. With a feature.Box it lists the
-// regions that have a point in common with the box, even if only on their edges: if a border runs
-// along the edge of the box, both its neighbours are listed. A box is in degrees. It may cross
+// Layer returns the regions of a type as features. Their properties are the members of their
+// records without the bounds. It lists them in the order of their ids. With a feature.Box it lists
+// the regions that have a point in common with the box, even if only on their edges: if a border
+// runs along the edge of the box, both its neighbours are listed. A box is in degrees. It may cross
 // ±180°, and be a line or a point; an invalid one gives feature.ErrQuery.
 //
 // Any other area has the regions that share ground with it, and not the neighbours that only touch
@@ -34,11 +34,11 @@ import (
 // Ground is compared exactly as tiles of zoom 13 draw it. With a feature.Border wider than such a
 // tile, the comparison is exact to half a step of the grid where oblique edges are cut. If such a
 // border is cut at ±180°, it counts as ending there in the comparison with a line. Tiles draw
-// coinciding borders of one data set as one. Each data set is drawn by itself, so a border that two
-// data sets have in common may differ by a metre, and the regions on its two sides may share that
-// metre. An area with parts that have a Contains and no Border gives errors.ErrUnsupported. Each
-// page reads the rows of the type in the cells of the area anew, and keeps the ids that it finds:
-// at most one for each region of the type.
+// coinciding borders of one data set as one. Each data set is drawn separately, so a border that
+// two data sets have in common may differ by a metre, and the regions on its two sides may share
+// that metre. An area with parts that have a Contains and no Border gives errors.ErrUnsupported.
+// Each page reads the rows of the type in the cells of the area again, and keeps the ids that it
+// finds: at most one for each region of the type.
 //
 // The nearest of an area, and instants of the past, are not supported. A mark stays valid for a
 // newer data set. The error matches ErrUnknownType.
@@ -47,7 +47,7 @@ import (
 // others by the distance to their borders, and lines by the distance to the lines. Distances are
 // those of Reader.Nearest, without its bounds. Regions at one distance come in the order of their
 // ids. A region too small for the finest grid has no border, and is never found. For each page the
-// search reads the rows of the borders anew, the nearest first. A long search reads only rows
+// search reads the rows of the borders again, the nearest first. A long search reads only rows
 // within the bounds of regions that it has not returned yet. After 65,536 rows, or Query.MaxExamined,
 // it ends with feature.TooMuchWork.
 //
@@ -232,7 +232,7 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 		}
 		after, behind = math.Float64frombits(binary.BigEndian.Uint64(q.After)), string(q.After[distanceSize:])
 	}
-	// Written so that NaN fails.
+	// In this form the condition also refuses NaN.
 	switch err := near.Check(); {
 	case err != nil:
 		return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
@@ -321,7 +321,7 @@ func (l *layer) answer(ctx context.Context, q *feature.Query, consider func(*fea
 	return &answer{layer: l, ctx: ctx, q: q, consider: consider, screen: l.screen(q)}
 }
 
-// run considers regions in the layer's own order.
+// run considers regions in the layer's order.
 func (a *answer) run() error {
 	switch in := a.q.In.(type) {
 	case nil:

@@ -24,7 +24,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// trickyLayer has names and properties that look like other parts of a record.
+// trickyLayer returns a layer with names and properties that look like other parts of a record.
 func trickyLayer() build.Layer {
 	const nested = `{"bbox":[9,9],"geometry":{"type":"Point","coordinates":[1,2]},"id":"x","deep":[{"bbox":[1,2,3,4]},"}"]}`
 	return build.Layer{Type: "time_zone", Features: []build.Feature{
@@ -158,7 +158,7 @@ func TestLayer(t *testing.T) {
 	}
 }
 
-// Regions in a box continue after any mark.
+// A query for a box can continue after any mark.
 func TestLayerGoesOnInABox(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref, l := newStoredWorld(t, store, "land"), layerOf(t, r, "land")
@@ -374,7 +374,7 @@ func TestLayerReadsFewBorders(t *testing.T) {
 	}
 }
 
-// A line has no ground.
+// A line has no area.
 func TestAreaOfLine(t *testing.T) {
 	r, _, _ := buildReader(t, sharingLayers()...)
 	none := func(p *feature.Part) error { return fmt.Errorf("it has %v", p.Cells) }

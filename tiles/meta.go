@@ -23,7 +23,7 @@ const MaxZoom = grid.MaxZoom
 type Meta struct {
 	SchemaVersion int        `json:"schema_version"`
 	Types         []TypeMeta `json:"types"` // in the order of their bytes
-	// TileBudget is the most bytes that a tile of zooms 0 to 12 has after gzip, all
+	// TileBudget is the greatest size in bytes of a tile of zooms 0 to 12 after gzip, with all
 	// types together. 0 means that no budget was given.
 	TileBudget int64 `json:"tile_budget,omitempty"`
 }
@@ -57,14 +57,14 @@ type TypeMeta struct {
 	OverBudget int `json:"over_budget,omitempty"`
 }
 
-// LabelFields are the attributes of the type's labels in vector tiles and their types, in
+// LabelFields returns the attributes of the type's labels in vector tiles and their types, in
 // TileJSON form.
 func (t *TypeMeta) LabelFields() map[string]string {
 	return map[string]string{cmp.Or(t.LabelOf, layout.TagID): "String", layout.TagName: "String", layout.TagRank: "Number"}
 }
 
-// MergedBelow is the first zoom at which no regions of the type are merged. It is 0 if no zoom has
-// merged regions.
+// MergedBelow returns the first zoom at which no regions of the type are merged, or 0 if no zoom
+// has merged regions.
 func (t *TypeMeta) MergedBelow() int {
 	below := 0
 	for _, g := range t.Generalised {
@@ -75,7 +75,7 @@ func (t *TypeMeta) MergedBelow() int {
 	return below
 }
 
-// MeanExtent is the area of the layer's bounds divided by the number of its regions, in square
+// MeanExtent returns the area of the layer's bounds divided by the number of its regions, in square
 // degrees. A finer layer has a smaller mean extent, even if it covers little of the world.
 func (t *TypeMeta) MeanExtent() float64 {
 	return (t.Bounds[2] - t.Bounds[0]) * (t.Bounds[3] - t.Bounds[1]) / float64(max(t.Regions, 1))

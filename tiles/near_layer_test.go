@@ -46,7 +46,7 @@ func bruteNear(t *testing.T, r *tiles.Reader, ref *storedWorld, lines [][]border
 	return list
 }
 
-// nearPages are the regions of a ring, page by page.
+// nearPages returns the regions of a ring, page by page.
 func nearPages(t *testing.T, l feature.Layer, near feature.Near, size int) (list []away) {
 	t.Helper()
 	for f := range slices.Values(layertest.Pages(t, l, feature.Query{Near: &near, Detail: feature.WithoutGeometry}, size)) {

@@ -55,7 +55,7 @@ func (k MatchKind) String() string {
 type Match struct {
 	Region // without an ID when Kind is MatchNone
 	Kind   MatchKind
-	// DistanceM is from the point to the region, in metres; 0 inside.
+	// DistanceM is the distance in metres from the point to the region; it is 0 inside.
 	DistanceM float64
 	// Truncated is set when the search stopped after a thousand rows. MatchNone
 	// may then miss a region.
@@ -71,10 +71,10 @@ func CheckSnap(radius float64) error {
 	return nil
 }
 
-// Nearest is [Reader.At] with a search around the point. For each type without a region at the
-// point it finds the nearest region whose border is at most radius metres away, from 0 to
-// [MaxSnapM]; it never snaps to lines. Every type gets at least one match, in the data set's order.
-// Of equally near regions, Nearest returns the one with the least id.
+// Nearest does the same as [Reader.At], with a search around the point. For each type without a
+// region at the point it finds the nearest region whose border is at most radius metres away, from
+// 0 to [MaxSnapM]; it never snaps to lines. Every type gets at least one match, in the data set's
+// order. Of equally near regions, Nearest returns the one with the least id.
 //
 // Distances are great-circle metres on a sphere of radius quadkey.EarthRadius
 // to the border on the world grid. The edges of that border are straight in
@@ -166,7 +166,7 @@ type nearest struct {
 	cap    polarEdges
 }
 
-// found is a region that has been seen.
+// found is a region that the search has found so far.
 type found struct {
 	id, name string
 	chord    float64 // to the nearest part seen so far
@@ -270,8 +270,8 @@ func (n *nearest) wait(p pending, bound float64) {
 	}
 }
 
-// freeZoom is the zoom down to which tiles are divided without reading their
-// rows, because they are larger than the circle.
+// freeZoom returns the zoom down to which tiles are divided without reading their rows, because
+// they are larger than the circle.
 func (n *nearest) freeZoom() uint8 {
 	cos := math.Cos(min(math.Abs(n.Lat), quadkey.MaxLatitude) * math.Pi / 180)
 	width := 2 * math.Pi * quadkey.EarthRadius * cos

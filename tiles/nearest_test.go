@@ -20,7 +20,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// blob is a ragged closed ring around a place.
+// blob returns an irregular closed ring around a position.
 func blob(rnd *rand.Rand, lon, lat, size float64, n int) orb.Polygon {
 	var ring orb.Ring
 	for i := range n {
@@ -31,8 +31,8 @@ func blob(rnd *rand.Rand, lon, lat, size float64, n int) orb.Polygon {
 	return orb.Polygon{append(ring, ring[0])}
 }
 
-// toyLayer is a small world with every awkward case: neighbours, an enclave, islands, land across
-// ±180°, a polar continent, and land that crosses the limits of the tiles.
+// toyLayer returns a small world with every awkward case: neighbours, an enclave, islands, land
+// across ±180°, a polar continent, and land that crosses the limits of the tiles.
 func toyLayer() build.Layer {
 	rnd := rand.New(rand.NewPCG(21, 22))
 	l := build.Layer{Type: "land"}
@@ -63,7 +63,7 @@ func toyLayer() build.Layer {
 	return l
 }
 
-// borderLine is an edge in degrees.
+// borderLine is an edge of a border in degrees.
 type borderLine struct {
 	lon0, lat0, lon1, lat1 float64
 	length                 float64 // metres between its ends
@@ -71,7 +71,7 @@ type borderLine struct {
 	lat                    func(y float64) float64
 }
 
-// lines are the edges of each region.
+// lines returns the edges of each region.
 func (w *storedWorld) lines() [][]borderLine {
 	out := make([][]borderLine, len(w.ids))
 	plateLat := func(y float64) float64 { return 90 - y/grid.WorldSize*360 }
@@ -91,7 +91,7 @@ func (w *storedWorld) lines() [][]borderLine {
 	return out
 }
 
-// metresOfArc is the length of an angle in degrees.
+// metresOfArc returns the length in metres of an angle in degrees.
 func metresOfArc(degrees float64) float64 { return degrees * math.Pi / 180 * quadkey.EarthRadius }
 
 // bruteNearest returns the distance in metres to the nearest edge. It samples every edge that may
@@ -186,7 +186,7 @@ func testNearest(t *testing.T, r *tiles.Reader, ref *storedWorld, n int) {
 	var kinds [3]int
 	for range n {
 		lon, lat := ref.vertex(rnd)
-		// Metres away, or a kilometre, or tens of kilometres.
+		// The points are metres, a kilometre, or tens of kilometres away.
 		reach := []float64{1e-4, 0.02, 0.3}[rnd.IntN(3)]
 		lat = max(-90, min(90, lat+reach*rnd.NormFloat64()))
 		lon = math.Remainder(lon+reach*rnd.NormFloat64()/max(0.01, math.Cos(lat*math.Pi/180)), 360)
@@ -221,7 +221,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Ties, order, types, limits and refusals.
+// TestNearestAnswers tests ties, order, types, limits and refusals.
 func TestNearestAnswers(t *testing.T) {
 	r, store, _ := buildReader(t,
 		build.Layer{Type: "land", Features: []build.Feature{
@@ -231,7 +231,7 @@ func TestNearestAnswers(t *testing.T) {
 		build.Layer{Type: "zone", Features: []build.Feature{{ID: "z", Geometry: tilestest.Square(0, 0, 3, 3)}}},
 		build.Layer{Type: "far", Features: []build.Feature{{ID: "f", Geometry: tilestest.Square(50, 50, 56.25, 51)}}})
 	ctx := context.Background()
-	// 0.1° west of the corner that both lands share.
+	// The point is 0.1° west of the common corner of both lands.
 	got, err := r.Nearest(ctx, 1, 0.9, 20_000)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func TestNearestAnswers(t *testing.T) {
 
 // A search that would read too much is marked as truncated.
 func TestNearestGivesUp(t *testing.T) {
-	// A ring of land just out of reach, where tiles are smallest.
+	// The ring of land is just out of reach, where tiles are smallest.
 	var outer, inner orb.Ring
 	for i := range 720 {
 		a := float64(i) * math.Pi / 360

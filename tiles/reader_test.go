@@ -29,7 +29,7 @@ func TestOverzoom(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
 		z := uint8(14 + rnd.IntN(9))
-		// Along the side from (1, 1) to (2.03, 1.01), and anywhere.
+		// The points are along the side from (1, 1) to (2.03, 1.01), and anywhere.
 		f := rnd.Float64()
 		lon, lat := 1+1.03*f+rnd.NormFloat64()*1e-4, 1+0.01*f+rnd.NormFloat64()*1e-4
 		tile, err := quadkey.TileAt(lon, lat, z)
@@ -64,7 +64,7 @@ func TestOverzoom(t *testing.T) {
 			t.Fatalf("tile %v: GeoJSON but no vector layer", tile)
 		}
 	}
-	// Deep inside: the whole square, buffered in the vector tile.
+	// Deep inside the region the result is the whole square, with a buffer in the vector tile.
 	tile, _ := quadkey.TileAt(45, 45, 20)
 	got, err := r.AppendGeoJSON(ctx, nil, tile, all)
 	if err != nil || strings.Count(string(got), "[4") != 5 {
@@ -181,8 +181,8 @@ func buildReader(t testing.TB, layers ...build.Layer) (*tiles.Reader, *pebblesto
 	return r, store, stats
 }
 
-// naturalEarth is a layer of the real data, whole or only the features with the
-// given ids. Without the data the test is skipped.
+// naturalEarth returns a layer of the real data, with all features or only those with the given
+// ids. Without the data the test is skipped.
 func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) build.Layer {
 	t.Helper()
 	l := build.Layer{Type: typ}
@@ -192,7 +192,7 @@ func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) buil
 	return l
 }
 
-// ids joins the regions found at a point.
+// ids returns the ids of the regions at a point as one text.
 func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) string {
 	t.Helper()
 	found, err := r.At(context.Background(), lat, lon, types...)

@@ -45,7 +45,7 @@ func (rt *readerType) parseRecord(id string, value []byte) (rec record, err erro
 				rec.name = feature.TextOf(v)
 			}
 		case `"bbox"`:
-			// The type and the id of a record come first.
+			// A record begins with the type and the id.
 			end := at + len(name) + len(":") + len(v)
 			rec.bounds, bounded = parseBounds(v)
 			if bounded = bounded && at > 1 && end < len(value); bounded {

@@ -68,7 +68,7 @@ func (r *Reader) sharing(
 	})
 }
 
-// turn yields to others.
+// turn calls the query's Step, so that other requests can run.
 func (w *sharing) turn() error {
 	w.edges = 0
 	if err := w.ctx.Err(); err != nil || w.step == nil {
@@ -89,7 +89,7 @@ func (w *sharing) work(edges int) error {
 	return w.turn()
 }
 
-// tile looks for regions in the part's ground in a tile.
+// tile searches a tile for regions in the area of the part.
 func (w *sharing) tile(t quadkey.Tile) error {
 	all := func(quadkey.Tile) bool { return true }
 	err := w.d.walk(t.Ancestor(grid.MaxZoom), grid.MaxZoom, all, func(of quadkey.Tile, leaf bool, value []byte) error {

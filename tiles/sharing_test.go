@@ -27,7 +27,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// squareUnits is the area that two shapes have in common.
+// squareUnits returns the area that two shapes have in common.
 func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 	t.Helper()
 	if !a.Envelope().Intersects(b.Envelope()) {
@@ -41,7 +41,7 @@ func squareUnits(t testing.TB, a, b geom.Geometry) float64 {
 }
 
 // compareShares compares the answer for the ground of each region with the intersections of the
-// planes. Where borders of two data sets cross a tile line, each is rounded by itself. So the
+// planes. Where borders of two data sets cross a tile line, each is rounded separately. So the
 // answer may be either if the common ground has at most the given number of square units.
 func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.Layer, p *planes, most float64) {
 	t.Helper()
@@ -90,7 +90,7 @@ func TestSharesGround(t *testing.T) {
 	}
 }
 
-// The areas are regions of another data set, which is joined to this one or not.
+// The areas are regions of another data set. The test joins the two data sets, or does not.
 func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 	for seed := range uint64(3) {
 		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))
@@ -117,8 +117,8 @@ func TestSharesGroundNaturalEarth(t *testing.T) {
 	}
 }
 
-// sharingLayers have regions with exact coordinates on every grid: multiples of u, north of the
-// equator.
+// sharingLayers returns layers of regions with exact coordinates on every grid: multiples of u,
+// north of the equator.
 func sharingLayers() []build.Layer {
 	const u = 360.0 / 256
 	square := func(x0, y0, x1, y1 float64) orb.Polygon { return tilestest.Square(x0*u, y0*u, x1*u, y1*u) }
@@ -244,7 +244,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s in %s: %d are counted, %v", c.typ, c.in, counted, err)
 		}
 	}
-	// Layers of the other data set in the grounds of this one.
+	// The test queries layers of the other data set in the areas of this one.
 	zone := layerOf(t, other, "zone")
 	for id, want := range map[string]string{
 		"a": "a over sliver", "ring": "", "north": "cap", "south": "pole", "seam": "day", "enclave": "hole",
@@ -295,7 +295,7 @@ func TestSharesTiles(t *testing.T) {
 	}
 }
 
-// cells is an area of whole cells.
+// cells is an area that consists of whole cells.
 type cells []quadkey.Range
 
 func (cells) String() string { return "cells" }
@@ -600,8 +600,9 @@ func TestLayertestJudgesAreas(t *testing.T) {
 	}
 }
 
-// patchwork has two countries side by side, each of n times n counties. Counties share borders with
-// each other and with the countries. A county is half a degree wide, with eight vertices a side.
+// patchwork returns two countries side by side, each of n times n counties. Counties share borders
+// with each other and with the countries. A county is half a degree wide, with eight vertices a
+// side.
 func patchwork(n int) []build.Layer {
 	rnd := rand.New(rand.NewPCG(51, 52))
 	const size, parts = 0.5, 8
@@ -641,7 +642,7 @@ func patchwork(n int) []build.Layer {
 	return []build.Layer{countries, counties}
 }
 
-// Counties are in their country, and no neighbour of the country is.
+// The counties are in their country, and no neighbour of the country is in it.
 func TestSharesPatchwork(t *testing.T) {
 	r, _, _ := buildReader(t, patchwork(5)...)
 	county, country := layerOf(t, r, "county"), layerOf(t, r, "country")

@@ -108,7 +108,7 @@ func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorl
 	return sorted
 }
 
-// edgesOf are the edges of a polygon feature, moved to an origin.
+// edgesOf returns the edges of a polygon feature, moved to an origin.
 func edgesOf(t testing.TB, f mvt.Feature, origin grid.Point) (edges []grid.Edge) {
 	t.Helper()
 	at := func(p mvt.XY) grid.Point { return grid.Pt(origin.X+p.X, origin.Y+p.Y) }
@@ -127,7 +127,7 @@ func edgesOf(t testing.TB, f mvt.Feature, origin grid.Point) (edges []grid.Edge)
 	}
 }
 
-// vertex is a vertex of some region's border, in degrees.
+// vertex returns a vertex of some region's border, in degrees.
 func (w *storedWorld) vertex(rnd *rand.Rand) (lon, lat float64) {
 	for {
 		i := rnd.IntN(len(w.ids))

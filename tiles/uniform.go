@@ -27,7 +27,7 @@ type uniform struct {
 // has reports whether the answer for a type is cached.
 func (u *uniform) has(rt *readerType) bool { return u != nil && u.known&rt.bit() != 0 }
 
-// bit is the bit of a type in a set of types.
+// bit returns the bit of a type in a set of types.
 func (rt *readerType) bit() uint64 { return 1 << rt.place }
 
 // uniforms is a cache of tiles. A tile displaces another one in the same slot. Data is published

@@ -128,7 +128,7 @@ func (r *Reader) seekLabels(ctx context.Context, s *scratch, t quadkey.Tile) err
 }
 
 // cutLabels appends the labels of the chosen regions that lie in tile t, which is base or one of
-// its descendants. A layer to which names add nothing stays as stored.
+// its descendants. If names add nothing to a layer, it is appended as it is stored.
 func (s *scratch) cutLabels(dst []byte, rt *readerType, base, t quadkey.Tile, ids []string, names []LabelNames) ([]byte, error) {
 	row := slices.IndexFunc(s.types, func(o *readerType) bool { return o.tables == rt.tables })
 	value, ok := s.labels[row].Value(rt.label, nil)
@@ -366,7 +366,7 @@ func (s *scratch) nextEdges(p *mvt.Path, lines bool) (from grid.Point, to []grid
 	return from, to, err
 }
 
-// eachFeature is eachRegion for callers that need only the polygons.
+// eachFeature does the same as eachRegion, for callers that need only the polygons.
 func (s *scratch) eachFeature(tile []byte, ids []string, fn func(f mvt.Feature, id, name []byte) error) error {
 	_, err := s.eachRegion(tile, ids, fn)
 	return err

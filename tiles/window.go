@@ -77,7 +77,7 @@ func windowOf(b quadkey.Box) window {
 	return w
 }
 
-// boxOfTile is the box around all points that belong to a tile.
+// boxOfTile returns the box around all points that belong to a tile.
 func boxOfTile(t quadkey.Tile) quadkey.Box {
 	b := t.Bound()
 	if t.Y == 0 {
@@ -89,7 +89,7 @@ func boxOfTile(t quadkey.Tile) quadkey.Box {
 	return b
 }
 
-// windowOfTile is the inside of a tile. Any region that meets it shares ground with the tile,
+// windowOfTile returns the inside of a tile. Any region that meets it shares ground with the tile,
 // unless the region is narrower there than a sub-unit. For lines it includes the west and the north
 // edge, because points on these belong to the tile.
 func windowOfTile(t quadkey.Tile, lines bool) window {
@@ -112,7 +112,7 @@ func windowOfTile(t quadkey.Tile, lines bool) window {
 	return w
 }
 
-// rect is a rectangle of sub-units, its edges included.
+// rect is a rectangle in sub-units, including its edges.
 type rect struct{ x0, y0, x1, y1 int64 }
 
 // within appends the parts of the window in a tile, in the tile's coordinates. There are up to
@@ -148,7 +148,7 @@ func (c *capWindow) within(dst []rect, b grid.Box) []rect {
 		}
 	}
 	if c.pole {
-		// The box is the pole: a point of any longitude.
+		// The box is only the pole, which has any longitude.
 		y := int64(0)
 		if b.Y0 > 0 {
 			y = int64(b.Y1-b.Y0) << capSubBits

@@ -109,7 +109,7 @@ func (r *Reader) eachNamed(ctx context.Context, rt *readerType, names map[string
 	return nil
 }
 
-// eachScanned is eachNamed by a scan.
+// eachScanned does the same as eachNamed, with a scan.
 func (r *Reader) eachScanned(ctx context.Context, rt *readerType, names map[string]struct{}, after string,
 	fn func(rec *record) error) error {
 	left := make(map[string]string, len(names)) // by their keys, which ignore case

@@ -24,7 +24,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// plane is a shape in grid units for simplefeatures.
+// plane returns a shape in grid units for package simplefeatures.
 func plane(t testing.TB, polys []grid.Polygon) geom.Geometry {
 	t.Helper()
 	var mp []geom.Polygon
@@ -77,7 +77,7 @@ func newPlanes(t testing.TB, ref *storedWorld) *planes {
 	return p
 }
 
-// pieces are the parts of a box on the plane of the tiles.
+// pieces returns the parts of a box on the plane of the tiles.
 func pieces(b quadkey.Box) [][4]float64 {
 	if b.South > quadkey.MaxLatitude || b.North < -quadkey.MaxLatitude {
 		return nil
@@ -97,7 +97,7 @@ func pieces(b quadkey.Box) [][4]float64 {
 	return out
 }
 
-// meeting lists the regions that meet a box.
+// meeting returns the regions that intersect a box.
 func (p *planes) meeting(b quadkey.Box) []string {
 	var ids []string
 	for i, id := range p.ref.ids {
@@ -147,7 +147,7 @@ func withinIDs(t testing.TB, l feature.Layer, b quadkey.Box, limit int) (ids []s
 	}
 }
 
-// inBox lists the regions of all types that meet a box.
+// inBox returns the regions of all types that intersect a box.
 func inBox(t testing.TB, r *tiles.Reader, b quadkey.Box) (ids []string) {
 	t.Helper()
 	for _, typ := range r.Types() {
@@ -157,7 +157,7 @@ func inBox(t testing.TB, r *tiles.Reader, b quadkey.Box) (ids []string) {
 	return ids
 }
 
-// randomBox is a box near a border: of a few metres, or tiles, or half a world.
+// randomBox returns a box near a border. Its size is a few metres, some tiles, or half a world.
 func randomBox(rnd *rand.Rand, ref *storedWorld) quadkey.Box {
 	lon, lat := rnd.Float64()*360-180, rnd.Float64()*180-90
 	if rnd.IntN(5) > 0 {
@@ -202,7 +202,7 @@ func TestWithin(t *testing.T) {
 	testWithin(t, r, newStoredWorld(t, store, "land"), 1500)
 }
 
-// Real borders, with an enclave, islands and land at ±180°.
+// TestLookupsNaturalEarth tests real borders, with an enclave, islands and land at ±180°.
 func TestLookupsNaturalEarth(t *testing.T) {
 	r, store, _ := buildReader(t, naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME",
 		"ITA", "HRV", "BIH", "SVN", "AUT", "MNE", "FJI", "LSO", "ZAF"))
@@ -212,9 +212,9 @@ func TestLookupsNaturalEarth(t *testing.T) {
 	t.Run("cutout", func(t *testing.T) { testCutout(t, r, ref, 400) })
 }
 
-// Edges: of the world, of boxes, of regions.
+// TestWithinEdges tests edges of the world, of boxes and of regions.
 func TestWithinEdges(t *testing.T) {
-	// Multiples of 360°/256 are exact everywhere.
+	// Multiples of 360°/256 are exact in all representations.
 	const u = 1.40625
 	r, _, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "a", Name: "A", Geometry: tilestest.Square(u, u, 3*u, 3*u)},

@@ -9,7 +9,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Types of events.
+// These are the types of events.
 const (
 	Move  = "move"
 	Enter = "enter"
@@ -25,9 +25,9 @@ type Event struct {
 	*live.Event
 }
 
-// ID is the id of an event. It has the sequence number of the move. For every crossing but the last
-// of the move it also has the number of crossings so far, so that a stream that is cut off between
-// two crossings continues with the second.
+// ID is the id of an event. It has the sequence number of the move. For every crossing of the move
+// except the last one, it also has the number of crossings so far. So a stream that is cut off
+// between two crossings continues with the second one.
 type ID struct {
 	Seq  uint64
 	sent int // crossings of Seq up to this one; 0 means all

@@ -29,8 +29,8 @@ type Fences struct {
 	Boxes        []Box
 }
 
-// Region is a region, or a feature of another layer of areas. An ID of "" stands for all of the
-// type: see ask.Ground.
+// Region is a region, or a feature of another layer of areas. An ID of "" means all regions of the
+// type; see ask.Ground.
 type Region struct{ Type, ID string }
 
 // Circle is the ground at most RadiusM metres from a position in degrees.
@@ -39,13 +39,13 @@ type Circle struct {
 	Lat, Lon, RadiusM float64
 }
 
-// Box is a box of degrees.
+// Box is a box in degrees.
 type Box struct {
 	Name string // the Fence of its events
 	quadkey.Box
 }
 
-// Errors of fences that cannot be watched.
+// These errors mean that a fence cannot be watched.
 var (
 	ErrTooMany = fmt.Errorf("too many fences: watch at most %d in one set", MaxFences)
 	ErrShape   = errors.New("a fence is no shape: give degrees, and a radius above 0")
@@ -90,7 +90,7 @@ type UnknownError struct {
 	Err       error  // matches tiles.ErrUnknownType or feature.ErrNotFound
 }
 
-// Error names the region.
+// Error returns a message that names the region.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("fence: no region of type %q with the id %q: %v", e.Type, e.ID, e.Err)
 }
@@ -132,17 +132,18 @@ func (f *Set) Check(ctx context.Context, views *ask.Views) error {
 // EveryMove reports whether every move is an event.
 func (f *Set) EveryMove() bool { return len(f.types) == 0 && len(f.Circles) == 0 && len(f.Boxes) == 0 }
 
-// AppendCrossings appends the fences that a move crosses as events without an id, those that it
-// leaves first. A region is crossed if it holds exactly one end of the move. Each end is judged by
-// the generation of the boundaries that the move names for that end. If a generation is gone, the
-// next one that exists replaces it. Other areas are judged in their present state: a change of such
-// an area is no event, and a move that is read again may cross other areas. Without fences of
-// regions no data set is read. Errors are those of the data sets.
+// AppendCrossings appends an event without an id for each fence that a move crosses. The fences
+// that it leaves come first. A region is crossed if it holds exactly one end of the move. Each end
+// is judged by the generation of the boundaries that the move names for that end. If a generation
+// is gone, the next one that exists replaces it. Other areas are judged in their present state: a
+// change of such an area is no event, and a move that is read again may cross other areas. Without
+// fences of regions no data set is read. The errors come from the data sets.
 func (f *Set) AppendCrossings(ctx context.Context, dst []Event, move *live.Event, views *ask.Views) ([]Event, error) {
 	return f.appendCrossings(ctx, dst, move, &judge{views: views})
 }
 
-// appendCrossings is AppendCrossings for a reader that remembers which generations are gone.
+// appendCrossings does the same as AppendCrossings, for a reader that remembers which generations
+// have been removed.
 func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, by *judge) ([]Event, error) {
 	var from, to []tiles.Region
 	if len(f.types) > 0 {
@@ -167,7 +168,7 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	return f.appendShapes(dst, e, Enter, e.To, e.From), nil
 }
 
-// appendShapes appends the circles and boxes that hold in but not out.
+// appendShapes appends the circles and boxes that contain in but not out.
 func (f *Set) appendShapes(dst []Event, move *live.Event, typ string, in, out *[2]float64) []Event {
 	for i := range f.Circles {
 		if c := &f.Circles[i]; c.holds(in) && !c.holds(out) {

@@ -39,7 +39,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// land has two regions of the type state: the north and the south.
+// land returns two regions of the type state: the north and the south.
 func land(t *testing.T) *dataset.Live[*tiles.Reader] {
 	store := buildtest.NewStore(t)
 	meta, _ := must.Two(build.Run(t.Context(), store, []build.Layer{{Type: "state", Features: []build.Feature{

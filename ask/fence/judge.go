@@ -58,8 +58,8 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 }
 
 // of returns the regions of a data set, and which of the types it has. If a generation cannot be
-// read any more, the next one that can be read replaces it, so that a point still leaves what it
-// has entered.
+// read any more, the next readable one replaces it. So a point still leaves the regions that it has
+// entered.
 func (j *judge) of(
 	ctx context.Context, v ask.View, g ask.Generation, at *[2]float64, types []string,
 ) (found []tiles.Region, own []string, err error) {

@@ -94,7 +94,7 @@ func (r *redrawing) differs(ctx context.Context, lat, lon float64) (bool, error)
 	return !sameRegions(at[0], at[1]), nil
 }
 
-// open pins an edition.
+// open acquires an edition.
 func (r *redrawing) open(i int) {
 	e := r.editions[i]
 	p := r.views.RegionsOf(e, r.held)

@@ -103,7 +103,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// openBoundaries follows the boundaries like a server that has just started.
+// openBoundaries starts to follow the boundaries, like a server at its start.
 func (r *rig) openBoundaries() {
 	r.t.Helper()
 	if r.boundaries != nil {
@@ -256,7 +256,7 @@ func TestRedrawByRollback(t *testing.T) {
 
 // A follower that is behind gets events by the generations that were in service when the points
 // moved. If such a generation is gone, the next one replaces it. So a point leaves each region that
-// it has entered, and enters none twice.
+// it has entered, and does not enter a region twice.
 func TestFollowerBehind(t *testing.T) {
 	for keep, want := range map[int]string{
 		5: "enter zone:inner a, leave zone:inner a, enter zone:inner a, leave zone:inner a",
@@ -281,7 +281,7 @@ func TestFollowerBehind(t *testing.T) {
 	}
 }
 
-// While points are moved to one generation, another is published.
+// While points are compared with one generation, another is published.
 func TestRedrawTwice(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -323,7 +323,7 @@ func TestRedrawInAnotherDirectory(t *testing.T) {
 	r.redraw()
 }
 
-// An older generation that is damaged counts as gone. One in service is tried again.
+// A damaged older generation counts as gone. A damaged generation in service is tried again.
 func TestRedrawDamaged(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10, Broken: true})
@@ -402,7 +402,7 @@ func (r *rig) follow() *dataset.Live[*ask.RegionSet] {
 
 const beatsName = "boundaries-beats"
 
-// Regions of a separate data set give the same events as those of boundaries: when the data set
+// Regions of a separate data set give the same events as regions of boundaries: when the data set
 // appears, is renewed, is rolled back or goes, together with moves in all data sets, and for a
 // follower that is behind.
 func TestRedrawOwnRegions(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/names"
 )
 
-// Address ranks as in Nominatim: the larger the region, the smaller the rank.
+// These are address ranks as in Nominatim: the larger the region, the smaller the rank.
 const (
 	RankCountry      = 4
 	RankState        = 8
@@ -39,7 +39,7 @@ func RankOf(layer string) int {
 // AddressLevel is a part of an address. Its values are the names in GeocodeJSON and Photon.
 type AddressLevel string
 
-// The levels of an address, the largest first.
+// These are the levels of an address, the largest first.
 const (
 	Country  AddressLevel = "country"
 	State    AddressLevel = "state"    // first-level division
@@ -50,10 +50,10 @@ const (
 	House    AddressLevel = "house"    // single thing, such as a building or an airport
 )
 
-// ordered are all levels, the largest first.
+// ordered lists all levels, the largest first.
 var ordered = []AddressLevel{Country, State, County, City, District, Locality, House}
 
-// LevelOf is the level of an address rank.
+// LevelOf returns the level of an address rank.
 func LevelOf(rank int) AddressLevel {
 	switch {
 	case rank <= RankCountry:

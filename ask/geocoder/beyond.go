@@ -41,7 +41,7 @@ func (f *finding) beyond() {
 	})
 }
 
-// seaWords are words that mark the name of a sea.
+// seaWords lists words that identify the name of a sea.
 var seaWords = []string{"ocean", "sea", "gulf", "ozean", "oceano", "golfe", "golfo", "golf"}
 
 // preferSeas puts seas with all the words of a text before towns whose names begin with some of

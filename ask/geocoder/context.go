@@ -78,7 +78,7 @@ func (f *finding) inContext() error {
 }
 
 // typing handles texts whose last part is so short that more letters may follow. In "Berlin, G" the
-// last part begins the name of a region around the named thing. It may also begin the name of a
+// last part begins the name of a region around the named feature. It may also begin the name of a
 // country or division in the languages of the query or, with letters beyond ASCII, in any language:
 // "Wien, Ö". A code in capitals is complete, and so is a code for which inContext has found a
 // match. For a complete code typing adds nothing. Any other code begins the names of countries and
@@ -239,7 +239,7 @@ func readings(text string) (list []reading) {
 	for n := 1; n < len(words) && n <= contextWords; n++ {
 		list = append(list, reading{name: join(words[n:]), context: []string{join(words[:n])}, behind: true})
 	}
-	// "lincoln nebraska usa": the last word is the country.
+	// For example, in "lincoln nebraska usa" the last word is the country.
 	for n := 1; n < len(words)-1 && n < contextWords; n++ {
 		last := len(words) - 1
 		list = append(list, reading{name: join(words[:last-n]), context: []string{join(words[last-n : last]), words[last]}})
@@ -247,8 +247,8 @@ func readings(text string) (list []reading) {
 	return list
 }
 
-// around returns the regions that the context of a reading names: those named by its first part
-// that lie in a region named by each other part.
+// around returns the regions that the context of an interpretation names. They have the name in the
+// first part of the context, and lie in regions with the names in the other parts.
 func (f *finding) around(r *reading) ([]names.Feature, error) {
 	var found []names.Feature
 	for i := len(r.context) - 1; i >= 0; i-- {

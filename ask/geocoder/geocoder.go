@@ -26,7 +26,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Kinds of results that package [names] does not have.
+// These are kinds of results that package [names] does not have.
 const (
 	Place    names.Kind = "place"
 	Position names.Kind = "position"
@@ -39,7 +39,7 @@ var Kinds = []names.Kind{Place, names.Region, names.Airport, names.Zone, names.S
 // ReverseKinds lists the kinds of results of Reverse.
 var ReverseKinds = []names.Kind{Place, names.Region}
 
-// indexed are the kinds in the index of names.
+// indexed lists the kinds in the index of names.
 var indexed = []names.Kind{names.Region, names.Airport, names.Zone, names.Station, names.Point}
 
 // Query is a search for a text. Only Text is required.
@@ -100,9 +100,10 @@ const (
 	// wholeSeeks bounds the seeks for the reading of a text as one name, to leave some for other
 	// readings.
 	wholeSeeks = 2_000
-	// readingSeeks bounds the seeks for one reading with surrounding regions.
+	// readingSeeks bounds the seeks for one interpretation of the text with surrounding regions.
 	readingSeeks = 600
-	// codePenalty is deducted from a code, compared with a whole name.
+	// codePenalty is subtracted from the score of a match by a code, relative to a match by a whole
+	// name.
 	codePenalty = 1024
 	// codeBonus puts a match of a code before every name that only begins with the text.
 	codeBonus   = 8192
@@ -124,8 +125,8 @@ type Session struct {
 	NoAddresses bool
 }
 
-// ReverseGenerationIDs returns the generations on which an answer of Reverse depends, nil if it
-// must not be cached.
+// ReverseGenerationIDs returns the generations on which an answer of Reverse depends, or nil if it must not
+// be cached.
 func (s *Session) ReverseGenerationIDs(q *ReverseQuery) []uint64 {
 	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, names.Region) {
 		return s.GenerationIDs()
@@ -157,7 +158,7 @@ type finding struct {
 	// noAddresses is the error of the IP ranges. Only a text that is an address needs them.
 	noAddresses error
 
-	// forgiving allows a wrong letter in texts with regions.
+	// forgiving is set if texts with regions may have a wrong letter.
 	forgiving bool
 	whole     bool // only whole names are found, spelled right
 	budget    search.Budget
@@ -305,11 +306,11 @@ func (f *finding) share(seeks int, fn func() error) error {
 	return err
 }
 
-// preferCodes puts a code match, if people know the code, before things whose name only begins with
-// the text. It puts airports before the cities that have their codes among their names, and drops
-// misspellings. If the text is also the whole name of something and is not in capitals, the name
-// wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist" is
-// Istanbul. Otherwise the airport wins: "maa".
+// preferCodes puts a code match, if people know the code, before features whose names only begin
+// with the text. It puts airports before the cities that have their codes among their names, and
+// drops misspellings. If the text is also the whole name of something and is not in capitals, the
+// name wins: "oss" is a town. If a large city's own name begins with the text, the city wins: "ist"
+// is Istanbul. Otherwise the airport wins: "maa".
 func (f *finding) preferCodes() {
 	isCode := func(r Result) bool { return r.Match.IsCode }
 	if !slices.ContainsFunc(f.found, isCode) {
@@ -433,7 +434,8 @@ func (f *finding) wants(kind names.Kind) bool {
 	return len(f.q.Kinds) == 0 || slices.Contains(f.q.Kinds, kind)
 }
 
-// order sorts the results, keeps the best one for each thing, and drops those beyond the limit.
+// order sorts the results, keeps the best result for each feature, and drops those beyond the
+// limit.
 func (f *finding) order() {
 	slices.SortStableFunc(f.found, func(a, b Result) int { return cmp.Compare(b.Score, a.Score) })
 	type identity struct {
@@ -450,7 +452,7 @@ func (f *finding) order() {
 	f.found = f.found[:min(len(f.found), f.q.Limit)]
 }
 
-// query is the search for a text in a data set, within regions if there are any.
+// query returns the search for a text in a data set, within the given regions, if any.
 func (f *finding) query(text string, limit int, within []names.Feature) search.Query {
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,
@@ -477,7 +479,7 @@ func boxOf(b [4]float64) *quadkey.Box {
 	return &box
 }
 
-// match finds the things that a text names, inside one of the regions if there are any.
+// match finds the features that a text names, inside one of the given regions, if any.
 func (f *finding) match(text string, limit int, within []names.Feature, penalty int32) error {
 	f.budget.FilterDropped = false
 	before := len(f.found)
@@ -572,7 +574,7 @@ func isCity(text, name string) bool {
 	return len(head) < len(name) && len(head) > iataLetters && fold(head) == fold(text)
 }
 
-// particles begin the words that distinguish a town from its namesakes.
+// particles lists words that begin the part of a name that distinguishes a town from its namesakes.
 var particles = []string{"am", "an", "bei", "im", "in", "ob", "de", "del", "do", "da", "di", "en", "la", "sur", "sous", "upon",
 	"on", "aan", "nad"}
 

@@ -78,7 +78,7 @@ var airportsOf = []names.Feature{
 	{Kind: names.Point, Type: "shops", ID: "17", Name: "Corner <shop>", Lat: 39, Lon: -98},
 }
 
-// set is a data set and the layout of its rows.
+// set is a data set with the layout of its rows.
 type set struct {
 	name   string
 	schema int
@@ -141,7 +141,7 @@ func serve(t *testing.T, sets ...set) *Session {
 	return serveFrom(t, openStore, towns, airportsOf, sets...)
 }
 
-// serveFrom is serve with other stores, places and names.
+// serveFrom does the same as serve, with other stores, places and names.
 func serveFrom(t *testing.T, open dataset.Opener, towns []places.Place, more []names.Feature, sets ...set) *Session {
 	t.Helper()
 	c := must.Get(dataset.Open(t.TempDir(), open)).In(t)

@@ -61,7 +61,7 @@ func border(rank int, place string) Tags { return Tags{"boundary", "administrati
 // prefix is the number of letters that codes of one kind share: streams are STM, STMI and STMX.
 const prefix = 3
 
-// TagsOf are the tags of a result.
+// TagsOf returns the tags of a result.
 func TagsOf(r *Result) Tags {
 	switch r.Kind {
 	case names.Region:
@@ -104,7 +104,7 @@ func placeTags(p *places.Hit) Tags {
 	return osmTags["L"] // a class that GeoNames lacks
 }
 
-// Least populations of a city, a town and a village.
+// These are the least populations of a city, a town and a village.
 const (
 	cityPeople    = 100_000
 	townPeople    = 10_000

@@ -32,9 +32,9 @@ const (
 	postcodeDigits = 4
 )
 
-// genericWords name the kind of a thing. They are not names themselves, so that "Republic of
-// Austria" is not another republic. Each has the types that it applies to: c countries, d their
-// divisions, p places. A word without types only joins others.
+// genericWords lists words that name the kind of a feature. They are not names themselves, so that
+// "Republic of Austria" is not another republic. Each has the types that it applies to: c
+// countries, d their divisions, p places. A word without types only joins others.
 var genericWords = map[string]string{
 	"republic": "c", "republik": "c", "republique": "c", "republica": "c", "repubblica": "c", "republiek": "c",
 	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",
@@ -183,8 +183,8 @@ func isOf(r *Result, types string) bool {
 	return strings.Contains(types, of)
 }
 
-// generic finds the things that a text names without its generic words, if these apply to their
-// type. done reports whether there are any. If so, no other reading is tried.
+// generic finds the features that a text names without its generic words, if these words apply to
+// their type. done reports whether there are any. If so, no other reading is tried.
 func (f *finding) generic() (done bool, err error) {
 	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
 		return false, nil
@@ -264,8 +264,8 @@ func (f *finding) begins(rest string, r *Result) bool {
 }
 
 // part finds the certain part of a text without results as a whole. Such a part follows a street,
-// stands beside a postcode, or is a country before the name of another country that does not
-// contain it: "Hong Kong, China". The results are marked as PartMatch.
+// is next to a postcode, or is a country before the name of another country that does not contain
+// it: "Hong Kong, China". The results are marked as PartMatch.
 func (f *finding) part() error {
 	var parts []string
 	for part := range strings.FieldsFuncSeq(f.q.Text, isSeparator) {
@@ -357,8 +357,8 @@ func (f *finding) keepPart(found []Result, keep func(*Result) bool) {
 	}
 }
 
-// known is the last attempt for a text without results: it leaves out the one word that is in no
-// name.
+// known is the last attempt for a text without results. It searches without the one word that no
+// name contains.
 func (f *finding) known() error {
 	words := strings.Fields(f.q.Text)
 	if len(words) < 2 || len(words) > maxWords {
@@ -398,8 +398,9 @@ func large(r *Result) bool {
 		r.Kind == names.Airport && r.Type == largeAirport
 }
 
-// numbered is large for a text without its number. The name must be in the local language of the
-// result, or in a language of the query: "Praha 2", but not "Room 12" or "Apollo 11".
+// numbered does the same as large, for a search for the text without its number. In addition, the
+// name must be in the local language of the result, or in a language of the query: "Praha 2", but
+// not "Room 12" or "Apollo 11".
 func (f *finding) numbered(r *Result) bool {
 	l := r.Match.Lang
 	return large(r) && (l == "" || lang.IsLocal(l, r.Country) || slices.Contains(f.q.Langs, l))
@@ -434,7 +435,7 @@ func (f *finding) alone(text string, seeks int) ([]Result, error) {
 	return f.ask(f.inner(text), seeks)
 }
 
-// certain finds the things with the text as their whole name, alone or with surrounding regions.
+// certain finds the features with the text as their whole name, alone or with surrounding regions.
 func (f *finding) certain(text string) ([]Result, error) {
 	found, err := f.named(text)
 	if err != nil || len(found) > 0 {
@@ -451,7 +452,7 @@ func (f *finding) certain(text string) ([]Result, error) {
 	return inner.found, err
 }
 
-// named finds things with the text as their whole name.
+// named finds features with the text as their whole name.
 func (f *finding) named(text string) ([]Result, error) {
 	inner := f.inner(text)
 	inner.whole = true
@@ -504,7 +505,7 @@ func countDigits(word string) (n int) {
 }
 
 // withoutNumbers drops postcodes and house numbers from a part of an address. These are words with
-// a digit, and up to two capital letters beside them, the rest of a postcode.
+// a digit, and up to two capital letters next to them, which are the rest of a postcode.
 func withoutNumbers(part string) string {
 	words := strings.Fields(part)
 	left := make([]string, 0, len(words))

@@ -211,7 +211,7 @@ var (
 	lettersBefore = regexp.MustCompile(`^` + letter + angle + `\s*[,;/]?\s*` + letter + angle + `$`)
 	lettersBehind = regexp.MustCompile(`^` + angle + letter + `[,;/]?\s*` + angle + letter + `$`)
 	noLetters     = regexp.MustCompile(`^` + angle + between + angle + `$`)
-	// commas matches numbers with decimal commas.
+	// commas matches two numbers with decimal commas.
 	commas = regexp.MustCompile(`^([+-]?\d{1,3}),(\d+)(?:[;,]?\s+|;)([+-]?\d{1,3}),(\d+)$`)
 )
 
@@ -228,7 +228,7 @@ var (
 	comma = regexp.MustCompile(`(\d),(\d)`)
 )
 
-// words are spelled-out letters and signs, in capitals.
+// words replaces spelled-out letters and signs, in capitals.
 var words = strings.NewReplacer("NORTH", "N", "SOUTH", "S", "EAST", "E", "WEST", "W", "&DEG;", "°", "DEG", "°", "LATITUDE", "",
 	"LONGITUDE", "", "LAT", "", "LONG", "", "LON", "", "LNG", "",
 	"北緯", "N", "北纬", "N", "南緯", "S", "南纬", "S", "東経", "E", "东经", "E", "東經", "E", "西経", "W", "西经", "W", "西經", "W", "度", "°", "分",

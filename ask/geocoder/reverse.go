@@ -26,7 +26,7 @@ type ReverseQuery struct {
 
 const defaultReach = 50_000
 
-// Ready returns an error if no query can be answered, such as that no places are published.
+// Ready returns an error if no query can be answered, for example because no places are published.
 func (s *Session) Ready(ctx context.Context) error {
 	_, err := s.begin(ctx, &Query{})
 	return err

@@ -70,7 +70,7 @@ func (t *countedTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[
 	}
 }
 
-// crowd is a world of very many similar names, the most expensive one to search.
+// crowd returns a world with very many similar names, which is the most expensive world to search.
 func crowd(n int) (towns []places.Place, regions []names.Feature) {
 	rng := rand.New(rand.NewPCG(19, 1))
 	syllables := strings.Fields("ba ber bo burg ca chen da den do el en fa ga ha heim in ka la ma na or pa ra sa stadt ta va wa ya zu")

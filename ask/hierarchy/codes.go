@@ -33,7 +33,7 @@ func Division(state string) (country, iso string) {
 	return country, iso
 }
 
-// inCountry judges by the code in a place's row whether the place is in a country.
+// inCountry decides by the code in a place's row whether the place is in a country.
 func inCountry(id string, p *places.Hit) verdict {
 	if len(id) != 2 || p.Country == "" {
 		return unknown
@@ -41,7 +41,7 @@ func inCountry(id string, p *places.Hit) verdict {
 	return yesOrNo(strings.EqualFold(id, p.Country))
 }
 
-// inState judges whether a place is in a state. It compares the codes of the row, or else the code
+// inState decides whether a place is in a state. It compares the codes of the row, or else the code
 // in the rows of the state's other places, or else the name of the first-level division.
 func (v *View) inState(s *states, state *names.Parent, p *places.Hit) verdict {
 	country, iso := Division(state.ID)
@@ -88,7 +88,7 @@ func (v *View) Admin1Code(state string) string {
 	return v.Names.Admin1Code(state)
 }
 
-// CountryOf returns the code of the country of a state or county, "" if it is unknown. A
+// CountryOf returns the code of the country of a state or county, or "" if it is unknown. A
 // territory may have a code of its own.
 func (v *View) CountryOf(r *names.Parent) string {
 	switch {
@@ -104,7 +104,7 @@ func (v *View) CountryOf(r *names.Parent) string {
 	return country
 }
 
-// inCounty judges whether a county has the code of a second-level division of a country. In the
+// inCounty decides whether a county has the code of a second-level division of a country. In the
 // United States the id of a county is the two digits of the state and the three digits of GeoNames'
 // code. Other ids are compared as they are.
 func inCounty(id, country, admin2 string) verdict {

@@ -27,7 +27,7 @@ var parts = map[string][]string{
 
 // WidenCountries returns the country codes of a filter that compares only the codes of rows, and passes every
 // place that InCountries may pass. So it also has the codes of the countries' parts, such as Hong
-// Kong for China, and those of places that the map draws in the wanted countries.
+// Kong for China, and the codes of places that the map draws in the wanted countries.
 func (v *View) WidenCountries(asked []string) []string {
 	wide := asked
 	add := func(codes []string) {
@@ -46,7 +46,7 @@ func (v *View) WidenCountries(asked []string) []string {
 	return wide
 }
 
-// Territories is WidenCountries without the codes that have a region of their own. Every place with
+// Territories does the same as WidenCountries, without the codes that have their own region. Every place with
 // one of these codes passes InCountries, so none needs a check.
 func (v *View) Territories(ctx context.Context, asked []string) ([]string, error) {
 	if v.Boundaries == nil {

@@ -19,11 +19,11 @@ import (
 // town with the least distance divided by the root of its population, among the towns that reach
 // it.
 //
-// That is wrong where a town is long or its middle is far off, as in some ports, and where a small
-// town on the other side of a bay is no part of a great one. A municipality's polygon is always
-// better.
+// That is wrong for a long town, and for a town with a remote centre, such as some ports. It is
+// also wrong where a small town on the other side of a bay is not a part of the great one. A
+// municipality's polygon is always better.
 const (
-	// greatPeople is the least number of people of a great city.
+	// greatPeople is the least population of a great city.
 	greatPeople = 100_000
 	// mostGreat bounds the great cities around a cell. It keeps the most important ones. Every cell
 	// of the world has fewer.

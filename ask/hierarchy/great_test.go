@@ -11,7 +11,7 @@ import (
 	"quadrille/places"
 )
 
-// settled is a view of places alone.
+// settled returns a view of only places.
 func settled(t *testing.T, list ...places.Place) *View {
 	t.Helper()
 	store := buildtest.NewStore(t)

@@ -2,8 +2,8 @@
 // is right about a point: its regions are those whose polygons hold it. The source is right about a
 // place: where its row contradicts a coarse polygon, the row counts.
 //
-// Positions are degrees and distances metres. Errors are those of the data sets. A data set that is
-// not published has no answer, and is no error.
+// Positions are degrees and distances metres. The errors come from the data sets. A data set that
+// is not published has no answer, and is no error.
 package hierarchy
 
 import (
@@ -72,7 +72,7 @@ func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error)
 	return v.Parents(at), nil
 }
 
-// Parents is At for regions that were already found at a point.
+// Parents does the same as At, for regions that were already found at a point.
 func (v *View) Parents(at []tiles.Region) []names.Parent {
 	if len(at) == 0 {
 		return nil
@@ -158,5 +158,5 @@ func Holds(region *names.Feature, p *places.Hit) bool {
 	return false
 }
 
-// divisionCode is the gazetteer's code of the first-level division of a place.
+// divisionCode returns the gazetteer's code of the first-level division of a place.
 func divisionCode(p *places.Hit) string { return p.Country + "." + p.Admin1 }

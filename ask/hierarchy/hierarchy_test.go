@@ -16,9 +16,9 @@ import (
 	"quadrille/tiles/build"
 )
 
-// world is a coarse map of two countries; one has states and counties. The border between Michigan
-// and Ontario runs along 83° W, and that between Michigan and Wisconsin along 88° W. The land ends
-// at 42° N.
+// world returns a coarse map of two countries; one has states and counties. The border between
+// Michigan and Ontario runs along 83° W, and that between Michigan and Wisconsin along 88° W. The
+// land ends at 42° N.
 func world(t *testing.T, list ...places.Place) *View {
 	t.Helper()
 	region := func(id, name string, w, s, e, n float64) build.Feature {
@@ -179,7 +179,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Same applies only to a place in the same regions.
+// Same is true only for places in the same regions.
 func TestSameIsInTheSame(t *testing.T) {
 	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place
@@ -305,7 +305,7 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s in %s: %v, %v", hit.Name, c.id, in, err)
 			}
 		}
-		// The code of Wayne County is also that of a county in Kentucky.
+		// A county in Kentucky has the same code as Wayne County.
 		for id, want := range map[string]bool{"26163": i == 0, "21163": false} {
 			if in, err := v.InRegions(t.Context(), &hit, []names.Parent{{Type: County, ID: id}}); err != nil || in != want {
 				t.Errorf("%s in %s: %v, %v", hit.Name, id, in, err)
@@ -325,9 +325,9 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// The country of a point is that of the smallest polygon around it, else that of the nearest
-// border, and off all coasts that of a place. The division of the point lies in that country, and
-// its county lies in both.
+// The country of a point is the country of the smallest polygon around it, or else of the nearest
+// border. Far from all coasts it is the country of a place. The division of the point lies in that
+// country, and its county lies in both.
 func TestPoint(t *testing.T) {
 	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	v := world(t,

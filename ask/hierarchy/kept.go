@@ -17,7 +17,7 @@ const (
 	maxKept = 1 << 10
 )
 
-// Generations are the generations of the data sets of a View.
+// Generations has the numbers of the generations of the data sets of a View.
 type Generations struct{ Places, Names, Boundaries uint64 }
 
 // kept is a cache by place. A place displaces another one in its slot. Generations never change, so
@@ -47,7 +47,7 @@ func (k *kept[T]) put(v *View, id uint32, is T) {
 	k.slot(id).Store(&keptPlace[T]{id, v.Generations, v.CountryByMap, is})
 }
 
-// divisions are codes of a place's row.
+// divisions has the codes of divisions in a place's row.
 type divisions struct{ admin2, admin3 string }
 
 // city is the city of a section, if it has one.
@@ -97,7 +97,7 @@ func (v *View) City(ctx context.Context, p *places.Hit) (hit places.Hit, ok bool
 	return hit, ok, err
 }
 
-// divisions returns the codes of the second and third-level divisions of a place, "" where its
+// divisions returns the codes of the second and third-level divisions of a place, or "" where its
 // row has none.
 func (v *View) divisions(ctx context.Context, id uint32) (d divisions, err error) {
 	if v.Places == nil {

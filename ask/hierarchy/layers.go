@@ -44,7 +44,7 @@ type states struct {
 	// has "".
 	of  map[string]map[string]string
 	ids map[string]bool
-	// counties is set if counties are drawn only where states are.
+	// counties is set if every county lies in a state.
 	counties bool
 }
 
@@ -111,7 +111,7 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	return all, nil
 }
 
-// countryOf returns the country in a region's source, "" if there is none. Some sources write
+// countryOf returns the country in a region's source, or "" if there is none. Some sources write
 // COUNTRY.
 func countryOf(region *feature.Feature) (country string) {
 	for name, v := range region.Properties.All() {
@@ -151,8 +151,8 @@ func (v *View) layers() *order {
 	return o
 }
 
-// size is the mean size of the regions of a layer. Countries count as the largest, even if another
-// layer has larger regions.
+// size returns the mean size of the regions of a layer. Countries count as the largest, even if
+// another layer has larger regions.
 func size(t *tiles.TypeMeta) float64 {
 	if t.Name == Country {
 		return math.MaxFloat64

@@ -63,8 +63,8 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 // prefer returns the place that describes a point with the regions at. It begins with the nearest
 // place, which q has found. A place in the point's own country replaces it if it is at most twice
 // as far. By the same rule a place in the point's own state replaces that one, and then a place in
-// its own county. A place that another country claims is treated like one of another county,
-// because its row may be wrong about where it lies.
+// its own county. A place that another country claims is treated like a place of another county,
+// because the country in its row may be wrong.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit,
 	is Relation, err error) {
 	best = *nearest
@@ -121,8 +121,8 @@ func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Re
 	return v.relate(ctx, p, at, true)
 }
 
-// RelateByRow is Relate for questions whose answer depends on the country, such as the time: a
-// place that two countries claim is in the country of its row.
+// RelateByRow does the same as Relate, for questions whose answer depends on the country, such as
+// the time: a place that two countries claim is in the country of its row.
 func (v *View) RelateByRow(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
 	return v.relate(ctx, p, at, false)
 }
@@ -198,7 +198,7 @@ func (v *View) relate(ctx context.Context, p *places.Hit, at []names.Parent, cla
 	return is, nil
 }
 
-// ofCountry judges by a place's row whether the place is in a country of the map. If the map may
+// ofCountry decides by a place's row whether the place is in a country of the map. If the map may
 // assign the place's country to another one, known is unknown and vague is true. The same holds for
 // a claimed place.
 func (v *View) ofCountry(ctx context.Context, id string, p *places.Hit, claims bool) (known verdict, claimed, vague bool, err error) {

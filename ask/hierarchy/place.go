@@ -159,7 +159,7 @@ func (r *row) state(ctx context.Context) error {
 	return nil
 }
 
-// county does the same as state for counties, within the state.
+// county does the same as state, for counties within the state.
 func (r *row) county(ctx context.Context) error {
 	i, state := r.index(County), r.index(State)
 	if i < 0 && (state < 0 || r.Names == nil || !r.published(County)) {

@@ -117,10 +117,10 @@ type PointDivision struct {
 
 // DivisionAt combines the first-level division at a point with its GeoNames code. The division is
 // the region of type state that holds the point in its country, or is at most radius metres away.
-// Its code is the code of its places, or else that of the nearest place in it, or that of the
-// nearest place of the country if no states are published. If the region is smaller than GeoNames'
-// division, like the départements of France, or has another name, like Berlin with "State of
-// Berlin", the answer is GeoNames' division. A point of no country has no division.
+// Its code is the code of its places, or else of the nearest place in it. If no states are
+// published, it is the code of the nearest place of the country. If the region is smaller than
+// GeoNames' division, like the départements of France, or has another name, like Berlin with "State
+// of Berlin", the answer is GeoNames' division. A point of no country has no division.
 func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d PointDivision, err error) {
 	if d.Country, err = v.CountryAt(ctx, lat, lon, radius); err != nil || d.Country.Code == "" {
 		return d, err
@@ -133,7 +133,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if at, d.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, State, AddressRegions(at)); err != nil {
 		return d, err
 	}
-	// If layers disagree about the country, the layer of countries is right.
+	// If layers disagree about the country, the layer of countries takes precedence.
 	at = slices.DeleteFunc(slices.Clone(at), func(p names.Parent) bool {
 		of := v.CountryOf(&p)
 		return p.Type == State && of != "" && !slices.Contains(v.WidenCountries([]string{country}), of) &&
@@ -226,8 +226,8 @@ func (v *View) ofPlaces(ctx context.Context, d *PointDivision, near []places.Hit
 	return name, nil
 }
 
-// rename sets the name of the division to that in the gazetteer. If the region has another name,
-// its ISO 3166-2 code is not that of the division.
+// rename sets the name of the division to the name in the gazetteer. If the region has another
+// name, its ISO 3166-2 code is not the code of the division.
 func (d *PointDivision) rename(name string) {
 	iso, _ := places.ISODivision(d.Country.Code, d.Code)
 	switch {

@@ -28,7 +28,7 @@ import (
 	"quadrille/tiles"
 )
 
-// The region types that determine the country and the time zone.
+// These region types determine the country and the time zone.
 const (
 	CountryType  = hierarchy.Country
 	TimeZoneType = "timezone"
@@ -56,7 +56,7 @@ type View struct {
 	near nearest
 }
 
-// ViewOf is the local time of a view.
+// ViewOf returns the View of local times in a view of the data sets.
 func ViewOf(v ask.View) View { return View{View: v} }
 
 // nearest are the populated places nearest to a point, of any country and at any distance. It owns
@@ -110,7 +110,7 @@ const SourceSea = "longitude"
 // of timezone-boundary-builder with oceans.
 const seaZones = "Etc/GMT"
 
-// Zone is ZoneAt with ZoneReachM for a point whose regions are not known yet.
+// Zone does the same as ZoneAt with ZoneReachM, for a point whose regions are not known yet.
 func (v *View) Zone(ctx context.Context, lat, lon float64, at time.Time) (LocalZone, error) {
 	b, ok, err := v.Boundaries.GetIfPublished()
 	if err != nil {
@@ -216,7 +216,7 @@ func codeOf(region string) string {
 	return strings.ToUpper(region)
 }
 
-// zoneQuery asks for the time zone of a point.
+// zoneQuery is a query for the time zone of a point.
 type zoneQuery struct {
 	view      *View
 	hierarchy hierarchy.View
@@ -225,8 +225,9 @@ type zoneQuery struct {
 }
 
 // shore returns the id of the country whose time holds at a point outside of all countries. This is
-// the country whose territorial waters hold the point. Or it is the country of a very near place:
-// the map must have drawn its coast too coarsely or left out its island. At sea shore returns "".
+// the country whose territorial waters hold the point. Otherwise it is the country of a very near
+// place: the map must have drawn its coast too coarsely or left out its island. At sea shore
+// returns "".
 func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 	found, _, err := q.hierarchy.AddNearest(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
@@ -245,8 +246,8 @@ func (q *zoneQuery) shore(ctx context.Context) (string, error) {
 }
 
 // onLand finds the zone of a point in a region of type country: the zone of the country if it has a
-// single one, else that of the nearest place or airport of the country. Its distance does not
-// matter, except in Antarctica, where it must be within ZoneReachM. If nothing of the country is
+// single one, or else the zone of the nearest place or airport of the country. The distance does
+// not matter, except in Antarctica, where it must be within ZoneReachM. If nothing of the country is
 // known, there is no zone, because a guess from a neighbour or the longitude would look certain. On
 // land of no country, near places determine the zone.
 func (q *zoneQuery) onLand(ctx context.Context, region string) (LocalZone, error) {
@@ -415,9 +416,9 @@ func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bo
 	return z.Known, err
 }
 
-// ZoneOf returns the zone of a place whose record has none, and its source. It is the zone of its
-// country if that has a single one, else that of the nearest airport, in its country if that is
-// known. Some gazetteers have no zones.
+// ZoneOf returns the zone of a place whose record has none, and its source. If the country of the
+// place has a single zone, it is that zone. Otherwise it is the zone of the nearest airport, in the
+// same country if the country is known. Some gazetteers have no zones.
 func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
 	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err

@@ -22,7 +22,7 @@ func TestNauticalZone(t *testing.T) {
 		if z.ID != want {
 			t.Errorf("%v: %s, want %s", lon, z.ID, want)
 		}
-		// The sign in the name is POSIX's, as in the zone database.
+		// The name has the sign convention of POSIX, like the zone database.
 		if loc, err := time.LoadLocation(z.ID); err == nil {
 			if _, offset := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC).In(loc).Zone(); offset != z.Offset.Seconds {
 				t.Errorf("%v: %s is %d s ahead, not %d", lon, z.ID, offset, z.Offset.Seconds)

@@ -29,7 +29,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Query asks about a point. Fields are required unless their comments say otherwise.
+// Query is a query about a point. Fields are required unless their comments say otherwise.
 type Query struct {
 	Lat, Lon float64   // degrees
 	At       time.Time // of the local time
@@ -49,7 +49,7 @@ type Answer struct {
 	Zone localtime.LocalZone
 	// Place is the nearest populated place, or one of the point's own country, state or county that
 	// is hardly farther: see [hierarchy.View.Nearest]. It is nil if there is none. PlaceName is its
-	// name in Query.Lang, "" if it has none or Lang is "". Place and all the fields below are of
+	// name in Query.Lang, or "" if it has none or Lang is "". Place and all the fields below are of
 	// localtime.MatchNearest.
 	Place     *places.Hit
 	PlaceName string
@@ -74,9 +74,9 @@ type Answer struct {
 const sets = 5
 
 // Ask computes the answer about a point. The error matches quadkey.ErrCoordinate if there is no
-// such point, tiles.ErrUnknownType if a type of regions is not published, and ask.ErrMissing if no
-// data set is published. Other errors are those of the data sets: one that cannot be read may hold
-// the answer. After an error the content of a is undefined.
+// such point. It matches tiles.ErrUnknownType if a type of regions is not published, and
+// ask.ErrMissing if no data set is published. Other errors are those of the data sets: one that
+// cannot be read may hold the answer. After an error the content of a is undefined.
 func (a *Answer) Ask(ctx context.Context, v *localtime.View, q Query) (err error) {
 	*a = Answer{Missing: a.Missing[:0], wanted: a.wanted, nearby: a.nearby, airports: a.airports, station: stations.Hit{JSON: a.station.JSON}}
 	if a.Cell, err = quadkey.CellOf(q.Lon, q.Lat); err != nil {
@@ -216,7 +216,7 @@ func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
 	return &a.query
 }
 
-// flying is the filter of airports for travellers.
+// flying returns the filter for airports with passenger service.
 var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.FeatureFilter)
 
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {

@@ -35,7 +35,7 @@ func TestAsk(t *testing.T) {
 	if len(a.Regions) != 1 || a.Regions[0].ID != "ch-zh" || a.Place == nil || a.Airport == nil || a.Station == nil || len(a.Missing) > 0 {
 		t.Errorf("%+v", a)
 	}
-	// The memory of an answer keeps nothing of the previous one.
+	// The memory of an answer contains nothing of the previous answer.
 	must.Do(t, do(ask.Sets{TimeZones: all.TimeZones}, Query{At: at}))
 	missing := []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName, ask.StationsName}
 	if a.Regions != nil || a.Zone.ID != "" || a.Place != nil || a.PlaceName != "" || a.Airport != nil || a.Station != nil ||

@@ -103,7 +103,7 @@ func (c *Catalog) Begin(ctx context.Context, dataset string) (_ *Build, err erro
 	return b, nil
 }
 
-// rehearsalDir holds the builds of Rehearse. No data set can be named so.
+// rehearsalDir holds the builds of Rehearse. No data set can have this name.
 const rehearsalDir = ".dry-run"
 
 // Rehearse starts a build that cannot be published, and that Abort removes completely. It has a
@@ -143,11 +143,11 @@ func removeRehearsal(dir, last string) error {
 	return err
 }
 
-// Store is the store being filled. It is closed by Publish and Abort.
+// Store returns the store that is being filled. It is closed by Publish and Abort.
 func (b *Build) Store() cellstore.Store { return b.store }
 
-// Dir is the directory of the generation, for files that a domain package
-// keeps beside the store. Readers find them in Generation.Dir. Publish renames it.
+// Dir returns the directory of the generation, for files that a domain package stores next to the
+// store. Readers find them in Generation.Dir. Publish renames it.
 func (b *Build) Dir() string { return b.dir }
 
 // Publish closes the store, checks that it opens again, makes all files
@@ -282,7 +282,7 @@ func (b *Build) Abort() error {
 }
 
 // seal makes every file below dir durable and lists them. It frees the space that a store allocated
-// beyond the end of a file, as Pebble does for its log: nobody writes to these files any more.
+// beyond the end of a file, as Pebble does for its log: these files are not written any more.
 func seal(ctx context.Context, dir string, progress func(done, total int64)) ([]File, error) {
 	var files []File
 	var dirs []string

@@ -60,7 +60,7 @@ func Open(dir string, open Opener) (*Catalog, error) {
 	return c, nil
 }
 
-// Dir is the absolute path of the catalogue.
+// Dir returns the absolute path of the catalogue.
 func (c *Catalog) Dir() string { return c.dir }
 
 func (c *Catalog) datasets(ctx context.Context) ([]storedPointer, error) {
@@ -132,8 +132,8 @@ func (c *Catalog) swapPointer(ctx context.Context, dataset string, before, after
 	return replaceFile(path, append(bytes.Clone(after), '\n'), func(at string) error { return c.step("pointer " + at) })
 }
 
-// removePointer removes CURRENT, and the directory unless something else lies in
-// it. The build lock is held, so nobody is about to add to the data set.
+// removePointer removes CURRENT, and the directory unless something else lies in it. The build lock
+// is held, so no other program is adding to the data set.
 func (c *Catalog) removePointer(ctx context.Context, dataset string, before []byte) error {
 	lock, same, err := c.lockPointer(ctx, dataset, before)
 	if !same || err != nil {
@@ -228,7 +228,7 @@ func (c *Catalog) manifest(_ context.Context, dataset string, e entry) (Manifest
 	return *m, nil
 }
 
-// missing explains the absence of a generation that CURRENT lists.
+// missing returns the error that explains the absence of a generation that CURRENT lists.
 func missing(dataset string, generation uint64, err error) error {
 	if os.IsNotExist(err) {
 		return corrupt(dataset, generation, "it is listed but its files are gone: restore them, roll back or ingest again (%w)", err)

@@ -404,8 +404,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: a file that another program, such as a file manager, has put into a generation
-// is no damage. The error of Verify names it as the only file to remove.
+// TestForeignFiles tests that a file of another program, such as a file manager, in a generation
+// does not count as damage. The error of Verify names it as the only file to remove.
 func TestForeignFiles(t *testing.T) {
 	c := newPebbleCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -472,7 +472,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// errAny stands for an error of any kind.
+// errAny represents an error of any kind.
 var errAny = errors.New("any error")
 
 func checkKind(t *testing.T, what string, got, want error) {

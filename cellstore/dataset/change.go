@@ -97,9 +97,9 @@ func (g *Generations) publish(ctx context.Context, dataset string, e entry) (vis
 	})
 }
 
-// Activate publishes a listed generation by its number, after checking that it
-// can be served. It does not wait for a running build. A pointer that is lost or
-// damaged is written anew from the manifests found.
+// Activate publishes a listed generation by its number, after checking that it can be served. It
+// does not wait for a running build. A pointer that is lost or damaged is written again from the
+// manifests that are found.
 func (g *Generations) Activate(ctx context.Context, dataset string, generation uint64) (Manifest, error) {
 	return g.activate(ctx, dataset, func(p *pointer, err error) (*pointer, uint64, error) {
 		if err == nil && p == nil || errors.Is(err, ErrBadPointer) {
@@ -234,7 +234,7 @@ func adopt(dataset string, p *pointer, stored []storedGeneration) (_ *pointer, c
 // PruneResult is the result of Prune, by data set and number.
 type PruneResult struct {
 	Removed []GenerationInfo
-	// EmptiedDatasets are the data sets that have nothing left.
+	// EmptiedDatasets lists the data sets of which no generation remains.
 	EmptiedDatasets []string
 	// InUse are generations that would have been removed, but a process on this machine has them
 	// open, or in a Depot the time of grace is not over.
@@ -389,7 +389,7 @@ func (g *Generations) unlist(c *lateClaim, keep int, grace time.Duration) (unlis
 		release()
 		unlisted, inUse = nil, nil
 		if err == nil && p == nil {
-			// Another prune may have removed the rest meanwhile.
+			// Another prune may have removed the rest of the data set meanwhile.
 			if err = g.unpublished(c.ctx, c.dataset, nil); errors.Is(err, ErrNoGeneration) {
 				return nil, nil
 			}
@@ -512,9 +512,9 @@ func (g *Generations) withhold(dataset string, p *pointer, e entry, grace time.D
 }
 
 // removeWaste removes stored generations that p does not list and that are marked as unfinished,
-// except one. The caller has claimed the data set, so nobody is adding to them. Generations that
-// look complete stay even if p lacks them: the pointer may have been lost, or restored from a
-// backup.
+// except one. The caller has claimed the data set, so no other program is adding to them.
+// Generations that look complete stay even if p lacks them: the pointer may have been lost, or
+// restored from a backup.
 func (g *Generations) removeWaste(ctx context.Context, dataset string, p *pointer, stored []storedGeneration,
 	except uint64) (removed []uint64, _ error) {
 	for _, s := range stored {

@@ -10,10 +10,10 @@ import (
 	"quadrille/cellstore"
 )
 
-// A single failed read proves nothing: the disk may have been slow to wake, a
-// network file system may have stalled, or a bit may have flipped in memory. So a failed read marks
-// nothing by itself. It makes the next Poll, which Run calls at once, compare every file of the
-// generation with its checksum:
+// A single failed read proves nothing: the disk may have been slow to wake, a network file system
+// may have stalled, or a bit may have flipped in memory. So a failed read alone marks nothing. It
+// makes the next Poll, which Run calls at once, compare every file of the generation with its
+// checksum:
 //
 //   - A file that differs or cannot be read is damage: Status.Damage is set. The
 //     generation stays in service, since most of it is whole and reads of the
@@ -33,17 +33,17 @@ const (
 	// examineEvery is the least number of intervals between two comparisons of all files. The
 	// intervals add up to a minute, because each comparison reads all of the data.
 	examineEvery = 30
-	// mostCleared bounds the reads that meet damage although the files are whole.
+	// mostCleared bounds the number of reads that report damage although the files are intact.
 	mostCleared = 3
 )
 
-// health is a Live's record of damage to the generation in service.
+// health is the record of damage to the generation in service of a Live.
 type health struct {
 	failures  atomic.Int64
 	suspicion atomic.Pointer[suspicion]
 	wake      chan struct{} // wakes Run after a suspicion
 
-	// Guarded by Live.mu.
+	// These fields are guarded by Live.mu.
 	damage   error     // of the generation in service
 	lasting  bool      // the files are whole, so comparing them again is useless
 	cleared  int       // number of reads that met damage although the files are whole
@@ -51,7 +51,7 @@ type health struct {
 	attempts int       // number of comparisons of damaged files
 }
 
-// suspicion is a read that failed.
+// suspicion is a failed read, which may be a sign of damage.
 type suspicion struct {
 	gen *Generation
 	err error
@@ -152,7 +152,7 @@ func (l *Live[T]) mendable(force bool) bool {
 	return h.damage != nil && !h.lasting && (force || !time.Now().Before(h.checkAt))
 }
 
-// stillDamaged notes that e, the generation in service, cannot be opened again.
+// stillDamaged records that the generation in service, e, cannot be opened again.
 func (l *Live[T]) stillDamaged(e entry, err error) error {
 	h := &l.health
 	h.checkAt = time.Now().Add(min(l.interval<<min(h.attempts, 10), time.Minute))

@@ -100,7 +100,7 @@ func TestDamageInService(t *testing.T) {
 	}
 	wantDamage(t, l, 2)
 
-	// A good generation ends the mark, and so does a rollback.
+	// A good new generation clears the mark of damage, and so does a rollback.
 	if _, err := c.Rollback(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestDamageOfStale(t *testing.T) {
 	}
 }
 
-// Run notices damage by itself, because failed reads of a real store report it.
+// Run detects damage automatically, because failed reads of a real store report it.
 func TestDamageRun(t *testing.T) {
 	c := newPebbleCatalog(t)
 	l := NewLive(c, "ip", func(g *Generation) (cellstore.Table, error) { return g.Store.Table(context.Background(), "t") })
@@ -230,7 +230,7 @@ func TestDamageRun(t *testing.T) {
 	eventually(t, "the damage is found", func() bool { return l.Status().Damage != nil })
 	must.Do(t, os.WriteFile(path, whole, 0o644))
 	eventually(t, "it is whole again", func() bool { return l.Status().Damage == nil && ask() == nil })
-	// A caller's mistake is no damage.
+	// A wrong argument of a caller does not count as damage.
 	failures := l.Status().ReadFailures
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

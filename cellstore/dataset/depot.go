@@ -13,7 +13,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// DepotOptions say where a Depot is. Open and Dir are needed.
+// DepotOptions give the location of a Depot. Open and Dir are required.
 type DepotOptions struct {
 	// Open opens a view of the store in which all table names have a prefix. With the empty prefix
 	// it is the store of the Depot's own table. It is called for each opened generation, and must
@@ -102,7 +102,7 @@ func (d *Depot) Close() error {
 	return s.Close()
 }
 
-// The table of a Depot and its columns.
+// These are the table of a Depot and its columns.
 const (
 	depotTable = "datasets"
 
@@ -175,7 +175,7 @@ func (d *Depot) opened() (cellstore.Store, error) {
 // been acknowledged by then.
 func closeRead(s cellstore.Store) { _ = s.Close() }
 
-// table returns the Depot's own table, nil when there is none yet.
+// table returns the Depot's own table, or nil if there is none yet.
 func (d *Depot) table(ctx context.Context) (cellstore.Table, error) {
 	s, err := d.store(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (d *Depot) table(ctx context.Context) (cellstore.Table, error) {
 	return t, nil
 }
 
-// forget drops the open table after its removal has been noticed.
+// forget drops the reference to the open table after its removal has been detected.
 func (d *Depot) forget() {
 	d.mu.Lock()
 	d.tab = nil

@@ -160,7 +160,7 @@ func depotAt(t tester, r *remote) *Depot {
 	return d
 }
 
-// pushed pushes the published generation.
+// pushed pushes the published generation and returns the result.
 func pushed(t testing.TB, d *Depot, c *Catalog, dataset string) PushResult {
 	t.Helper()
 	p, err := pushCurrent(t.Context(), d, c, dataset, PushOptions{partBytes: 1 << 10})

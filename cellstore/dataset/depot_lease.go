@@ -17,7 +17,7 @@ import (
 // lose its lease, and then ends with an error.
 const leaseFor = time.Minute
 
-// leaseRecord names the program that pushes or prunes a data set.
+// leaseRecord identifies the program that pushes or prunes a data set.
 type leaseRecord struct {
 	Owner   string    `json:"owner"` // for messages
 	Token   string    `json:"token"` // unique
@@ -154,7 +154,7 @@ func (l *lease) keep(ctx context.Context) {
 }
 
 // release ends the lease, even if the context it was taken with has ended. If that fails, the lease
-// expires by itself.
+// expires after its time.
 func (l *lease) release(ctx context.Context) {
 	close(l.stop)
 	l.stopped.Wait()

@@ -178,7 +178,8 @@ func TestDepotFiles(t *testing.T) {
 	}
 }
 
-// TestDepotDamagedTable: Verify, and the check of a push, find that a table has lost a row.
+// TestDepotDamagedTable tests that Verify, and the check of a push, find that a table has lost a
+// row.
 func TestDepotDamagedTable(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	mustIngest(t, c, "ip", "one")
@@ -212,7 +213,7 @@ func TestDepotDamagedTable(t *testing.T) {
 	wantErr(t, d.Verify(t.Context(), "ip", 0, nil), cellstore.ErrCorrupt)
 }
 
-// TestDepotPointer: an unreadable pointer is written again from the manifests.
+// TestDepotPointer tests that an unreadable pointer is restored from the manifests.
 func TestDepotPointer(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
 	d := depotAt(t, r)

@@ -98,7 +98,7 @@ func (p *push) createTable(ctx context.Context, store cellstore.Store, lt loadTa
 	return p.d.step("table made")
 }
 
-// parts lists the parts of all tables with their noted progress.
+// parts returns the parts of all tables with their recorded progress.
 func (p *push) parts(ctx context.Context, load *loadRecord) ([]part, error) {
 	var row cellstore.Row
 	key := []byte(generationRow(p.dataset, p.generation))
@@ -268,7 +268,7 @@ type meter struct {
 	rows, bytes int64 // loaded
 }
 
-// tellEvery is the interval between two reports of progress.
+// tellEvery is the interval of progress reports.
 const tellEvery = 500 * time.Millisecond
 
 func (m *meter) stage(name string, tell func(PushProgress)) {

@@ -29,7 +29,7 @@ func (d *Depot) datasets(ctx context.Context) ([]storedPointer, error) {
 	return list, nil
 }
 
-// present distinguishes a lost table from one that lacks a row.
+// present distinguishes a lost table from a table that lacks a row.
 func (d *Depot) present(ctx context.Context, _ *Generation) error {
 	t, err := d.table(ctx)
 	if err == nil && t == nil {
@@ -77,7 +77,7 @@ func (d *Depot) servable(ctx context.Context, dataset string, e entry) (Manifest
 	return m, nil
 }
 
-// stored lists the rows of generations.
+// stored returns the rows of generations.
 func (d *Depot) stored(ctx context.Context, dataset string) ([]storedGeneration, error) {
 	t, err := d.table(ctx)
 	if t == nil || err != nil {
@@ -118,7 +118,7 @@ func (d *Depot) readPointer(ctx context.Context, dataset string) ([]byte, error)
 	return d.get(ctx, dataset, familyPointer, columnCurrent)
 }
 
-// swapPointer is a check-and-put of the whole pointer.
+// swapPointer replaces the whole pointer with a check-and-put.
 func (d *Depot) swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error) {
 	if bytes.Equal(before, after) {
 		return true, nil
@@ -154,7 +154,8 @@ func checkAndPut(ctx context.Context, t cellstore.Table, dataset string, column,
 	})
 }
 
-// watched is empty: a remote store does not notify of changes, so the pointer is polled.
+// watched returns nothing, because a remote store does not notify of changes. Therefore the pointer
+// is polled.
 func (d *Depot) watched(string) []string { return nil }
 
 // withhold does nothing, because the readers are unknown. The time of grace of Prune protects

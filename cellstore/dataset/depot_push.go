@@ -35,7 +35,7 @@ type PushOptions struct {
 	partBytes int64
 }
 
-// maxParts is the most parts that a table has.
+// maxParts is the greatest number of parts of a table.
 const maxParts = 32
 
 // PushProgress is the progress of a push.
@@ -275,7 +275,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 	return load, false, p.d.step("noted")
 }
 
-// plan divides the local tables.
+// plan divides the local tables into parts.
 func (p *push) plan(ctx context.Context) (*loadRecord, error) {
 	names, err := p.g.Store.Tables(ctx)
 	if err != nil {
@@ -363,7 +363,7 @@ func chunkRow(dataset string, generation uint64, path string, i int64) []byte {
 	return fmt.Appendf(nil, "%s/%s/%08d", generationRow(dataset, generation), path, i)
 }
 
-// check reads every table back and compares it with the local one.
+// check reads every pushed table and compares it with the local one.
 func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecord) ([]TableSummary, error) {
 	sums := []TableSummary{}
 	p.meter.stage("checking", p.o.Progress)
@@ -381,7 +381,7 @@ func (p *push) check(ctx context.Context, store cellstore.Store, load *loadRecor
 			return nil, err
 		}
 		if got != want {
-			// The load must not be resumed: rows noted as loaded are missing.
+			// The load must not be resumed, because rows that are recorded as loaded are missing.
 			_ = p.d.mark(ctx, p.t, p.dataset, p.generation)
 			return nil, differ(want, got)
 		}
@@ -437,7 +437,7 @@ func (p *push) publish(ctx context.Context, m *Manifest) error {
 	return p.forgetLoad(ctx)
 }
 
-// forgetLoad removes the notes of the load: they only take space now.
+// forgetLoad removes the recorded progress of the load, which is no longer needed.
 func (p *push) forgetLoad(ctx context.Context) error {
 	var row cellstore.Row
 	key := []byte(generationRow(p.dataset, p.generation))

@@ -11,7 +11,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// TestDepotPruneWhilePushed: a generation published during a prune stays, with its tables.
+// TestDepotPruneWhilePushed tests that a generation published during a prune stays, with its
+// tables.
 func TestDepotPruneWhilePushed(t *testing.T) {
 	for _, at := range []string{"unlisted", "table dropped"} {
 		c, r := newPebbleCatalog(t), newRemote(t)
@@ -87,7 +88,7 @@ func TestDepotRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestDepotStrays: a push seems dead, but goes on for a little while. Its tables and records are
+// TestDepotStrays: a push seems dead, but continues for a little while. Its tables and records are
 // not mixed with those of a later push under the same number.
 func TestDepotStrays(t *testing.T) {
 	c, r := newPebbleCatalog(t), newRemote(t)
@@ -182,7 +183,7 @@ func TestDepotOlderAway(t *testing.T) {
 }
 
 // TestDepotOpenerGivesUp: one of several callers that wait for the opening of the store gives up.
-// The others go on waiting.
+// The others continue to wait.
 func TestDepotOpenerGivesUp(t *testing.T) {
 	r := newRemote(t)
 	asked := make(chan struct{})

@@ -50,8 +50,8 @@ func (d *Depot) openListed(ctx context.Context, dataset string, e entry) (_ *Gen
 	return g, nil
 }
 
-// cacheDir is the directory of a generation's files on this machine. Its name has the manifest's
-// checksum, because another depot may use the same number for other data.
+// cacheDir returns the directory of a generation's files on this machine. Its name has the
+// manifest's checksum, because another depot may use the same number for other data.
 func (d *Depot) cacheDir(dataset string, e entry) string {
 	return filepath.Join(d.opts.Dir, dataset, generationName(e.Generation)+"-"+e.Manifest[:16])
 }
@@ -64,7 +64,7 @@ func (d *Depot) lockCache(dir string, manifest []byte) (*os.File, error) {
 	}
 	name := filepath.Join(dir, manifestName)
 	if b, err := readFile(name); err != nil || string(b) != string(manifest) {
-		// The name is unique: another program may do the same just now.
+		// The name is unique because another program may do the same at this moment.
 		f, err := os.CreateTemp(filepath.Dir(dir), partial)
 		if err != nil {
 			return nil, err

@@ -8,7 +8,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// retire ensures that an unlisted generation is never listed, before its removal, because a push
+// retire ensures, before the removal of an unlisted generation, that it is never listed. A push
 // that seemed dead may be about to publish it. listed is set if the push has published it.
 func (d *Depot) retire(ctx context.Context, dataset string, generation uint64) (listed bool, err error) {
 	_, err = d.update(ctx, dataset, func(p *pointer, err error) (*pointer, error) {

@@ -170,7 +170,7 @@ func TestDepotCrash(t *testing.T) {
 		if got := inDepot(t, other, "ip"); got != "new" {
 			t.Errorf("after %s and another push the depot has %q", step, got)
 		}
-		// Something else removes the remains instead.
+		// A later operation removes the remains instead.
 		if crash%3 != 0 {
 			continue
 		}
@@ -186,8 +186,8 @@ func TestDepotCrash(t *testing.T) {
 	}
 }
 
-// TestDepotLeftovers: both the next push of other data and a prune remove the remains of a killed
-// push.
+// TestDepotLeftovers tests that both the next push of other data and a prune remove the remains of
+// a killed push.
 func TestDepotLeftovers(t *testing.T) {
 	for _, by := range []string{"push", "prune"} {
 		c, r := newPebbleCatalog(t), newRemote(t)

@@ -16,23 +16,23 @@ var (
 	ErrNoGeneration = errors.New("no such generation")
 	// ErrUnpublished: nothing is published. It matches ErrNoGeneration.
 	ErrUnpublished = fmt.Errorf("%w: nothing is published", ErrNoGeneration)
-	// ErrPruned: the generation existed and has been removed.
+	// ErrPruned means that the generation existed and has been removed.
 	ErrPruned = errors.New("generation has been removed")
 	// ErrOlderBusy: a Live already holds the greatest number of older generations.
 	ErrOlderBusy = errors.New("other older generations are in use")
-	// ErrBuilding: another program builds, pushes or prunes the data set.
+	// ErrBuilding means that another program builds, pushes or prunes the data set.
 	ErrBuilding = errors.New("data set is locked")
-	// ErrBadManifest: a generation to be published cannot have this manifest.
+	// ErrBadManifest means that a manifest is not valid for publishing.
 	ErrBadManifest = errors.New("manifest is not valid")
 	// ErrBadPointer: the pointer to the published generation cannot be used, or is lost although
 	// there are complete generations. This damage can be repaired.
 	ErrBadPointer = fmt.Errorf("%w: CURRENT is not valid", cellstore.ErrCorrupt)
-	// ErrBadName: no data set can have the name.
+	// ErrBadName means that a name is not valid for a data set.
 	ErrBadName = errors.New("data set name is not valid")
 )
 
 var (
-	// errInUse: a reader has the generation open.
+	// errInUse means that a reader has the generation open.
 	errInUse = errors.New("generation is in use")
 	// errLeaseLost ends a push whose lease another program has taken over.
 	errLeaseLost = fmt.Errorf("%w: this program did not reach the store for so long that another one took over: see by "+

@@ -37,11 +37,11 @@ type backing interface {
 	// present returns an error if the whole place is gone, or is not the place of serving. The lack
 	// of a pointer then means nothing.
 	present(ctx context.Context, serving *Generation) error
-	// readPointer returns the stored pointer, nil when there is none.
+	// readPointer returns the stored pointer, or nil if there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
-	// swapPointer replaces the pointer before by after if before is still the stored one; nil
-	// stands for no pointer. If swapped is true and there is an error, readers see the new pointer,
-	// but a crash may undo the change. After cellstore.ErrUnknownOutcome the caller has to read the
+	// swapPointer replaces the pointer before by after if before is still the stored one; nil means
+	// no pointer. If swapped is true and there is an error, readers see the new pointer, but a
+	// crash may undo the change. After cellstore.ErrUnknownOutcome the caller has to read the
 	// pointer.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
 	// removePointer removes the pointer before, and all other remains of a data set without
@@ -58,7 +58,7 @@ type backing interface {
 	manifest(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// openListed opens a listed generation.
 	openListed(ctx context.Context, dataset string, e entry) (*Generation, error)
-	// servable is like manifest, and fails if the generation cannot be served.
+	// servable does the same as manifest, but returns an error if the generation cannot be served.
 	servable(ctx context.Context, dataset string, e entry) (Manifest, error)
 	// verify reads all of a listed generation and compares its checksums.
 	verify(ctx context.Context, dataset string, e entry, progress func(PushProgress)) error
@@ -85,7 +85,7 @@ type storedPointer struct {
 	pointer []byte
 }
 
-// storedGeneration is the stored part of a generation, listed or not.
+// storedGeneration describes what is stored of a generation, whether it is listed or not.
 type storedGeneration struct {
 	number         uint64
 	manifest, load []byte // nil where there is none
@@ -282,7 +282,8 @@ func (g *Generations) pointer(ctx context.Context, dataset string) (*pointer, er
 	return p, err
 }
 
-// pointerBytes also returns the stored bytes, even if they cannot be decoded.
+// pointerBytes returns the pointer and its stored bytes. It returns the bytes even if they cannot
+// be decoded.
 func (g *Generations) pointerBytes(ctx context.Context, dataset string) (*pointer, []byte, error) {
 	b, err := g.back.readPointer(ctx, dataset)
 	if b == nil || err != nil {
@@ -308,9 +309,9 @@ func (g *Generations) requirePointer(ctx context.Context, dataset string) (*poin
 	return p, err
 }
 
-// unpublished returns the error for a data set without a published generation. p is its pointer,
+// unpublished returns the error for a data set without a published generation. p is its pointer, or
 // nil for none. The error is ErrBadPointer if the pointer must have been lost: a program that
-// builds on the published generation must not go on as if none had ever existed.
+// builds on the published generation must not continue as if none had ever existed.
 func (g *Generations) unpublished(ctx context.Context, dataset string, p *pointer) error {
 	if p != nil && len(p.Generations) > 0 {
 		return fmt.Errorf("%w: data set %s in %s has been dropped: roll it back to publish generation %d again", ErrNoGeneration,

@@ -29,10 +29,9 @@ import (
 // Everything read between one Acquire and its Release comes from one
 // generation.
 //
-// A read that fails makes Live compare the files of the generation with their
-// checksums; see damage.go. A damaged generation goes on serving its undamaged part, and Status
-// reports the damage. It is replaced as soon as another is published, or its own files are whole
-// again.
+// A read that fails makes Live compare the files of the generation with their checksums; see
+// damage.go. A damaged generation continues to serve its undamaged part, and Status reports the
+// damage. It is replaced as soon as another is published, or its own files are whole again.
 type Live[T any] struct {
 	// Notify, when set before the first Poll or Run, is called after every
 	// change of Status, one call at a time. It must not call Poll or Close.
@@ -71,7 +70,7 @@ type Status struct {
 	// Published is the generation that the pointer names; 0 when nothing is
 	// published, or the pointer cannot be read.
 	Published uint64
-	// Serving is the manifest of the generation in service; nil when none.
+	// Serving is the manifest of the generation in service; nil if there is none.
 	Serving *Manifest
 	Since   time.Time // when it was taken into service
 	// Err is the *LoadError that keeps the published generation from service; nil if Serving is the
@@ -107,8 +106,8 @@ type Handle[T any] struct {
 	identity atomic.Uint64 // 0 before it is asked for
 }
 
-// Refs counts the users of a thing, which ends when the last user leaves. The maker of the thing
-// becomes its first user by calling Acquire. No method waits or allocates.
+// Refs counts the users of an object, which is closed when the last user leaves. The maker of the
+// object becomes its first user by calling Acquire. No method waits or allocates.
 type Refs struct{ n atomic.Int64 }
 
 // dead is far below 0, so that late calls of Acquire never reach 0.
@@ -123,9 +122,9 @@ func (r *Refs) Acquire() bool {
 	return ok
 }
 
-// Release removes a user, and reports whether it was the last. The last user must end the thing.
+// Release removes a user, and reports whether it was the last. The last user must close the object.
 // After the count has reached 0, and before it is set to dead, another Acquire can still revive the
-// thing.
+// object.
 func (r *Refs) Release() (last bool) {
 	n := r.n.Add(-1)
 	if n < 0 {
@@ -171,7 +170,7 @@ func (l *Live[T]) unpublished() error {
 	return fmt.Errorf("%w of data set %s: ingest it first", ErrUnpublished, l.dataset)
 }
 
-// Value is the value bind made of the generation.
+// Value returns the value that bind made from the generation.
 func (h *Handle[T]) Value() T { return h.value }
 
 // Manifest describes the generation. It is shared: do not change it.
@@ -222,7 +221,7 @@ func (l *Live[T]) Status() Status {
 // service, even if a generation is published.
 func (l *Live[T]) HasPolled() bool { return l.looked.Load() || l.from == nil }
 
-// Err is Status().Err.
+// Err returns Status().Err.
 func (l *Live[T]) Err() error { return l.status.Load().Err }
 
 // Poll reads the pointer now. If the pointer names another generation than the one in service, Poll
@@ -303,7 +302,7 @@ func (l *Live[T]) replace(h *Handle[T], published uint64, err error) {
 	}
 }
 
-// published is the generation that the pointer names, or the zero entry.
+// published returns the generation that the pointer names, or the zero entry.
 func (l *Live[T]) published(ctx context.Context) (entry, error) {
 	if err := checkName(l.dataset); err != nil {
 		return entry{}, err

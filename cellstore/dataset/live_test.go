@@ -235,9 +235,9 @@ func TestBadGeneration(t *testing.T) {
 	}
 }
 
-// TestUnpublished: a data set whose pointer is removed, or that is dropped, goes out of service
-// like one that was never published, and can come back. The loss of the whole directory changes
-// nothing: the open generation stays in service.
+// TestUnpublished: a data set goes out of service if it is dropped or its pointer is removed, as if
+// it had never been published. It can come back. The loss of the whole directory changes nothing:
+// the open generation stays in service.
 func TestUnpublished(t *testing.T) {
 	for name, tc := range map[string]struct {
 		take func(*Catalog) error
@@ -303,7 +303,7 @@ func TestUnpublished(t *testing.T) {
 	}
 }
 
-// TestFirstGenerationBad: readers get the reason if no earlier generation is in service.
+// TestFirstGenerationBad tests that readers get the reason if no earlier generation is in service.
 func TestFirstGenerationBad(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)

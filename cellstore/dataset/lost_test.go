@@ -151,8 +151,8 @@ func TestUnlistedStays(t *testing.T) {
 	}
 }
 
-// TestOlderLeftovers: directories without a manifest, which killed older programs have left, do no
-// harm. They stay, because it may be that only the manifest was lost.
+// TestOlderLeftovers tests that directories without a manifest, which killed older programs have
+// left, do no harm. They stay, because it may be that only the manifest was lost.
 func TestOlderLeftovers(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -232,7 +232,7 @@ func TestAbortLeavesPublished(t *testing.T) {
 }
 
 // TestPruneBesideOthers: another prune removes the rest of a dropped data set. A running prune then
-// succeeds, and a running build goes on.
+// succeeds, and a running build continues.
 func TestPruneBesideOthers(t *testing.T) {
 	c, stats := newCatalog(t)
 	other, err := Open(c.Dir(), stats.opener)
@@ -269,7 +269,7 @@ func TestPruneBesideOthers(t *testing.T) {
 	wantContent(t, c, "ip", "anew")
 }
 
-// TestPruneBesideDamage: an unusable pointer does not prevent prunes of other data sets.
+// TestPruneBesideDamage tests that an unusable pointer does not prevent prunes of other data sets.
 func TestPruneBesideDamage(t *testing.T) {
 	c, _ := newCatalog(t)
 	for _, name := range []string{"airports", "ip"} {
@@ -317,8 +317,8 @@ func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	}
 }
 
-// TestLiveKeepsWhatIsLost: the loss of the pointer, or of the whole data directory, takes nothing
-// out of service. The removal of the data set does.
+// TestLiveKeepsWhatIsLost tests that the loss of the pointer, or of the whole data directory, takes
+// nothing out of service. The removal of the data set does.
 func TestLiveKeepsWhatIsLost(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")
@@ -419,7 +419,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestDropInUse: a generation that is being read stays, and its directory too.
+// TestDropInUse tests that a generation that is being read stays, and its directory too.
 func TestDropInUse(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "ip", "one")

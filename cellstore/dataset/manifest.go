@@ -61,8 +61,7 @@ type Manifest struct {
 	Records map[string]int64 `json:"records,omitempty"`
 	Bad     map[string]int64 `json:"bad,omitempty"`
 	Sources []Source         `json:"sources,omitempty"`
-	// Predecessor is the generation that was published before, nil if there was none. See
-	// SetPredecessor.
+	// Predecessor is the generation that was published before, or nil if there was none. See SetPredecessor.
 	Predecessor *Predecessor `json:"replaced,omitempty"`
 	// Bounds is west, south, east, north in degrees, or empty. West > east
 	// means the extent crosses ±180°.
@@ -91,12 +90,12 @@ type TableSummary struct {
 	Rows  int64  `json:"rows"`
 	Cells int64  `json:"cells"`
 	Bytes int64  `json:"bytes"` // of keys, column names and values
-	// Digest is the sum of the SHA-256 of all rows; see tableSum.
+	// Digest is the sum of the SHA-256 hashes of all rows; see tableSum.
 	Digest string `json:"digest"`
 }
 
-// Size is the space that the generation takes on the disk, in bytes. If that is
-// not known, it is the total size of its files, and of its tables in a Depot.
+// Size returns the space that the generation takes on the disk, in bytes. If that is not known, it
+// is the total size of its files, and of its tables in a Depot.
 func (m *Manifest) Size() (n int64) {
 	if m.Disk > 0 {
 		return m.Disk
@@ -117,9 +116,9 @@ func (m *Manifest) CheckSchema(newest int) error {
 		"run ingest rollback "+m.Dataset)
 }
 
-// Timestamp is the cell timestamp of data built from these sources: the
-// modification date of the newest source, in Unix milliseconds. It is 0 when no
-// source has a date after 1970, since cell timestamps are never negative.
+// Timestamp returns the cell timestamp of data built from these sources: the modification date of
+// the newest source, in Unix milliseconds. It is 0 when no source has a date after 1970, since cell
+// timestamps are never negative.
 func Timestamp(sources []Source) int64 {
 	var newest int64
 	for _, s := range sources {

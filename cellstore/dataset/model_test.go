@@ -441,8 +441,8 @@ func TestRollbackOnce(t *testing.T) {
 	}
 }
 
-// TestPointerBytes: older programs still read and write the same bytes, and ignore the checksum. A
-// pointer with one changed bit is refused, or read as before.
+// TestPointerBytes tests that older programs still read and write the same bytes, and ignore the
+// checksum. A pointer with one changed bit is refused, or read as before.
 func TestPointerBytes(t *testing.T) {
 	c, source := newPebbleCatalog(t), newPebbleCatalog(t)
 	d := depotAt(t, newRemote(t))
@@ -500,8 +500,8 @@ func TestPointerBytes(t *testing.T) {
 	}
 }
 
-// TestConcurrentChanges: programs that change one pointer at the same time all succeed, and no
-// change is lost.
+// TestConcurrentChanges tests that programs that change one pointer at the same time all succeed,
+// and no change is lost.
 func TestConcurrentChanges(t *testing.T) {
 	c, _ := newCatalog(t)
 	d, source := depotAt(t, newRemote(t)), newPebbleCatalog(t)

@@ -198,7 +198,7 @@ func (o *older[T]) keepListed(p *pointer) {
 	}
 }
 
-// sweep closes the generations that nobody has used for a while.
+// sweep closes the generations that have not been used for a while.
 func (o *older[T]) sweep() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -251,7 +251,7 @@ func (l *held[T]) acquire(generation uint64) *Handle[T] {
 	return nil
 }
 
-// keepListed forgets the generations that are no longer listed; see older.keepListed.
+// keepListed removes the generations that are no longer listed; see older.keepListed.
 func (l *held[T]) keepListed(p *pointer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

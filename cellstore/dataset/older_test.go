@@ -134,7 +134,7 @@ func TestReplacedIsHeld(t *testing.T) {
 	must.Do(t, <-closing)
 }
 
-// An idle generation is closed, but not under its readers.
+// An idle generation is closed, but not while it has readers.
 func TestOlderIdle(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)

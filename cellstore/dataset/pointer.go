@@ -52,7 +52,7 @@ func checksum(b []byte) string {
 	return fmt.Sprintf("%08x", crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// entry pins one generation. Two equal entries are the same data.
+// entry identifies one generation. Equal entries mean the same data.
 type entry struct {
 	Generation uint64 `json:"generation"`
 	Manifest   string `json:"manifest_sha256"`
@@ -151,7 +151,7 @@ func decodePointer(b []byte) (*pointer, error) {
 	if err := json.Unmarshal(b, &v); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBadPointer, err)
 	}
-	// Versions that no program writes are damage, see below.
+	// Versions that no program writes count as damage, see below.
 	if err := cellstore.CheckLayout("CURRENT", max(v.Version, 1), 1, pointerVersion, ""); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func du(t *testing.T, dir string) int64 {
 	return n << 10
 }
 
-// Space that was allocated for a log is freed. The size of a generation is what du reports, in
+// Space that was allocated for a log is freed. The size of a generation equals the result of du, in
 // every list and as long as it is served.
 func TestSize(t *testing.T) {
 	c, err := Open(filepath.Join(t.TempDir(), "data"), pebbleOpener) // on a disk if there is one

@@ -17,7 +17,7 @@ func (l *Live[T]) Watch(fn func()) {
 	l.watchers.all = append(l.watchers.all, fn)
 }
 
-// Serves reports whether h is the handle of the generation in service; nil stands for none.
+// Serves reports whether h is the handle of the generation in service; nil means none.
 func (l *Live[T]) Serves(h *Handle[T]) bool { return l.cur.Load() == h }
 
 func (w *watchers) changed() {

@@ -59,7 +59,7 @@ func NamesFile(f *os.File, path string) (bool, error) {
 	return err == nil && os.SameFile(opened, now), err
 }
 
-// unsupported is the error of systems without locks.
+// unsupported returns the error of systems without locks.
 func unsupported(f *os.File, reason error) error {
 	return fmt.Errorf("%w: %s cannot be locked, and without locks two programs could overwrite each other's work: "+
 		"keep the directory on a local disk, or run the lock service of the network file system and mount it with locks (%w)",

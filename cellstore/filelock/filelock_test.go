@@ -46,7 +46,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestReplacedFile: a lock on a file that was removed meanwhile does not exclude anyone.
+// TestReplacedFile tests that a lock on a file that was removed meanwhile does not exclude anyone.
 func TestReplacedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	old, err := Open(path)

@@ -88,7 +88,7 @@ func race(b *testing.B, workers int, driver, bare side) {
 	}
 }
 
-// processTime is the processor time this process has used.
+// processTime returns the processor time that this process has used.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -116,7 +116,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// diagnosis is the meaning of the failure of one try.
+// diagnosis is the meaning of a failed attempt.
 type diagnosis struct {
 	err        error
 	sentinel   error // for callers to branch on, or nil
@@ -170,16 +170,16 @@ var answers = []struct {
 	sentinel   error
 	notApplied bool
 }{
-	// Families are looked up before the row is locked.
+	// HBase looks up families before it locks the row.
 	{"NoSuchColumnFamilyException", cellstore.ErrFamilyNotFound, true},
 	// There is no region to which the call can be sent.
 	{"TableNotFoundException", cellstore.ErrTableNotFound, true},
 	{"TableNotEnabledException", nil, true},
 	{"TableExistsException", cellstore.ErrTableExists, true},
-	// Sums are made before the log is written.
+	// HBase computes sums before it writes the log.
 	{"DoNotRetryIOException: Field is not a long", cellstore.ErrNotCounter, true},
 	{"DoNotRetryIOException: Attempted to increment field that isn't 64 bits wide", cellstore.ErrNotCounter, true},
-	// Rights, quotas and times are checked first.
+	// HBase checks rights, quotas and times first.
 	{"AccessDeniedException", nil, true},
 	{"SpaceLimitingException", nil, true},
 	{"FailedSanityCheckException", nil, true},

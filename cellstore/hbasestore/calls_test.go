@@ -109,7 +109,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// relay passes connections on to a gateway.
+// relay forwards connections to a gateway.
 type relay struct {
 	addr   string
 	wanted atomic.Int64
@@ -161,7 +161,7 @@ func (r *relay) questions(out, in net.Conn) {
 	defer out.Close()
 	buf := make([]byte, 64<<10)
 	for {
-		// A call of the test is short, and arrives in one piece.
+		// A call of the test is short, so it arrives in one read.
 		n, err := in.Read(buf)
 		if err != nil {
 			return

@@ -185,8 +185,8 @@ func TestDialForOthers(t *testing.T) {
 	}
 }
 
-// TestDialTimeout: a gateway that accepts no connection within the time of an attempt is avoided,
-// even if its callers gave up long before.
+// TestDialTimeout tests that the driver avoids a gateway that accepts no connection within the time
+// of an attempt. This holds even if the callers gave up long before.
 func TestDialTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, "", nil)
@@ -214,8 +214,8 @@ func TestDialTimeout(t *testing.T) {
 	})
 }
 
-// TestCloseWhileDialling: a connection for which no caller waits any more does not outlive the
-// store.
+// TestCloseWhileDialling tests that a connection for which no caller waits any more does not
+// outlive the store.
 func TestCloseWhileDialling(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"", "/"} {
@@ -302,8 +302,9 @@ func TestGivingUpCostsOne(t *testing.T) {
 	}
 }
 
-// TestOneRequestPerConnection: a gateway over HTTP closes each connection after an answer. Calls
-// succeed nevertheless, and a call that finds its connection closed counts as not sent.
+// TestOneRequestPerConnection tests that a gateway over HTTP closes each connection after an
+// answer. Calls succeed nevertheless, and a call that finds its connection closed counts as not
+// sent.
 func TestOneRequestPerConnection(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, thrift2.Config{HTTP: "/"}, newModelHBase(t, "test", nil))

@@ -24,9 +24,9 @@
 // older version might become visible (see below).
 //
 // Connections to the gateways are pooled. A failed gateway is avoided for 100 ms, and for up to 5 s
-// if it goes on failing, unless all gateways fail. A caller that gives up does not count as a
-// failure of the gateway: a running dial goes on for other callers, and only the connection of the
-// call is closed.
+// if it fails repeatedly, unless all gateways fail. A caller that gives up does not count as a
+// failure of the gateway: a running dial continues for other callers, and only the connection of
+// the call is closed.
 //
 // Reads, and writes that set all their timestamps, are sent again until their time is over: to
 // another gateway if there is one, after random pauses of 20 to 500 ms. If no answer comes in time,

@@ -22,7 +22,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// TestTransports talks to gateways of every kind.
+// TestTransports sends calls to gateways with every transport.
 func TestTransports(t *testing.T) {
 	t.Parallel()
 	cert, roots := testCertificate(t)
@@ -93,7 +93,7 @@ func testCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// TestEncoding: the fields of calls as hbase.thrift of HBase 2.6 has them.
+// TestEncoding tests that the fields of calls match hbase.thrift of HBase 2.6.
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	column := func(f, q string) object { return object{1: f, 2: q} }
@@ -134,7 +134,7 @@ func TestEncoding(t *testing.T) {
 			object{2: object{1: "r", 2: []any{object{1: "f", 2: "q", 3: int64(7)}}, 4: int32(1), 7: sync}}},
 		{"delete a family", "deleteSingle", mutate(cellstore.DeleteFamily("f", 7)),
 			object{2: object{1: "r", 2: []any{object{1: "f", 3: int64(7)}}, 4: int32(2), 7: sync}}},
-		// HBase's own delete of this kind must not be used: see versionAt.
+		// HBase's own delete of this kind must not be used; see versionAt.
 		{"delete a version of a family", "deleteSingle", func(ctx context.Context, t cellstore.Table) error {
 			if err := mutate(cellstore.PutAt("f", nil, 7, nil), cellstore.PutAt("f", q, 7, nil))(ctx, t); err != nil {
 				return err
@@ -188,7 +188,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestEncodingOfSchemas: the encoded declaration of a table.
+// TestEncodingOfSchemas tests the encoded declaration of a table.
 func TestEncodingOfSchemas(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.NoCompression = false })
@@ -242,8 +242,8 @@ func TestEncodingOfSchemas(t *testing.T) {
 	}
 }
 
-// TestAlter: the table keeps attributes that other programs have set in the cluster. A family that
-// ever had a higher limit of versions never gets the limit 1 in HBase.
+// TestAlter tests that the table keeps attributes that other programs have set in the cluster. A
+// family that ever had a higher limit of versions never gets the limit 1 in HBase.
 func TestAlter(t *testing.T) {
 	t.Parallel()
 	s := newRig(t, 1, nil).Store
@@ -280,8 +280,8 @@ func TestAlter(t *testing.T) {
 	}
 }
 
-// TestRefusedTables: tables that would make HBase answer wrongly or hang are not opened. The error
-// says how to repair them.
+// TestRefusedTables tests that tables that would make HBase answer wrongly or hang are not opened.
+// The error says how to repair them.
 func TestRefusedTables(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)

@@ -60,7 +60,7 @@ type applicationError struct {
 
 func (e *applicationError) Error() string { return e.message }
 
-// fake is a gateway within this process.
+// fake is a fake gateway within this process.
 type fake struct {
 	t       testing.TB
 	cfg     thrift2.Config

@@ -34,7 +34,7 @@ func openFake(cfg thrift2.Config) storetest.Opener {
 	return openFakeOf(cfg, func(h *modelHBase) backend { return h })
 }
 
-// openFakeOf is openFake with a gateway that answers through the backend that of returns.
+// openFakeOf does the same as openFake, with a gateway that uses the backend from the function of.
 func openFakeOf(cfg thrift2.Config, of func(*modelHBase) backend) storetest.Opener {
 	return func(t testing.TB) storetest.Backend {
 		var clock atomic.Pointer[func() int64]

@@ -190,7 +190,7 @@ func writeValueOf(p thrift.TProtocol, v any) error {
 	panic(fmt.Sprintf("%T does not travel", v))
 }
 
-// Fields of an object that may be left out.
+// These fields of an object are optional.
 
 func text(o object, id int16) string { s, _ := o[id].(string); return s }
 

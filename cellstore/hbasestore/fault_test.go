@@ -81,7 +81,7 @@ func (l *load) end() {
 
 var errWrong = errors.New("wrong answer")
 
-// one runs a call and checks its result and duration.
+// one runs one call and checks its result and duration.
 func (l *load) one(ctx context.Context, call func(context.Context) error) {
 	if ctx.Err() != nil {
 		return
@@ -390,7 +390,7 @@ func holder(t *testing.T, c *hbasetest.Cluster, table string) *hbasetest.Process
 	return p
 }
 
-// TestFaultsWrongGateway: the error names the older Thrift service.
+// TestFaultsWrongGateway tests that the error names the older Thrift service.
 func TestFaultsWrongGateway(t *testing.T) {
 	c := hbasetest.ForFaults(t)
 	g, err := c.StartGateway(t.Context(), hbasetest.Gateway{Older: true})
@@ -418,7 +418,7 @@ func TestFaultsWrongGateway(t *testing.T) {
 	}
 }
 
-// proxy forwards bytes. While it swallows, it reads them and forwards nothing.
+// proxy forwards bytes. While swallows is set, it reads bytes and forwards nothing.
 type proxy struct {
 	addr     string
 	mu       sync.Mutex

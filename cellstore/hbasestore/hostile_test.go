@@ -147,7 +147,8 @@ func TestOlderService(t *testing.T) {
 	}
 }
 
-// TestGarbageUnderLoad: an answer that breaks off in the middle never gives a wrong result.
+// TestGarbageUnderLoad tests that an answer that breaks off in the middle never gives a wrong
+// result.
 func TestGarbageUnderLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2, nil)
@@ -240,7 +241,8 @@ func (s standing) serve(method string, args object) (object, error) {
 	return object{0: list}, nil
 }
 
-// TestStandingScan: a gateway that repeats the same rows does not keep a scan going for ever.
+// TestStandingScan tests that a gateway that repeats the same rows does not keep a scan going for
+// ever.
 func TestStandingScan(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, thrift2.Config{}, standing{newModelHBase(t, "test", nil)})
@@ -283,7 +285,7 @@ func (h replicated) serve(method string, args object) (object, error) {
 	return object{0: list}, nil
 }
 
-// TestSplitsOfReplicas: a region counts once, however often it is listed.
+// TestSplitsOfReplicas tests that a region counts once, however often it is listed.
 func TestSplitsOfReplicas(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, thrift2.Config{}, replicated{newModelHBase(t, "test", nil)})

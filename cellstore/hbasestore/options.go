@@ -40,9 +40,9 @@ type Options struct {
 	// Timeout bounds the total time of all attempts of a call whose context has no deadline. The
 	// default is 10 s. Changes of schema get six times as much.
 	Timeout time.Duration
-	// TryTimeout bounds one try; 3 s by default.
+	// TryTimeout bounds one attempt of a call; the default is 3 s.
 	TryTimeout time.Duration
-	// Tries bounds the tries of a call; 6 by default.
+	// Tries bounds the number of attempts of a call; the default is 6.
 	Tries int
 	// Connections bounds the connections to one gateway; 64 by default. A
 	// call waits for a free one.
@@ -63,7 +63,7 @@ type Options struct {
 	CompactTable func(ctx context.Context, namespace, table string) error
 }
 
-// maxTableName is the contract's limit of the name of a table.
+// maxTableName is the contract's limit of the length of a table's name.
 const maxTableName = 64
 
 func (o Options) withDefaults() (Options, error) {

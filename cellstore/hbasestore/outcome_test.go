@@ -37,8 +37,8 @@ func TestDoneAndFailed(t *testing.T) {
 	}
 }
 
-// TestPerhapsThenRefused: a first attempt without an answer may have done the write. A refusal of a
-// later attempt does not make the outcome certain.
+// TestPerhapsThenRefused tests that a first attempt without an answer may have done the write. A
+// refusal of a later attempt does not make the outcome certain.
 func TestPerhapsThenRefused(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {

@@ -90,7 +90,7 @@ func (p *pool) take(ctx context.Context, avoid *gateway) (lease, error) {
 	return lease{Conn: c, g: g}, err
 }
 
-// choose takes the gateways in turn. It takes a resting one only if all are resting.
+// choose uses the gateways one after the other. It takes a resting one only if all are resting.
 func (p *pool) choose(avoid *gateway) *gateway {
 	n := uint64(len(p.gateways))
 	first := p.turn.Add(1)
@@ -116,8 +116,8 @@ func (p *pool) choose(avoid *gateway) *gateway {
 }
 
 // connect dials, and frees the slot if that fails. A caller that gives up during the dial does not
-// count as a failure of the gateway. The dial goes on and keeps the slot, and other callers get its
-// connection.
+// count as a failure of the gateway. The dial continues and keeps the slot, and other callers get
+// its connection.
 func (g *gateway) connect(ctx context.Context) (lease, error) {
 	type result struct {
 		lease
@@ -147,7 +147,7 @@ func (g *gateway) connect(ctx context.Context) (lease, error) {
 	}
 }
 
-// reuse returns an idle connection that is still usable, nil if there is none.
+// reuse returns an idle connection that is still usable, or nil if there is none.
 func (g *gateway) reuse() (*thrift2.Conn, error) {
 	for {
 		g.mu.Lock()
@@ -170,9 +170,9 @@ func (g *gateway) reuse() (*thrift2.Conn, error) {
 	}
 }
 
-// done returns a connection to the pool after a call that ended with err. If the caller gave up the
-// call, that does not count as a failure of the gateway, and only this connection is closed. The
-// same holds for a call that was not sent because the connection was broken.
+// done returns a connection to the pool after a call that ended with err. A call that the caller
+// gave up does not count as a failure of the gateway. Then only this connection is closed. The same
+// holds for a call that was not sent because the connection was broken.
 func (l lease) done(err error, gaveUp bool) {
 	var te *thrift2.TransportError
 	switch {
@@ -206,7 +206,7 @@ func (g *gateway) failed() {
 	rest := min(minRest<<min(g.failures, 10), maxRest)
 	g.failures++
 	g.restUntil = time.Now().Add(rest)
-	// Idle connections are older than the failure and likely dead too.
+	// Idle connections are older than the failure, so they are probably also dead.
 	for _, c := range g.idle {
 		_ = c.Close() // nothing is on its way
 	}

@@ -23,7 +23,7 @@ func (t *Table) depends(ops []cellstore.Op) bool {
 	})
 }
 
-// column names a column of a row.
+// column identifies a column of a row.
 type column struct{ family, qualifier string }
 
 // versions are the timestamps of a column's versions, newest first.

@@ -183,7 +183,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestRefusals: a call is sent only once if another attempt would have the same result.
+// TestRefusals tests that a call is sent only once if another attempt would have the same result.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -218,8 +218,8 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeadline: a caller whose time is over gets the error of its context, and does not wait
-// longer.
+// TestDeadline tests that a caller whose time is over gets the error of its context, and does not
+// wait longer.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.TryTimeout = time.Hour })
@@ -231,7 +231,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestCancel: a cancelled call returns, and the gateway does not count as failing.
+// TestCancel tests that a cancelled call returns, and the gateway does not count as failing.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {
@@ -266,8 +266,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestDeletesBeneath: the delete of a version also deletes the older trimmed versions, in one call
-// that is not repeated.
+// TestDeletesBeneath tests that the delete of a version also deletes the older trimmed versions, in
+// one call that is not repeated.
 func TestDeletesBeneath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -320,8 +320,8 @@ func TestNextEachFails(t *testing.T) {
 	}
 }
 
-// TestIdleConnections: connections that the gateway has closed are not used again, so that even
-// calls that must not be repeated succeed.
+// TestIdleConnections tests that connections that the gateway has closed are not used again, so
+// that even calls that must not be repeated succeed.
 func TestIdleConnections(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -337,7 +337,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreReused: calls one after the other share a connection.
+// TestConnectionsAreReused tests that sequential calls share a connection.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -352,7 +352,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// TestOtherGateway: a failing gateway is avoided, and used again once it works.
+// TestOtherGateway tests that a failing gateway is avoided, and used again once it works.
 func TestOtherGateway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3, nil)
@@ -361,7 +361,7 @@ func TestOtherGateway(t *testing.T) {
 	for range 50 {
 		must.Do(t, operations[0].run(t.Context(), r.table))
 	}
-	// Gateways that hang up are tried ever more rarely.
+	// A gateway that closes connections is tried less and less often.
 	if n := r.fakes[1].seen("get"); n > 25 {
 		t.Errorf("a gateway that hangs up got %d of 50 calls", n)
 	}
@@ -376,7 +376,7 @@ func TestOtherGateway(t *testing.T) {
 	}
 }
 
-// TestConnectionLimit: a call waits for a connection, at most until its deadline.
+// TestConnectionLimit tests that a call waits for a connection, at most until its deadline.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.TryTimeout = 2, time.Hour })
@@ -413,7 +413,7 @@ func TestConnectionLimit(t *testing.T) {
 }
 
 // TestNoFreeConnection: if no connection becomes free within the time of an attempt, the error is
-// the cluster's ErrUnavailable, not that of the caller's context.
+// the cluster's ErrUnavailable, not the error of the caller's context.
 func TestNoFreeConnection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, func(o *Options) { o.Connections, o.Tries = 1, 2 })
@@ -434,8 +434,8 @@ func TestNoFreeConnection(t *testing.T) {
 	}
 }
 
-// TestWrittenOrNot: a repeatable put without an answer has an unknown outcome. A put that was never
-// sent was certainly not done.
+// TestWrittenOrNot tests that a repeatable put without an answer has an unknown outcome. A put that
+// was never sent was certainly not done.
 func TestWrittenOrNot(t *testing.T) {
 	t.Parallel()
 	put := operations[4]
@@ -456,8 +456,8 @@ func TestWrittenOrNot(t *testing.T) {
 	}
 }
 
-// TestScannerLost: the loss of the gateway's scanner does not end the scan, although HBase's error
-// forbids another attempt.
+// TestScannerLost tests that the loss of the gateway's scanner does not end the scan, although
+// HBase's error forbids another attempt.
 func TestScannerLost(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
@@ -474,7 +474,7 @@ func TestScannerLost(t *testing.T) {
 	}
 }
 
-// TestMultiGetTwice: a loop can be run again.
+// TestMultiGetTwice tests that the same sequence can be iterated twice.
 func TestMultiGetTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1, nil)
@@ -492,7 +492,7 @@ func TestMultiGetTwice(t *testing.T) {
 	}
 }
 
-// TestCloseHTTP: nothing is left open over HTTP either.
+// TestCloseHTTP tests that Close also closes all HTTP connections.
 func TestCloseHTTP(t *testing.T) {
 	t.Parallel()
 	cfg := thrift2.Config{HTTP: "/"}

@@ -81,7 +81,7 @@ func (t *Table) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cellst
 // maxBatch bounds the rows of one call, which the gateway holds in memory.
 const maxBatch = 1 << 14
 
-// walk reads a range of rows, one batch after the other.
+// walk is a read of a range of rows, one batch after the other.
 type walk struct {
 	t     *Table
 	p     *plan
@@ -144,7 +144,7 @@ func before(key []byte, pad int) []byte {
 	return b
 }
 
-// guarded is next between begin and end.
+// guarded calls next between begin and end.
 func (w *walk) guarded(ctx context.Context, row *cellstore.Row) (bool, error) {
 	_, end, err := w.t.begin(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // cellstore/CONTRACT.md require.
 const newVersionBehavior = "NEW_VERSION_BEHAVIOR"
 
-// forever is the TTL that means none in HBase.
+// forever is the TTL that means "no TTL" in HBase.
 const forever = math.MaxInt32
 
 // HBase 2.6 miscounts the versions of a column when one of them is put again
@@ -45,7 +45,7 @@ type state struct {
 	view       atomic.Pointer[view]
 }
 
-// view is the declaration of a table as it was read.
+// view is the declaration of a table at the time of the last read.
 type view struct {
 	cellstore.Validator
 	// families are the families by name. The name is looked up as bytes of an answer, so that cells
@@ -59,10 +59,10 @@ type family struct {
 	// trims is set if versions can be hidden by their number or age. A time range must then not be
 	// left to the server, which skips the files of the newer versions.
 	trims bool
-	// most is the number of versions of a column that are read, 0 for all. The cluster may store
+	// most is the number of versions of a column that are read, or 0 for all. The cluster may store
 	// more: spare versions, or versions that an earlier limit allowed.
 	most int
-	// spare is set if the limit in HBase is higher.
+	// spare is set if the limit of versions in HBase is higher than the declared one.
 	spare bool
 	// minVersionsTTL is the TTL in milliseconds of a family with MinVersions, else
 	// 0. If a version that HBase keeps for MinVersions is deleted, an older version takes its place

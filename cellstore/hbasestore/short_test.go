@@ -47,15 +47,17 @@ func (s *short) serve(method string, args object) (object, error) {
 	return object{0: list[:n]}, nil
 }
 
-// TestSuiteOnShortAnswers: the number of rows that a gateway returns at once changes no answer.
+// TestSuiteOnShortAnswers tests that the number of rows that a gateway returns at once changes no
+// answer.
 func TestSuiteOnShortAnswers(t *testing.T) {
 	testrace.SkipUnderRace(t, "TestSuiteForRaces asks for whole answers under it")
 	t.Parallel() // much of it waits
 	storetest.Run(t, openFakeOf(thrift2.Config{}, func(h *modelHBase) backend { return newShort(h, nil) }), Capabilities)
 }
 
-// TestShortAnswers: a scan in either direction ends at an empty answer, however few rows come at
-// once. It does so even between neighbouring keys that no end that is sent to HBase can separate.
+// TestShortAnswers tests that a scan in either direction ends at an empty answer, however few rows
+// come at once. It does so even between neighbouring keys that no end that is sent to HBase can
+// separate.
 func TestShortAnswers(t *testing.T) {
 	t.Parallel()
 	keys := []string{"\x00", "\x00\x00", "a", "a\x00", "a\x00\x00", "a" + strings.Repeat("\xff", 7), "a" + strings.Repeat("\xff", 8),
@@ -152,8 +154,8 @@ func (b broken) serve(method string, args object) (object, error) {
 	return answer, err
 }
 
-// TestNotWhatWasAsked: an answer with a part of a row is refused. So is the answer to a multi-get
-// whose rows are incomplete or in another order.
+// TestNotWhatWasAsked tests that an answer with a part of a row is refused. So is the answer to a
+// multi-get whose rows are incomplete or in another order.
 func TestNotWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(object){

@@ -17,8 +17,8 @@ import (
 // documentation explains the missing ones.
 var Capabilities = cellstore.Capabilities{}
 
-// limits are those of the contract, lowered to those of HBase. By default HBase accepts a cell of
-// 10 MiB, key and value together.
+// limits are the limits of the contract, lowered to the limits of HBase. By default HBase accepts a
+// cell of 10 MiB, key and value together.
 var limits = func() cellstore.Limits {
 	l := cellstore.DefaultLimits
 	l.RowKeyBytes = maxRow
@@ -47,8 +47,8 @@ type Store struct {
 	opened map[string]*state // by the contract's name
 }
 
-// Open returns the store at a namespace. It requests the type of one gateway, so if nobody listens
-// at the address, Open fails with ErrUnavailable, and not a later call.
+// Open returns the store at a namespace. It requests the type of one gateway, so if no server
+// listens at the address, Open fails with ErrUnavailable, and not a later call.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -368,7 +368,7 @@ func (s *Store) Compact(ctx context.Context, table string) error {
 	return nil
 }
 
-// Checkpoint implements cellstore.Store: it is unsupported.
+// Checkpoint implements cellstore.Store. It is not supported.
 func (s *Store) Checkpoint(context.Context, string) error {
 	return s.fail("Checkpoint", "", fmt.Errorf("%w: take a snapshot in the shell of HBase", errors.ErrUnsupported))
 }

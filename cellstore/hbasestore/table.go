@@ -98,7 +98,7 @@ func (t *Table) Bulk(context.Context) (cellstore.BulkLoader, error) {
 	return nil, t.fail("Bulk", nil, fmt.Errorf("%w: Apply many mutations at once, from several goroutines", errors.ErrUnsupported))
 }
 
-// Snapshot implements cellstore.Table: it is unsupported.
+// Snapshot implements cellstore.Table. It is not supported.
 func (t *Table) Snapshot(context.Context) (cellstore.Snapshot, error) {
 	return nil, t.fail("Snapshot", nil, fmt.Errorf("%w: the gateway has no views of one moment", errors.ErrUnsupported))
 }
@@ -152,7 +152,7 @@ func (t *Table) call(ctx context.Context, kind callKind, f func(context.Context,
 const (
 	// minBytesPerSecond is the least expected throughput of a gateway.
 	minBytesPerSecond = 1 << 20
-	// cellBytes is the overhead of a cell.
+	// cellBytes is the estimated overhead of a cell in bytes.
 	cellBytes = 100
 )
 

@@ -217,8 +217,8 @@ func repeatable(m *cellstore.Mutation) callKind {
 	return idempotentCall
 }
 
-// put converts a mutation that has only puts. Of several puts of one version it keeps the last: For
-// HBase all of them would be simultaneous.
+// put converts a mutation that has only puts. Of several puts of one version it keeps the last,
+// because HBase would treat all of them as simultaneous.
 func (t *Table) put(m *cellstore.Mutation) thrift2.Put {
 	v := t.state.view.Load()
 	p := thrift2.Put{Row: m.Row, Durability: t.durability(m.Durability), Values: make([]thrift2.Value, 0, len(m.Ops))}

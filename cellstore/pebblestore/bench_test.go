@@ -35,8 +35,8 @@ var benchSizes = func() []int {
 	return sizes
 }()
 
-// benchValue is a value of about the size of an IP or place record: 60 to 250
-// bytes, half of it repeating.
+// benchValue returns a value of about the size of an IP or place record: 60 to 250 bytes, half of
+// it repeating.
 func benchValue(r *rand.Rand, i int) []byte {
 	v := fmt.Appendf(nil, `{"id":%d,"name":"%x","country":{"iso_code":"%c%c"},"location":{"time_zone":"Europe/`, i, r.Uint64(),
 		'A'+r.IntN(26), 'A'+r.IntN(26))
@@ -46,8 +46,8 @@ func benchValue(r *rand.Rand, i int) []byte {
 	return v
 }
 
-// benchKey is the key of the i-th row: an even number in five bytes. gapKey is
-// a key just before it that no row has.
+// benchKey returns the key of the i-th row: an even number in five bytes. gapKey returns a key just
+// before it that no row has.
 func benchKey(dst []byte, i int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0x04), uint32(i)*2+2)
 }
@@ -148,8 +148,8 @@ func paired(b *testing.B, turn int, store, raw func(i int)) {
 	b.ReportMetric(float64(rawTime.Nanoseconds())/float64(n), "ns/raw")
 }
 
-// order is a fixed random sequence of rows. Both sides need their own: otherwise the second side
-// would find the rows of the first in the processor's cache.
+// order returns a fixed random sequence of rows. Both sides need their own: otherwise the second
+// side would find the rows of the first in the processor's cache.
 func order(n int, seed uint64) func(i int) int {
 	r := rand.New(rand.NewPCG(seed, 4))
 	out := make([]int, 1<<16)
@@ -179,7 +179,7 @@ func (t *benchTable) rawCell(buf []byte) []byte {
 	return buf
 }
 
-// rawRow reads all cells of the row the raw iterator stands on.
+// rawRow reads all cells of the row at the raw iterator.
 func (t *benchTable) rawRow(buf []byte) []byte {
 	buf = append(buf[:0], t.it.Key()...)
 	n := splitKey(buf)

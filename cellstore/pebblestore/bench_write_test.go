@@ -14,7 +14,7 @@ import (
 
 const benchWriters = 32
 
-// writeBench is a writable store on the real file system.
+// writeBench returns a writable store on the real file system, and a table of it.
 func writeBench(b *testing.B, fams ...cellstore.Family) (*Store, *table) {
 	s := must(Open(b.TempDir(), nil))
 	b.Cleanup(func() { must(0, s.Close()) })
@@ -54,7 +54,7 @@ func BenchmarkIncrement(b *testing.B) {
 				values[w] = must(tab.Increment(ctx, inc, values[w][:0]))
 			})
 		})
-		// The same reads and writes, under a lock per row.
+		// This part does the same reads and writes, with a lock per row.
 		b.Run(name+"/pebble", func(b *testing.B) {
 			_, tab := writeBench(b, cellstore.Family{Name: "f"})
 			db, f := tab.db, tab.lay.Load().fams[0]

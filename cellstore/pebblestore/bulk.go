@@ -33,7 +33,7 @@ type bulk struct {
 	cells   int64      // added
 	key     []byte
 
-	// The last added cell, to detect disorder.
+	// last is the last added cell, for detecting disorder.
 	last struct {
 		row, qualifier []byte
 		family         int
@@ -41,7 +41,7 @@ type bulk struct {
 	}
 }
 
-// stream writes the sorted files of one family.
+// stream writes the sorted files (sstables) of one family.
 type stream struct {
 	w     *sstable.Writer
 	bytes int64  // put into w, uncompressed
@@ -280,7 +280,7 @@ func (b *bulk) Abort() error {
 	return nil
 }
 
-// close aborts the load because the store closes.
+// close aborts the load because the store is closing.
 func (b *bulk) close(why error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// A cell outlives a clock that is far ahead for a moment, even if the table is swept or the store
-// is opened at that moment.
+// A cell does not expire because the clock is far ahead for a moment, even if the table is swept or
+// the store is opened at that moment.
 func TestClockAheadRemovesNothing(t *testing.T) {
 	const ahead = 48 * time.Hour
 	var wall, steady atomic.Int64 // ms

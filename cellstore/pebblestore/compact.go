@@ -36,7 +36,7 @@ func (s *Store) compact(ctx context.Context, name string) error {
 	if err := t.sweepAll(long, false); err != nil {
 		return cmp.Or(ctx.Err(), t.ended(), err)
 	}
-	// Idle readers keep the files of the state they show.
+	// Idle readers keep the files of their state on the disk.
 	t.refresh()
 	err = t.db.Compact(long, firstKey, lastKey, false)
 	if err != nil {

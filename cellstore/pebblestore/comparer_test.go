@@ -226,7 +226,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// keyLen is the length of an encoded cell key.
+// keyLen returns the length of an encoded cell key.
 func keyLen(row, qualifier int) int {
 	n := 2 + row + qualifier + shortTail
 	if qualifier+shortTail > maxShort {

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// cursor reads the rows of one family.
+// cursor is an iterator over the rows of one family.
 type cursor struct {
 	it   *pebble.Iterator
 	fam  *family
@@ -299,7 +299,7 @@ func (c *cursor) skipNewer(seen int) (in bool, err error) {
 	return c.step()
 }
 
-// approach moves to the first column at or after target.
+// approach moves the cursor to the first column at or after target.
 func (c *cursor) approach(target []byte) (in bool, err error) {
 	for range nearby {
 		if in, err := c.step(); !in || bytes.Compare(c.qualifier(), target) >= 0 {
@@ -310,7 +310,7 @@ func (c *cursor) approach(target []byte) (in bool, err error) {
 	return err == nil && c.inRow(), err
 }
 
-// leaveRow moves to the next row.
+// leaveRow moves the cursor to the next row.
 func (c *cursor) leaveRow() error {
 	if c.exact {
 		return nil

@@ -19,7 +19,7 @@ import (
 // is removed at once.
 const wide = 1000
 
-// remove deletes the cell the walk stands on.
+// remove deletes the cell at the walk's position.
 func (w *writer) remove(c *walk) error {
 	if err := w.room(len(c.key) + cellOverhead); err != nil {
 		return err

@@ -142,7 +142,7 @@ func (d *disk) Remove(name string) error {
 		return d.FS.Remove(name)
 	}
 	if d.failure() == nil {
-		// First, since the ledger must not name a missing file.
+		// This is first, because the ledger must not name a missing file.
 		if err := d.ledger.remove(d.FS.PathBase(name)); err == nil {
 			d.sizes.Delete(name)
 			return d.FS.Remove(name)

@@ -52,7 +52,7 @@
 // When the disk refuses a write, for example because it is full, the files of the table stay as
 // they are at that moment, and everything that the engine writes from then on goes to memory. The
 // writes of that moment return an error that matches ErrUnknownOutcome. The errors of later writes
-// say why the table takes none. Reads go on until Recover opens the table again from the disk.
+// say why the table takes none. Reads still work until Recover opens the table again from the disk.
 // Nothing that was acknowledged is lost. See [cellstore.Recoverer].
 //
 // # Damage

@@ -15,8 +15,8 @@ import (
 )
 
 // TestFullDisk lets the disk fill up while writers run, at different moments. In the end every
-// writer gets an error, and the process goes on. All writes that were acknowledged as durable exist
-// when there is space again.
+// writer gets an error, and the process continues. All writes that were acknowledged as durable
+// exist when there is space again.
 func TestFullDisk(t *testing.T) {
 	for _, d := range []cellstore.Durability{cellstore.Sync, cellstore.Async} {
 		for _, space := range []int64{0, 1, 5, 20, 100, 300} { // writes that still succeed

@@ -97,7 +97,7 @@ func readFile(fsys vfs.FS, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// writeFile replaces a file in one step that survives a crash.
+// writeFile replaces a file atomically, even in a crash.
 func writeFile(fsys vfs.FS, name string, data []byte) error {
 	tmp := name + ".tmp"
 	f, err := fsys.Create(tmp, vfs.WriteCategoryUnspecified)

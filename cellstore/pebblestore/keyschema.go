@@ -27,7 +27,7 @@ var keyColumns = []colblk.DataType{
 	columnVersion:   colblk.DataTypeUint,
 }
 
-// prefixBundle is the number of neighbouring prefixes that share a stored beginning.
+// prefixBundle is the number of neighbouring prefixes with a common stored beginning.
 const prefixBundle = 16
 
 // newKeySchema returns the layout of keys in data blocks. It also counts opened blocks: a seeker is

@@ -61,7 +61,7 @@ type entry struct {
 // some of its bytes.
 func (e *entry) named() bool { return e.listed && e.whole.bytes > 0 }
 
-// extent is the beginning of a file.
+// extent describes the beginning of a file: its length and checksum.
 type extent struct {
 	bytes int64
 	sum   uint32
@@ -76,7 +76,7 @@ const (
 	entryExtent = 8 + 4
 )
 
-// parseSlot reads a slot; ok is false if it is not whole.
+// parseSlot reads a slot; ok is false if it is not complete.
 func parseSlot(b []byte) (sequence uint64, clean bool, entries map[string]extent, ok bool) {
 	if len(b) < slotHead {
 		return 0, false, nil, false
@@ -146,7 +146,7 @@ func (l *ledger) writeBoth() error {
 	return l.keep()
 }
 
-// keep writes the ledger anew if another file, such as one of a backup, has replaced it since it
+// keep writes the ledger again if another file, such as one of a backup, has replaced it since it
 // was opened: otherwise the writes would go to an open file that nobody can read any more.
 func (l *ledger) keep() error {
 	b, err := readFile(l.fs, l.path)
@@ -203,7 +203,7 @@ func (l *ledger) begin(name string) *entry {
 	return e
 }
 
-// announce names a file of options before it exists.
+// announce adds the name of a file of options before the file exists.
 func (l *ledger) announce(name string) error {
 	if l == nil {
 		return nil
@@ -454,7 +454,7 @@ func isList(name string) bool { return strings.HasPrefix(name, "MANIFEST-") }
 // isOptions reports whether a file of a database has the options of an opening.
 func isOptions(name string) bool { return strings.HasPrefix(name, "OPTIONS-") }
 
-// lastOptions returns the last file of options of a database, "" if there is none.
+// lastOptions returns the last file of options of a database, or "" if there is none.
 func lastOptions(fsys vfs.FS, db string) (string, error) {
 	names, err := fsys.List(db)
 	last := ""

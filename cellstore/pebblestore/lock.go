@@ -70,7 +70,7 @@ func lockError(err error) error {
 	return fmt.Errorf("%w: close it there or open it read-only: %w", cellstore.ErrLocked, err)
 }
 
-// Close gives the lock up.
+// Close releases the lock.
 func (l *storeLock) Close() error {
 	locked.Lock()
 	defer locked.Unlock()

@@ -11,8 +11,7 @@ import (
 // cellOverhead bounds the bytes of a put in a batch besides row, qualifier and value.
 const cellOverhead = 32
 
-// Apply implements cellstore.Table. The valid mutations are committed in one
-// step.
+// Apply implements cellstore.Table. The valid mutations are committed atomically.
 func (t *table) Apply(ctx context.Context, mutations ...cellstore.Mutation) error {
 	err := t.apply(ctx, mutations)
 	var batch *cellstore.BatchError

@@ -24,8 +24,8 @@ const (
 
 // Options of a store. A nil *Options and every zero field mean the default.
 type Options struct {
-	// ReadOnly opens a store that nobody writes any more. It takes no lock, changes nothing in the
-	// directory, and refuses writes with ErrReadOnly.
+	// ReadOnly opens a store that no process writes any more. It takes no lock, changes nothing in
+	// the directory, and refuses writes with ErrReadOnly.
 	ReadOnly bool
 	// Cache is shared with other stores and outlives this one. If it is nil, the store has its own
 	// cache of CacheBytes.

@@ -102,8 +102,8 @@ func (s *Store) room(dir string) error {
 const probeName = "probe.tmp"
 
 // probe writes a few bytes to find out whether there is room, because a quota may refuse room that
-// the disk reports. It does not try as much room as opening needs, since opening falls back to
-// reading.
+// the disk reports. It tests for less room than opening needs, because without enough room opening
+// falls back to reading.
 func (s *Store) probe(dir string) (err error) {
 	if err := s.room(dir); err != nil {
 		return err

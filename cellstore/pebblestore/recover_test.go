@@ -87,8 +87,8 @@ func values(t *testing.T, tab cellstore.Table, writer int) int64 {
 }
 
 // TestRecover lets the disk become full while writers run, at a random moment of the engine's work.
-// The process goes on, writers get errors, and reads go on. Recover opens the table for reading
-// while the disk is full, and for writing when it has room.
+// The process continues, writers get errors, and reads still work. Recover opens the table for
+// reading while the disk is full, and for writing when it has room.
 func TestRecover(t *testing.T) {
 	rounds := 40
 	if testing.Short() {
@@ -395,8 +395,8 @@ func older(t *testing.T, fsys vfs.FS) {
 	must(0, writeSchema(fsys, path, stored))
 }
 
-// TestGoneBackFrom: programs without ledgers read and write this program's files. Their writes do
-// not count as damage, and later damage is found as before.
+// TestGoneBackFrom tests that programs without ledgers read and write this program's files. Their
+// writes do not count as damage, and later damage is found as before.
 func TestGoneBackFrom(t *testing.T) {
 	mem := vfs.NewMem()
 	s, made := fixture(t, "s", &Options{FS: mem})

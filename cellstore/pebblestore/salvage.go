@@ -363,7 +363,7 @@ func (v *salvage) readSpans(r *sstable.Reader) error {
 	return err
 }
 
-// readLog reads a log. After a damaged record it goes on with the next block of 32 KiB.
+// readLog reads a log. After a damaged record it continues with the next block of 32 KiB.
 func (v *salvage) readLog(path string) error {
 	const block = 32 << 10
 	data, err := readFile(v.store.fs, path)

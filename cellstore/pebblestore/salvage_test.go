@@ -123,7 +123,7 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSalvageTellsInBounds: the report is bounded for any amount of damage.
+// TestSalvageTellsInBounds tests that the report is bounded for any amount of damage.
 func TestSalvageTellsInBounds(t *testing.T) {
 	var v salvage
 	for i := range mostLost + 2 {

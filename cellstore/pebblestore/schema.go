@@ -185,7 +185,7 @@ func (t storedTable) inForce(opened storedTable) cellstore.Schema {
 	return s
 }
 
-// hints unites the wishes of the families, which share a database.
+// hints combines the hints of the families, because they share a database.
 func (t storedTable) hints() (bloom cellstore.Bloom, compression cellstore.Compression, block int) {
 	bloom, compression = cellstore.BloomNone, cellstore.CompressionNone
 	strength := func(c cellstore.Compression) int {

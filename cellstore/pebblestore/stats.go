@@ -52,7 +52,7 @@ func (t *table) Stats() cellstore.IOStats {
 	return sum
 }
 
-// StatsByTable is Stats for each table opened so far.
+// StatsByTable returns the statistics of each table that has been opened so far.
 func (s *Store) StatsByTable() map[string]cellstore.IOStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

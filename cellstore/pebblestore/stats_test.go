@@ -98,8 +98,8 @@ func TestBlocksRead(t *testing.T) {
 	}
 }
 
-// A scan of a time range skips blocks outside it, but not those of newer versions in families that
-// count versions.
+// A scan of a time range skips blocks outside the range. It does not skip blocks of newer versions
+// in families that count versions.
 func TestTimeRangeSkipsBlocks(t *testing.T) {
 	s := must(Open("s", &Options{FS: vfs.NewMem()}))
 	defer s.Close()

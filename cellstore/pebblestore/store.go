@@ -210,7 +210,7 @@ func (s *Store) createTable(ctx context.Context, schema cellstore.Schema) error 
 	return nil
 }
 
-// keep adds an open table.
+// keep adds a table to the open tables.
 func (s *Store) keep(t *table) {
 	s.tables[t.name] = t
 	s.troubles.Store(t.name, t.disk.failure)

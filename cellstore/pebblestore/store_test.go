@@ -94,7 +94,7 @@ func wantErr(t testing.TB, what string, got, want error) {
 	}
 }
 
-// Table.Schema has the options of each family, and hints united over them.
+// Table.Schema has the options of each family, and the combined hints of all families.
 func TestSchemaInForce(t *testing.T) {
 	s := must(Open("s", &Options{FS: vfs.NewMem()}))
 	defer s.Close()
@@ -218,7 +218,7 @@ func TestReadOnlyFS(t *testing.T) {
 	}
 }
 
-// countdown is a context that is cancelled after left calls of Err.
+// countdown is a context that is cancelled after a number of calls of Err, left.
 type countdown struct {
 	context.Context
 	left int
@@ -275,7 +275,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// gateFS blocks all reads while its gate is shut.
+// gateFS is a file system that blocks all reads while its gate is shut.
 type gateFS struct {
 	vfs.FS
 	waiting chan struct{} // receives when a read waits
@@ -337,7 +337,7 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// TestErrorNamesCall: an error names the method, the table and the row.
+// TestErrorNamesCall tests that an error names the method, the table and the row.
 func TestErrorNamesCall(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	var row cellstore.Row

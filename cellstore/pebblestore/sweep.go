@@ -79,7 +79,8 @@ func (t *table) sweepStep(ctx context.Context, lay *layout, fam *family, from []
 	return next, t.clean(lay, fam, rows)
 }
 
-// beginSweep is beginWrite for work that Close cancels rather than refuses.
+// beginSweep does the same as beginWrite, for background work. It does not check whether the store
+// is closing, because Close cancels ctx.
 func (t *table) beginSweep(ctx context.Context) (*layout, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Garbage starts the sweeper by itself.
+// Garbage starts the sweeper automatically.
 func TestSweeperWakes(t *testing.T) {
 	_, tab := writable(t, nil, cellstore.Family{Name: "f"})
 	for i := 0; ; i++ {

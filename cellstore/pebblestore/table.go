@@ -44,7 +44,7 @@ type table struct {
 	disk   *disk
 	upkeep upkeep
 
-	// Guarded by source.mu.
+	// This field is guarded by source.mu.
 	loads map[*bulk]struct{}
 	snaps map[*snapshot]struct{}
 

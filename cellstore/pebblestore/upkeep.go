@@ -61,7 +61,7 @@ func (t *table) awaitMerges(ctx context.Context) error {
 }
 
 // flushed records the outcome of every flush of memory to disk. While flushes fail, writes are
-// refused: otherwise they would go on until memory is full, and then wait for ever. A disk that
+// refused: otherwise they would continue until memory is full, and then wait for ever. A disk that
 // refuses writes does not make flushes fail, see disk. Damage that is found while cells are merged
 // does.
 func (u *upkeep) flushed(info pebble.FlushInfo) {
@@ -84,7 +84,7 @@ func (u *upkeep) trouble() error {
 	return nil
 }
 
-// wrote records a commit.
+// wrote records a commit and its garbage.
 func (u *upkeep) wrote(garbage int64, d cellstore.Durability) {
 	if d == cellstore.Async && !u.unsynced.Load() {
 		u.unsynced.Store(true)
@@ -175,7 +175,7 @@ func (t *table) sweeper() {
 	}
 }
 
-// aging returns the time to wait before looking for expired cells again, 0 if none expire.
+// aging returns the time to wait before looking for expired cells again, or 0 if none expire.
 func (l *layout) aging() time.Duration {
 	var least time.Duration
 	for _, f := range l.Schema.Families {
@@ -197,7 +197,7 @@ func (t *table) setThreshold() {
 	t.upkeep.threshold.Store(max(leastGarbage, int64(size)/bytesPerGarbage))
 }
 
-// Every cell key lies between these.
+// Every cell key lies between these two keys.
 var (
 	firstKey = appendPrefix(nil, 0, nil)
 	lastKey  = appendPrefix(nil, 255, nil)

@@ -9,7 +9,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// allVersions stands for Unlimited.
+// allVersions represents Unlimited.
 const allVersions = math.MaxInt
 
 // view is a Selection in the form for reads. It refers to the caller's slices until forget is
@@ -33,7 +33,7 @@ type selected struct {
 	plain bool     // every column, unfiltered
 	cols  [][]byte // wanted by name, sorted
 
-	// State within one row.
+	// These fields are the state within one row.
 	next     int  // the first of cols not passed
 	admitted int  // columns that passed the filter and had a cell
 	named    bool // the current column is one of cols
@@ -92,7 +92,7 @@ func (v *view) all(t *layout) {
 	}
 }
 
-// only selects one family, plain or with the filter.
+// only restricts the view to one family, plain or with the filter.
 func (v *view) only(f int, plain bool) {
 	v.fams = v.fams[:1]
 	v.fams[0].set(f, true, plain)
@@ -102,8 +102,8 @@ func (s *selected) set(index int, whole, plain bool) {
 	s.index, s.whole, s.plain, s.cols = index, whole, plain, s.cols[:0]
 }
 
-// some selects the named families and columns. It first places them at the index of their family,
-// which is the order of names, and then closes the gaps.
+// some selects the named families and columns. It first stores each at the index of its family, in
+// the order of names, and then removes the empty entries.
 func (v *view) some(t *layout, sel *cellstore.Selection) error {
 	if len(sel.Families) == 1 && len(sel.Columns) == 0 {
 		f, err := t.family(sel.Families[0])

@@ -199,7 +199,7 @@ func (w *writer) place(fam *family, row, qualifier []byte, inverted uint64) (wal
 	return w.placeKey(w.seek)
 }
 
-// placeRow is place for the first cell of the row.
+// placeRow does the same as place, for the first cell of the row.
 func (w *writer) placeRow(fam *family, row []byte) (walk, error) {
 	w.seek = appendPrefix(w.seek[:0], fam.byte, row)
 	return w.placeKey(w.seek)
@@ -255,7 +255,7 @@ func (c *walk) in(qualifier []byte) bool { return c.key != nil && bytes.Equal(c.
 
 func (c *walk) next() error { return c.moved(c.it.Next()) }
 
-// expiry is the timestamp below which cells of a family have expired.
+// expiry returns the timestamp below which cells of a family have expired.
 func (f *family) expiry(now int64) int64 {
 	if f.ttl == 0 {
 		return noTTL

@@ -71,7 +71,7 @@ func (b *block) seek(key []byte) (int, bool) {
 // holds reports whether key lies before the end of the interval.
 func (b *block) holds(key []byte) bool { return len(b.upto) == 0 || bytes.Compare(key, b.upto) < 0 }
 
-// fill copies a row into the caller's.
+// fill copies a row of the block into the caller's row.
 func (b *block) fill(i int, row *cellstore.Row) {
 	row.Reset()
 	at, end := b.rows[i], b.rows[i+1]

@@ -12,7 +12,7 @@ const (
 	// the largest values.
 	shardBytes = 8 << 20
 	maxShards  = 16
-	// A block may take at most one largestPart-th of a shard.
+	// A block may take at most 1/largestPart of a shard.
 	largestPart = 8
 )
 

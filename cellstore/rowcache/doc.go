@@ -24,7 +24,7 @@
 // and 0.2 µs in the map, while a call takes 1.6 ms.
 //
 // A read makes one call of the store at most, and NextEach one round of calls. Equal reads at the
-// same time share one call. The call goes on as long as any caller waits for it, so a caller that
+// same time share one call. The call continues while any caller waits for it, so a caller that
 // gives up does not affect the others. Errors are never cached.
 //
 // Each selection has its own view: a view of all families is not used for reads of one family. The
@@ -32,11 +32,11 @@
 //
 // # Writes
 //
-// Writes go to the store. A write through the Store that New returned empties the table's cache,
-// and reads bypass the cache until the write is done, so that the contract of the store's driver
-// still holds. After a write with an unknown outcome, reads bypass the cache for good, because the
-// write may still be done later. Writes by other programs are not noticed. Every read of a table
-// with a TTL bypasses the cache, because its answers depend on the time. So do Snapshots.
+// Writes go to the store. A write through the Store that New returned empties the table's cache.
+// Reads bypass the cache until the write is done. So the contract of the store's driver still
+// holds. After a write with an unknown outcome, reads bypass the cache for good, because the write
+// may still be done later. Writes by other programs are not noticed. Every read of a table with a
+// TTL bypasses the cache, because its answers depend on the time. So do Snapshots.
 //
 // # Bytes
 //

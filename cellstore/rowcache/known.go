@@ -46,7 +46,7 @@ func newKnown(c *Cache, v cellstore.Validator) *known {
 	return k
 }
 
-// forget empties k for good.
+// forget empties k permanently.
 func (k *known) forget() {
 	if k.bypass {
 		return
@@ -75,7 +75,7 @@ func (k *known) view(sel *cellstore.Selection) *view {
 	return v
 }
 
-// family is view for one family, for NextEach.
+// family does the same as view, for one family of NextEach.
 func (k *known) family(name string) *view {
 	var buf [192]byte
 	v := (*k.views.Load())[string(appendFamily(buf[:0], name))]

@@ -59,7 +59,7 @@ func (v *view) next(from, to []byte, row *cellstore.Row) (answer, []byte) {
 	}
 }
 
-// The kinds of reads.
+// These are the kinds of reads.
 const (
 	askGet byte = iota
 	askNext

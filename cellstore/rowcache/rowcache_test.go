@@ -109,7 +109,7 @@ func TestCalls(t *testing.T) {
 	costs(t, r, 1, "a multi-get", many)
 }
 
-// TestBlobs: every kind of read reads large rows one by one.
+// TestBlobs tests that every kind of read reads large rows one by one.
 func TestBlobs(t *testing.T) {
 	r := newRemote(t, 50, 100<<10)
 	tab, c := open(t, r, 64<<20)
@@ -147,8 +147,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// TestViewsBounded: callers that pass a different Selection each time do not make the cache grow
-// without bound.
+// TestViewsBounded tests that callers that pass a different Selection each time do not make the
+// cache grow without bound.
 func TestViewsBounded(t *testing.T) {
 	r := newRemote(t, 10, 10)
 	tab, c := open(t, r, 1<<20)
@@ -165,7 +165,8 @@ func TestViewsBounded(t *testing.T) {
 	}
 }
 
-// TestDown: reads of cached rows succeed while the store is down, and failures are not cached.
+// TestDown tests that reads of cached rows succeed while the store is down, and failures are not
+// cached.
 func TestDown(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -190,8 +191,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestJoined: many callers of the same read cost one call, and a caller that gives up does not
-// affect the others.
+// TestJoined tests that many callers of the same read cost one call, and a caller that gives up
+// does not affect the others.
 func TestJoined(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -247,7 +248,7 @@ func TestNextEachFails(t *testing.T) {
 	}
 }
 
-// TestAbandoned: a call that nobody waits for any more is cancelled.
+// TestAbandoned tests that a call is cancelled when no caller waits for it any more.
 func TestAbandoned(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -271,7 +272,7 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// TestWriteDuringRead: a read that began before a write leaves nothing in the cache.
+// TestWriteDuringRead tests that a read that began before a write leaves nothing in the cache.
 func TestWriteDuringRead(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, c := open(t, r, 1<<20)
@@ -291,7 +292,7 @@ func TestWriteDuringRead(t *testing.T) {
 	}
 }
 
-// TestOwnBytes: a caller may change the returned rows.
+// TestOwnBytes tests that a caller may change the returned rows.
 func TestOwnBytes(t *testing.T) {
 	r := newRemote(t, 100, 100)
 	tab, _ := open(t, r, 1<<20)
@@ -345,7 +346,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestNoRanges: a scan without ranges is of the whole table, in every notation.
+// TestNoRanges tests that a scan without ranges is of the whole table, in every notation.
 func TestNoRanges(t *testing.T) {
 	r := newRemote(t, 10, 10)
 	tab, _ := open(t, r, 1<<20)

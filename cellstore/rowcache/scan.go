@@ -48,7 +48,7 @@ func (t *table) Each(ctx context.Context, scan *cellstore.Scan, yield func(*cell
 	}
 }
 
-// scanning is a scan that runs.
+// scanning is a running scan.
 type scanning struct {
 	t     *table
 	v     *view
@@ -115,7 +115,7 @@ func (w *scanning) serve(pieces []piece) bool {
 	return true
 }
 
-// broken is the error that ends a running scan.
+// broken returns the error that ends a running scan.
 func (w *scanning) broken() error { return w.t.broken(w.ctx) }
 
 func (t *table) broken(ctx context.Context) error {

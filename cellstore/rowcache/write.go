@@ -67,7 +67,7 @@ func (t *table) Bulk(ctx context.Context) (cellstore.BulkLoader, error) {
 	return &bulk{b, t.shared}, nil
 }
 
-// bulk shows nothing before it is committed.
+// bulk is a load. Its cells are not visible before Commit.
 type bulk struct {
 	cellstore.BulkLoader
 	shared *shared

@@ -34,7 +34,7 @@ type List[T any] struct {
 	count         int
 }
 
-// Size is the sum of the entries' sizes.
+// Size returns the sum of the entries' sizes.
 func (l *List[T]) Size() int64 { return l.size }
 
 // Len returns the number of entries.

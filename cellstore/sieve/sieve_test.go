@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// plain is the same policy over a slice, the oldest entry first.
+// plain implements the same policy with a slice, the oldest entry first.
 type plain struct {
 	ids  []int
 	used map[int]bool
@@ -63,7 +63,7 @@ func TestListAgainstSlice(t *testing.T) {
 					t.Fatalf("%d was evicted, and its turn is %d's", e.Value, id)
 				}
 			case op == 5 && len(entries) > 0:
-				// An entry that is gone already may be removed again.
+				// An entry that has already been removed may be removed again.
 				some := rapid.IntRange(0, id).Draw(t, "removed")
 				if e := entries[some]; e != nil {
 					l.Remove(e)

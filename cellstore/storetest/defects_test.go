@@ -323,8 +323,8 @@ func (t *badTable) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cel
 // to find it.
 const defectVariable = "STORETEST_DEFECT"
 
-// TestDefects: the suite fails for stores with defects. Each runs in a process of its own, in which
-// the tests have to fail.
+// TestDefects tests that the suite fails for stores with defects. Each runs in a process of its
+// own, in which the tests have to fail.
 func TestDefects(t *testing.T) {
 	if name := os.Getenv(defectVariable); name != "" {
 		i := slices.IndexFunc(defects, func(d defect) bool { return d.name == name })

@@ -256,7 +256,7 @@ get t zzz
 	e.ok(err)
 	e.ok(empty.Commit(e.ctx))
 
-	// After disorder a load can only be aborted.
+	// After cells in the wrong order, a load can only be aborted.
 	l, err = t.Bulk(e.ctx)
 	e.ok(err)
 	e.ok(l.Add([]byte("y"), cellstore.Cell{Family: "f"}))

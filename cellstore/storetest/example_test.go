@@ -17,7 +17,7 @@ func Example() {
 		AtomicBatch: true, Bulk: true, Snapshot: true, Checkpoint: true,
 	}
 	// This returns a place for one store, which the suite opens, closes and opens again. The suite
-	// calls it many times, so each place must be empty, and must be cleaned up by itself.
+	// calls it many times, so each place must be empty, and must be cleaned up automatically.
 	open := func(t testing.TB) storetest.Backend {
 		dir, copies := t.TempDir(), t.TempDir()
 		return storetest.Backend{

@@ -73,7 +73,7 @@ func (g *generator) row() string {
 	return g.oneOf(g.rows)
 }
 
-// end returns an end of a range of rows, "" for the end of the table.
+// end returns an end of a range of rows, or "" for the end of the table.
 func (g *generator) end() string {
 	if g.chance(3) {
 		return quote(g.someBytes(0, 4))
@@ -452,7 +452,7 @@ func (g *generator) line() string {
 	return fmt.Sprintf("put %s %s%s", t.name, g.row(), g.ops(t, 3))
 }
 
-// script is a whole random script.
+// script returns a random script of n lines.
 func (g *generator) script(n int) []string {
 	lines := []string{g.create("t")}
 	if g.chance(3) {
@@ -461,7 +461,7 @@ func (g *generator) script(n int) []string {
 	for range n {
 		lines = append(lines, strings.Split(g.line(), "\n")...)
 	}
-	// Everything, after everything.
+	// After all other commands, the script checks everything.
 	settle := []string{"compact", "reopen"}
 	if g.crashes {
 		settle = append(settle, "crash")

@@ -217,8 +217,8 @@ var commands = map[string]command{
 	}},
 }
 
-// onTable is a command on the table that the next word names. If the table does not exist, the rest
-// of the line is skipped.
+// onTable returns a command on the table that the next word names. If the table does not exist, the
+// rest of the line is skipped.
 func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (string, error)) execution {
 	return func(m *machine, ctx context.Context, p *parser) (string, error) {
 		t, err := m.table(ctx, p.name())
@@ -230,7 +230,7 @@ func onTable(run func(*machine, context.Context, cellstore.Table, *parser) (stri
 	}
 }
 
-// onReader is a command on the table that the next word names, or on the snapshot @name.
+// onReader returns a command on the table that the next word names, or on the snapshot @name.
 func onReader(run func(*machine, context.Context, cellstore.Reader, *parser) (string, error)) execution {
 	return func(m *machine, ctx context.Context, p *parser) (string, error) {
 		if p.more() && p.accept("@") {

@@ -28,7 +28,7 @@ type Model struct {
 	closed bool
 }
 
-// disk is the place of a Model, which outlives it.
+// disk has the data of a Model and outlives it.
 type disk struct {
 	mu          sync.Mutex // of everything below, and of the tables
 	locked      bool       // a writable Model is open
@@ -193,7 +193,7 @@ func fail(op, table string, row []byte, err error) error {
 	return &cellstore.Error{Op: op, Table: table, Row: slices.Clone(row), Err: err}
 }
 
-// call is one step on a table, or on the whole store when t is nil. Its errors name op and table.
+// call runs one step on a table, or on the whole store when t is nil. Its errors name op and table.
 func (m *Model) call(ctx context.Context, op, table string, t *modelTable, writes bool, do func(now int64) error) error {
 	now, end, err := m.begin(ctx, t, writes)
 	if err == nil {
@@ -203,7 +203,7 @@ func (m *Model) call(ctx context.Context, op, table string, t *modelTable, write
 	return fail(op, table, nil, err)
 }
 
-// found is a table by its name.
+// found returns the table with a name.
 func (m *Model) found(name string) (*modelTable, error) {
 	if t := m.disk.tables[name]; t != nil {
 		return t, nil
@@ -373,8 +373,8 @@ func (m *Model) crash(lose func(commits int) int) {
 	}
 }
 
-// ModelBackend is the Opener of models, with which the suite judges the Model
-// itself. A crash loses everything that a store may lose.
+// ModelBackend returns a backend of models, with which the suite tests the Model itself. A crash
+// loses everything that a store may lose.
 func ModelBackend(testing.TB) Backend {
 	d := newDisk()
 	openAt := func(d *disk, o OpenOptions) (cellstore.Store, error) {

@@ -30,9 +30,9 @@ func (t *modelTable) view(m *Model) func(context.Context) (*modelTable, func(), 
 	}
 }
 
-// rows returns the rows a selection shows, in order. The table is settled, so all
-// its versions are visible. The time range comes next, then the choice of
-// columns, and the number of versions last (rule G4).
+// rowsOf returns the rows that a selection shows, in order. The table is settled, so all its
+// versions are visible. The time range comes next, then the choice of columns, and the number of
+// versions last (rule G4).
 func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 	if sel == nil {
 		sel = &cellstore.Selection{}
@@ -76,8 +76,8 @@ func (t *modelTable) rowsOf(sel *cellstore.Selection) []*cellstore.Row {
 	return rows
 }
 
-// selects reports whether a column that has a visible cell is selected. A column
-// that is named is, whatever the filter says.
+// selects reports whether a column that has a visible cell is selected. A column that the Selection
+// names is always selected, regardless of the filter.
 func selects(sel *cellstore.Selection, col column, count map[string]int) bool {
 	named := slices.ContainsFunc(sel.Columns, func(c cellstore.Column) bool {
 		return c.Family == col.family && string(c.Qualifier) == col.qualifier
@@ -101,7 +101,7 @@ func within(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	})
 }
 
-// downFrom returns those of rows that are in the range of a reverse scan, from its high end.
+// downFrom returns the rows in the range of a reverse scan, beginning with the highest key.
 func downFrom(rows []*cellstore.Row, r cellstore.Range) []*cellstore.Row {
 	kept := slices.DeleteFunc(slices.Clone(rows), func(row *cellstore.Row) bool {
 		d := bytes.Compare(row.Key, r.To)
@@ -295,7 +295,7 @@ func (s *modelSnapshot) Close() error {
 	return nil
 }
 
-// Splits implements cellstore.Table: ranges of as many rows each as possible.
+// Splits implements cellstore.Table. Its ranges have equal numbers of rows, if possible.
 func (h *tableHandle) Splits(ctx context.Context, n int) (parts []cellstore.Range, err error) {
 	err = h.m.call(ctx, "Splits", h.table, h.t, false, func(int64) error {
 		if n < 1 {

@@ -29,7 +29,7 @@ func (h *tableHandle) Schema() cellstore.Schema {
 	return s
 }
 
-// call is one step on a row of the table. row is nil if the step is not about one row.
+// call runs one step on a row of the table. row is nil if the step is not about one row.
 func (h *tableHandle) call(ctx context.Context, op string, row []byte, do func(now int64) error) error {
 	now, end, err := h.m.begin(ctx, h.t, true)
 	if err == nil {
@@ -77,7 +77,7 @@ func (t *modelTable) applyOp(row modelRow, op *cellstore.Op, now int64) {
 		ts = now
 	}
 	at := column{op.Family, string(op.Qualifier)}
-	// remove deletes the versions of the columns chosen, from min to ts.
+	// remove deletes the versions of the chosen columns from min to ts.
 	remove := func(min int64, chosen func(column) bool) {
 		for col, versions := range row {
 			if chosen(col) {

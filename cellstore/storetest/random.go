@@ -26,7 +26,7 @@ const (
 	shrinkTime = 20 * time.Second
 	// fullVariable is the environment variable that enables long tests.
 	fullVariable = "QUADRILLE_FULL"
-	// seedVariable names the environment's way to play one script again.
+	// seedVariable is the environment variable that repeats one script.
 	seedVariable = "STORETEST_SEED"
 )
 
@@ -229,7 +229,7 @@ func shrink(script []string, fails func([]string) bool) []string {
 		if len(words) < 4 {
 			continue
 		}
-		// The verb, the table and the row stay.
+		// The verb, the table and the row are kept.
 		shorter := drop(words[3:], func(rest []string) bool {
 			line := strings.Join(slices.Concat(words[:3], rest), " ")
 			return try(slices.Concat(script[:i], []string{line}, script[i+1:]))

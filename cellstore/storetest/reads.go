@@ -71,7 +71,7 @@ func testFamiliesApart(e *env) {
 	}
 }
 
-// noise is bytes that no compression shrinks.
+// noise returns n bytes that cannot be compressed.
 func noise(n int) []byte {
 	rnd := rand.New(rand.NewPCG(uint64(n), 1))
 	b := make([]byte, n)
@@ -81,7 +81,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// testTimeSkips scans one of many days that lie apart.
+// testTimeSkips scans one of many separate days.
 func testTimeSkips(e *env) {
 	e.must("create t f{versions=all,block=4096,compression=none}")
 	const rows, day = 2000, 1000

@@ -22,7 +22,7 @@ var scanRules = []rule{
 	{id: "N11", name: "reads never go back", run: testReadsNeverGoBack},
 }
 
-// columnRules are N5.
+// testBatchHint tests rule N5.
 func testBatchHint(e *env) {
 	e.must("create t f g")
 	var batch []cellstore.Mutation

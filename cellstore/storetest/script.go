@@ -15,7 +15,7 @@ import (
 //go:embed testdata/*.txt testdata/rules/*.txt
 var scripts embed.FS
 
-// scriptRules are the scripts of rules. Each begins with a line "rule ID NAME".
+// scriptRules returns the scripts of rules. Each begins with a line "rule ID NAME".
 func scriptRules() (rules []rule) {
 	files, err := fs.Glob(scripts, "testdata/rules/*.txt")
 	if err != nil || len(files) == 0 {
@@ -62,7 +62,7 @@ var needNames = map[string]need{
 	"timestamps": cellTimestamps, "countertimes": counterTimes, "crash": crash, "readonly": readOnly,
 }
 
-// step is a line of a script with what it must print; "" stands for ok.
+// step is a line of a script with what it must print; "" means ok.
 type step struct {
 	line int
 	text string

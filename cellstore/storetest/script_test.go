@@ -9,7 +9,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// TestQuote: the printed form of bytes can be parsed again.
+// TestQuote tests that the printed form of bytes can be parsed again.
 func TestQuote(t *testing.T) {
 	words := []string{"", " ", "a b", "\x00", "\xff\xfe", `"`, `\`, "#5", "-1", "é", "a;b", "\n", "a\u2028b", strings.Repeat("x", 300)}
 	for i := range 500 {
@@ -31,8 +31,8 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// TestSyntaxErrors: an invalid line is an error of the script and not of the store. It never causes
-// a panic.
+// TestSyntaxErrors tests that an invalid line is an error of the script and not of the store. It
+// never causes a panic.
 func TestSyntaxErrors(t *testing.T) {
 	m, err := newMachine(ModelBackend(t), NewModel().Capabilities())
 	if err != nil {
@@ -53,8 +53,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestGenerated: random scripts make sense, and are the same for the same
-// seed.
+// TestGenerated tests that random scripts make sense, and are the same for the same seed.
 func TestGenerated(t *testing.T) {
 	b := ModelBackend(t)
 	caps := NewModel().Capabilities()
@@ -103,7 +102,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestShrink: the shortest script is found if the failure depends on two lines and two words.
+// TestShrink tests that the shortest script is found if the failure depends on two lines and two
+// words.
 func TestShrink(t *testing.T) {
 	var script []string
 	for i := range 50 {

@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// TestModel: the Model, with which the suite compares stores, passes the suite itself.
+// TestModel tests that the Model, with which the suite compares stores, passes the suite itself.
 func TestModel(t *testing.T) {
 	testrace.SkipUnderRace(t, "most of it is scripts; TestModelForRaces runs the rest under it")
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestModelWithoutHooks(t *testing.T) {
 	}, cellstore.Capabilities{})
 }
 
-// bareStore has none of the capabilities.
+// bareStore is a store without capabilities.
 type bareStore struct{ cellstore.Store }
 
 func (s bareStore) Capabilities() cellstore.Capabilities { return cellstore.Capabilities{} }
@@ -101,8 +101,8 @@ func (t bareTable) Snapshot(context.Context) (cellstore.Snapshot, error) { retur
 
 var errUnsupported = fmt.Errorf("a bare store: %w", errors.ErrUnsupported)
 
-// TestContract: every rule that the suite runs has a paragraph in CONTRACT.md,
-// and every paragraph there that is not advice to callers has a test here.
+// TestContract tests that every rule of the suite has a paragraph in CONTRACT.md. Every paragraph
+// there has a test here, unless it is advice to callers.
 func TestContract(t *testing.T) {
 	text, err := os.ReadFile("../CONTRACT.md")
 	if err != nil {

@@ -72,7 +72,7 @@ func RunForRaces(t *testing.T, open Opener, caps cellstore.Capabilities) {
 	s.run(t, goRules())
 }
 
-// run looks at the backend and runs some of the rules.
+// run examines the backend and runs some of the rules.
 func (s *suite) run(t *testing.T, rules []rule) {
 	s.look(t)
 	for _, id := range ids(rules) {
@@ -113,7 +113,7 @@ func ids(rules []rule) []string {
 	return out
 }
 
-// need is something a backend may lack.
+// need is a feature that a backend may lack.
 type need struct {
 	what string
 	met  func(*probe) bool
@@ -137,7 +137,8 @@ var (
 	bulk           = capability("Bulk", func(p *probe) bool { return p.Bulk })
 	snapshot       = capability("Snapshot", func(p *probe) bool { return p.Snapshot })
 	checkpoint     = capability("Checkpoint", func(p *probe) bool { return p.Checkpoint })
-	// eager is P5: LegacyDeletes is a capability to do less.
+	// eager is the need of rule P5: it is lacking if the backend has the capability LegacyDeletes,
+	// which means fewer features.
 	eager = need{"deletes as P5 has them, not LegacyDeletes", func(p *probe) bool { return !p.LegacyDeletes }}
 
 	clock     = need{"an injected clock", func(p *probe) bool { return !p.RealTime }}
@@ -151,7 +152,7 @@ var (
 	counters  = need{"tables that are cellstore.StatsReaders", func(p *probe) bool { return p.stats }}
 )
 
-// suite is one run.
+// suite is one run of the tests.
 type suite struct {
 	open  Opener
 	caps  cellstore.Capabilities

@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// viewRules are B3, and N16: Splits and ParallelScan.
+// viewRules are the rules B3 and N16, about Splits and ParallelScan.
 var viewRules = []rule{
 	{id: "B3", name: "a snapshot beside writers", needs: []need{snapshot}, run: testSnapshotBesideWriters},
 	{id: "B3", name: "a checkpoint opens on its own", needs: []need{checkpoint}, run: testCheckpoint},

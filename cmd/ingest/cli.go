@@ -96,7 +96,7 @@ type cli struct {
 //	})
 var added commands
 
-// commands make structs with the fields of commands, each a new one.
+// commands has functions that each make a new struct with the fields of commands.
 type commands []func() any
 
 // add adds a command. Its result lets a variable of the package be declared by the call.
@@ -115,7 +115,7 @@ var groups = []kong.Group{
 	{Key: "settings", Title: "Commands about the settings:"},
 }
 
-// session is the context that a command works in.
+// session is the context of a command.
 type session struct {
 	ctx      context.Context
 	catalog  *dataset.Catalog
@@ -228,7 +228,7 @@ func (l *layerFlag) UnmarshalText(text []byte) error {
 		return err
 	}
 	l.typ, l.file = typ, file
-	// A colon may belong to the file's name.
+	// A colon may be part of the file's name.
 	if _, err := os.Stat(file); err == nil {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (c *boundariesCmd) namesZones() bool {
 	return slices.ContainsFunc(c.Layer, func(l layerFlag) bool { return l.typ == "timezone" })
 }
 
-// of is the data set that the command publishes.
+// of returns the data set that the command publishes.
 func (c *boundariesCmd) of() ask.Dataset {
 	if c.Set != "" {
 		return ask.RegionSetOf(c.Set).Dataset

@@ -173,7 +173,7 @@ func (configCheckCmd) Run(s *session) error {
 	return err
 }
 
-// readable opens a file or folder the way an ingest first does.
+// readable returns an error if a file or folder cannot be opened for reading.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

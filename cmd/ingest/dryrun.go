@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 )
 
-// publishing are the flags of the commands that build and publish.
+// publishing has the flags of the commands that build and publish.
 type publishing struct {
 	DryRun    bool   `help:"Read, build and compare with what is published, say what would change, and publish nothing."`
 	MaxChange *share `placeholder:"SHARE" help:"Publish nothing when more than this share is other than what is published, such as 10%: of the records of a kind, or of all rows; of ip of the addresses, by their answers. The exit code is then 3."`

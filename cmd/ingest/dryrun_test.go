@@ -18,7 +18,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// contents are the files and folders of a directory, with checksums.
+// contents returns the files and folders of a directory, with checksums.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

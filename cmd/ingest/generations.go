@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/internal/catalogue"
 )
 
-// generation is one in JSON, in the words of the server's /status.
+// generation is a generation in JSON, with the same members as in the server's /status.
 type generation struct {
 	Dataset    string           `json:"dataset"`
 	Generation uint64           `json:"generation"`

@@ -21,8 +21,8 @@ import (
 	"quadrille/places/search"
 )
 
-// TestForeignFile: verify reports a file that a file manager left in a generation, and nothing
-// else.
+// TestForeignFile tests that verify reports a file that a file manager left in a generation, and
+// nothing else.
 func TestForeignFile(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {
@@ -39,8 +39,8 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
-// TestDrop: a drop is one step, list shows it, and rollback undoes it until prune has removed the
-// files.
+// TestDrop tests that a drop is one step, list shows it, and rollback undoes it until prune has
+// removed the files.
 func TestDrop(t *testing.T) {
 	data := t.TempDir()
 	csv := filepath.Join(t.TempDir(), "p.csv")
@@ -74,8 +74,8 @@ func TestDrop(t *testing.T) {
 	ingest("", "points", "shops", csv)
 }
 
-// TestNamesFollow: the names for search follow the published data sets in both directions,
-// whichever command changes them.
+// TestNamesFollow tests that the names for search follow the published data sets in both
+// directions, whichever command changes them.
 func TestNamesFollow(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	shops, regions := filepath.Join(dir, "p.csv"), filepath.Join(dir, "r.geojson")
@@ -146,9 +146,9 @@ func TestNamesFollow(t *testing.T) {
 	found()
 }
 
-// TestLoss: a renewal that loses more than a tenth of the rows says so in its last line, in JSON
-// and in list. With --max-change it is refused, by itself and in a refresh. The same holds for a
-// renewal that keeps the number of rows but changes the rows.
+// TestLoss tests that a renewal that loses more than a tenth of the rows says so in its last line,
+// in JSON and in list. With --max-change it is refused, by itself and in a refresh. The same holds
+// for a renewal that keeps the number of rows but changes the rows.
 func TestLoss(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	wards, config := filepath.Join(dir, "wards.geojson"), filepath.Join(dir, "ingest.yaml")
@@ -219,7 +219,7 @@ func TestLoss(t *testing.T) {
 	ingest(0, publish...)
 }
 
-// TestVerifyWithoutPointer: verify of everything reports a lost CURRENT.
+// TestVerifyWithoutPointer tests that a verify of all data sets reports a lost CURRENT.
 func TestVerifyWithoutPointer(t *testing.T) {
 	data := t.TempDir()
 	if err := run(t.Context(), []string{"airports", "../../sample/airports.csv", "--data", data}, io.Discard, io.Discard); err != nil {

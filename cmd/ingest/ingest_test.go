@@ -181,7 +181,7 @@ func TestInterrupted(t *testing.T) {
 			t.Errorf("%q: exit code %d, %v; want %q", tc.args, exitCode(err), err, tc.want)
 		}
 	}
-	// The data set published before the stop is named.
+	// The message names the data set that was published before the stop.
 	s := &session{catalog: nil, reporter: newReporter(&cli{Quiet: true}, io.Discard, io.Discard), toPush: []string{"ip"}}
 	s.reporter.Published(dataset.Manifest{Dataset: "ip", Generation: 4})
 	if got, want := s.unpublished("ip"), "published was ip generation 4; not pushed to --store was ip, which is there as "+
@@ -208,7 +208,7 @@ func flagsFor(t *testing.T, args []string) []string {
 // Both programs accept one shared file of variables. Of tileserver's variables, ingest also has
 // the data directory and the cluster.
 func TestVariables(t *testing.T) {
-	// Ours may be shared by commands where they are of one type.
+	// Commands may share our variables if the flags have the same type.
 	types := map[string]string{}
 	var look func(n *kong.Node)
 	look = func(n *kong.Node) {
@@ -243,8 +243,8 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
-// TestEveryDatasetHasACommand: the command has the data set's name, settings in a configuration
-// file if it has any, and names its inputs for refresh.
+// TestEveryDatasetHasACommand tests that the command has the data set's name, settings in a
+// configuration file if it has any, and names its inputs for refresh.
 func TestEveryDatasetHasACommand(t *testing.T) {
 	for _, name := range ask.DatasetNames(ask.Datasets) {
 		i := slices.IndexFunc(commandLine(t).Children, func(n *kong.Node) bool { return n.Name == name })
@@ -262,7 +262,7 @@ func TestEveryDatasetHasACommand(t *testing.T) {
 	}
 }
 
-// Every flag of a licence is called --license; --licence works too.
+// Every flag for a licence is called --license; --licence also works.
 func TestLicenseFlag(t *testing.T) {
 	var seen []string
 	for _, command := range commandLine(t).Children {

@@ -49,7 +49,7 @@ func (c *cli) fitMemory(limit memlimit.Limit, settings []configfile.Setting) (sa
 
 // limitMemory checks --memory, and makes the garbage collector work harder near that limit. Without
 // a limit, the heap grows to twice the live data. A quarter is left for memory outside the heap.
-// GOMEMLIMIT in the environment wins.
+// GOMEMLIMIT in the environment takes precedence.
 func (c *cli) limitMemory() error {
 	if c.Memory < minMemory {
 		return fmt.Errorf("--memory %d: too little for any command; give at least 256MiB", c.Memory)
@@ -112,7 +112,8 @@ func (e *usageError) Error() string {
 }
 func (e *usageError) Unwrap() error { return e.err }
 
-// exited carries an exit the parser wants, after --help, up to run.
+// exited is a panic value with the exit code that the parser requests, for example after --help;
+// run recovers it.
 type exited int
 
 // run runs the program. Results go to stdout, progress goes to stderr.

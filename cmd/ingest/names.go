@@ -28,9 +28,9 @@ func (c *namesCmd) Run(s *session) error {
 	return err
 }
 
-// indexNames publishes the names anew after a command has changed a data set with names. If no data
-// set with names is left, it drops them. The command itself is done by then, so a failure here is a
-// warning. The only error is an interruption.
+// indexNames publishes the names again after a command has changed a data set with names. If no
+// data set with names is left, it drops them. The command itself is done by then, so a failure here
+// is a warning. The only error is an interruption.
 func (s *session) indexNames() error {
 	made := func(name string) bool { return slices.Contains(s.changed, name) }
 	if made(ask.Names.Name) || !slices.ContainsFunc(ask.Names.Uses, made) && !s.searched() {
@@ -54,7 +54,7 @@ func (s *session) indexNames() error {
 }
 
 // republished records that a command has published another generation of a data set, or has dropped
-// it. The names for search are then published anew. Those in --store are made from --data, which
+// it. The names for search are then published again. Those in --store are made from --data, which
 // has not changed.
 func (s *session) republished(name string) {
 	if s.depot == nil {

@@ -149,7 +149,7 @@ func (f typeFlag) MarshalText() ([]byte, error) {
 	return []byte(f.field.Name + "=" + f.field.Kind.String()), nil
 }
 
-// of is the data set that the command publishes.
+// of returns the data set that the command publishes.
 func (c *pointsCmd) of() ask.Dataset { return ask.CollectionOf(c.Collection).Dataset }
 
 func (c *pointsCmd) left(s *session) string {

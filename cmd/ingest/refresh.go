@@ -108,7 +108,7 @@ func (st *step) dataset() string {
 	return st.name
 }
 
-// publishes is the data set that the command publishes, or world.
+// publishes returns the data set that the command publishes, or "world".
 func (st *step) publishes() string {
 	if st.name == "world" {
 		return st.name
@@ -125,7 +125,7 @@ func (st *step) own() int {
 	return 0
 }
 
-// refreshes are the commands of the file, ready to run.
+// refreshes returns the commands of the file, ready to run.
 func refreshes(s *session) ([]step, error) {
 	var steps []step
 	publishes := map[string]bool{}
@@ -233,7 +233,7 @@ func refreshRecord(s *session, name string) string {
 	return filepath.Join(s.catalog.Dir(), name, "REFRESHED")
 }
 
-// basis lists the inputs of the result.
+// basis returns the inputs of the result.
 func (st step) basis(s *session) (renew.Basis, error) {
 	of := []string{"program " + version.String(), fmt.Sprint("max-bad ", s.options.MaxBad)}
 	for _, setting := range configfile.CommandSettings(st.ctx, st.cli.file, append(onlyFlags, "max-change")...) {

@@ -163,7 +163,7 @@ func (r *reporter) warn() {
 	}
 }
 
-// publishedBefore are the generations published since the program began.
+// publishedBefore returns the generations that were published since the program began.
 func (r *reporter) publishedBefore() []dataset.Manifest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +197,7 @@ func (r *reporter) close() {
 	r.endStage()
 }
 
-// recordCounts is "254 country, 56 state".
+// recordCounts returns a text such as "254 country, 56 state".
 func recordCounts(counts map[string]int64) string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
@@ -209,7 +209,7 @@ func recordCounts(counts map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// grouped writes thousands apart: 1,234,567.
+// grouped returns a number with separated thousands: 1,234,567.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

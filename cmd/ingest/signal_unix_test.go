@@ -48,7 +48,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A second Ctrl-C ends a command at once, if the command does not end by itself.
+// A second Ctrl-C ends a command at once, if the command does not end after the first.
 func TestInterruptTwice(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "settings.yaml")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {

@@ -26,7 +26,7 @@ type stage struct {
 	bar     *progressbar.ProgressBar // nil: no terminal
 }
 
-// phase is a stage that has ended.
+// phase is the record of a stage that has ended.
 type phase struct {
 	Stage   string  `json:"stage"`
 	Seconds float64 `json:"seconds"`
@@ -107,7 +107,7 @@ func (r *reporter) clearBar() {
 	}
 }
 
-// keepTelling reports stages that report no progress themselves, until stop is called.
+// keepTelling repeatedly reports stages without progress reports, until stop is called.
 func (r *reporter) keepTelling() (stop func()) {
 	if r.quiet {
 		return func() {}
@@ -140,7 +140,7 @@ func (r *reporter) tick(now time.Time) {
 	}
 }
 
-// event is the stage for a machine. Rates are per second.
+// event returns the stage in a form for programs. Rates are per second.
 func (s *stage) event(now time.Time) any {
 	p := s.last
 	rate, left := pace(p, now.Sub(s.began))

@@ -60,7 +60,7 @@ func placeOf(to string) (string, error) {
 	}
 }
 
-// checkBackupDir refuses a --backup-dir in which no backup may be.
+// checkBackupDir refuses a --backup-dir that is not suitable for backups.
 func checkBackupDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -201,7 +201,7 @@ func backupHandler(store cellstore.Store, live, dir string) http.Handler {
 		var asked struct {
 			To string `json:"to"`
 		}
-		// A page of another site cannot send this type unasked.
+		// A page of another site cannot send this type without a preflight request.
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		switch {
 		case store == nil:

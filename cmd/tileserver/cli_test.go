@@ -61,7 +61,7 @@ func commandLine(t *testing.T) *kong.Application {
 	return parser.Model
 }
 
-// The list of this program's variables, which ingest uses too, is complete.
+// The list of this program's variables, which ingest also uses, is complete.
 func TestVariables(t *testing.T) {
 	var names []string
 	_ = kong.Visit(commandLine(t), func(node kong.Visitable, next kong.Next) error {

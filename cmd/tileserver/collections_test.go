@@ -63,8 +63,8 @@ func TestPublishedCollections(t *testing.T) {
 	stop()
 }
 
-// If a collection is dropped, or its directory removed, while the server runs, the server behaves
-// as if it had never existed. Other collections are not affected.
+// A collection is dropped, or its directory is removed, while the server runs. The server then
+// behaves as if the collection had never existed. Other collections are not affected.
 func TestDroppedCollections(t *testing.T) {
 	dir := t.TempDir()
 	c := catalogIn(t, dir)

@@ -244,7 +244,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// onlyFlags have no place in a configuration file.
+// onlyFlags lists flags that are not allowed in a configuration file.
 var onlyFlags = []string{"config", "version"}
 
 // BeforeResolve is called by the parser once it knows the command line and the

@@ -86,7 +86,7 @@ type damagedQuestion struct{ owner, path, body, want string }
 
 var cutRE = regexp.MustCompile(`level=WARN msg="the table was not closed: .* table=(\w+) .* dropped=[1-9]`)
 
-// damagedAddresses are all that the address ranges of the test know.
+// damagedAddresses are all addresses in the ranges of the test.
 var damagedAddresses = func() []netip.Addr {
 	var all []netip.Addr
 	for i := range 600 {
@@ -241,7 +241,7 @@ func (d *damaged) refused(owner string, code int, body string) bool {
 	return ok
 }
 
-// ask asks everything, and writes.
+// ask sends all requests, and makes writes.
 func (d *damaged) ask() {
 	d.t.Helper()
 	for _, q := range d.want {

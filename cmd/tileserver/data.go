@@ -25,7 +25,7 @@ import (
 	"quadrille/places/points"
 )
 
-// source is the place from which the server has its generations.
+// source is the source of the server's generations: a directory or a store.
 type source struct {
 	from *dataset.Generations
 	kind string // for /status
@@ -86,20 +86,20 @@ func (c *config) depot(observed *observer) (source, error) {
 	return source{from: depot.Generations, kind: hbasestore.Scheme, name: depot.Name(), patience: remotePatience, close: depot.Close}, nil
 }
 
-// followed is the data sets that the server follows.
+// followed has the data sets that the server follows.
 type followed struct {
 	source
 	log *slog.Logger
 	all []ask.LiveDataset
 
-	// Users name data sets of their own, and new ones appear.
+	// Users choose the names of these data sets, and new ones may appear.
 	collections ask.Collections
 	regions     ask.DatasetGroup[*ask.RegionSet]
 	looking     sync.WaitGroup
 	stopLooking context.CancelFunc // nil before looking begins
 }
 
-// sets are the data sets that are served.
+// sets returns the data sets that are served.
 func (c *config) sets(s *followed) ask.Sets {
 	sets := ask.FollowOptions{Notify: s.notify, AddressTable: !c.IPIndex}.Sets(s.from)
 	sets.RegionSets, sets.Collections, sets.CountryByMap = &s.regions, &s.collections, c.CountryOf == "map"
@@ -191,7 +191,7 @@ func (s *followed) look(ctx context.Context, begin func(ask.LiveDataset)) {
 	lookFor(s, ask.RegionSetPrefix, &s.regions, ask.RegionSetOf, names, begin)
 }
 
-// forget ends collections that are not published any more.
+// forget stops following collections that are no longer published.
 func (s *followed) forget(names []string) {
 	s.all = slices.DeleteFunc(s.all, func(l ask.LiveDataset) bool {
 		st := l.Status()
@@ -209,7 +209,7 @@ func (s *followed) forget(names []string) {
 	})
 }
 
-// lookFor is look for new ones of one family.
+// lookFor does the part of look for the data sets of one family.
 func lookFor[R any](
 	s *followed, prefix string, family *ask.DatasetGroup[R], of func(string) *ask.DatasetOf[R], names []string, begin func(ask.LiveDataset),
 ) {

@@ -72,7 +72,7 @@ func (c *lazyConn) CloseWrite() error { return closeWrite(c.Conn) }
 // NetConn returns the connection beneath. Streams that are cut off reset it.
 func (c *lazyConn) NetConn() net.Conn { return c.Conn }
 
-// lazyDeadline is one direction's deadline.
+// lazyDeadline is the deadline of one direction.
 type lazyDeadline struct {
 	set func(time.Time) error // of the connection
 
@@ -105,7 +105,7 @@ func (d *lazyDeadline) leave() {
 // early enough, and an idle connection wakes up at most once per stride.
 const stride = 10 * time.Second
 
-// want changes the deadline.
+// want sets the wanted deadline.
 func (d *lazyDeadline) want(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

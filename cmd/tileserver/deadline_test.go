@@ -109,7 +109,7 @@ func TestLazyConn(t *testing.T) {
 	client, server := pair(t)
 	b := make([]byte, 1)
 
-	// A timer that fires in vain does not end a Read.
+	// A timer that fires before the deadline does not end a Read.
 	if err := server.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestLazyConn(t *testing.T) {
 	if n, err := server.Read(b); n != 1 || err != nil {
 		t.Fatalf("%d bytes, %v", n, err)
 	}
-	// A deadline that has come does.
+	// A deadline that has passed ends a Read.
 	if err := server.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ const (
 	// connections and files that are already open. They are for the store's cache, new generations,
 	// and logs of tables.
 	spareFiles = 256
-	// fewConnections is the least number that is worth serving.
+	// fewConnections is the least number of connections with which serving is useful.
 	fewConnections = 32
 	// collectionFiles is the number of files that a live collection has open: its directory five
 	// times, a lock, a log, a MANIFEST and a ledger, and sometimes the successor of one of these.

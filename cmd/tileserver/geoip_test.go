@@ -95,8 +95,7 @@ func TestGeoIP2Node(t *testing.T) {
 	}
 }
 
-// TestGeoIP2Python does the same with Python's client, as Debian's
-// python3-geoip2 has it.
+// TestGeoIP2Python does the same with Python's client, in the version of Debian's python3-geoip2.
 func TestGeoIP2Python(t *testing.T) {
 	// Only the system's own python3 finds the system's packages.
 	python := ""

@@ -180,7 +180,7 @@ func (c *guardConfig) readKeys() (*quota.Keys, error) {
 	return keys, err
 }
 
-// meterStats are the metrics of counting clients.
+// meterStats collects the metrics about the counts of clients.
 type meterStats struct{ meter *quota.Meter }
 
 var (

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A hook outlives the server that it was made on.
+// A hook survives a restart of the server.
 func TestHooksOverRestarts(t *testing.T) {
 	taken := make(chan string, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

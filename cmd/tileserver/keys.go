@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// newKeyCommand is: tileserver keys new.
+// newKeyCommand is the command "tileserver keys new".
 type newKeyCommand struct {
 	Name  string  `arg:"" help:"Name of the client, for logs and /usage: letters, digits, dots, hyphens and underscores."`
 	Limit []limit `placeholder:"N/WINDOW" help:"Requests it may make, such as 600/1m or 100000/1d; repeatable. Without any, those of --key-limit."`
@@ -30,7 +30,7 @@ func (s *scope) UnmarshalText(text []byte) error {
 	return err
 }
 
-// run adds the key to file and prints it. Notes for a person go to stderr.
+// run adds the key to file and prints it. It writes notes for a person to stderr.
 func (c *newKeyCommand) run(ctx context.Context, file string, stdout, stderr io.Writer) error {
 	if file == "" {
 		return &usageError{errors.New("keys new needs the file to add the key to: name it by --keys FILE; it is made if it is not there")}
@@ -51,7 +51,7 @@ func (c *newKeyCommand) run(ctx context.Context, file string, stdout, stderr io.
 	return nil
 }
 
-// line is the line of the key in its file.
+// line returns the line for the key in its file.
 func (c *newKeyCommand) line(key string) string {
 	limits, scopes := make([]quota.Limit, len(c.Limit)), make([]quota.Scope, len(c.Scope))
 	for i, l := range c.Limit {
@@ -63,11 +63,9 @@ func (c *newKeyCommand) line(key string) string {
 	return quota.FormatLine(c.Name, quota.HashOf(key), limits, scopes...) + "\n"
 }
 
-// addKey appends a key to a file and returns once it is on the disk. Only the
-// owner may read a file that it makes: names and limits are nobody else's
-// business. Programs that add keys at the same time wait for each other.
-// Servers read without waiting, see quota.ErrUnfinished. Notes are for a
-// person.
+// addKey appends a key to a file and returns once it is on the disk. Only the owner may read a new
+// file, because names and limits are confidential. Programs that add keys at the same time wait for
+// each other. Servers read without waiting, see quota.ErrUnfinished. Notes are for a person.
 func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.Writer) (err error) {
 	f, err := lockKeys(ctx, file)
 	if err != nil {
@@ -81,8 +79,8 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 	whole, added := old, c.line(key)
 	switch keys, err := quota.ReadKeys(bytes.NewReader(old)); {
 	case errors.Is(err, quota.ErrUnfinished) && keys.Len() > 0:
-		// A program that was killed left it before it printed the key. It stays, so
-		// that people see it; it does no harm.
+		// A program that was killed has left this text before it printed the key. The text stays in
+		// the file so that people can see it; it has no effect.
 		whole = old[:bytes.LastIndexByte(old, '\n')+1]
 		added = "# unfinished: " + string(old[len(whole):]) + "\n" + added
 		fmt.Fprintf(notes, "%s ended within a line, which is a comment now: the key it was to be has never been printed\n", file)
@@ -109,18 +107,18 @@ func (c *newKeyCommand) addKey(ctx context.Context, file, key string, notes io.W
 		}
 	}
 	if err != nil {
-		// Half a line must not stay. If removing it fails too, the next program to add a key finds
-		// it.
+		// An incomplete line must be removed. If this fails too, the next program that adds a key
+		// finds the line.
 		return fmt.Errorf("no key was added: %w", errors.Join(err, f.Truncate(int64(len(whole)))))
 	}
 	return nil
 }
 
-// lockPatience bounds how long others may take to add their keys.
+// lockPatience bounds how long the program waits for others that add keys.
 const lockPatience = 30 * time.Second
 
-// lockKeys opens a file of keys, made if it is not there, for one program at a
-// time.
+// lockKeys opens a file of keys, and makes it if it is missing. It locks the file for one program
+// at a time.
 func lockKeys(ctx context.Context, file string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
@@ -145,8 +143,7 @@ func lockKeys(ctx context.Context, file string) (*os.File, error) {
 	}
 }
 
-// lockNow locks the open file unless another program has it, or has put
-// another file in its place.
+// lockNow locks the open file, unless another program has locked or replaced it.
 func lockNow(f *os.File, file string) (bool, error) {
 	opened, err := f.Stat()
 	if err != nil {
@@ -166,7 +163,7 @@ func lockNow(f *os.File, file string) (bool, error) {
 	return filelock.NamesFile(f, file)
 }
 
-// syncDir makes the names in a directory durable where that can be done.
+// syncDir makes the entries of a directory durable, if the system supports this.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// keysNew runs keys new in a process of its own.
+// keysNew runs the command "keys new" in a separate process.
 func keysNew(t *testing.T, name, file string, more ...string) *exec.Cmd {
 	t.Helper()
 	return rerun(t, append([]string{"keys", "new", name, "--keys", file}, more...)...)
 }
 
-// rerun runs the program in a process of its own.
+// rerun returns a command that runs the program in a separate process.
 func rerun(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -39,7 +39,7 @@ func rerun(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// foundKeys checks that a file has n keys, and every printed key among them.
+// foundKeys checks that a file has n keys, and that every printed key is among them.
 func foundKeys(t *testing.T, file string, n int, printed []string) {
 	t.Helper()
 	keys, err := (&guardConfig{Keys: file}).readKeys()
@@ -60,7 +60,7 @@ func foundKeys(t *testing.T, file string, n int, printed []string) {
 	}
 }
 
-// Programs that add keys at once keep all of them: 12, or 100 with
+// Programs that add keys concurrently lose none of them. There are 12 programs, or 100 with
 // QUADRILLE_FULL=1.
 func TestKeysAtOnce(t *testing.T) {
 	n := 12
@@ -90,7 +90,7 @@ func TestKeysAtOnce(t *testing.T) {
 	}
 }
 
-// replaceKeys puts a copy into the place of a file while it has the lock.
+// replaceKeys replaces a file by a copy while it has the lock.
 func replaceKeys(t *testing.T, file string) {
 	t.Helper()
 	f, err := lockKeys(t.Context(), file)
@@ -111,9 +111,8 @@ func replaceKeys(t *testing.T, file string) {
 	}
 }
 
-// No key is lost if the program that others wait for puts another file in the place of the file of
-// keys. A server that reads all the while sees a file that it can read, or one that is just being
-// written.
+// No key is lost if the program with the lock replaces the file of keys while others wait. A server
+// that reads continuously finds either a valid file or an unfinished one.
 func TestKeysWhileReplaced(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys")
@@ -163,9 +162,9 @@ func addTo(t *testing.T, file string) (key, notes string, err error) {
 	return strings.TrimSpace(out.String()), log.String(), err
 }
 
-// A program that is killed leaves half a line at most. The half line is no key, and it invalidates
-// no other: a server starts with the other keys and says so, a running server keeps its keys, and
-// the next key has a line of its own.
+// A killed program leaves at most one incomplete line. This line is not a key and does not
+// invalidate other keys: a server starts with the other keys and reports this, a running server
+// keeps its keys, and the next key gets a new line.
 func TestKeysHalfLine(t *testing.T) {
 	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
@@ -214,7 +213,7 @@ func TestKeysHalfLine(t *testing.T) {
 	if !log.has("the last key is not used") || strings.Contains(log.String(), line[:40]) {
 		t.Errorf("the server says of the half line: %s", log.String())
 	}
-	// If no key in it is whole, it may be any file.
+	// If the file has no complete key, it may be any file.
 	testfile.Write(t, file, "machine example.org")
 	if _, _, err := addTo(t, file); err == nil || !strings.Contains(err.Error(), "not a file of keys") {
 		t.Errorf("a file of something else: %v", err)
@@ -227,7 +226,7 @@ func TestKeysHalfLine(t *testing.T) {
 	}
 }
 
-// A running server that reads half a line keeps the keys that it has.
+// A running server that reads an incomplete line keeps its current keys.
 func TestKeysReloadHalfLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	one, _, err := addTo(t, file)
@@ -268,7 +267,7 @@ func TestKeysReloadHalfLine(t *testing.T) {
 	}
 }
 
-// A file that is locked for long is refused and left alone.
+// A file that is locked for a long time gives an error and is not changed.
 func TestKeysLocked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	f, err := os.Create(file)
@@ -290,8 +289,8 @@ func TestKeysLocked(t *testing.T) {
 	}
 }
 
-// Anything but a regular file is refused before it is read: a device may never end, and a lock
-// protects it from nobody.
+// Only regular files are accepted, and others are refused before they are read: a device may be
+// endless, and a lock does not protect it.
 func TestKeysNoFile(t *testing.T) {
 	names := []string{t.TempDir()}
 	for _, device := range []string{"/dev/full", "/dev/null", "/dev/zero"} {
@@ -306,7 +305,7 @@ func TestKeysNoFile(t *testing.T) {
 	}
 }
 
-// A symlink stays one, and its target keeps its mode.
+// A symbolic link is not replaced, and its target keeps its mode.
 func TestKeysSymlink(t *testing.T) {
 	file, link := filepath.Join(t.TempDir(), "keys"), filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(file, link); err != nil {
@@ -332,8 +331,8 @@ func TestKeysSymlink(t *testing.T) {
 	}
 }
 
-// A disk that has room for half a line only, here by a limit of the process,
-// gets none of it, and no key is printed.
+// If the disk has space for only half a line, simulated by a limit of the process, nothing is added
+// and no key is printed.
 func TestKeysFullDisk(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -371,12 +370,12 @@ func TestKeysFullDisk(t *testing.T) {
 	}
 }
 
-// noPaper is an output that cannot be written.
+// noPaper is an output that returns an error for every write.
 type noPaper struct{}
 
 func (noPaper) Write([]byte) (int, error) { return 0, errors.New("out of paper") }
 
-// A key that could not be printed is reported: it is in the file, and nobody has it.
+// A key that could not be printed is reported, because it is in the file but nobody knows it.
 func TestKeysNotPrinted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
 	err := run(t.Context(), []string{"keys", "new", "acme", "--keys", file}, noPaper{}, io.Discard)

@@ -9,9 +9,9 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// behindProxies reads the PROXY protocol, version 1 or 2, from the peers in from: it names the
-// client for which they connect. These peers must always send it: a peer that merely passed bytes
-// on would let its clients forge it. It is not read from other peers.
+// behindProxies reads the PROXY protocol, version 1 or 2, from the peers in from. It contains the
+// address of the client for which they connect. These peers must always send it; otherwise the
+// clients of a peer that only forwards bytes could forge it. It is not read from other peers.
 func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
 	if len(from) == 0 {
 		return l
@@ -29,7 +29,8 @@ func behindProxies(l net.Listener, from []prefix, cfg *config) net.Listener {
 			return proxyproto.SKIP, nil
 		},
 		ValidateHeader: func(h *proxyproto.Header) error {
-			// Without addresses it is a connection of the proxy itself: a check of health.
+			// A header without addresses means a connection of the proxy itself, such as a health
+			// check.
 			if _, _, tcp := h.TCPAddrs(); h.Command.IsLocal() || h.SourceAddr == nil || tcp {
 				return nil
 			}

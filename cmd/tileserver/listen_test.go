@@ -29,7 +29,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// authority makes certificates for localhost. Its own certificate is in a file, for clients.
+// authority is a certificate authority for localhost. Its own certificate is in a file for clients.
 type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -92,7 +92,7 @@ func (a *authority) issue(t *testing.T, certFile, keyFile string) int64 {
 	return a.last
 }
 
-// certified is an authority with a certificate for the server, in files.
+// certified returns an authority, and the files of a certificate and a key for the server.
 func certified(t *testing.T) (a *authority, cert, key string) {
 	t.Helper()
 	a = newAuthority(t)
@@ -117,7 +117,7 @@ func (a *authority) client(h2 bool) *http.Client {
 	}}
 }
 
-// HTTPS with HTTP/1.1 and HTTP/2, and certificates that are renewed.
+// TestTLS tests HTTPS with HTTP/1.1 and HTTP/2, and renewed certificates.
 func TestTLS(t *testing.T) {
 	a, cert, key := certified(t)
 	url, _, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key)
@@ -135,7 +135,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("HTTP/2 %v: %s %s", h2, res.Proto, res.Status)
 		}
 	}
-	// A browser that forgot the s gets an answer and not a hanging connection.
+	// A request with http instead of https gets an answer and not a hanging connection.
 	if res, err := http.Get("http" + strings.TrimPrefix(url, "https") + "/healthz"); err == nil {
 		res.Body.Close()
 		if res.StatusCode != 400 {
@@ -201,7 +201,7 @@ func TestTLSReload(t *testing.T) {
 	if n := serial(); n != first {
 		t.Errorf("certificate %d, want %d", n, first)
 	}
-	// Half of a pair is not used, and logged once.
+	// If only one file of a pair is replaced, the new file is not used, and this is logged once.
 	old := testfile.Read(t, key)
 	second := a.issue(t, cert, key)
 	fresh := testfile.Read(t, key)
@@ -220,7 +220,7 @@ func TestTLSReload(t *testing.T) {
 	if n := serial(); n != second {
 		t.Errorf("certificate %d of a whole pair, want %d: %s", n, second, &log)
 	}
-	// Gone files change nothing.
+	// Removed files have no effect.
 	if err := os.Remove(cert); err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +238,8 @@ func TestTLSReload(t *testing.T) {
 	}
 }
 
-// The PROXY protocol, versions 1 and 2, from trusted peers and others. The
-// client it names may be a trusted proxy in its turn.
+// TestProxyProtocol tests the PROXY protocol, versions 1 and 2, from trusted and other peers. The
+// client that it names may itself be a trusted proxy.
 func TestProxyProtocol(t *testing.T) {
 	v2 := func(command byte, family byte, payload string) string {
 		b, err := hex.DecodeString(payload)
@@ -336,7 +336,7 @@ func TestProxyProtocolTLS(t *testing.T) {
 	}
 }
 
-// The one resolver of addresses reads the configured header.
+// Client addresses are read from the configured header.
 func TestForwardedHeader(t *testing.T) {
 	for flag, want := range map[string]string{"x-forwarded-for": "8.8.8.8", "forwarded": "9.9.9.9"} {
 		url, log, stop := start(t, "--data", t.TempDir(), "--trusted-proxy", "127.0.0.1", "--forwarded-header", flag, "--access-log")

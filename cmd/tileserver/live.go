@@ -23,7 +23,7 @@ import (
 	"quadrille/places/points"
 )
 
-// liveCommand is: tileserver live.
+// liveCommand is the command "tileserver live".
 type liveCommand struct {
 	Verify verifyLiveCommand `cmd:"" help:"Read every row of the live collections of a directory that no server has open, and say which are whole. Exits 1 if one is not."`
 	Export exportLiveCommand `cmd:"" help:"Write the points of live collections as GeoJSON, a Feature in each line, which POST /points/NAME takes."`
@@ -31,7 +31,7 @@ type liveCommand struct {
 	Backup backupCommand     `cmd:"" help:"Copy the live collections, also while a server has them open: then it makes the copy, by its --admin-listen, in its --backup-dir."`
 }
 
-// checkLive refuses a directory that does not hold live collections.
+// checkLive returns an error if a directory does not contain live collections.
 func checkLive(dir string) error {
 	if st, err := os.Stat(filepath.Join(dir, "tables")); err != nil || !st.IsDir() {
 		return fmt.Errorf("%s holds no live collections: name the directory that tileserver --live has", dir)
@@ -57,8 +57,8 @@ func openStopped(dir string) (*pebblestore.Store, error) {
 	return store, nil
 }
 
-// onlyLive returns the names of the live collections in a store. It refuses a store that
-// has other tables too: it belongs to something else, or to a newer program.
+// onlyLive returns the names of the live collections in a store. It refuses a store with other
+// tables, because the store belongs to another purpose or to a newer program.
 func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []string, err error) {
 	tables, err := store.Tables(ctx)
 	if err != nil {
@@ -76,15 +76,15 @@ func onlyLive(ctx context.Context, store cellstore.Store, dir string) (names []s
 	return names, nil
 }
 
-// repairDir is the directory in which a repair has whole collections ready to take the
-// places of damaged ones. The damaged ones go to damagedDir.
+// repairDir is the directory for the repaired collections that will replace damaged ones. The
+// damaged ones are moved to damagedDir.
 const (
 	repairDir  = "repair"
 	damagedDir = "damaged"
 )
 
-// checkRepaired refuses a directory in which a repair was interrupted: a collection may be
-// in neither place.
+// checkRepaired refuses a directory in which a repair was interrupted, because a collection may be
+// temporarily missing.
 func checkRepaired(dir string) error {
 	switch _, err := os.Lstat(filepath.Join(dir, repairDir)); {
 	case err == nil:
@@ -117,8 +117,8 @@ func (c *verifyLiveCommand) run(ctx context.Context, stdout io.Writer) (err erro
 	return err
 }
 
-// verifyLive writes for every collection whether it is whole, and returns the damaged
-// ones. The error names those that could not be judged.
+// verifyLive writes for every collection whether it is intact, and returns the damaged ones. The
+// error names the collections that could not be checked.
 func verifyLive(ctx context.Context, store cellstore.Store, out io.Writer) (damaged []string, err error) {
 	names, err := points.LiveKind.Names(ctx, store)
 	if err != nil {
@@ -167,8 +167,8 @@ func readRows(ctx context.Context, t cellstore.Table, fn func(*cellstore.Row) er
 	return nil
 }
 
-// salvage is readRows of a damaged collection, in a directory that nobody has open. lost names the
-// parts that could not be read.
+// salvage does the same as readRows, for a damaged collection in a directory that no program has
+// open. lost lists the parts that could not be read.
 func salvage(ctx context.Context, dir, name string, fn func(*cellstore.Row) error) (lost string, err error) {
 	damage, err := pebblestore.Salvage(ctx, dir, points.LiveKind.WidestSchema(name), nil, fn)
 	return strings.Join(damage, "; "), err
@@ -238,7 +238,7 @@ type exporter struct {
 	failed []error // why collections are not all written
 }
 
-// whole writes the collections that can be read to their ends, and returns the damaged ones.
+// whole exports the collections that can be read to their ends, and returns the damaged ones.
 func (x *exporter) whole(ctx context.Context, store cellstore.Store, names []string) (damaged []string, err error) {
 	for _, name := range names {
 		t, err := store.Table(ctx, points.LiveKind.Table(name))
@@ -261,8 +261,8 @@ func (x *exporter) whole(ctx context.Context, store cellstore.Store, names []str
 	return damaged, nil
 }
 
-// note keeps why a collection is not all written. It returns the error only if no other
-// collection can be written either.
+// note records why a collection is not completely written. It returns the error only if the other
+// collections cannot be written either.
 func (x *exporter) note(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || x.out.Flush() != nil {
 		return err
@@ -271,7 +271,7 @@ func (x *exporter) note(ctx context.Context, err error) error {
 	return nil
 }
 
-// collection writes the points among the rows of a collection, and notes how many there are.
+// collection writes the points among the rows of a collection, and records their number.
 func (x *exporter) collection(name string, rows func(func(*cellstore.Row) error) (lost string, err error)) error {
 	x.n = 0
 	lost, err := rows(func(row *cellstore.Row) error { return x.write(name, row) })
@@ -310,10 +310,9 @@ type repairLiveCommand struct {
 	Dir string `arg:"" help:"The directory of --live."`
 }
 
-// run first makes whole collections in a store of its own. Once that store is complete, it
-// gets the name repair, and its collections take the places of the damaged ones. A run that
-// finds a store of that name goes on with this second part, since the run before was
-// interrupted.
+// run first makes the repaired collections in a separate store. Once this store is complete, it
+// gets the name repair, and its collections replace the damaged ones. If a run finds a store with
+// this name, it continues with the second step, because the previous run was interrupted.
 func (c *repairLiveCommand) run(ctx context.Context, stdout io.Writer) (err error) {
 	if err := checkLive(c.Dir); err != nil {
 		return err
@@ -366,7 +365,7 @@ func tableState(dir, name string) (string, error) {
 	return state.String(), err
 }
 
-// prepare makes the store of whole collections. made has the state of each damaged collection
+// prepare makes the store of repaired collections. made has the state of each damaged collection
 // before it was read, by name. lost names the collections that could not be read at all.
 func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.Writer) (made map[string]string, lost []string, err error) {
 	store, err := openStopped(c.Dir)
@@ -438,9 +437,9 @@ func (c *repairLiveCommand) prepare(ctx context.Context, dir string, stdout io.W
 	return made, lost, nil
 }
 
-// replace sets damaged collections aside and puts the whole ones in their places. Meanwhile it
+// replace moves damaged collections away and moves the repaired ones to their paths. Meanwhile it
 // holds the lock of the directory, so that no server has the moved files open. states is the result
-// made of prepare, or nil if an earlier run has compared the states.
+// made of prepare, or nil if an earlier run has already compared the states.
 func (c *repairLiveCommand) replace(states map[string]string, ready string, stdout io.Writer) (err error) {
 	lock, err := openStopped(c.Dir)
 	if err != nil {

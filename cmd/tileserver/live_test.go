@@ -75,7 +75,7 @@ func inLive(t *testing.T, dir string, do func(*live.Store, cellstore.Store)) {
 	}
 }
 
-// spoil deletes the description of a collection, and the row of an id.
+// spoil damages a collection: it deletes the description and the row of an id.
 func spoil(t *testing.T, dir, name string) {
 	t.Helper()
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
@@ -94,7 +94,7 @@ func spoil(t *testing.T, dir, name string) {
 	})
 }
 
-// A damaged collection is found, exported, and made anew; the damaged files are set aside.
+// A damaged collection is detected, exported, and repaired; the damaged files are moved away.
 func TestRepairLive(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 30 points", "whole: whole, 30 points")
@@ -134,7 +134,7 @@ func TestRepairLive(t *testing.T) {
 	})
 }
 
-// A directory is repaired under any name.
+// A directory with any name can be repaired.
 func TestRepairOddName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[live]")
 	if err := os.Rename(makeLive(t, 3, "shops"), dir); err != nil {
@@ -145,7 +145,8 @@ func TestRepairOddName(t *testing.T) {
 	prints(t, []string{"live", "verify", dir}, "shops: whole, 3 points")
 }
 
-// A repair that was interrupted between two renames goes on, and no server starts before.
+// A repair that was interrupted between two renames can be continued, and no server starts before
+// that.
 func TestInterruptedRepair(t *testing.T) {
 	dir := makeLive(t, 10, "shops", "others")
 	ready := makeLive(t, 5, "shops")
@@ -207,8 +208,8 @@ func TestBackupWhileServing(t *testing.T) {
 	stop()
 }
 
-// A process that makes backups is killed at random moments: every directory with the name of a
-// backup is one.
+// A process that makes backups is killed at random moments. Every directory with the name of a
+// backup must be a complete backup.
 func TestKillBackup(t *testing.T) {
 	if dir := os.Getenv("BACKUP_KILL_DIR"); dir != "" {
 		backUpUntilKilled(dir)
@@ -281,8 +282,8 @@ func backUpUntilKilled(dir string) {
 	}
 }
 
-// Damaged counts of clients do not keep the server from starting. They are reported and left as
-// they are.
+// Damaged counts of clients do not prevent the start of the server. They are reported and not
+// changed.
 func TestDamagedUsage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "usage")
 	args := []string{"--data", t.TempDir(), "--address-limit", "1000/1d", "--usage", dir}
@@ -309,7 +310,7 @@ func TestDamagedUsage(t *testing.T) {
 	}
 }
 
-// If the log of a collection is damaged, everything beside the damage is rescued.
+// If the log of a collection is damaged, everything except the damaged part is rescued.
 func TestRescueOfDamagedLog(t *testing.T) {
 	dir := makeLive(t, 30, "shops", "whole")
 	inLive(t, dir, func(l *live.Store, _ cellstore.Store) { // in a log of its own
@@ -379,7 +380,7 @@ func TestRepairBesideServer(t *testing.T) {
 	prints(t, []string{"live", "repair", dir}, "points are rescued")
 }
 
-// If two repairs run at once, the second leaves the result of the first.
+// If two repairs run concurrently, the second does not change the result of the first.
 func TestRepairTwice(t *testing.T) {
 	dir := makeLive(t, 3, "shops")
 	lists, err := filepath.Glob(filepath.Join(dir, "tables", "points_shops", "db", "MANIFEST-*"))
@@ -409,8 +410,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A damaged block in one collection does not hinder the export of the others, nor of the rest of
-// its own.
+// A damaged block in one collection prevents neither the export of the other collections, nor that
+// of the rest of the same collection.
 func TestExportBesideDamage(t *testing.T) {
 	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := makeLive(t, 3000, "a-shops", "whole")
@@ -434,7 +435,7 @@ func TestExportBesideDamage(t *testing.T) {
 	}
 }
 
-// A collection of another layout is not repaired.
+// A collection with another layout is not repaired.
 func TestRepairOtherLayout(t *testing.T) {
 	for version, text := range map[int]string{
 		points.SchemaVersion + 1: "update the program",
@@ -472,8 +473,8 @@ func TestRepairOtherLayout(t *testing.T) {
 	}
 }
 
-// The refusal of a directory of something else, and of one with a table of a newer program, says
-// which it is. Neither is taken for an empty or a damaged directory.
+// If a directory has another purpose, or a table of a newer program, the error reports this. Such a
+// directory is treated neither as empty nor as damaged.
 func TestLiveOfAnotherLayout(t *testing.T) {
 	other := t.TempDir()
 	if err := os.Mkdir(filepath.Join(other, "boundaries"), 0o755); err != nil {
@@ -505,7 +506,7 @@ func TestLiveOfAnotherLayout(t *testing.T) {
 	}
 }
 
-// sick is a store with a table that cannot be opened now.
+// sick is a store with a table that cannot be opened.
 type sick struct {
 	cellstore.Store
 	table string
@@ -518,8 +519,8 @@ func (s sick) Table(ctx context.Context, name string) (cellstore.Table, error) {
 	return s.Store.Table(ctx, name)
 }
 
-// A collection that cannot be read for another reason is not damaged, and the others are still
-// judged.
+// A collection that cannot be read for another reason is not reported as damaged, and the others
+// are still checked.
 func TestVerifyUnreadable(t *testing.T) {
 	dir := makeLive(t, 3, "shops", "whole")
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {
@@ -532,7 +533,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	})
 }
 
-// No backup is made where none may be, and leftovers of earlier ones are removed.
+// A backup is refused at a forbidden path, and unfinished copies of earlier runs are removed.
 func TestBackupPlaces(t *testing.T) {
 	dir, backups := makeLive(t, 3, "shops"), t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")

@@ -15,13 +15,13 @@ import (
 // maxLogQueue bounds the part of a log that waits for its reader, in bytes.
 const maxLogQueue = 1 << 20
 
-// logTimeout bounds how long the last lines may take when the program ends.
+// logTimeout bounds the time to write the last lines when the program ends.
 const logTimeout = time.Second
 
-// logQueue is a log on its way to a reader that may be slow, stuck or gone, or to a disk that is
-// full. As with spans on their way to their collector, nothing waits for it but Close, within its
-// bound: lines that find the queue full, or cannot be written, are dropped and counted. The log
-// reports this once lines can be written again. Its methods may be called concurrently.
+// logQueue is a queue of log lines for a reader that may be slow, stuck or gone, or for a full
+// disk. Only Close waits for it, for a bounded time. Lines are dropped and counted if the queue is
+// full or if they cannot be written. The log reports this once lines can be written again. Its
+// methods may be called concurrently.
 type logQueue struct {
 	to   io.Writer
 	form func(io.Writer) slog.Handler // of the log's own lines
@@ -45,7 +45,7 @@ func newLogQueue(to io.Writer, form func(io.Writer) slog.Handler) *logQueue {
 	return q
 }
 
-// Write takes a line, with its end, or drops it. It never fails.
+// Write adds a line, including its end, or drops it. It never fails.
 func (q *logQueue) Write(line []byte) (int, error) {
 	q.mu.Lock()
 	if q.closed || len(q.waiting)+len(line) > maxLogQueue {
@@ -65,21 +65,20 @@ func (q *logQueue) wakeUp() {
 	}
 }
 
-// drop counts lines. The lock is held.
+// drop counts dropped lines. The lock is held.
 func (q *logQueue) drop(lines int) {
 	q.untold += int64(lines)
 	q.dropped.Add(int64(lines))
 }
 
-// metric counts the lines that nobody will read.
+// metric returns the counter of dropped lines.
 func (q *logQueue) metric() prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "quadrille_log_dropped_total", Help: "Lines of the log that nobody will read: its reader was too slow or gone, or its disk full.",
 	}, func() float64 { return float64(q.dropped.Load()) })
 }
 
-// Close writes the waiting lines, but takes no longer than most. It drops lines that
-// come later.
+// Close writes the waiting lines, but waits at most for the time most. Later lines are dropped.
 func (q *logQueue) Close(most time.Duration) {
 	q.mu.Lock()
 	q.closed = true
@@ -107,8 +106,8 @@ func (q *logQueue) run() {
 	}
 }
 
-// turn writes the waiting lines and reports whether there may be more. After a failure
-// the next line finds out whether somebody reads again.
+// turn writes the waiting lines and reports whether there may be more. After a failure the next
+// line is an attempt to write again.
 func (q *logQueue) turn() (more bool) {
 	q.mu.Lock()
 	lines, untold := q.waiting, q.untold

@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A server whose log nobody reads, or whose reader has ended, answers every request, reports how
-// much of the log it drops, and ends on request.
+// A server whose log is not read, or whose log reader has ended, answers every request, reports how
+// many lines it drops, and ends on request.
 func TestLogWithoutReader(t *testing.T) {
 	dropped := regexp.MustCompile(`(?m)^quadrille_log_dropped_total ([1-9].*)$`)
 	for _, ended := range []bool{false, true} {
@@ -88,7 +88,7 @@ func TestLogWithoutReader(t *testing.T) {
 	}
 }
 
-// flakyWriter takes a given number of bytes of each write, and fails if that is not all of it.
+// flakyWriter accepts a given number of bytes of each write, and fails if the write is longer.
 type flakyWriter struct {
 	b    strings.Builder
 	take func(most int) int
@@ -105,8 +105,8 @@ func (w *flakyWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Whatever becomes of its writes, each line of a log is whole, torn at a failure, or counted, and
-// the log reports the number of dropped lines once it can.
+// Whatever happens to the writes, each line of a log is either complete, truncated at a failure, or
+// counted as dropped. The log reports the number of dropped lines as soon as possible.
 func TestLogTellsWhatItDropped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		failing := true
@@ -144,8 +144,8 @@ func TestLogTellsWhatItDropped(t *testing.T) {
 	})
 }
 
-// Many more lines than the queue holds find a reader that is stuck: none waits, and Close
-// gives up within its bound.
+// The test writes many more lines than the queue can hold while the reader is stuck. No write
+// waits, and Close gives up within its time limit.
 func TestLogQueueIsBounded(t *testing.T) {
 	stuck, free := io.Pipe()
 	defer stuck.Close()

@@ -1,10 +1,9 @@
 // Command tileserver serves published data sets over HTTP: map tiles, the regions and features at a
 // point, nearby places and IP geolocation.
 //
-// It opens the generations that ingest has published below its data directory, takes
-// newer ones into service as they appear, and may run any number of times over one
-// directory. It holds no state of its own but the live collections of points that
-// --live names.
+// It opens the generations that ingest has published below its data directory, and takes newer ones
+// into service as they appear. Any number of servers may use one directory. Its only state is the
+// live collections of points in --live.
 package main
 
 import (
@@ -25,12 +24,12 @@ import (
 func main() {
 	configfile.Environment(variables.Prefix)
 	if runtime.GOMAXPROCS(0) == 1 && os.Getenv("GOMAXPROCS") == "" {
-		// With one processor alone nobody looks at connections for 10 ms while anything is
-		// computed, or while a write waits for the disk.
+		// With only one processor, the runtime does not poll the network for up to 10 ms while
+		// anything is computed, or while a write waits for the disk.
 		runtime.GOMAXPROCS(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal drains; a second one, after this, kills.
+	// The first signal drains the server. After this call, a second signal kills it.
 	context.AfterFunc(ctx, stop)
 	cfg, err := parse(os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {
@@ -54,7 +53,8 @@ func (c *config) sayLast(w io.Writer, err error) {
 	fmt.Fprintln(w, "tileserver:", err)
 }
 
-// exitCode returns 0 for success, 1 for a failure and 2 for wrong usage. Both programs have these.
+// exitCode returns 0 for success, 1 for a failure and 2 for wrong usage. Both programs use these
+// codes.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {
@@ -66,8 +66,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// usageError is a command line, environment or configuration file that cannot
-// be followed.
+// usageError is the error of an invalid command line, environment or configuration file.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string {
@@ -75,7 +74,7 @@ func (e *usageError) Error() string {
 }
 func (e *usageError) Unwrap() error { return e.err }
 
-// run does what the command line asks for.
+// run executes the command line.
 func (c *config) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch c.command {
 	case "serve":

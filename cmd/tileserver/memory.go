@@ -11,47 +11,46 @@ import (
 	"quadrille/cmd/internal/memlimit"
 )
 
-// workingMemory is the number of bytes that the server may use apart from its
-// caches before memory becomes more important than speed. The store's memory
-// outside the heap, some 10 MiB, comes on top: together they are below the 100
-// MiB that `httpbench start` measures against.
+// workingMemory is the number of bytes that the server may use apart from its caches before memory
+// becomes more important than speed. The store also uses about 10 MiB outside the heap. Together
+// they are below 100 MiB, the limit in `httpbench start`.
 const workingMemory = 84 << 20
 
 const (
-	// memoryOfRequest is the memory that a running request may take for a while: the tile or the
-	// region it makes, and its body in both codings.
+	// memoryOfRequest is the memory that a running request may use temporarily: the tile or the
+	// region that it makes, and its body in both codings.
 	memoryOfRequest = 1 << 20
 	// memoryOfConnection is the memory of an open connection: buffers and stacks.
 	memoryOfConnection = 32 << 10
 )
 
-// memory is the memory that the process may take, and the settings that were lowered for it.
+// memory has the memory limit of the process, and the settings that were lowered because of it.
 type memory struct {
 	memlimit.Limit
 	followed []any // the lowered settings and their values, for the log
 }
 
-// outside is the share for memory that Go does not count: the store's memory outside the heap, the
-// program, pages of files that are being read, and garbage that is collected too late.
+// outside returns the share for memory that Go does not count: the store's memory outside the heap,
+// the program, pages of open files, and garbage that is collected too late.
 func (m *memory) outside() int64 { return m.Bytes / 8 }
 
-// fitMemory lowers the defaults that take memory to fit the memory of the process. Settings that
-// somebody has set stay.
+// fitMemory lowers the defaults that take memory to fit the memory of the process. Explicit
+// settings do not change.
 func (c *config) fitMemory(limit memlimit.Limit) {
 	c.memory = memory{Limit: limit}
 	if limit.Bytes == 0 {
 		return
 	}
 	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.Source)
-	// Half of the rest goes to caches: the other half is for the moments when many large answers
-	// are made at once.
+	// Half of the rest is for caches. The other half is for times at which many large answers are
+	// made concurrently.
 	left := limit.Bytes - c.memory.outside() - workingMemory
 	lower(c, "cache", &c.Cache, max(bytesize.Size(left/2)>>20<<20, 1<<20), why)
 	lower(c, "max-concurrent", &c.MaxConcurrent, int(max(limit.Bytes/memoryOfRequest, fewConnections)), why)
 	lower(c, "max-connections", &c.MaxConnections, int(max(limit.Bytes/memoryOfConnection, fewConnections)), why)
 }
 
-// lower lowers a default to most, if it is larger.
+// lower lowers a default to most, if it is greater.
 func lower[T int | bytesize.Size](c *config, name string, target *T, most T, why string) {
 	if *target > most && configfile.Derive(c.settings, name, target, most, why) {
 		c.memory.followed = append(c.memory.followed, name, int64(most))
@@ -73,10 +72,10 @@ func (m *memory) say(c *config, log *slog.Logger) {
 	}
 }
 
-// tune spends memory that is free anyway on fewer garbage collections: with a small heap
-// they would run hundreds of times a second under load. Above the caches and
-// workingMemory, or near the limit of the process, the collector becomes as eager as it
-// has to be. Settings in the environment win.
+// tune uses free memory to make garbage collections less frequent, because with a small heap they
+// would run hundreds of times a second under load. If the heap exceeds the caches and
+// workingMemory, or is near the limit of the process, collections become as frequent as necessary.
+// Settings in the environment take precedence.
 func (m *memory) tune(cache int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/internal/memlimit"
 )
 
-// Settings that take memory follow the memory of the process, unless somebody has set them.
+// Settings that take memory follow the memory of the process, unless they are set explicitly.
 func TestFitMemory(t *testing.T) {
 	const mib = 1 << 20
 	for name, tc := range map[string]struct {

@@ -19,8 +19,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// The metrics are well-formed, few as long as there are few requests, and exactly those that the
-// documentation lists.
+// The metrics are well-formed, few while there are few requests, and exactly those in the
+// documentation.
 func TestMetricsAreDocumented(t *testing.T) {
 	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
@@ -110,7 +110,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// Endpoints that only the operator's listener has are described as such, and are there.
+// Endpoints that only the operator's listener has are described as such, and exist.
 func TestAdminIsDescribed(t *testing.T) {
 	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	url, log, stop := start(t, "--data="+t.TempDir(), "--address-limit=100000/1m", "--admin-listen=127.0.0.1:0")
@@ -144,8 +144,8 @@ func TestAdminIsDescribed(t *testing.T) {
 	stop()
 }
 
-// Reads are counted under the name of their data set, however the directory is
-// named: the default is a relative path.
+// Reads are counted under the name of their data set, whatever the path of the directory is; the
+// default is a relative path.
 func TestMetricsNameDatasets(t *testing.T) {
 	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()

@@ -22,8 +22,8 @@ type observer struct {
 	remote   remoteStats // of --store
 }
 
-// newObserver watches the runtime, the cache of blocks and the stores that are
-// opened through it.
+// newObserver returns an observer of the runtime, of the cache of blocks, and of the stores that
+// are opened through it.
 func newObserver(cache *pebblestore.Cache, version string) *observer {
 	o := &observer{registry: prometheus.NewRegistry()}
 	o.stores.cache = cache
@@ -37,11 +37,11 @@ func newObserver(cache *pebblestore.Cache, version string) *observer {
 	return o
 }
 
-// maxScrapes bounds the scrapes that run at once.
+// maxScrapes bounds the number of concurrent scrapes.
 const maxScrapes = 4
 
-// handler answers scrapes. A metric that cannot be collected is left out and logged: the rest is
-// needed most when something fails.
+// handler answers scrapes. A metric that cannot be collected is omitted and logged, because the
+// others are needed most when something fails.
 func (o *observer) handler(log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(o.registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelError),
@@ -50,8 +50,8 @@ func (o *observer) handler(log *slog.Logger) http.Handler {
 	})
 }
 
-// storeStats counts the reads of stores by table, including stores that have
-// been closed, and reports the state of the cache they share.
+// storeStats counts the reads of stores by table, including stores that have been closed, and
+// reports the state of their shared cache.
 type storeStats struct {
 	cache *pebblestore.Cache
 
@@ -60,17 +60,17 @@ type storeStats struct {
 	retired map[tableOf]cellstore.IOStats
 }
 
-// tableOf names a table as operators know it.
+// tableOf identifies a table by the names that operators know.
 type tableOf struct{ dataset, table string }
 
-// countedStore is a store whose reads stay counted when it is closed.
+// countedStore is a store whose reads remain in the counts after it is closed.
 type countedStore struct {
 	*pebblestore.Store
 	dataset string
 	all     *storeStats
 }
 
-// opened begins to count a store of a data set.
+// opened returns a store of a data set with its reads counted.
 func (a *storeStats) opened(s *pebblestore.Store, dataset string) cellstore.Store {
 	c := &countedStore{Store: s, dataset: dataset, all: a}
 	a.mu.Lock()
@@ -94,8 +94,8 @@ func (c *countedStore) Close() error {
 	return c.Store.Close()
 }
 
-// labelsOf names a table in metrics, which everybody may read: all collections of users'
-// points are one, since some are private.
+// labelsOf returns the labels of a table in metrics. Metrics are public, so all collections of
+// users' points count as one table, because some are private.
 func labelsOf(dataset, table string) tableOf {
 	if dataset == liveName || strings.HasPrefix(dataset, ask.CollectionPrefix) {
 		return tableOf{"points", "points"}

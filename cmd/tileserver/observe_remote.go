@@ -20,14 +20,14 @@ type remoteStats struct {
 	retired map[string]int64 // by data set
 }
 
-// remoteStore is a store whose calls stay counted when it is closed.
+// remoteStore is a store whose calls remain in the counts after it is closed.
 type remoteStore struct {
 	*hbasestore.Store
 	dataset string
 	all     *remoteStats
 }
 
-// opened begins to count a store of a data set.
+// opened returns a store of a data set with its calls counted.
 func (a *remoteStats) opened(s *hbasestore.Store, dataset string) cellstore.Store {
 	r := &remoteStore{Store: s, dataset: dataset, all: a}
 	a.mu.Lock()

@@ -17,13 +17,13 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// A proxy runs an example of docs/ip.md before a server and an application.
+// A proxy runs an example of docs/ip.md in front of a server and an application.
 type proxy struct {
 	program string // its name on the PATH
 	example string // the language of the example's block
 	listen  string // how the example says where it listens, if it does
-	// configure makes the whole configuration of the example, for a proxy that
-	// listens on an address and keeps its files in a directory.
+	// configure completes the configuration of the example, for a proxy that listens on an address
+	// and stores its files in a directory.
 	configure func(example, listen, dir string) string
 	args      func(file, dir string) []string
 	header    string // in which the test's clients say where they come from
@@ -81,7 +81,7 @@ var proxies = map[string]proxy{
 	},
 }
 
-// TestProxies runs the examples of docs/ip.md in the proxies they are for.
+// TestProxies runs each example of docs/ip.md in its proxy.
 func TestProxies(t *testing.T) {
 	doc := document(t, "docs", "ip.md")
 	for name, p := range proxies {
@@ -158,9 +158,9 @@ func (p proxy) judge(t *testing.T, program, example string) {
 	}
 }
 
-// begin starts the proxy before a server and an application. ask asks as a client that claims
-// to know where it is, and returns the status and, if that is 200, the headers that the
-// application saw; out is what the proxy writes, and stop stops the server.
+// begin starts the proxy in front of a server and an application. ask sends a request of a client
+// with forged headers about its location. It returns the status and, for 200, the headers that the
+// application received. out is the output of the proxy, and stop stops the server.
 func (p proxy) begin(t *testing.T, program, example string) (ask func(method, client string) (int, http.Header),
 	out fmt.Stringer, stop func()) {
 	t.Helper()
@@ -170,7 +170,7 @@ func (p proxy) begin(t *testing.T, program, example string) (ask func(method, cl
 		t.Fatal(err)
 	}
 	args := []string{"--data", data, "--trusted-proxy", "127.0.0.1"}
-	// Envoy names the machine's own address in place of a caller on loopback.
+	// For a caller on the loopback interface, Envoy sends the machine's own address.
 	own, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ func publishDistrict(t *testing.T, data string, west float64) {
 	})).In(t)
 }
 
-// A district that is redrawn around a point that stays makes events, also when the server was not
-// running meanwhile, and each once.
+// The border of a district is redrawn across a point that does not move. Each event is sent once,
+// even if the server was not running meanwhile.
 func TestRedrawnDistrict(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	keys := filepath.Join(dir, "keys")

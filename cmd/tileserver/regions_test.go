@@ -13,8 +13,9 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Layers that users keep by themselves come, change, go back and go while the server runs: points, tiles, lists
-// and search have them, and tiles of other layers keep their tags.
+// Layers that users manage are published, changed, rolled back and removed while the server runs.
+// Requests for points, tiles, lists and searches include them, and tiles of other layers keep their
+// ETags.
 func TestRegionsOfTheirOwn(t *testing.T) {
 	testrace.SkipUnderRace(t, "one server is started and asked, again and again")
 	dir := t.TempDir()
@@ -86,8 +87,8 @@ func TestRegionsOfTheirOwn(t *testing.T) {
 	stop()
 }
 
-// A data set that cannot be read when the server starts keeps nothing else from being served, and
-// is never taken for a missing one.
+// A data set that cannot be read when the server starts does not prevent serving everything else,
+// and is never reported as missing.
 func TestRegionsBesideADamagedDataSet(t *testing.T) {
 	dir := t.TempDir()
 	c := catalogIn(t, dir)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// reloaded is a value made of files, and made anew when they have changed. Its
-// methods may be called concurrently.
+// reloaded is a value that is made from files, and made again when they have changed. Its methods
+// may be called concurrently.
 type reloaded[T any] struct {
 	what     string // for the log: "--geoip-keys"
 	paths    []string
@@ -22,8 +22,8 @@ type reloaded[T any] struct {
 	interval time.Duration // between looks at the files
 
 	value atomic.Pointer[T]
-	// When to look again, by a clock that nobody sets: a clock set back by a day
-	// would leave a key that was withdrawn in use for the day.
+	// next is the time of the next check, by a clock that cannot be set: if the clock were set back
+	// by a day, a revoked key would stay valid for a day.
 	next    atomic.Int64
 	elapsed func() time.Duration // since r was made
 
@@ -54,9 +54,8 @@ func newReloaded[T any](log *slog.Logger, what string, load func() (T, error), p
 	return r, nil
 }
 
-// get returns the value of the files as they were at most an interval ago. If
-// they cannot be read, or only one of them has been replaced yet, it returns the
-// value before.
+// get returns the value of the files with a delay of at most an interval. If they cannot be read,
+// or if only one of them has been replaced so far, it returns the previous value.
 func (r *reloaded[T]) get() T {
 	if int64(r.elapsed()) >= r.next.Load() && r.mu.TryLock() {
 		r.look()
@@ -65,7 +64,7 @@ func (r *reloaded[T]) get() T {
 	return *r.value.Load()
 }
 
-// again looks at the files now.
+// again checks the files now.
 func (r *reloaded[T]) again() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,8 +73,8 @@ func (r *reloaded[T]) again() {
 
 func (r *reloaded[T]) look() {
 	defer func() { r.next.Store(int64(r.elapsed() + r.interval)) }()
-	// The files are looked at before they are read, so that any change in between is noticed the
-	// next time.
+	// The states of the files are read before their contents, so that a change in between is
+	// detected at the next check.
 	files, err := stat(r.paths)
 	if err == nil && same(files, r.loaded) {
 		r.failed = nil
@@ -116,9 +115,8 @@ func same(a, b []os.FileInfo) bool {
 	})
 }
 
-// reloadOnSignal makes SIGHUP look at the files for changes, until stop is
-// called. They are looked at every few seconds anyway; the signal is for
-// operators who do not want to wait.
+// reloadOnSignal makes SIGHUP check the files for changes, until stop is called. They are also
+// checked every few seconds; the signal is for operators who do not want to wait.
 func (c *config) reloadOnSignal() (stop func()) {
 	asked, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(asked, syscall.SIGHUP)

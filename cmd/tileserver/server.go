@@ -23,10 +23,10 @@ import (
 	"quadrille/static"
 )
 
-// runServer is tileserver serve: it logs without waiting for whoever reads the log, and
-// serves until ctx ends.
+// runServer is the command "tileserver serve". It serves until ctx ends. Logging does not wait for
+// the reader of the log.
 func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
-	// The reader of its output may stop reading or end; the server goes on.
+	// The reader of the output may stop reading or end; the server continues.
 	signal.Ignore(syscall.SIGPIPE)
 	lines := newLogQueue(stderr, cfg.handler)
 	defer lines.Close(logTimeout)
@@ -44,8 +44,8 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 	return serveData(ctx, cfg, log, lines, address)
 }
 
-// serveData opens the published data sets, the live collections and all that serves them,
-// and closes them in reverse after the last request. lines is where log writes.
+// serveData opens the published data sets, the live collections and everything that serves them. It
+// closes them in reverse order after the last request. log writes to lines.
 func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQueue, stdout io.Writer) (err error) {
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
@@ -116,8 +116,8 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	return serve(ctx, cfg, handler, secure, log, stdout)
 }
 
-// api returns the configuration of the interface to the followed data sets, as far as the flags
-// alone decide it.
+// api returns the configuration of the interface to the followed data sets, with the parts that
+// depend only on flags.
 func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 	api := httpapi.Config{
 		Config: web.Config{
@@ -161,8 +161,8 @@ func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 	return api
 }
 
-// guardAPI sets in api who may ask and how often. top lists the busiest clients, nil if none are
-// counted. stop writes the counts.
+// guardAPI sets the API keys and rate limits in api. top returns the busiest clients; it is nil if
+// none are counted. stop writes the counts.
 func (c *config) guardAPI(ctx context.Context, api *httpapi.Config, observed *observer, log *slog.Logger) (top http.Handler,
 	stop func() error, err error) {
 	guard, stop, err := c.Guard.guard(ctx, log)
@@ -190,7 +190,7 @@ func (c *config) sayServing(stdout io.Writer, url string) {
 	fmt.Fprintf(stdout, "Quadrille serves %s\n", url) // to a queue, which never fails
 }
 
-// serve answers requests until ctx ends, and then those that are running.
+// serve answers requests until ctx ends, and then finishes the running requests.
 func serve(ctx context.Context, cfg *config, h http.Handler, secure *tls.Config, log *slog.Logger, stdout io.Writer) error {
 	listener, err := cfg.listen(log)
 	if err != nil {
@@ -236,7 +236,7 @@ func serve(ctx context.Context, cfg *config, h http.Handler, secure *tls.Config,
 	drain, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
 	defer cancel()
 	if err := server.Shutdown(drain); err != nil {
-		// Requests that still run are cut off, so that the stores can be closed.
+		// Requests that still run are aborted, so that the stores can be closed.
 		err = fmt.Errorf("requests were still running after --drain-timeout: %w", err)
 		return errors.Join(err, server.Close())
 	}

@@ -38,8 +38,8 @@ func TestPrintedSettings(t *testing.T) {
 	})
 }
 
-// A value with something that a shell would have removed is refused, and the error says where the
-// value is.
+// A value with characters that a shell would have removed, such as quotes, is refused, and the
+// error gives the place of the value.
 func TestWrappedValues(t *testing.T) {
 	for _, tc := range []struct{ variable, value, want string }{
 		{"QUADRILLE_CACHE_CONTROL", `"public, max-age=60"`, "directive"},

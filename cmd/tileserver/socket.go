@@ -16,14 +16,14 @@ import (
 
 const (
 	unixPrefix = "unix:"
-	// inherited is the value of --listen for a socket that systemd has opened;
-	// firstFD is the number of that file.
+	// inherited is the value of --listen for a socket that systemd has opened; firstFD is the
+	// number of its file descriptor.
 	inherited = "systemd"
 	firstFD   = 3
 )
 
-// checkAddress refuses what is no address and port of net.Listen's, and says what was given
-// instead.
+// checkAddress returns an error unless a text is an address with a port for net.Listen. The error
+// describes the text.
 func checkAddress(address string) error {
 	_, port, err := net.SplitHostPort(address)
 	scheme, rest, isURL := strings.Cut(address, "://")
@@ -43,7 +43,7 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// listen opens what --listen names, with at most --max-connections at once.
+// listen opens the listener of --listen, with at most --max-connections concurrent connections.
 func (c *config) listen(log *slog.Logger) (net.Listener, error) {
 	l, err := c.open()
 	if err != nil {
@@ -68,8 +68,8 @@ func (c *config) open() (net.Listener, error) {
 	return net.Listen("tcp", c.Listen)
 }
 
-// inheritedListener is the socket of socket activation: file 3, and LISTEN_PID
-// must be this process, since the variables are handed down to children.
+// inheritedListener returns the socket of systemd's socket activation, file 3. LISTEN_PID must be
+// this process, because child processes inherit the variables.
 func inheritedListener() (net.Listener, error) {
 	pid, fds := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	if pid != strconv.Itoa(os.Getpid()) || fds == "" {
@@ -90,9 +90,9 @@ func inheritedListener() (net.Listener, error) {
 	return l, nil
 }
 
-// listenUnix listens on a socket file. The file gets its permissions before
-// clients can find it, takes the place of one left behind by a server that was
-// killed, and is removed in the end, unless another has taken its place.
+// listenUnix listens on a socket file. The file gets its permissions before clients can find it. It
+// replaces a file that a killed server has left. It is removed at the end, unless another file has
+// replaced it.
 func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	if err := stale(path); err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func listenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	return &socketFile{Listener: l, path: path, own: own}, nil
 }
 
-// stale reports why a path cannot be listened on: something other than a socket
-// is there, or a socket that somebody answers on.
+// stale returns an error if a path cannot be used for a socket: because another kind of file exists
+// there, or because a server answers on the socket.
 func stale(path string) error {
 	st, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,9 +157,8 @@ func (s *socketFile) Close() error {
 	return s.Listener.Close()
 }
 
-// localPeers gives the peers of a socket file the address of this machine, so
-// that a reverse proxy among them can be trusted like one that connects by TCP:
-// with --trusted-proxy 127.0.0.1.
+// localPeers assigns the address of this machine to the peers of a socket file. Thus a reverse
+// proxy among them can be trusted with --trusted-proxy 127.0.0.1, like one that connects by TCP.
 type localPeers struct{ net.Listener }
 
 func (l localPeers) Accept() (net.Conn, error) {
@@ -186,8 +185,8 @@ func closeWrite(c net.Conn) error {
 	return errors.ErrUnsupported
 }
 
-// limited is a listener with a bound on the connections open at once. Those
-// beyond it wait in the queue of the system until others end.
+// limited is a listener that bounds the number of open connections. Further connections wait in the
+// queue of the system until others end.
 type limited struct {
 	net.Listener
 	free chan struct{}
@@ -244,7 +243,7 @@ func (c *limitedConn) Close() error {
 // CloseWrite lets net/http end a connection in an orderly way.
 func (c *limitedConn) CloseWrite() error { return closeWrite(c.Conn) }
 
-// NetConn is the connection beneath.
+// NetConn returns the underlying connection.
 func (c *limitedConn) NetConn() net.Conn { return c.Conn }
 
 // fileMode is the permissions of a file, in octal.

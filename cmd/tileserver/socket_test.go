@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// overSocket is a client of a socket file.
+// overSocket returns a client for a socket file.
 func overSocket(t *testing.T, path string) *http.Client {
 	t.Helper()
 	tr := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -79,7 +79,7 @@ func TestUnixSocket(t *testing.T) {
 		t.Errorf("log: %s", log)
 	}
 
-	// A second server keeps its hands off a socket that is in use.
+	// A second server does not replace a socket that is in use.
 	refused(t, "another server listens", "--data", data, "--listen", "unix:"+path)
 	if res, _ := get(t, client, "http://maps.example/healthz"); res.StatusCode != 200 {
 		t.Errorf("afterwards: %d", res.StatusCode)
@@ -89,8 +89,8 @@ func TestUnixSocket(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 
-	// One left behind by a server that was killed is replaced, and a file that
-	// is no socket is not.
+	// A socket that a killed server has left is replaced, but a file that is not a socket is not
+	// replaced.
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestUnixSocket(t *testing.T) {
 	if res, _ := get(t, overSocket(t, path), "http://maps.example/healthz"); res.StatusCode != 200 {
 		t.Errorf("over a stale socket: %d", res.StatusCode)
 	}
-	// Another has taken the place: it stays.
+	// If another file has replaced the socket, this file is not removed.
 	other := filepath.Join(dir, "other")
 	testfile.Write(t, other, "precious")
 	if err := os.Rename(other, path); err != nil {
@@ -118,7 +118,7 @@ func TestNoSocketHandedOver(t *testing.T) {
 	refused(t, ".socket unit", "--data", t.TempDir(), "--listen=systemd")
 }
 
-// childEnv makes TestInheritedSocket the server that it starts.
+// childEnv is the variable that makes TestInheritedSocket run as the server that it starts.
 const childEnv = "QUADRILLE_TEST_INHERITED"
 
 func TestInheritedSocket(t *testing.T) {
@@ -158,7 +158,7 @@ func TestInheritedSocket(t *testing.T) {
 	answers(t, "http://"+l.Addr().String()+"/healthz", 200)
 }
 
-// Connections beyond the bound wait for others to end.
+// Connections beyond the limit wait for others to end.
 func TestMaxConnections(t *testing.T) {
 	url, log, stop := start(t, "--data", t.TempDir(), "--max-connections=2")
 	address := strings.TrimPrefix(url, "http://")
@@ -197,7 +197,7 @@ func TestMaxConnections(t *testing.T) {
 	stop() // while none is free
 }
 
-// Told to stop, the server says so first and serves on.
+// After the signal to stop, the server first reports this and continues to serve.
 func TestDrainDelay(t *testing.T) {
 	data := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,10 +226,10 @@ func TestDrainDelay(t *testing.T) {
 		t.Errorf("it ended: %v", err)
 	default:
 	}
-	// run still waits for its hour. It ends with the test binary, and so does the listener.
+	// run still waits for an hour. It ends with the test binary, and so does the listener.
 }
 
-// Changed files are used at once after SIGHUP, which does not end the server.
+// Changed files are used immediately after SIGHUP, which does not end the server.
 func TestHangup(t *testing.T) {
 	a, cert, key := certified(t)
 	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key)
@@ -249,8 +249,8 @@ func TestHangup(t *testing.T) {
 	stop()
 }
 
-// Two servers over one directory take the same publications into service and
-// give the same tags, whichever a client asks.
+// Two servers on one directory take the same publications into service and give the same ETags,
+// whichever server a client uses.
 func TestTwoServers(t *testing.T) {
 	data := publish(t, t.TempDir())
 	one, _, _ := start(t, "--data", data)

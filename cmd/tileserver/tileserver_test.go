@@ -41,7 +41,8 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// has reports whether a running program has logged a text: its log comes a moment later.
+// has reports whether a running program has logged a text. It waits, because the log may be
+// delayed.
 func (s *syncBuffer) has(text string) bool {
 	for range 1000 {
 		if strings.Contains(s.String(), text) {
@@ -64,8 +65,8 @@ func adminOf(t *testing.T, log *syncBuffer) string {
 	return admin
 }
 
-// start runs the program and returns its address, its log, and a function that stops it,
-// which the end of the test does at the latest. A server that ends with an error fails the test.
+// start runs the program and returns its address, its log, and a function that stops it. It is
+// stopped at the end of the test at the latest. If the server ends with an error, the test fails.
 func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func()) {
 	t.Helper()
 	url, log, end := tryStart(t, args...)
@@ -81,7 +82,8 @@ func start(t *testing.T, args ...string) (url string, log *syncBuffer, stop func
 	return url, log, stop
 }
 
-// tryStart is start of a program that may end at once, without an address. stop returns its error.
+// tryStart does the same as start, but the program may end immediately, without an address. stop
+// returns its error.
 func tryStart(t *testing.T, args ...string) (url string, log *syncBuffer, stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -121,8 +123,8 @@ func fetch(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// A server started over an empty directory serves generations published later, and drains when it
-// is stopped.
+// A server that was started on an empty directory serves generations that are published later, and
+// drains when it is stopped.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	url, log, stop := start(t, "--data", dir, "--access-log")
@@ -152,7 +154,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("TileJSON has no address of %s: %s", url, b)
 	}
 
-	// Another generation, while it serves.
+	// Another generation is published while the server runs.
 	c := catalogIn(t, dir)
 	if err := toyworld.PublishAddresses(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -169,7 +171,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// waitFor polls: how soon a publication is noticed depends on the machine.
+// waitFor polls until ok returns true, because reaction times depend on the machine.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for range 1000 {
@@ -181,8 +183,8 @@ func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("%s did not come", what)
 }
 
-// Requests that run when the server is stopped are finished, and those that do not end in time are
-// cut off.
+// When the server is stopped, running requests are finished, and those that do not end in time are
+// aborted.
 func TestDrain(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		cfg, err := parse([]string{"--listen=127.0.0.1:0", "--drain-timeout=20s"}, io.Discard, io.Discard)

@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/tracing"
 )
 
-// traceConfig are the flags about traces.
+// traceConfig has the flags for traces.
 type traceConfig struct {
 	OTLPEndpoint *url.URL `name:"otlp-endpoint" env:"QUADRILLE_OTLP_ENDPOINT" placeholder:"URL" help:"Send OpenTelemetry traces to this collector, by OTLP over HTTP, such as http://127.0.0.1:4318. Without it there are none, at no cost."`
 	TraceSample  float64  `default:"0.01" placeholder:"RATIO" help:"With --otlp-endpoint: trace this share of the requests, from 0 to 1, ${default} if not given. Those that a trusted proxy traces or does not follow it instead."`
@@ -31,11 +31,11 @@ func (c *traceConfig) Validate() error {
 	return nil
 }
 
-// flushTimeout bounds how long the last traces may take when the server stops.
+// flushTimeout bounds the time to send the last traces when the server stops.
 const flushTimeout = 3 * time.Second
 
-// trace sets up in api the tracing that the flags ask for. stop sends the waiting traces, in
-// bounded time: lost traces are no reason to fail.
+// trace sets the tracing of the flags in api. stop sends the waiting traces within a bounded time.
+// Lost traces are not an error.
 func (c *traceConfig) trace(ctx context.Context, api *httpapi.Config, log *slog.Logger) (stop func(), err error) {
 	if c.OTLPEndpoint == nil {
 		return func() {}, nil

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// fakeCollector takes traces as a collector does.
+// fakeCollector is a collector that receives traces.
 type fakeCollector struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -47,7 +47,7 @@ func (f *fakeCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// named are the spans of a name whose attribute url.path ends in path.
+// named returns the spans with a name whose attribute url.path ends with path.
 func (f *fakeCollector) named(name, path string) (all []*tracepb.Span) {
 	for _, s := range f.spans {
 		if s.Name == name && strings.HasSuffix(attr(s, "url.path"), path) {
@@ -74,7 +74,7 @@ func attr(s *tracepb.Span, key string) string {
 	return ""
 }
 
-// The spans of a program that traces, as the collector gets them.
+// TestTraces tests the spans that the collector gets from a program with tracing.
 func TestTraces(t *testing.T) {
 	dir := publish(t, t.TempDir())
 	fake := &fakeCollector{t: t}
@@ -147,7 +147,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// Traces that no collector takes do no harm: requests are answered, the log has a line at most, and
+// If no collector accepts traces, requests are still answered, the log has at most one line, and
 // the program stops without an error.
 func TestTracesNotTaken(t *testing.T) {
 	dir := publish(t, t.TempDir())

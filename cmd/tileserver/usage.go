@@ -18,8 +18,8 @@ import (
 // usageCache bounds the memory from which usage is read, in bytes.
 const usageCache = 4 << 20
 
-// usage is the table of --usage, which is opened again after the disk refused a write. It
-// counts nothing as long as there has been no room to make it.
+// usage is the table of --usage. It is opened again after the disk has refused a write. It stores
+// no counts until there has been disk space to make it.
 type usage struct {
 	openStore func() (*pebblestore.Store, error)
 	store     *pebblestore.Store // nil until it could be opened
@@ -31,8 +31,8 @@ type usage struct {
 	end       context.CancelFunc // ends mending, nil before it begins
 }
 
-// damageRest is the pause in seconds before damaged counts are tried again: each attempt
-// reads much.
+// damageRest is the pause in seconds before damaged counts are tried again: each attempt reads much
+// data.
 const damageRest = 60
 
 // open opens the table of counts. It creates the table if the store has none.
@@ -68,7 +68,7 @@ func (u *usage) close() error {
 	return u.store.Close()
 }
 
-// why returns why counts are not kept on the disk, nil if they are.
+// why returns the reason why counts are not stored on disk, or nil if they are.
 func (u *usage) why() error {
 	if err := u.trouble.Load(); err != nil {
 		return *err
@@ -76,7 +76,7 @@ func (u *usage) why() error {
 	return nil
 }
 
-// report notes why counts are not kept, and logs it when that changes.
+// report records why counts are not stored, and logs a change of the reason.
 func (u *usage) report(err error) {
 	was := u.why()
 	u.trouble.Store(&err)
@@ -94,8 +94,8 @@ func (u *usage) report(err error) {
 	}
 }
 
-// keepMended opens the table again after the disk has refused a write, until the disk takes writes.
-// It runs until close.
+// keepMended opens the table again after the disk has refused a write, until the disk accepts
+// writes. It runs until close is called.
 func (u *usage) keepMended() {
 	var ctx context.Context
 	ctx, u.end = context.WithCancel(context.Background())
@@ -161,8 +161,8 @@ func (u *usage) MultiGet(ctx context.Context, keys [][]byte, sel *cellstore.Sele
 	return u.rows(func(t cellstore.Table) iter.Seq2[*cellstore.Row, error] { return t.MultiGet(ctx, keys, sel) })
 }
 
-// Increment implements quota.Counts. If the counts are damaged, or there is no table, it
-// returns why; counting goes on in memory.
+// Increment implements quota.Counts. If the counts are damaged, or there is no table, it returns
+// the reason; counting continues in memory.
 func (u *usage) Increment(ctx context.Context, inc cellstore.Increment, values []int64) ([]int64, error) {
 	t, why := u.table.Load(), u.why()
 	if t == nil || errors.Is(why, cellstore.ErrCorrupt) {

@@ -14,8 +14,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// TestTimeZonesOfRealData: points of the real world, from the files as they are downloaded. The
-// longitude never decides the time in a country.
+// TestTimeZonesOfRealData tests the time zones of points with real, unmodified files. The longitude
+// never decides the time in a country.
 func TestTimeZonesOfRealData(t *testing.T) {
 	testrace.SkipUnderRace(t, "it asks one question after the other of programs that other tests run under the detector")
 	const shared = "../../../shared/data"
@@ -90,7 +90,7 @@ func TestTimeZonesOfRealData(t *testing.T) {
 		inside := len(a.Regions) > 0
 		switch {
 		case z == nil && !inside:
-			// Only inland waters without any region may lack a zone.
+			// Only inland waters outside all regions may lack a zone.
 			if near := ask("/regions/at?snap=22224", lat, lon); len(near.Regions) == 0 {
 				t.Errorf("%v, %v: no time zone at sea", lat, lon)
 			}

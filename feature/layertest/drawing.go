@@ -53,7 +53,7 @@ func (j *judge) drawing() {
 	}
 }
 
-// sketch is a feature of a tile.
+// sketch is a drawn feature of a tile.
 type sketch struct {
 	number uint64
 	at     quadkey.Position

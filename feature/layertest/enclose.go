@@ -97,7 +97,7 @@ func compareAbout(a, b float64) int {
 	return 1
 }
 
-// inside is a position within the bounds of a feature.
+// inside returns a position within the bounds of a feature.
 func (j *judge) inside() quadkey.Position {
 	b := j.all[j.r.IntN(len(j.all))].Bounds
 	lon := b.West + j.r.Float64()*width(b)

@@ -34,7 +34,7 @@ type Options struct {
 	Seed uint64
 	// Rounds is the number of random questions of each kind; 0 means 20.
 	Rounds int
-	// Areas are queried besides Test's own.
+	// Areas are queried in addition to Test's own areas.
 	Areas []feature.Area
 }
 
@@ -81,7 +81,7 @@ func Test(t TB, l feature.Layer, o Options) {
 	}
 }
 
-// judge is one judgement.
+// judge is the state of one test.
 type judge struct {
 	TB
 	l      feature.Layer
@@ -170,7 +170,7 @@ func fits(of, value feature.Kind) bool {
 	return of == feature.Texts || of == feature.Any
 }
 
-// twice asks from several goroutines at once, which must get the same answer.
+// twice queries from several goroutines at once. All must get the same answer.
 func (j *judge) twice() {
 	var wg sync.WaitGroup
 	got := make([][]feature.Feature, 3)
@@ -265,7 +265,7 @@ func (j *judge) marks() {
 	}
 }
 
-// area is one around a feature.
+// area returns an area around a feature.
 func (j *judge) area() feature.Area {
 	if n := len(j.areas); n > 0 && j.r.IntN(2) == 0 {
 		return j.areas[j.r.IntN(n)]
@@ -295,8 +295,8 @@ func (j *judge) area() feature.Area {
 }
 
 // stripes is an area that no index has: every other stripe in the eastern half of the world, each
-// as wide as a tile of zoom 8, and the whole north-western quarter. Like those of regions, its
-// parts are valid only until the call ends.
+// as wide as a tile of zoom 8, and the whole north-western quarter. Its parts are valid only until
+// the call ends, like the parts of regions.
 type stripes struct{}
 
 const stripe = 360.0 / 256 // degrees
@@ -333,7 +333,7 @@ func (stripes) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Pa
 	return nil
 }
 
-// stripesIn are the stripes of the northern half, 0, or of the southern one, 1.
+// stripesIn returns the stripes of the northern half, 0, or of the southern one, 1.
 func stripesIn(half int32) *feature.Border {
 	const side, step, quarter = 1 << 24, 1 << 17, 1 << 23
 	b := &feature.Border{}
@@ -365,7 +365,7 @@ func (j *judge) near() *feature.Near {
 	return n
 }
 
-// sort is the order of a property.
+// sort returns the order by a property.
 func (j *judge) sort() feature.Sort {
 	var can []feature.Field
 	for _, f := range j.about.Schema {
@@ -407,7 +407,7 @@ func (j *judge) filter() feature.Filter {
 	return made
 }
 
-// odd passes features by their ids, if they pass another filter too.
+// odd is a filter that passes some features by their ids, if they also pass another filter.
 type odd struct {
 	salt uint64
 	also feature.Filter
@@ -434,10 +434,10 @@ func (o odd) Terms() ([]feature.Term, bool) {
 
 func (o odd) String() string { return fmt.Sprint("odd ", o.salt, o.also) }
 
-// maxRanked bounds the features that orders other than the layer's own give.
+// maxRanked bounds the number of features from orders other than the layer's own.
 const maxRanked = 1000
 
-// query judges the answer to a query, as a whole and page by page.
+// query checks the answer to a query, as a whole and page by page.
 func (j *judge) query(q feature.Query) {
 	what := j.describe(&q)
 	ranked := q.Near != nil || q.Order != (feature.Order{})
@@ -617,7 +617,7 @@ func (j *judge) bounded(what string, q *feature.Query, got []feature.Feature) {
 	}
 }
 
-// nearest judges distances. The layer decides which of several points at one distance is first.
+// nearest checks distances. The layer decides which of several points at one distance is first.
 func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Feature) {
 	if len(got) != len(want) {
 		j.Errorf("%s: %d features, want %d", what, len(got), len(want))
@@ -639,7 +639,7 @@ func (j *judge) nearest(what string, q *feature.Query, got, want []feature.Featu
 	j.each(what, got)
 }
 
-// sorted judges an order by a property, or by something that only the layer knows.
+// sorted checks an order by a property, or by something that only the layer knows.
 func (j *judge) sorted(what string, q *feature.Query, got, want []feature.Feature) {
 	if n := min(len(want), q.Limit); len(got) != n {
 		j.Errorf("%s: %d features, want %d", what, len(got), n)
@@ -700,7 +700,7 @@ func (j *judge) pages(what string, q feature.Query, want []feature.Feature) {
 	}
 }
 
-// same judges that features are the same in the same order.
+// same checks that features are the same in the same order.
 func (j *judge) same(what string, got, want []feature.Feature) {
 	for i := range max(len(got), len(want)) {
 		switch {
@@ -717,7 +717,7 @@ func (j *judge) same(what string, got, want []feature.Feature) {
 	}
 }
 
-// show prints all of a feature but its mark.
+// show returns a text of everything in a feature except its mark.
 func show(f *feature.Feature) string {
 	w := feature.Writer{GeoJSON: true, NestProperties: true, WithVersion: true, WithBounds: true}
 	text, err := w.Append(nil, f, "")

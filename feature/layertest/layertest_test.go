@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// shops is a layer of points everywhere on the Earth, some of them at one position.
+// shops returns a layer of points everywhere on the Earth, some of them at one position.
 func shops(n int) *Memory {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := &Memory{About: feature.Info{Name: "shops",
@@ -221,7 +221,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// stopped is a test that Fatalf has ended.
+// stopped is the panic value of a test that Fatalf has ended.
 type stopped struct{ *findings }
 
 func (s stopped) Fatalf(format string, args ...any) {

@@ -20,7 +20,7 @@ import (
 type Memory struct {
 	About feature.Info
 	List  []feature.Feature
-	// Sorts is set if the layer supports the order of a property.
+	// Sorts is set if the layer supports the order by a property.
 	Sorts bool
 }
 

@@ -43,8 +43,8 @@ type Unindexed struct{ feature.Filter }
 // Terms implements feature.Filter.
 func (Unindexed) Terms() ([]feature.Term, bool) { return nil, false }
 
-// SameWithoutIndex judges that terms find the same features with an index as without one. It
-// returns the number of features.
+// SameWithoutIndex checks that terms find the same features with and without an index. It returns
+// the number of features.
 func SameWithoutIndex(t FatalTB, l feature.Layer, q feature.Query, limit int, terms ...feature.Term) int {
 	t.Helper()
 	filter, err := feature.ParseFilter(l.Info().Schema, terms)

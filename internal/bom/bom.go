@@ -1,5 +1,5 @@
-// Package bom skips the UTF-8 byte order mark with which some editors and programs begin every
-// text. It is no part of the text.
+// Package bom skips the UTF-8 byte order mark, which some editors and programs write at the
+// beginning of every text. It is not part of the text.
 package bom
 
 import (
@@ -30,7 +30,7 @@ func Skip(r *bufio.Reader) *bufio.Reader {
 	return r
 }
 
-// ReadFile is [os.ReadFile] without the byte order mark.
+// ReadFile does the same as [os.ReadFile], without the byte order mark.
 func ReadFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	return Trim(text), err

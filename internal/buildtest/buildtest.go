@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/must"
 )
 
-// NewStore opens an empty store in memory, which is closed with the test.
+// NewStore opens an empty store in memory. It is closed at the end of the test.
 func NewStore(t testing.TB) *pebblestore.Store {
 	t.Helper()
 	return Open(t, "store", &pebblestore.Options{FS: vfs.NewMem()})
@@ -35,7 +35,7 @@ func Open(t testing.TB, dir string, o *pebblestore.Options) *pebblestore.Store {
 	return s
 }
 
-// SeqOf returns a list as the sequence that a build takes.
+// SeqOf returns a list in the form of a sequence for a build.
 func SeqOf[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {
@@ -46,7 +46,7 @@ func SeqOf[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// Checksum is a checksum of every cell of a store.
+// Checksum returns a checksum of all cells of a store.
 func Checksum(t testing.TB, store cellstore.Store) string {
 	t.Helper()
 	sum := sha256.New()

@@ -8,8 +8,8 @@ import (
 	"quadrille/cellstore"
 )
 
-// Faults inject errors into a reader's reads of its store. The zero value lets every read pass, and
-// counts it. Set the fields while nobody reads.
+// Faults inject errors into a reader's reads of its store. The zero value passes every read, and
+// counts it. Set the fields only while no reads run.
 type Faults struct {
 	// OpenErr, if set, is the error of opening the store.
 	OpenErr error
@@ -20,7 +20,7 @@ type Faults struct {
 	BeforeRead func(ctx context.Context, table string, key []byte) error
 	// ChangeRow, if set, changes rows that have been read.
 	ChangeRow func(table string, row *cellstore.Row)
-	// Reads counts the reads. Each key of a MultiGet is one.
+	// Reads counts the reads. Each key of a MultiGet counts as one read.
 	Reads atomic.Int64
 	// Report is the callback for a file that cannot be read. The code that opened the store may set
 	// it with OnReadFailure.

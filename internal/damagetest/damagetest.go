@@ -20,9 +20,9 @@ import (
 // Image has the files below a directory by their paths, without files named LOCK.
 type Image map[string][]byte
 
-// ReadImage reads the files below a directory. The files of an open store are read in the state
-// they would have after the process was killed. Background work may still change files, so
-// ReadImage reads them until two readings are equal.
+// ReadImage reads the files below a directory. The files of an open store are read in the state that they
+// would have if the process were killed now. Background work may still change files, so ReadImage reads
+// them until two readings are equal.
 func ReadImage(fsys vfs.FS, dir string) (Image, error) {
 	if _, err := fsys.Stat(dir); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (m Image) Mount(like Image) (*vfs.MemFS, error) {
 }
 
 // Damage returns an image with one file changed: a bit is flipped, its end is cut off, or the whole
-// file is removed or replaced by another. The result what describes the change.
+// file is removed or replaced by another. what describes the change.
 func (m Image) Damage(r *rand.Rand) (damaged Image, what string) {
 	names := slices.Sorted(maps.Keys(m))
 	name, other := names[r.IntN(len(names))], names[r.IntN(len(names))]

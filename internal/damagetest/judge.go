@@ -7,8 +7,7 @@ import (
 )
 
 // Judge checks the durability of writes, by id. It knows the acknowledged value of each id, or that
-// it was deleted, and the values of later writes without an acknowledgment, which may have taken
-// effect.
+// it was deleted, and the values of later unacknowledged writes, which may have taken effect.
 type Judge struct {
 	acked map[string]string   // "" means deleted
 	maybe map[string][]string // tried since, without an answer

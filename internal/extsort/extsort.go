@@ -94,7 +94,7 @@ type runs struct {
 	idle    *run
 	pending chan error // receives once per spill in progress; nil when none
 
-	// Buffers of the spill in progress, which the next spill reuses.
+	// These are buffers of the current spill. The next spill reuses them.
 	scratch []entry
 	out     []byte
 }
@@ -102,12 +102,12 @@ type runs struct {
 const keySize = 8
 
 func newRuns(dir string, memory int64) runs {
-	// Offsets into a run are 32 bits.
+	// Offsets into a run have 32 bits.
 	half := int(min(max(memory, MinMemoryBytes)/2, 1<<31-MaxRecordBytes))
 	return runs{dir: dir, half: half, filling: &run{}}
 }
 
-// section is the place of a sorted run in the file.
+// section is the position of a sorted run in the file.
 type section struct{ off, size int64 }
 
 // take adds a record whose key has size bytes.
@@ -127,7 +127,7 @@ func (s *runs) take(first uint64, size int, rest, value []byte) error {
 	return nil
 }
 
-// spill hands the full run to the background and continues with the other one.
+// spill passes the full run to the background goroutine and continues with the other one.
 func (s *runs) spill() error {
 	if err := s.wait(); err != nil {
 		return err
@@ -231,8 +231,8 @@ func (s *runs) each(fn func(first uint64, size int, rest, value []byte) error) e
 	return s.merge(fn)
 }
 
-// Close waits for the background and removes the temporary file. A second
-// Close does nothing.
+// Close waits for the background goroutine and removes the temporary file. A second Close does
+// nothing.
 func (s *runs) Close() error {
 	err := s.wait()
 	s.filling, s.idle, s.scratch, s.out = nil, nil, nil, nil

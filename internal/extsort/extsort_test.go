@@ -71,8 +71,8 @@ func TestAgainstStableSort(t *testing.T) {
 	}
 }
 
-// Keys that are byte strings: short ones, zeros and common prefixes, for which the number of the
-// first eight bytes does not decide.
+// The keys are byte strings: short ones, zeros, and common prefixes whose first eight bytes do not
+// decide the order.
 func TestBytesAgainstStableSort(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {

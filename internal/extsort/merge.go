@@ -56,7 +56,7 @@ func down(h []*cursor, i int) {
 	}
 }
 
-// cursor is at one record of a run.
+// cursor is the position of one record of a run.
 type cursor struct {
 	first uint64
 	size  int    // of the key

@@ -14,7 +14,7 @@ type entry struct {
 	size   uint16 // length of the key
 }
 
-// rest is the number of bytes of the key that are in run.data.
+// rest returns the number of bytes of the key that are in run.data.
 func (e *entry) rest() uint32 { return uint32(max(e.size, keySize) - keySize) }
 
 type run struct {
@@ -26,7 +26,7 @@ func (r *run) size() int { return len(r.data) + entrySize*len(r.entries) }
 
 func (r *run) add(e entry, rest, value []byte, limit int) {
 	if need := len(r.data) + len(rest) + len(value); need > cap(r.data) {
-		// append would overshoot the limit when it grows the last time.
+		// append would exceed the limit at the last growth.
 		grown := make([]byte, len(r.data), max(need, min(limit, 2*cap(r.data)+minBuffer)))
 		copy(grown, r.data)
 		r.data = grown
@@ -50,8 +50,8 @@ const (
 	mostWords = 6
 )
 
-// sortFrom sorts entries whose keys share the first bytes. Their field first holds the next eight
-// bytes. Groups with the same eight are sorted by the bytes after them.
+// sortFrom sorts entries whose keys share the first bytes. Their field first contains the next
+// eight bytes. Groups with the same eight are sorted by the bytes after them.
 func (r *run) sortFrom(list []entry, word int, scratch *[]entry) {
 	if len(list) < fewEntries || word == mostWords {
 		slices.SortFunc(list, r.compare)
@@ -84,7 +84,7 @@ func (r *run) sortFrom(list []entry, word int, scratch *[]entry) {
 	}
 }
 
-// compare orders entries by their first if these differ, and otherwise by the whole rests.
+// compare orders entries by their fields first, and by the whole rests if these are equal.
 func (r *run) compare(a, b entry) int {
 	if a.first != b.first {
 		if a.first < b.first {
@@ -115,7 +115,7 @@ func (r *run) word(e *entry, word int) uint64 {
 }
 
 // radix sorts entries by their field first, byte by byte from the last, and skips the bytes that
-// all have in common. It keeps the order of equal ones.
+// all have in common. It keeps the order of equal entries.
 func radix(list []entry, scratch *[]entry) {
 	var counts [keySize][256]uint32
 	sorted, last := true, uint64(0)

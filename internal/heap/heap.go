@@ -4,7 +4,7 @@ package heap
 // element is a pointer to an element of a heap.
 type element[T any] interface {
 	*T
-	// Above reports whether the element belongs nearer the top than another one.
+	// Above reports whether the element belongs nearer to the top than another one.
 	Above(*T) bool
 }
 

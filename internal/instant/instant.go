@@ -1,5 +1,5 @@
-// Package instant parses times in the notations of people and programs. All code that parses a time
-// uses it, so that a time means the same in a file, a filter and a URL.
+// Package instant parses times in the common notations. All code that parses a time uses it, so
+// that a time means the same in a file, a filter and a URL.
 package instant
 
 import "time"
@@ -59,8 +59,8 @@ func Parse[T string | []byte](text T) (t time.Time, ok bool) {
 	return t, t.Year() >= 0 && t.Year() <= 9999 // RFC 3339 writes no other year
 }
 
-// ParseSpan parses the same texts as Parse, and returns the first and the last instant of them: a
-// date spans its whole day.
+// ParseSpan parses the same texts as Parse, and returns their first and last instant: a date spans
+// its whole day.
 func ParseSpan[T string | []byte](text T) (first, last time.Time, ok bool) {
 	first, ok = Parse(text)
 	if last = first; ok && IsDate(text) {

@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 		s := rapid.StringMatching(`[0-9]{3,4}-[01][0-9]-[0-3][0-9]([Tt ][0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{0,11})?([Zz]|[+-][0-2][0-9]:[0-6][0-9])?)?`).Draw(t, "time")
 		got, ok := instant.Parse(s)
 		want, wantOK := slow(s)
-		// time.Parse takes offsets of 24 hours and 60 minutes
+		// time.Parse accepts offsets of 24 hours and 60 minutes
 		if ok != wantOK && !(strings.HasSuffix(s, ":60") || strings.Contains(s[len(s)-6:], "24:")) {
 			t.Fatalf("%s: %v, want %v", s, ok, wantOK)
 		}

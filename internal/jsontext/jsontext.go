@@ -23,7 +23,7 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// plain marks the ASCII characters that stand for themselves.
+// plain marks the ASCII characters that need no escaping.
 var plain = func() (t [utf8.RuneSelf]bool) {
 	for c := range t {
 		t[c] = c >= 0x20 && c != 0x7f && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// The policy, byte for byte.
+// TestAppendString tests the policy, byte for byte.
 func TestAppendString(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                       `""`,
@@ -47,8 +47,8 @@ func FuzzAppendString(f *testing.F) {
 		if err := json.Unmarshal([]byte(out), &back); err != nil {
 			t.Fatalf("%q: %s, %v", s, out, err)
 		}
-		// It decodes to the same text as encoding/json's output, and to the text itself if that is
-		// valid.
+		// The output decodes to the same text as that of encoding/json, and to the original text if
+		// that is valid.
 		other, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)

@@ -18,12 +18,12 @@ var kept = struct {
 	chains map[string][]string
 }{chains: map[string][]string{}}
 
-// FallbackChain returns the codes by which to look up a name in turn, for a code such as "zh-TW".
-// Its subtags follow "-" or "_", in either case. First comes the given code, then its present form
-// ("he" for "iw"), then its parents in CLDR ("zh-Hant"), and then the language alone, unless its
-// script is another: Serbian in Latin letters is not Serbian in Cyrillic ones. Chinese alone may be
-// in either script. A text that is not a code gets only itself and its prefixes at "-" or "_". The
-// list is shared: do not change it.
+// FallbackChain returns the codes by which a name is looked up, one after the other, for a code such as
+// "zh-TW". Its subtags follow "-" or "_", in either letter case. First comes the given code, then
+// its current form ("he" for "iw"), then its parents in CLDR ("zh-Hant"), and then only the
+// language, unless this implies another script: Serbian in Latin script must not become Serbian in
+// Cyrillic script. "zh" alone may be in either script. A text that is not a code gets only itself
+// and its prefixes at "-" or "_". The list is shared: do not change it.
 func FallbackChain(code string) []string {
 	kept.RLock()
 	list := kept.chains[code]
@@ -107,7 +107,7 @@ var spokenIn = sync.OnceValue(func() map[string]string {
 	return list
 })
 
-// same maps a code to another one that sources use for the same language.
+// same maps a code to another code that sources use for the same language.
 var same = map[string]string{"nb": "no", "no": "nb"}
 
 // usualCase returns a code in the usual case of codes: zh-Hant-TW.

@@ -1,7 +1,7 @@
 // Package manypoints makes collections of very many points for benchmarks. The points are
 // distributed like places: around cities of all sizes. Each has ten properties. The same number
 // gives the same points everywhere, and a smaller number gives the first of them. All names are
-// made up.
+// invented.
 package manypoints
 
 import (

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFormsAgree: all forms have the same points.
+// TestFormsAgree tests that all forms have the same points.
 func TestFormsAgree(t *testing.T) {
 	const n = 1000
 	var lines, table bytes.Buffer

@@ -1,5 +1,5 @@
-// Package must ends a test whose preparation fails. It is for calls that are not under test: those
-// under test are compared and described by the test itself. Only tests import it.
+// Package must ends a test whose preparation fails. It is for calls that are not under test; the
+// test itself checks the results of tested calls. Only tests import it.
 //
 //	store := must.Get(pebblestore.Open(dir, nil)).In(t)
 //	must.Do(t, store.Close())
@@ -29,7 +29,7 @@ func Close(t TestingT, c interface{ Close() error }) {
 	})
 }
 
-// All yields values, and ends the test with the first error among them.
+// All yields values, and ends the test at the first error.
 func All[T any](t TB, seq iter.Seq2[T, error]) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for v, err := range seq {
@@ -48,7 +48,7 @@ func Do(t TB, err error) {
 	}
 }
 
-// One is the result of a call.
+// One is the result of a call: a value and an error.
 type One[T any] struct {
 	v   T
 	err error

@@ -1,10 +1,10 @@
-// Package repeats decides when looking up earlier elements of a sequence pays.
+// Package repeats decides when it is worth looking up earlier elements of a sequence.
 package repeats
 
 // Watch decides whether to look up an element of a sequence among the earlier ones. It is for
 // sequences in which a lookup costs more than storing the element again. While hardly any element
-// repeats, one in eight is looked up, so that a change is noticed. The zero value begins with
-// looking up all. It belongs to one goroutine.
+// repeats, one in eight is looked up, so that a change is detected. The zero value first looks up
+// all elements. It belongs to one goroutine.
 type Watch struct {
 	asked, looked, found int // in this window
 	idle                 bool

@@ -1,5 +1,5 @@
 // Package smallworld publishes two countries with a few places, an airport and a weather station,
-// for examples of questions that need several data sets. It has real names, and boxes for borders.
+// for examples of queries that need several data sets. Names are real, and borders are boxes.
 package smallworld
 
 import (
@@ -82,7 +82,7 @@ func Publish(ctx context.Context, dir string) error {
 	)
 }
 
-// Layers are the boundaries. A build may use the result once.
+// Layers returns the boundaries. The result can be used for one build.
 func Layers() []build.Layer {
 	return []build.Layer{
 		{Type: "country", Features: []build.Feature{

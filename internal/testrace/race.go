@@ -3,5 +3,5 @@
 package testrace
 
 // Enabled is set if this build has the race detector, which makes pools drop their content and
-// allocates by itself.
+// allocates memory itself.
 const Enabled = true

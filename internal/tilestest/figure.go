@@ -11,7 +11,7 @@ import (
 type Figure [][][][2]int
 
 // winds counts how often a ring goes around a point that lies on none of its edges. It counts the
-// quadrants that the ring passes, and shares no method with the code under test.
+// quadrants that the ring passes, a method that the code under test does not use.
 func winds(ring [][2]int, x, y float64) int {
 	quadrant := func(p [2]int) int {
 		dx, dy := float64(p[0])-x, float64(p[1])-y
@@ -44,8 +44,8 @@ func winds(ring [][2]int, x, y float64) int {
 	return quarters / 4
 }
 
-// Holds reports whether a point is inside in the sense of a source: some shell winds around it, and
-// no hole of the same polygon does.
+// Holds reports whether a point is inside the figure by the rule for sources: a shell winds around
+// it, and no hole of the same polygon does.
 func (f Figure) Holds(x, y float64) bool {
 	return slices.ContainsFunc(f, func(p [][][2]int) bool {
 		return len(p) > 0 && winds(p[0], x, y) != 0 &&
@@ -73,7 +73,7 @@ func (f Figure) DistanceToBoundary(x, y float64) float64 {
 	return least
 }
 
-// Polygons places the figure at an origin, with a scale.
+// Polygons returns the polygons of the figure at an origin, with a scale.
 func (f Figure) Polygons(x0, y0, scale float64) (mp orb.MultiPolygon) {
 	for _, p := range f {
 		var poly orb.Polygon
@@ -89,7 +89,7 @@ func (f Figure) Polygons(x0, y0, scale float64) (mp orb.MultiPolygon) {
 	return mp
 }
 
-// Box is the ring of a box.
+// Box returns the ring of a box.
 func Box(x0, y0, x1, y1 int) [][2]int {
 	return [][2]int{{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}}
 }

@@ -1,5 +1,5 @@
 // Package tilestest has shared code for tests of boundaries: stores, real borders, and shapes with
-// a reference for the points they hold. Only tests import it.
+// a reference implementation of point-in-polygon. Only tests import it.
 package tilestest
 
 import (
@@ -37,7 +37,7 @@ func OpenStore(t testing.TB) *pebblestore.Store {
 	return s
 }
 
-// Square is a box of degrees.
+// Square returns the polygon of a box in degrees.
 func Square(w, s, e, n float64) orb.Polygon {
 	return orb.Polygon{{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}}
 }
@@ -50,7 +50,7 @@ type Shape struct {
 
 var validID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,127}$`)
 
-// NaturalEarth reads a file of the real data, whole or only the features with the given ids.
+// NaturalEarth reads a file of the real data, either all features or only those with the given ids.
 // Without the data it skips the test.
 func NaturalEarth(t testing.TB, file, id, name string, only ...string) (shapes []Shape) {
 	t.Helper()

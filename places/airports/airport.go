@@ -11,7 +11,7 @@ import (
 	"quadrille/places"
 )
 
-// Types of airports, in the words of OurAirports.
+// These are types of airports, with the names of OurAirports.
 const (
 	Large    = "large_airport"
 	Medium   = "medium_airport"
@@ -22,7 +22,7 @@ const (
 	Closed   = "closed"
 )
 
-// withService ends the places.Place.Kind of an airport with scheduled service.
+// withService is the suffix of places.Place.Kind for an airport with scheduled service.
 const withService = "/scheduled"
 
 // kinds are all types, the most important first. Each has two kinds for package places: one for
@@ -41,7 +41,7 @@ var kinds = []struct {
 	{Closed, [2]string{Closed, Closed + withService}, 1},
 }
 
-// Types lists the types, the most important first.
+// Types returns the types, the most important first.
 func Types() []string {
 	list := make([]string, len(kinds))
 	for i := range kinds {
@@ -80,7 +80,7 @@ type Airport struct {
 	Wikipedia string `json:"wikipedia,omitempty" schema:"format=uri"`
 }
 
-// Lengths in bytes that bound a stored airport.
+// These lengths in bytes bound a stored airport.
 const (
 	maxName     = 500
 	maxText     = 1000
@@ -160,7 +160,7 @@ func kindOf(typ string) int {
 	return -1
 }
 
-// weight orders airports by importance.
+// weight returns a number that orders airports by importance.
 func (a *Airport) weight() uint64 { return weightOf(a.Type, a.Scheduled, a.IATA != "") }
 
 func weightOf(typ string, scheduled, hasIATA bool) uint64 {
@@ -201,7 +201,7 @@ type shownMembers struct {
 	ElevationM   *float64 `json:"elevation_m,omitempty"`
 }
 
-// place is the airport as package places has it.
+// place returns the airport as a place of package places.
 func (a *Airport) place() (places.Place, error) {
 	kind := kinds[kindOf(a.Type)].names[0]
 	if a.Scheduled {
@@ -221,7 +221,7 @@ func (a *Airport) place() (places.Place, error) {
 	}, nil
 }
 
-// value is the content of the rows of the airport's codes.
+// value returns the content of the rows of the airport's codes.
 func (a *Airport) value() ([]byte, error) {
 	lat, lon := roundUnits(a.Lat), roundUnits(a.Lon)
 	record := *a

@@ -35,7 +35,7 @@ func newFinder(t testing.TB, list []Airport) (*Finder, Stats) {
 	if meta.Airports != int64(len(list)) || meta.Places.Places != meta.Airports || meta.Codes != stats.Codes {
 		t.Fatalf("%+v, %+v of %d", meta, stats, len(list))
 	}
-	// As a manifest carries it.
+	// The metadata passes through JSON, as in a manifest.
 	text := must.Get(json.Marshal(meta)).In(t)
 	var read Meta
 	must.Do(t, json.Unmarshal(text, &read))
@@ -45,7 +45,7 @@ func newFinder(t testing.TB, list []Airport) (*Finder, Stats) {
 
 func metres(v float64) *float64 { return &v }
 
-// few are made up, but for their shapes.
+// few are invented airports, but with real kinds of values.
 var few = []Airport{
 	{ID: 1,
 		Ident:        "LSZZ",
@@ -186,7 +186,7 @@ func TestSearches(t *testing.T) {
 			}
 		})
 	}
-	// Across 180°, the edge included.
+	// The box crosses ±180°, and its edge is included.
 	hits, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.Box{West: 180, South: -60, East: -179, North: 60}}, nil)
 	if diff := gocmp.Diff([]uint32{5, 6}, ids(hits)); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -250,7 +250,7 @@ func better(a, b *Airport) bool {
 	return a.weight() > b.weight()
 }
 
-// Codes against looking at every airport.
+// TestCodesAgainstList compares lookups of codes with a search through all airports.
 func TestCodesAgainstList(t *testing.T) {
 	list := scatter(1, 1000)
 	f, stats := newFinder(t, list)
@@ -297,7 +297,7 @@ func TestCodesAgainstList(t *testing.T) {
 	}
 }
 
-// Searches against looking at every airport.
+// TestSearchProperty compares searches with a search through all airports.
 func TestSearchProperty(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(2, 500)

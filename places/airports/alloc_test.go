@@ -10,7 +10,7 @@ import (
 	"quadrille/places"
 )
 
-// The race detector empties pools, so this test says nothing under it.
+// The race detector empties pools, so this test proves nothing when it is on.
 func TestLookupAllocatesNothing(t *testing.T) {
 	f, _ := newFinder(t, few)
 	var r Record

@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// NearbyQuery and WithinQuery ask the layer for pages of hits. Countries may be of either case.
+// NearbyQuery and WithinQuery query the layer for pages of hits. Countries may be of either case.
 type NearbyQuery struct {
 	Lat, Lon float64
 	Limit    int // 0 is places.DefaultLimit

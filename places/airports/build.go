@@ -17,15 +17,14 @@ import (
 // MaxAirports bounds the airports that Build takes. The world has about 90,000.
 const MaxAirports = 500_000
 
-// BuildOptions are for [Build]; the zero value works.
+// BuildOptions are options of [Build]; the zero value is valid.
 type BuildOptions struct {
 	// TempDir is the directory for sorting data that does not fit in memory. Empty means the
 	// system's.
 	TempDir string
 	// Modified is the date of the source, and the timestamp of all cells.
 	Modified time.Time
-	// Progress, if set, is called now and then from the goroutine that runs
-	// Build.
+	// Progress, if set, is called at intervals from the goroutine that runs Build.
 	Progress func(stage string, done, total int64)
 }
 
@@ -200,7 +199,7 @@ func placesOf(list []Airport, modified time.Time) iter.Seq2[places.Place, error]
 	}
 }
 
-// timestamp of cells: milliseconds since 1970, never negative.
+// timestamp returns the timestamp of cells: milliseconds since 1970, never negative.
 func timestamp(t time.Time) int64 {
 	if t.Unix() <= 0 {
 		return 0

@@ -15,7 +15,7 @@ type Filter struct {
 	Closed    bool     // closed ones too
 }
 
-// FeatureFilter is the filter of a query, nil for all airports.
+// FeatureFilter returns the filter for a query, or nil for all airports.
 func (f Filter) FeatureFilter() (feature.Filter, error) {
 	types := slices.Clone(f.Types)
 	switch {

@@ -14,9 +14,9 @@
 // for each of its codes. Each row has the whole record, so a lookup by any code is one get.
 //
 // Row f holds idents, GPS and local codes in one name space. If several airports have the same
-// code, its row holds the first one in this order: open before closed ones, then by importance,
-// then the airport that has the code as its ident before those that have it as GPS or local code,
-// then the lowest id.
+// code, its row holds the first one in this order: open airports before closed ones, then by
+// importance, then the airport with this ident before airports with this GPS or local code, then
+// the lowest id.
 //
 // In package places the kind of an airport is its type, followed by "/scheduled" if it has
 // scheduled service: large_airport/scheduled, heliport. Answers show type and scheduled as separate
@@ -40,11 +40,11 @@ import (
 
 // Errors that callers branch on; use errors.Is. Searches also return the errors of package places.
 var (
-	// ErrNotFound: no airport has this code.
+	// ErrNotFound means that no airport has this code.
 	ErrNotFound = feature.NotFound("no such airport")
-	// ErrBadCode: the text cannot be the code of an airport.
+	// ErrBadCode means that the text cannot be the code of an airport.
 	ErrBadCode = errors.New("airport code is not valid")
-	// ErrInvalidAirport: an Airport that cannot be stored.
+	// ErrInvalidAirport means that an Airport cannot be stored.
 	ErrInvalidAirport = errors.New("airport is not valid")
 )
 
@@ -56,7 +56,7 @@ const (
 	family = "r"
 	prefix = "airport_"
 
-	// MaxCodeBytes is the longest code, in bytes.
+	// MaxCodeBytes is the greatest length of a code in bytes.
 	MaxCodeBytes = 16
 
 	valueHead      = 13 // bytes before the zone
@@ -66,7 +66,7 @@ const (
 // CodeKind is a name space of codes, and the first byte of their rows.
 type CodeKind byte
 
-// The kinds of codes.
+// These are the kinds of codes.
 const (
 	IATA  CodeKind = 'i' // three letters: SFO
 	ICAO  CodeKind = 'o' // four letters: KSFO

@@ -13,7 +13,7 @@ import (
 	"quadrille/places/internal/members"
 )
 
-// Finder reads what Build wrote.
+// Finder reads the tables that Build has written.
 type Finder struct {
 	codes cellstore.Table
 	geo   *places.Finder
@@ -21,13 +21,13 @@ type Finder struct {
 	reads sync.Pool // of *read
 }
 
-// read is the memory of one get.
+// read is the memory of one call of get.
 type read struct {
 	row cellstore.Row
 	key []byte
 }
 
-// renew replaces tables of another layout.
+// renew is the command that replaces tables of another layout.
 const renew = "run ingest airports"
 
 // Open returns a Finder of the tables in a store. Meta is what Build returned.
@@ -111,7 +111,7 @@ func (f *Finder) Lookup(ctx context.Context, code string, r *Record) error {
 	return fmt.Errorf("%w: %q", ErrNotFound, code)
 }
 
-// ByCode is Lookup of one kind of codes.
+// ByCode does the same as Lookup, for one kind of codes.
 func (f *Finder) ByCode(ctx context.Context, kind CodeKind, code string, r *Record) error {
 	if kind != IATA && kind != ICAO && kind != Local {
 		return fmt.Errorf("%w: there are the kinds IATA, ICAO and Local", ErrBadCode)

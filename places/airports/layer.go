@@ -61,7 +61,7 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (int64, error) {
 	return f.geo.Count(ctx, ofPlaces(q))
 }
 
-// ofPlaces is a query as package places knows its filter.
+// ofPlaces returns a query with its filter in the form of package places.
 func ofPlaces(q *feature.Query) *feature.Query {
 	inner := *q
 	switch of := q.Filter.(type) {

@@ -41,7 +41,7 @@ func (c *Change) moved() bool {
 // WriteKind is the kind of a Write.
 type WriteKind uint8
 
-// The kinds of writes.
+// These are the kinds of writes.
 const (
 	Put    WriteKind = iota // replaces a feature, or makes it
 	Patch                   // changes a feature: its position, some properties

@@ -44,7 +44,7 @@ type Collection struct {
 	prunes  sync.Once
 }
 
-// request has writes that wait for their commit.
+// request is a list of writes that wait for their commit.
 type request struct {
 	writes   []Write
 	ready    []ready
@@ -90,7 +90,7 @@ func (c *Collection) prepare(w *Write) (r ready) {
 	return r
 }
 
-// Bounds of a commit.
+// These are bounds of a commit.
 const (
 	maxCommitBytes = 16 << 20 // of properties
 
@@ -222,7 +222,7 @@ func (s *stored) redo(c Change) error {
 // DeclaredTypes returns the declared types.
 func (c *Collection) DeclaredTypes() feature.Schema { return c.meta.Load().Declared }
 
-// close ends the collection after the writes that have begun.
+// close waits for the running writes and closes the collection.
 func (c *Collection) close() error {
 	c.once.Do(func() { close(c.quit) })
 	<-c.ended
@@ -235,11 +235,16 @@ func (c *Collection) close() error {
 // every later query sees it. After an error of the context nothing is written. After an error that
 // matches ErrClosed the outcomes are unknown.
 //
-// Outcomes match ErrInvalid, feature.ErrProperties or feature.ErrType if the feature cannot be
-// kept, ErrNotFound if there is no feature to patch or delete, ErrExists or ErrChanged if a
-// condition does not hold, ErrWritesRefused if the disk does not accept the write, and ErrOtherWriter if
-// another program has written; other errors come from the store. A write with an error has changed
-// nothing, unless the error matches cellstore.ErrUnknownOutcome.
+// Outcomes match these errors:
+//
+//   - ErrInvalid, feature.ErrProperties or feature.ErrType: the feature cannot be stored.
+//   - ErrNotFound: there is no feature to patch or delete.
+//   - ErrExists or ErrChanged: a condition does not hold.
+//   - ErrWritesRefused: the disk does not accept the write.
+//   - ErrOtherWriter: another program has written.
+//
+// Other errors come from the store. A write with an error has changed nothing, unless the error
+// matches cellstore.ErrUnknownOutcome.
 func (c *Collection) Write(ctx context.Context, writes []Write, outcomes []Outcome) error {
 	r := newRequest(writes, outcomes)
 	for i := range writes {
@@ -281,7 +286,7 @@ func (c *Collection) submit(ctx context.Context, r *request) error {
 	}
 }
 
-// Done is closed when the collection is closed or dropped.
+// Done returns a channel that is closed when the collection is closed or dropped.
 func (c *Collection) Done() <-chan struct{} { return c.quit }
 
 // unlessClosed replaces an error of the store by ErrClosed once the collection is closed.

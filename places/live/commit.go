@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// step is one atomic step of several writes.
+// step is one atomic commit of several writes.
 type step struct {
 	decision
 	c        *Collection
@@ -312,7 +312,7 @@ func (c *Collection) acknowledge() {
 	}
 }
 
-// unknown is an error of writes that may have been made.
+// unknown returns an error of writes that may have been made.
 func unknown(err error) error {
 	if errors.Is(err, cellstore.ErrUnknownOutcome) {
 		return err

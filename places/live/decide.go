@@ -7,11 +7,11 @@ import (
 	"quadrille/feature"
 )
 
-// State is the state that writes are decided by.
+// State is the state on which the outcomes of writes depend.
 type State interface {
 	// Find overwrites f with the feature that has the id, as the last change left it, even if it
 	// has expired. If there is none, f.Version is 0. Properties are left out. last is the last
-	// version of the id, 0 if that is unknown.
+	// version of the id, or 0 if that is unknown.
 	Find(id string, f *feature.Feature) (last int64, err error)
 	// Properties appends the properties of a feature that Find found, as a compact object.
 	Properties(dst []byte, f *feature.Feature) ([]byte, error)

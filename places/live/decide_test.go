@@ -46,14 +46,14 @@ func (w *world) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
 	return append(dst, object...), err
 }
 
-// fate is the model's outcome of a write.
+// fate is the outcome of a write in the model.
 type fate struct {
 	err     error
 	version int64
 	created bool
 }
 
-// gone removes a thing at a version.
+// gone removes a feature at a version.
 func (w *world) gone(id string, version int64) {
 	delete(w.things, id)
 	w.floor = max(w.floor, version)
@@ -124,8 +124,8 @@ func (w *world) tell(in *Write, now int64) (f fate, moves int) {
 	return f, moves
 }
 
-// For any writes in any order, the changes lead from the earlier state to that of the model, and
-// the outcomes are the model's.
+// For any writes in any order, the changes lead from the earlier state to the state of the model,
+// and the outcomes are the outcomes of the model.
 func TestDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := int64(1_700_000_000_000)

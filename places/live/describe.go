@@ -52,7 +52,7 @@ func (k *step) describe(change func(m *Meta) error) (others map[string]int64, er
 	return c.learner.OtherTypes(), nil
 }
 
-// succeed checks a description that replaces another one.
+// succeed returns an error if a description may not replace another one.
 func (m *description) succeed(was *description, l *feature.Learner, now int64) error {
 	if m.Name != was.Name || m.SchemaVersion != was.SchemaVersion {
 		return feature.Faultf(ErrInvalid, "a collection keeps its name: make another one, and write the points there")

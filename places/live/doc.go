@@ -29,10 +29,10 @@
 //
 // # Time
 //
-// All times come from the clock of the store, a cellstore.Clock. Order does not: events have
-// rising sequences, and the versions of one feature rise, whatever the clock shows. A new feature
-// gets no version that lies ahead of the clock by more than its skew. A feature that was written
-// while the clock was further ahead goes on from that version. An expiry has the time in the
-// feature's expires, however late it is removed. Until the clock is settled no history is
-// removed, and no feature that has expired at the start or by a step.
+// All times come from the clock of the store, a cellstore.Clock. Order does not: events have rising
+// sequences, and the versions of one feature rise, whatever the clock shows. A new feature gets no
+// version that lies ahead of the clock by more than its skew. A feature that was written while the
+// clock was further ahead continues from that version. An expiry has the time in the feature's
+// expires, however late it is removed. Until the clock is settled no history is removed, and no
+// feature that has expired at the start or by a step.
 package live

@@ -31,10 +31,10 @@ type Event struct {
 	// feature was judged before. From and To are then equal.
 	Edition    uint64 `json:"by,omitempty"`
 	WasEdition uint64 `json:"was,omitempty"`
-	// EditionRest and WasEditionRest are the rest of the names of these editions.
+	// EditionRest and WasEditionRest are the rests of the names of these editions.
 	EditionRest    string `json:"more,omitempty"`
 	WasEditionRest string `json:"was_more,omitempty"`
-	// Content is the further content of a whole log.
+	// Content is the further content of a complete log.
 	Content *Content `json:"is,omitempty"`
 }
 
@@ -121,7 +121,7 @@ type Follower struct {
 	changed <-chan struct{}
 }
 
-// atOnce is closed.
+// atOnce is a closed channel.
 var atOnce = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
@@ -143,7 +143,7 @@ func (f *Follower) HasMore() bool { return f.changed == atOnce }
 // Next returns some of the next events, or none if there are none yet. The caller owns the
 // events. Errors match ErrEventsGone or ErrClosed, or come from the context or the store.
 //
-// Every event names the one before it, so a missing event is noticed.
+// Every event names the one before it, so a missing event is detected.
 func (f *Follower) Next(ctx context.Context) ([]Event, error) {
 	events, err := f.next(ctx)
 	return slices.DeleteFunc(events, func(e Event) bool { return e.still() }), err
@@ -224,7 +224,7 @@ func (c *Collection) eventsGone(next uint64) error {
 	return &EventsGoneError{next, c.Meta().EventRetention}
 }
 
-// LastEvent returns the sequence of the newest event, 0 if there has been none. The error is the
+// LastEvent returns the sequence of the newest event, or 0 if there has been none. The error is the
 // reason why the collection cannot be read.
 func (c *Collection) LastEvent(context.Context) (uint64, error) {
 	return c.seq.Load(), c.now.Load().err

@@ -11,7 +11,7 @@ import (
 	"quadrille/places/live"
 )
 
-// elsewhere is a log in a table other than its collection's.
+// elsewhere is a log in a different table than its collection.
 type elsewhere struct {
 	live.Log
 	rows cellstore.Table

@@ -18,7 +18,7 @@ type Index interface {
 	Apply(changes []Change) error
 	// LastSeq returns the Seq of the last change that the index has.
 	LastSeq() uint64
-	// Close ends all answers.
+	// Close ends all running answers.
 	Close() error
 }
 
@@ -119,7 +119,7 @@ func (k *Kind) Schema(m *Meta) cellstore.Schema {
 	)}
 }
 
-// checkLayout refuses a collection of another layout.
+// checkLayout returns an error for a collection with another layout.
 func (k *Kind) checkLayout(m *Meta) error {
 	return wrap(cellstore.CheckLayout("collection "+m.Name, m.SchemaVersion, k.Version, k.Version, ""))
 }

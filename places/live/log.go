@@ -45,7 +45,7 @@ type LogStep struct {
 // writer.
 var ErrOtherWriter = errors.New("another program has written to the collection")
 
-// The families of a TableLog, and the first bytes of their rows.
+// These are the families of a TableLog, and the first bytes of their rows.
 const (
 	famEvent = "event"
 	famMeta  = "meta"
@@ -210,7 +210,7 @@ func (l *TableLog) Read(ctx context.Context, after, last uint64, most int) (list
 	return list, nil
 }
 
-// eventKey is the row key of an event.
+// eventKey returns the row key of an event.
 func eventKey(seq uint64) []byte { return binary.BigEndian.AppendUint64([]byte{rowEvent}, seq) }
 
 func wrap(err error) error {

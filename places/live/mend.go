@@ -80,7 +80,7 @@ func (e *DamagedError) Is(target error) bool {
 	return errors.Is(kind, target) || target == cellstore.ErrShortage && cellstore.IsShortage(e.Cause)
 }
 
-// Troubles lists the collections that are in trouble, by name.
+// Troubles returns the collections with errors, by name.
 func (s *Store) Troubles() []Trouble {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -97,7 +97,7 @@ func (s *Store) Troubles() []Trouble {
 	return all
 }
 
-// current is the state for queries.
+// current returns the state for queries.
 type current struct {
 	index Index
 	log   Log
@@ -178,7 +178,7 @@ func (c *Collection) refusing() error {
 	return c.store.recoverer.Trouble(c.table)
 }
 
-// refused wraps the store's error of a write.
+// refused wraps the store's error about a write.
 func (c *Collection) refused(err error) error {
 	switch {
 	case err == nil:
@@ -193,7 +193,7 @@ func (c *Collection) refused(err error) error {
 	return wrap(err)
 }
 
-// refuse wraps an error as ErrWritesRefused: nothing is written.
+// refuse wraps an error as ErrWritesRefused, which means that nothing was written.
 func refuse(err error) error { return fmt.Errorf("live: %w: %w", ErrWritesRefused, err) }
 
 // disturbed requests a check of the table.
@@ -274,7 +274,7 @@ func (c *Collection) report(err error) {
 	}
 }
 
-// reopen makes the state on the disk the state of the collection. The error is the reason why the
+// reopen reads the state of the collection from the disk again. The error is the reason why the
 // collection takes no writes.
 func (c *Collection) reopen() error {
 	select {

@@ -83,7 +83,7 @@ func (m *Meta) HistoryStart(now time.Time) time.Time {
 	return first
 }
 
-// Bounds of a description.
+// These are bounds of a description.
 const (
 	maxTitle = 1000 // bytes of each text
 	// MaxHistory bounds the history, and the time for which events are kept.

@@ -20,7 +20,7 @@ type Edition struct {
 	Identity uint64 `json:"identity"`
 }
 
-// String names the edition.
+// String returns the name of the edition.
 func (e Edition) String() string {
 	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.Rest)
 }

@@ -38,7 +38,7 @@ const (
 	RowUnreadable                // is unreadable
 )
 
-// Salvage is the readable part of a damaged collection besides its index.
+// Salvage is the readable part of a damaged collection, without its index.
 type Salvage struct {
 	// DescriptionLost is set if the description is lost. In that case the collection is treated as private.
 	DescriptionLost bool
@@ -98,10 +98,10 @@ func (s *Salvage) Add(row *cellstore.Row) error {
 	return nil
 }
 
-// RaiseVersion reports a version of a feature.
+// RaiseVersion records a version of a feature, so that later versions are greater.
 func (s *Salvage) RaiseVersion(version int64) { s.end.Floor = max(s.end.Floor, version) }
 
-// Learner begins with the types of the description, after all rows.
+// Learner returns a Learner that begins with the types of the description. Call it after all rows.
 func (s *Salvage) Learner() (*feature.Learner, error) {
 	if s.DescriptionLost = s.meta == nil; s.DescriptionLost {
 		s.meta = &description{Meta: Meta{SchemaVersion: s.kind.Version, Name: s.name, Private: true}}

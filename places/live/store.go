@@ -16,7 +16,7 @@ import (
 	"quadrille/feature"
 )
 
-// Errors of live collections.
+// These are errors of live collections.
 var (
 	// ErrNotFound is matched when no feature has the id.
 	ErrNotFound = feature.NotFound("no such point")
@@ -102,7 +102,7 @@ func Open(ctx context.Context, store cellstore.Store, kind *Kind) (*Store, error
 	return Options{}.Open(ctx, store, kind)
 }
 
-// Open is Open with options.
+// Open does the same as the function Open, with options.
 func (o Options) Open(ctx context.Context, store cellstore.Store, kind *Kind) (*Store, error) {
 	if c := store.Capabilities(); !c.AtomicBatch || !c.Snapshot {
 		return nil, fmt.Errorf("live: %w: live collections need a store that writes several rows at once and takes snapshots",
@@ -428,14 +428,14 @@ func (s *Store) Find(name string) (*Collection, error) {
 	return nil, ErrNoCollection
 }
 
-// Collection returns a collection by its name, nil if there is none.
+// Collection returns a collection by its name, or nil if there is none.
 func (s *Store) Collection(name string) *Collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.collections[name]
 }
 
-// Collections lists the collections by name.
+// Collections returns the collections by name.
 func (s *Store) Collections() []*Collection {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

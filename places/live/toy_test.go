@@ -123,7 +123,7 @@ func (x *toy) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature
 	})
 }
 
-// found returns the features after an id, as of one moment.
+// found returns the features after an id in the state of one moment.
 func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.Feature) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -142,5 +142,5 @@ func (x *toy) found(box feature.Box, boxed bool, after string) (list []feature.F
 	return list
 }
 
-// toy passes the suite for every index.
+// toy passes the tests for every index.
 func TestToy(t *testing.T) { livetest.TestIndex(t, toys, disk) }

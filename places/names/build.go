@@ -22,14 +22,14 @@ const (
 	famLocal      = "n"
 )
 
-// localMemory is the share of Options.Memory that sorts the names by language.
+// localMemory is the divisor of Options.Memory for the memory that sorts the names by language.
 const localMemory = 8
 
 // Options are the options of Build.
 type Options struct {
 	TempDir string // for sorting; empty is the system's
 	Memory  int64  // bytes; 0 is the default of package search
-	// Progress, if set, is called now and then.
+	// Progress, if set, is called at intervals.
 	Progress    func(stage string, done, total int64)
 	Timestamp   int64               // of all cells, in milliseconds
 	SourceCodes map[string][]string // see Meta
@@ -115,7 +115,7 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, er
 	return meta, nil
 }
 
-// numbered is a feature's number and its id in this build.
+// numbered has the number of a feature and its id in this build.
 type numbered struct {
 	number uint64
 	id     uint32

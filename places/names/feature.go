@@ -19,7 +19,7 @@ var ErrFeature = errors.New("feature is not valid")
 // Kind is the kind of a feature.
 type Kind string
 
-// The kinds.
+// These are the kinds of features.
 const (
 	Region  Kind = "region"
 	Airport Kind = "airport"
@@ -34,7 +34,7 @@ var kinds = []Kind{Region, Airport, Zone, Station, Point}
 // in no layer. Its ID is the gazetteer's code, "DE.02".
 const Admin1Type = "admin1"
 
-// Feature is a named thing in the index.
+// Feature is a named feature in the index.
 type Feature struct {
 	Kind Kind `json:"kind"`
 	// Type is the layer of a region or time zone, the type of an airport, the collection of
@@ -46,17 +46,17 @@ type Feature struct {
 	Name string `json:"name"`
 	// Title is the usual name if it is longer than Name: "Rice County".
 	Title string `json:"title,omitempty"`
-	// Country is an ISO 3166-1 alpha-2 code, Code an ISO 3166-2 code or that of an airport.
+	// Country is an ISO 3166-1 alpha-2 code. Code is an ISO 3166-2 code or the code of an airport.
 	Country string `json:"country,omitempty"`
 	Code    string `json:"code,omitempty"`
-	// Lat and Lon are degrees: of a region, a point inside.
+	// Lat and Lon are degrees. For a region they are a point inside it.
 	Lat float64 `json:"lat"`
 	Lon float64 `json:"lon"`
 	// Bounds of a region are west, south, east and north in degrees. Those of a country may
 	// leave out parts that lie far from its main part. A region that no layer draws has
 	// none: only the rows of places say which places are in it.
 	Bounds [4]float64 `json:"bbox,omitzero"`
-	// Population is the population according to a source, 0 if unknown.
+	// Population is the population according to a source, or 0 if it is unknown.
 	Population uint64 `json:"inhabitants,omitempty"`
 	// PlacesPopulation is the known population of the places in a region. It ranks the region in
 	// searches, and is not its population. Its JSON name is older: the value was once shown as the
@@ -71,7 +71,7 @@ type Feature struct {
 	Names []search.Name `json:"-"`
 }
 
-// Parent is a region around a feature.
+// Parent is a region that contains a feature.
 type Parent struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -126,7 +126,7 @@ func (f *Feature) entry(id uint32) search.Entry {
 	}
 	for i := range e.Names {
 		n := &e.Names[i]
-		// An airport's shorter names are its town's.
+		// The shorter names of an airport are the names of its town.
 		n.Main = n.Main || n.Lang == "" && f.Kind != Airport || lang.IsLocal(n.Lang, f.Country)
 	}
 	e.Class = Class(f.Kind)[0]

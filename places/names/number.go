@@ -26,8 +26,8 @@ func Number(kind Kind, typ, id string) uint64 {
 	return h.Sum64() >> 12
 }
 
-// keptID is the stored id of a region: its fold, so that the region is found even if boundaries and
-// names write its id differently. One of Admin1Type has the gazetteer's code.
+// keptID returns the stored id of a region: its folded form, so that the region is found even if
+// boundaries and names write its id differently. A Division has the gazetteer's code.
 func keptID(typ, id string) string {
 	if typ == Admin1Type {
 		return id

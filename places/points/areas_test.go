@@ -30,7 +30,7 @@ func randomNearby(r *rand.Rand, at func(*rand.Rand) (float64, float64)) points.N
 	return q
 }
 
-// randomSort returns no order, or one by price.
+// randomSort returns either no order or the order by price.
 func randomSort(r *rand.Rand) feature.Sort {
 	if r.IntN(2) == 0 {
 		return feature.Sort{}
@@ -96,7 +96,7 @@ type patchwork struct {
 	stripes float64 // for each degree
 }
 
-// Kinds of patches.
+// These are the kinds of patches.
 const (
 	patchOut = iota
 	patchIn
@@ -195,7 +195,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// first returns the first error of an answer, nil if the answer is empty.
+// first returns the first error of an answer, or nil if the answer is empty.
 func first(seq iter.Seq2[*feature.Feature, error]) error {
 	for _, err := range seq {
 		return err

@@ -155,7 +155,7 @@ func (b *builder) add(p *Point) error {
 	return b.ids.Add([]byte(p.ID), b.value)
 }
 
-// progress reports the progress of a stage now and then. It returns an error if the build must
+// progress reports the progress of a stage at intervals. It returns an error if the build must
 // stop.
 func (b *builder) progress(ctx context.Context, stage string, done int64) error {
 	if done%4096 != 0 {
@@ -265,7 +265,7 @@ func sorted(s *extsort.ByteSorter) iter.Seq2[[]byte, error] {
 	}
 }
 
-// bound extends the bounds of the collection to a point.
+// bound extends the bounds of the collection to include a point.
 func (b *builder) bound(p position) {
 	lat, lon, o := toDegrees(p.lat), toDegrees(p.lon), &b.meta.Bounds
 	o[0], o[1], o[2], o[3] = math.Min(o[0], lon), math.Min(o[1], lat), math.Max(o[2], lon), math.Max(o[3], lat)

@@ -20,7 +20,7 @@ var ErrNoCluster = errors.New("no such cluster")
 // mean of its head cell: 8-3f9k2. A square has at most one head.
 const clusterBase = 36
 
-// squareShift is the shift from a key to its square.
+// squareShift returns the shift from a key to its square.
 func squareShift(z uint8) uint { return 2 * (32 - uint(z+cellZooms)) }
 
 // squareOfHead returns the square with the mean of a head.
@@ -70,8 +70,8 @@ func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, erro
 	return m, nil
 }
 
-// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, nil if
-// there is none. shown must have been called.
+// membersOf returns the runs of keys of the points in a cluster whose head is in the tile, or nil
+// if there is none. shown must have been called.
 func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
 	head := int32(0)
 	for at := int32(1); at < int32(len(g.cells)); at++ {
@@ -96,7 +96,7 @@ func (g *grouping) membersOf(square quadkey.PointKey) (runs []keyRange) {
 	return runs
 }
 
-// members is the ground of the points in a cluster.
+// members is the area of the points in a cluster.
 type members struct {
 	id   string
 	keys []keyRange // in order, without overlap

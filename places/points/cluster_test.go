@@ -14,7 +14,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// plain hides the type of an area.
+// plain is a wrapper that hides the type of an area.
 type plain struct{ feature.Area }
 
 // TestClusterMembers queries the members of all clusters of a zoom: each point is in one cluster
@@ -122,7 +122,7 @@ func countWords(text string) (n int) {
 	return n
 }
 
-// TestNoCluster: ids that no tile has are refused.
+// TestNoCluster tests that ids which no tile has are refused.
 func TestNoCluster(t *testing.T) {
 	c := build(t, []points.Point{{ID: "a", Lat: 1, Lon: 2}, {ID: "b", Lat: 1, Lon: 2}, {ID: "c", Lat: 50, Lon: 60}}, points.BuildOptions{})
 	found := ""

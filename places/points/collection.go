@@ -23,7 +23,7 @@ type Collection struct {
 	tables func() (*live.Meta, *summary)
 }
 
-// tableName is the table of a published collection.
+// tableName is the name of the table of a published collection.
 const tableName = "points"
 
 func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Clock, tables func() (*live.Meta, *summary)) *Collection {
@@ -53,7 +53,7 @@ func Open(ctx context.Context, store cellstore.Store, meta live.Meta) (*Collecti
 	return newCollection(table, t, nil, live.ClockOf(store), func() (*live.Meta, *summary) { return &meta, s }), nil
 }
 
-// checkPublished refuses a collection of another layout.
+// checkPublished returns an error for a collection with another layout.
 func checkPublished(m *live.Meta) error {
 	return wrap(cellstore.CheckLayout("collection "+m.Name, m.SchemaVersion, SchemaVersion, SchemaVersion, "run ingest points "+m.Name))
 }

@@ -99,7 +99,7 @@ func damagedFiles(a, b damagetest.Image) (n int) {
 	return n
 }
 
-// readLive opens a store and returns the points of its collections, nil for damaged ones. A
+// readLive opens a store and returns the points of its collections, or nil for damaged ones. A
 // missing collection is an error.
 func readLive(t *testing.T, disk vfs.FS, what string, names []string) map[string]map[string]string {
 	t.Helper()

@@ -77,7 +77,7 @@ func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	}
 }
 
-// A tile of clusters shows one moment too.
+// A tile with clusters also shows the state of one moment.
 func TestClustersAreOfOneMoment(t *testing.T) {
 	const n = 600
 	c, _ := liveAt(t, Meta{})

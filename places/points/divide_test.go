@@ -30,8 +30,8 @@ func (p *pausing) Scan(ctx context.Context, scan cellstore.Scan) iter.Seq2[*cell
 }
 
 // If a leaf is divided during a query, the query still finds every point of its state. That holds
-// even for points of the leaf that have since changed their values, or have left it and been
-// dropped by the tree.
+// even for points of the leaf whose values have changed since, and for points that have left it and
+// that the tree has dropped.
 func TestDivideWhileSearched(t *testing.T) {
 	const n = leafPoints - 2
 	questions := map[string]func(s *search, found func()) error{

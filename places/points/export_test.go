@@ -13,7 +13,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The names of package live for tests of points.
+// These are names of package live for tests of points.
 type (
 	Meta            = live.Meta
 	Duration        = live.Duration
@@ -115,7 +115,7 @@ func OpenLive(ctx context.Context, store cellstore.Store) (*LiveStore, error) {
 	return OpenLiveWith(ctx, store, live.Options{})
 }
 
-// OpenLiveWith is OpenLive with options.
+// OpenLiveWith does the same as OpenLive, with options.
 func OpenLiveWith(ctx context.Context, store cellstore.Store, o live.Options) (*LiveStore, error) {
 	l, err := o.Open(ctx, store, LiveKind)
 	if err != nil {

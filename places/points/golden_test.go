@@ -19,7 +19,8 @@ import (
 var updateRows = flag.Bool("update-rows", false, "record the rows of live collections")
 
 // The rows of live collections stay the same: the last release can open the directories of this
-// one, and this one those of the last. A change of the rows needs a new SchemaVersion.
+// release, and this release can open the directories of the last one. A change of the rows needs a
+// new SchemaVersion.
 func TestRowsStay(t *testing.T) {
 	const golden = "testdata/live.rows"
 	got := strings.Join([]string{

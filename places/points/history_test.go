@@ -181,7 +181,7 @@ func TestExpiry(t *testing.T) {
 		}
 		writes = append(writes, w)
 	}
-	// The expiry of one point is cancelled, and that of another comes sooner.
+	// One point no longer expires, and another one expires sooner.
 	writes = append(writes, Write{Kind: Patch, ID: "0", SetExpires: true}, Write{
 		Kind:       Patch,
 		ID:         "1",

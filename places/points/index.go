@@ -47,7 +47,7 @@ type Index struct {
 	summary *summary
 	at      uint64
 
-	// The following memory is reused by each step.
+	// Each step reuses the following memory.
 	row     cellstore.Row
 	key     []byte
 	rows    []cellstore.Mutation
@@ -172,7 +172,7 @@ func (x *Index) ApplyWith(changes []live.Change, write func(rows []cellstore.Mut
 	return err
 }
 
-// forget ends a step.
+// forget clears the state of a step at its end.
 func (x *Index) forget() {
 	clear(x.rows)
 	clear(x.ops)
@@ -238,7 +238,7 @@ func (x *Index) change(c *live.Change) {
 	}
 }
 
-// keep returns bytes that last until the step ends.
+// keep returns bytes that are valid until the step ends.
 func (x *Index) keep(appended func(b []byte) []byte) []byte {
 	from := len(x.memory)
 	x.memory = appended(x.memory)
@@ -308,7 +308,7 @@ func (x *Index) EachID(ctx context.Context, from string, most int,
 	return n < most, nil
 }
 
-// Bounds of a batch of rows that are written besides the steps.
+// These are bounds of a batch of rows that is written in addition to the steps.
 const (
 	maxRows     = 4096
 	maxRowBytes = 16 << 20 // of values

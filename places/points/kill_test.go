@@ -56,7 +56,7 @@ func TestKill(t *testing.T) {
 // its last begun delete.
 type written struct{ acknowledged, deleting int64 }
 
-// Words in a writer's report of a write.
+// These are words in a writer's report of a write.
 const (
 	tellAcknowledged = "acknowledged."
 	tellDeleting     = "deleting."

@@ -66,7 +66,7 @@ func (d *disk) set(change func()) {
 
 func (d *disk) fill(full bool) { d.set(func() { d.full = full }) }
 
-// refuse sets the function that is called before an operation on a table, nil for none.
+// refuse sets the function that is called before an operation on a table, or nil for none.
 func (d *disk) refuse(refuses func(op, table string) error) { d.set(func() { d.refuses = refuses }) }
 
 // refuseAll makes every operation on tables fail with an error, or none if err is nil.
@@ -91,7 +91,7 @@ func (d *disk) Trouble(string) (err error) {
 	return err
 }
 
-// Recover opens all tables again, since each test has only one.
+// Recover opens all tables again, because each test has only one table.
 func (d *disk) Recover(context.Context, string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -197,7 +197,7 @@ func (t *diskTable) Apply(ctx context.Context, mutations ...cellstore.Mutation) 
 	return unknown
 }
 
-// noticed collects notices.
+// noticed collects the reported troubles.
 type noticed struct {
 	mu   sync.Mutex
 	list []Trouble
@@ -294,7 +294,7 @@ func eventually(t testing.TB, what string, is func() bool) {
 }
 
 // A collection whose disk is full for a while shows exactly the acknowledged writes and accepts
-// writes again by itself. Its followers see no gap.
+// writes again automatically. Its followers see no gap.
 func TestFullDisk(t *testing.T) {
 	for name, failed := range map[string]error{
 		"no room": fmt.Errorf("%w: %w", cellstore.ErrNoSpace, syscall.ENOSPC), "broken": syscall.EIO,
@@ -463,7 +463,7 @@ func TestDiskFillsAndEmpties(t *testing.T) {
 						err = nil
 					}
 				}
-				// A tile in progress may be cut off.
+				// Reading a tile may be interrupted.
 				if err != nil && !errors.Is(err, cellstore.ErrClosed) {
 					t.Error(err)
 					return

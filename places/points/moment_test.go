@@ -64,7 +64,7 @@ func (m *mover) move(ctx context.Context, c *points.LiveCollection, r *rand.Rand
 // moverPoints is the number of points of a mover.
 const moverPoints = 300
 
-// world is points that several movers change.
+// world is a collection of points that several movers change.
 type world struct {
 	c       *points.LiveCollection
 	movers  []*mover

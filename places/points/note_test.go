@@ -74,7 +74,7 @@ func TestNotes(t *testing.T) {
 	want("", map[string]string{})
 }
 
-// A follower that is made anew at once, with its last event, continues after that event.
+// A follower that is made again at once, with its last event, continues after that event.
 func TestFollowAgainAtOnce(t *testing.T) {
 	_, c := openLive(t)
 	const n = 500

@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Errors that callers branch on.
+// Callers can check for these errors with errors.Is.
 var (
 	// ErrNotFound is matched when no point has the id.
 	ErrNotFound = live.ErrNotFound
@@ -35,7 +35,7 @@ type Point struct {
 	Properties []byte
 	// Expires is the expiry time of the point; the zero time means never.
 	Expires time.Time
-	// Line is the place of the point in its source, for errors.
+	// Line is the line of the point in its source, for errors.
 	Line int64
 }
 

@@ -17,7 +17,7 @@ import (
 // SchemaVersion is the version of the row layout.
 const SchemaVersion = 1
 
-// The families, and the first bytes of their rows.
+// These are the families, and the first bytes of their rows.
 const (
 	famID    = "id"
 	famPoint = "point"
@@ -30,7 +30,7 @@ const (
 	rowTree  = 't'
 )
 
-// Lengths of parts of rows, in bytes.
+// These are lengths of parts of rows, in bytes.
 const (
 	keyHead   = 9 // of the key of a point: the first byte and the PointKey
 	valueHead = 16

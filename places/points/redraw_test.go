@@ -128,7 +128,7 @@ func TestRedrawWhilePointsMove(t *testing.T) {
 	}
 }
 
-// A failed step changes nothing, and the next one repeats it.
+// A failed step changes nothing, and the next step repeats it.
 func TestRedrawFails(t *testing.T) {
 	r := newMendRig(t)
 	ctx, c := t.Context(), r.c
@@ -210,7 +210,7 @@ func TestRedrawFails(t *testing.T) {
 	}
 }
 
-// A redraw to one edition is completed before one to another begins.
+// A redraw to one edition is completed before a redraw to another begins.
 func TestRedrawInTurn(t *testing.T) {
 	store := must.Get(pebblestore.Open("", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)

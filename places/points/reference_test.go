@@ -21,7 +21,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// distributions draw positions, in degrees.
+// distributions has functions that draw random positions, in degrees.
 var distributions = map[string]func(r *rand.Rand) (lat, lon float64){
 	"even":     func(r *rand.Rand) (float64, float64) { return r.Float64()*180 - 90, r.Float64()*360 - 180 },
 	"poles":    func(r *rand.Rand) (float64, float64) { return sign(r) * (90 - r.ExpFloat64()), r.Float64()*360 - 180 },
@@ -69,7 +69,7 @@ func round(v float64) float64 { return math.Round(v*1e7) / 1e7 }
 // reference answers by a look at every point. Points are in the order of their ids.
 type reference []points.Point
 
-// filter is a filter and its meaning.
+// filter is a filter with a reference for its meaning.
 type filter struct {
 	terms []feature.Term
 	pass  func(p map[string]any) bool
@@ -97,7 +97,7 @@ func (f *filter) parse(t testing.TB, s feature.Schema) feature.Filter {
 	return must.Get(feature.ParseFilter(s, f.terms)).In(t)
 }
 
-// decoded are properties that have been decoded.
+// decoded is a cache of decoded properties.
 var decoded sync.Map
 
 func properties(p *points.Point) map[string]any {

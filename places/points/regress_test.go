@@ -134,14 +134,14 @@ func TestNearbyWherePointsWere(t *testing.T) {
 		for range 60 {
 			compare(t, c.Collection(), ref, r, distributions["city"])
 		}
-		// This query returns all points, which are fewer than rows.
+		// This query returns all points. There are fewer points than rows.
 		q := points.NearbyQuery{Lat: 47.37, Lon: 8.54, Limit: points.MaxLimit}
 		hits, next, err := c.Nearby(t.Context(), q, nil)
 		if err != nil || next != "" || !same(hits, ref.nearby(&q, &filters[0])) {
 			t.Fatalf("round %d: %d points, want %d: %v", round, len(hits), len(ref), err)
 		}
 	}
-	// Remove all points.
+	// This removes all points.
 	var writes []points.Write
 	for id := range model {
 		writes = append(writes, points.Write{Kind: points.Delete, ID: id})

@@ -21,7 +21,7 @@ type LiveReport struct {
 	FaultyRows int64
 }
 
-// removal removes a row of one family.
+// removal returns a mutation that removes a row of one family.
 func removal(family string, key []byte) cellstore.Mutation {
 	return cellstore.Mutation{Row: key, Ops: []cellstore.Op{cellstore.DeleteColumn(family, nil, cellstore.AllVersions)}}
 }
@@ -36,9 +36,9 @@ func (r *LiveReport) fault(row *cellstore.Row, what string) {
 }
 
 // VerifyLive reads every row of a live collection, which must not be written meanwhile. It checks
-// that each row can be read, that each point has the row of its id and each id the row of its
-// point, and that the two rows agree. The error is the reason why the collection cannot be read to
-// the end. It matches cellstore.ErrCorrupt if the description is missing.
+// that each row can be read. Each point must have the row of its id, each id must have the row of
+// its point, and the two rows must agree. The error is the reason why the collection cannot be read
+// to the end. It matches cellstore.ErrCorrupt if the description is missing.
 func VerifyLive(ctx context.Context, store cellstore.Store, name string) (r LiveReport, err error) {
 	table, err := LiveKind.OpenTable(ctx, store, name)
 	if err != nil {

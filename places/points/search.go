@@ -13,7 +13,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of queries.
+// These are bounds of queries.
 const (
 	DefaultLimit = near.DefaultLimit
 	MaxLimit     = near.MaxLimit
@@ -32,7 +32,7 @@ func (a tie) Compare(b tie) int {
 	return cmp.Or(cmp.Compare(a.key, b.key), bytes.Compare(a.id, b.id))
 }
 
-// mark is a place in an order of points.
+// mark is a position in an order of points.
 type mark = near.Ranked[tie]
 
 // kept is a point kept by a search, with memory of its own.
@@ -56,7 +56,7 @@ type search struct {
 	from   reading
 	step   func() error // the query's Step; nil for none
 	filter *feature.Expression
-	// foreign is a filter that does not read rows; nil for none.
+	// foreign is a filter that does not read rows, or nil for none.
 	foreign func(*feature.Feature) (bool, error)
 	masks   []uint64
 	now     int64
@@ -198,7 +198,7 @@ func (s *search) rows(ctx context.Context, from, to []byte, limit int, fn func()
 	return s.rowsOf(ctx, s.ranges[:], limit, fn)
 }
 
-// rowsOf is rows for several ranges, for points as of now.
+// rowsOf does the same as rows, for several ranges and the present state.
 func (s *search) rowsOf(ctx context.Context, ranges []cellstore.Range, limit int, fn func() (bool, error)) error {
 	s.scan = cellstore.Scan{Ranges: ranges, Limit: limit, Selection: s.sel}
 	if s.onRow == nil {
@@ -209,7 +209,7 @@ func (s *search) rowsOf(ctx context.Context, ranges []cellstore.Range, limit int
 	return s.err
 }
 
-// take is the body of the loop over rows.
+// take handles one row of the loop over rows.
 func (s *search) take(row *cellstore.Row, err error) (more bool) {
 	if err != nil {
 		s.err = wrap(err)
@@ -243,7 +243,7 @@ func appendEnd(dst []byte, last quadkey.PointKey) []byte {
 	return appendPointKey(dst, last+1, "")
 }
 
-// nearby descends the tree, nearest tiles first.
+// nearby descends the tree and visits the nearest tiles first.
 func (s *search) nearby(ctx context.Context) error {
 	return s.Descend(ctx, s, func() {
 		s.four[0] = branch{}
@@ -366,9 +366,9 @@ func (s *search) has() bool {
 	return slices.ContainsFunc(s.Unsorted(), func(f near.Found[tie]) bool { return f.Key.Compare(s.tie()) == 0 })
 }
 
-// If the position of the current record is not wanted, skip moves s.rest past all points at that
-// position. There may be any number of them. repeated is set if the previous record was at the same
-// position.
+// skip moves s.rest past all points at the position of the current record, if that position is not
+// wanted. There may be any number of such points. repeated is set if the previous record was at the
+// same position.
 func (s *search) skip(rank uint64, repeated bool) bool {
 	r := &s.record
 	if math.Abs(toDegrees(r.lat)) > quadkey.MaxLatitude || math.Abs(toDegrees(r.lon)) == 180 {

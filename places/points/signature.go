@@ -14,8 +14,8 @@ import (
 // values are descriptions, which are not used in filters.
 const maxSignedValue = 42
 
-// valueHash is the hash of a value. It is kept in stores. Name and value are in
-// compact form.
+// valueHash returns the hash of a value. Stores contain such hashes, so it must not change. Name
+// and value are in compact form.
 func valueHash[N string | []byte](name N, value []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a
 	h := uint64(offset)
@@ -28,7 +28,7 @@ func valueHash[N string | []byte](name N, value []byte) uint64 {
 	return h * 0x9e3779b97f4a7c15
 }
 
-// bitOf is the bit of a hash in signatures.
+// bitOf returns the bit of a hash in signatures.
 func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 
 // masks appends sets of bits. The signature of a point that fulfils the filter has at least

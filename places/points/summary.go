@@ -18,7 +18,7 @@ type summary struct {
 	full bool
 }
 
-// values records the hashes of a member's texts.
+// values has the hashes of a member's texts.
 type values struct {
 	seen [4]uint64
 	many bool // for good

@@ -48,8 +48,8 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 	})
 }
 
-// grouped calls fn with the items of a tile and a search in the state that it shows. There are no
-// items if the tree cannot be used.
+// grouped calls fn with the items of a tile, and with a search in the same state of the collection.
+// There are no items if the tree cannot be used.
 func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *search, g *grouping, clusters []cluster) error) error {
 	g := groupings.Get().(*grouping)
 	defer groupings.Put(g)

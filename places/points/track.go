@@ -15,8 +15,8 @@ const MaxTrack = 100_000
 // both included: the oldest first, at most most of them. next is the instant from which to
 // continue. It is zero if all stops have been returned. A write that left the position unchanged is
 // a stop too. An expired point is gone from its expiry time on, even if its rows are removed later.
-// Zero instants stand for the ends of the recorded history. Errors match ErrNotFound if there are
-// no stops, or ErrQuery if the collection keeps no history, or come from the store.
+// Zero instants mean the ends of the recorded history. Errors match ErrNotFound if there are no
+// stops, or ErrQuery if the collection keeps no history, or come from the store.
 func (c *Collection) Track(ctx context.Context, id string, from, to time.Time, most int) (stops []feature.Stop, next time.Time, err error) {
 	if c.Meta().HistoryRetention == 0 {
 		return nil, next, noHistory()
@@ -133,7 +133,7 @@ func noHistory() error {
 	return feature.BadQuery("the collection keeps no history: ask for it as it is now, or make one that does")
 }
 
-// checkAt refuses instants before the collection's history; the zero time is now.
+// checkAt returns an error for instants before the collection's history; the zero time means now.
 func (c *Collection) checkAt(at time.Time) error {
 	m := c.Meta()
 	switch first := m.HistoryStart(c.Now()); {

@@ -10,7 +10,7 @@ import (
 // leafPoints bounds the points of a leaf, unless it cannot be divided.
 const leafPoints = 32
 
-// counted is the tree's data of a point.
+// counted is the data of a point in the tree.
 type counted struct {
 	position
 	bits uint64
@@ -107,7 +107,7 @@ func (t *tree) settle(arrived, left []counted, full []quadkey.Tile) []quadkey.Ti
 	return full
 }
 
-// forget undoes expect for points that did not arrive.
+// forget reverses expect for points that did not arrive.
 func (t *tree) forget(arrived []counted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -58,8 +58,8 @@ func newTreeModel(t *rapid.T) *treeModel {
 	return m
 }
 
-// commit is a step of a collection: points arrive, move, leave or change their bits. It fails now
-// and then.
+// commit makes a step of a collection: points arrive, move, leave or change their bits. It
+// sometimes fails.
 func (m *treeModel) commit(t *rapid.T) {
 	var left []counted
 	after := maps.Clone(m.points)

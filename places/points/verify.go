@@ -12,12 +12,12 @@ import (
 	"quadrille/places/live"
 )
 
-// Verify reads every row of a published collection and reports the first fault: a point without
-// its id or an id without its point, a row in the wrong place for its position, properties that
-// are not compact or not of their types, a count or signature of the tree that does not fit the
-// points below. meta is the result of Build. progress, if set, is called with the rows read and
-// their total. Errors match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store.
-// It holds the tree in memory twice.
+// Verify reads every row of a published collection and reports the first fault: a point without its
+// id or an id without its point, a row whose key does not fit its position, properties that are not
+// compact or not of their types, a count or signature of the tree that does not fit the points
+// below. meta is the result of Build. progress, if set, is called with the rows read and their
+// total. Errors match cellstore.ErrLayout or cellstore.ErrCorrupt, or come from the store. It holds
+// the tree in memory twice.
 func Verify(ctx context.Context, store cellstore.Store, meta live.Meta, progress func(done, total int64)) error {
 	if err := checkPublished(&meta); err != nil {
 		return err

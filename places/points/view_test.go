@@ -110,7 +110,7 @@ func (h *held) read(n int) error {
 	return nil
 }
 
-// memoryCollection returns a live collection in memory. A view's queries go on without the tree
+// memoryCollection returns a live collection in memory. A view's queries continue without the tree
 // once more than behind points have left.
 func memoryCollection(t testing.TB, behind uint64) (c *LiveCollection, end func()) {
 	t.Helper()

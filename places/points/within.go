@@ -53,7 +53,7 @@ func (s *search) walk(ctx context.Context, a feature.Area, from quadkey.PointKey
 	return eachRun(ctx, a, from, func(keys keyRange, p *feature.Part) error { return s.walkPart(ctx, keys, p, fn) })
 }
 
-// walkPart is walk in one part of an area.
+// walkPart does the same as walk, for one part of an area.
 func (s *search) walkPart(ctx context.Context, keys keyRange, p *feature.Part, fn func() error) error {
 	first, last := keys.first, keys.last
 	for first <= last {
@@ -71,7 +71,7 @@ func (s *search) walkPart(ctx context.Context, keys keyRange, p *feature.Part, f
 	return nil
 }
 
-// cellShift is the shift from a Cell to a PointKey.
+// cellShift is the number of bits by which a Cell is shifted to get a PointKey.
 const cellShift = 64 - 2*quadkey.CellZoom
 
 // pointKeys returns the first and the last key of points in cells.
@@ -79,7 +79,7 @@ func pointKeys(r quadkey.Range) (first, last quadkey.PointKey) {
 	return quadkey.PointKey(r.First) << cellShift, quadkey.PointKey(r.Last)<<cellShift | (1<<cellShift - 1)
 }
 
-// keyRange is a run of keys, both ends included.
+// keyRange is a range of keys, including both ends.
 type keyRange struct{ first, last quadkey.PointKey }
 
 // run returns the first run of keys from first to last that may have points passing the filter, and

@@ -71,7 +71,7 @@ func benchPlaces(b *testing.B) int {
 	return 200_000
 }
 
-// members as long as real ones.
+// longMembers returns members that are as long as real ones.
 func longMembers(id uint32, dst []byte) ([]byte, error) {
 	return fmt.Appendf(dst, `"id":%d,"name":"Some name of it","country":"CH","class":"P","code":"PPL","population":341730,"admin1":"ZH","timezone":"Europe/Zurich","lat":47.36667,"lon":8.55`, id), nil
 }
@@ -171,7 +171,7 @@ func BenchmarkRead(b *testing.B) {
 			}
 		})
 	}
-	// The baseline for Complete: the read alone.
+	// This is the baseline for Complete: only the read.
 	texts := beginnings(3)
 	b.Run("get/3", func(b *testing.B) {
 		b.ReportAllocs()

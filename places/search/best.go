@@ -21,14 +21,14 @@ type openNode struct {
 	rows   uint64
 }
 
-// Above puts the greatest bound on top of the heap.
+// Above compares bounds, so that the greatest bound is on top of the heap.
 func (n *openNode) Above(o *openNode) bool { return n.bound > o.bound }
 
 // match gathers the matches of a pattern.
 func (s *search) match(p *pattern) error {
 	// A whole name in the requested language scores more than its list says.
 	if p.whole || p.ended || s.q.Lang != "" {
-		// Start with the names of this fold, best first.
+		// The search starts with the names of this fold, best first.
 		if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(p.fold), 0))); err != nil || p.whole {
 			return err
 		}

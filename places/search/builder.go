@@ -23,10 +23,10 @@ type Options struct {
 	// is required. Finish calls it from its own goroutine for added places,
 	// once each and with ascending ids.
 	Lookup func(id uint32, dst []byte) ([]byte, error)
-	// ContextNames are names of countries and first-level divisions.
+	// ContextName has names of countries and first-level divisions.
 	ContextNames []ContextName
-	// Progress, if set, is called now and then, and at the end of each stage,
-	// from the goroutine that runs Finish.
+	// Progress, if set, is called at intervals, and at the end of each stage, from the goroutine
+	// that runs Finish.
 	Progress func(stage string, done, total int64)
 	// Timestamp, if set, is called once by Finish and returns the timestamp of
 	// all cells in milliseconds. The default is 0.
@@ -134,7 +134,7 @@ func (b *Builder) Close() error {
 	return wrap(errors.Join(b.names.Close(), b.nodes.Close(), b.found.close()))
 }
 
-// step reports progress and returns the context's error if it has ended.
+// step reports progress, and returns the error of the context if it has ended.
 func (b *Builder) step(stage string, done, total int64) error {
 	if done%progressEvery != 0 {
 		return nil

@@ -56,7 +56,7 @@ type ContextName struct {
 	Country, Admin1 string
 }
 
-// Limits of the stored names.
+// These are limits of the stored names.
 const (
 	// maxFold bounds the fold of a name and of a query, in bytes. Longer names are found
 	// by their beginning.

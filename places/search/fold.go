@@ -7,9 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxFoldGrowth bounds the growth by folding: Fold appends at most MaxFoldGrowth times
-// as many bytes as s has. The worst case is U+FDFA, one character that stands
-// for four words.
+// MaxFoldGrowth bounds the growth by folding: Fold appends at most MaxFoldGrowth times as many bytes as s
+// has. The worst case is U+FDFA, one character that represents four words.
 const MaxFoldGrowth = 11
 
 // Fold appends the form in which names are compared. Letters lose case and
@@ -194,7 +193,7 @@ func (f *folder) apostrophe(end int) {
 	}
 }
 
-// begin prepares for a letter of the character at i.
+// begin prepares the folder for a letter of the character at i.
 func (f *folder) begin(s string, i int) {
 	switch {
 	case f.atStart():
@@ -222,7 +221,7 @@ func lettersAt(s string, i int) (n int) {
 	return n
 }
 
-// abbreviations are words with two spellings.
+// abbreviations lists words with two spellings.
 var abbreviations = map[string]string{
 	"saint": "st", "sankt": "st", "sint": "st", "st": "saint",
 	"sainte": "ste", "ste": "sainte",

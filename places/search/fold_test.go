@@ -165,7 +165,7 @@ func TestMatchedEnd(t *testing.T) {
 func TestFoldEveryCharacter(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		// Han, Hangul, private and unassigned characters are alike.
+		// Han, Hangul, private and unassigned characters are all treated in the same way.
 		if alike := 0x3400 <= r && r < 0xf900 || r >= 0x20000 && r < 0x2f800 || r >= 0x30000 && r < 0xe0000 || r >= 0xe0200; alike && r%61 != 0 {
 			continue
 		}

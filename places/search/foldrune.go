@@ -33,14 +33,13 @@ var letters = map[rune]string{
 	'ħ': "h", 'ŧ': "t", 'ŋ': "n", 'ı': "i", 'ĸ': "k", 'ə': "e", 'ɛ': "e", 'ɔ': "o",
 	'ɓ': "b", 'ɖ': "d", 'ɗ': "d", 'ɣ': "g", 'ɨ': "i", 'ɩ': "i", 'ƙ': "k", 'ɲ': "n", 'ƴ': "y",
 	'ƒ': "f", 'ʋ': "v", 'ŀ': "l",
-	// These are letters of their own, though they decompose.
+	// These are separate letters, although they decompose.
 	'й': "й", 'ў': "ў", 'ї': "ї",
-	// These are forms of one letter that writers mix.
+	// These are forms of one letter that writers confuse.
 	'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك", 'ہ': "ه", 'ٱ': "ا",
 }
 
-// isApostrophe reports whether r is an apostrophe or a letter that stands for
-// one. Folds drop them.
+// isApostrophe reports whether r is an apostrophe or a letter that represents one. Folds drop them.
 func isApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '´', '·', '‘', '’', '‛', '′', '″', '՚', '՛', '׳', '״', 'Ꞌ', 'ꞌ', '＇':

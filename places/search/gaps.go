@@ -24,8 +24,8 @@ const maxGaps = 4_096
 
 func (g *gaps) forget() { g.text, g.list, g.order = g.text[:0], g.list[:0], g.order[:0] }
 
-// next returns the first key at or after from, empty if there is none. known is false if no gap
-// covers from.
+// next returns the first key at or after from, or an empty key if there is none. known is false if
+// no gap covers from.
 func (g *gaps) next(from []byte) (key []byte, known bool) {
 	i, found := g.find(from)
 	if !found {

@@ -56,7 +56,8 @@ func (m *members) compact() {
 func (m *members) gather(lookup func(uint32, []byte) ([]byte, error), step func(done, total int64) error) (err error) {
 	m.compact()
 	m.offsets = make([]int64, 0, len(m.ids)+1)
-	// Growing step by step would briefly take up to twice as much.
+	// The buffer is allocated at once, because growing it step by step would briefly take up to
+	// twice the memory.
 	const usualSize = 256
 	m.data = make([]byte, 0, min(m.memory+usualSize, int64(len(m.ids))*usualSize))
 	for i, id := range m.ids {
@@ -94,7 +95,7 @@ func (m *members) spill() error {
 	}
 	n, err := m.file.WriteAt(m.data, m.size)
 	m.size += int64(n)
-	// From here on a small buffer is enough.
+	// From now on a small buffer is sufficient.
 	m.memory = min(m.memory, 1<<20)
 	m.data = m.data[:0]
 	if int64(cap(m.data)) > 2*m.memory {

@@ -285,7 +285,7 @@ func (r *reference) matchAll(text string, in func(*Entry) bool, ended bool, pena
 
 func anywhere(*Entry) bool { return true }
 
-// matchWhole tries a text as whole names.
+// matchWhole searches for a text as a whole name.
 func (r *reference) matchWhole(text string, penalty int32) {
 	whole := r.q.WholeNames
 	r.q.WholeNames = true
@@ -347,7 +347,7 @@ func (r *reference) search() (hits []refHit, shuffled bool) {
 	if len(r.best) == 0 && !r.q.WholeNames {
 		r.matchAll(text, anywhere, false, 0, false, true)
 	}
-	// A text of two letters begins too many names.
+	// The reference skips texts of two letters, because too many names begin with them.
 	if other := refContracted(text); other != text && utf8.RuneCountInString(other) >= 3 && len(r.best) <= answerPlaces {
 		r.match(other, anywhere, false, variantPenalty, false)
 	}
@@ -713,7 +713,7 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 		if strings.HasPrefix(string(fold), text) || strings.HasPrefix(text, string(fold)) {
 			return
 		}
-		// The text may be another spelling.
+		// The text may be an alternative spelling.
 		for _, text := range []string{refContracted(text), refFolds(normalize(q.Text), 0)[3]} {
 			if strings.HasPrefix(string(fold), text) {
 				return

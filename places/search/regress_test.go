@@ -22,7 +22,7 @@ func TestCodeThatIsAWord(t *testing.T) {
 	}
 }
 
-// Whole names are looked for within the bounds of a search too.
+// The search for whole names also respects the bounds of a search.
 func TestWholeNamesAreBounded(t *testing.T) {
 	var entries []Entry
 	for i := range maxExamined + 100 {
@@ -114,7 +114,7 @@ func TestNamesWorthAsMuch(t *testing.T) {
 		{"aepf", "Bad Äpfel", []Name{{Text: "Aepfeln", Historic: true}}, "", Match{Kind: Word, Start: 4, End: 7}},
 		{"vill", "X", []Name{{Text: "La Ville", Preferred: true, Main: true}, {Text: "Villette", Historic: true}}, "",
 			Match{Kind: Word, Name: "La Ville", Start: 3, End: 7}},
-		// Letters of other scripts hide no name, and lower no score.
+		// Letters of other scripts neither hide a name nor lower its score.
 		{"ж sai", "X", []Name{{Text: "Ж Saintes", Short: true}, {Text: "Ж St", Main: true}}, "",
 			Match{Kind: Prefix, Name: "Ж St", Start: 0, End: 4}},
 		{"angel", "X", []Name{{Text: "Los Angeles", Lang: "es"}, {Text: "Angel City", Colloquial: true}}, "es",

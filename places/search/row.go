@@ -13,7 +13,7 @@ import (
 // had no fold in Latin letters. Before version 3, names in all languages counted as main ones.
 const SchemaVersion = 3
 
-// The tables and their families.
+// These are the tables and their families.
 const (
 	tableNames   = "place_names"
 	tablePrefix  = "place_prefix"
@@ -99,7 +99,7 @@ type record struct {
 func (r *record) level() int   { return int(r.flags & flagLevel) }
 func (r *record) variant() int { return int(r.flags & flagVariant >> atVariant) }
 
-// folded is how the name was folded.
+// folded returns how the name was folded.
 func (r *record) folded() int { return r.variant() | r.schema }
 
 const recordHead = 12
@@ -290,7 +290,7 @@ func (d *decoder) listHead() (rows uint64, complete bool) {
 	return rows, complete
 }
 
-// isPlain reports whether a name is ASCII and its fold its lower case.
+// isPlain reports whether a name is ASCII and its fold is its lower case.
 func isPlain(name string, fold []byte) bool {
 	if len(name) != len(fold) {
 		return false

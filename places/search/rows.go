@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// rowMaker turns a place into rows of place_names.
+// rowMaker converts a place to rows of place_names.
 type rowMaker struct {
 	folds  []byte // of all rows, end to end
 	starts []wordStart

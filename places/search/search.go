@@ -157,7 +157,7 @@ func (s *search) end() {
 	s.r.searches.Put(s)
 }
 
-// pattern is one reading of the text.
+// pattern is one interpretation of the text.
 type pattern struct {
 	fold []byte
 	// whole allows only whole names. ended also allows beginnings that end with
@@ -221,7 +221,8 @@ func (s *search) inLatin() error {
 
 func (s *search) withTypo() error { return s.forgive(s.fold, 0) }
 
-// inLatinWithTypo makes up for the many ways to write a name in Latin letters.
+// inLatinWithTypo searches for the transliterated text with wrong letters, because a name can be
+// written in many ways in Latin letters.
 func (s *search) inLatinWithTypo() error {
 	if len(s.found) > 0 || len(s.latin) == 0 {
 		return nil

@@ -15,7 +15,7 @@ const (
 	answerPlaces = 10
 )
 
-// sizes can be made small in tests.
+// sizes has the sizes of the tree; tests make them small.
 type sizes struct {
 	// list is the number of candidates in family c, at least answerPlaces.
 	list int
@@ -80,7 +80,7 @@ func (n *node) of(c *candidate) *shortlist {
 	return &n.other
 }
 
-// shareOf is the place in node.share of a candidate.
+// shareOf returns the index of a candidate in node.share.
 func shareOf(c *candidate) int {
 	switch {
 	case c.value[0]&flagCode != 0:

@@ -18,7 +18,7 @@ const (
 	// ideograms is the first character of the scripts in which a character is a word. A different
 	// character there is a different word.
 	ideograms = 0x2e80
-	// Characters of one alphabet mostly agree in the bits above blockBits.
+	// Characters of one alphabet usually have the same bits above blockBits.
 	blockBits = 8
 )
 
@@ -36,7 +36,7 @@ type speller struct {
 	until   int // of search.reads
 }
 
-// forgive looks for names with wrong letters, fewest first.
+// forgive searches for names with wrong letters, those with the fewest first.
 func (s *search) forgive(fold []byte, penalty int32) error {
 	text := []rune(string(fold))
 	word, allowed := forgivable(text)
@@ -66,7 +66,7 @@ func (s *search) forgive(fold []byte, penalty int32) error {
 func (sp *speller) done() bool { return sp.reads >= sp.until || sp.spent() }
 
 // forgivable returns the number of the word of each character, and how many letters of each word
-// may be wrong. Digits do not count as letters, because another number means another thing. In
+// may be wrong. Digits do not count as letters, because another number means another feature. In
 // scripts in which a letter is a word, no letter may be wrong.
 func forgivable(text []rune) (word, allowed []int) {
 	letters := 0
@@ -133,11 +133,11 @@ func (sp *speller) walk(right []byte, at, typos int) error {
 // typos of the letters after it are wrong.
 func (sp *speller) wrongAt(right []byte, i, typos int) error {
 	r := sp.text[i]
-	// Try the text without r.
+	// This tries the text without r.
 	if err := sp.walk(right, i+1, typos); err != nil {
 		return err
 	}
-	// Try the text with r and the next letter swapped.
+	// This tries the text with r and the next letter swapped.
 	if i+1 < len(sp.text) && sp.text[i+1] != r {
 		swapped := utf8.AppendRune(utf8.AppendRune(right, sp.text[i+1]), r)
 		known, err := true, error(nil)
@@ -152,7 +152,7 @@ func (sp *speller) wrongAt(right []byte, i, typos int) error {
 		}
 	}
 	return sp.eachLetter(right, func(x rune) error {
-		// Try x instead of r, and before it.
+		// This tries x instead of r, and x before r.
 		with := utf8.AppendRune(right, x)
 		if x != r {
 			if err := sp.walk(with, i+1, typos); err != nil {
@@ -205,8 +205,8 @@ func (s *search) nextKey(from []byte) ([]byte, error) {
 	return key, nil
 }
 
-// eachLetter calls fn with every letter that follows right in some name, if it is of an alphabet in
-// the text, and with the space.
+// eachLetter calls fn with every letter that follows the beginning right in some name, if its
+// alphabet occurs in the text. It also calls fn with the space if this follows.
 func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 	end := cellstore.PrefixEnd(right)
 	from := append(bytes.Clone(right), ' ')

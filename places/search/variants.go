@@ -9,9 +9,9 @@ import (
 	"github.com/mozillazg/go-unidecode/table"
 )
 
-// hanVariants has a line for each Han character that is written in several
-// ways: traditional, simplified, and Japanese. The first stands for all. The facts come from OpenCC
-// 1.4.2 (TSCharacters, TWVariants, HKVariants, JPShinjitaiCharacters).
+// hanVariants has a line for each Han character that is written in several ways: traditional,
+// simplified, and Japanese. The first represents all of them. The facts come from OpenCC 1.4.2
+// (TSCharacters, TWVariants, HKVariants, JPShinjitaiCharacters).
 //
 //go:embed han.txt
 var hanVariants string
@@ -21,8 +21,7 @@ const (
 	lastHan  = 0x9fff
 )
 
-// han maps a Han character to the one that stands for it, or to 0 if it has no
-// variants.
+// han maps a Han character to the one that represents it, or to 0 if it has no variants.
 var han = sync.OnceValue(func() *[lastHan - firstHan + 1]uint16 {
 	var t [lastHan - firstHan + 1]uint16
 	for line := range strings.Lines(hanVariants) {
@@ -94,8 +93,7 @@ func unify(dst, fold []byte) []byte {
 	return dst
 }
 
-// transliterate appends the Latin letters and the digits that stand for a
-// character.
+// transliterate appends the Latin letters and the digits that represent a character.
 func transliterate(dst []byte, r rune) []byte {
 	letters := table.Tables[r>>8]
 	if i := int(r & 0xff); i < len(letters) {
@@ -118,7 +116,7 @@ func isASCII(b []byte) bool {
 }
 
 // contracted appends a fold with ä for ae and so on, as folds spell it: a, o, u, and a for aa.
-// After a vowel or q, "ue" does not stand for ü: Neuenburg, Quedlinburg.
+// After a vowel or q, "ue" does not mean ü: Neuenburg, Quedlinburg.
 func contracted(dst, fold []byte) []byte {
 	for i := 0; i < len(fold); i++ {
 		dst = append(dst, fold[i])

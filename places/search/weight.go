@@ -27,21 +27,21 @@ const (
 	// variantPenalty is for names that match by their second fold, and for texts that
 	// are spelled in that way.
 	variantPenalty = octave / 2
-	// latinPenalty is for transliterated names, and for transliterated texts.
+	// latinPenalty is the penalty for transliterated names and for transliterated texts.
 	latinPenalty = 2 * octave
-	// contextPenalty is for words that were read as a country or division.
+	// contextPenalty is the penalty for words that were interpreted as a country or division.
 	contextPenalty = octave
 	// typoPenalty is for each wrong letter. It exceeds every possible gain, so a
 	// name keeps its place while it is typed, even if a name with one letter
 	// less is much more important.
 	typoPenalty = 96 * octave
-	// accentBonus is for accents that are typed and present.
+	// accentBonus is the bonus for accents that are both in the text and in the name.
 	accentBonus = octave
 	// floor is the least weight of a place, so that penalties leave a base ≥ 0.
 	floor = 8 * octave
 )
 
-// The levels of a name, best first.
+// These are the levels of a name, best first.
 const (
 	levelOwn       = iota
 	levelOther     // another form of the own name, displayed where it matched

@@ -11,7 +11,7 @@ import (
 const (
 	// maxQueryWords is the greatest number of words in a text that is read in parts.
 	maxQueryWords = 8
-	// maxWordRows is the most names of the rarest word that are read.
+	// maxWordRows bounds the number of names that are read for the rarest word.
 	maxWordRows = 5_000
 )
 

@@ -10,7 +10,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// NearbyQuery and WithinQuery ask the layer for pages of hits.
+// NearbyQuery and WithinQuery query the layer for pages of hits.
 type NearbyQuery struct {
 	Lat, Lon, RadiusM float64
 	Limit             int // 0 is near.DefaultLimit

@@ -25,7 +25,7 @@ import (
 // a build takes about 1 GB.
 const MaxStations = 1 << 20
 
-// BuildOptions are the options of Build and BuildWeather. The zero value works.
+// BuildOptions are the options of Build and BuildWeather. The zero value is valid.
 type BuildOptions struct {
 	// TempDir is the directory for sorting data that does not fit in memory. Empty means the
 	// system's directory for temporary files.
@@ -33,8 +33,8 @@ type BuildOptions struct {
 	// Memory bounds the bytes of memory for sorting. 0 means 256 MiB, and less
 	// than 4 MiB counts as 4 MiB.
 	Memory int64
-	// Progress, if set, is called now and then, and at the end of each stage,
-	// from the goroutine that builds. total is 0 if unknown.
+	// Progress, if set, is called at intervals, and at the end of each stage, from the goroutine
+	// that builds. total is 0 if unknown.
 	Progress func(stage string, done, total int64)
 }
 
@@ -69,7 +69,7 @@ type Meta struct {
 	// Bounds is west, south, east, north in degrees, ignoring ±180°. It is
 	// absent if there are no stations.
 	Bounds []float64 `json:"bounds,omitempty"`
-	// Fingerprint identifies the content. Page cursors are bound to it.
+	// Fingerprint identifies the content. Page cursors depend on it.
 	Fingerprint string `json:"fingerprint"`
 }
 
@@ -267,8 +267,8 @@ type infoWriter struct {
 	value []byte
 }
 
-// through writes the stations up to the first of position n, whose leaves are
-// given.
+// through writes the stations up to and including the first station of position n. keys are the
+// leaves of this position.
 func (w *infoWriter) through(n int32, keys []byte) error {
 	for ; w.next < len(w.b.stations); w.next++ {
 		first := w.b.sites[w.b.siteOf[w.next]].id == w.b.stations[w.next].ID
@@ -298,7 +298,7 @@ func (w *infoWriter) through(n int32, keys []byte) error {
 	return nil
 }
 
-// rest writes the stations after the first of the last position.
+// rest writes the stations at the last position, except the first one.
 func (w *infoWriter) rest() error {
 	for ; w.next < len(w.b.stations); w.next++ {
 		if err := w.later(); err != nil {

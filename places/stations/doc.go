@@ -55,11 +55,10 @@
 // than rounding could matter. Stations that tie therefore both stay, and the
 // answer equals that of comparing [quadkey.Distance] with every station.
 //
-// Tiles are divided until they list eight positions or fewer, or are of zoom
-// 16. Two kinds are not divided so far, because it would not help: tiles whose
-// few positions stay the same however small the tile, and tiles of the top and
-// bottom rows, which shrink to slivers that all touch the pole. NOAA's 28,094
-// stations give 27,247 leaves that list five positions on average.
+// Tiles are divided until they list eight positions or fewer, or are of zoom 16. Two kinds are not
+// divided so far, because it would not help: tiles with a few positions that stay the same in
+// smaller and smaller tiles, and tiles of the top and bottom rows, which become thin and all touch
+// the pole. NOAA's 28,094 stations give 27,247 leaves that list five positions on average.
 //
 // # Tables of weather
 //

@@ -20,7 +20,7 @@ var (
 	ErrTooMany = errors.New("stations: too many")
 )
 
-// inside reports a missing record that the index names as damage.
+// inside converts the error about a missing record that the index lists to an error about damage.
 func inside(err error, id []byte) error {
 	if errors.Is(err, ErrNotFound) {
 		return cellstore.CorruptRow(tableInfo, id, "is missing")

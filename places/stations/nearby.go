@@ -33,8 +33,8 @@ type days struct {
 	from, to int32
 }
 
-// hold reports whether a day is among the days. unknown is the number that stands for an
-// unknown day.
+// hold reports whether a day is among the days. unknown is the number that represents an unknown
+// day.
 func (d *days) hold(day, unknown int32) bool {
 	return !d.set || day != unknown && d.from <= day && day <= d.to
 }
@@ -117,7 +117,7 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) error {
 		if err := s.look(); err != nil {
 			return err
 		}
-		// Ids start at 1 in a ranking.
+		// In a ranking ids start at 1.
 		rank, id := near.DistanceRank(e.at.distance(s.lon, s.lat)), near.ID(e.id.number()+1)
 		wanted := s.Wants(rank, id)
 		if wanted && s.admit != nil {

@@ -72,7 +72,7 @@ func TestNearestReal(t *testing.T) {
 			t.Fatalf("%v, %v: got %s at %v m, want %s at %v m", lat, lon, got.ID, got.DistanceM, id, d)
 		}
 	}
-	// The reference itself agrees with the plainest one.
+	// The reference itself agrees with the simplest reference.
 	for range rounds(100) {
 		lat, lon := points(rng, list)
 		id, d := bruteNearest(list, lat, lon)
@@ -83,7 +83,7 @@ func TestNearestReal(t *testing.T) {
 	checkLeaves(t, store, meta)
 }
 
-// points2 is like points, and faster: it finds neighbours by the reference's chords.
+// points2 does the same as points, but faster: it finds neighbours by the chords of the reference.
 func points2(rng *rand.Rand, list []Station, brute *chordScan) (lat, lon float64) {
 	if rng.IntN(10) > 0 {
 		for {
@@ -250,8 +250,8 @@ func TestMaxDot(t *testing.T) {
 				most = max(most, v.dot(vecOf(lon, lat)))
 			}
 		}
-		// Between points of the mesh the product rises by a cosine's worth of
-		// half its width, at most.
+		// Between points of the mesh the product is greater by at most 1 − cos d, for vectors of
+		// length 1, where d is about half the width of the mesh.
 		width := max(b.East-b.West, b.North-b.South) * radians / steps
 		if got < most-1e-14 || got > most+width*width*v.norm() {
 			t.Fatalf("tile %v, %v: %v, mesh has %v", tile, v, got, most)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Quantity is something a station measures.
+// Quantity is a quantity that a station measures.
 type Quantity uint8
 
 // These are the quantities with the units of their stored whole numbers.

@@ -67,13 +67,13 @@ func numbered(n int) ID {
 	return id
 }
 
-// bruteNearest measures every station.
+// bruteNearest computes Nearest by measuring every station.
 func bruteNearest(list []Station, lat, lon float64) (ID, float64) {
 	var best ID
 	distance := math.Inf(1)
 	for i := range list {
 		s := &list[i]
-		// Measure at the stored precision.
+		// The distance is measured at the stored precision.
 		d := positionOf(s.Lat, s.Lon).distance(lon, lat)
 		if d < distance || d == distance && slices.Compare(s.ID[:], best[:]) < 0 {
 			best, distance = s.ID, d
@@ -82,7 +82,7 @@ func bruteNearest(list []Station, lat, lon float64) (ID, float64) {
 	return best, distance
 }
 
-// bruteNearby is Nearby, implemented the slow way.
+// bruteNearby computes Nearby by measuring every station.
 func bruteNearby(list []Station, q NearbyQuery) []Hit {
 	var hits []Hit
 	for i := range list {
@@ -112,7 +112,7 @@ func active(s *Station, at time.Time) bool {
 	return (s.Begin.IsZero() || !s.Begin.After(day)) && (s.End.IsZero() || !s.End.Before(day))
 }
 
-// shapes draw positions on the globe.
+// shapes has functions that draw random positions on the globe.
 var shapes = map[string]func(*rand.Rand) (lon, lat float64){
 	"even": func(r *rand.Rand) (float64, float64) {
 		return r.Float64()*360 - 180, math.Asin(2*r.Float64()-1) * 180 / math.Pi
@@ -142,7 +142,7 @@ func scatter(seed uint64, n int, shape func(*rand.Rand) (lon, lat float64)) []St
 		s.ID = numbered(i)
 		s.Lon, s.Lat = shape(rng)
 		s.Lat = min(max(s.Lat, -90), 90)
-		// Three decimals, as in the source: some stations coincide.
+		// Positions have three decimals, as in the source, so some stations coincide.
 		s.Lon, s.Lat = math.Round(s.Lon*1000)/1000, math.Round(s.Lat*1000)/1000
 		s.Name = "STATION " + strconv.Itoa(i)
 		s.Country = []string{"", "CH", "US"}[rng.IntN(3)]

@@ -12,7 +12,7 @@ import (
 // Open and OpenWeather read it and older ones.
 const SchemaVersion = 1
 
-// The tables and their families.
+// These are the tables and their families.
 const (
 	tableInfo         = "station_info"
 	tableTiles        = "station_tiles"
@@ -49,7 +49,7 @@ func weatherSchemas() []cellstore.Schema {
 	}
 }
 
-// candidate is a position in a leaf's list.
+// candidate is a position in the list of a leaf.
 type candidate struct {
 	id     ID // the least id at the position
 	at     position
@@ -110,7 +110,7 @@ func parseEntry(b []byte) entry {
 // cellKey returns the key for the seek to the leaf of a point.
 func cellKey(c quadkey.Cell) quadkey.Key { return c.Tile().Key() }
 
-// Parts of a tiles value.
+// These are the parts of a value in the tiles table.
 const (
 	tilesListed = 't'
 	tilesShared = 's'

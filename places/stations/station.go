@@ -17,7 +17,7 @@ type ID [11]byte
 
 const usafLen = 6
 
-// MakeID joins a USAF and a WBAN number. Errors match ErrInvalid.
+// MakeID returns the id that consists of a USAF and a WBAN number. Errors match ErrInvalid.
 func MakeID(usaf, wban string) (ID, error) {
 	var id ID
 	if len(usaf) != usafLen || len(wban) != len(id)-usafLen {
@@ -85,7 +85,7 @@ type Station struct {
 	Begin, End time.Time
 }
 
-// maxText is the longest text of a station, in bytes.
+// maxText is the greatest length in bytes of a text of a station.
 const maxText = 256
 
 // Validate returns an error that matches ErrInvalid if the station cannot be
@@ -129,7 +129,7 @@ func toUnits(degrees float64) int32 { return int32(math.Round(degrees * unitsPer
 
 func toDegrees(units int32) float64 { return float64(units) / unitsPerDegree }
 
-// position is where a station is, in units of 1e-7 degrees.
+// position is the position of a station in units of 1e-7 degrees.
 type position struct{ lat, lon int32 }
 
 // positionOf returns the same position for equal points of the globe: 180° becomes −180°, and a
@@ -152,7 +152,7 @@ func (p position) distance(lon, lat float64) float64 {
 	return quadkey.Distance(lon, lat, plon, plat)
 }
 
-// Days of a record, in days since 1970.
+// These are the days of a record, in days since 1970.
 const (
 	forever = math.MaxInt32
 	always  = math.MinInt32

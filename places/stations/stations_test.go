@@ -235,7 +235,7 @@ func TestQueriesAreRefused(t *testing.T) {
 	if _, _, err := f.Within(t.Context(), WithinQuery{Box: quadkey.Box{South: 1}}, nil); !errors.Is(err, near.ErrQuery) {
 		t.Errorf("box: %v", err)
 	}
-	// Filter values that no station can have are no error.
+	// Filter values that no station can have are not an error.
 	for _, country := range []string{"CHE", "X"} {
 		if hits, err := f.Nearby(t.Context(), NearbyQuery{Country: country}, nil); err != nil || len(hits) > 0 {
 			t.Errorf("%s: %v, %v", country, hits, err)

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// leafSites is the number of positions a leaf lists at most, unless its
-	// tile cannot be divided further.
+	// leafSites is the greatest number of positions that a leaf lists, unless its tile cannot be
+	// divided further.
 	leafSites = 8
 	// A tile may have at most leafSitesAlike positions, and dividing it twice may drop none of
 	// them. Then this arithmetic cannot distinguish them, and the tile stays a leaf.

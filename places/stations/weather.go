@@ -48,7 +48,7 @@ func OpenPublishedWeather(ctx context.Context, p cellstore.Published) (*Weather,
 // zero if there are no observations.
 func (w *Weather) Span() (first, last time.Time) { return w.meta.First, w.meta.Last }
 
-// ObservationQuery asks for the observations of a station.
+// ObservationQuery selects observations of a station.
 type ObservationQuery struct {
 	Station  ID
 	From, To time.Time // both included; zero: no bound
@@ -147,7 +147,7 @@ func (q *ObservationQuery) minutes() (oldest, newest uint32, err error) {
 	return oldest, newest, nil
 }
 
-// newestFirst is the order of observations, which other data do not keep.
+// newestFirst is the order of observations, newest first; other layers do not have it.
 var newestFirst = feature.Order{Sort: feature.Sort{Field: feature.Field{Name: "time", Kind: feature.Time}, Descending: true}}
 
 func timeError(name string, t time.Time) error {

@@ -164,7 +164,7 @@ func (b *weatherBuilder) collect(seq iter.Seq2[Observation, error]) error {
 	return b.ctx.Err()
 }
 
-// observationKey is a row of observations.
+// observationKey is a row key of observations.
 type observationKey [len(ID{}) + 4]byte
 
 func makeObservationKey(id ID, minutes uint32) (k observationKey) {

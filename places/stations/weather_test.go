@@ -50,7 +50,7 @@ func weatherOf(seed uint64, n int, list []Station) []Observation {
 			continue
 		}
 		o.Station = list[rng.IntN(len(list))].ID
-		// Times lie around the epoch, where signs change.
+		// Times are around the epoch, where the sign changes.
 		o.Time = time.Unix(0, 0).UTC().Add(time.Duration(rng.IntN(24*60)-12*60) * time.Minute)
 		for q := range Quantity(quantities) {
 			if rng.IntN(3) > 0 {
@@ -229,7 +229,7 @@ func TestWeatherIsDeterministic(t *testing.T) {
 	_, meta := buildWeather(t, first, f, list, 0)
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	// The smallest memory spills.
+	// With the smallest memory the build spills to disk.
 	again, stats := must.Two(BuildWeather(t.Context(), second, f, buildtest.SeqOf(list), BuildOptions{TempDir: t.TempDir(), Memory: 1})).In(t)
 	if diff := cmp.Diff(meta, again); diff != "" || buildtest.Checksum(t, first) != buildtest.Checksum(t, second) {
 		t.Error(diff)

@@ -57,7 +57,7 @@ func parseParts(v []byte, parts *[partsPerTile]Sums) bool {
 	return len(v) == 0
 }
 
-// weatherKey is a row of weather_tiles.
+// weatherKey is a row key of weather_tiles.
 type weatherKey [len(quadkey.Key{}) + 4]byte
 
 func makeWeatherKey(t quadkey.Tile, hour uint32) (k weatherKey) {

@@ -137,7 +137,7 @@ func load(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// step is shorter than any rule lasts.
+// step is shorter than the duration of any rule.
 const step = time.Minute
 
 // rulesOf lists the rules of a zone from 1900 to 2100, oldest first. The first
@@ -167,7 +167,7 @@ func rulesOf(loc *time.Location) []rule {
 	return rules
 }
 
-// beginning returns when the rule at t came into force, zero if it always was.
+// beginning returns when the rule at t came into force, or the zero time if it was always in force.
 func beginning(t time.Time) time.Time {
 	r := ruleAt(t)
 	for {

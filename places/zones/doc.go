@@ -77,7 +77,7 @@ type Meta struct {
 	SchemaVersion int   `json:"schema_version"`
 	Zones         int64 `json:"zones"`
 	Rules         int64 `json:"rules"`
-	// Countries is the number of countries with one zone only, 0 if unknown.
+	// Countries is the number of countries with one zone only, or 0 if unknown.
 	Countries int64 `json:"countries,omitempty"`
 	// Fingerprint identifies the content: equal rules have equal fingerprints.
 	Fingerprint string `json:"fingerprint"`

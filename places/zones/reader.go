@@ -59,7 +59,7 @@ type read struct {
 	key []byte
 }
 
-// Offset is the offset of a zone's clocks from UTC.
+// Offset is the offset of a zone's local time from UTC.
 type Offset struct {
 	Seconds      int    // east of UTC
 	DST          bool   // whether daylight saving time is in force
@@ -135,7 +135,7 @@ func (r *Reader) abbreviation(b []byte) string {
 	if len(*known) < maxAbbreviations {
 		more := maps.Clone(*known)
 		more[s] = s
-		// Losing against another goroutine costs a copy next time.
+		// If another goroutine stores first, the next call copies the map again.
 		r.abbreviations.CompareAndSwap(known, &more)
 	}
 	return s

@@ -26,7 +26,7 @@ type Stats struct {
 	Bytes     int64 // of values, before compression
 }
 
-// Options tune a build. The zero value is usable.
+// Options are the options of a build. The zero value is valid.
 type Options struct {
 	// Timestamp is written to every cell, in milliseconds. It should come from
 	// the source, so that equal input gives equal bytes.
@@ -41,8 +41,8 @@ type Options struct {
 	// OnAssumption, if set, is called for regions whose border has more than one reading, by
 	// LongEdgesAuto and at the poles. what names the chosen reading.
 	OnAssumption func(typ, id, name, what string)
-	// TileBudget is the most bytes a tile may have after gzip, in each of its forms, all layers
-	// together. If a tile of zooms 0 to 12 would exceed it, borders are simplified and small
+	// TileBudget is the greatest size in bytes of a tile after gzip, in each of its forms, all
+	// layers together. If a tile of zooms 0 to 12 would exceed it, borders are simplified and small
 	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
 	// for the store is refused.
 	TileBudget int64
@@ -333,5 +333,5 @@ func (b *build) meta() tiles.Meta {
 	return m
 }
 
-// MaxTypes is the most region types a data set may hold.
+// MaxTypes is the greatest number of region types in a data set.
 const MaxTypes = 16

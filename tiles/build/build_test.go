@@ -39,8 +39,8 @@ func buildReader(t testing.TB, layers ...Layer) (*tiles.Reader, *pebblestore.Sto
 	return r, store, stats
 }
 
-// naturalEarth is a layer of the real data, whole or only the features with the
-// given ids. Without the data the test is skipped.
+// naturalEarth returns a layer of the real data, with all features or only those with the given
+// ids. Without the data the test is skipped.
 func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) Layer {
 	t.Helper()
 	l := Layer{Type: typ}
@@ -163,7 +163,7 @@ func testTiles(t *testing.T, r *tiles.Reader, store *pebblestore.Store, refs []*
 	for range n {
 		tile := randomTile(rnd)
 		if rnd.IntN(2) == 0 {
-			// Near a vertex of a border.
+			// The point is near a vertex of a border.
 			ref := refs[rnd.IntN(len(refs))]
 			if edges := ref.levels[rnd.IntN(len(ref.regions))][grid.MaxZoom]; len(edges) > 0 {
 				p := edges[rnd.IntN(len(edges))].A

@@ -179,7 +179,7 @@ func appendSegment(dst []grid.Edge, prev grid.Point, p, q orb.Point, pr layout.P
 	}
 	var buf [8]orb.Point
 	mids := buf[:0]
-	// Add a vertex where the line crosses a limit of the projection.
+	// This adds a vertex where the line crosses a limit of the projection.
 	for _, lim := range [2]float64{pr.MinLat, pr.MaxLat} {
 		if (a[1] < lim) != (b[1] < lim) && a[1] != lim && b[1] != lim {
 			t := (lim - a[1]) / (b[1] - a[1])

@@ -15,7 +15,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// pair is two ids, the lesser first.
+// pair is a pair of ids, the lesser first.
 type pair [2]string
 
 func pairOf(a, b string) pair { return pair{min(a, b), max(a, b)} }
@@ -132,7 +132,7 @@ func TestColorsOfQuilts(t *testing.T) {
 	})
 }
 
-// realLayers are the available political layers of Natural Earth.
+// realLayers returns the available political layers of Natural Earth.
 func realLayers(t *testing.T) map[string]Layer {
 	layers := map[string]Layer{
 		"110m": naturalEarth(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"),

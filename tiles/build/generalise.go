@@ -24,12 +24,12 @@ var ErrTooDetailed = errors.New("too much detail in one tile")
 const DefaultTileBudget = 500_000
 
 // If the tiles of a zoom do not fit into the budget, small regions are merged for the whole zoom,
-// in the order of the merge tree. This begins with the deepest zoom that does not fit and goes on
+// in the order of the merge tree. This begins with the deepest zoom that does not fit and continues
 // to zoom 0. Each zoom starts with the borders of the next deeper one, so that merged regions stay
 // merged.
 
 const (
-	// headroom is the share of the budget that generalising aims at.
+	// headroom is the share of the budget that is the target of generalising.
 	headroom = 0.94
 	// accepted is the share of the budget that a measured tile may have. Labels
 	// are measured with approximate places, so the stored tile may be larger.
@@ -67,8 +67,8 @@ type generaliser struct {
 	drawn   []bool  // by region: its polygon has a border at the next deeper zoom
 }
 
-// generalise changes the levels of the zooms whose tiles are over the budget.
-// valueLimit is the most bytes that a value may have.
+// generalise changes the levels of the zooms whose tiles are over the budget. valueLimit is the
+// greatest size of a value in bytes.
 func (b *build) generalise(ctx context.Context, lv *levels, valueLimit int) error {
 	for i := range b.layers {
 		b.layers[i].shown = b.layers[i].regions
@@ -179,8 +179,8 @@ func (g *generaliser) over(ctx context.Context, v *view) ([]tileSize, error) {
 	return sizes, err
 }
 
-// excess is the size of a tile as a multiple of its limit. Only zoom 13 may use the budget up to
-// the last byte: it is exact in any case.
+// excess returns the size of a tile as a multiple of its limit. Only zoom 13 may use the budget up
+// to the last byte: it is exact in any case.
 func (g *generaliser) excess(t *tileSize) float64 {
 	_, value := t.value()
 	x := float64(value) / float64(g.limit)

@@ -32,8 +32,8 @@ import (
 // patch is the tile that the layers below cover.
 var patch = quadkey.Tile{Z: 7, X: 66, Y: 44}
 
-// patchwork is a layer of side times side crooked cells that cover the patch. Their outline lies on
-// tile lines.
+// patchwork returns a layer of side times side crooked cells that cover the patch. Their outline
+// lies on tile lines.
 func patchwork(typ string, side int, rnd *rand.Rand) Layer {
 	at := make([][]orb.Point, side+1)
 	box := grid.TileBox(int(patch.Z), patch.X, patch.Y, false)
@@ -272,8 +272,8 @@ func neighboursAgree(t *testing.T, z uint8, text map[quadkey.Tile][]byte) {
 					for i := range ring[1:] {
 						a, b := ring[i], ring[i+1]
 						if math.Abs(a[0]-lon) < 1e-6 && math.Abs(b[0]-lon) < 1e-6 {
-							// The weight varies along the line, so different places have different
-							// sums.
+							// The weight varies along the line, so different positions have
+							// different sums.
 							id := fmt.Sprint(f.ID)
 							sums[id] += (b[1] - a[1]) * (200 + b[1] + a[1])
 						}
@@ -370,7 +370,7 @@ func sameLookups(t *testing.T, rnd *rand.Rand, a, b *tiles.Reader, layers []Laye
 	}
 }
 
-// A data set within the budget is the same as without one, byte for byte.
+// If a data set is within the budget, it is the same as without a budget, byte for byte.
 func TestTileBudgetThatIsKept(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(3, 4))

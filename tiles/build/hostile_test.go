@@ -16,7 +16,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// lineLayer is a layer of one region per polygon.
+// lineLayer returns a layer with one region per polygon.
 func lineLayer(typ string, polys ...orb.Polygon) Layer {
 	l := Layer{Type: typ}
 	for i, p := range polys {
@@ -25,7 +25,8 @@ func lineLayer(typ string, polys ...orb.Polygon) Layer {
 	return l
 }
 
-// TestHostileRings: a few bytes of input cause no more than reasonable work, or are refused.
+// TestHostileRings tests that a few bytes of input cause no more than reasonable work, or are
+// refused.
 func TestHostileRings(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for rule, lons := range map[LongEdges][]float64{
@@ -60,7 +61,7 @@ func TestHostileRings(t *testing.T) {
 		t.Errorf("tilted stripes: %v", err)
 	}
 
-	// Many overlapping regions cause few sets of shares.
+	// Many overlapping regions must give only few different sets of shares.
 	var copies []orb.Polygon
 	for range 100 {
 		copies = append(copies, tilestest.Square(1, 1, 2, 2))
@@ -78,7 +79,7 @@ func TestHostileRings(t *testing.T) {
 	}
 }
 
-// A ring with too many crossings with itself is bad geometry.
+// A ring with too many self-crossings is bad geometry.
 func TestTangle(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(79, 80))

@@ -154,7 +154,7 @@ func (h *cellQueue) Pop() any {
 func poleOf(p grid.Polygon) grid.Point {
 	b := grid.RingBox(p[0])
 	width, height := float64(b.X1-b.X0), float64(b.Y1-b.Y0)
-	// A long shape starts with few squares.
+	// A long shape starts with only a few squares.
 	side := max(min(width, height), max(width, height)/32, 1)
 	cell := func(x, y, half float64) labelCell {
 		d := distanceInside(p, x, y)

@@ -182,7 +182,7 @@ func appendPieces(pieces []ring, l ring) []ring {
 	for i := 1; i < len(l); i++ {
 		a, b := l[i-1], l[i]
 		for {
-			// seam is the next copy of ±180° on the way.
+			// seam is the next copy of ±180° in the direction of the line.
 			seam := 360*math.Floor((a[0]+180)/360) + 180
 			if b[0] < a[0] {
 				seam = 360*math.Ceil((a[0]+180)/360) - 540

@@ -23,7 +23,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// wander is a line of random steps, in degrees.
+// wander returns a line of random steps, in degrees.
 func wander(rnd *rand.Rand, lon, lat, step float64, n int) orb.LineString {
 	l := orb.LineString{{lon, lat}}
 	for range n {
@@ -199,7 +199,7 @@ func inBox(lines []orb.LineString, b quadkey.Box) bool {
 
 func wrapped(lon float64) float64 { return math.Mod(lon+540, 360) - 180 }
 
-// linesOf are the lines of a GeoJSON geometry.
+// linesOf returns the lines of a GeoJSON geometry.
 func linesOf(t *testing.T, g orb.Geometry) []orb.LineString {
 	t.Helper()
 	switch g := g.(type) {

@@ -18,13 +18,13 @@ type LongEdges uint8
 
 const (
 	// LongEdgesAuto reads all long edges of a ring in one way: straight, unless two signs show that
-	// they cross ±180°. First, the ring is drawn in detail: its other edges are at most 45° wide
-	// and high, and a crossing is at most three times as long as the largest of them. Second, most
-	// edges wider than 270° would, if they were straight, make the line turn back at one end, or at
-	// both ends if they follow a parallel. Long edges also cross if the ring then goes around the
-	// globe and would otherwise enclose nothing.
+	// they cross ±180°. First, the ring is drawn in detail: its other edges are at most 45° wide and
+	// high, and a crossing is at most three times as long as the largest of them. Second, most edges
+	// wider than 270° would make the line turn back if they were straight: at one end, or at both
+	// ends if they follow a parallel. Long edges also cross if the ring then goes around the globe
+	// and would otherwise enclose nothing.
 	LongEdgesAuto LongEdges = iota
-	// LongEdgesStraight reads every edge as drawn, at the poles too.
+	// LongEdgesStraight interprets every edge as it is drawn, even at the poles.
 	LongEdgesStraight
 	// LongEdgesShortest takes the short way across ±180°. A step of 360° then
 	// has no length.

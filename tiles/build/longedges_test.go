@@ -109,7 +109,7 @@ func dome(half, step float64) (line []orb.Point) {
 	return line
 }
 
-// longEdgeCases are shapes with more than one reading.
+// longEdgeCases lists shapes with more than one interpretation.
 var longEdgeCases = []struct {
 	name    string
 	rule    LongEdges
@@ -182,7 +182,7 @@ var longEdgeCases = []struct {
 	{"world below an oblique line", LongEdgesAuto, orb.Polygon{shut(orb.Ring{{-180, -90}, {180, -90}, {180, -60}, {-180, -62}})},
 		[]spot{{-70, 0, true}, {-90, 0, true}, {-70, 180, true}, {-50, 0, false}}, "an edge wider than 180° was taken to be straight"},
 	{"stitched island, one step of 360° along a parallel", LongEdgesAuto,
-		// An island of Fiji as in world-atlas.
+		// This is an island of Fiji from world-atlas.
 		orb.Polygon{shut(orb.Ring{{-180, -16}, {180, -16}, {179, -16.3}, {178.6, -17}, {180, -16.9}, {-180, -16.8}, {-179, -16.7},
 			{-179.2, -16.2}})},
 		[]spot{{-16.5, 179.5, true}, {-16.5, 180, true}, {-16.5, -180, true}, {-16.5, -179.5, true}, {-16.5, 0, false}, {-16.5, 170, false}},
@@ -249,7 +249,7 @@ var longEdgeCases = []struct {
 		[]spot{{30, 0, true}, {30, 180, true}, {30, -180, true}, {15, 0, false}, {45, 0, false}, {90, 0, false}, {-90, 0, false}},
 		"2 edges wider than 180° were taken to cross ±180°"},
 	{"stitched continent with the end of the source as shell", LongEdgesAuto,
-		// Antarctica as in world-atlas at 50 m.
+		// This is Antarctica from world-atlas at 50 m.
 		orb.Polygon{shut(coast(-89.999, 0)[:24]), shut(coast(-70, 1)[:24])},
 		[]spot{{-80, 0, true}, {-80, 180, true}, {-90, 0, true}, {-89.9995, 7, true}, {-60, 0, false}, {90, 0, false}},
 		"2 edges wider than 180° were taken to cross ±180°, its end along latitude -89.999 was taken for the south pole"},
@@ -393,7 +393,8 @@ func TestRoundThePole(t *testing.T) {
 	}
 }
 
-// Boxes of any width, drawn straight, compared with plain comparisons.
+// TestWideBoxes compares boxes of any width, drawn straight, with simple comparisons of
+// coordinates.
 func TestWideBoxes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		deg := func(lo, hi int, name string) float64 {

@@ -70,7 +70,7 @@ func TestRingsThatAllCross(t *testing.T) {
 	}
 }
 
-// A layer in which all regions are the same polygon.
+// TestIdenticalPolygons tests a layer in which all regions are the same polygon.
 func TestIdenticalPolygons(t *testing.T) {
 	n := scaled(2000, 10)
 	var polys []orb.Polygon

@@ -56,10 +56,10 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.ShareSets) error {
 	return nil
 }
 
-// MemoryError refuses layers that need more memory than Options.Memory.
+// MemoryError is the error for layers that need more memory than Options.Memory.
 type MemoryError struct {
-	// Vertices counts the vertices of all layers. It includes the vertices where borders cross tile
-	// lines only if the vertices without these are few enough.
+	// Vertices counts the vertices of all layers. Borders also get vertices where they cross tile
+	// lines. Vertices includes these only if the number without them is small enough.
 	Vertices int64
 	// NeedBytes is the approximate memory of the build in bytes.
 	NeedBytes int64
@@ -70,7 +70,7 @@ func (e *MemoryError) Error() string {
 		e.Vertices, float64(e.NeedBytes)/(1<<30))
 }
 
-// The units of progress.
+// These are the units of progress.
 const (
 	unitVertices = "vertices"
 	unitLevels   = "levels"

@@ -46,7 +46,7 @@ func (g *groups) of(r int32) int32 {
 	return r
 }
 
-// step takes the next step of a tree and returns the two groups that it merged. kept now stands for
+// step takes the next step of a tree and returns the two groups that it merged. kept now represents
 // both.
 func (g *groups) step(t mergeTree) (gone, kept int32) {
 	s := t[g.done]
@@ -56,7 +56,7 @@ func (g *groups) step(t mergeTree) (gone, kept int32) {
 	return gone, kept
 }
 
-// tie is the relation of two neighbouring groups.
+// tie is the relation between two neighbouring groups.
 type tie struct {
 	to     int32
 	length float64 // of their common border

@@ -140,7 +140,7 @@ func TestPointsAgainstSource(t *testing.T) {
 		}
 	}
 	for range anywhere {
-		// Evenly over the sphere, with the poles.
+		// The points are distributed evenly over the sphere, including the poles.
 		check(rnd.Float64()*360-180, math.Asin(2*rnd.Float64()-1)*180/math.Pi)
 	}
 	for range nearby {

@@ -213,7 +213,7 @@ func (b *build) writeRegion(bulk cellstore.BulkLoader, r *region, geometry []byt
 	return nil
 }
 
-// checkRecords refuses records that cannot be stored.
+// checkRecords returns an error if a record cannot be stored.
 func (b *build) checkRecords(limit int) error {
 	const escaped = 6 // bytes of a character in JSON, at most
 	for _, l := range b.layers {

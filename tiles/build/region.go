@@ -46,7 +46,7 @@ type Feature struct {
 
 // Label is a source's place and rank for a region's label.
 type Label struct {
-	// At is where the label stands, if that is inside the region.
+	// At is the position of the label, if it is inside the region.
 	At *orb.Point `json:"at,omitempty"`
 	// Rank orders the labels of a type, the least first. Regions of one rank are ordered by area.
 	// Regions without a rank come last.
@@ -64,7 +64,7 @@ type Layer struct {
 // isLines reports whether the layer's first feature is made of lines.
 func (l Layer) isLines() bool { return len(l.Features) > 0 && isLines(l.Features[0].Geometry) }
 
-// region is a region being built.
+// region is a region that is being built.
 type region struct {
 	number   int32  // through all layers
 	layer    int    // number of its layer

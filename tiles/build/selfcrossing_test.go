@@ -40,7 +40,7 @@ func featuresOf(f figure, id string, x0, y0, scale float64, joined bool) (out []
 
 var (
 	bowTie = [][2]int{{2, 2}, {8, 8}, {8, 2}, {2, 8}}
-	// Rings that enclose nothing.
+	// These are rings that enclose nothing.
 	flat = map[string][][2]int{
 		"a point":          {{5, 5}, {5, 5}, {5, 5}},
 		"there and back":   {{2, 5}, {8, 5}, {2, 5}},
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// figures are shapes whose signed areas, added up, cancel somewhere.
+// figures returns shapes whose signed areas, added up, cancel somewhere.
 func figures() map[string]figure {
 	box, wide, hole := tilestest.Box(0, 0, 10, 10), tilestest.Box(-2, -2, 12, 12), tilestest.Box(1, 1, 9, 9)
 	back := slices.Clone(bowTie)
@@ -96,7 +96,7 @@ func figures() map[string]figure {
 	return out
 }
 
-// randomFigures are made of random rings that cross themselves.
+// randomFigures returns figures of random rings that cross themselves.
 func randomFigures(rnd *rand.Rand, n int) map[string]figure {
 	random := func(from, to int) (r [][2]int) {
 		for range 4 + rnd.IntN(6) {
@@ -123,7 +123,7 @@ type figurePoint struct {
 	far  bool // from all edges
 }
 
-// figurePoints are random places off a figure's edges.
+// figurePoints returns random positions that are not on a figure's edges.
 func figurePoints(f figure, rnd *rand.Rand, n int) (out []figurePoint) {
 	for range n {
 		x, y := rnd.Float64()*16-3, rnd.Float64()*16-3

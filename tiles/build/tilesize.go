@@ -44,8 +44,8 @@ type layerSize struct {
 	heads []int32 // the regions that give its polygons their names
 }
 
-// bytes is an upper bound on the compressed size of all layers together: they compress together at
-// least as well as one by one.
+// bytes returns an upper bound on the compressed size of all layers together: they compress
+// together at least as well as one by one.
 func (t *tileSize) bytes() (sum int) {
 	for i := range t.layers {
 		sum += t.layers[i].bytes
@@ -125,7 +125,7 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.ShareSets, limit
 	return found, err
 }
 
-// tileRegion is a region with a line in a tile.
+// tileRegion is a region that has a line in a tile.
 type tileRegion struct {
 	tile   quadkey.Tile
 	region int32
@@ -213,7 +213,7 @@ func (m *meter) weights(byNumber []*region, present []bool) []int {
 		}
 		for _, s := range m.reg.Shares(l.ShareSet) {
 			present[s.Region] = true
-			// A tile may have a single line of a region.
+			// A tile may contain a single line of a region.
 			weight[l.ShareSet] += edgeBytes + byNumber[s.Region].boundBytes()
 		}
 	}
@@ -238,7 +238,7 @@ func (m *meter) findAbsent(byNumber []*region, layerOf []int, present []bool) {
 
 func compareKeys(k, l quadkey.Key) int { return bytes.Compare(k[:], l[:]) }
 
-// middle is the middle of a region's bounds, within the latitudes of tiles.
+// middle returns the middle of a region's bounds, within the latitudes of tiles.
 func (r *region) middle() (lon, lat float64) {
 	lon, lat = (r.bounds[0]+r.bounds[2])/2, (r.bounds[1]+r.bounds[3])/2
 	if r.bounds[0] > r.bounds[2] {
@@ -270,7 +270,7 @@ func (m *meter) root() node {
 	return n
 }
 
-// visit measures the heavy tiles of a node, which has some.
+// visit measures the heavy tiles of a node that has such tiles.
 func (m *meter) visit(ctx context.Context, n *node) error {
 	if int(n.tile.Z) == m.view.zoom {
 		m.found = append(m.found, m.weigh(n))

@@ -134,7 +134,7 @@ func judge(rings []sourceRing, w layout.Witness) (inside, sure bool) {
 		if lat < r.south-witnessMargin || lat > r.north+witnessMargin {
 			continue
 		}
-		// Longitudes are unwrapped, so the point has one place in each turn.
+		// Longitudes are unwrapped, so the point has one position for each turn of 360°.
 		x := lon + 360*math.Ceil((r.west-witnessMargin-lon)/360)
 		for ; x <= r.east+witnessMargin; x += 360 {
 			turns, near := r.points.turns(x, lat)

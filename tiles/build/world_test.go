@@ -23,7 +23,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// ids joins the regions found at a point.
+// ids returns the ids of the regions at a point as one text.
 func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) string {
 	t.Helper()
 	found, err := r.At(context.Background(), lat, lon, types...)
@@ -114,8 +114,8 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 	return 0
 }
 
-// This tests land around the south pole, as a ring around it and as a ring that is cut and runs
-// along −90°. It also tests land at the north pole.
+// This tests land around the south pole, both as a ring around the pole and as a cut ring along
+// −90°. It also tests land at the north pole.
 func TestPoles(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy
@@ -165,7 +165,8 @@ func TestPoles(t *testing.T) {
 
 // A point on a shared border belongs to exactly one region, on every border.
 func TestSharedBorders(t *testing.T) {
-	// A board of triangles: every kind of slope, and corners where six meet.
+	// The regions form a board of triangles, with every kind of slope, and with corners at which
+	// six of them meet.
 	var features []Feature
 	n := 0
 	for x := 0.0; x < 4; x++ {

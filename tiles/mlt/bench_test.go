@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// neighbours is a tile of regions in a grid, with borders of many vertices between them.
+// neighbours returns a tile of regions in a grid, with borders of many vertices between them.
 func neighbours(n, steps int32) []byte {
 	r := rand.New(rand.NewPCG(3, 4))
 	size := int32(mvt.Extent) / n

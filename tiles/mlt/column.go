@@ -32,7 +32,7 @@ func (c *column) set(i int, value []byte) {
 	c.at, c.values = append(c.at, uint32(i)), append(c.values, value)
 }
 
-// The kinds of values of a column, as bits.
+// These are the kinds of values of a column, as bits.
 const (
 	texts = 1 << iota
 	booleans
@@ -181,7 +181,7 @@ func (e *Encoder) appendTexts(b []byte, c *column, features int) []byte {
 	return b
 }
 
-// textOf is the text of a value of any type.
+// textOf returns the text of a value of any type.
 func textOf(value []byte) []byte {
 	if text, ok := mvt.StringValue(value); ok {
 		return text

@@ -7,7 +7,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// The types of geometry, numbered as on the wire.
+// These are the types of geometry, with their numbers in the format.
 const (
 	typePoint        = 0
 	typeLineString   = 1
@@ -45,7 +45,7 @@ type Encoder struct {
 	body    []byte
 	bits    []byte
 	ints    ints
-	// Buffers of the column that is being written.
+	// These are buffers of the column that is being written.
 	numbers []uint64
 	lengths []uint64
 	index   map[string]uint32 // the texts' places in dict

@@ -84,7 +84,7 @@ func beyondDoubles(layers []mlttest.Layer) bool {
 	return false
 }
 
-// fixture is the vector tile of a fixture.
+// fixture returns the vector tile of a fixture.
 func fixture(t *testing.T, file string) (tile []byte, ok bool) {
 	t.Helper()
 	text, err := os.ReadFile(file)

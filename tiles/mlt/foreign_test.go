@@ -118,10 +118,10 @@ func TestForeignDecoderRust(t *testing.T) {
 	t.Log(strings.TrimSpace(string(out)))
 }
 
-// worldLayers are all layers of the world.
+// worldLayers lists all layers of the world.
 var worldLayers = []tiles.Selector{{Type: "country"}, {Type: "state"}, {Type: "lake"}}
 
-// world is Natural Earth 1:110 million. Where the data is missing, the test is skipped.
+// world returns Natural Earth 1:110 million. If the data is missing, the test is skipped.
 func world(t testing.TB) *tiles.Reader {
 	t.Helper()
 	layers := []build.Layer{}
@@ -195,7 +195,7 @@ func TestForeignDecoderAnything(t *testing.T) {
 	p.compare()
 }
 
-// anyTile is a random tile of layers, most with one kind of geometry each.
+// anyTile returns a random tile of layers, most with one kind of geometry each.
 func anyTile(r *rand.Rand) []byte {
 	var tile []byte
 	for n := range 1 + r.IntN(3) {

@@ -93,7 +93,7 @@ func (e *Encoder) appendGeometry(b []byte) []byte {
 	g.plain = appendVertices(g.plain[:0], g.vertices)
 	vertices, streams := g.plain, byte(2)
 	if g.polygons && len(g.rings) > 1 && g.share() {
-		// Neighbours share vertices.
+		// Neighbouring regions share vertices.
 		g.shared = e.ints.append(g.shared[:0], streamVertexOffsets, g.offsets, false, plain|delta|deltaRuns)
 		g.shared = appendVertices(g.shared, g.dict)
 		if len(g.shared) < len(g.plain) {
@@ -130,7 +130,7 @@ func (g *geometry) share() bool {
 	clear(g.slots)
 	g.dict, g.offsets = g.dict[:0], g.offsets[:0]
 	for _, p := range g.vertices {
-		// Fibonacci hashing: multiplying by the golden ratio spreads values that are close
+		// This is Fibonacci hashing: multiplying by the golden ratio spreads values that are close
 		// together.
 		at := (uint64(uint32(p.X))<<32 | uint64(uint32(p.Y))) * 0x9E3779B97F4A7C15
 		at = (at ^ at>>32) * 0x9E3779B97F4A7C15 >> shift

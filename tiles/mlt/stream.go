@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// The types of streams, numbered as on the wire.
+// These are the types of streams, with their numbers in the format.
 const (
 	streamPresent       = 0x00
 	streamData          = 0x10

@@ -7,7 +7,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Write a layer with one point and read it again.
+// This writes a layer with one point and reads it again.
 func ExampleNextLayer() {
 	var l mvt.Layer
 	l.Reset("town")

@@ -98,7 +98,7 @@ func once(seen *uint32, field int) bool {
 	return again
 }
 
-// layerWires are the wire types of a layer's fields by number.
+// layerWires has the wire types of a layer's fields by number.
 var layerWires = map[int]int{
 	layerName: wireBytes, layerFeatures: wireBytes, layerKeys: wireBytes,
 	layerValues: wireBytes, layerExtent: wireVarint, layerVersion: wireVarint,

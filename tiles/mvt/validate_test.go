@@ -16,7 +16,7 @@ import (
 // is true of 051, which the set calls invalid.
 var lenient = map[string]bool{"016": true, "057": true}
 
-// TestValidateFixtures: Validate agrees with the verdicts of the fixture set.
+// TestValidateFixtures tests that Validate agrees with the verdicts in the fixture set.
 func TestValidateFixtures(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(fixtures, "[0-9][0-9][0-9]"))
 	if err != nil || len(dirs) == 0 {

@@ -23,7 +23,7 @@ const (
 // XY is a point in tile coordinates: X grows to the east, Y to the south.
 type XY = grid.Point
 
-// Field numbers and wire types of the specification's protobuf schema.
+// These are field numbers and wire types of the specification's protobuf schema.
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -80,7 +80,7 @@ type Layer struct {
 	scratch []byte
 }
 
-// Reset empties the layer and names it.
+// Reset empties the layer and sets its name.
 func (l *Layer) Reset(name string) {
 	l.name = name
 	l.extent = Extent
@@ -160,7 +160,7 @@ func (l *Layer) tag(key string) {
 	v, ok := l.valIndex[string(l.scratch)]
 	if !ok {
 		v = uint32(len(l.values))
-		// Reuse the slot's memory from before a Reset.
+		// This reuses the slot's memory from before a Reset.
 		if len(l.values) < cap(l.values) {
 			l.values = l.values[:v+1]
 			l.values[v] = append(l.values[v][:0], l.scratch...)

@@ -11,7 +11,7 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// Draw a tile that one region covers.
+// This draws a tile that one region covers.
 func ExampleRenderer_AppendPNG() {
 	var l mvt.Layer
 	l.Reset("country")

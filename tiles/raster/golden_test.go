@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// sampleMap is a small map with everything on it.
+// sampleMap returns a small map with every kind of feature.
 func sampleMap() *plane {
 	border := []mvt.XY{{X: 2100, Y: -64}, {X: 1900, Y: 700}, {X: 2400, Y: 1300}, {X: 2000, Y: 2200}, {X: 2300, Y: 3000}}
 	south := mvt.XY{X: 2300, Y: 3000}
@@ -122,7 +122,7 @@ func compareGolden(t *testing.T, r *Renderer, name string, tile *Tile) {
 	}
 }
 
-// TestRealWorld: real tiles across seams, and golden pictures of two.
+// TestRealWorld draws real tiles across seams, and compares two of them with golden pictures.
 func TestRealWorld(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine draws")
 	w := readWorld(t, "country", "110m/ne_110m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME")

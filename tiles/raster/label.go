@@ -170,7 +170,7 @@ func (r *Renderer) wanted(n *name, zoom int) bool {
 	return zoom >= len(least) || n.people >= least[max(zoom, 0)]
 }
 
-// equator is its length in km.
+// equator is the length of the equator in km.
 const equator = 40075.017
 
 // keepApart drops places that are too near to more important ones, even if the more important ones
@@ -415,7 +415,7 @@ func (n *name) read(v *mvt.LayerView, f mvt.Feature) error {
 	return err
 }
 
-// pad is the padding around a name for its halo and some space, in pixels.
+// pad returns the padding around a name for its halo and some space, in pixels.
 func (c *canvas) pad() int { return 3 * c.scale }
 
 // place computes the pixels of name i. Its corner is on a whole pixel, which is the same in every

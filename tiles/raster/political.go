@@ -2,7 +2,7 @@ package raster
 
 import "image/color"
 
-// Palette is the colours of a political map.
+// Palette has the colours of a political map.
 type Palette struct {
 	Water color.NRGBA // transparent for a map over another one
 	Land  []color.NRGBA
@@ -16,9 +16,9 @@ type Palette struct {
 	Halo, Dot, Rim, Airport, Point       color.NRGBA
 }
 
-// PoliticalStyle is a quiet political map. Land has muted colours. Coasts are stronger than
-// borders, and borders of countries are stronger than borders within them. States shade the land
-// beneath them. It has no names: set the text sizes of its types to get them.
+// PoliticalStyle returns the style of a quiet political map. Land has muted colours. Coasts are
+// stronger than borders, and borders of countries are stronger than borders within them. States
+// shade the land beneath them. It has no names: set the text sizes of its types to get them.
 func PoliticalStyle(p *Palette) Style {
 	casing := p.Halo
 	casing.A /= 3

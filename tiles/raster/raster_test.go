@@ -30,7 +30,7 @@ func newRenderer(t testing.TB) *Renderer {
 	return r
 }
 
-// someStyle is a style with names and with tiers of places.
+// someStyle returns a style with names and with tiers of places.
 func someStyle() Style {
 	s := PoliticalStyle(&somePalette)
 	ink := func(c uint32, size float64, ranks ...float64) TextStyle {
@@ -197,7 +197,7 @@ func (p *plane) window(x, y int32, zoom, scale int) *Tile {
 var someNames = []string{"Oz", "Lilliput", "Brobdingnag", "United Kingdom of Utopia", "São Tomé", "Ünderland",
 	"Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"}
 
-// randomPlane is a plane of many shapes and names around the middle.
+// randomPlane returns a plane of many shapes and names around the middle.
 func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 	p := &plane{}
 	at := func() mvt.XY {
@@ -237,8 +237,8 @@ func randomPlane(rnd *rand.Rand, shapes, points int) *plane {
 // steps of coverage, at the contrast of text.
 const oneStep = 20
 
-// TestSeams: a window across the corner of four tiles shows the same as the four tiles, names, dots
-// and lines included, at both scales.
+// TestSeams tests that a window across the corner of four tiles shows the same as the four tiles,
+// names, dots and lines included, at both scales.
 func TestSeams(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
@@ -264,13 +264,13 @@ func TestSeams(t *testing.T) {
 	})
 }
 
-// TestNeighboursMeet: the ground does not shine through where regions share an edge, in any
-// direction, nor along the edges of tiles.
+// TestNeighboursMeet tests that the ground does not shine through where regions share an edge, in
+// any direction, nor along the edges of tiles.
 func TestNeighboursMeet(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine draws")
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
-		// A fan of regions around a point, far wider than the tile.
+		// The regions form a fan around a point, far wider than the tile.
 		c := mvt.XY{X: rapid.Int32Range(0, 4096).Draw(t, "x"), Y: rapid.Int32Range(0, 4096).Draw(t, "y")}
 		n := rapid.IntRange(3, 9).Draw(t, "regions")
 		turn := rapid.Float64Range(0, 7).Draw(t, "turn")
@@ -321,8 +321,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestNames: no name overlaps another, the first in rank is always drawn, and none extends beyond
-// MaxNameReachPx.
+// TestNames tests that no name overlaps another, the first in rank is always drawn, and none
+// extends beyond MaxNameReachPx.
 func TestNames(t *testing.T) {
 	r := newRenderer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -392,7 +392,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestLayout: the written characters of a name, line by line.
+// TestLayout tests the written characters of a name, line by line.
 func TestLayout(t *testing.T) {
 	fonts, err := faces()
 	if err != nil {
@@ -454,7 +454,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestPNG: the standard library decodes our files to the same picture, at every depth of palette.
+// TestPNG tests that the standard library decodes our files to the same picture, at every depth of
+// palette.
 func TestPNG(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine draws")
 	for _, colors := range []int{1, 2, 3, 4, 5, 16, 17, 255, 256, 257, 5000} {
@@ -502,7 +503,7 @@ func TestEmptyTile(t *testing.T) {
 	}
 }
 
-// TestConcurrent: goroutines that draw one tile get the same bytes.
+// TestConcurrent tests that goroutines which draw the same tile get the same bytes.
 func TestConcurrent(t *testing.T) {
 	r := newRenderer(t)
 	tile := sampleMap().window(0, 0, 5, 1)
@@ -560,7 +561,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, want %v", err, ErrTooComplex)
 		}
 	}
-	// The renderer still works.
+	// The renderer still works after the error.
 	if _, err := r.AppendPNG(nil, &Tile{Scale: 1}); err != nil {
 		t.Error(err)
 	}
@@ -606,7 +607,7 @@ func hex(c uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(c >> 24), G: uint8(c >> 16), B: uint8(c >> 8), A: uint8(c)}
 }
 
-// regionTile is a tile that one feature of a layer partly covers.
+// regionTile returns a tile that one feature of a layer partly covers.
 func regionTile(typ, id string, mapColor any) *Tile {
 	var l mvt.Layer
 	l.Reset(typ)
@@ -623,8 +624,8 @@ func regionTile(typ, id string, mapColor any) *Tile {
 	return &Tile{Zoom: 5, Scale: 1, Vector: l.AppendTo(nil)}
 }
 
-// TestColours: a region has the colour of its map_color, or without a valid one the colour of its
-// id. The number of its feature does not matter. Ids spread over all colours.
+// TestColours tests that a region has the colour of its map_color, or without a valid one the
+// colour of its id. The number of its feature does not matter. Ids spread over all colours.
 func TestColours(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	r := newRenderer(t)
@@ -651,7 +652,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// placeTile is a tile with one place in its middle.
+// placeTile returns a tile with one place in its middle.
 func placeTile(zoom int, code string, population int64) *Tile {
 	var l mvt.Layer
 	l.Reset("places")
@@ -691,7 +692,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestLands: time zones over other land are drawn as borders only.
+// TestLands tests that time zones on top of other land are drawn only as borders.
 func TestLands(t *testing.T) {
 	r := newRenderer(t)
 	tile := regionTile("timezone", "x", 0)
@@ -704,8 +705,8 @@ func TestLands(t *testing.T) {
 	}
 }
 
-// TestFirst: borders of small regions appear at their zoom, or at any zoom if their type is the
-// land.
+// TestFirst tests that borders of small regions appear at their zoom, or at any zoom if their type
+// is the land.
 func TestFirst(t *testing.T) {
 	r := newRenderer(t)
 	p := &plane{shapes: []shape{{
@@ -728,8 +729,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestGround: the sea is drawn if the tile has FillSea set and the style has water. Any type may be
-// the land.
+// TestGround tests that the sea is drawn if the tile has FillSea set and the style has water. Any type
+// may be the land.
 func TestGround(t *testing.T) {
 	plain := somePalette
 	plain.Water = color.NRGBA{}

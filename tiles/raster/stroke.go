@@ -99,7 +99,7 @@ func (p *pen) lift() {
 	}
 }
 
-// lay blends the stroke over the picture.
+// lay blends the stroke onto the picture.
 func (p *pen) lay(line, casing color.NRGBA) {
 	if p.outer > 0 {
 		p.c.blendMask(&p.c.around, 0, 0, rgb{casing.R, casing.G, casing.B}, uint32(casing.A))
@@ -156,7 +156,7 @@ func (p *pen) segment(ax, ay, bx, by float64) error {
 	for y := int(top); y < int(math.Ceil(bottom)); y++ {
 		py := float64(y) + 0.5 - ay
 		x0, x1 := left, right
-		// Visit only the pixels near the line through the segment.
+		// Only the pixels near the line through the segment are visited.
 		if math.Abs(uy) > 1e-3 {
 			middle, half := ax+py*ux/uy, reach/math.Abs(uy)
 			x0, x1 = max(x0, middle-half-1), min(x1, middle+half+1)

@@ -62,7 +62,7 @@ type RegionStyle struct {
 	// Order sorts fills from bottom to top, and lines from top to bottom. Countries
 	// lie beneath states, but their borders come first.
 	Order int
-	// Turn orders names: a lower turn comes first. 0 stands for Order.
+	// Turn orders names: a lower turn comes first. 0 means the value of Order.
 	Turn   int
 	Fill   FillStyle
 	Border LineStyle // between two regions of the type
@@ -93,7 +93,7 @@ type FillStyle struct {
 	Opacity float64       // 0, not drawn, to 1
 }
 
-// LineStyle is a stroke and a wider one beneath it.
+// LineStyle is a stroke and a wider stroke below it.
 type LineStyle struct {
 	Width       float64 // 0 draws none
 	Color       color.NRGBA
@@ -104,7 +104,7 @@ type LineStyle struct {
 	GrowsFromZoom int
 	// Dashed draws five pixels of eight.
 	Dashed bool
-	// LightFromZoom is the first zoom where the line is half as heavy, 0 for none.
+	// LightFromZoom is the first zoom where the line is half as heavy, or 0 for none.
 	LightFromZoom int
 }
 

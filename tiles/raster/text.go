@@ -140,7 +140,7 @@ type layout struct {
 	buf    sfnt.Buffer
 }
 
-// textLine is a run of glyphs; its width is in ems.
+// textLine is a line of glyphs; its width is in ems.
 type textLine struct {
 	from, to int
 	width    float32
@@ -195,7 +195,7 @@ func (t *layout) breakLines(f *face, name []byte, size, spacing float64) (width,
 				finish(brk, brk+1, atBreak)
 				line.width = rest
 			case float64(line.width+g.advance)*size > maxWidth:
-				// Lines or room have run out, so the name ends here.
+				// There are no more lines or there is no more space, so the name ends here.
 				t.shorten(f, &line, i, float32(maxWidth/size))
 				t.lines = append(t.lines, line)
 				return t.extent()

@@ -92,7 +92,7 @@ func signedArea(ring [][2]float64) (sum float64) {
 	return sum / 2
 }
 
-// buffer is the buffer of our tiles.
+// buffer is the width of the buffer of our tiles.
 const buffer = mvt.Extent / 64
 
 // makeTile makes the tile at z, x, y from several worlds.

@@ -57,7 +57,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// merged checks a polygon's attribute that has the number of regions which the polygon represents.
+// merged checks the attribute with the number of regions that a polygon represents.
 func (p *checkPart) merged(typ int, t quadkey.Tile, region int32, f mvt.Feature) {
 	ct := p.v.types[typ]
 	n := 0.0

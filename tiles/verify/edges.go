@@ -29,15 +29,15 @@ func cross(a, b, p grid.Point) int64 {
 
 // areaWithin returns the contribution of a directed edge to the area of its polygon within the
 // tile, without the buffer: the area between the edge and the tile's western side. It is exact for
-// the edges of a build, which have a vertex at each tile line, and for those of a buffer's frame,
-// which are upright. Other edges are cut at fractions.
+// the edges of a build, which have a vertex at each tile line. It is also exact for the upright
+// edges of a buffer's frame. Other edges are cut at fractions.
 func areaWithin(a, b grid.Point) float64 {
 	ax, ay, bx, by := float64(a.X), float64(a.Y), float64(b.X), float64(b.Y)
 	clamp := func(v float64) float64 { return min(max(v, 0), mvt.Extent) }
 	if ay == by {
 		return 0
 	}
-	// Take the part of the edge within the rows of the tile.
+	// Only the part of the edge within the rows of the tile is used.
 	xAt := func(y float64) float64 { return ax + (bx-ax)*(y-ay)/(by-ay) }
 	y0, y1 := clamp(ay), clamp(by)
 	if y0 == y1 {
@@ -114,7 +114,7 @@ func meet(e, f *checkEdge) meeting {
 	fa, fb := cross(e.a, e.b, f.a), cross(e.a, e.b, f.b)
 	ea, eb := cross(f.a, f.b, e.a), cross(f.a, f.b, e.b)
 	if fa == 0 && fb == 0 {
-		// The edges are on one line. Compare them along its longer axis.
+		// The edges are on one line, so they are compared along its longer axis.
 		lo := func(a, b grid.Point) (int32, int32) {
 			if d := e.b.X - e.a.X; d != 0 {
 				return min(a.X, b.X), max(a.X, b.X)

@@ -12,7 +12,7 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// findings are grouped by type and problem.
+// findings has the findings by type and problem.
 type findings map[findingKey]*Finding
 
 type findingKey struct {

@@ -16,7 +16,7 @@ const (
 	checkMin = -layout.TileBuffer
 	checkMax = mvt.Extent + layout.TileBuffer
 
-	// everyZoom is the set of all zooms, one bit each.
+	// everyZoom is the set of all zooms, with one bit for each zoom.
 	everyZoom = 1<<(grid.MaxZoom+1) - 1
 )
 

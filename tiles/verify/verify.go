@@ -70,7 +70,7 @@ type TypeReport struct {
 	// Witnesses are the points that were compared with the source. Builds of
 	// earlier versions have none.
 	Witnesses int64 `json:"source_points"`
-	// Area of the zoom-13 pieces, in units of the world grid squared.
+	// Area is the area of the zoom-13 pieces, in squared units of the world grid.
 	Area     float64         `json:"area"`
 	Overlaps []SourceOverlap `json:"overlaps,omitempty"`
 }
@@ -82,7 +82,7 @@ type Report struct {
 	Findings []Finding    `json:"findings"`
 }
 
-// Options tune a check. The zero value is usable.
+// Options are the options of a check. The zero value is valid.
 type Options struct {
 	// Workers is the number of goroutines; 0 means one per processor.
 	Workers int
@@ -204,7 +204,7 @@ type checkType struct {
 	witnesses [][]layout.Witness
 }
 
-// numberOf returns the number of the region with an id as its record has it.
+// numberOf returns the number of the region whose record has exactly this id.
 func (t *checkType) numberOf(id string) (int32, bool) {
 	region, ok := t.byTag[feature.FoldedRegionID(id)]
 	return region, ok && t.ids[region] == id

@@ -27,7 +27,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// checkWorlds are layers with shapes that make tiles go wrong.
+// checkWorlds returns layers with shapes that are difficult for tiles.
 func checkWorlds() map[string][]build.Layer {
 	region := func(id string, g orb.Geometry) build.Feature {
 		return build.Feature{ID: id, Name: strings.ToUpper(id), Geometry: g}
@@ -109,7 +109,7 @@ func describeFindings(r Report) string {
 	return string(b)
 }
 
-// The output of a build has no faults.
+// The output of a build has no errors.
 func TestVerify(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
@@ -344,7 +344,7 @@ func rowsOf(t *testing.T, store cellstore.Store, typ, id string, mark byte) []qu
 // Each kind of damage is found and correctly named.
 func TestVerifyFindsDamage(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
-	// borderTile is a deep tile in which west and east meet.
+	// borderTile returns a deep tile in which west and east meet.
 	borderTile := func(t *testing.T, s cellstore.Store, z uint8) quadkey.Tile {
 		t.Helper()
 		east := rowsOf(t, s, "land", "east", layout.MarkMixed)
@@ -638,8 +638,8 @@ func TestVerifyRefusesAndStops(t *testing.T) {
 	}
 }
 
-// naturalEarth is a layer of the real data, whole or only the features with the
-// given ids. Without the data the test is skipped.
+// naturalEarth returns a layer of the real data, with all features or only those with the given
+// ids. Without the data the test is skipped.
 func naturalEarth(t testing.TB, typ, file, id, name string, only ...string) build.Layer {
 	t.Helper()
 	l := build.Layer{Type: typ}

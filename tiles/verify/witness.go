@@ -51,7 +51,7 @@ func (p *checkPart) askWitnesses(ctx context.Context, r *tiles.Reader, workers i
 	return nil
 }
 
-// refuted lists the witnesses of a region that its tiles contradict.
+// refuted returns the witnesses of a region that its tiles contradict.
 func refuted(ctx context.Context, r *tiles.Reader, typ, id string, witnesses []layout.Witness) (wrong []Example, err error) {
 	for _, w := range witnesses {
 		lon, lat := w.Degrees()

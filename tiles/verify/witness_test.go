@@ -80,7 +80,7 @@ func TestVerifyFindsLostArea(t *testing.T) {
 	}
 }
 
-// Builds of earlier versions have no witnesses, which is not a fault.
+// Builds of earlier versions have no witnesses, which is not an error.
 func TestVerifyWithoutWitnesses(t *testing.T) {
 	store, meta, _ := built(t, build.Layer{Type: "land", Features: []build.Feature{{ID: "f", Geometry: tilestest.Square(20, 30, 20.1, 30.1)}}})
 	setWitnesses(t, store, 0, "f", nil)

@@ -254,13 +254,13 @@ func sleep(ctx context.Context) error {
 	}
 }
 
-// classes is a directory on the class path of all processes.
+// classes returns a directory on the class path of all processes.
 func (c *Cluster) classes() string { return filepath.Join(c.dir, "classes") }
 
-// LogDir is the directory with the logs of all processes.
+// LogDir returns the directory with the logs of all processes.
 func (c *Cluster) LogDir() string { return filepath.Join(c.dir, "logs") }
 
-// GatewayAddrs are the addresses of the gateways, host:port.
+// GatewayAddrs returns the addresses of the gateways, host:port.
 func (c *Cluster) GatewayAddrs() []string {
 	var list []string
 	for _, g := range c.gateways {
@@ -269,10 +269,10 @@ func (c *Cluster) GatewayAddrs() []string {
 	return list
 }
 
-// ControlAddr is the address of the control process, for [Ask].
+// ControlAddr returns the address of the control process, for [Ask].
 func (c *Cluster) ControlAddr() string { return c.control.Addr }
 
-// Gateways are the processes of the gateways that Start made.
+// Gateways returns the processes of the gateways that Start made.
 func (c *Cluster) Gateways() []*Process { return c.gateways }
 
 // Await waits until a restarted process listens.

@@ -29,7 +29,7 @@ func writeSite(file string, ps []property) error {
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// common are the settings of all processes.
+// common returns the settings of all processes.
 func common(dir string, zk, master int, session time.Duration) []property {
 	return []property{
 		{"hbase.cluster.distributed", "true"},
@@ -94,7 +94,7 @@ func ofGateway(call time.Duration) []property {
 		{"hbase.client.scanner.timeout.period", milliseconds(call)},
 		{"hbase.rpc.timeout", milliseconds(call * 3 / 4)},
 		{"hbase.ipc.client.socket.timeout.connect", "1000"},
-		// The client does not try a missing server again for this long.
+		// During this time the client does not retry a missing server.
 		{"hbase.ipc.client.failed.servers.expiry", "200"},
 		{"hbase.thrift.minWorkerThreads", "8"},
 		{"hbase.thrift.maxWorkerThreads", "300"},

@@ -95,7 +95,7 @@ type Region struct {
 	Server     string // host/port/start
 }
 
-// Regions lists the regions of a table, "namespace:name", in their order.
+// Regions returns the regions of a table, "namespace:name", in their order.
 func (c *Cluster) Regions(ctx context.Context, table string) ([]Region, error) {
 	list, err := c.Control(ctx, "regions", table)
 	if err != nil {

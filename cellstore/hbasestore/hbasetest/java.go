@@ -18,7 +18,7 @@ var opened = []string{
 	"java.base/sun.util.calendar", "java.security.jgss/sun.security.krb5",
 }
 
-// javaOf is a Java program.
+// javaOf is a Java executable.
 type javaOf struct {
 	heap  string
 	flags []string

@@ -99,7 +99,7 @@ func (p *Process) Kill() error {
 // Stop halts the process. The process keeps its connections but does nothing.
 func (p *Process) Stop() error { return p.Signal(stopSignal) }
 
-// Continue lets a halted process go on.
+// Continue lets a halted process continue.
 func (p *Process) Continue() error { return p.Signal(continueSignal) }
 
 // Signal sends a signal to the process.

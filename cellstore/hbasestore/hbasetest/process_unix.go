@@ -11,5 +11,5 @@ const (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// signal reaches the whole group.
+// signal sends a signal to the whole process group.
 func (p *Process) signal(s syscall.Signal) error { return syscall.Kill(-p.cmd.Process.Pid, s) }

@@ -144,7 +144,7 @@ func TestDirty(t *testing.T) {
 	write("main.go", "package main\n")
 	git("add", ".")
 	git("commit", "-q", "-m", "x")
-	// Twice: the first run changes the file of figures itself.
+	// The test runs twice, because the first run changes the file of figures itself.
 	for range 2 {
 		if text, err := report(); err != nil || !strings.Contains(text, ", at ") || strings.Contains(text, "dirty") {
 			t.Fatalf("%v:\n%s", err, text)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// header names the command that was run, the machine and the date.
+// header returns a text with the command, the machine and the date.
 func header(command []string, cpu, commit string, now time.Time) string {
 	if cpu == "" {
 		cpu = firstMatch("/proc/cpuinfo", `(?m)^model name\s*: (.+)$`)

@@ -49,7 +49,7 @@ func main() {
 
 var sectionRE = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// run is the program. The output of the command also goes to progress, from two goroutines at a
+// run runs the program. The output of the command also goes to progress, from two goroutines at a
 // time.
 func run(ctx context.Context, args []string, progress io.Writer) error {
 	flags := flag.NewFlagSet("benchreport", flag.ContinueOnError)

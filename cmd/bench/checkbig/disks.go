@@ -42,7 +42,7 @@ func diskJobs() []diskJob {
 	}
 }
 
-// filled is a row of the third table.
+// filled is a row of the third table of the report.
 type filled struct {
 	name    string
 	disks   int      // that were too small
@@ -59,7 +59,7 @@ const (
 // noSpace is in the message of every job on a full disk.
 const noSpace = "no space left on device"
 
-// errNoRoom is matched if not even the generation published before fits.
+// errNoRoom is matched if not even the previous generation fits on the disk.
 var errNoRoom = errors.New("too small for anything")
 
 // fill runs a job on larger and larger disks until one has room for it. On each smaller disk the

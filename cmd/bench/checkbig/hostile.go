@@ -23,7 +23,7 @@ type hostile struct {
 	refused bool
 }
 
-// endured is a row of the second table.
+// endured is a row of the second table of the report.
 type endured struct {
 	name, outcome string
 	m             measured
@@ -134,7 +134,7 @@ func comma(w io.Writer, i int) {
 	}
 }
 
-// square is a ring with a corner at x and y.
+// square returns a ring with a corner at x and y.
 func square(x, y, side float64) string {
 	return fmt.Sprintf("[[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f]]",
 		x, y, x+side, y, x+side, y+side, x, y+side, x, y)

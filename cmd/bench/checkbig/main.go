@@ -68,13 +68,14 @@ type scenario struct {
 	// make writes the input below dir, or a tenth of it if tenth is set. It returns a description
 	// of the input and the arguments of ingest. Errors that match errAbsent skip the scenario.
 	make func(ctx context.Context, c *cli, dir string, tenth bool) (what string, args []string, err error)
-	// generated scenarios have a tenth.
+	// generated is set if the data are generated. Then there is also a version with a tenth of the
+	// data.
 	generated bool
 	// verified is the data set that `ingest verify` checks.
 	verified string
 	// compare returns a summary of the comparison; its error says what differs.
 	compare func(ctx context.Context, c *cli, data, input string) (string, error)
-	// both the tenth and the whole are compared.
+	// both is set if both the tenth and the whole are compared.
 	both bool
 }
 

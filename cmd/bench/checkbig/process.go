@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// measured are the figures of a run of ingest.
+// measured has the figures of a run of ingest.
 type measured struct {
 	wall, cpu time.Duration
 	memory    int64  // peak, resident

@@ -69,8 +69,7 @@ func scenarios() []*scenario {
 	}
 }
 
-// manyRegions is a scenario of municipalities, with the districts and provinces
-// they are part of.
+// manyRegions returns a scenario of municipalities with their districts and provinces.
 func manyRegions(name string, n int, aim time.Duration) *scenario {
 	return &scenario{
 		name: name, memory: 4 * gib, aim: aim, verified: "boundaries", generated: true,
@@ -122,7 +121,7 @@ func writePlaces(ctx context.Context, dir string, n int) (files []string, err er
 	return files, nil
 }
 
-// share is n, or a tenth of it.
+// share returns n, or a tenth of n.
 func share(n int, tenth bool) int {
 	if tenth {
 		return n / 10

@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// world has a country, a state and three cities; two are called Newton.
+// world returns a country, a state and three cities; two are called Newton.
 func world(t *testing.T) *judged.World {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "states.json")

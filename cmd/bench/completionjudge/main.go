@@ -66,7 +66,7 @@ func (c *cli) run(ctx context.Context) error {
 	})
 }
 
-// most is the largest number of letters that has a column.
+// most is the greatest number of letters with a column in the table.
 const most = 6
 
 // judge types all lists, and returns the tables and the failures.

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// The kinds of targets.
+// These are the kinds of targets.
 const (
 	city    = "city"
 	country = "country"
@@ -19,7 +19,7 @@ const (
 	airport = "airport"
 )
 
-// target is a thing whose name a person types.
+// target is a feature whose name a person types.
 type target struct {
 	kind, name string
 	typed      []rune // the letters of the name

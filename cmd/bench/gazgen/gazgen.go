@@ -121,7 +121,7 @@ func pick(sums []float64, share float64) int {
 
 func (g *generator) country() *land { return &g.countries[pick(g.upTo, g.rng.Float64())] }
 
-// cityShare is the share of places that crowd around cities.
+// cityShare is the share of places that are near cities.
 const cityShare = 0.35
 
 func (g *generator) position(c *land) (lon, lat float64) {
@@ -139,7 +139,7 @@ func (g *generator) position(c *land) (lon, lat float64) {
 	} else if lon < -180 {
 		lon += 360
 	}
-	// Five decimals, as GeoNames has.
+	// Positions have five decimals, as in GeoNames.
 	return math.Round(lon*1e5) / 1e5, math.Round(max(-90, min(90, lat))*1e5) / 1e5
 }
 
@@ -231,7 +231,7 @@ func (g *generator) name(p *places.Place, class string) {
 	if !ascii {
 		p.ASCIIName = toASCII(p.Name)
 	}
-	// Populated places have other names, the larger ones more.
+	// Populated places have alternate names; larger places have more of them.
 	more := 0
 	switch {
 	case p.Population > 100_000:

@@ -37,7 +37,7 @@ const (
 func Names(n int, seed uint64) iter.Seq2[places.AlternateName, error] {
 	return func(yield func(places.AlternateName, error) bool) {
 		g := newGenerator(n, seed)
-		// Two rounds: the names of a place do not all lie together.
+		// There are two rounds, so that the names of a place are not all adjacent.
 		for round := range 2 {
 			for i := range n {
 				h := mix(seed+11, uint64(i))
@@ -130,7 +130,7 @@ func Admin5(n int, seed uint64) iter.Seq2[places.Admin5, error] {
 	}
 }
 
-// divisionsOf is the number of first-level divisions of a country.
+// divisionsOf is the number of first-level divisions in each country.
 const divisionsOf = 36
 
 // Admin1 returns the first-level divisions of all countries.

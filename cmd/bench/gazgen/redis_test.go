@@ -18,7 +18,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// redis is a connection to a server of our own.
+// redis is a connection to a Redis server that the benchmark has started.
 type redis struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -131,7 +131,7 @@ func warm(b *testing.B, f *places.Finder, points [][2]float64) {
 }
 
 // BenchmarkNearbyAgainstRedis alternates between a Finder in this process and Redis over loopback.
-// It asks each for the k nearest places within 25 km of the same points.
+// It queries each for the k nearest places within 25 km of the same points.
 func BenchmarkNearbyAgainstRedis(b *testing.B) {
 	n := size(b, 1_000_000)
 	server := startRedis(b)
@@ -157,7 +157,7 @@ func BenchmarkNearbyAgainstRedis(b *testing.B) {
 					b.Fatal(err)
 				}
 				ours, theirs = append(ours, between.Sub(began)), append(theirs, time.Since(between))
-				// Its sphere is another one and its points are rounded.
+				// Redis uses another radius of the Earth and rounds points.
 				if d := len(hits) - len(names)/2; d < -2 || d > 2 {
 					b.Fatalf("%d hits at %v, %d there", len(hits), p, len(names)/2)
 				}

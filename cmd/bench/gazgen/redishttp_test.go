@@ -61,7 +61,7 @@ func startServer(b *testing.B, n int) *server {
 	return &server{conn, bufio.NewReaderSize(conn, 64<<10)}
 }
 
-// nearby asks for the k nearest and returns the answer.
+// nearby queries for the k nearest points and returns the answer.
 func (s *server) nearby(lon, lat float64, k int) ([]byte, error) {
 	_, err := fmt.Fprintf(s.conn, "GET /places/nearby?lat=%s&lon=%s&radius=25000&limit=%d HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		coordinate(lat), coordinate(lon), k)
@@ -111,7 +111,7 @@ func BenchmarkNearbyOverHTTPAgainstRedis(b *testing.B) {
 					b.Fatal(err)
 				}
 				here, there = append(here, between.Sub(began)), append(there, time.Since(between))
-				// Its sphere is another one and its points are rounded.
+				// Redis uses another radius of the Earth and rounds points.
 				if d := strings.Count(string(body), `"distance_m":`) - len(names)/2; d < -2 || d > 2 {
 					b.Fatalf("%d more hits at %v than there", d, p)
 				}

@@ -173,7 +173,7 @@ func ask(tb testing.TB, f *places.Finder, q feature.Query, of places.Filter, dst
 	return places.CollectHits(dst, f.Features(tb.Context(), &q))
 }
 
-// peak watches the memory of the process while fn runs.
+// peak returns the greatest memory use of the process while fn runs.
 func peak(fn func()) uint64 {
 	var most atomic.Uint64
 	stop, stopped := make(chan struct{}), make(chan struct{})

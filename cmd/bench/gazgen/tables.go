@@ -85,7 +85,7 @@ var landTable = []land{
 	{"AQ", 2, -180, -89, 180, -66, "Antarctica/Troll", 0, nil},
 }
 
-// smallLands are the other countries; where they lie is drawn.
+// smallLands lists the other countries; their positions are random.
 const smallLands = `AD AE AG AI AL AM AO AR AS AW AZ BA BB BD BE BF BG BH BI BJ BM BN BO BS BT BW BY BZ CD CF CG CI CK CL CM CR CU CV
 CW CY CZ DJ DK DM DO DZ EC EE EG EH ER ET FK FM FO GA GD GE GF GG GH GI GL GM GN GP GQ GR GT GU GW GY HK HN HR HT HU IE IL IM IQ IS
 JE JM JO KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MC MD ME MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MY
@@ -95,7 +95,8 @@ TC TD TG TJ TK TL TM TN TO TR TT TV TW TZ UA UG UY UZ VC VE VG VI VU WF WS XK YE
 func makeLands(rng *rand.Rand) []land {
 	list := append([]land(nil), landTable...)
 	for i, code := range strings.Fields(smallLands) {
-		// 270 thousandths in all, the first the largest; their size follows.
+		// The weights are 270 thousandths in total, and decrease from the first country. The size
+		// of a country follows from its weight.
 		weight := 270 * 0.985 / 66 * math.Pow(0.985, float64((i*61)%200))
 		half := math.Sqrt(weight) * (0.3 + 1.2*rng.Float64())
 		lon, lat := rng.Float64()*340-170, rng.Float64()*100-45
@@ -122,7 +123,7 @@ func makeLands(rng *rand.Rand) []land {
 	return list
 }
 
-// Words that names are made of.
+// These are the words of which names are composed.
 var (
 	firstWords = strings.Fields("San Santa Saint Bad New Old Upper Lower Great Little Nova Novo El La Los Al Ban Kampung Dar Sankt")
 	lastWords  = []string{"am See", "de Cima", "del Monte", "sur Mer", "upon Water", "di Sopra", "Creek", "Junction", "Heights",

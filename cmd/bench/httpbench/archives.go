@@ -110,7 +110,7 @@ func (a *archivesCmd) tiles(ctx context.Context, url string) ([]answer, error) {
 	var asked []answer
 	seen := map[quadkey.Tile]bool{}
 	for i := range archiveTiles {
-		// Steps of the golden ratio and its like spread evenly.
+		// Multiples of the golden ratio and similar numbers are spread evenly.
 		along := func(k int, step float64) float64 {
 			f := float64(i) * step
 			return told.Bounds[k] + (told.Bounds[k+2]-told.Bounds[k])*(f-float64(int(f)))

@@ -59,7 +59,7 @@ func newBench(ctx context.Context, data, program string) (_ *bench, err error) {
 	return b, err
 }
 
-// emptyBench is one without servers.
+// emptyBench returns a bench without servers.
 func emptyBench() (b *bench, err error) {
 	b = &bench{}
 	if b.self, err = os.Executable(); err != nil {
@@ -69,8 +69,8 @@ func emptyBench() (b *bench, err error) {
 	return b, err
 }
 
-// serverFlags are the flags of the measured tile server. The load generator sends the addresses of
-// callers in a header, as a proxy does.
+// serverFlags returns the flags of the measured tile server. The load generator sends the addresses
+// of callers in a header, as a proxy does.
 func serverFlags(data string, more ...string) []string {
 	return append([]string{"--data", data, "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1"}, more...)
 }
@@ -96,7 +96,7 @@ func (b *bench) close() error {
 	return os.RemoveAll(b.tmp)
 }
 
-// against are the two servers of a scenario and their requests.
+// against returns the two servers of a scenario with their requests.
 func (b *bench) against(s scenario) ([]*running, [][]answer) {
 	if s.Own != nil {
 		return []*running{b.ours, b.ours}, [][]answer{s.Answers, s.Own}

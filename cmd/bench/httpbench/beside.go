@@ -66,7 +66,7 @@ func (r *besideRuns) add(sum latencies, cpu float64) {
 	r.p50, r.p99, r.cpu = append(r.p50, sum.P50), append(r.p99, sum.P99), append(r.cpu, cpu)
 }
 
-// besideBench is a measurement under way.
+// besideBench is a running measurement.
 type besideBench struct {
 	*besideCmd
 	points  *pointsBench // starts servers, and fills the collection
@@ -81,7 +81,7 @@ type besideBench struct {
 // are slow.
 const warmUp = 300 * time.Millisecond
 
-// moving is the live collection.
+// moving is the name of the live collection.
 const moving = "moving"
 
 func (c *besideCmd) Run(ctx context.Context) (err error) {
@@ -240,7 +240,7 @@ func (b *besideBench) stop() {
 	}
 }
 
-// mix chooses the requests of a run.
+// mix selects the requests of a run.
 func (b *besideBench) mix(url string) error {
 	list, err := scenarios(b.points.ctx, url)
 	if err != nil {
@@ -302,7 +302,7 @@ func (b *besideBench) measure(troubles []trouble) (results []besideResult, err e
 	return results, nil
 }
 
-// run offers the requests to a server in a condition.
+// run sends the requests to a server in a condition.
 func (b *besideBench) run(at condition) (sum latencies, cpu float64, err error) {
 	ctx, pid := b.points.ctx, at.on.cmd.Process.Pid
 	if err := settled(ctx, pid); err != nil {

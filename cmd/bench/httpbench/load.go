@@ -79,7 +79,7 @@ func (l *loadCmd) measure(answers [][]answer) ([]measured, error) {
 	return got, nil
 }
 
-// client has the connections to one server.
+// client has the connections to a server.
 type client struct {
 	answers  []answer
 	requests [][]byte
@@ -210,7 +210,7 @@ func (h *head) finished() error {
 	return nil
 }
 
-// readChunks passes over a body in chunks, and returns its size.
+// readChunks skips a chunked body and returns its size.
 func readChunks(r *bufio.Reader) (size int, err error) {
 	for {
 		line, err := r.ReadSlice('\n')

@@ -143,7 +143,7 @@ func (r *runCmd) compareAll(ctx context.Context, bench *bench, todo []scenario) 
 	return results, nil
 }
 
-// errNone is the error of a measurement that has nothing to measure.
+// errNone returns the error of a measurement without anything to measure.
 func errNone(only string) error {
 	return fmt.Errorf("no scenario has %q in its name: choose another --only", strings.TrimSpace(only))
 }

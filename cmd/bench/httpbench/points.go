@@ -34,7 +34,7 @@ type pointsCmd struct {
 	Batches    int           `default:"4" help:"Connections that write batches."`
 }
 
-// pointsBench is a measurement under way.
+// pointsBench is a running measurement.
 type pointsBench struct {
 	*pointsCmd
 	ctx       context.Context
@@ -44,7 +44,7 @@ type pointsBench struct {
 	rows      [][]string
 }
 
-// Names of its collections.
+// These are the names of its collections.
 const (
 	fleet     = "fleet"
 	manyFleet = "many-fleet"
@@ -103,7 +103,7 @@ func (b *pointsBench) add(what, reached, aim string, more ...string) {
 
 func (b *pointsBench) program(name string) string { return filepath.Join(b.Bin, name) }
 
-// load ingests the points, as a table and as features.
+// load ingests the points, as a table and as GeoJSON features.
 func (b *pointsBench) load() error {
 	for _, f := range []struct {
 		name  string

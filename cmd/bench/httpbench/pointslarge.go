@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles"
 )
 
-// large measures memory and the points inside France of many points.
+// large measures the memory with many points, and a query for the points inside France.
 func (b *pointsBench) large() error {
 	if b.Many == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (b *pointsBench) large() error {
 	return nil
 }
 
-// france streams the points inside France.
+// france requests a stream of the points inside France.
 func (b *pointsBench) france(address string) error {
 	var firsts, rates []float64
 	points := 0

@@ -12,7 +12,7 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// peer is a server that ours is compared with.
+// peer is a server with which ours is compared.
 type peer struct {
 	name    string // and how durable its writes are
 	address string

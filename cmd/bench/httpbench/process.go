@@ -53,10 +53,10 @@ func startServer(ctx context.Context, stdin []byte, name string, args ...string)
 }
 
 // writerProcessors is the GOMAXPROCS of servers that take writes: while one processor waits for the
-// disk, the other one goes on.
+// disk, the other one continues.
 const writerProcessors = 2
 
-// startOn is startServer with GOMAXPROCS=processors, still on one core.
+// startOn does the same as startServer, with GOMAXPROCS=processors, but still on one core.
 func startOn(ctx context.Context, processors int, stdin []byte, name string, args ...string) (*running, error) {
 	cmd := pinned(ctx, 0, processors, name, args...)
 	cmd.Stdin = bytes.NewReader(stdin)

@@ -46,7 +46,7 @@ func (a *answer) request(host string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// scenario is one row: requests to the tile server, and their comparator.
+// scenario is one row of the table: requests to the tile server, and their baseline.
 type scenario struct {
 	Name    string
 	Answers []answer
@@ -60,7 +60,7 @@ type scenario struct {
 // budget is the share of the bare handler's rate that the server has to reach.
 const budget = 0.85
 
-// against names the comparator of most scenarios.
+// against is the name of the baseline of most scenarios.
 const against = "bare echo handler, same bytes"
 
 // points are the positions of requested tiles: in the invented world, in France and in Kansas.
@@ -105,7 +105,7 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	}
 	var asked, own []answer
 	for i := range 4000 {
-		// Addresses all over IPv4, for data sets of the real Internet.
+		// The addresses are spread over all of IPv4, for data sets of the real Internet.
 		n := uint32(i) * 1_073_807
 		for _, a := range []string{
 			toyworld.Address(i * 7).String(),
@@ -138,8 +138,8 @@ func scenarios(ctx context.Context, url string) ([]scenario, error) {
 	return addPoints(ctx, all, url)
 }
 
-// addPoints appends the scenarios of single points and of names, whose answers are computed anew
-// each time.
+// addPoints appends the scenarios of single points and of names, whose answers are computed each
+// time.
 func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, err error) {
 	var reverse, at, named []answer
 	for i := range 400 { // of Europe, and of the made-up world
@@ -158,7 +158,7 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		}
 		all[len(all)-1].Budget = s.budget
 	}
-	// Pages of 1,000 features, as they are and packed.
+	// The pages have 1,000 features, uncompressed and compressed.
 	for _, coding := range []string{"", "gzip"} {
 		var pages []answer
 		for _, collection := range []string{"country", "state", "county", "places", "airports"} {
@@ -176,18 +176,18 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 	return all, nil
 }
 
-// Scenarios that are also measured in other ways.
+// These scenarios are also measured in other ways.
 const (
 	tilesLow    = "tile, MVT, z 4–7, 1 layer"
 	tilesHigh   = "tile, MVT, z 10–13, 2 layers"
 	addresses   = "IP address"
 	completions = "autocomplete, finished"
-	// featurePages begins the names of two.
+	// featurePages is the prefix of the names of two scenarios.
 	featurePages = "features, pages of 1,000"
 )
 
-// notModified is a scenario that requests tiles with the entity tags of the client's copies. It is
-// compared with requests for the same tiles without tags.
+// notModified returns a scenario that requests tiles with the ETags of the client's copies. It is
+// compared with requests for the same tiles without ETags.
 func notModified(tiles []answer) scenario {
 	s := scenario{Name: "304 by the ETag of such a tile", Own: tiles, Against: "our own 200 of the same tile", Budget: 1}
 	for _, a := range tiles {

@@ -37,7 +37,7 @@ const growth = 1.1
 // while the one before is still being read, because of buffers, or because a collection has begun.
 var slack = state{Anon: 16 << 20, Heap: 4 << 20, Tasks: 16, Files: 16}
 
-// soakResult is the result of a soak.
+// soakResult is the result of a soak test.
 type soakResult struct {
 	Requests int64            `json:"requests"`
 	Failed   int64            `json:"failed"`
@@ -111,7 +111,7 @@ func (s *soakCmd) Run(ctx context.Context) (err error) {
 	return err
 }
 
-// watch runs the load, swaps generations and looks at the server meanwhile.
+// watch runs the load, swaps generations, and observes the server meanwhile.
 func (s *soakCmd) watch(ctx context.Context, load *soakLoad, swap func(context.Context) error,
 	look func() (state, error)) (res soakResult, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -122,7 +122,7 @@ func (s *soakCmd) watch(ctx context.Context, load *soakLoad, swap func(context.C
 		defer close(done)
 		load.run(ctx)
 	}()
-	// Whatever ends this, the load has ended before.
+	// However this function ends, the load has ended before.
 	defer func() {
 		cancel()
 		<-done
@@ -189,7 +189,7 @@ func every(ctx context.Context, load *soakLoad, n int, f func(i int) error) erro
 	return nil
 }
 
-// middle is the median of each figure.
+// middle returns the median of each figure.
 func middle(all []state) state {
 	of := func(figure func(*state) float64) float64 {
 		v := make([]float64, len(all))
@@ -206,7 +206,7 @@ func middle(all []state) state {
 	}
 }
 
-// grown names the figures that have grown by more than they may.
+// grown returns the names of the figures that have grown by more than the limit.
 func grown(from, to state) (all []string) {
 	for _, f := range []struct {
 		name            string

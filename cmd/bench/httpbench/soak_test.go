@@ -74,7 +74,7 @@ func TestSoak(t *testing.T) {
 		t.Errorf("%d of %d failed: %q", load.failed.Load(), n, load.first)
 	}
 
-	// A server that cannot be watched ends the soak, the load included.
+	// If the server cannot be observed, the soak test ends, including the load.
 	load = newSoakLoad(server.URL, mix, 2, 1<<40)
 	if _, err := (&soakCmd{Samples: 1 << 30}).watch(t.Context(), load, nil,
 		func() (state, error) { return state{}, errors.New("dead") }); err == nil {

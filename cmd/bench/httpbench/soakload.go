@@ -17,7 +17,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// kind is requests of one sort, with their share in a thousand.
+// kind is a kind of requests, with their number per thousand requests.
 type kind struct {
 	name   string
 	weight int
@@ -190,7 +190,7 @@ const (
 	batch = 100
 	// batchTime is the longest time a connection may take for as many answers.
 	batchTime = time.Minute
-	// maxTold is the number of failures that are printed in full.
+	// maxTold is the greatest number of failures that are printed in full.
 	maxTold = 10
 )
 

@@ -133,7 +133,7 @@ func ready(ctx context.Context, url string) error {
 	}
 }
 
-// footprints runs a server with small caches and looks at its memory.
+// footprints runs a server with small caches and measures its memory.
 func (s *startCmd) footprints(ctx context.Context, program, data string) (all []footprint, err error) {
 	server, err := startServer(ctx, nil, program, serverFlags(data, "--cache", leastCache)...)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *startCmd) footprints(ctx context.Context, program, data string) (all []
 	return all, nil
 }
 
-// sizeOf is the size of the files below a directory, in bytes.
+// sizeOf returns the size in bytes of the files below a directory.
 func sizeOf(dir string) (size int64, err error) {
 	err = filepath.Walk(dir, func(_ string, info os.FileInfo, err error) error {
 		if err == nil && info.Mode().IsRegular() {

@@ -30,7 +30,7 @@ type swapCmd struct {
 // swapBudget is the factor by which the 99th percentile may rise while generations are swapped.
 const swapBudget = 2
 
-// latencies of the requests of all runs of one sort.
+// latencies has the latencies of the requests of all runs of one kind.
 type latencies struct {
 	Requests int     `json:"requests"`
 	Failed   int     `json:"failed"`

@@ -18,7 +18,7 @@ import (
 	"quadrille/internal/manypoints"
 )
 
-// The sizes of the kinds of trouble.
+// These are the sizes of the kinds of trouble.
 const (
 	slowReaders    = 64
 	troubleWriters = 4
@@ -63,10 +63,10 @@ func (t *troubleCmd) Run(ctx context.Context) error {
 
 func (t *troubleCmd) address() string { return strings.TrimPrefix(t.URL, "http://") }
 
-// troublemaker is the one address of troublemakers.
+// troublemaker is the single address of troublemakers.
 const troublemaker = "203.0.113.66"
 
-// lists has readers take some bytes a second of long lists.
+// lists starts clients that read long lists at a few bytes per second.
 func (t *troubleCmd) lists(ctx context.Context) error {
 	var all sync.WaitGroup
 	for range slowReaders {
@@ -101,7 +101,7 @@ func (t *troubleCmd) writes(ctx context.Context, writes [][]byte) error {
 	return err
 }
 
-// movedBatches are n batches of points of a collection, each moved by up to 20 km.
+// movedBatches returns n batches of points of a collection, each moved by up to 20 km.
 func movedBatches(points, n int, random *rand.Rand) [][]byte {
 	var list []manypoints.Point
 	for p := range manypoints.Each(points) {

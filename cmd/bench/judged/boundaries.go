@@ -18,7 +18,7 @@ import (
 // Level is one of the three kinds of regions by which answers are judged.
 type Level int
 
-// The levels.
+// These are the levels of regions.
 const (
 	Country Level = iota
 	State
@@ -73,7 +73,7 @@ func (l *Layer) indexNames() {
 // world-atlas draws Vatican City as a line.
 const speck = 200
 
-// At returns the regions that hold a point, the smallest first.
+// At returns the regions that contain a point, the smallest first.
 func (l *Layer) At(lon, lat float64) []*Region {
 	var list []*Region
 	for _, r := range l.Regions {
@@ -344,7 +344,7 @@ func geoShapes(r io.Reader, take func(*shape) error) error {
 	return nil
 }
 
-// topology has the arcs that outlines of TopoJSON are made of.
+// topology has the arcs of which TopoJSON outlines consist.
 type topology struct {
 	Transform struct{ Scale, Translate [2]float64 }
 	Arcs      [][][2]float64

@@ -64,8 +64,8 @@ type Place struct {
 	Modified       string
 }
 
-// Division is GeoNames' code of the division of a level that the row names: US, US.MI and
-// US.MI.163. It is "" where the row names none.
+// Division returns GeoNames' code of a row's division at a level: US, US.MI and US.MI.163. It
+// returns "" if the row names none.
 func (p *Place) Division(level Level) string {
 	switch {
 	case level == Country:

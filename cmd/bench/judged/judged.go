@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// The sets of data.
+// These are the sets of data.
 const (
 	Demo = "demo" // the data of `make demo`
 	Full = "full" // made from the publishers' files
@@ -176,7 +176,7 @@ func (o *Options) CompareRecord(name string, failing []byte) error {
 	return nil
 }
 
-// Difference lists the lines that only one of two files has.
+// Difference returns the lines that only one of two files has.
 func Difference(before, now []byte) string {
 	lines := func(b []byte) []string { return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n") }
 	was, is := lines(before), lines(now)

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// World is the content of the publishers' files of a set.
+// World is the content of the publishers' files in a set.
 type World struct {
 	Layers    [Levels]*Layer
 	Lakes     *Layer // nil where the set has no lakes
@@ -29,7 +29,7 @@ type World struct {
 // Place returns a row of GeoNames, or nil.
 func (w *World) Place(id int) *Place { return w.byID[id] }
 
-// Airport is a large airport of OurAirports' table, or of the sample's.
+// Airport is a large airport of OurAirports' table or of the sample.
 type Airport struct {
 	Name, IATA string
 	Lat, Lon   float64
@@ -139,7 +139,7 @@ func (w *World) Near(lon, lat float64, visit func(p *Place, metres float64)) {
 	}
 }
 
-// Metres is the distance of two points that are near each other.
+// Metres returns the distance in metres of two points that are near each other.
 func Metres(lon1, lat1, lon2, lat2 float64) float64 {
 	east := math.Remainder(lon2-lon1, 360) * math.Cos((lat1+lat2)/2*math.Pi/180)
 	return math.Hypot(east, lat2-lat1) / metre
@@ -216,8 +216,8 @@ func (w *World) nameDivisions(meta string) error {
 }
 
 // describeCountry reads Natural Earth's columns, or the numeric code of world-atlas. Natural
-// Earth's ISO_A2_EH gives some territories the code of their sovereign: then the three-letter code
-// in the same row is not that of the territory.
+// Earth's ISO_A2_EH gives some territories the code of their sovereign. Then the three-letter code
+// in the same row is not the code of the territory.
 func (w *World) describeCountry(id string, text func(...string) string) *Region {
 	r := &Region{Names: []string{text("name"), text("name_long"), text("admin"), text("name_en"), text("formal_en")}}
 	own, three := text("iso_a2"), text("iso_a3_eh")

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// Level is a layer of the land.
+// Level is a level of the divisions of a Land.
 type Level int
 
 // The levels are nested: a district is made of municipalities, a province of
@@ -96,7 +96,7 @@ func (l *Land) someLand(rnd *rand.Rand) site {
 
 // isLand reports whether a place is land: about a third of the box is.
 func (l *Land) isLand(s site) bool {
-	// The sides of the box are sea.
+	// The land does not reach the sides of the box; there is sea.
 	margin := min(s.x-west, east-s.x, s.y-south, north-s.y)
 	height := 0.0
 	for octave := range 6 {
@@ -106,7 +106,7 @@ func (l *Land) isLand(s site) bool {
 	return margin > 4 && height > 0.12
 }
 
-// noise is smooth between random values at whole coordinates.
+// noise returns values that interpolate smoothly between random values at whole coordinates.
 func (l *Land) noise(x, y float64, octave uint64) float64 {
 	x0, y0 := math.Floor(x), math.Floor(y)
 	at := func(dx, dy float64) float64 {

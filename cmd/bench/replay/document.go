@@ -68,7 +68,7 @@ func readOperations(s *server) (ops []*operation, err error) {
 	return ops, nil
 }
 
-// values are the example, words and bounds of a parameter.
+// values returns the example, words and bounds of a parameter.
 func values(described string) (list []string) {
 	for _, m := range named.FindAllStringSubmatch(described, -1) {
 		for v := range strings.SplitSeq(m[1]+m[2]+m[3], ",") {

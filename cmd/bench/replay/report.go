@@ -66,7 +66,7 @@ func (r *report) text(most int) string {
 	return out.String()
 }
 
-// shorten is the beginning of a text in one line.
+// shorten returns the beginning of a text in one line.
 func shorten(s string, most int) string {
 	if len(s) > most {
 		s = fmt.Sprintf("%s… of %d bytes", s[:most], len(s))

@@ -73,7 +73,7 @@ func levelOf(kind string) (judged.Level, bool) {
 	return 0, false
 }
 
-// claims of regions, and of lakes among them.
+// claims returns the claims of regions, and of lakes among them.
 func claims(regions []region) (list []claim, lakes []string) {
 	for _, r := range regions {
 		if level, ok := levelOf(r.Type); ok {
@@ -194,7 +194,8 @@ func readPhoton(body []byte) (a answer, err error) {
 	return a, nil
 }
 
-// say adds the claims of an address. These are about the point, and about the named place.
+// say adds the claims of an address. They are about the point. If the answer names a place, they
+// are also about that place.
 func (a *answer) say(named bool, place int, country, state string, names [judged.Levels]string) {
 	for level, name := range names {
 		if c := (claim{level: judged.Level(level), name: name, id: [...]string{country, state, ""}[level]}); c.name+c.id != "" {

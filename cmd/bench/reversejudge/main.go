@@ -18,10 +18,10 @@
 // decides. An answer with a single address, as from Photon and Nominatim, makes claims both about
 // the point and about the place.
 //
-// Places of another country, state or county are counted too, if a place in the point's own one is
-// within twice the distance, although they may be right. The files testdata/demo.failing and
-// testdata/full.failing record the number of each fault in each face, with the first example. They
-// are made with the default number of points and the default seed.
+// Places of another country, state or county are counted too, although they may be right. They are
+// counted if a place in the point's own country, state or county is at most twice as far. The files
+// testdata/demo.failing and testdata/full.failing record the number of each fault in each face,
+// with the first example. They are made with the default number of points and the default seed.
 package main
 
 import (
@@ -118,7 +118,7 @@ func ask(ctx context.Context, site string, w *judged.World, questions []question
 	return r, nil
 }
 
-// order lists the faults that occur, in the order of the table.
+// order returns the occurring faults in the order of the table.
 func (r *report) order() (list []fault) {
 	for _, kind := range kinds {
 		for level := range judged.Levels {
@@ -140,7 +140,7 @@ func count(of []found, is fault) (n int) {
 	return n
 }
 
-// table is a Markdown table of the faults in each face.
+// table returns a Markdown table of the faults of each reverse geocoder.
 func (r *report) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d points; judged are the country of %d, the state of %d and the county of %d.\n", r.questions, r.judged[0],
@@ -167,7 +167,7 @@ func (r *report) table() string {
 	return b.String()
 }
 
-// list lists the first examples of each fault in each face.
+// list returns the first examples of each fault of each reverse geocoder.
 func (r *report) list(examples int) string {
 	var b strings.Builder
 	for _, is := range r.order() {

@@ -69,7 +69,7 @@ func world(t *testing.T) *judged.World {
 	return w
 }
 
-// right has the correct answer of each face for a point in Wayne. town is a town there.
+// right has the correct answer of each endpoint for a point in Wayne. town is a town there.
 var right = map[string]string{
 	"/regions/at":              `{"regions":[{"type":"country","id":"us","name":"States"},{"type":"state","id":"us-mi","name":"Michigan"},{"type":"county","id":"26163","name":"Wayne"},{"type":"lake","id":"erie","name":"Erie"}]}`,
 	"/reverse":                 `{"results":[{"kind":"place","id":"1","name":"Town 1","country":"US","parents":[{"type":"county","id":"26163"},{"type":"state","id":"us-mi"},{"type":"country","id":"us"}]},{"kind":"region","type":"county","id":"26163","parents":[{"type":"state","id":"us-mi"},{"type":"country","id":"us"}]},{"kind":"region","type":"lake","id":"erie"},{"kind":"region","type":"state","id":"us-mi","parents":[{"type":"country","id":"us"}]},{"kind":"region","type":"country","id":"us"}]}`,

@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/bench/judged"
 )
 
-// question is a point about which all faces are queried.
+// question is a point about which all endpoints are queried.
 type question struct {
 	lat, lon float64
 	from     string // how it was found

@@ -18,7 +18,7 @@ type truth struct {
 	apart string           // why the level is counted apart, or ""
 }
 
-// The points that are counted apart.
+// These are points that are counted separately.
 const (
 	nowhere  = "in no polygon: not judged"
 	onBorder = "within 100 m of a border: either side is right"
@@ -93,7 +93,7 @@ func (f fault) String() string {
 	return f.kind
 }
 
-// The kinds of faults, in the order of the table.
+// These are the kinds of faults, in the order of the table.
 const (
 	wrong     = "wrong %s"
 	missing   = "no %s"
@@ -187,7 +187,7 @@ func hasName(r *judged.Region, name string) bool {
 	return slices.ContainsFunc(r.Names, func(own string) bool { return judged.SameName(own, name) })
 }
 
-// named are the regions that a claim may mean.
+// named returns the regions that a claim may mean.
 func (j judge) named(c claim) []*judged.Region {
 	if known := j.Layers[c.level].ByCode(c.id); len(known) > 0 {
 		return known
@@ -246,8 +246,8 @@ func (j judge) foreign(p *judged.Place, q question, level judged.Level, t *truth
 	return found
 }
 
-// agree reports whether claims may be true together: the country must be that of the state and of
-// the county, and the state must be that of the county.
+// agree reports whether claims may be true together: the state and the county must be in the
+// country, and the county must be in the state.
 func (j judge) agree(list []claim) bool {
 	countries, states := map[string]bool{}, map[string]bool{}
 	for _, c := range list {

@@ -90,7 +90,7 @@ func (j *judgement) failing(half string) []byte {
 	return []byte(b.String())
 }
 
-// recorded is the name of the file that lists the failing queries of a set and half.
+// recorded returns the name of the file that lists the failing queries of a set and half.
 func recorded(set, half string) string {
 	if half == halfQueries {
 		return set + ".failing"
@@ -124,7 +124,7 @@ func (s *score) row(set, half, category string) string {
 		float64(s.five)/n, s.reciprocal/n)
 }
 
-// figures is a Markdown table of judgements.
+// figures returns a Markdown table of judgements.
 func figures(judged []judgement) string {
 	var b strings.Builder
 	b.WriteString("| data | table | category | queries | success at 1 | success at 5 | mean reciprocal rank " +
@@ -137,7 +137,7 @@ func figures(judged []judgement) string {
 	return b.String()
 }
 
-// rows are the lines of a half in the table of figures.
+// rows returns the lines of a half in the table of figures.
 func (j *judgement) rows(half string) string {
 	var all score
 	each := map[string]*score{}

@@ -3,7 +3,7 @@
 //
 //	bin/bench/searchjudge --demo data --full ../shared/data
 //
-// queries.tsv and fresh.tsv have the texts, and each file is judged by itself. The texts of
+// queries.tsv and fresh.tsv have the texts, and each file is judged separately. The texts of
 // fresh.tsv were written without knowledge of the server's search. The column set says on which
 // data a text has its answer: demo, full or both. near is the position of the user. want lists the
 // right answers with " | " between them: a kind or the type of a region, a country, and mostly a

@@ -73,7 +73,7 @@ func TestPositionsOfSources(t *testing.T) {
 	}
 }
 
-// rounded is a number with the five decimals of the table.
+// rounded returns a number with the five decimals of the table.
 func rounded(text string) string {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

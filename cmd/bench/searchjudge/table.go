@@ -18,16 +18,16 @@ var queriesTable string
 //go:embed fresh.tsv
 var freshTable string
 
-// These are the halves: the two tables, each judged by itself.
+// These are the halves: the two tables, which are judged separately.
 const (
 	halfQueries = "queries"
 	halfFresh   = "fresh"
 )
 
-// halves are the names of the tables and their text.
+// halves lists the names of the tables, with their texts.
 var halves = []struct{ name, text string }{{halfQueries, queriesTable}, {halfFresh, freshTable}}
 
-// The sets of data.
+// These are the sets of data.
 const (
 	setDemo = judged.Demo
 	setFull = judged.Full
@@ -48,7 +48,7 @@ func (q *query) on(set string) bool { return q.set == set || q.set == setBoth }
 // kindNothing is the kind of an expectation that there is no result.
 const kindNothing = "nothing"
 
-// expectation is a right answer.
+// expectation is a correct answer.
 type expectation struct {
 	kind     string // of the result, or the type of a region; or kindNothing
 	country  string // "-" for any

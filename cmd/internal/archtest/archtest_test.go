@@ -18,14 +18,14 @@ type rule struct {
 	// of are the packages to which the rule applies, relative to the module. "x/..." means x and
 	// all packages below it.
 	of []string
-	// but are the exceptions among them.
+	// but lists the exceptions among them.
 	but []string
 	// ours, if not nil, lists all packages of this module that they may import directly. Packages
 	// below the same entry of that list are always allowed.
 	ours []string
-	// never are packages that they must not import, even indirectly.
+	// never lists packages that they must not import, even indirectly.
 	never []string
-	// neverDirectly are packages they must not name themselves.
+	// neverDirectly lists packages that they must not import directly.
 	neverDirectly []string
 	// alone is set if none of the packages may import another one of them.
 	alone bool
@@ -494,8 +494,8 @@ func TestEveryPackageHasItsRule(t *testing.T) {
 	}
 }
 
-// TestRoomsAreAlone: every package that httpapi imports is a face, which no other face may import,
-// or it belongs to a face, or it is common to all faces.
+// TestRoomsAreAlone tests the packages that httpapi imports. Each is a face, or belongs to a face,
+// or is common to all faces. No face may import another face.
 func TestRoomsAreAlone(t *testing.T) {
 	forAll := []string{
 		server + "web",
@@ -526,8 +526,8 @@ func TestRoomsAreAlone(t *testing.T) {
 	}
 }
 
-// TestNames: no package has a name without a purpose, because such a package collects unrelated
-// code.
+// TestNames tests that no package has a name without a purpose, because such a package collects
+// unrelated code.
 func TestNames(t *testing.T) {
 	shapeless := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "lib", "base", "types"}
 	for _, p := range load(t) {
@@ -604,7 +604,8 @@ func matchesAny(patterns []string, path string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, path) })
 }
 
-// TestRulesCanFail: a rule that cannot be broken protects nothing.
+// TestRulesCanFail tests that every rule can fail, because a rule that cannot be broken protects
+// nothing.
 func TestRulesCanFail(t *testing.T) {
 	for _, tc := range []struct {
 		pkg  pkg

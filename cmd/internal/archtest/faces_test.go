@@ -79,7 +79,7 @@ func (f *face) own(importers map[string][]string) {
 	}
 }
 
-// TestFacesAreRegisteredInOneFile: only the file that registers a face imports the face's
+// TestFacesAreRegisteredInOneFile tests that only the file that registers a face imports the face's
 // packages, so that both can be deleted.
 func TestFacesAreRegisteredInOneFile(t *testing.T) {
 	faces, importers := loadFaces(t)

@@ -36,8 +36,8 @@ func load(t *testing.T) []pkg {
 	return pkgs
 }
 
-// modules are the folders of this repository with a go.mod: first that of the product, then those
-// of the programs for benchmarks and judgements.
+// modules are the folders of this repository with a go.mod: first the folder of the product, then
+// the folders of the programs for benchmarks and judgements.
 var modules = sync.OnceValues(func() ([]string, error) {
 	out, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
@@ -124,7 +124,7 @@ func goCommand(args ...string) ([]byte, error) {
 	return out, err
 }
 
-// packageComments lists the files of a package that have a package comment.
+// packageComments returns the files of a package that have a package comment.
 func packageComments(p pkg) (with []string, err error) {
 	fset := token.NewFileSet()
 	for _, path := range p.files {

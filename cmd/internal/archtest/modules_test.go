@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// TestModules: each go.mod marks exactly those modules as indirect that no file of this repository
-// imports. docs/decisions/dependencies.md gives the reasons for the others.
+// TestModules tests that each go.mod marks exactly those modules as indirect that no file of this
+// repository imports. docs/decisions/dependencies.md gives the reasons for the others.
 func TestModules(t *testing.T) {
 	dirs, err := modules()
 	if err != nil {
@@ -76,7 +76,7 @@ func directModules(t *testing.T, dir string) (direct []string) {
 			if !matches(req.Path+"/...", path) {
 				return false
 			}
-			// A module in a folder of another has the longer name.
+			// A module in a subfolder of another module has the longer name.
 			return !slices.ContainsFunc(mod.Require, func(inner requirement) bool {
 				return len(inner.Path) > len(req.Path) && matches(inner.Path+"/...", path)
 			})
@@ -96,13 +96,13 @@ func directModules(t *testing.T, dir string) (direct []string) {
 
 var major = regexp.MustCompile(`/v\d+$`)
 
-// shortModule is a module's path without GitHub's name and without its version.
+// shortModule returns a module's path without GitHub's name and without its version.
 func shortModule(path string) string {
 	return strings.TrimPrefix(major.ReplaceAllString(path, ""), "github.com/")
 }
 
-// importedPaths are the packages that any Go file of the module in dir imports, including tests and
-// files for other systems.
+// importedPaths returns the packages that any Go file of the module in dir imports, including tests
+// and files for other systems.
 func importedPaths(t *testing.T, dir string) []string {
 	t.Helper()
 	found := map[string]bool{}

@@ -17,7 +17,8 @@ import (
 	"quadrille/cmd/internal/variables"
 )
 
-// TestNamedThingsExist: a message with advice names only existing flags, make targets and files.
+// TestNamedThingsExist tests that a message with advice names only existing flags, make targets and
+// files.
 func TestNamedThingsExist(t *testing.T) {
 	root, err := goCommand("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// TestArchitectureNamesFolders: the table of faces in ARCHITECTURE.md names each folder of Go
-// code on the first two levels, and only existing folders and files.
+// TestArchitectureNamesFolders tests that the table of faces in ARCHITECTURE.md names each folder
+// of Go code on the first two levels, and only existing folders and files.
 func TestArchitectureNamesFolders(t *testing.T) {
 	dirs, err := modules()
 	if err != nil {

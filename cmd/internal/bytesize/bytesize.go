@@ -1,4 +1,4 @@
-// Package bytesize reads sizes as people write them on command lines.
+// Package bytesize parses sizes in the notation of command lines.
 package bytesize
 
 import (

@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/internal/credit"
 )
 
-// States of a data set that is to be served.
+// These are the states of a data set that is to be served.
 const (
 	Serving = "serving" // the published generation
 	Stale   = "stale"   // an older one, because the published one does not open
@@ -18,7 +18,7 @@ const (
 	Missing = "missing" // nothing is published
 )
 
-// State names the state that a status describes.
+// State returns the name of the state that a status describes.
 func State(st dataset.Status) string {
 	switch {
 	case st.Serving == nil && st.Err == nil && st.Published == 0:

@@ -73,8 +73,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex: addresses in a damaged part of the index are answered from the table, and the
-// damage is reported.
+// TestDamagedIndex tests that addresses in a damaged part of the index are answered from the table,
+// and the damage is reported.
 func TestDamagedIndex(t *testing.T) {
 	dir := t.TempDir()
 	c, err := dataset.Open(dir, toyworld.Open)
@@ -134,7 +134,8 @@ func TestState(t *testing.T) {
 			t.Errorf("State(%+v) = %s, want %s", st, got, want)
 		}
 	}
-	// Read before it was published, or unreadable: not open, and not missing.
+	// The data set was read before it was published, or cannot be read. It is neither open nor
+	// missing.
 	for _, st := range []dataset.Status{{Err: fault}, {Published: 1}} {
 		if got := catalogue.State(st); got != catalogue.Failed {
 			t.Errorf("State(%+v) = %s", st, got)

@@ -169,8 +169,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestHung: a test that takes the whole time limit and only waits is a failure. A test that still
-// works is not.
+// TestHung tests that a test that takes the whole time limit and only waits is a failure. A test
+// that still works is not.
 func TestHung(t *testing.T) {
 	for name, c := range map[string]struct {
 		held, stack string
@@ -260,7 +260,7 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// TestTest: the status of gotestsum counts unless the budget excuses it.
+// TestTest tests that the status of gotestsum counts unless the budget excuses it.
 func TestTest(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -5,7 +5,7 @@
 //	citest NOTES -short -race -timeout 20m ./...
 //
 // It takes the arguments of go test, flags first, and passes them to gotestsum, which runs a failed
-// test once more by itself. If the test passes then, it is called flaky. The environment fixes the
+// test once more, alone. If the test passes then, it is called flaky. The environment fixes the
 // seeds of random tests (see internal/testseed), so a test that fails for its seed fails again.
 // Certain faults are not tried again: a failed build, a data race, a panic, or more failed tests
 // than chance explains. Gotestsum accepts a second attempt that was skipped. It also accepts a
@@ -13,8 +13,8 @@
 // not run. This program reads the events of all runs, and treats both as failures.
 //
 // CITEST_BUDGET in the environment is a time limit, such as 4m, for optional tests. A package that
-// takes longer is called not finished, which is neither success nor failure, unless a test has
-// failed by then, or has hung (see run.hung).
+// takes longer is reported as not finished, which is neither success nor failure. It has failed if
+// a test has failed by then, or has hung (see run.hung).
 //
 // At the end the program prints the slowest packages, and those that took more than half of their
 // time limit. It also adds lines about flaky tests and such packages to the file NOTES. On SIGTERM
@@ -53,7 +53,7 @@ func main() {
 // slowest is the number of packages that are listed with their times.
 const slowest = 15
 
-// test runs the tests, If there is a budget, its time limit replaces the one in args. It prints to
+// test runs the tests. If there is a budget, its time limit replaces the one in args. It prints to
 // out.
 func test(ctx context.Context, out io.Writer, notes string, args []string, budget string) error {
 	events, err := os.CreateTemp("", "events")
@@ -100,7 +100,7 @@ func test(ctx context.Context, out io.Writer, notes string, args []string, budge
 	return err
 }
 
-// options are the options of gotestsum. It repeats a whole test, because a subtest may need the
+// options returns the options of gotestsum. It repeats a whole test, because a subtest may need the
 // subtests before it. But it repeats only what -run selects.
 func options(flags []string, events, packages string) []string {
 	format := "pkgname-and-test-fails"
@@ -117,7 +117,7 @@ func options(flags []string, events, packages string) []string {
 	return append(list, "--")
 }
 
-// limit is the time that a package has.
+// limit returns the time limit of a package.
 func limit(flags []string) time.Duration {
 	if d, err := time.ParseDuration(flag(flags, "timeout")); err == nil {
 		return d
@@ -125,7 +125,7 @@ func limit(flags []string) time.Duration {
 	return 10 * time.Minute // go test's own
 }
 
-// flag returns the value of a flag of go test, "" if it is not set.
+// flag returns the value of a flag of go test, or "" if it is not set.
 func flag(flags []string, name string) (last string) {
 	for i, arg := range flags {
 		if value, joined := strings.CutPrefix(arg, "-"+name+"="); joined {

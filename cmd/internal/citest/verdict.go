@@ -72,7 +72,7 @@ func read(events io.Reader) ([]*pkg, error) {
 	}
 }
 
-// certain are signs that something is certainly broken, with their meanings.
+// certain maps signs that something is certainly broken to their meanings.
 var certain = map[string]string{
 	"WARNING: DATA RACE":             "a data race",
 	"fatal error: concurrent map":    "a map used by several goroutines at once",
@@ -117,7 +117,7 @@ var (
 )
 
 // cutOff reads a line that go test prints at the time limit. First come the running tests, each
-// with its time, and then the stacks, beginning with that of the alarm.
+// with its time, and then the stacks, beginning with the stack of the alarm.
 func (r *run) cutOff(line string) {
 	if m := heldLine.FindStringSubmatch(line); m != nil && r.stacks == 0 {
 		r.held[m[1]], _ = time.ParseDuration(m[2])
@@ -161,8 +161,8 @@ type verdict struct {
 	excused bool // a package was cut off by the budget
 }
 
-// unjudged adds notes about the tests that have failed and have not passed since, if there is no
-// time to run them again.
+// unjudged adds a note about each test that has failed and has not passed since. It is for a run
+// without time to run the failed tests again.
 func (v *verdict) unjudged(pkgs []*pkg) {
 	for _, p := range pkgs {
 		for _, name := range p.runs[0].failed() {
@@ -173,7 +173,7 @@ func (v *verdict) unjudged(pkgs []*pkg) {
 	}
 }
 
-// last is the last action of a test in all runs.
+// last returns the last action of a test in all runs.
 func (p *pkg) last(test string) (action string) {
 	for _, r := range p.runs {
 		if a := r.tests[test]; a != "" {

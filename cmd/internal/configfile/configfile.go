@@ -205,7 +205,7 @@ func line(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// wrong is an error about a line, 0 for none in particular.
+// wrong returns an error about a line; 0 means no particular line.
 func (f *File) wrong(line int, format string, args ...any) error {
 	at := f.path
 	if line > 0 {
@@ -214,9 +214,9 @@ func (f *File) wrong(line int, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", at, ErrFile, fmt.Sprintf(format, args...))
 }
 
-// Resolver gives a parser the values of the file. It refuses a file with names that are not flags
-// of the application or its commands, or names in except, which are flags that make no sense in a
-// file.
+// Resolver gives a parser the values of the file. It refuses a file with a name that is not a flag
+// of the application or its commands. It also refuses a name in except, which lists flags that make
+// no sense in a file.
 func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver, error) {
 	except = append(except, "help")
 	known := map[string]map[string]*kong.Value{"": {}}
@@ -327,10 +327,10 @@ func (f *File) Argument(command, name string) []string {
 	return []string{v.text}
 }
 
-// Flags are the flags of an application itself, without those of its commands.
+// Flags returns the flags of an application itself, without those of its commands.
 func Flags(app *kong.Application) []*kong.Flag { return app.Flags }
 
-// environment is the variable that sets a flag.
+// environment returns the environment variable that sets a flag.
 func environment(flag *kong.Flag) (string, bool) {
 	for _, name := range flag.Tag.Envs {
 		if _, ok := os.LookupEnv(name); ok {

@@ -96,7 +96,7 @@ func TestPrecedence(t *testing.T) {
 	if strings.Contains(out.String(), "u:p") {
 		t.Errorf("a password is shown:\n%s", &out)
 	}
-	// The command line replaces a list, it does not add to it.
+	// The command line replaces a list and does not add to it.
 	if p, _, err = run(t, content, "--tags=x"); err != nil || !slices.Equal(p.Tags, []string{"x"}) {
 		t.Errorf("tags %q, %v", p.Tags, err)
 	}

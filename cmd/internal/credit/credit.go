@@ -29,7 +29,7 @@ func HTMLAndText(attribution string) (asHTML, asText string) {
 	return html.EscapeString(attribution), attribution
 }
 
-// AsText is HTMLAndText as text.
+// AsText returns the result of HTMLAndText as text.
 func AsText(attribution string) string {
 	_, text := HTMLAndText(attribution)
 	return text
@@ -77,7 +77,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// reading is an attribution that is read as HTML.
+// reading is the state of reading an attribution as HTML.
 type reading struct {
 	rich, plain strings.Builder
 	link        string // the address of the link that is open
@@ -119,7 +119,7 @@ func parse(s string) *reading {
 	return r
 }
 
-// open begins a link, if it is one and none is open.
+// open begins a link, if the element is a link and no link is open.
 func (r *reading) open(attributes []xhtml.Attribute) bool {
 	if r.link != "" {
 		return false
@@ -132,7 +132,7 @@ func (r *reading) open(attributes []xhtml.Attribute) bool {
 	return true
 }
 
-// close ends the link that is open.
+// close ends the open link.
 func (r *reading) close() bool {
 	if r.link == "" {
 		return false

@@ -73,7 +73,7 @@ func matchList[W, G any](want []W, got []G, rest func(W) bool, same func(W, G) b
 	return len(got) > 0 && same(want[0], got[0]) && matchList(want[1:], got[1:], rest, same)
 }
 
-// differsJSON compares JSON, of one value or of several one after another.
+// differsJSON compares JSON texts with one value or with several values one after another.
 func differsJSON(want, got string) string {
 	wanted, err := values(completed(want))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// told are the limits in the words of the documentation pages. Each has the file and the name of
+// told lists the limits in the words of the documentation pages. Each has the file and the name of
 // the constant that holds the number.
 var told = []struct {
 	words     *regexp.Regexp

@@ -94,17 +94,17 @@ func goTest(t *testing.T, root string, flags []string, pattern, pkg string) {
 	}
 }
 
-// TestContributedEndpoint: the endpoint in CONTRIBUTING is one file. It compiles in its package, is
-// in the description of the interface, and answers as declared.
+// TestContributedEndpoint tests that the endpoint in CONTRIBUTING is one file. It compiles in its
+// package, is in the description of the interface, and answers as declared.
 func TestContributedEndpoint(t *testing.T) {
 	root, found := shown(t, "(?s)`(cmd/tileserver/internal/place/\\w+\\.go)`, is complete.*?```go\n(package place\n.*?)```")
 	flags := overlay(t, root, map[string]string{found[0]: found[1]})
 	goTest(t, root, flags, "EveryRoute|AsDescribed|Structure|AskFor", "./cmd/tileserver/internal/httpapi")
 }
 
-// TestContributedFormat: CONTRIBUTING's format is one file and one line of the table. Both points
-// and boundaries read it, plain, compressed and in an archive. They refuse content that it cannot
-// have.
+// TestContributedFormat tests that CONTRIBUTING's format is one file and one line of the table.
+// Both points and boundaries read it, plain, compressed and in an archive. They refuse content that
+// it cannot have.
 func TestContributedFormat(t *testing.T) {
 	const table = "cmd/ingest/internal/source/format/table.go"
 	root, found := shown(t, "(?s)`(cmd/ingest/internal/source/format/\\w+\\.go)`, and the line `&corners,`.*?```go\n(package format\n.*?)```")
@@ -127,9 +127,9 @@ func TestContributedFormat(t *testing.T) {
 	}
 }
 
-// TestContributedDataSet: CONTRIBUTING's data set of points is two files. Its points are listed,
-// drawn and described like those of built-in data sets. The data set can be verified, rolled back
-// and refreshed.
+// TestContributedDataSet tests that CONTRIBUTING's data set of points is two files. Its points are
+// listed, drawn and described like those of built-in data sets. The data set can be verified,
+// rolled back and refreshed.
 func TestContributedDataSet(t *testing.T) {
 	const descriptors = "ask/datasets.go"
 	root, found := shown(t, "(?s)\n   ```go\n(   \tParks = layered.*?)   ```.*?`(cmd/ingest/\\w+\\.go)`:.*?```go\n(   "+

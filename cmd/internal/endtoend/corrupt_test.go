@@ -162,7 +162,7 @@ func TestDamagedGeneration(t *testing.T) {
 				path := largest(t, data, name, g2, tt.file)
 				whole := testfile.Read(t, path)
 				damage(t, path, tt.change)
-				// The commands refuse it; another program publishes it all the same.
+				// The commands refuse this generation, but another program could still publish it.
 				cmd, out := ingest(t, data, "verify", name)
 				testfile.Write(t, filepath.Join(data, name, "CURRENT.x"), current[name])
 				if err := os.Rename(filepath.Join(data, name, "CURRENT.x"), filepath.Join(data, name, "CURRENT")); err != nil {

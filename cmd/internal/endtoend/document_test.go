@@ -167,7 +167,7 @@ func demoData(t *testing.T) string {
 // clone is shared by the sessions of all pages.
 type clone struct{ root, bin, tools, data string }
 
-// made replaces make on the pages: its targets exist already.
+// made replaces the command make on the pages, because its targets already exist.
 const made = `#!/bin/sh
 for target; do
   case $target in
@@ -293,7 +293,7 @@ func commands(bash string, text string) []string {
 	})
 }
 
-// lineOf is where a command of a block begins on its page.
+// lineOf returns the line on the page at which a command of a block begins.
 func (b *block) lineOf(command string) int {
 	before, _, _ := strings.Cut(b.text, strings.TrimRight(command, "\n"))
 	return b.line + strings.Count(before, "\n")

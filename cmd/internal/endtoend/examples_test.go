@@ -31,7 +31,7 @@ const maxRecorded = 4000
 var article = regexp.MustCompile(`<article id="([^"]+)" data-method="(\w+)" data-path="[^"]*" data-request="([^"]*)" data-body="([^"]*)">`)
 
 // TestExamples sends each example of /docs to a server with the demo's data and a little more, and
-// compares the answers with the recorded ones. With -update it records them anew.
+// compares the answers with the recorded ones. With -update it records them again.
 func TestExamples(t *testing.T) {
 	data := os.Getenv("QUADRILLE_DEMO_DATA")
 	if data == "" {

@@ -123,7 +123,7 @@ func TestHBase(t *testing.T) {
 	}
 }
 
-// listed are the generations of a directory or of a store.
+// listed returns the generations of a directory or of a store.
 func listed(t *testing.T, g *dataset.Generations) []dataset.GenerationInfo {
 	t.Helper()
 	list, err := g.List(t.Context())
@@ -133,7 +133,7 @@ func listed(t *testing.T, g *dataset.Generations) []dataset.GenerationInfo {
 	return list
 }
 
-// publishedIn are the generations that are published, by data set.
+// publishedIn returns the published generations, by data set.
 func publishedIn(t *testing.T, g *dataset.Generations) map[string]uint64 {
 	t.Helper()
 	m := map[string]uint64{}

@@ -37,7 +37,7 @@ func TestReadmeProgram(t *testing.T) {
 	if err := toyworld.Publish(t.Context(), filepath.Join(parent, "quadrille", "data")); err != nil {
 		t.Fatal(err)
 	}
-	// The toy world lies elsewhere.
+	// The toy world is in another directory.
 	source := strings.Replace(string(program[1]), "47.37, 8.54", "47, 5", 1)
 	testfile.Write(t, filepath.Join(dir, "main.go"), source)
 	for command := range strings.Lines(string(commands[1])) {

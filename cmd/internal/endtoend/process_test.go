@@ -15,7 +15,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// full is set by make test-full.
+// full is set if QUADRILLE_FULL is set, as by make test-full.
 var full = os.Getenv("QUADRILLE_FULL") != ""
 
 func TestMain(m *testing.M) { programs.Main(m) }

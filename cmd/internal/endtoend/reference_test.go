@@ -147,7 +147,7 @@ func further(api *openAPI, path string) bool {
 
 var problem = regexp.MustCompile("(?m)^`([a-z0-9-]+)`: (.*)$")
 
-// errors lists the types of problems with their statuses.
+// errors returns a list of the types of problems with their statuses.
 func (api *openAPI) errors() string {
 	type kind struct{ status, name, title string }
 	seen := map[kind]bool{}
@@ -171,7 +171,7 @@ var (
 	metricLabel = regexp.MustCompile(`([a-z_]+)="`)
 )
 
-// metricTable lists the metrics in a server's /metrics, with their labels.
+// metricTable returns a table of the metrics in a server's /metrics, with their labels.
 func metricTable(text string) string {
 	var b strings.Builder
 	b.WriteString("| metric | labels | tells |\n|---|---|---|\n")
@@ -193,7 +193,7 @@ func metricTable(text string) string {
 	return b.String()
 }
 
-// helpBlock is the help of a program as it prints it.
+// helpBlock returns the help text of a program in a code block.
 func helpBlock(help string) string {
 	var b strings.Builder
 	b.WriteString("```\n")

@@ -26,7 +26,7 @@ type session struct {
 	count  int
 }
 
-// commandTimeout ends a command that waits for something that does not come.
+// commandTimeout bounds the time of a command, which might wait endlessly.
 const commandTimeout = 5 * time.Minute
 
 func startSession(t *testing.T, dir string, env []string) *session {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSwapsUnderLoad swaps all data sets of a running server twenty times, by publishing, rolling
-// back and building anew, while generations are pruned. No request may fail, no answer may mix two
+// back and building, while generations are pruned. No request may fail, no answer may mix two
 // generations, and two different answers may not have the same ETag.
 func TestSwapsUnderLoad(t *testing.T) {
 	swaps := 20

@@ -17,7 +17,7 @@ type Options struct {
 	// Data is the program's --data. It contains the local files that belong to stores.
 	Data     string
 	ReadOnly bool
-	// Skip names files that this machine does not need.
+	// Skip lists files that this machine does not need.
 	Skip []string
 	// WrapStore, unless nil, may wrap each opened store. The data set is "" for the depot's own store.
 	WrapStore func(s *hbasestore.Store, dataset string) cellstore.Store

@@ -26,15 +26,15 @@ func (c Country) Assigned() bool { return c.Continent != "" && c.Code != "EU" }
 
 // Lookup returns the information about a code, in either case of letters, and whether the code is
 // valid. Two letters without a country are a valid code without a name. The exceptions ZZ and XX
-// mean "unknown" and are not valid. Three codes are in use in IP data without being countries:
+// mean "unknown" and are not valid. Three codes in IP data are not codes of countries:
 //
 //   - EU, for an address that is somewhere in Europe, has a continent;
-//   - AP, for one somewhere in Asia or the Pacific, has not, for it may be in
-//     Asia or Oceania;
+//   - AP, for an address somewhere in Asia or the Pacific, has no continent,
+//     because the address may be in Asia or Oceania;
 //   - UK is taken as GB.
 //
-// EU and AP are kept as given: the source knows no better, and a client that
-// shows or counts codes is better served by them than by nothing.
+// EU and AP stay as they are. The source has no better information, and for a client that shows or
+// counts codes they are more useful than nothing.
 func Lookup(code string) (Country, bool) {
 	if len(code) != 2 {
 		return Country{}, false
@@ -76,8 +76,8 @@ func ContinentName(code string) string {
 	return ""
 }
 
-// name is CLDR's name. The exceptions are names that have changed since the compiled-in release,
-// and a few names with an addition that everyday use omits ("Hong Kong SAR China").
+// name returns CLDR's name. The exceptions are names that have changed since the compiled-in
+// release, and a few names with an addition that everyday use omits ("Hong Kong SAR China").
 func name(code string) string {
 	switch code {
 	case "AN":

@@ -74,7 +74,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// GeoNames' own list of countries is the other opinion.
+// The continents are compared with GeoNames' own list of countries.
 func TestContinentsAgainstGeoNames(t *testing.T) {
 	f, err := os.Open("../../../../../shared/data/geonames/meta/countryInfo.txt")
 	if err != nil {

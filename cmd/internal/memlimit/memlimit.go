@@ -50,7 +50,7 @@ func (l *Limit) lower(limit int64, from string) {
 	}
 }
 
-// of is Detect for the files of a system.
+// of does the same as Detect, for the files of a given system.
 func of(system fs.FS) (l Limit) {
 	groups, err := fs.ReadFile(system, "proc/self/cgroup")
 	mounts, merr := fs.ReadFile(system, "proc/self/mountinfo")

@@ -122,7 +122,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// This machine's limit is a usable number.
+// This machine's limit is a plausible number.
 func TestThisMachine(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1MiB")
 	if l := Detect(); l.Bytes != 1<<20 || l.Source != "GOMEMLIMIT" {

@@ -103,7 +103,7 @@ func DecodeDirectory(dst []Entry, b []byte, most int) ([]Entry, error) {
 	return dst, nil
 }
 
-// decoder reads numbers until one is wrong.
+// decoder reads numbers until one is invalid.
 type decoder struct {
 	rest []byte
 	err  error

@@ -12,7 +12,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Sizes that the specification fixes, in bytes.
+// These are sizes in bytes that the specification fixes.
 const (
 	HeaderSize = 127
 	// HeadSize bounds the header and the root directory together: clients first fetch this many
@@ -23,13 +23,13 @@ const (
 // Magic is the beginning of an archive. The version follows it.
 const Magic = "PMTiles"
 
-// Version is the version that this package knows.
+// Version is the version that this package supports.
 const Version = 3
 
 // Compression is the coding of directories, metadata and tiles.
 type Compression uint8
 
-// Compressions of the specification.
+// These are the compressions of the specification.
 const (
 	UnknownCompression Compression = iota
 	NoCompression
@@ -41,7 +41,7 @@ const (
 // TileType is the format of the tiles.
 type TileType uint8
 
-// Types of tiles of the specification.
+// These are the types of tiles of the specification.
 const (
 	UnknownTile TileType = iota
 	MVT
@@ -74,7 +74,7 @@ type Header struct {
 	Center                        [2]float64
 }
 
-// Offsets of the fields that are not 64-bit numbers.
+// These are the offsets of the fields that are not 64-bit numbers.
 const (
 	atClustered  = 96
 	atBounds     = 102
@@ -82,7 +82,7 @@ const (
 	atCenter     = 119
 )
 
-// numbers are the eleven 64-bit fields, in their order.
+// numbers returns the eleven 64-bit fields in their order.
 func (h *Header) numbers() [11]*uint64 {
 	return [...]*uint64{
 		&h.Root.Offset, &h.Root.Length, &h.Metadata.Offset, &h.Metadata.Length, &h.Leaves.Offset, &h.Leaves.Length,
@@ -141,7 +141,7 @@ func ParseHeader(b []byte) (h Header, err error) {
 // one zoom are in the order of the Hilbert curve.
 func TileID(t quadkey.Tile) uint64 { return ZoomStart(t.Z) + t.Hilbert() }
 
-// ZoomStart is the id of the first tile of a zoom.
+// ZoomStart returns the id of the first tile of a zoom.
 func ZoomStart(z uint8) uint64 { return (uint64(1)<<(2*z) - 1) / 3 }
 
 // tileIDs is the number of valid ids. This number would be the first id of zoom 32.

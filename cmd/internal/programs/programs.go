@@ -22,7 +22,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Names of the programs.
+// These are the names of the programs.
 const (
 	Ingest     = "ingest"
 	TileServer = "tileserver"

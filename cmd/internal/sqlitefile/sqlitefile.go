@@ -17,7 +17,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Magic is the first bytes of any SQLite database.
+// Magic is the first bytes of every SQLite database.
 const Magic = "SQLite format 3\x00"
 
 // Limits limit the resources that a database may take.

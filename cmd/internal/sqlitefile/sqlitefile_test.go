@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// made is a database with a table of one row.
+// made makes a database with a table of one row, and returns its path.
 func made(t *testing.T) (name string) {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), "a b?.sqlite")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// failer is a test, or a case of one that rapid draws.
+// failer is a test, or a case of a test by rapid.
 type failer interface {
 	Helper()
 	Fatal(args ...any)
@@ -46,7 +46,7 @@ func Read(t failer, path string) []byte {
 	return b
 }
 
-// Gzip packs a text as one member of gzip.
+// Gzip packs a text as one gzip member.
 func Gzip[T string | []byte](content T) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -59,10 +59,10 @@ func Gzip[T string | []byte](content T) string {
 // ZipDate is the date of the members in Zip.
 var ZipDate = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// Zip is an archive of members with these names and texts.
+// Zip returns a zip archive of members with these names and texts.
 func Zip(members ...[2]string) string { return ZipOf(ZipDate, members...) }
 
-// ZipOf is Zip of members with a date of their own.
+// ZipOf does the same as Zip, with a given date of the members.
 func ZipOf(date time.Time, members ...[2]string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -76,7 +76,7 @@ func ZipOf(date time.Time, members ...[2]string) string {
 	return b.String()
 }
 
-// must panics where writing to memory fails.
+// must panics if writing to memory fails.
 func must(err error) {
 	if err != nil {
 		panic(err)

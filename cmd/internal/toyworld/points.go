@@ -12,7 +12,7 @@ import (
 	"quadrille/places/points"
 )
 
-// ShopsCollection is the name of its collection of points.
+// ShopsCollection is the name of the collection of points in the toy world.
 const ShopsCollection = "shops"
 
 // PublishShops publishes the collection of shops: number points with the ids s-0, s-1 and so on.

@@ -42,7 +42,7 @@ const (
 // Modified is the modification time of all data of the toy world.
 var Modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Open is the opener of the catalogues that hold it.
+// Open opens the stores of the catalogues with the toy world.
 func Open(_, dir string, readOnly bool) (cellstore.Store, error) {
 	return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
 }
@@ -98,7 +98,7 @@ func publishInto(ctx context.Context, dir string) error {
 	return errors.Join(PublishBoundaries(ctx, c), PublishPlaces(ctx, c), PublishAddresses(ctx, c))
 }
 
-// publish runs one build.
+// publish runs one build and publishes its result.
 func publish(
 	ctx context.Context, c *dataset.Catalog, d ask.Dataset,
 	build func(cellstore.Store) (meta any, err error), more ...func(dir string, s cellstore.Store) error,

@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/internal/nearest"
 )
 
-// Prefix is the beginning of all their names.
+// Prefix is the prefix of the names of all variables.
 const Prefix = "QUADRILLE"
 
 // Tileserver are the variables that set flags of tileserver.

@@ -1,4 +1,4 @@
-// Package version names the build of a program.
+// Package version identifies the build of a program.
 package version
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Number is the newest release of CHANGELOG.md, which a test compares.
+// Number is the newest release in CHANGELOG.md; a test compares them.
 const Number = "0.16.0"
 
 // String is the version of the running program: the release, after a plus sign

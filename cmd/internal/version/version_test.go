@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestNumber: the programs name the newest release of the changelog.
+// TestNumber tests that the programs report the newest release in the changelog.
 func TestNumber(t *testing.T) {
 	text := testfile.Read(t, "../../../CHANGELOG.md")
 	headings := regexp.MustCompile(`(?m)^## (.*)$`).FindAllSubmatch(text, -1)

@@ -39,7 +39,7 @@ const (
 	batches   = 4
 )
 
-// New begins a load of a table. Abort it in any case.
+// New begins a load of a table. Always call Abort at the end.
 func New(ctx context.Context, store cellstore.Store, table string) (*Load, error) {
 	t, err := store.Table(ctx, table)
 	if err != nil {

@@ -25,7 +25,7 @@ func CheckRing(n *feature.Near, after Cursor) (last uint64, first Cursor, err er
 	if last, err = CheckCircle(n.Lat, n.Lon, n.MaxM); err != nil {
 		return 0, first, err
 	}
-	// Written so that NaN fails.
+	// In this form the condition also refuses NaN.
 	if least := n.MinM; !(least >= 0) || math.IsInf(least, 0) || n.MaxM > 0 && least > n.MaxM {
 		return 0, first, feature.BadQuery("smallest radius %v: give metres, at most the radius", least)
 	}

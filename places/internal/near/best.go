@@ -17,12 +17,12 @@ import (
 	"quadrille/internal/heap"
 )
 
-// DistanceRank is the rank of a point at a distance in metres.
+// DistanceRank returns the rank of a point at a distance in metres.
 func DistanceRank(metres float64) uint64 { return math.Float64bits(max(metres, 0)) }
 
 // Key orders points of one rank. The zero value comes before the keys of all points.
 type Key[K any] interface {
-	// Compare returns a negative number if the key comes before another, 0 if it is the same.
+	// Compare returns a negative number if the key comes before another, or 0 if it is the same.
 	Compare(other K) int
 }
 
@@ -38,7 +38,7 @@ type Ranked[K Key[K]] struct {
 	Key  K
 }
 
-// compare is written out: most points differ in rank.
+// compare is written without cmp.Or, because most points differ in rank.
 func (a *Ranked[K]) compare(b *Ranked[K]) int {
 	switch {
 	case a.Rank < b.Rank:
@@ -60,7 +60,7 @@ type Found[K Key[K]] struct {
 // Above keeps the last point on top of a heap.
 func (a *Found[K]) Above(b *Found[K]) bool { return a.compare(&b.Ranked) > 0 }
 
-// Distance is the distance of a point ranked by DistanceRank.
+// Distance returns the distance of a point that was ranked by DistanceRank.
 func (a *Found[K]) Distance() float64 { return math.Float64frombits(a.Rank) }
 
 // Best keeps the first points of a ranking.
@@ -69,7 +69,7 @@ type Best[K Key[K]] struct {
 	// Limit is the greatest wanted rank. Once Want points are kept, it is the rank of the last of
 	// them.
 	Limit uint64
-	// After is the last point of the page before.
+	// After is the last point of the previous page.
 	After Ranked[K]
 
 	found []Found[K] // heap, last on top, once it is full

@@ -27,7 +27,7 @@ type Lists struct {
 	child  Node
 }
 
-// Run searches lists from the world downwards.
+// Run searches the lists, beginning with the whole world.
 func (s *Lists) Run(ctx context.Context, t Tree[Node], lists ...[]quadkey.Cell) error {
 	s.tiles = append(s.tiles[:0], quadkey.Tile{})
 	return s.descend(ctx, t, lists)
@@ -119,7 +119,7 @@ func (s *Lists) MinRank(t quadkey.Tile) (uint64, bool) {
 // Distance returns the distance in metres from the position of a search by RunFrom to a tile.
 func (s *Lists) Distance(t quadkey.Tile) float64 { return s.circle.MinDistance(t) }
 
-// descend searches the lists from the tiles downwards.
+// descend searches the lists, beginning with the given tiles.
 func (s *Lists) descend(ctx context.Context, t Tree[Node], lists [][]quadkey.Cell) error {
 	s.lists = append(s.lists[:0], lists...)
 	return s.Descend(ctx, t, func() {

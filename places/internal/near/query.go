@@ -10,7 +10,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// The errors of searches. Package places exports them.
+// These are the errors of searches. Package places exports them.
 var (
 	ErrQuery         = feature.ErrQuery
 	ErrCursor        = feature.ErrCursor
@@ -18,7 +18,7 @@ var (
 	ErrTooMuchWork   = feature.ErrTooMuchWork
 )
 
-// Bounds of queries.
+// These are bounds of queries.
 const (
 	DefaultLimit    = 10
 	MaxLimit        = 1000
@@ -39,7 +39,7 @@ func CheckLimit(limit int) (int, error) {
 // CheckCircle checks a point and a radius in metres, and returns the last rank by distance that
 // lies within the radius. A radius of 0 means any distance.
 func CheckCircle(lat, lon, radius float64) (limit uint64, err error) {
-	// Written so that NaN fails.
+	// In this form the conditions also refuse NaN.
 	switch {
 	case !(math.Abs(lat) <= 90):
 		return 0, feature.BadQuery("latitude %v: give degrees from -90 to 90", lat)
@@ -86,7 +86,7 @@ func (l Countries) AppendTo(b []byte) []byte {
 	return b
 }
 
-// Compare orders countries by their codes.
+// Compare compares countries by their codes.
 func (c Country) Compare(o Country) int { return bytes.Compare(c[:], o[:]) }
 
 // ValidCountry reports whether a text is empty or two letters A to Z.

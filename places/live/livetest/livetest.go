@@ -19,7 +19,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Disk holds a store.
+// Disk contains a store.
 type Disk struct {
 	// Open opens the store.
 	Open func() (cellstore.Store, error)
@@ -347,7 +347,7 @@ func (r *rig) damaged(todo string) {
 	}
 }
 
-// torn cuts the row with the end of the log.
+// torn truncates the row with the end of the log.
 func torn(r *rig) {
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
 	r.spoil([]byte("ms"), "meta", 1)
@@ -355,7 +355,7 @@ func torn(r *rig) {
 	r.damaged("tileserver live verify")
 }
 
-// tornEvent cuts the last event.
+// tornEvent truncates the last event.
 func tornEvent(r *rig) {
 	must.Do(r, r.write(live.Write{ID: "a", Lat: 1}))
 	last := must.Get(r.c.LastEvent(r.Context())).In(r)
@@ -464,7 +464,7 @@ func (c *cut) step(index bool) error {
 	return nil
 }
 
-// cutLog fails before and after its writes.
+// cutLog is a log that fails before and after its writes.
 type cutLog struct {
 	live.Log
 	cut *cut

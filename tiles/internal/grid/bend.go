@@ -22,7 +22,7 @@ type cut struct {
 // bend leads the cut edges around those vertices inside the box onto which, or past which, rounding
 // has moved the edges. It keeps the chain closed, and its ends on the perimeter.
 func (c *Clipper) bend() {
-	// Only few vertices are as near to a side of the box as the pieces that were cut at that side.
+	// Few vertices are as near to a side of the box as the pieces cut at that side.
 	var strips [4]Box
 	for i := range strips {
 		strips[i] = Box{math.MaxInt32, math.MaxInt32, math.MinInt32, math.MinInt32}
@@ -123,8 +123,8 @@ func hull(whole, part Edge, via []Point, kept []bool) []Point {
 	return path[1 : len(path)-1]
 }
 
-// passes reports whether p lies on the same side of the edge between two points as of the edge
-// whole. p is a vertex near whole.
+// passes reports whether the edges from–to and whole have the point p on the same side. p is a
+// vertex near whole.
 func passes(whole Edge, from, to, p Point) bool {
 	turn := side(Edge{from, to}, p)
 	return turn != 0 && (turn > 0) == (side(whole, p) > 0)

@@ -13,8 +13,8 @@ import (
 // become one. The doubled edges that other clippers leave behind cannot exist.
 // Cutting needs no knowledge of rings.
 //
-// The world is a cylinder. A chain is periodic: an edge stands for itself and
-// for its copies shifted by whole worlds.
+// The world is a cylinder. A chain is periodic: an edge represents itself and its copies that are
+// shifted by whole worlds.
 
 // Edge is a directed edge from A to B.
 type Edge struct{ A, B Point }
@@ -37,7 +37,7 @@ func (p Point) key() uint64 {
 // ComparePoints orders points by x, then by y.
 func ComparePoints(p, q Point) int { return cmp.Compare(p.key(), q.key()) }
 
-// CompareEdges orders edges by where they begin, then by where they end.
+// CompareEdges orders edges by their start points, then by their end points.
 func CompareEdges(e, f Edge) int {
 	if e.A != f.A {
 		return ComparePoints(e.A, f.A)
@@ -136,7 +136,7 @@ func divRound(num, den int64, gs uint, base int64) int64 {
 	if den < 0 {
 		num, den = -num, -den
 	}
-	// floor((base + num/den) / 2^gs + 1/2) · 2^gs − base
+	// The result is floor((base + num/den) / 2^gs + 1/2) · 2^gs − base.
 	step := den << gs
 	v := base*den + num + step>>1
 	q := v / step
@@ -160,7 +160,8 @@ func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 		return w
 	}
 	for _, e := range edges {
-		// First go east along y = from.y+δ. An edge that runs north leads in.
+		// The path first goes east along y = from.y+δ. Crossing an edge that runs north means
+		// entering.
 		if (e.A.Y <= from.Y) != (e.B.Y <= from.Y) {
 			if !xAtMost(e, from.Y, from.X) && xAtMost(e, from.Y, to.X) {
 				if e.B.Y < e.A.Y {
@@ -170,7 +171,8 @@ func CarryWinding(edges []Edge, from, to Point, w int32) int32 {
 				}
 			}
 		}
-		// Then go south along x = to.x+ε. An edge that runs east leads in.
+		// Then the path goes south along x = to.x+ε. Crossing an edge that runs east means
+		// entering.
 		if (e.A.X <= to.X) != (e.B.X <= to.X) {
 			if !yBelow(e, to.X, from.Y) && yBelow(e, to.X, to.Y) {
 				if e.B.X > e.A.X {

@@ -32,8 +32,8 @@ type flux struct {
 // where it enters or leaves. Along the perimeter, clockwise, that multiplicity starts as the
 // winding number just inside the first corner and changes by one wherever the chain passes.
 // Crossings are exact until they are rounded, and rounding keeps their order along a side, so the
-// result is closed for any input. If the edges meet at vertices only, so do those of the result:
-// Clip bends edges around vertices that rounding would move them onto.
+// result is closed for any input. If the edges meet at vertices only, the edges of the result do
+// too: Clip bends edges around vertices that rounding would move them onto.
 func (c *Clipper) Clip(edges []Edge, w int32, b Box, gs uint) []Edge {
 	c.inside = c.inside[:0]
 	c.flux = c.flux[:0]

@@ -220,7 +220,7 @@ func TestClipExactOnGrid(t *testing.T) {
 	})
 }
 
-// TestCarry moves references about and compares with counting from the north.
+// TestCarry moves references randomly, and compares the result with counting from the north.
 func TestCarry(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		edges := drawChain(rt, 12)

@@ -30,17 +30,17 @@ const (
 	RimUnits = WorldSize >> (BufferShift - 1)
 )
 
-// TileShift is the base-2 logarithm of a tile's side in units at zoom z.
+// TileShift returns the base-2 logarithm of a tile's side in units at zoom z.
 func TileShift(z int) uint { return uint(worldBits - z) }
 
-// StepShift is the base-2 logarithm of the coordinate step used at zoom z:
-// the tile always has 4096 steps.
+// StepShift returns the base-2 logarithm of the coordinate step used at zoom z: the tile always has
+// 4096 steps.
 func StepShift(z int) uint { return uint(MaxZoom - z) }
 
-// Point is a place on the grid.
+// Point is a position on the grid.
 type Point struct{ X, Y int32 }
 
-// Box is a rectangle on the grid, its sides included.
+// Box is a rectangle on the grid, including its sides.
 type Box struct{ X0, Y0, X1, Y1 int32 }
 
 // TileBox returns the extent of a tile, buffered by 1/64 of its side on every

@@ -105,7 +105,7 @@ func eachCell(l Line, shift uint, pad int32, fn func(x, y int32)) {
 	}
 }
 
-// lineIndex finds lines by cells.
+// lineIndex is an index of lines by cells.
 type lineIndex struct {
 	shift   uint
 	entries []cellEntry // sorted by cell, then by line

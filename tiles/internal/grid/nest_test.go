@@ -106,8 +106,8 @@ func bitmapEdges(dst []Edge, width int, set func(x, y int) bool, shear [4]int32)
 	return dst
 }
 
-// The sweep gives the same result as the test of each hole against each shell, also where rings
-// touch or run along each other because regions were added up.
+// The sweep gives the same result as the test of each hole against each shell. This also holds
+// where rings touch or run along each other because regions were added up.
 func TestNestEqualsReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(3, 14).Draw(t, "width")

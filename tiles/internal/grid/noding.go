@@ -210,7 +210,7 @@ func crossings(a, b int32, ts uint) int32 {
 // passes reports whether a line passes through the pixel with centre c. A pixel
 // includes its western and northern sides.
 func (n *Noder) passes(l Line, c Point) bool {
-	// Half units make the pixel's sides whole numbers.
+	// In half units the pixel's sides are whole numbers.
 	side := int64(1) << n.PixelShift
 	w, e := 2*int64(c.X)-side, 2*int64(c.X)+side
 	north, south := 2*int64(c.Y)-side, 2*int64(c.Y)+side
@@ -329,7 +329,7 @@ func (n *Noder) cross(l, m Line) (pixel, at Point, ok bool) {
 			e.A.Y + scaled(e.B.Y-e.A.Y, num, den, true),
 		}, at, true
 	}
-	// The pixel follows from the whole units below the crossing.
+	// The pixel is determined by the whole units below the crossing.
 	return n.round(at), at, true
 }
 

@@ -200,8 +200,8 @@ func TestTangledRings(t *testing.T) {
 	}
 }
 
-// TestLensStays: a region of two arcs between two neighbours is not thinned away while it is large
-// enough to see.
+// TestLensStays tests that a region of two arcs between two neighbours is not thinned away while it
+// is large enough to see.
 func TestLensStays(t *testing.T) {
 	reg := NewShareSets()
 	step := int32(1) << StepShift(5)

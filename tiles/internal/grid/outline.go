@@ -33,7 +33,7 @@ func (o *Outliner) Polygon(dst []Edge, n int, appendRing func(i int, dst []Edge)
 	o.shell, o.holes = o.shell[:0], o.holes[:0]
 	for i := range n {
 		o.ring = appendRing(i, o.ring[:0])
-		// Each ring is handled by itself while its longitudes are unwrapped. Only the cut at the
+		// Each ring is handled separately while its longitudes are unwrapped. Only the cut at the
 		// antimeridian brings a hole and its shell to the same longitudes.
 		ring, err := o.windOnce(o.ring)
 		if err != nil {

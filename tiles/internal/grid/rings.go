@@ -9,7 +9,7 @@ import (
 // point; shells have a positive area, holes a negative one.
 type Polygon [][]Point
 
-// assembler turns closed chains into polygons.
+// assembler converts closed chains to polygons.
 type assembler struct {
 	used    []bool
 	leaving []int32 // for each edge, the first edge that starts where it ends

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ratio is a place in exact fractions.
+// ratio is a position in exact fractions.
 type ratio struct{ x, y *big.Rat }
 
 func whole(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
@@ -18,7 +18,7 @@ func between(a, b *big.Rat) *big.Rat {
 	return sum.Quo(sum, whole(2))
 }
 
-// cross is the cross product of an edge and the vector from its start to a place.
+// cross returns the cross product of an edge and the vector from its start to a position.
 func cross(e Edge, p ratio) *big.Rat {
 	dx, dy := whole(int64(e.B.X)-int64(e.A.X)), whole(int64(e.B.Y)-int64(e.A.Y))
 	px, py := new(big.Rat).Sub(p.x, whole(int64(e.A.X))), new(big.Rat).Sub(p.y, whole(int64(e.A.Y)))
@@ -71,8 +71,9 @@ func sorted(all []*big.Rat) []*big.Rat {
 	return slices.CompactFunc(all, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
 }
 
-// shareSlowly tests a place in every face of the two chains. Between consecutive x at which edges
-// end or cross, no edges cross, so a face lies between neighbouring edges.
+// shareSlowly tests a position in every face of the planar subdivision by the two chains. Between
+// consecutive x at which edges end or cross, no edges cross, so a face lies between neighbouring
+// edges.
 func shareSlowly(a, b []Edge) bool {
 	all := slices.Concat(a, b)
 	var xs []*big.Rat

@@ -9,7 +9,7 @@ package grid
 // zoom's grid. A tile has 4096 steps. On a screen a step is 1/8 or 1/16 of a pixel.
 const MaxThinArea2 = 64
 
-// Simplifier thins the arcs of an arrangement in stages.
+// Simplifier simplifies the arcs of an arrangement in stages.
 type Simplifier struct {
 	*arcs
 	tree    *vertexTree

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// sortLarge is the length from which sortBy distributes elements first.
+// sortLarge is the length from which sortBy first distributes elements into buckets.
 const (
 	sortLarge   = 1 << 12
 	sortBuckets = 1 << 11

@@ -9,7 +9,8 @@ import (
 // A plane sweep runs from west to east and, at one x, from north to south. Its sweep line crosses
 // some of the lines of an arrangement. sweepLine holds these from north to south, each with the
 // caller's data about the place just south of it. An array would move all its lines at every
-// vertex, and a sweep over a continent crosses tens of thousands. So the lines are in chunks.
+// vertex, and a sweep over a continent crosses tens of thousands. Therefore the lines are stored in
+// chunks.
 
 // passing is a line that the sweep line crosses.
 type passing[T any] struct {
@@ -17,7 +18,7 @@ type passing[T any] struct {
 	south T    // describes the place just south of the line
 }
 
-// chunkSize is the most lines of a chunk.
+// chunkSize is the greatest number of lines in a chunk.
 const chunkSize = 128
 
 // sweepLine holds the lines that the sweep line crosses. For each vertex in order the caller calls
@@ -129,7 +130,7 @@ func (s *sweepLine[T]) before(p place) place {
 	return place{p.chunk - 1, len(s.chunks[p.chunk-1]) - 1}
 }
 
-// insert inserts a line at the vertex's place.
+// insert inserts a line at the position of the vertex.
 func (s *sweepLine[T]) insert(p passing[T]) {
 	switch {
 	case len(s.chunks) == 0:

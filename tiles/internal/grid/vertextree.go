@@ -77,7 +77,7 @@ func (t *vertexTree) refresh(i int32) {
 	t.nodes[i] = n
 }
 
-// remove takes a vertex out.
+// remove removes a vertex.
 func (t *vertexTree) remove(v int32) {
 	t.gone[v] = true
 	i := t.leaf[v]
@@ -148,7 +148,7 @@ func outside(sides [3]Edge, b Box) bool {
 	return false
 }
 
-// interleave spreads the bits of v to the even places.
+// interleave spreads the bits of v to the even positions.
 func interleave(v uint32) uint64 {
 	x := uint64(v)
 	x = (x | x<<16) & 0x0000FFFF0000FFFF

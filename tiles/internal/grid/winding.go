@@ -34,8 +34,8 @@ func (w Winding) plain() bool {
 var errCrossing = errors.New("borders cross between their vertices: report this with the source")
 
 // Resolve returns the edges between the inside and the outside, with the inside on the right.
-// repaired is true if the lines were not those of valid polygons. Resolve sorts the lines. No two
-// lines may have the same ends. The error is errCrossing.
+// repaired is true if the lines were not the borders of valid polygons. Resolve sorts the lines. No
+// two lines may have the same ends. The error is errCrossing.
 func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border []Edge, repaired bool, err error) {
 	sortBy(lines, func(l *CountedLine) uint64 { return l.A.key() }, func(l, m CountedLine) int {
 		return CompareEdges(Edge{l.A, l.B}, Edge{m.A, m.B})
@@ -69,7 +69,7 @@ func Resolve(lines []CountedLine, inside func(Winding) bool, dst []Edge) (border
 	return dst, s.repaired, nil
 }
 
-// resolver is a sweep with the winding numbers between the lines.
+// resolver is a sweep that computes the winding numbers between the lines.
 type resolver struct {
 	sweepLine[Winding]
 	inside   func(Winding) bool

@@ -83,7 +83,8 @@ func TestResolve(t *testing.T) {
 // They cover the ground that follows from the winding numbers of the single rings.
 func TestResolveRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		// Far enough apart that rounding moves no line over the points between.
+		// The lines are so far apart that rounding does not move a line across the points between
+		// them.
 		const step, x0 = 64, 1000
 		var f tilestest.Figure
 		var polygons [][][]Point

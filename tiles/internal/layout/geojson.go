@@ -109,7 +109,7 @@ func AppendSquare(dst []byte, t quadkey.Tile) []byte {
 }
 
 // AppendFeatureHead appends a GeoJSON Feature up to and including the key of its geometry. merged
-// is the number of regions that the Feature represents, 0 for a single region.
+// is the number of regions that the Feature represents, or 0 for a single region.
 func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 	dst = append(dst, `{"type":"Feature","id":"`...)
 	dst = append(dst, typ...)

@@ -108,7 +108,7 @@ func Schemas(types []string) []cellstore.Schema {
 	return []cellstore.Schema{bounds, regions}
 }
 
-// RegionKey is the key of a region's record.
+// RegionKey returns the key of a region's record.
 func RegionKey(typeByte uint8, id string) []byte {
 	return feature.AppendFoldedRegionID(append(make([]byte, 0, 1+len(id)), typeByte), id)
 }
@@ -119,7 +119,7 @@ func RegionKey(typeByte uint8, id string) []byte {
 func FeatureID(typ, id string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s\x00%s", typ, feature.FoldedRegionID(id))
-	// FNV's low bits are its best; fold the high ones in.
+	// The low bits of FNV are the most random; the high bits are combined with them.
 	v := h.Sum64()
 	v = (v ^ v>>53) & (1<<53 - 1)
 	return max(v, 1)

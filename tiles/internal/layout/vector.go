@@ -5,7 +5,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// The attributes of features in vector tiles.
+// These are the attributes of features in vector tiles.
 const (
 	TagID   = "id"
 	TagName = "name"

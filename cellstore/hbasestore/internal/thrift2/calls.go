@@ -68,7 +68,7 @@ func (c *Conn) DeleteSingle(ctx context.Context, table string, del *Delete) erro
 	}, noResult)
 }
 
-// MutateRow applies mutations of one row in one step.
+// MutateRow applies mutations of one row atomically.
 func (c *Conn) MutateRow(ctx context.Context, table string, row []byte, ms []Mutation) error {
 	return c.call(ctx, "mutateRow", func(e *encoder) {
 		e.text(1, table)

@@ -29,7 +29,7 @@ type Config struct {
 	MaxMessage int32
 }
 
-// maxMessage is enough for a batch of the largest values.
+// maxMessage bounds a message in bytes. It is enough for a batch of the largest values.
 const maxMessage = 256 << 20
 
 // Conn is a connection to a gateway. It belongs to one goroutine at a time.

@@ -57,8 +57,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestLyingLengths: a field that is shorter than it claims is an error, and takes no memory for the
-// missing bytes.
+// TestLyingLengths tests that a field that is shorter than it claims is an error, and takes no
+// memory for the missing bytes.
 func TestLyingLengths(t *testing.T) {
 	for _, n := range []uint32{0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 200 << 20, 10} {
 		buf := thrift.NewTMemoryBuffer()
@@ -73,7 +73,7 @@ func TestLyingLengths(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswers: an answer of any number of parts stays within the limit of memory.
+// TestEndlessAnswers tests that an answer of any number of parts stays within the limit of memory.
 func TestEndlessAnswers(t *testing.T) {
 	for _, compact := range []bool{false, true} {
 		for _, n := range []int{0, 100, 60 << 10} {

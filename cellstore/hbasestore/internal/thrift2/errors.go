@@ -9,7 +9,7 @@ import (
 // TransportError is the failure of a connection. The outcome of the call on it is unknown. The
 // connection cannot be used again.
 type TransportError struct {
-	// Sent is set if the server may have got the call.
+	// Sent is set if the server may have received the call.
 	Sent bool
 	Err  error
 }

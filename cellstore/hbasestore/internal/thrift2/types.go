@@ -41,7 +41,7 @@ type Get struct {
 // ReadType is a server's way of reading a scan.
 type ReadType int32
 
-// ReadPread suits scans of few rows, ReadStream those of many.
+// ReadPread suits scans of few rows, and ReadStream suits scans of many rows.
 const (
 	ReadDefault ReadType = 1
 	ReadStream  ReadType = 2
@@ -63,10 +63,10 @@ type Scan struct {
 	Filter      []byte
 }
 
-// Durability of a write.
+// Durability is the durability of a write.
 type Durability int32
 
-// The durabilities the driver uses.
+// These are the durabilities that the driver uses.
 const (
 	AsyncWAL Durability = 2
 	SyncWAL  Durability = 3
@@ -83,7 +83,7 @@ type Put struct {
 // DeleteType is the meaning of the columns of a Delete.
 type DeleteType int32
 
-// The types of deletes.
+// These are the types of deletes.
 const (
 	DeleteColumn        DeleteType = iota // one version
 	DeleteColumns                         // all versions up to the timestamp
@@ -141,14 +141,14 @@ type Check struct {
 // TableName is a table within a namespace.
 type TableName struct{ Namespace, Name string }
 
-// Bloom filters.
+// These are the types of Bloom filters.
 const (
 	BloomNone   int32 = 0
 	BloomRow    int32 = 1
 	BloomRowCol int32 = 2
 )
 
-// Compression algorithms.
+// These are the compression algorithms.
 const (
 	CompressionGz     int32 = 1
 	CompressionNone   int32 = 2

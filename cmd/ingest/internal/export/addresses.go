@@ -18,14 +18,14 @@ import (
 	"quadrille/ipgeo"
 )
 
-// AddressOptions choose the part of the published IP ranges to export.
+// AddressOptions select the part of the published IP ranges to export.
 type AddressOptions struct {
 	// Fields has the syntax of /ip?fields=. If it is empty, a CSV file has DefaultColumns, and
 	// other files have the fields of DatabaseType or else all of a record.
 	Fields string
-	// DatabaseType and RecordSize are fields of a MaxMind DB file. Zero values are chosen by the
-	// content. A type of GeoIP2 has fixed fields, even if it is only a part of the name, as in
-	// DBIP-ASN-Lite. Fields may then name only these and extra.
+	// DatabaseType and RecordSize are fields of a MaxMind DB file. If they have their zero values,
+	// the content determines them. A type of GeoIP2 has fixed fields, even if it is only a part of
+	// the name, as in DBIP-ASN-Lite. Fields may then name only these and extra.
 	DatabaseType string
 	RecordSize   int
 	Memory       int64 // about how many bytes the export may take; 0 is mmdb's
@@ -43,7 +43,7 @@ type AddressStats struct {
 
 const recordFields = "continent,country,registered_country,represented_country,city,location,postal,subdivisions,traits,extra"
 
-// DefaultColumns are the columns of a CSV file besides the network.
+// DefaultColumns are the columns of a CSV file in addition to the network.
 const DefaultColumns = "continent.code,country.iso_code,country.names.en,subdivisions.iso_code,subdivisions.names.en,city.names.en,postal.code," +
 	"location.latitude,location.longitude,location.accuracy_radius,location.time_zone," +
 	"traits.autonomous_system_number,traits.autonomous_system_organization"
@@ -182,7 +182,7 @@ func WriteAddresses(ctx context.Context, r *ipgeo.Reader, m *dataset.Manifest, p
 	return a.writeMMDB(ctx, m, path, o)
 }
 
-// addresses walks a table.
+// addresses is an iteration over the ranges of a table.
 type addresses struct {
 	r        *ipgeo.Reader
 	total    int64
@@ -288,7 +288,7 @@ func (a *addresses) writeMMDB(ctx context.Context, m *dataset.Manifest, path str
 	return a.stats, err
 }
 
-// describeSources names the sources of the ranges and their licences.
+// describeSources returns a text with the sources of the ranges and their licences.
 func describeSources(m *dataset.Manifest) string {
 	text := fmt.Sprintf("IP geolocation, generation %d of Quadrille", m.Generation)
 	for i, s := range m.Sources {
@@ -329,7 +329,7 @@ func kindOf(list string, f ipgeo.Fields) *kind {
 	return k
 }
 
-// top is the member of a record that a field is in.
+// top returns the top-level member of a record that contains a field.
 func top(field string) string {
 	name, _, _ := strings.Cut(field, ".")
 	return name

@@ -389,7 +389,7 @@ func TestAddressesRefused(t *testing.T) {
 			t.Errorf("%s %+v: %v, want %q", c.file, c.o, err, c.want)
 		}
 	}
-	// A number that the source can hold and the format cannot.
+	// The source can contain this number, but the format cannot.
 	w, err := mmdb.Create(filepath.Join(dir, "b.mmdb"), mmdb.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -416,7 +416,7 @@ func TestAddressesAgain(t *testing.T) {
 	}
 }
 
-// same fails for tables that differ.
+// same fails the test if the tables differ.
 func same(t *testing.T, name string, a, b *ipgeo.Reader) {
 	t.Helper()
 	d, err := ipgeo.Diff(t.Context(), a, b, ipgeo.DiffOptions{})
@@ -430,9 +430,9 @@ func same(t *testing.T, name string, a, b *ipgeo.Reader) {
 
 const ipData = "../../../../../shared/data/"
 
-// For every publisher's database at hand, the export of its ranges answers like the original in
-// another reader, is the same when it is ingested again, and is about as small as the publisher's
-// file.
+// For every available database of a publisher, the export of its ranges gives the same answers as
+// the original in another reader, is the same when it is ingested again, and is about as small as
+// the publisher's file.
 func TestAddressesOfPublishers(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	files, _ := filepath.Glob(filepath.FromSlash(ipData + "maxmind-test/test-data/Geo*.mmdb"))

@@ -338,7 +338,7 @@ func (p *progress) tell(t quadkey.Tile, zoom uint8) {
 	}
 }
 
-// description is the metadata of an archive, in the words of PMTiles.
+// description is the metadata of an archive, with the names of PMTiles.
 type description struct {
 	Name         string        `json:"name"`
 	Description  string        `json:"description,omitempty"`

@@ -201,7 +201,7 @@ func TestMBTiles(t *testing.T) {
 	})
 }
 
-// GDAL, where it is installed, reads both formats.
+// GDAL reads both formats, if it is installed.
 func TestOtherReaders(t *testing.T) {
 	ogrinfo, err := exec.LookPath("ogrinfo")
 	if err != nil {

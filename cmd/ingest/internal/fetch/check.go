@@ -22,7 +22,7 @@ import (
 // Kind is the expected content of a file.
 type Kind string
 
-// The kinds of file.
+// These are the kinds of files.
 const (
 	Zip  Kind = "zip"  // whose members all unpack, with the checksums they carry
 	Gzip Kind = "gzip" // unpacks and matches its checksum
@@ -211,7 +211,7 @@ func checkText(r io.Reader, ended bool) error {
 	}
 }
 
-// reader ends with its context.
+// reader is a reader that ends with its context.
 type reader struct {
 	ctx context.Context
 	r   io.Reader

@@ -37,7 +37,7 @@ const (
 	stateSuffix = ".state"
 )
 
-// download is a file being downloaded.
+// download is a running download of a file.
 type download struct {
 	*Client
 	file File
@@ -55,8 +55,8 @@ func (d *download) partSize() int64 {
 }
 
 // strong returns a validator whose equality means equal bytes, or "" if there is none. A date
-// qualifies only if the answer came at least a minute later, so that the file was not changing at
-// that time.
+// qualifies only if the answer came at least a minute later. Then the file was not changing at that
+// time.
 func (s *state) strong() string {
 	if s.ETag != "" {
 		if strings.HasPrefix(s.ETag, "W/") {
@@ -161,7 +161,7 @@ func answered(url string, res *http.Response) state {
 	return s
 }
 
-// refusal turns a status other than success into an error.
+// refusal returns the error for a status other than success.
 func refusal(res *http.Response) error {
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -266,11 +266,11 @@ func (d *download) finish(ctx context.Context, s state) (Result, error) {
 		return Result{}, err
 	}
 	if err := check(ctx, d.part(), d.file.Kind, want, s.open); err != nil {
-		// Whatever it is, nothing can be appended to it.
+		// Whatever kind of file it is, nothing can be appended to it.
 		return Result{}, errors.Join(err, d.discard())
 	}
 	if !s.Modified.IsZero() {
-		// Readers date data by their file.
+		// Readers use the modification time of the file as the date of the data.
 		if err := os.Chtimes(d.part(), s.Modified, s.Modified); err != nil {
 			return Result{}, permanent(err)
 		}
@@ -335,7 +335,7 @@ func (d *download) save(path string, s state) error {
 	return errors.Join(os.WriteFile(tmp, append(b, '\n'), 0o644), os.Rename(tmp, path+stateSuffix))
 }
 
-// discard gives up the part.
+// discard removes the partial file.
 func (d *download) discard() error {
 	return errors.Join(remove(d.part()+stateSuffix), remove(d.part()))
 }

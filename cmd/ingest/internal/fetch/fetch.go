@@ -1,9 +1,10 @@
 // Package fetch downloads files of publishers into a directory and keeps them there, so that the
 // next run only checks whether they have changed.
 //
-// A broken download resumes where it stopped (Range with If-Range), or starts anew if the file has
-// changed meanwhile. A file with the wrong content, be it truncated, damaged or an HTML page, never
-// gets the file's name: the version that was downloaded before stays there.
+// A broken download resumes where it stopped (Range with If-Range), or starts again from the
+// beginning if the file has changed meanwhile. A file with the wrong content, be it truncated,
+// damaged or an HTML page, never gets the file's name: the version that was downloaded before stays
+// there.
 package fetch
 
 import (
@@ -23,17 +24,17 @@ import (
 	"quadrille/cmd/ingest/internal/disk"
 )
 
-// Errors that callers branch on; use errors.Is.
+// Callers can check for these errors with errors.Is.
 var (
-	// ErrTooLarge: the file, or all files together, exceed the bound.
+	// ErrTooLarge means that the file, or all files together, exceed the limit.
 	ErrTooLarge = errors.New("larger than allowed")
-	// ErrContent: the server sent something other than the expected file.
+	// ErrContent means that the server did not send the expected kind of file.
 	ErrContent = errors.New("not the expected content")
-	// ErrStalled: the server sent nothing for a while.
+	// ErrStalled means that the server sent nothing for a while.
 	ErrStalled = errors.New("the server stopped sending")
-	// ErrLocked: another process downloads into the same directory.
+	// ErrLocked means that another process downloads into the same directory.
 	ErrLocked = errors.New("another download runs in this directory")
-	// ErrSpace: the file system has less room than the file needs.
+	// ErrSpace means that the file system has too little free space for the file.
 	ErrSpace = errors.New("not enough free disk space")
 )
 
@@ -70,13 +71,13 @@ type Options struct {
 	Attempts int
 	// StallTimeout is the longest time without a byte from the server; 0 means 30 seconds.
 	StallTimeout time.Duration
-	// MaxTotal bounds the total bytes downloaded; 0: no bound.
+	// MaxTotal bounds the total number of downloaded bytes; 0 means no bound.
 	MaxTotal int64
 	// Progress, if set, is called with the bytes of a file so far. total is 0 if it is unknown.
 	Progress func(name string, done, total int64)
 	// Note, if set, is called with a text about each failed attempt that will be repeated.
 	Note func(text string)
-	// Wait pauses between attempts; nil: for that long, or until ctx ends.
+	// Wait pauses between attempts. If it is nil, the pause has the given length, or ends with ctx.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
@@ -85,7 +86,7 @@ const (
 	defaultStall    = 30 * time.Second
 	firstPause      = time.Second
 	longestPause    = 2 * time.Minute
-	// longestRetryAfter is the longest Retry-After that a run obeys.
+	// longestRetryAfter is the longest Retry-After for which a run waits.
 	longestRetryAfter = 15 * time.Minute
 	maxRedirects      = 5
 	// forward is the least number of bytes that an attempt must bring in order not to count.
@@ -149,7 +150,7 @@ func New(dir string, o Options) (*Client, error) {
 	return &Client{dir: dir, o: o, lock: lock, free: disk.Free, http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}}, nil
 }
 
-// Close gives up the directory.
+// Close releases the lock of the directory.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return c.lock.Close()
@@ -238,7 +239,7 @@ func (e *permanentError) Unwrap() error { return e.error }
 
 func permanent(err error) error { return &permanentError{err} }
 
-// retryAfterError is a refusal for now.
+// retryAfterError is a temporary refusal.
 type retryAfterError struct {
 	status string
 	after  time.Duration // 0: unknown
@@ -306,7 +307,7 @@ func (c *Client) checksum(ctx context.Context, f File) ([]byte, error) {
 	return parseChecksum(b)
 }
 
-// cause prefers why a context was ended to that it was.
+// cause returns the cause of the end of a context, if err only says that the context has ended.
 func cause(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); why != nil && ctx.Err() != nil {
 		return why

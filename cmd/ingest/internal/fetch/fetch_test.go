@@ -23,7 +23,7 @@ import (
 
 var released = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// publisher serves one file and misbehaves on chosen requests.
+// publisher is a server of one file that misbehaves at selected requests.
 type publisher struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -66,7 +66,7 @@ func (p *publisher) requests() (int, *http.Request) {
 	return len(p.seen), p.seen[len(p.seen)-1]
 }
 
-// text is content of the kind Text, the same for a seed.
+// text returns content of the kind Text. It is the same for the same seed.
 func text(seed uint64, size int) []byte {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var b []byte
@@ -141,20 +141,20 @@ func TestConditionalRefresh(t *testing.T) {
 	if _, r := p.requests(); r.Header.Get("If-None-Match") != `"1"` || r.Header.Get("If-Modified-Since") == "" {
 		t.Errorf("asked as %v", r.Header)
 	}
-	// Another version.
+	// The server now has another version of the file.
 	p.content, p.etag = text(2, 90_000), `"2"`
 	c.want(t, f, p.content, false)
-	// A server that has lost its memory sends the same bytes again.
+	// The server sends the same bytes with a new ETag.
 	p.etag = `"3"`
 	c.want(t, f, p.content, true)
-	// A request for a file that was edited is not conditional.
+	// A request is not conditional if the local file was edited.
 	testfile.Write(t, filepath.Join(c.dir, f.Name), "x")
 	c.want(t, f, p.content, false)
 	// A state of another address is not used either.
 	f.URL += "?other"
 	p.content = text(3, 90_000)
 	c.want(t, f, p.content, false)
-	// A directory belongs to one.
+	// Only one client may use a directory.
 	if _, err := New(c.dir, Options{}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second client: %v", err)
 	}
@@ -192,7 +192,7 @@ func TestResume(t *testing.T) {
 	if n != 3 || r.Header.Get("Range") != "bytes=600000-" || r.Header.Get("If-Range") != `"1"` {
 		t.Errorf("%d requests, the last %v", n, r.Header)
 	}
-	// So does another run.
+	// Another run does the same.
 	p = newPublisher(t, text(2, 900_000))
 	p.faults = []http.HandlerFunc{p.cut(10), p.cut(10), p.cut(10)}
 	f := fileOf(p)
@@ -260,7 +260,7 @@ func TestChangedWhileDownloading(t *testing.T) {
 	}
 }
 
-// Weak validators say nothing about bytes, so nothing is appended.
+// Weak validators do not guarantee equal bytes, so nothing is appended.
 func TestWeakValidator(t *testing.T) {
 	p := newPublisher(t, text(1, 700_000))
 	p.etag = `W/"1"`
@@ -476,7 +476,7 @@ func TestRedirects(t *testing.T) {
 	if _, err := c.Get(t.Context(), f); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Error(err)
 	}
-	// From https to http.
+	// The server redirects from https to http.
 	to = target.URL
 	secure := httptest.NewTLSServer(handler)
 	defer secure.Close()

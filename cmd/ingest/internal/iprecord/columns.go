@@ -107,7 +107,7 @@ func regionCell(d *draft, path string, v any) error {
 func (c *Columns) Record(fields [][]byte) (ipgeo.Record, error) {
 	c.draft = draft{}
 	for i, set := range c.set {
-		// "-" means nothing in some lists.
+		// In some lists "-" means an empty value.
 		if set == nil || len(fields[i]) == 0 || len(fields[i]) == 1 && fields[i][0] == '-' {
 			continue
 		}
@@ -132,7 +132,7 @@ func (c *Columns) find(path string, v any) (*geolite.Place, error) {
 	return p, nil
 }
 
-// place fills in the place that a row refers to.
+// place sets the place to which a row refers.
 func (c *Columns) place(d *draft, path string, v any) error {
 	p, err := c.find(path, v)
 	if err != nil {

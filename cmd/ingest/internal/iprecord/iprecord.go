@@ -43,7 +43,7 @@ func (l Loss) Error() string {
 	return errors.Join(all...).Error()
 }
 
-// The reasons of a Refusal.
+// These are the reasons of a Refusal.
 const (
 	ReasonCountry   = "not a country code"
 	ReasonType      = "field of the wrong type"
@@ -63,7 +63,7 @@ func refuse(reason, path string, v any) error {
 // cell is a field of a list, where all values are text.
 type cell string
 
-// draft is a record being made.
+// draft is a record that is being made.
 type draft struct {
 	ipgeo.Record
 	country string // a code or a name
@@ -72,7 +72,7 @@ type draft struct {
 	lost    Loss
 }
 
-// setter puts a value into the record; path names it in errors.
+// setter sets a value of the record; path identifies it in errors.
 type setter func(d *draft, path string, v any) error
 
 func text(of func(*draft) *string) setter {
@@ -227,7 +227,7 @@ func score(d *draft, path string, v any) error {
 	return nil
 }
 
-// names reads the names of a thing by language.
+// names reads the names of an object by language.
 func names(of func(*draft) *ipgeo.Names) setter {
 	return func(d *draft, path string, v any) error {
 		m, ok := v.(map[string]any)
@@ -245,7 +245,7 @@ func names(of func(*draft) *ipgeo.Names) setter {
 	}
 }
 
-// english reads the name of a thing if a source has a single one.
+// english reads the name of an object if the source has only one name.
 func english(of func(*draft) *ipgeo.Names) setter {
 	return func(d *draft, path string, v any) error {
 		var s string
@@ -381,7 +381,7 @@ func (d *draft) finish() (ipgeo.Record, error) {
 		d.Location.TimeZone = ""
 		d.keep("time_zone", z)
 	}
-	// AS 0 belongs to nobody; sources name it "Not routed".
+	// AS 0 belongs to no organization; sources call it "Not routed".
 	if d.Traits.AutonomousSystemNumber == 0 && d.Traits.AutonomousSystemOrganization == "Not routed" {
 		d.Traits.AutonomousSystemOrganization = ""
 	}

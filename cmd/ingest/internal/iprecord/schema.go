@@ -93,7 +93,7 @@ var ipinfo = Schema{
 		}),
 }
 
-// columnsOf are fields called like the columns of lists.
+// columnsOf returns fields with the names of the columns of lists.
 func columnsOf(names string) map[string]setter {
 	fields := map[string]setter{}
 	for name := range strings.FieldsSeq(names) {
@@ -243,9 +243,9 @@ func (s *Schema) known(prefix string, m map[string]any) (n int) {
 	return n
 }
 
-// Record makes a record of a database's fields. An absurd type or value refuses the whole record,
-// because the rest may be wrong too. The error is either a *Refusal, without a record, or a Loss,
-// together with a record.
+// Record makes a record of a database's fields. If a type or value is absurd, the whole record is
+// refused, because the rest may also be wrong. The error is either a *Refusal, without a record, or
+// a Loss, together with a record.
 func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	var d draft
 	extra, err := s.take(&d, "", fields)
@@ -258,8 +258,8 @@ func (s *Schema) Record(fields map[string]any) (ipgeo.Record, error) {
 	return d.finish()
 }
 
-// take puts the members of a map into the record and returns the unknown ones, nil for none. It
-// proceeds in the order of names, so that of several mistakes it always reports the same one.
+// take puts the members of a map into the record and returns the unknown ones, or nil for none. It
+// proceeds in the order of names. So if there are several mistakes, it always reports the same one.
 func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[string]any, err error) {
 	keep := func(name string, v any) {
 		if extra == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Credits of well-known sources.
+// These are the credits of well-known sources.
 var (
 	NaturalEarth = Credit{Name: "Natural Earth", License: "public domain", Attribution: "Made with Natural Earth"}
 	USCensus     = Credit{Name: "US Census Bureau", License: "public domain", Attribution: "US Census Bureau"}
@@ -26,7 +26,7 @@ var (
 	IPLocationDB = Credit{Name: "ip-location-db", License: "CC0-1.0; whois part CC-BY-4.0", Attribution: "ip-location-db, NRO"}
 )
 
-// zoneFile is a release of timezone-boundary-builder, packed or not.
+// zoneFile matches the name of a release of timezone-boundary-builder, packed or not.
 var zoneFile = regexp.MustCompile(`^(timezones(-with-oceans)?(-1970|-now)?\.(geojson|shapefile)\.zip|combined(-shapefile)?(-with-oceans)?(-1970|-now)?\.(json|shp))$`)
 
 var censusFile = regexp.MustCompile(`^(us_census_)?(cb|tl)_[0-9]{4}_`)

@@ -59,7 +59,7 @@ func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m data
 	return r, ctx.Err()
 }
 
-// compareTables compares two stores of one layout.
+// compareTables compares two stores with the same layout.
 func compareTables(ctx context.Context, before, after cellstore.Store, progress func(done, total int64)) ([]TableChange, error) {
 	names, err := after.Tables(ctx)
 	if err != nil {

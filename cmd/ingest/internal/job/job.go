@@ -62,7 +62,7 @@ type Options struct {
 	// Memory is the approximate total of bytes of memory that the program may take; 0 means 2 GiB.
 	// Data that does not fit is sorted on disk, or is refused before anything is written.
 	Memory int64
-	// TileBudget is the most bytes that a tile of boundaries may have after gzip:
+	// TileBudget is the greatest size in bytes of a tile of boundaries after gzip:
 	// build.Options.TileBudget. If it is nil and layers of the published generation are kept, the
 	// budget of that generation applies, and otherwise build.DefaultTileBudget.
 	TileBudget *int64
@@ -77,13 +77,13 @@ type Options struct {
 	MaxChange *float64
 }
 
-// ReporterOrSilent returns Reporter, or one that reports nothing.
+// ReporterOrSilent returns Reporter, or SilentReporter if Reporter is nil.
 func (o Options) ReporterOrSilent() Reporter { return cmp.Or[Reporter](o.Reporter, SilentReporter{}) }
 
 // defaultMemory bounds the memory of a build that is given no bound.
 const defaultMemory = 2 << 30
 
-// MemoryLimit is Memory or its default.
+// MemoryLimit returns Memory or its default.
 func (o Options) MemoryLimit() int64 { return cmp.Or(o.Memory, defaultMemory) }
 
 // Credit is the credit of a file's data, for the manifest and for all programs that show it.
@@ -259,11 +259,11 @@ func (t *Tally) Retract() { t.good-- }
 // TakenCount returns the number of good records.
 func (t *Tally) TakenCount() int64 { return t.good }
 
-// LeftOutCount returns the number of all other records, for whatever reason.
+// LeftOutCount returns the number of omitted records, for whatever reason.
 func (t *Tally) LeftOutCount() int64 { return t.bad + t.excused + t.apart }
 
 // Bad handles the error of a reader. It counts a *source.BadRecord and returns nil, so that the job
-// goes on, unless most of the file is bad. It returns any other error.
+// continues, unless most of the file is bad. It returns any other error.
 func (t *Tally) Bad(err error) error {
 	var r *source.BadRecord
 	if !errors.As(err, &r) {
@@ -330,7 +330,7 @@ func (t *Tally) Merge(other *Tally) {
 	}
 }
 
-// Counts returns the number of bad records by reason, nil if there are none.
+// Counts returns the number of bad records by reason, or nil if there are none.
 func (t *Tally) Counts() map[string]int64 {
 	if len(t.reasons) == 0 {
 		return nil
@@ -364,8 +364,8 @@ func (t *Tally) byCount() []string {
 	})
 }
 
-// Err is nil while the share of bad records is within the bound, and
-// otherwise a *TooManyBadError.
+// Err returns nil while the share of bad records is within the limit, and otherwise a
+// *TooManyBadError.
 func (t *Tally) Err() error {
 	bad := t.bad
 	if t.IsOther() {
@@ -377,7 +377,7 @@ func (t *Tally) Err() error {
 	return &TooManyBadError{Bad: bad, Records: t.good + bad, MaxShare: t.MaxShare, Example: t.Example()}
 }
 
-// Example is a bad record of the most frequent reason, nil if there is none.
+// Example returns a bad record with the most frequent reason, or nil if there is none.
 func (t *Tally) Example() (e *source.BadRecord) {
 	for _, reason := range t.byCount() {
 		if e = t.reasons[reason].examples[0]; !t.excuses(e) && (!isApart(reason) || t.IsOther()) {

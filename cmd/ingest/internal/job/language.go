@@ -9,7 +9,7 @@ import (
 // name:de and name:zh-Hant in OpenStreetMap.
 var languageProperty = regexp.MustCompile(`^name(?:_([a-z]{2}|zht)|:([a-z]{2,3}(?:-[a-z0-9]{2,8})*))$`)
 
-// LanguageOf is the language of a property's name, in lower case, or "".
+// LanguageOf returns the language of a property's name, in lower case, or "".
 func LanguageOf(property string) string {
 	switch m := languageProperty.FindStringSubmatch(strings.ToLower(property)); {
 	case m == nil:

@@ -34,7 +34,7 @@ func (k Costs) NeedFor(units int64) Need {
 	return Need{time.Duration(n * k.Nanoseconds), int64(n * k.Memory), int64(n * k.Disk), int64(n * k.Disk / 2)}
 }
 
-// shortJob is the length of a job that needs no planning.
+// shortJob is the duration up to which a job needs no planning.
 const shortJob = 10 * time.Second
 
 // Announce reports the needs of a long job. It refuses a job if the disk has less than
@@ -57,7 +57,7 @@ func (o Options) Announce(c *dataset.Catalog, n Need) error {
 	return nil
 }
 
-// roughly rounds to the precision of an estimate.
+// roughly returns a duration as text, rounded to the precision of an estimate.
 func roughly(d time.Duration) string {
 	if d < 2*time.Minute {
 		return d.Round(10 * time.Second).String()

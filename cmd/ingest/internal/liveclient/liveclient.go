@@ -39,7 +39,7 @@ type Target struct {
 	Server     *url.URL // such as http://127.0.0.1:8080
 	Collection string
 	Key        string
-	// Note is called with each failed attempt that will be repeated.
+	// Note is called with a text for each failed attempt that will be repeated.
 	Note func(text string)
 	// Wait pauses between attempts. If it is nil, the pause lasts for d, or until the context ends.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -281,7 +281,7 @@ func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) 
 	}
 }
 
-// finalError ends all attempts.
+// finalError is an error after which no further attempt is made.
 type finalError struct{ err error }
 
 func (e *finalError) Error() string { return e.err.Error() }

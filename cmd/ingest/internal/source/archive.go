@@ -68,7 +68,7 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 		return nil, err
 	}
 	for _, m := range z.File {
-		// Macintosh archives hold a shadow of each file under these names.
+		// Macintosh archives contain a metadata file for each file under these names.
 		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {
 			continue
 		}

@@ -37,12 +37,12 @@ type File struct {
 	Path     string
 	Size     int64     // bytes on disk
 	Modified time.Time // of the file or, if known, of the member read from a zip archive, UTC
-	// MemberModified is the time of the last change of that member, by its publisher's clock. It is
-	// zero for other files.
+	// MemberModified is the time of the last change of that member, by its publisher's clock. It is zero
+	// for other files.
 	MemberModified time.Time
 	// HasMark is set if the text began with the byte order mark of UTF-8.
 	HasMark bool
-	// GDAL is GDAL's name for the input, packed or not.
+	// GDAL is the path by which GDAL opens the input, packed or not.
 	GDAL string
 
 	raw   *os.File
@@ -159,8 +159,8 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 // Read implements io.Reader.
 func (f *File) Read(p []byte) (int, error) { return f.text.Read(p) }
 
-// Reader is the file's own buffered reader, for formats that peek and read by delimiters. It may be
-// mixed with Read, because both share one position.
+// Reader returns the file's own buffered reader, for formats that peek and read by delimiters. It
+// may be mixed with Read, because both share one position.
 func (f *File) Reader() *bufio.Reader { return f.text }
 
 // IsUnpacked reports whether the text is the file itself, without unpacking.
@@ -204,7 +204,7 @@ func (r *rawReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt serves the zip reader.
+// ReadAt is for the zip reader.
 func (r *rawReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.raw.ReadAt(p, off)
 	r.done.Add(int64(n))

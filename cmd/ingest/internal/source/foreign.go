@@ -19,14 +19,13 @@ type foreigner struct {
 	looks  func(head []byte) bool
 	member string
 	packed bool // by a program whose files must be unpacked first
-	// advice is the advice for every command. If it is empty, shapes is the advice for commands
-	// that want polygons or points, addresses that for commands that want addresses, and rows that
-	// for commands that want rows. If the one for the command is empty, the file may have the
-	// wanted content.
+	// advice is the advice for every command. If it is empty, each command has its own advice:
+	// shapes if it reads polygons or points, addresses if it reads addresses, and rows if it reads
+	// rows. If this advice is also empty, the file may have the wanted content.
 	advice, shapes, addresses, rows string
 }
 
-// Advice that several kinds have.
+// These are pieces of advice that several kinds share.
 const (
 	ogr2ogr = "convert it by ogr2ogr out.geojson FILE"
 	// GDAL writes one layer into a file of GeoJSON, and fails at the second.
@@ -110,7 +109,7 @@ func (k *foreigner) begins(head []byte) bool {
 	return bytes.Contains(head, []byte(k.within))
 }
 
-// headBytes are enough of a text to recognise it.
+// headBytes is the number of bytes that are enough to recognise a text.
 const headBytes = 512
 
 // Refuse returns an error if the file is of a kind that no reader here reads, or that cannot hold

@@ -16,7 +16,7 @@ const MaxVertices = 16 << 20
 // is refused at once.
 type Want string
 
-// The kinds of geometries that jobs take.
+// These are the kinds of geometries that jobs accept.
 const (
 	WantPolygons  Want = "polygons" // or lines
 	WantPoints    Want = "points"
@@ -152,7 +152,7 @@ func PolygonsOf(g orb.Geometry) (out orb.Geometry, repair, reason, detail string
 
 // LinesOf returns the lines of a geometry that consists of lines only, with positions as in PolygonsOf.
 // LinesOf of fewer than two points are left out. ok reports whether the geometry consists of lines.
-// reason says why no line is left.
+// If no line is left, reason says why.
 func LinesOf(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)
 	if one, is := g.(orb.LineString); is {
@@ -206,7 +206,7 @@ func NormalizePosition(lon, lat float64) (p orb.Point, reason, detail string) {
 	return orb.Point{lon, max(-90, min(90, lat))}, "", ""
 }
 
-// pair formats a position like a file.
+// pair formats a position in the notation of files.
 func pair(x, y float64) string {
 	show := func(f float64) string {
 		if math.Abs(f) < 1e15 {

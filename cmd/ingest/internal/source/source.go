@@ -4,7 +4,7 @@
 //
 // Each format has its own package below this one. A reader turns bytes into an iterator of (record,
 // error) pairs and does not depend on the tables of a data set. It yields a *BadRecord for a record
-// that can be left out, and goes on. It yields any other error for a file that cannot be read
+// that can be omitted, and continues. It yields any other error for a file that cannot be read
 // further, and stops.
 package source
 
@@ -25,7 +25,7 @@ type Feature struct {
 	// else json.RawMessage: a list, an object, or a whole number beyond int64. Nulls are left
 	// out.
 	Properties map[string]any
-	// Lost are the properties that are left out for another reason.
+	// Lost counts the properties that are omitted for other reasons.
 	Lost Lost
 	// Expires is the time at which a point is removed, as JSON in the spelling of the file, or
 	// empty.
@@ -40,7 +40,7 @@ type Feature struct {
 	Repair string
 }
 
-// Member is a property as JSON spells it.
+// Member is a property with its JSON text.
 type Member struct {
 	Name  string
 	Value []byte // as written; not to be changed
@@ -53,7 +53,7 @@ type Lost struct {
 	First string // its name and the reason
 }
 
-// Add counts one more.
+// Add counts one more lost property.
 func (l *Lost) Add(name, why string) {
 	if l.Count == 0 {
 		l.First = name + ": " + why
@@ -61,13 +61,13 @@ func (l *Lost) Add(name, why string) {
 	l.Count++
 }
 
-// Repairs of the readers; a feature's Repair may name several.
+// These are repairs by the readers; a feature's Repair may name several.
 const (
-	// RepairClosed: a ring did not end where it began, and was closed.
+	// RepairClosed means that a ring did not end at its first point, and was closed.
 	RepairClosed = "ring left open, closed by a straight line"
-	// RepairAstray: less than half of the hole lies in any ring.
+	// RepairAstray means that less than half of a hole lies in any ring.
 	RepairAstray = "a hole that is mostly outside, cut out of the ring that holds most of it"
-	// RepairRewound: a ring that winds like a hole lies in no other.
+	// RepairRewound means that a ring with the direction of a hole lies in no other ring.
 	RepairRewound = "rings whose directions contradict each other, read by which lies in which"
 )
 
@@ -75,8 +75,8 @@ const (
 // precision. The feature is now the box around that point or line.
 const RepairCollapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
 
-// BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find
-// it with errors.As, count it by Reason and go on.
+// BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find it
+// with errors.As, count it by Reason and continue.
 type BadRecord struct {
 	Source string // path of the file
 	Line   int    // 1-based line, or number of the record where there are no lines

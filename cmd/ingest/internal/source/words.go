@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Words are the words of a table for an empty value.
+// Words is a set of words that mean an empty value in a table.
 type Words struct {
 	exact, folded map[string]bool
 	first         [256]bool // bytes that they begin with, in any case
 	longest       int
 }
 
-// The words that sources write for an empty or unknown value.
+// These are the words that sources write for an empty or unknown value.
 var (
 	// EmptyWords are the words for an empty value in databases, statistics and spreadsheets. A
 	// table of text has no null of its own. In files that have one, such as GeoJSON, these words

@@ -17,7 +17,7 @@ import (
 // function for each.
 var Datasets = slices.DeleteFunc(ask.DatasetNames(ask.Datasets), func(name string) bool { return builders[name] == nil })
 
-// Source is a file of a publisher.
+// Source is a file from a publisher.
 type Source struct {
 	Dataset     string
 	File        fetch.File
@@ -27,7 +27,7 @@ type Source struct {
 	Terms       string     // where the terms of use are, when they have to be accepted
 }
 
-// Selection chooses among the publishers' files.
+// Selection selects among the publishers' files.
 type Selection struct {
 	Datasets []string // data sets; none: all
 	Scale    string   // of boundaries: 10m, 50m or 110m
@@ -45,7 +45,7 @@ const (
 	mB = 1000 * kB
 )
 
-// Addresses of the publishers.
+// These are addresses of the publishers.
 const (
 	naturalEarth = "https://naciscdn.org/naturalearth/"
 	geoNames     = "https://download.geonames.org/export/dump/"
@@ -56,7 +56,7 @@ const (
 	maxMindTerms = "https://www.maxmind.com/en/geolite2/eula"
 )
 
-// Sources lists the files of a selection, in the order of Datasets.
+// Sources returns the files of a selection, in the order of Datasets.
 func Sources(s Selection) ([]Source, error) {
 	for _, name := range s.Datasets {
 		if !slices.Contains(Datasets, name) {
@@ -104,7 +104,7 @@ func fileOf(dataset string, credit job.Credit, address string, kind fetch.Kind, 
 	}
 }
 
-// layers are the layers that Natural Earth has at a scale.
+// layers returns the layers that Natural Earth has at a scale.
 func layers(scale string) []Source {
 	var list []Source
 	add := func(layer, folder, name string, about int64) {

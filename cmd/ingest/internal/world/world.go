@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/timezones"
 )
 
-// Options sets what Run does.
+// Options configures Run.
 type Options struct {
 	Selection
 	// Cache is the directory that keeps the files.
@@ -31,7 +31,7 @@ type Options struct {
 	IPFiles []string
 	// Force also ingests data sets whose files have not changed.
 	Force bool
-	// Program names the version that ingests. Another version ingests everything anew.
+	// Program is the version of the program. Another version ingests everything again.
 	Program string
 	Fetch   fetch.Options
 	Job     job.Options
@@ -207,7 +207,7 @@ func (r *run) buildIP(files []Source) (dataset.Manifest, error) {
 	return ip.Ingest(r.ctx, r.catalog, list, o)
 }
 
-// basis lists the inputs of the result.
+// basis returns the inputs of the result.
 func (r *run) basis(name string, files []Source) (renew.Basis, error) {
 	of, paths := []string{"program " + r.Program}, []string{}
 	for _, s := range files {
@@ -220,7 +220,7 @@ func (r *run) basis(name string, files []Source) (renew.Basis, error) {
 	return renew.BasisOf(r.ctx, r.catalog, name, of, paths)
 }
 
-// summary is nil when all went well.
+// summary returns an error with all failures, or nil if there are none.
 func (r *run) summary() error {
 	var names []string
 	var errs []error

@@ -24,7 +24,7 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-// mirror serves files by name; broken ones as an error page.
+// mirror serves files by name. Instead of broken files it serves an error page.
 type mirror struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -182,8 +182,8 @@ func TestWorld(t *testing.T) {
 	if got := m.taken(); got != "airports.csv" {
 		t.Errorf("taken: %s", got)
 	}
-	// Changed places rebuild the data sets that use them. A file that cannot be fetched leaves
-	// its data set unchanged, and the others go on.
+	// Changed places rebuild the data sets that use them. A file that cannot be fetched leaves its
+	// data set unchanged, and the others continue.
 	m.set("featureCodes_en.txt", "P.PPLC\tcapital\t\nP.PPL\tpopulated place\t\n", false)
 	m.set("isd-history.csv", m.files["isd-history.csv"], true)
 	delete(m.files, "geo-whois-asn-country-ipv4.csv")

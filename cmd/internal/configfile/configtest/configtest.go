@@ -45,7 +45,7 @@ func Args(t testing.TB, flags []*kong.Flag, own map[string][]string, except ...s
 	return args
 }
 
-// sample is a value of a flag.
+// sample returns a valid value of a flag.
 func sample(t testing.TB, f *kong.Flag) string {
 	t.Helper()
 	for _, v := range slices.Backward(f.EnumSlice()) {

@@ -7,7 +7,7 @@ import (
 	"quadrille/places/airports"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	airportCodeParam = endpoint.DescribedParam(endpoint.InPath, "code", "IATA, ICAO or local code.",
 		endpoint.Schema{"type": "string", "pattern": "^[A-Za-z0-9-]{1,16}$"}, "ZRH")
@@ -23,10 +23,10 @@ var (
 	closedParam    = endpoint.Flag("closed", "Closed airports, too.")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, []endpoint.Endpoint{
 		{

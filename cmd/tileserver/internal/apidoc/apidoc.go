@@ -30,7 +30,7 @@ import (
 //go:embed head.json components.json examples.json
 var files embed.FS
 
-// Options are the facts about the server that the description needs.
+// Options has the properties of the server that the description needs.
 type Options struct {
 	// Version is the version of the server.
 	Version string
@@ -40,11 +40,11 @@ type Options struct {
 	// Script is the address of the module of the page's forms, below the server's
 	// address. Empty means no forms.
 	Script string
-	// Guide are the documents that the page leads to.
+	// Guide lists the documents to which the page links.
 	Guide []Link
 	// Endpoints are the endpoints that are described. They may include hidden ones.
 	Endpoints []endpoint.Endpoint
-	// Problem is a value of the type that errors are marshalled from.
+	// Problem is a value of the Go type of marshalled errors.
 	Problem any
 	// Problems are the errors in answers of type application/problem+json, by their
 	// type. Endpoints name the types they may answer with.
@@ -54,7 +54,7 @@ type Options struct {
 // Link leads to a page, by its address relative to the address of the description.
 type Link struct{ Address, Title string }
 
-// Problem is one sort of error.
+// Problem is one type of error.
 type Problem struct {
 	Type, Title, Detail string
 	Status              int
@@ -151,7 +151,7 @@ type builder struct {
 	failed     error                  // the first contradiction
 }
 
-// fail remembers a contradiction, with the endpoint that has it.
+// fail records a contradiction and its endpoint.
 func (b *builder) fail(format string, args ...any) {
 	if b.failed == nil {
 		b.failed = bad("%s %s (%s): %s", b.at.Method(), b.at.Path, b.at.ID, fmt.Sprintf(format, args...))
@@ -214,7 +214,7 @@ func decode(from fs.FS, name string, into any) error {
 	return nil
 }
 
-// document joins everything.
+// document returns the complete document.
 func (b *builder) document() object {
 	b.head.Info["version"] = b.options.Version
 	paths := object{}
@@ -253,7 +253,7 @@ func (b *builder) document() object {
 	}
 }
 
-// described are the methods that have operations. HEAD and OPTIONS are described only in text.
+// described returns the methods that have operations. HEAD and OPTIONS are described only in text.
 func described(e *endpoint.Endpoint) (methods []string) {
 	for _, m := range e.OfferedMethods() {
 		if m != http.MethodHead {

@@ -14,7 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// small is the head of a description, and endpoints is one endpoint.
+// small returns the files of a small description.
 func small() fstest.MapFS {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	return fstest.MapFS{
@@ -36,7 +36,7 @@ func one(change func(e *endpoint.Endpoint)) []endpoint.Endpoint {
 	return []endpoint.Endpoint{e}
 }
 
-// Answer and ProblemBody are types that are described.
+// Answer and ProblemBody are types for the description.
 type Answer struct {
 	_ struct{} `doc:"An answer."`
 	A string   `json:"a"`
@@ -163,7 +163,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// Folding changes nothing but white space.
+// Folding changes only white space.
 func TestFold(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `"x"`, `{"a":1e400,"b":[` + strings.Repeat(`{"c":"\u003cé","d":null},`, 9) + `true]}`,

@@ -58,7 +58,7 @@ func (d *Document) OpenAPI30(prefix, server string) ([]byte, error) {
 	return json.Marshal(doc)
 }
 
-// older translates OpenAPI 3.1 into 3.0.
+// older converts OpenAPI 3.1 to 3.0.
 type older struct {
 	whole      object
 	components object // the components that are referred to
@@ -118,7 +118,7 @@ func (o *older) object(v object) object {
 		}
 	}
 	if schema, _ := dst["schema"].(object); v["in"] == "query" && schema != nil {
-		// The standard's tests want these written out, though most are the defaults.
+		// The standard's tests require these members, although most have the default value.
 		dst["style"] = "form"
 		if dst["explode"] == nil {
 			dst["explode"] = schema["type"] == "object"

@@ -350,7 +350,7 @@ func (b *builder) problem(typ string) *Problem {
 	return &b.options.Problems[i]
 }
 
-// problemsOf are the problems of an endpoint, by status.
+// problemsOf returns the problems of an endpoint, by status.
 func (b *builder) problemsOf(e *endpoint.Endpoint) map[int][]*Problem {
 	byStatus := map[int][]*Problem{}
 	for _, typ := range problemTypes(e) {

@@ -129,7 +129,7 @@ func (b *builder) page() ([]byte, error) {
 	return page.HTML()
 }
 
-// starts are the requests that a newcomer tries first.
+// starts lists the requests that a new user tries first.
 var starts = []endpoint.Example{
 	{Note: "what is at a point", Request: "/at?lat=47.3769&lon=8.5417"},
 	{Note: "the nearest places", Request: "/places/nearby?lat=47.3769&lon=8.5417&limit=5"},
@@ -213,7 +213,7 @@ type example struct {
 	Answer json.RawMessage
 }
 
-// curl is the command that sends the request.
+// curl returns the command that sends the request.
 func (e *example) curl(base string) string {
 	at := base + e.Request
 	if strings.ContainsAny(at, "?&") {

@@ -93,7 +93,7 @@ func newPageSchema(name string, schema object) pageSchema {
 	return s
 }
 
-// members are the properties of an object, required ones first.
+// members returns the properties of an object, required ones first.
 func members(schema object) []pageMember {
 	properties, _ := schema["properties"].(object)
 	required, _ := schema["required"].([]any)

@@ -29,7 +29,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of an archive, in bytes.
+// These are bounds of an archive, in bytes.
 const (
 	// MaxTileBytes bounds a tile in bytes, both as it is stored and as it is unpacked.
 	MaxTileBytes = 16 << 20
@@ -37,9 +37,9 @@ const (
 	maxMetadata = 8 << 20
 )
 
-// Errors of reading.
+// These are errors of reading.
 var (
-	// ErrDamaged is matched by errors about bytes that are wrong.
+	// ErrDamaged is matched by errors about invalid bytes.
 	ErrDamaged = errors.New("the archive is damaged")
 	// ErrChanged is matched by the error of an archive whose file was modified after it was opened.
 	// No data read from it can be trusted.
@@ -51,7 +51,7 @@ var (
 // Format is the format of the tiles.
 type Format uint8
 
-// Formats of tiles.
+// These are formats of tiles.
 const (
 	MVT Format = iota + 1
 	MLT
@@ -78,9 +78,9 @@ type Info struct {
 	MinZoom, MaxZoom uint8
 	Bounds           [4]float64 // west, south, east, north
 	Center           [3]float64 // longitude, latitude, zoom
-	// TileSize is the side of a picture in pixels, 0 for vector tiles.
+	// TileSize is the side of a picture in pixels, or 0 for vector tiles.
 	TileSize int
-	// TileCount is the number of tiles, 0 if unknown.
+	// TileCount is the number of tiles, or 0 if it is unknown.
 	TileCount int64
 	Metadata
 }
@@ -99,7 +99,7 @@ type Archive struct {
 	reader reader
 }
 
-// reader reads the tiles of one sort of archive.
+// reader reads the tiles of one kind of archive.
 type reader interface {
 	// tile returns a tile and its coding, or false if the archive has no such tile.
 	tile(ctx context.Context, t quadkey.Tile) ([]byte, Coding, bool, error)

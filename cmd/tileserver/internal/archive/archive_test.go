@@ -146,7 +146,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// An archive that has been cut anywhere is refused.
+// An archive that was truncated at any length is refused.
 func TestCut(t *testing.T) {
 	dir := t.TempDir()
 	p := archivetest.PMTiles{Internal: archivetest.Gzip, Tiles: archivetest.Gzip, Type: 1, Leaf: 5}

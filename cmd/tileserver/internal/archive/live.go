@@ -20,7 +20,7 @@ import (
 // NamedFile is a name and the path of its archive.
 type NamedFile struct{ Name, Path string }
 
-// namePattern matches the names that addresses may have.
+// namePattern matches the names that are allowed in addresses.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // ParseName reads NAME=FILE, or FILE alone. For FILE alone, the name is the file name without its
@@ -69,10 +69,10 @@ type Status struct {
 	ReadFailures int64
 }
 
-// Current is the archive in service.
+// Current returns the archive in service.
 func (l *Live) Current() *Archive { return l.current.Load() }
 
-// Status returns the state after the last look at the file.
+// Status returns the state after the last check of the file.
 func (l *Live) Status() Status {
 	s := *l.status.Load()
 	s.ReadFailures = l.failed.Load()
@@ -161,7 +161,7 @@ type Set struct {
 // MaxMaps bounds the base maps of a server.
 const MaxMaps = 32
 
-// lookInterval is the time between two looks at the files.
+// lookInterval is the interval of checks of the files.
 const lookInterval = 2 * time.Second
 
 // Serve opens archives and follows their files until Close. directoryBytes approximately bounds the
@@ -206,7 +206,7 @@ func (s *Set) follow(ctx context.Context) {
 	}
 }
 
-// CheckFiles looks at the files now.
+// CheckFiles checks the files now.
 func (s *Set) CheckFiles(ctx context.Context) {
 	if s == nil {
 		return
@@ -228,7 +228,7 @@ func (s *Set) Map(name string) *Live {
 	return s.all[i]
 }
 
-// Maps are all base maps.
+// Maps returns all base maps.
 func (s *Set) Maps() []*Live {
 	if s == nil {
 		return nil

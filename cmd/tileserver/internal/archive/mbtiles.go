@@ -17,7 +17,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of databases.
+// These are bounds of databases.
 const (
 	maxConnections = 4
 	maxRows        = 200              // of metadata

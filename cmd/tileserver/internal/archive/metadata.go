@@ -18,7 +18,7 @@ type Metadata struct {
 	Description string
 	// Attribution is the attribution as text, with the addresses of its links after their texts.
 	Attribution string
-	// AttributionHTML is the same as HTML that has links and nothing else.
+	// AttributionHTML is the attribution as HTML in which links are the only markup.
 	AttributionHTML string
 	Layers          []Layer // of vector tiles
 	Overlay         bool    // it is meant to lie over another map
@@ -32,7 +32,7 @@ type Layer struct {
 	MinZoom, MaxZoom uint8
 }
 
-// Bounds of metadata. Texts are in bytes.
+// These are bounds of metadata. Those of texts are in bytes.
 const (
 	maxTitle  = 200
 	maxText   = 2000

@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of directories.
+// These are bounds of directories.
 const (
 	maxDepth       = 4       // the root counts
 	maxDirectory   = 4 << 20 // bytes, packed
@@ -27,16 +27,16 @@ func NewDirectoryCache(bytes int64) *DirectoryCache {
 	return bytecache.New[directoryKey, *directory](bytes)
 }
 
-// directoryKey names a leaf directory.
+// directoryKey identifies a leaf directory.
 type directoryKey struct {
 	archive, offset uint64
 	length          uint32
 }
 
-// Hash is a number that differs for most keys.
+// Hash returns a number that differs for most keys.
 func (k directoryKey) Hash() uint64 { return k.archive ^ k.offset }
 
-// ExtraBytes is 0: the key refers to nothing.
+// ExtraBytes returns 0, because the key has no memory outside the struct.
 func (directoryKey) ExtraBytes() int { return 0 }
 
 // directory is a directory that has been read.

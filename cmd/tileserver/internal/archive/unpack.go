@@ -17,7 +17,7 @@ import (
 // Coding is a compression of bytes.
 type Coding uint8
 
-// Codings of tiles, directories and metadata.
+// These are codings of tiles, directories and metadata.
 const (
 	Uncompressed Coding = iota
 	Gzip

@@ -47,7 +47,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 
 var errUnknown = errors.New("no such base map")
 
-// Kinds are the errors of this face.
+// Kinds are the kinds of errors of base maps.
 var Kinds = []web.ProblemKind{
 	{Err: errUnknown, Status: http.StatusNotFound, Type: "unknown-basemap", Title: "There is no such base map",
 		Detail: "Use one of the base maps that /status lists."},
@@ -67,13 +67,13 @@ type tileKey struct {
 	coding  web.Coding
 }
 
-// Hash is a number that differs for most keys.
+// Hash returns a number that differs for most keys.
 func (k tileKey) Hash() uint64 { return k.tile ^ k.archive ^ uint64(k.coding)<<16 }
 
-// ExtraBytes is 0: the key refers to nothing.
+// ExtraBytes returns 0, because the key has no memory outside the struct.
 func (tileKey) ExtraBytes() int { return 0 }
 
-// Formats that only archives have.
+// These are formats that only archives have.
 var (
 	formJPEG = web.NewFormat(web.Media{Name: "jpeg", Type: "image/jpeg", Picture: true})
 	formWebP = web.NewFormat(web.Media{Name: "webp", Type: "image/webp", Picture: true})

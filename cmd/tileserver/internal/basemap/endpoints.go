@@ -4,7 +4,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	nameParam = endpoint.DescribedParam(endpoint.InPath, "name", "Name of a base map, as /status lists them.",
 		endpoint.Schema{"type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}, "world")
@@ -15,10 +15,10 @@ var (
 		}, "mvt")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, []endpoint.Endpoint{
 		{

@@ -16,7 +16,7 @@ func (m Maps) All() []Map {
 	return m()
 }
 
-// Map is a map in service, as /status has it.
+// Map is a map in service, with the state for /status.
 type Map struct {
 	ID          uint64     `json:"-"` // changes with the file
 	Name        string     `json:"name" schema:"pattern=^[a-z0-9][a-z0-9_-]{0,63}$"`

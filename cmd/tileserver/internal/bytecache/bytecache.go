@@ -14,7 +14,7 @@ import (
 // Key is the constraint of a Cache's keys.
 type Key interface {
 	comparable
-	// Hash is a number that differs for most keys.
+	// Hash returns a number that differs for most keys.
 	Hash() uint64
 	// ExtraBytes returns the number of bytes that the key refers to.
 	ExtraBytes() int
@@ -112,7 +112,7 @@ type Stats struct {
 	Hits, Misses, Evicted, Bytes, Entries int64
 }
 
-// Stats sums up all shards.
+// Stats returns the sums over all shards.
 func (c *Cache[K, V]) Stats() (sum Stats) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -154,7 +154,7 @@ func (c *Cache[K, V]) Do(ctx context.Context, key K, build func() (V, error)) (V
 	s.flights[key] = f
 	s.mu.Unlock()
 
-	// The waiters are answered whatever happens, a panic included.
+	// Waiting callers get a result in all cases, even after a panic.
 	defer func() {
 		s.mu.Lock()
 		delete(s.flights, key)

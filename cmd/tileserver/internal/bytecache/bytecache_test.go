@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// pageKey is a key as faces make them.
+// pageKey is a key like those of packages of endpoints.
 type pageKey struct {
 	layers     string
 	boundaries uint64

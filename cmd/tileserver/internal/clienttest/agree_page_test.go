@@ -98,7 +98,7 @@ func TestMapPageAndPicturesAgree(t *testing.T) {
 	}
 }
 
-// namesInView are the names of the page that lie in its window.
+// namesInView is an expression for the names of the page that are in its window.
 const namesInView = `(() => {
 	const canvas = [...document.querySelectorAll('.names canvas')].at(-1)
 	const o = canvas.getBoundingClientRect()

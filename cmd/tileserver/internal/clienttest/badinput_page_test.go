@@ -102,7 +102,7 @@ func TestMapPageBadInput(t *testing.T) {
 					w.fits(fmt.Sprintf("card %d", i))
 					w.keep(fmt.Sprintf("bad-%s-%s-card%d", name, lang, i))
 				}
-				// A word in the box brings suggestions, of few lines each.
+				// A word in the search field gives suggestions with few lines each.
 				w.press("#card .close")
 				evaluate[chromedp.Void](w, `document.querySelector('#search').focus()`)
 				for _, word := range []string{"llanfair", "alert", "مدينة"} {

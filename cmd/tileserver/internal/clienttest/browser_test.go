@@ -256,7 +256,7 @@ func TestMapPage(t *testing.T) {
 		w.key("\x1b")
 		w.waitFor(`document.querySelector('#card').hidden`)
 
-		// The keyboard aims at a name, which is announced, and opens it.
+		// The keyboard moves the focus to a name, which is announced, and opens it.
 		w.waitFor(placesShown + `.length > 0`)
 		ringed := `document.querySelector('.aimed:not([hidden])') !== null`
 		for range 9 {
@@ -296,7 +296,7 @@ func TestMapPage(t *testing.T) {
 	})
 }
 
-// The page over real countries, places and addresses.
+// TestMapPageOfRealData tests the page with real countries, places and addresses.
 func TestMapPageOfRealData(t *testing.T) {
 	browser := startBrowser(t)
 	const shared = "../../../../../shared/data"

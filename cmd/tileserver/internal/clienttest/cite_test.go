@@ -116,8 +116,8 @@ func readCITE(path string) (run citeRun, err error) {
 	return run, nil
 }
 
-// expect reports the tests that failed, those that were skipped but are not in known, and those in
-// known that were not skipped. known maps tests to the reasons why they are skipped.
+// expect reports the tests that failed. It also reports skipped tests that are not in known, and
+// tests in known that were not skipped. known maps tests to the reasons why they are skipped.
 func (run *citeRun) expect(t *testing.T, known map[string]string) {
 	t.Helper()
 	for name, message := range run.failed {

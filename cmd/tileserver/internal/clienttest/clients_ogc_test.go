@@ -39,7 +39,7 @@ func TestGDALFeatures(t *testing.T) {
 	}
 }
 
-// OWSLib, which other programs in Python build on, lists and fetches.
+// OWSLib, on which other programs in Python depend, lists the collections and reads features.
 func TestOWSLib(t *testing.T) {
 	foreign(t)
 	owslib := pythonWith(t, "owslib")
@@ -48,7 +48,7 @@ func TestOWSLib(t *testing.T) {
 	owslib(t, "ogc_owslib.py", programs.Serve(t, "--data", data).URL+"/ogc")
 }
 
-// Camptocamp's client for browsers lists and fetches.
+// Camptocamp's client for browsers lists the collections and reads features.
 func TestOGCClient(t *testing.T) {
 	node := nodeWith(t, "@camptocamp/ogc-client")
 	data := t.TempDir()

@@ -32,14 +32,14 @@ func TestQGIS(t *testing.T) {
 	qgis(t, "ogc_qgis.py", startToyWorld(t), picture)
 }
 
-// A GDAL that knows the approved standard reads features and tiles.
+// A GDAL that supports the approved standard reads features and tiles.
 func TestGDALOfOGCAPI(t *testing.T) {
 	foreign(t)
 	pyogrio := pythonWith(t, "pyogrio")
 	pyogrio(t, "ogc_gdal.py", startToyWorld(t))
 }
 
-// Any GDAL reads a vector tile, and a map from the pictures.
+// Every version of GDAL reads a vector tile, and a map from the pictures.
 func TestGDALOfOGCTiles(t *testing.T) {
 	foreign(t)
 	for _, name := range []string{"ogrinfo", "gdal_translate", "gdalinfo"} {

@@ -64,7 +64,7 @@ func npmProgram(t *testing.T, name, program string) string {
 	return filepath.Join(clientsDir(t), "node_modules", ".bin", program)
 }
 
-// The description obeys Redocly's recommended rules, except one.
+// The description follows Redocly's recommended rules, except one.
 func TestOpenAPIRedocly(t *testing.T) {
 	redocly := npmProgram(t, "@redocly/cli", "redocly")
 	t.Setenv("REDOCLY_TELEMETRY", "off")
@@ -108,7 +108,7 @@ func TestOpenAPIGo(t *testing.T) {
 	runIn(t, dir, compiler, "run", ".", site)
 }
 
-// In Java, by OpenAPI Generator.
+// TestOpenAPIJava tests a client in Java from OpenAPI Generator.
 func TestOpenAPIJava(t *testing.T) {
 	foreign(t)
 	java, compiler := need(t, "java"), need(t, "javac")

@@ -14,7 +14,7 @@ import (
 // Third-party clients of the geocoder Photon search a running server. `make check-clients` installs
 // them and runs this.
 
-// eastport is a place of the clients' data, and where it is.
+// eastport is the name of a place in the clients' data; its position follows.
 const eastport = "Eastport"
 
 // openPhoton opens a page of a client, and starts a server with data for it.

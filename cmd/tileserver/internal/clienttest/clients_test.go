@@ -46,7 +46,7 @@ func clientsData(t *testing.T) (dir, view string) {
 	return smallData(t), "12 45 4"
 }
 
-// smallData is a data directory made of small files.
+// smallData returns a data directory with data from small files.
 func smallData(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -211,7 +211,7 @@ func TestMapLibreTiles(t *testing.T) {
 	}
 }
 
-// The validators by the authors of the formats report no fault.
+// The validators by the authors of the formats report no errors.
 func TestForeignValidators(t *testing.T) {
 	node := nodeWith(t, "")
 	data, _ := clientsData(t)
@@ -282,7 +282,7 @@ func TestDocsInBrowser(t *testing.T) {
 			if n := evaluate[int](w, `document.documentElement.scrollWidth - innerWidth`); n > 0 {
 				t.Errorf("the page is %d pixels wider than the window", n)
 			}
-			// Every link within the page leads somewhere.
+			// Every link within the page has a target.
 			broken := `[...document.querySelectorAll('a[href^="#"]')].map(a => a.hash.slice(1)).filter(id => !document.getElementById(id)).join(' ')`
 			if ids := evaluate[string](w, broken); ids != "" {
 				t.Errorf("links to %s lead nowhere", ids)

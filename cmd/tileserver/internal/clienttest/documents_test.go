@@ -17,7 +17,7 @@ import (
 	"quadrille/cmd/internal/toyworld"
 )
 
-// shownContents is the number of visible entries of the documentation's contents.
+// shownContents is an expression for the number of visible entries in the table of contents.
 const shownContents = `[...document.querySelectorAll('.contents a')].filter(a => a.offsetParent).length`
 
 // TestDocuments tests the pages that the server writes, in a browser, with the script of the built
@@ -57,7 +57,7 @@ func TestDocuments(t *testing.T) {
 		w.press("article.shown form button")
 		w.waitFor(`document.querySelector('article.shown .figures')?.textContent.match(/^200[\d.]+ ms\d+ Bapplication\/json$/) && document.querySelector('article.shown .answer').textContent.includes('"regions"')`)
 
-		// Errors are shown, too.
+		// Errors are also shown.
 		w.expect("400")
 		evaluate[chromedp.Void](w, `document.querySelector('article.shown [name=lat]').value = 'x<b>'`)
 		w.press("article.shown form button")
@@ -123,7 +123,7 @@ func TestDocuments(t *testing.T) {
 		}
 	})
 
-	// A narrow phone scrolls only up and down.
+	// On a narrow phone the page scrolls only vertically.
 	t.Run("narrow", func(t *testing.T) {
 		w := open(t, browser, site+"/#", screen{width: 320, height: 640, density: 1, touch: true})
 		w.expect("404")

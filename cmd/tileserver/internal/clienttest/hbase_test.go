@@ -47,7 +47,7 @@ func TestDemoOnHBase(t *testing.T) {
 	page := screen{width: 1280, height: 800, density: 1}
 	maps := []*window{open(t, browser, first+"/#4/47/9", page), open(t, browser, second+"/#4/39/-98", page)}
 	for i, w := range maps {
-		// While the region server is away.
+		// These errors are expected while the region server is down.
 		w.expect("503 for ", "the server responded with a status of 503")
 		w.drawn(5)
 		w.whole()

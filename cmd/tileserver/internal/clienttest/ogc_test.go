@@ -47,7 +47,7 @@ func fetchPage(t *testing.T, address string) (p ogcPage) {
 	return p
 }
 
-// allOf follows the links next and joins all pages.
+// allOf follows the "next" links and joins all pages.
 func allOf(t *testing.T, address string) (all ogcPage) {
 	t.Helper()
 	for range 10_000 {
@@ -98,7 +98,7 @@ func TestOGCFeatures(t *testing.T) {
 				t.Errorf("%s: small pages have %v, not %v", c.ID, small.ids(), ids)
 			}
 		}
-		// The link next must not apply the offset again.
+		// The "next" link must not apply the offset again.
 		if some := allOf(t, items+"?limit=3&offset=2"); len(ids) <= 500 && !slices.Equal(some.ids(), ids[min(2, len(ids)):]) {
 			t.Errorf("%s: from the third on there are %v, not %v", c.ID, some.ids(), ids[min(2, len(ids)):])
 		}

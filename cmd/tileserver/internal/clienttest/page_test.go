@@ -125,7 +125,7 @@ func TestMapPagePanels(t *testing.T) {
 		w := open(t, browser, site+"/#6/45/5/at=45.2,5.1", desktop)
 		w.drawn(0)
 		w.waitFor(listed + ` === 5`)
-		// Pointing at a row rings the place; the keyboard walks the rows.
+		// Pointing at a row marks the place with a ring; the arrow keys move through the rows.
 		evaluate[chromedp.Void](w, `document.querySelector('#card .places button').focus()`)
 		w.waitFor(`document.querySelectorAll('#map .ring').length === 1`)
 		w.key(kb.ArrowDown)
@@ -139,7 +139,7 @@ func TestMapPagePanels(t *testing.T) {
 		if !slices.IsSorted(distances) {
 			t.Errorf("distances are not in order: %v", distances)
 		}
-		// A right-to-left name and an endless one keep to their rows.
+		// A right-to-left name and a very long name stay within their rows.
 		w.waitFor(`[...document.querySelectorAll('#card .places bdi')].some(e => e.textContent.includes('مدينة'))`)
 		if wide := evaluate[int](w, `document.querySelector('#card').scrollWidth - document.querySelector('#card').clientWidth`); wide > 0 {
 			t.Errorf("a name makes the card scroll sideways by %d pixels", wide)
@@ -352,7 +352,7 @@ func TestMapPagePanels(t *testing.T) {
 		}
 	})
 
-	// Below a path of another server, which at times fails.
+	// The page is served below a path of another server, which sometimes fails.
 	t.Run("below", func(t *testing.T) {
 		front := newFront(t, site)
 		w := open(t, browser, front.url+"/maps/#5/45/12", desktop)
@@ -474,7 +474,7 @@ func TestMapPagePanels(t *testing.T) {
 			say("search for nothing there", "nonsense", "Nothing has this name", true, "search-nothing")
 			front.answer("/maps/geocode", nil)
 			say("an empty box", "", "Type the name of a place", true, "search-empty")
-			// The button asks again.
+			// The button repeats the request.
 			front.answer("/maps/geocode", busy)
 			w.lookUp(on.place)
 			w.waitFor(`document.querySelector('#card .problem button') !== null`)

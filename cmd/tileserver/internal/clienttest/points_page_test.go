@@ -286,7 +286,7 @@ func TestMapPageOfFences(t *testing.T) {
 			w.expect("ERR_") // while the server restarts
 			w.settled()
 			w.waitFor(title + ` === 'South Westland' && ` + offered + ` === ` + quote(tell))
-			// By keyboard only.
+			// This part uses only the keyboard.
 			evaluate[chromedp.Void](w, `document.querySelector('#card .watch .chip').focus()`)
 			w.key(kb.Enter)
 			w.waitFor(`!document.querySelector('#crossings').hidden && document.activeElement.textContent === 'Stop telling me about Taxis'`)
@@ -300,7 +300,7 @@ func TestMapPageOfFences(t *testing.T) {
 			}
 			w.keep("fence-" + s.name)
 
-			// Another region shares the stream.
+			// A watch of another region uses the same stream.
 			evaluate[chromedp.Void](w,
 				`{ const s = document.querySelector('#card .watch select'); s.value = '0'; s.dispatchEvent(new Event('change')) }`)
 			w.waitFor(offered + ` === ` + quote(tell))
@@ -309,11 +309,11 @@ func TestMapPageOfFences(t *testing.T) {
 			put("t-7", 44, 11)
 			w.waitFor(notes + `.split('|').toSorted().join() === 't-7 entered South Westland,t-7 left South Westland,t-7 left Westland'`)
 
-			// A note shows its point.
+			// A click on a notification shows its point.
 			evaluate[chromedp.Void](w, `document.querySelector('#crossings ol button').click()`)
 			w.waitFor(title + ` === 't-7' && document.querySelector('#card .subtitle').textContent === '44.00000° N, 11.00000° E' && document.querySelectorAll('#map .pin').length === 1`)
 
-			// A server that restarts.
+			// This part restarts the server.
 			restart()
 			put("%3Cb%3E%2F%26", 44, 8)
 			w.waitFor(notes + `.startsWith('<b>/& entered ')`)

@@ -21,7 +21,7 @@ import (
 	"quadrille/cmd/internal/programs"
 )
 
-// The page's budget before a reader sees the map.
+// This is the page's budget until a reader sees the map.
 const (
 	mostRequests = 40
 	mostWeight   = 400_000 // bytes as sent, with brotli
@@ -128,7 +128,7 @@ const watchStart = `(() => {
 	requestAnimationFrame(look)
 })()`
 
-// motion is the work of the page's main thread while something moved.
+// motion has measurements of the page's main thread during a movement.
 type motion struct {
 	long          int     // tasks over 50 ms
 	longest, busy float64 // milliseconds of the thread's own clock

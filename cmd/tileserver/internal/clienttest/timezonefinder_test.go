@@ -36,7 +36,7 @@ type zonedPoint struct {
 }
 
 // spratly is a box around the Spratly reefs: the release in geo-tz 8.1.9 has no zones there, and
-// that in timezonefinder 9.0 has those of China.
+// the release in timezonefinder 9.0 has the zones of China.
 var spratly = quadkey.Box{West: 111, South: 6, East: 118, North: 12}
 
 // clocks are UTC offsets at the solstices of June and December 2026.
@@ -169,7 +169,7 @@ func askZones(t *testing.T, site string) []zonedPoint {
 	return points
 }
 
-// solstices are the instants of [clocks].
+// solstices has the instants of [clocks].
 var solstices = [2]string{"2026-06-21T12:00:00Z", "2026-12-21T12:00:00Z"}
 
 // ask queries the server for the UTC offset at a solstice.

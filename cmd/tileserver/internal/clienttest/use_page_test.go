@@ -85,7 +85,7 @@ func TestEmbed(t *testing.T) {
 	}
 }
 
-// "Use this map": a dialog of tabs, by mouse and keyboard.
+// TestUsePanel tests the dialog "Use this map" and its tabs with mouse and keyboard.
 func TestUsePanel(t *testing.T) {
 	browser := startBrowser(t)
 	site := programs.Serve(t, "--data", smallData(t)).URL

@@ -145,7 +145,7 @@ func open(t *testing.T, browser context.Context, url string, s screen) *window {
 	return w
 }
 
-// hear records an event that reports a fault.
+// hear records an event that reports an error.
 func (w *window) hear(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -189,7 +189,7 @@ func (w *window) complain(format string, args ...any) {
 	w.complaints = append(w.complaints, fmt.Sprintf(format, args...))
 }
 
-// expect names parts of complaints that do not fail the test.
+// expect sets parts of error messages that do not fail the test.
 func (w *window) expect(parts ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -299,7 +299,7 @@ func (w *window) lookUp(address string) {
 	w.do(chromedp.SendKeys(chromedp.CSS("#search"), address+"\r"))
 }
 
-// visit changes the view through the permalink, as following a link does.
+// visit changes the view through the permalink, like a click on a link.
 func (w *window) visit(url string) {
 	w.t.Helper()
 	_, hash, _ := strings.Cut(url, "#")

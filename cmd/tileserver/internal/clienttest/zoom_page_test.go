@@ -49,7 +49,7 @@ func TestMapPageZooms(t *testing.T) {
 			if w.at(w.picture("zoom-between"), 47, 17) == w.at(w.picture(""), 47, 24) {
 				t.Error("land looks like the sea")
 			}
-			// A trackpad's pinch is a wheel with the Ctrl key.
+			// Browsers report a pinch on a trackpad as a wheel event with the Ctrl key.
 			evaluate[chromedp.Void](w, `{ for (let i = 0; i < 10; i++) document.querySelector('#map').dispatchEvent(
 				new WheelEvent('wheel', { deltaY: -100 * Math.LN2 / 10, ctrlKey: true, clientX: 500, clientY: 350, bubbles: true, cancelable: true })) }`)
 			w.waitFor(zoom + ` === 6.75`)

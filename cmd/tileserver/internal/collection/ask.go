@@ -62,7 +62,7 @@ func (s *Handlers) unread(c echo.Context, name string, err error) error {
 	return err
 }
 
-// collectionOf is the name in the path.
+// collectionOf returns the name of the collection in the path.
 func collectionOf(c echo.Context) (string, error) {
 	values, err := endpoint.WholePath(c)
 	if err != nil {

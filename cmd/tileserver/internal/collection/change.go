@@ -15,7 +15,7 @@ import (
 	"quadrille/places/points"
 )
 
-// form is the form of the JSON of a write.
+// form is the format of the JSON of a write.
 type form uint8
 
 const (
@@ -76,7 +76,7 @@ type changeReader struct {
 	foreigner string
 	// ignored is the first member that gives a time.
 	ignored string
-	// patching is set if members are changes.
+	// patching is set if the members are changes to an existing point.
 	patching bool
 
 	conditions http.Header // the conditions that a line has as members
@@ -131,7 +131,7 @@ func givesTime(name, value []byte) bool {
 	return ok
 }
 
-// timeMembers are the usual names of a Feature's time.
+// timeMembers lists the usual names for the time of a Feature.
 var timeMembers = []string{"time", "timestamp", "datetime", "when"}
 
 // shorten returns the beginning of a name for a refusal.
@@ -285,7 +285,7 @@ var foreigners = map[string]string{
 	"lat":       "an object with lat and lon", "latitude": "an object with latitude and longitude",
 }
 
-// foreign begins the refusal of an object that is no write.
+// foreign returns the beginning of the refusal of an object that is not a write.
 func (r *changeReader) foreign() string {
 	if r.foreigner == "" {
 		return ""
@@ -317,7 +317,7 @@ func (r *changeReader) check(f form) error {
 	return nil
 }
 
-// errGeometry refuses a geometry that is not a GeoJSON Point.
+// errGeometry is the error for a geometry that is not a GeoJSON Point.
 var errGeometry = refusePoint(`Set geometry to a Point, such as {"type":"Point","coordinates":[2.35,48.85]}: longitude, then latitude, in degrees.`)
 
 // readPosition reads a GeoJSON Point, or those of its members that a merge patch changes. It

@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	collectionParam = endpoint.DescribedParam(endpoint.InPath, "collection", "Name of a collection.",
 		endpoint.Schema{"type": "string"}, "shops")
@@ -38,15 +38,15 @@ var (
 	hookParam = endpoint.DescribedParam(endpoint.InPath, "hook", "Name of a webhook.", endpoint.Schema{"type": "string"}, "alarm")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, slices.Concat(s.readEndpoints(), s.collectionEndpoints(), s.pointEndpoints(), s.hookEndpoints())...)
 }
 
-// readEndpoints describe collections and follow their moves.
+// readEndpoints returns the endpoints that describe collections and follow their moves.
 func (s *Handlers) readEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -168,7 +168,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// pointEndpoints write one point.
+// pointEndpoints returns the endpoints that write one point.
 func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -233,7 +233,7 @@ func (s *Handlers) pointEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// hookEndpoints manage the webhooks of a live collection.
+// hookEndpoints returns the endpoints that manage the webhooks of a live collection.
 func (s *Handlers) hookEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

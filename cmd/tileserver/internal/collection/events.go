@@ -78,7 +78,7 @@ func (s *Handlers) toFollow(c echo.Context, name string) (*live.Collection, erro
 	return pin.Live, nil
 }
 
-// eventStream is a stream of events that is being answered.
+// eventStream is the state of an answer with a stream of events.
 type eventStream struct {
 	s      *Handlers
 	c      echo.Context

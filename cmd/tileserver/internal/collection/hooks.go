@@ -16,7 +16,7 @@ import (
 	"quadrille/places/live"
 )
 
-// Hooks are the webhooks of live collections. *webhook.Sender implements it.
+// Hooks manages the webhooks of live collections. *webhook.Sender implements it.
 type Hooks interface {
 	Put(ctx context.Context, l *live.Collection, name string, d webhook.Definition) (webhook.State, bool, error)
 	List(l *live.Collection) ([]webhook.State, error)

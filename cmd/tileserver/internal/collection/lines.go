@@ -16,7 +16,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Bounds of the lines that are written together.
+// These are bounds of the lines that are written together.
 const (
 	maxLines     = 1000
 	maxLineBytes = 1 << 20 // of the text of all
@@ -71,7 +71,7 @@ type batch struct {
 	ended <-chan struct{} // closed when writeAll has ended, be it by a panic
 }
 
-// chunk is lines that are written together.
+// chunk has lines that are written together.
 type chunk struct {
 	lines    []line
 	text     []byte

@@ -111,7 +111,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Bodies of many lines, plain and packed, are written as a whole.
+// Bodies of many lines, plain and compressed, are written completely.
 func TestManyLines(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", "")

@@ -23,7 +23,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Paths that can be written.
+// These paths accept writes.
 const (
 	collectionPath = "/points/:collection"
 	pointPath      = "/points/:collection/:id"
@@ -33,7 +33,7 @@ const (
 // writes.
 const readMethods = "GET, HEAD, OPTIONS"
 
-// Reasons for refusing a write.
+// These are reasons for refusing a write.
 var (
 	errReadOnly    = errors.New("no writes are taken")
 	errDescription = errors.New("description of a collection is not valid")
@@ -153,7 +153,7 @@ func (s *Handlers) toWrite(c echo.Context) (l *live.Collection, path []string, e
 	return nil, nil, endpoint.Refuse(live.ErrNoCollection, "", "Make the collection by PUT /points/"+name+" first.")
 }
 
-// maxBody bounds the body of one write, packed or not, in bytes.
+// maxBody bounds the body of one write in bytes, compressed or not.
 const maxBody = 1 << 20
 
 // readBody reads the body of a write, and returns its media type.
@@ -467,7 +467,7 @@ func appendIgnored(dst []byte, member string) []byte {
 	return jsontext.AppendString(append(dst, `,"ignored":`...), member)
 }
 
-// otherVersion is the version of no point.
+// otherVersion is a version that no point has.
 const otherVersion = -1
 
 // readConditions reads the headers If-Match and If-None-Match.

@@ -34,7 +34,7 @@ const (
 	plainKey  = "plain-key"
 )
 
-// service is the face of collections over a live store.
+// service serves the endpoints of collections with a live store.
 type service struct {
 	t        testing.TB
 	store    cellstore.Store
@@ -43,7 +43,7 @@ type service struct {
 	handler  http.Handler
 }
 
-// newService serves the live collections of a directory. change adapts the configuration.
+// newService serves the live collections of a directory. change may change the configuration.
 func newService(t testing.TB, change func(*web.Config, *ask.Sets, *Config)) *service {
 	t.Helper()
 	return newServiceOn(t, t.TempDir(), nil, change)
@@ -391,7 +391,7 @@ func TestHostilePoints(t *testing.T) {
 	}
 }
 
-// Every accepted body is JSON.
+// Every accepted body is valid JSON.
 func FuzzReadChange(f *testing.F) {
 	f.Add(pointFeature("a", 1, 2, `{"a":[1,{"b":"c\"}"}]}`))
 	f.Add(`{"id":"a","delete":true}`)
@@ -429,7 +429,7 @@ func BenchmarkReadChange(b *testing.B) {
 	}
 }
 
-// built is the time of tests that need one.
+// built is the time in tests that need a fixed time.
 var built = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // A live point is sent with the tag that writes return and accept.
@@ -518,7 +518,7 @@ func TestMergePatch(t *testing.T) {
 		"application/merge-patch+json"), 415, "unsupported-type")
 }
 
-// propertiesOf are the properties of a point as an object.
+// propertiesOf returns the properties of a point as an object.
 func propertiesOf(f *feature.Feature) string {
 	return "{" + string(f.Properties.AppendMembers(nil)) + "}"
 }

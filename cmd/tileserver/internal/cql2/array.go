@@ -19,7 +19,7 @@ const (
 
 var arrayFunctions = [...]string{contains: "A_CONTAINS", containedBy: "A_CONTAINEDBY", equals: "A_EQUALS", overlaps: "A_OVERLAPS"}
 
-// arrayTests are the operators of the tests that must all hold.
+// arrayTests lists, for each operator on lists, the operators of the tests that must all be true.
 var arrayTests = [...][]string{
 	contains: {feature.OpEach}, containedBy: {feature.OpOnly}, equals: {feature.OpEach, feature.OpOnly}, overlaps: {feature.OpEquals},
 }

@@ -56,7 +56,7 @@ import (
 	"quadrille/feature"
 )
 
-// Bounds of a filter. They keep the cost of one request small.
+// These are bounds of a filter. They keep the cost of one request small.
 const (
 	MaxBytes   = 10_000 // of text
 	MaxDepth   = 100    // of parentheses and NOTs within each other

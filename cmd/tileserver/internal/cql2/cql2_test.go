@@ -318,7 +318,7 @@ var oak = map[string]any{
 	"number":  "12",
 }
 
-// propertiesOf are values as properties.
+// propertiesOf returns values as properties.
 func propertiesOf(values map[string]any) feature.Properties {
 	list := []feature.Property{}
 	for name, v := range values {
@@ -374,7 +374,7 @@ func TestMatch(t *testing.T) {
 		"no = 1 OR FALSE":         feature.Unknown,
 		"NOT (no = 1 OR TRUE)":    feature.No,
 		"FALSE OR no = 1 OR TRUE": feature.Yes, "TRUE AND no = 1 AND FALSE": feature.No,
-		// Types differ.
+		// The types differ.
 		"name = 1":                  feature.Unknown,
 		"name <> 1":                 feature.Unknown,
 		"height = '12.5'":           feature.Unknown,

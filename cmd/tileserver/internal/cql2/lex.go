@@ -123,7 +123,7 @@ func (l *lexer) next() (token, error) {
 	return t, nil
 }
 
-// strange refuses a character that begins no token.
+// strange returns the error for a character that begins no token.
 func strange(offset int, r rune) *SyntaxError {
 	switch r {
 	case '!':

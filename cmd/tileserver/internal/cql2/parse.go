@@ -23,7 +23,7 @@ var comparisons = map[string]string{
 // operators are absent.
 var mirrored = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// reserved are the words that name a property in double quotes only.
+// reserved lists the words that can be names of properties only in double quotes.
 var reserved = []string{"AND", "OR", "NOT", "IN", "BETWEEN", "IS", "NULL", "LIKE", "TRUE", "FALSE"}
 
 type parser struct {

@@ -70,7 +70,7 @@ func opposite(b *bool) *bool {
 	return is(!*b)
 }
 
-// both is AND with unknown values.
+// both computes AND with unknown values.
 func both(a, b *bool) *bool {
 	switch {
 	case a != nil && !*a, b != nil && !*b:
@@ -81,7 +81,7 @@ func both(a, b *bool) *bool {
 	return is(true)
 }
 
-// either is AND by De Morgan's law.
+// either computes OR from both by De Morgan's law.
 func either(a, b *bool) *bool { return opposite(both(opposite(a), opposite(b))) }
 
 var (

@@ -95,7 +95,7 @@ func literalsOf(kind feature.Kind, value string) (list []string) {
 	return list
 }
 
-// cql2Of is a term in CQL2.
+// cql2Of returns a term as CQL2 text.
 func cql2Of(term feature.Term) string {
 	name, kind := `"`+term.Name+`"`, kinds[term.Name]
 	var literals, parts []string

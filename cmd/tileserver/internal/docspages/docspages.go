@@ -29,12 +29,12 @@ var pageText string
 
 var page = template.Must(template.New("guide").Parse(pageText))
 
-// Pages is the documents of a folder.
+// Pages has the documents of a folder.
 type Pages struct {
 	// Documents are the documents. Those that Read was given as first come first, and the others in
 	// the order of their names.
 	Documents []*Document
-	// Pictures are the files that documents show, by name.
+	// Pictures has the pictures in documents by file name.
 	Pictures map[string][]byte
 }
 
@@ -102,7 +102,7 @@ func (g *Pages) HTML(of *Document) ([]byte, error) {
 // read renders a document. served returns the name under which a file of the folder is served, and
 // whether it is served.
 func (d *Document) read(source []byte, served func(name string) (string, bool)) error {
-	// The policy of the pages allows no styles in them.
+	// The Content-Security-Policy of the pages forbids inline styles.
 	table := extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))
 	markdown := goldmark.New(goldmark.WithExtensions(table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	tree := markdown.Parser().Parse(text.NewReader(source))

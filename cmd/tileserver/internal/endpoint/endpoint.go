@@ -65,7 +65,7 @@ type Endpoint struct {
 	Body         bool
 	BodyContent  Content
 	BodyRequired bool
-	// Label names the endpoint in metrics; "" means by its route.
+	// Label is the name of the endpoint in metrics; "" means its route.
 	Label string
 	// Refuse answers a request that is refused before it is handled, in the format of the service
 	// that the endpoint imitates. Nil means our own format.
@@ -177,7 +177,7 @@ const (
 	// KeysByHandler leaves the check of the key to the handler, and does not count requests against a
 	// limit.
 	KeysByHandler
-	// KeysByUsername: the parameter username is taken for a key.
+	// KeysByUsername means that the parameter username is the key.
 	KeysByUsername
 	// KeysOfProxy reads the key only from our own header, because other credentials of the request
 	// are for another service.
@@ -190,7 +190,7 @@ const (
 // CachePolicy says how answers may be cached, which decides their headers.
 type CachePolicy string
 
-// The ways of keeping.
+// These are the ways of caching answers.
 const (
 	CacheTagged    CachePolicy = "tagged"  // with an entity tag
 	CacheByInstant CachePolicy = "instant" // with a tag if the parameter at is given, and else not at all
@@ -206,7 +206,7 @@ func (k CachePolicy) Revalidated() bool {
 	return slices.Contains([]CachePolicy{CacheTagged, CacheByInstant, CacheVaries, CacheFile}, k)
 }
 
-// OfferedMethods are the methods that are declared.
+// OfferedMethods returns the declared methods.
 func (e *Endpoint) OfferedMethods() []string {
 	if e.Methods == nil {
 		return []string{http.MethodGet, http.MethodHead}
@@ -214,13 +214,13 @@ func (e *Endpoint) OfferedMethods() []string {
 	return e.Methods
 }
 
-// Method is the first method.
+// Method returns the first method.
 func (e *Endpoint) Method() string { return e.OfferedMethods()[0] }
 
-// Paths are Path and OtherPaths.
+// Paths returns Path and OtherPaths as one list.
 func (e *Endpoint) Paths() []string { return append([]string{e.Path}, e.OtherPaths...) }
 
-// Routes are the router's patterns of all paths.
+// Routes returns the router's patterns of all paths.
 func (e *Endpoint) Routes() []string {
 	if e.Route != "" {
 		return []string{e.Route}

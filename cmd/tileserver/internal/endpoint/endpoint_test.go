@@ -10,7 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// good is an endpoint that contradicts nothing.
+// good returns an endpoint without contradictions.
 func good() Endpoint {
 	return Endpoint{
 		Path: "/x/{z}", ID: "getX", Params: []Param{Zoom, Integer("limit", 1, 10, "Most.").WithDefault(5)}, Cost: Light,

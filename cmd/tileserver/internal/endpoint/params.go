@@ -69,7 +69,7 @@ func ParseGridTile(z, x, y string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// Limits of parameters.
+// These are limits of parameters.
 const (
 	MaxListBytes     = 1024 // bytes of a comma-separated list
 	MaxListEntries   = 64   // entries of one
@@ -151,7 +151,7 @@ func (p *Params) Release() {
 // Endpoint returns the endpoint of the request.
 func (p *Params) Endpoint() *Endpoint { return p.of }
 
-// Values are all parameters, not to be changed.
+// Values returns all parameters. The caller must not change them.
 func (p *Params) Values() url.Values {
 	if p.query != "" {
 		var err error
@@ -301,7 +301,7 @@ func IsCode(s string, min, max int, digits bool) bool {
 	return len(s) >= min && len(s) <= max
 }
 
-// cursor returns the cursor, "" for the first page.
+// cursor returns the cursor, or "" for the first page.
 func (p *Params) cursor() string {
 	cursor := p.Text("cursor", MaxCursorBytes)
 	if cursor == "" && p.Has("cursor") {
@@ -343,7 +343,7 @@ func (p *Params) List(name string, max int) []string {
 	return entries
 }
 
-// ExtraParam is a parameter that the endpoint does not name.
+// ExtraParam is a parameter that the endpoint does not declare.
 type ExtraParam struct{ Name, Value string }
 
 // ExtraParams returns the parameters that an endpoint with TakesFilters does not declare, by name. Names that
@@ -449,7 +449,7 @@ func (p *Params) instant(name string) (time.Time, bool) {
 	return at, true
 }
 
-// country reads the code of one country, "" when it is absent.
+// country reads the code of one country, or returns "" if it is absent.
 func (p *Params) country(name string) string {
 	if !p.Has(name) {
 		return ""
@@ -516,7 +516,7 @@ func (p *Params) time(name string) (first, last time.Time) {
 	return first, last
 }
 
-// language reads a language code, "" when it is absent.
+// language reads a language code, or "" if it is absent.
 func (p *Params) language(name string) string {
 	v := p.Text(name, MaxLanguageBytes)
 	ok := v != "" || !p.Has(name)

@@ -90,7 +90,7 @@ func isHex(c byte) bool {
 // values is meant.
 func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
-// unknown refuses a parameter by its name, and suggests the nearest one.
+// unknown returns the error for an unknown parameter, with the most similar name as a suggestion.
 func (q *ParamNames) unknown(name string) error {
 	accepted := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {

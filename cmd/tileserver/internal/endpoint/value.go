@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Places of parameters.
+// These are the places of parameters.
 const (
 	InQuery  = ""
 	InPath   = "path"
@@ -15,7 +15,7 @@ const (
 // Schema is a JSON schema.
 type Schema map[string]any
 
-// Param is a parameter that is declared: a [Value] of some type.
+// Param is a declared parameter: a [Value] of some type.
 type Param interface {
 	// Declaration returns the declaration, which must not be changed.
 	Declaration() *Spec
@@ -99,7 +99,7 @@ func (v *Value[T]) AsRequired() *Value[T] { return v.with(func(w *Value[T]) { w.
 // AsOptional makes the parameter optional.
 func (v *Value[T]) AsOptional() *Value[T] { return v.with(func(w *Value[T]) { w.Required = false }) }
 
-// WithExample gives an example.
+// WithExample sets an example.
 func (v *Value[T]) WithExample(example any) *Value[T] {
 	return v.with(func(w *Value[T]) { w.Example = example })
 }
@@ -148,7 +148,7 @@ func Number(name, unit string, min, max float64, doc string) *Value[float64] {
 	})
 }
 
-// Integer declares a whole number.
+// Integer declares an integer.
 func Integer(name string, min, max int64, doc string) *Value[int64] {
 	return New(name, doc, Schema{"type": "integer", "minimum": min, "maximum": max}, func(q *Params, name string) int64 {
 		return q.integer(name, min, max)
@@ -176,7 +176,7 @@ func Text(name string, max int, doc string) *Value[string] {
 	})
 }
 
-// list is the schema of a list with commas between its entries.
+// list returns the schema of a comma-separated list.
 func list(of Schema, most int) Schema {
 	return Schema{"type": "array", "items": of, "minItems": 1, "maxItems": most}
 }
@@ -208,7 +208,7 @@ func Codes(name, what string, min, max int, digits bool, doc string) *Value[[]st
 	})
 }
 
-// Parameters that many endpoints take.
+// These are parameters of many endpoints.
 var (
 	Lat    = Degrees("lat", "Latitude in degrees WGS84.", 90).WithExample(47.37).AsRequired()
 	Lon    = Degrees("lon", "Longitude in degrees WGS84.", 180).WithExample(8.54).AsRequired()
@@ -251,7 +251,7 @@ var (
 // moment is the schema of a day or a time.
 var moment = Schema{"type": "string", "maxLength": 64}
 
-// Instant declares a day or a time that read reads.
+// Instant declares a parameter with a day or a time. The function read reads it.
 func Instant[T any](name, doc string, read func(q *Params, name string) T) *Value[T] {
 	return New(name, doc, moment, read)
 }

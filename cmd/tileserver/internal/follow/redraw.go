@@ -26,7 +26,7 @@ const (
 func ReportRedraws(ctx context.Context, store *live.Store, views *ask.Views, log *slog.Logger) {
 	tick := time.NewTicker(redrawLook)
 	defer tick.Stop()
-	// held keeps the generations open with which points are compared. When new generations replace
+	// held keeps open the generations with which points are compared. When new generations replace
 	// them, collections that have not switched yet still need the old ones.
 	held := new(ask.Regions)
 	defer func() { held.Release() }()

@@ -17,7 +17,7 @@ import (
 	"quadrille/tiles"
 )
 
-// text collects the log.
+// text is a writer that collects the log.
 type text struct {
 	mu sync.Mutex
 	b  strings.Builder

@@ -8,7 +8,7 @@ import (
 	"quadrille/places/search"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	qParam = endpoint.New("q",
 		"A name in any language or a part of it, with the region around it if you like (`portland oregon`, `paris, tx`); a "+
@@ -25,10 +25,10 @@ var (
 	reverseKindsParam = kindsOf(geocoder.ReverseKinds)
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, []endpoint.Endpoint{
 		{

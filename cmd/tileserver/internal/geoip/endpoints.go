@@ -10,16 +10,16 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	addrParam = endpoint.DescribedParam(endpoint.InPath, "addr", "IPv4 or IPv6 address, or me for that of the caller.",
 		endpoint.Schema{"type": "string"}, "8.8.8.8")
 )
 
-// manual is MaxMind's own description of its web services.
+// manual is the address of MaxMind's documentation of its web services.
 const manual = "https://dev.maxmind.com/geoip/docs/web-services"
 
-// refused are the web service's refusals.
+// refused lists the refusals of the web service.
 var refused = slices.Concat(
 	endpoint.RefusedAnswers(endpoint.Content{"application/vnd.maxmind.com-error+json": GeoIP2Error{}}, map[int]string{
 		http.StatusBadRequest:      "The address is missing, not one, or reserved.",

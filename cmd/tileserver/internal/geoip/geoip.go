@@ -36,7 +36,7 @@ func New(k *web.Kit, accounts func() *Accounts) *Handlers {
 	return &Handlers{Kit: k, accounts: accounts}
 }
 
-// service is one of the services.
+// service is one of the GeoIP2 services.
 type service struct {
 	name   string
 	form   web.Format
@@ -274,7 +274,7 @@ func takesParams(params string) bool {
 var errQueries = &refusal{http.StatusPaymentRequired, "OUT_OF_QUERIES",
 	"The limit of queries is used up; Retry-After tells when to ask again."}
 
-// refusalOf turns an error into a refusal in GeoIP2's terms.
+// refusalOf converts an error to a refusal in GeoIP2's format.
 func refusalOf(err error) error {
 	switch {
 	case errors.Is(err, web.ErrRateLimited):
@@ -287,7 +287,7 @@ func refusalOf(err error) error {
 	return err
 }
 
-// Forms of GeoIP2's web service.
+// These are the forms of GeoIP2's web service.
 var (
 	formCountry = web.NewFormat(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
 	formCity    = web.NewFormat(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})

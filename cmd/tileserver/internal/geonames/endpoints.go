@@ -7,13 +7,13 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// manual is GeoNames' own description of its web services.
+// manual is the address of GeoNames' documentation of its web services.
 const manual = "https://www.geonames.org/export/web-services.html"
 
 var overloaded503 = endpoint.RefusedAnswers(endpoint.Content{"application/json": GeoNamesError{}},
 	map[int]string{http.StatusServiceUnavailable: "The server is at its limit."})
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.searchEndpoints(), s.nearbyEndpoints(), s.pointEndpoints())
 }

@@ -36,7 +36,7 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
-// Values of GeoNames' error objects that are used here.
+// These are the values of GeoNames' error objects that are used here.
 const (
 	noRecord       = 11 // no such record
 	otherFault     = 12
@@ -203,7 +203,7 @@ func (s *Handlers) fail(c echo.Context, g *request, a web.Answer, callback strin
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
-	// Parameters that cannot be read are ignored, too; the rest is returned.
+	// Unreadable parameters are also ignored; the rest is returned.
 	values, _ := url.ParseQuery(r.URL.RawQuery)
 	return params{values}
 }
@@ -294,7 +294,7 @@ func (p params) around(absent float64) (lat, lng, radius float64, err error) {
 	return lat, lng, radius, err
 }
 
-// maxGeonamesRadius is the largest radius, in kilometres.
+// maxGeonamesRadius is the greatest radius in kilometres.
 const maxGeonamesRadius = 300
 
 // radius returns the radius in kilometres, or absent.
@@ -313,7 +313,7 @@ func (p params) radius(absent float64) (float64, error) {
 	return v, nil
 }
 
-// Limits of lists.
+// These are limits of lists.
 const (
 	maxRows     = 1000
 	maxStartRow = 5000
@@ -350,7 +350,7 @@ func (p params) style() style {
 	return styleMedium
 }
 
-// language returns the language of names, "" for the places' own.
+// language returns the language of names, or "" for the places' own.
 func (p params) language(absent string) string {
 	v := p.text("lang")
 	switch {
@@ -362,7 +362,7 @@ func (p params) language(absent string) string {
 	return v
 }
 
-// minPopulation reads cities: cities1000 and so on.
+// minPopulation reads the parameter cities, such as cities1000.
 func (p params) minPopulation() (int64, error) {
 	v := strings.ToLower(p.text("cities"))
 	if v == "" {
@@ -384,7 +384,7 @@ type object struct{ b []byte }
 func (o *object) open()  { o.b = append(o.b, '{') }
 func (o *object) close() { o.b = append(o.b, '}') }
 
-// name begins a member.
+// name writes the name of a member.
 func (o *object) name(name string) {
 	if last := o.b[len(o.b)-1]; last != '{' && last != '[' {
 		o.b = append(o.b, ',')
@@ -450,5 +450,5 @@ func (s *Handlers) refuse(c echo.Context, text bool, err error) {
 	_ = s.fail(c, g, a, callback, err)
 }
 
-// formGeoNames is JSON, as GeoNames labels it.
+// formGeoNames is JSON with GeoNames' media type.
 var formGeoNames = web.NewFormat(web.Media{Name: "geonames", Type: "application/json;charset=UTF-8"})

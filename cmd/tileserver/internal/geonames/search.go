@@ -35,7 +35,7 @@ const (
 	maxRecords = 3_000
 )
 
-// placeSearch is a search in GeoNames' manner.
+// placeSearch is a GeoNames search.
 type placeSearch struct {
 	query      search.Query
 	filter     places.Filter

@@ -160,7 +160,7 @@ func (g *request) day(ctx context.Context, lat, lon float64, day time.Time, z *l
 		if err != nil {
 			return err
 		}
-		// At the zone's noon, after clocks have been changed.
+		// The offset is taken at noon in the zone, after a possible change of clocks on that day.
 		if offset, err = r.Offset(ctx, z.ID, day.Add(12*time.Hour-time.Duration(offset.Seconds)*time.Second)); err != nil {
 			return err
 		}

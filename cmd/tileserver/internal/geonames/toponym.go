@@ -10,7 +10,7 @@ import (
 	"quadrille/places"
 )
 
-// featureClasses are GeoNames' names of its feature classes.
+// featureClasses has GeoNames' names of its feature classes.
 var featureClasses = map[string]string{
 	"A": "country, state, region,...",
 	"H": "stream, lake, ...",
@@ -26,7 +26,7 @@ var featureClasses = map[string]string{
 // unknownDEM is the value of GeoNames' elevation model at sea.
 const unknownDEM = -9999
 
-// toponym is a place being written.
+// toponym is a place that is being written.
 type toponym struct {
 	places.Record
 	distance float64 // metres; negative for none
@@ -34,7 +34,7 @@ type toponym struct {
 	lang     string
 }
 
-// kilometres are written as strings, to the centimetre.
+// appendKilometres writes a distance in kilometres as a string, rounded to the centimetre.
 func appendKilometres(dst []byte, metres float64) []byte {
 	dst = strconv.AppendFloat(dst, metres/1000, 'f', 5, 64)
 	for dst[len(dst)-1] == '0' {

@@ -211,7 +211,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("detail: %s", p.Detail)
 		}
 	}
-	// Compatible endpoints say it in their own words.
+	// Imitated services return the error in their own format.
 	if text := servertest.Body(t,
 		f.Get("/timezoneJSON?lat=1&lng=2&callback=f&username="+servertest.TestKey)); !strings.HasPrefix(text, "/**/f(") ||
 		!strings.Contains(text, `"value":19`) {

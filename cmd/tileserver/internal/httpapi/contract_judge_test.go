@@ -31,7 +31,7 @@ func TestForeignReaderOfContract(t *testing.T) {
 		if path != "/ogc/api" {
 			continue
 		}
-		// The standard's tests want the defaults of these written out.
+		// The standard's tests require these defaults to be explicit.
 		for route, item := range doc.Paths.Map() {
 			for _, p := range item.Get.Parameters {
 				if p.Value.In == "query" && (p.Value.Style != "form" || p.Value.Explode == nil) {

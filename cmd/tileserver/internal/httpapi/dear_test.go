@@ -370,7 +370,7 @@ func testClasses(t *testing.T, w *dearWorld) {
 	}
 }
 
-// gnDearest are searches in GeoNames' manner under each of its conditions.
+// gnDearest returns GeoNames searches with each of their conditions.
 func gnDearest() []string {
 	return slices.DeleteFunc(slices.Clone(dearest["GET /searchJSON"]), func(q string) bool { return !strings.HasPrefix(q, "/searchJSON") })
 }

@@ -23,7 +23,7 @@ func dearestOf(e *endpoint.Endpoint) (questions []string) {
 	return questions
 }
 
-// dearest are the requests by the method and path of their endpoint.
+// dearest has the most expensive requests by the method and path of their endpoint.
 var dearest = map[string][]string{
 	"GET /ogc/tileMatrixSets": {
 		"/ogc/tileMatrixSets?f=html",

@@ -43,14 +43,14 @@ type Handlers interface{ Endpoints() []endpoint.Endpoint }
 // Config.RootGeocoder.
 type rooted interface{ RootEndpoints() []endpoint.Endpoint }
 
-// Parts are the shared parts that faces are made of.
+// Parts are the shared objects from which faces are made.
 type Parts struct {
 	Kit    *web.Kit
 	Config *Config
 	Batch  web.BatchLimits
 	// Lists are the lists of all faces.
 	Lists []listing.Spec
-	// Earlier are the handlers of the faces before.
+	// Earlier are the handlers of the previous faces.
 	Earlier []Handlers
 	// DescribeBelow returns an OpenAPI 3.0 document of the paths below the path below. server is
 	// the address of this path.
@@ -67,7 +67,7 @@ func Faces() []Face {
 	return slices.SortedFunc(slices.Values(registered), func(a, b Face) int { return cmp.Compare(a.Order, b.Order) })
 }
 
-// RootGeocoders are the names that Config.RootGeocoder may have.
+// RootGeocoders returns the names that are allowed in Config.RootGeocoder.
 func RootGeocoders() (names []string) {
 	for _, f := range Faces() {
 		if f.Rooted {

@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/webhook"
 )
 
-// hooks are the flags of webhooks, and their sender.
+// hooks has the flags of webhooks, and their sender.
 type hooks struct {
 	Private bool `group:"data" name:"hooks-private" help:"Let webhooks of live collections go to private addresses, such as those of this machine and its network, and over http. Whoever may write a collection can then reach them."`
 

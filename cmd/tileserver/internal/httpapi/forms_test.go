@@ -192,7 +192,7 @@ func TestTablesOfEveryList(t *testing.T) {
 			t.Errorf("%s: %d rows on %d pages, want %d: %.200q %.200q", c.path, len(got), pages, len(want), got, want)
 		}
 	}
-	// A link leads to the same form, whoever follows it.
+	// A link gives the same form, whichever client follows it.
 	link := w.Do(http.MethodGet, "/points/shops/within?tile=0/0/0&limit=70", "Accept", "text/csv").Header.Get("Link")
 	next, _, _ := strings.Cut(strings.TrimPrefix(link, "<http://example.com"), ">")
 	if text := servertest.Body(t, w.Get(next)); !strings.HasPrefix(text, "id,name,category,") {

@@ -37,7 +37,7 @@ func hostileRoutes(t testing.TB, h http.Handler) []*echo.Route {
 	return routes
 }
 
-// hostileValues are tried everywhere: in paths, parameters, headers and bodies.
+// hostileValues has values that are tried everywhere: in paths, parameters, headers and bodies.
 var hostileValues = []string{
 	"", "0", "1", "-1", "1e9", "NaN", "+1", "22", "47.4", "180", "1.2.3.4", "::1%25eth0", "country", "state:us-ks", "all",
 	"places.json", "2.mvt", "0@2x.png",
@@ -63,7 +63,7 @@ var hostileHeaders = []string{
 	"Cookie", "Access-Control-Request-Headers",
 }
 
-// statuses are all that the service documents.
+// statuses lists all documented statuses.
 var statuses = []int{200, 204, 304, 400, 401, 402, 404, 405, 406, 408, 410, 413, 415, 422, 429, 503}
 
 // hostileRequest sends one request for a route and checks the rules that apply to every answer.
@@ -162,7 +162,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// FuzzRoute does the same, guided by coverage.
+// FuzzRoute does the same as TestHostileRequests, guided by coverage.
 func FuzzRoute(f *testing.F) {
 	g := servertest.NewGlobe(f, nil)
 	routes := hostileRoutes(f, g.Handler)

@@ -7,7 +7,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// TestGolden pins the problems of all faces.
+// TestGolden compares the problems of all faces with golden files.
 func TestGolden(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	servertest.GoldenSmall(t, "problem",

@@ -75,7 +75,7 @@ type Config struct {
 	BatchBytes   int64
 	BatchTimeout time.Duration
 
-	// Require and NoData are as in ops.Config.
+	// Require and NoData have the same meaning as in ops.Config.
 	Require []string
 	NoData  func() error
 
@@ -91,7 +91,7 @@ type Config struct {
 	MetricsHandler http.Handler
 }
 
-// Server is the composition of the faces, which share a kit.
+// Server is the composition of the faces. They share a kit.
 type Server struct {
 	*web.Kit
 	faces []Handlers          // in the order of the faces

@@ -137,7 +137,7 @@ func TestQuestionLines(t *testing.T) {
 	}
 }
 
-// Batches of questions have the bounds of batches of addresses.
+// Batches of questions have the same limits as batches of addresses.
 func TestQuestionLimits(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewGlobe(t, func(c *httpapi.Config) { c.BatchLines, c.BatchBytes = 10, 64<<10 })

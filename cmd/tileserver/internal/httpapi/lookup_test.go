@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Every parameter that cannot be used is refused by name.
+// Every invalid parameter is refused by name.
 func TestBadParameters(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	before := f.Boundaries.Reads.Load() + f.Places.Reads.Load() + f.Addresses.Reads.Load() // of opening them

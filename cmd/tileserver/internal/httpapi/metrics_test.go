@@ -136,7 +136,7 @@ func TestMetricsAllocs(t *testing.T) {
 	}
 }
 
-// BenchmarkTileKeptCounted is BenchmarkTileKept with metrics.
+// BenchmarkTileKeptCounted does the same as BenchmarkTileKept, with metrics.
 func BenchmarkTileKeptCounted(b *testing.B) {
 	w := servertest.NewBenchWorld(b)
 	servertest.WithMetrics(&w.Config)

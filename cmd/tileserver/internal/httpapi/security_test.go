@@ -127,7 +127,7 @@ func TestProblemsAreNoPages(t *testing.T) {
 			}
 		}
 	}
-	// One that does repeat it.
+	// This endpoint repeats text of the client.
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())
 	w := httptest.NewRecorder()
 	s.Fail(endpoint.Refuse(endpoint.ErrParameter, "<a>&\u2028", "</script>\u2029"),
@@ -201,7 +201,7 @@ func TestLimitsAreNotShared(t *testing.T) {
 			}
 		}
 	}
-	// Without limits nothing changes.
+	// Without limits the header does not change.
 	f = servertest.New(t, servertest.NewGuarded(t, true, quota.Limits{}), servertest.DefaultDatasets...)
 	if res := f.Get("/regions/at?lat=1&lon=2"); res.Header.Get("Cache-Control") != "public, max-age=300" {
 		t.Errorf("without limits: %v", res.Header)

@@ -22,7 +22,7 @@ const (
 	unsampledParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 )
 
-// tracing records the spans of a share of the requests.
+// tracing returns a change of the configuration that records the spans of a share of the requests.
 func tracing(share float64, into sdk.SpanProcessor) func(*httpapi.Config) {
 	return func(c *httpapi.Config) {
 		c.Tracer = sdk.NewTracerProvider(sdk.WithSpanProcessor(into)).Tracer("test")

@@ -47,7 +47,7 @@ type around struct {
 // maxFound is the greatest number of features in an answer.
 const maxFound = 100
 
-// found is a feature, and the feature that it is around.
+// found is a feature, with the feature of the other layer near which it lies.
 type found struct {
 	ID       string  `json:"id"`
 	By       string  `json:"by" doc:"Id of the feature of the other layer that it is nearest to."`
@@ -92,7 +92,7 @@ func (q *around) queryOf(at quadkey.Position) *feature.Query {
 	return &feature.Query{Near: &feature.Near{Position: at, MaxM: q.metres}, Limit: maxFound, Detail: feature.WithoutGeometry}
 }
 
-// aroundFace shows the question for all layers by their names.
+// aroundFace serves the question for all layers by their names.
 var aroundFace = httpapi.Face{Name: "around", Order: 1000, New: func(p *httpapi.Parts) httpapi.Handlers { return &aroundHandlers{p.Kit} }}
 
 type aroundHandlers struct{ *web.Kit }
@@ -232,7 +232,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 		t.Errorf("the longest answer has %d features", most)
 	}
 
-	// An answer is cached until one of the layers is published anew.
+	// An answer is cached until a new generation of one of the layers is published.
 	for _, path := range []string{"/around/airports/places" + there, "/around/places/airports" + there} {
 		for _, name := range []string{ask.Airports.Name, ask.Places.Name} {
 			tag, _ := get(path)
@@ -271,7 +271,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 	}
 }
 
-// featuresOf lists a layer.
+// featuresOf returns the features of a layer.
 func featuresOf(t *testing.T, v *ask.View, name string) (list []feature.Feature) {
 	t.Helper()
 	l, err := v.Layer(name)

@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	addrParam   = endpoint.DescribedParam(endpoint.InPath, "addr", "IPv4 or IPv6 address.", endpoint.Schema{"type": "string"}, "8.8.8.8")
 	fieldsParam = endpoint.Text("fields", maxFieldsText,
@@ -42,10 +42,10 @@ var (
 var proxyHeaders = []string{"X-Geo-Database-Optional", "X-Geo-Status", "X-Geo-Ip", "X-Geo-Network", "X-Geo-Continent",
 	"X-Geo-Country", "X-Geo-Subdivision", "X-Geo-City", "X-Geo-Timezone", "X-Geo-Latitude", "X-Geo-Longitude", "X-Geo-Asn"}
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, slices.Concat(s.addressEndpoints(), s.rangeEndpoints())...)
 }
@@ -120,7 +120,7 @@ func (s *Handlers) addressEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// rangeEndpoints list the networks of a country or an autonomous system.
+// rangeEndpoints returns the endpoints that list the networks of a country or an autonomous system.
 func (s *Handlers) rangeEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

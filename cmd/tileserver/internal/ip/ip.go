@@ -45,7 +45,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 // errBatchLine is the reason for refusing a line.
 var errBatchLine = errors.New("line is not an address")
 
-// Kinds are the problems that addresses have.
+// Kinds are the kinds of problems with addresses.
 var Kinds = []web.ProblemKind{
 	{Err: ipgeo.ErrBadAddress, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 		Detail: "Give an IP address, such as 1.2.3.4 or 2001:db8::1."},

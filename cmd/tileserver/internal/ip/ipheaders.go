@@ -24,7 +24,7 @@ import (
 // 403. X-Geo-Status gives the result. Every answer has all headers, empty if their value is
 // unknown, so that they replace forged headers from the client.
 
-// The values of X-Geo-Status.
+// These are the values of X-Geo-Status.
 var (
 	geoFound       = []string{"found"}
 	geoNotFound    = []string{"not-found"}
@@ -33,7 +33,7 @@ var (
 	geoRefused     = []string{"refused"}
 )
 
-// headersPath is the path that names no visitor.
+// headersPath is the path without the path of a visitor's request.
 const headersPath = "/ip/headers"
 
 var geoEmpty = []string{""}

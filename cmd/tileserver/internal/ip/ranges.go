@@ -15,7 +15,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// rangesQuery chooses networks, and the format of their list.
+// rangesQuery selects networks and the format of their list.
 type rangesQuery struct {
 	country string // "" for any
 	loose   bool   // the code is of no country, and only some sources have it
@@ -46,7 +46,7 @@ const maxDenied = 250
 // code, such as EU.
 func readCountry(p *endpoint.Params, name string) string { return knownCode(p, name, p.Text(name, 64)) }
 
-// readCountries reads several such codes.
+// readCountries reads several codes like readCountry.
 func readCountries(p *endpoint.Params, name string) []string {
 	codes := p.List(name, maxDenied)
 	for i := range codes {
@@ -258,7 +258,7 @@ func (w *rangesWriter) begin(version string) {
 	}
 }
 
-// close ends the set of nftables that is open.
+// close ends the open set of nftables.
 func (w *rangesWriter) close() {
 	if !w.open {
 		return

@@ -11,7 +11,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	minRadiusParam = endpoint.Number("min_radius", "metres", 0, endpoint.MaxRadiusM, "Nearest distance in metres.").WithDefault(0)
 	fieldsParam    = listing.PropertiesParam("fields", "Properties of the answer; all of them if absent. The same as `properties`.")
@@ -62,10 +62,10 @@ func readInstant(q *endpoint.Params, name string) time.Time {
 	return at
 }
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 	for _, l := range s.lists {
 		all = append(all, l.nearby(), l.within(), l.withinRegion(), l.count())
@@ -169,8 +169,8 @@ func (l *list) cluster() endpoint.Endpoint {
 	return e
 }
 
-// regionPath declares the parameters of a region. The result is the path with their names, because
-// layers may have a filter named type.
+// regionPath declares the parameters of a region. The result is the path with the names of these
+// parameters. The names differ if a layer may have a filter named type.
 func (l *list) regionPath() string {
 	if l.named {
 		return "{type}/{id}"

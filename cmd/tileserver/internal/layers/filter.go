@@ -10,7 +10,7 @@ import (
 	"quadrille/feature"
 )
 
-// checkFields refuses fields that no layer has.
+// checkFields returns an error if no layer has a requested field.
 func (q *question) checkFields(p *endpoint.Params) error {
 	for _, name := range q.writer.Fields {
 		known := func(a asked) bool { _, ok := a.LayerInfo.Schema.Lookup(name); return ok }

@@ -38,7 +38,7 @@ type Handlers struct {
 	pageForm, areaForm *endpoint.Value[string]
 }
 
-// list is a set of layers that are listed.
+// list is a set of layers with the endpoints of lists.
 type list struct {
 	listing.Spec
 	handlers *Handlers

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// maxLightLimit is the longest page of the nearest that is light.
+	// maxLightLimit is the greatest limit of a page of the nearest features that counts as a light
+	// request.
 	maxLightLimit = 100
 	// maxExamined bounds the features that are examined for a page in the order of a layer or of a
 	// property. The most important features are found with an index that has a separate bound.

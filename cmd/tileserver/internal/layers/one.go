@@ -57,7 +57,7 @@ func (q *question) sendVersion(id string) error {
 	return s.Send(c, web.Answer{Format: web.FormatGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), CacheControl: web.NoStore}, out)
 }
 
-// Stops on a page of a track.
+// These are limits of the stops on a page of a track.
 const (
 	defaultStops = 1000
 	maxStops     = 10_000

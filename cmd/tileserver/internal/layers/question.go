@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxLayers bounds the layers of one question.
+	// maxLayers bounds the number of layers of one question.
 	maxLayers = 10
 )
 
@@ -31,7 +31,7 @@ type asked struct {
 	filter feature.Filter
 }
 
-// question is a request's question to layers.
+// question is the question of a request to one or several layers.
 type question struct {
 	*list
 	view    ask.View
@@ -39,7 +39,7 @@ type question struct {
 	asked   []asked
 	from    []uint64 // the generations that answers depend on; nil if answers may not be cached
 	turns   bool     // answers take a processor by turns
-	// filtered is the filter of a layer that is not open.
+	// filtered is the filter of a layer without open properties.
 	filtered feature.Filter
 	asking
 }
@@ -179,7 +179,7 @@ func (q *question) read(p *endpoint.Params) error {
 	return nil
 }
 
-// layer returns the layer of a question about a single one.
+// layer returns the layer of a question about a single layer.
 func (q *question) layer() *asked { return &q.asked[0] }
 
 // explain adds a text for the client to an error. A layer that was removed in the meantime counts

@@ -29,7 +29,7 @@ type Distance struct {
 	Value float64  `schema:"min=0"`
 }
 
-// Next is the cursor of the next page, absent on the last.
+// Next is the cursor of the next page. It is absent on the last page.
 type Next struct {
 	_     struct{} `doc:"The cursor of the next page; absent on the last." schema:"is"`
 	Value string
@@ -59,7 +59,7 @@ type line struct {
 	Value []Position `schema:"minItems=2"`
 }
 
-// Area is one of the kinds of geometry that regions have.
+// Area is one of the geometry types of regions.
 type Area struct {
 	_               struct{} `doc:"A GeoJSON polygon or multipolygon; of a layer of lines a line string or several." schema:"is"`
 	Polygon         Polygon

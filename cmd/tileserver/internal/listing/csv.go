@@ -29,7 +29,7 @@ func init() {
 	})
 }
 
-// table has the state that a table needs for each row.
+// table has the state that is needed to write each row of a table.
 type table struct {
 	columns  *feature.Columns // of the properties
 	position bool             // there are columns of a position

@@ -198,7 +198,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// A reader of CSV reads back the written cells, for any text.
+// For any text, a CSV reader returns the written cells.
 func FuzzTable(f *testing.F) {
 	f.Add("plain", "a,b", `"`)
 	f.Add("", " ", "\r\n")
@@ -295,7 +295,7 @@ func TestListsAllocateNothing(t *testing.T) {
 	}
 }
 
-// shop is a usual point with its schema.
+// shop returns a typical point with its schema.
 func shop(t testing.TB) (feature.Feature, feature.Schema) {
 	f := feature.Feature{ID: "zh-1024", Position: quadkey.Position{Lat: 47.3769, Lon: 8.5417}, DistanceM: 812.5, Version: 1_790_000_000_000}
 	f.Properties = compact(t,

@@ -126,7 +126,7 @@ type List struct {
 	// that Schema lacks.
 	Schema                                         feature.Schema
 	Shapes, SeveralCollections, UnlistedProperties bool
-	// Axes are the names of the axes of Writer.Position, in its order.
+	// Axes are the names of the axes, in the order of Writer.Position.
 	Axes [2]string
 	// FirstMembers has the first members of a JSON object, followed by a comma.
 	FirstMembers string
@@ -180,7 +180,7 @@ var GeoJSON = &Format{
 	Item: appendItem, Tail: endObject,
 }
 
-// Lines are GeoJSON features, one in a line.
+// Lines has one GeoJSON feature per line.
 var Lines = &Format{
 	Name: "ndjson", Format: web.FormatNDJSON, Content: func(s *Spec) any { return s.Item }, GeoJSON: true,
 	Whole: true, Doc: "a GeoJSON feature in each line",

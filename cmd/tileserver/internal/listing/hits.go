@@ -14,7 +14,7 @@ import (
 	"quadrille/tiles"
 )
 
-// SearchHitPool is reused memory for the hits of one search.
+// SearchHitPool has memory that is reused for the hits of one search.
 var SearchHitPool = sync.Pool{New: func() any { return new([]search.Hit) }}
 
 // AppendRegion writes the object of a region without the closing brace, so that members can follow.

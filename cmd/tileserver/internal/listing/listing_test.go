@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The parameter chooses the form, or else the Accept header.
+// The parameter selects the form, or else the Accept header.
 func TestFormOf(t *testing.T) {
 	csv := Formats[slices.IndexFunc(Formats, func(f *Format) bool { return f.Name == "csv" })]
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 package listing
 
-// Around the features of a FeatureCollection.
+// These texts enclose the features of a FeatureCollection.
 const (
 	CollectionHead = `{` + features
 	CollectionTail = `]}`
@@ -14,7 +14,7 @@ type Page struct {
 	some bool // items have been written
 }
 
-// Begin begins the list of an object that has been opened.
+// Begin begins the list in an object whose opening brace has been written.
 func Begin(dst []byte, name string) Page {
 	return Page{Body: append(append(append(dst, '"'), name...), `":[`...)}
 }

@@ -10,7 +10,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Parameters of several kinds of lists.
+// These are parameters of several kinds of lists.
 var (
 	Limit = endpoint.Integer("limit", 1, places.MaxLimit, "Most entries of a page.").WithDefault(places.DefaultLimit)
 	Types = endpoint.List("types", endpoint.MaxListEntries, "Region types; all of them if absent.").WithExample([]string{"country"})
@@ -29,7 +29,7 @@ var (
 	TileOrBBox = endpoint.Tile.WithDoc(endpoint.Tile.Doc + " Either this or `bbox`.")
 )
 
-// Region names a region as an area.
+// Region is the parameter for a region as an area.
 var Region = endpoint.New("region", "A region: its type, a colon and its id.", endpoint.Schema{
 	"type":      "string",
 	"minLength": 1,

@@ -44,13 +44,13 @@ type Spec struct {
 	// feature.
 	NoLayer, NoFeature string
 
-	// Examples are requests by the ends of their paths.
+	// Examples has requests by the ends of their paths.
 	Examples map[string]string
 	// List and Features describe lists. Item describes a feature of an open layer.
 	List, Features, Item any
 }
 
-// Words describe an interface.
+// Words has the texts of the description of an interface.
 type Words struct {
 	// Tag is the OpenAPI tag of the operations. Rank is the rank of the first of them within the
 	// tag.

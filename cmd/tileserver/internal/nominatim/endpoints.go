@@ -6,7 +6,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// manual is Nominatim's own description of its interface.
+// manual is the address of Nominatim's documentation.
 const manual = "https://nominatim.org/release-docs/latest/api/"
 
 var refused = endpoint.RefusedAnswers(endpoint.Content{"application/json": NominatimError{}, "text/xml": nil, "text/plain": nil},

@@ -12,7 +12,7 @@ import (
 	"quadrille/places/names"
 )
 
-// entry is a result in Nominatim's terms.
+// entry is a result with the properties of Nominatim's answers.
 type entry struct {
 	geocoder.Result
 	object      byte // N, W or R
@@ -35,7 +35,7 @@ type entry struct {
 // tag is a name or property with its key.
 type tag struct{ key, value string }
 
-// objects are the words for kinds of objects.
+// objects has the names of types of objects.
 var objects = map[byte]string{'N': "node", 'W': "way", 'R': "relation"}
 
 // labelOf returns the name of the member of an address for a region.
@@ -147,7 +147,7 @@ func newEntry(r *geocoder.Result) entry {
 	return e
 }
 
-// importance grows with the population, from 0 to below 1.
+// importance returns a number from 0 to below 1 that grows with the population.
 func importance(r *geocoder.Result) float64 {
 	people := r.Weight()
 	if r.Kind == names.Airport {
@@ -169,7 +169,7 @@ func boundsOf(r *geocoder.Result, width float64) [4]float64 {
 	return [4]float64{b[1], b[3], b[0], b[2]}
 }
 
-// display is the name and all regions around it.
+// display returns the name of a result and of all regions around it.
 func display(r *geocoder.Result) string {
 	text, last := r.Name, r.Name
 	for i := range r.Parents {
@@ -197,7 +197,7 @@ func division(codes ...string) string {
 	return ""
 }
 
-// address are the lines of the address, the finest first.
+// address returns the lines of the address, the finest first.
 func (e *entry) address() (lines []tag) {
 	add := func(key, value string) {
 		if value != "" && !slices.ContainsFunc(lines, func(t tag) bool { return t.key == key }) {
@@ -220,7 +220,7 @@ func (e *entry) address() (lines []tag) {
 	return lines
 }
 
-// extra are the properties of an entry.
+// extra returns the additional properties of an entry.
 func (e *entry) extra() (list []tag) {
 	if e.adminLevel > 0 {
 		list = append(list, tag{"admin_level", strconv.Itoa(e.adminLevel)})

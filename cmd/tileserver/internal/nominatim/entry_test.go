@@ -40,7 +40,7 @@ func TestNamesakes(t *testing.T) {
 	}
 }
 
-// The layers that requests filter by follow from the tags.
+// The tags determine the layers by which requests filter.
 func TestLayers(t *testing.T) {
 	for code, want := range map[string]string{
 		"P.PPL":  "place city address",

@@ -58,7 +58,7 @@ func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
 	return list
 }
 
-// request is one request in Nominatim's manner, with its results.
+// request is one Nominatim request with its results.
 type request struct {
 	params
 	*geocoder.Session
@@ -68,7 +68,7 @@ type request struct {
 	callback string
 	langs    []string // the preferred first
 	text     string   // as the answer repeats it
-	// address, extra and names say which members a result has.
+	// address, extra and names are set if results have these members.
 	address, extra, names bool
 	outlines              bool
 	threshold             float64 // degrees, of outlines
@@ -132,7 +132,7 @@ func (s *Handlers) handle(e *question) endpoint.Handler {
 	}
 }
 
-// failure is an error in Nominatim's manner.
+// failure is an error answer of Nominatim.
 type failure struct {
 	status  int
 	message string

@@ -28,7 +28,7 @@ const (
 	formatText // of /status alone
 )
 
-// formats are the names of formats.
+// formats has the names of formats.
 var formats = [...]string{
 	formatJSON:        "json",
 	formatJSONV2:      "jsonv2",
@@ -43,14 +43,14 @@ var formats = [...]string{
 type params struct{ values url.Values }
 
 func readParams(r *http.Request) params {
-	// Parameters that cannot be read are ignored, too; the rest is returned.
+	// Unreadable parameters are also ignored; the rest is returned.
 	values, _ := url.ParseQuery(r.URL.RawQuery)
 	return params{values}
 }
 
 func (p params) get(name string) string { return p.values.Get(name) }
 
-// flag reads 0 as no and everything else as yes.
+// flag reads 0 as false and everything else as true.
 func (p params) flag(name string, absent bool) bool {
 	switch p.get(name) {
 	case "":

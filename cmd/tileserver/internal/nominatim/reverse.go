@@ -162,7 +162,7 @@ func (q *request) status(ctx context.Context) error {
 // version is the version of Nominatim that these answers imitate.
 const version = "5.1.0-0"
 
-// timestamp is the time in XML. It is the time of the data, so that the answer does not change
+// timestamp returns the time in XML. It is the time of the data, so that the answer does not change
 // while the data do not change.
 func (q *request) timestamp() string {
 	return q.Built().UTC().Format(time.RFC1123[:len(time.RFC1123)-3] + "-07:00")

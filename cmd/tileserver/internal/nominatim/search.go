@@ -40,7 +40,7 @@ var structured = [...]struct {
 	{"state", true, geocoder.RankCountry + 1, 9}, {"postalcode", false, 0, 0}, {"country", true, geocoder.RankCountry, geocoder.RankCountry},
 }
 
-// filter is the conditions on results besides the query.
+// filter has the conditions on results in addition to the query.
 type filter struct {
 	min, max int // address ranks
 	layers   []string
@@ -238,7 +238,7 @@ func (q *request) readText(f *filter) (string, error) {
 	return readSearchText("q", strings.Join(parts, ", "))
 }
 
-// layers reads the layers of results, nil for all.
+// layers reads the layers of results, or nil for all.
 func (q *request) layers() ([]string, error) {
 	list, err := q.list("layer", maxNames)
 	for _, layer := range list {

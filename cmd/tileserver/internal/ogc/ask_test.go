@@ -73,7 +73,7 @@ func TestGeometry(t *testing.T) {
 	if want := `{"type":"Polygon","coordinates":[[[1113194.91,1118889.97],[20037508.34,-20037508.34],[0.00,0.00]]]}`; got != want || err != nil {
 		t.Errorf("%s, want %s, %v", got, want, err)
 	}
-	// A damaged geometry is an error, and is never projected in part.
+	// A damaged geometry is an error, and is never partly projected.
 	for _, bad := range []string{`{"type":"Polygon","coordinates":[[[1,2],[3`, `{"type":"Polygon","coordinates":[[[1,2],[3,x]]]}`,
 		`{"type":"Polygon","coordinates":[[[1,2],[3]]]}`} {
 		if got, err := in(systems[1], bad); !errors.Is(err, feature.ErrDamaged) {
@@ -149,7 +149,7 @@ func TestViewOf(t *testing.T) {
 	}
 }
 
-// A page for people shows a number unchanged.
+// An HTML page shows a number unchanged.
 func TestCells(t *testing.T) {
 	values := feature.CompactProperties([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
 	for name, want := range map[string]string{

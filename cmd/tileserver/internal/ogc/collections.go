@@ -74,7 +74,7 @@ func canBeAsked(can *feature.Abilities) []string {
 // field is a property of features, with its JSON Schema type.
 type field struct{ Name, Type string }
 
-// fields are the properties, the most usual first.
+// fields returns the properties, the most common first.
 func (c *collection) fields() (all []field) {
 	for _, f := range c.LayerInfo.Schema {
 		all = append(all, field{f.Name, schemaTypes[f.Kind]})

@@ -42,12 +42,12 @@ func (l *fake) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	})
 }
 
-// collectionOf is a fake as a collection.
+// collectionOf returns a collection with a fake layer.
 func collectionOf(l *fake) *collection {
 	return &collection{Layer: &ask.Layer{Layer: l, LayerInfo: l.about}}
 }
 
-// endless has features that go on for ever.
+// endless returns a layer with an endless sequence of features.
 func endless() *fake {
 	return &fake{about: feature.Info{Name: "places", AllPoints: true, Schema: feature.Schema{{Name: "a", Kind: feature.Number}}},
 		next: func(_ feature.Mark, f *feature.Feature) bool {

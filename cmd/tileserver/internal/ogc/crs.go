@@ -10,7 +10,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// crs is a coordinate reference system that features are answered in.
+// crs is a coordinate reference system of answers.
 type crs struct {
 	uri string
 	// project converts degrees to coordinates in the order of the system's axes, and degrees
@@ -32,7 +32,7 @@ var poles = map[string]float64{"∞": math.Inf(1), "-∞": math.Inf(-1), "Infini
 var systems = []*crs{
 	{uri: "http://www.opengis.net/def/crs/OGC/1.3/CRS84", project: same, degrees: same, digits: -1, axes: [2]string{"lon", "lat"}},
 	{uri: epsg4326, project: swapped, degrees: swapped, digits: -1, axes: [2]string{"lat", "lon"}},
-	// In metres, to the centimetre.
+	// Its unit is the metre, and answers are rounded to the centimetre.
 	{uri: "http://www.opengis.net/def/crs/EPSG/0/3857", project: toMercator, degrees: fromMercator, digits: 2, axes: [2]string{"x", "y"}},
 }
 
@@ -74,7 +74,7 @@ func systemParam(name, doc string, uris []string) *endpoint.Value[*crs] {
 func system(q *endpoint.Params, name string) *crs {
 	text := q.Text(name, 200)
 	for _, s := range systems {
-		// Clients also write the short form and https.
+		// Clients also send the short form, and https instead of http.
 		if strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://") == s.uri[len("http://"):] ||
 			text == "["+shortName(s)+"]" || text == shortName(s) {
 			return s
@@ -107,7 +107,7 @@ func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 	var n [6]float64
 	for i, p := range parts {
 		v, ok := endpoint.ParseDecimal(p)
-		// EPSG:3857 has the poles at infinity, and clients write it so.
+		// In EPSG:3857 the poles are at infinity, and clients send them as such.
 		if infinite, pole := poles[p]; pole && of.digits >= 0 {
 			v, ok = infinite, true
 		}

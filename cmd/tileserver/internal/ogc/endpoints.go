@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	fDocumentParam         = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	featureCollectionParam = endpoint.DescribedParam(endpoint.InPath, "collectionId",
@@ -42,10 +42,10 @@ var (
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "ch")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, slices.Concat(s.documentEndpoints(), s.collectionEndpoints(), s.itemEndpoints())...)
 }
@@ -87,7 +87,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// collectionEndpoints describe collections and their properties.
+// collectionEndpoints returns the endpoints that describe collections and their properties.
 func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{
@@ -125,7 +125,7 @@ func (s *Handlers) collectionEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// itemEndpoints answer with features.
+// itemEndpoints returns the endpoints that answer with features.
 func (s *Handlers) itemEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -24,7 +24,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Bounds of a page.
+// These are bounds of a page.
 const (
 	defaultLimit = 10
 	maxLimit     = 1000 // as in the searches behind it
@@ -38,7 +38,7 @@ const (
 	// maxOffset bounds the features that are read only to be skipped. Links use cursors, which need
 	// not skip features.
 	maxOffset = 10_000
-	// maxPageBytes ends a page of large features.
+	// maxPageBytes is the size in bytes at which a page of large features ends.
 	maxPageBytes = 16 << 20
 )
 
@@ -76,7 +76,7 @@ func readShown(q *endpoint.Params, c *collection) (s shown) {
 	return s
 }
 
-// someProperties names the most usual properties, for a refusal.
+// someProperties returns a list of the most common properties, for a refusal.
 func (c *collection) someProperties() string {
 	const most = 20
 	var names []string
@@ -339,7 +339,7 @@ func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 	return pairs
 }
 
-// listIn is a list of features of a collection in a form.
+// listIn returns a list of features of a collection in a form.
 func (s *shown) listIn(form *listing.Format, set *listing.Spec, of *collection) listing.List {
 	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.LayerInfo.Schema, Shapes: !of.LayerInfo.AllPoints, Axes: s.axes}
 	l.UnlistedProperties = listing.MayLackProperties(l.Schema, of.TakesWrites)
@@ -558,7 +558,7 @@ func (s *Handlers) sendFeatures(
 	})
 }
 
-// sentence is an error's text as words for the client.
+// sentence returns the text of an error as a sentence for the client.
 func sentence(err error) string {
 	var s *cql2.SyntaxError
 	if errors.As(err, &s) {

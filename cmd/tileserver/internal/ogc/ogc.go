@@ -30,7 +30,7 @@ import (
 
 // Config configures the endpoints of this package.
 type Config struct {
-	// Parts are the additions of other faces.
+	// Parts are the additions of other packages.
 	Parts []ogcapi.Part
 	// Describe returns an OpenAPI 3.0 document of the paths below /ogc; server is the address of
 	// /ogc.
@@ -79,7 +79,7 @@ func (s *Handlers) content(geojson any) endpoint.Content {
 	return c
 }
 
-// conformance lists the conformance classes that this face meets.
+// conformance lists the conformance classes that this package implements.
 var conformance = []string{
 	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/core",
 	"http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/landing-page",

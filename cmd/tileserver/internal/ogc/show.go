@@ -28,7 +28,7 @@ func cell(v feature.Value) string {
 	return v.Text()
 }
 
-// viewOf is the fragment of the map page that shows a box.
+// viewOf returns the URL fragment with which the map page shows a box.
 func viewOf(b quadkey.Box) string {
 	width := b.East - b.West
 	if width < 0 {

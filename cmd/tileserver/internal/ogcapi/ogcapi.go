@@ -24,7 +24,7 @@ var Kinds = []web.ProblemKind{
 		Detail: "Use one of /ogc/collections."},
 }
 
-// Link is a link of a document, as RFC 8288 has it.
+// Link is a link of a document in the sense of RFC 8288.
 type Link struct {
 	_         struct{} `doc:"A link, as RFC 8288 has it."`
 	Href      string   `json:"href"`
@@ -34,13 +34,13 @@ type Link struct {
 	Templated bool     `json:"templated,omitempty"`
 }
 
-// Relations that several documents use.
+// These are relations that several documents use.
 const (
 	RelQueryables = "http://www.opengis.net/def/rel/ogc/1.0/queryables"
 	RelSchemes    = "http://www.opengis.net/def/rel/ogc/1.0/tiling-schemes"
 )
 
-// Media types of documents.
+// These are media types of documents.
 const (
 	TypeJSON    = "application/json"
 	TypeGeoJSON = "application/geo+json"
@@ -55,7 +55,7 @@ type Format struct {
 	Format     web.Format
 }
 
-// DocumentFormats are the formats of documents; the first is the default.
+// DocumentFormats lists the formats of documents; the first is the default.
 var DocumentFormats = []Format{{Name: "json", Type: TypeJSON}, {Name: "html", Type: TypeHTML}}
 
 // FormatParam declares f, which names one of the formats or its media type; the first is the default.
@@ -98,12 +98,12 @@ func AcceptedFormat(r *http.Request, formats []Format) Format {
 	return formats[max(slices.Index(types, best), 0)]
 }
 
-// CollectionURL is the address of a collection.
+// CollectionURL returns the address of a collection.
 func CollectionURL(base, id string) string { return base + "/ogc/collections/" + url.PathEscape(id) }
 
 // Part is the addition of a package to the documents of the API.
 type Part struct {
-	// Conformance lists the URIs of the conformance classes it meets.
+	// Conformance lists the URIs of the conformance classes that the part implements.
 	Conformance []string
 	// Landing returns links for the landing page. Collection returns links for a collection, if the
 	// package serves data of the collection. base is the server's address.

@@ -44,7 +44,7 @@ func (s *Handlers) sendDocument(path string) endpoint.Handler {
 	}
 }
 
-// Paths of the description of the interface.
+// These are the paths of the description of the interface.
 const (
 	openAPIPath   = "/openapi.json"
 	docsPath      = "/docs"

@@ -37,7 +37,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(s.stateEndpoints(), s.usageEndpoints(), s.documentEndpoints(), s.pageEndpoints())
 }
 
-// stateEndpoints report the state of the server, to probes, scrapers and people.
+// stateEndpoints returns the endpoints that report the state of the server to probes, scrapers and
+// people.
 func (s *Handlers) stateEndpoints() []endpoint.Endpoint {
 	var metrics endpoint.Handler
 	if s.MetricsHandler != nil {
@@ -135,7 +136,7 @@ func (s *Handlers) usageEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// documentEndpoints are the description of the interface and the documents.
+// documentEndpoints returns the endpoints of the description of the interface and of the documents.
 func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		{

@@ -33,7 +33,7 @@ import (
 type Config struct {
 	// BaseMaps are the base maps that /status lists.
 	BaseMaps basemaps.Maps
-	// Version is reported by /status.
+	// Version is the version that /status reports.
 	Version string
 	// Store is the kind of store that /status shows: "local" or "hbase".
 	Store string
@@ -65,7 +65,7 @@ type Handlers struct {
 	description func() (*apidoc.Document, error)
 	guide       func() (*docspages.Pages, error)
 	pages       func() (map[string]*web.Asset, error)
-	// AllEndpoints are all endpoints of the server.
+	// AllEndpoints returns all endpoints of the server.
 	AllEndpoints func() []endpoint.Endpoint
 }
 
@@ -79,7 +79,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	return s
 }
 
-// Why the server is not ready.
+// These are reasons why the server is not ready.
 var (
 	errDraining = errors.New("server is about to stop")
 	errNotReady = errors.New("not every published data set is open")
@@ -282,7 +282,7 @@ func (s *Handlers) sendText(c echo.Context, text string) error {
 	return s.Send(c, web.Answer{Format: web.FormatJSON, CacheControl: web.NoStore}, b)
 }
 
-// servePlain passes requests to a handler that knows nothing of the router.
+// servePlain passes requests to a handler of net/http.
 func servePlain(h http.Handler) endpoint.Handler {
 	return func(c echo.Context, _ *endpoint.Params) error {
 		c.Response().Header()["Cache-Control"] = web.NoStore

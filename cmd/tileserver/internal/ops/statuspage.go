@@ -23,7 +23,7 @@ var statusText string
 
 var statusTemplate = template.Must(template.New("status").Parse(statusText))
 
-// statusPage shows the state of the server to a person.
+// statusPage returns the HTML page with the state of the server.
 func statusPage(doc *Status, now time.Time) ([]byte, error) {
 	page := struct {
 		*Status
@@ -53,14 +53,14 @@ func statusPage(doc *Status, now time.Time) ([]byte, error) {
 	return (&theme.Document{Title: "Status", Here: "status", Body: template.HTML(out.String())}).HTML()
 }
 
-// setCard is a data set as the page shows it.
+// setCard is the part of the page for one data set.
 type setCard struct {
 	Name, State string
 	Fine        bool
 	Facts       [][2]string
 	Extents     []extent
 	Sources     []string
-	// Layer is the layer that the small map shows, "" for none.
+	// Layer is the layer that the small map shows, or "" for none.
 	Layer string
 }
 

@@ -28,7 +28,7 @@ type Usage struct {
 	quota.Usage
 }
 
-// UsageLimit is a limit of a key, and the rest of it.
+// UsageLimit is a limit of a key, with the remaining number of requests.
 type UsageLimit struct {
 	Requests  int64 `json:"requests" schema:"min=0"`
 	Window    int64 `json:"window_s" doc:"Length of the window in seconds." schema:"min=0"`

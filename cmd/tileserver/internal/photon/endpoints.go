@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// manual is Photon's own description of its interface.
+// manual is the address of Photon's documentation.
 const manual = "https://github.com/komoot/photon/blob/master/docs/api-v1.md"
 
 var refused = endpoint.RefusedAnswers(endpoint.Content{"application/json": PhotonError{}}, map[int]string{

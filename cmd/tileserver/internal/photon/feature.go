@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// feature is a result in Photon's terms.
+// feature is a result with the properties of Photon's answers.
 type feature struct {
 	osmType              string
 	osmID                uint64

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Layers, by the names of Photon's address types.
+// These are layers, by the names of Photon's address types.
 const (
 	layerHouse    = "house"
 	layerStreet   = "street"
@@ -28,7 +28,7 @@ type filter struct {
 	include, exclude [][]string  // categories: a feature must have one of each list in include, and not all of any list in exclude
 }
 
-// tagFilter fits a key, a value or both.
+// tagFilter matches a key, a value or both.
 type tagFilter struct {
 	key, value string
 	// other is set if the value must be a different one.

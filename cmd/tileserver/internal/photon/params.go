@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Parameters, as Photon lists them in its refusals.
+// These are the parameters in the order of Photon's error messages.
 var (
 	baseParameters   = []string{"lang", "limit", "debug", "dedupe", "geometry", "osm_tag", "layer", "include", "exclude"}
 	searchParameters = append(slices.Clone(baseParameters), "q", "countrycode", "lat", "lon", "location_bias_scale", "zoom",
@@ -214,7 +214,7 @@ func (p *params) text() string {
 	return text
 }
 
-// box returns bbox, nil when it is absent. Photon takes the corners in any order.
+// box returns bbox, or nil if it is absent. Photon takes the corners in any order.
 func (p *params) box() *quadkey.Box {
 	if !p.has("bbox") {
 		return nil

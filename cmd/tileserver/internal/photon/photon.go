@@ -30,7 +30,7 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k} }
 
-// RootEndpoints are the same endpoints at the root of the server, where Photon has them.
+// RootEndpoints returns the same endpoints at the root of the server, as in Photon.
 func (s *Handlers) RootEndpoints() []endpoint.Endpoint {
 	return endpoint.AtRoot(s.Endpoints(), "/photon")
 }
@@ -161,12 +161,12 @@ func (s *Handlers) fail(c echo.Context, err error) error {
 	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.NoStore}, out)
 }
 
-// refusal is an error in Photon's words, with status 400.
+// refusal is an error with Photon's message and status 400.
 type refusal struct{ message string }
 
 func (e *refusal) Error() string { return "photon: " + e.message }
 
-// kindsOf are the kinds of results that may pass the filters.
+// kindsOf returns the kinds of results that may pass the filters.
 func (q *common) kindsOf() []names.Kind {
 	kinds := []names.Kind{geocoder.Place}
 	for kind, samples := range map[names.Kind][]feature{

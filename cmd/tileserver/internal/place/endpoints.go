@@ -7,7 +7,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	qParam = endpoint.New("q", "The beginning of a name, or words of it, in any language; the code of an airport.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxSearchText}, searchText).WithExample("zur").AsRequired()
@@ -22,10 +22,10 @@ var (
 	}, 2657896)
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, []endpoint.Endpoint{
 		{

@@ -25,7 +25,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Limits of a search.
+// These are limits of a search.
 const (
 	maxSearchText      = search.MaxQueryChars // characters
 	maxSearchLimit     = 100
@@ -176,7 +176,7 @@ func find(
 	defer listing.SearchHitPool.Put(memory)
 	hits, _, err := finder.Search(ctx, q, (*memory)[:0])
 	if errors.Is(err, places.ErrQuery) {
-		// Everything else was checked when it was read.
+		// All other parameters were checked when they were read.
 		return dst, endpoint.Refuse(err, "q", "Set q to a text with letters or digits.")
 	}
 	if err != nil {
@@ -282,7 +282,7 @@ func (l *placeList) end() ([]byte, error) {
 	return l.End(l.body, ""), l.err
 }
 
-// degrees turns the 1e-7 degrees of a hit into degrees.
+// degrees converts a coordinate of a hit in 1e-7 degrees to degrees.
 func degrees(units int32) float64 { return float64(units) / 1e7 }
 
 // matchOf returns a match for display next to the name of a place. It contains the matched name

@@ -89,7 +89,7 @@ func (s *Handlers) getAt(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// answers are reused memory.
+// answers has memory that is reused.
 var answers = sync.Pool{New: func() any { return new(pointinfo.Answer) }}
 
 // answer appends the answer about a point.

@@ -109,7 +109,7 @@ var Kinds = []web.ProblemKind{
 			"for a live collection, tileserver live verify and tileserver live repair."},
 }
 
-// CheckTypes refuses types of areas that are not published, in a parameter.
+// CheckTypes returns an error if a parameter has types of areas that are not published.
 func CheckTypes(g *ask.Ground, parameter string, types ...string) error {
 	for _, t := range types {
 		if !g.Has(t) {

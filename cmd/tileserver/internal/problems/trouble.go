@@ -16,17 +16,17 @@ type Trouble struct {
 	Detail     string `json:"detail" doc:"What to do."`
 }
 
-// States of a Trouble.
+// These are the states of a Trouble.
 const (
 	TroubleDamaged = "damaged" // it cannot be read
 	TroubleFull    = "full"    // the disk has no room for writes
 	TroubleFailing = "failing" // the disk refuses writes for another reason, or reads
 )
 
-// TroubleStates are all of them.
+// TroubleStates lists all states of a Trouble.
 var TroubleStates = []string{TroubleDamaged, TroubleFull, TroubleFailing}
 
-// NewTrouble translates an error of a store for the operator.
+// NewTrouble converts an error of a store to a Trouble with advice for the operator.
 func NewTrouble(store, collection string, err error) Trouble {
 	t := Trouble{Store: store, Collection: collection, State: TroubleFailing,
 		Detail: "The disk refuses writes; the log says why. Writes are taken again by themselves once it takes them."}

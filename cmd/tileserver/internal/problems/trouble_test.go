@@ -10,7 +10,7 @@ import (
 	"quadrille/places/live"
 )
 
-// NewTrouble advises the operator by the error of the store.
+// NewTrouble gives advice that fits the error of the store.
 func TestNewTrouble(t *testing.T) {
 	for _, c := range []struct {
 		err         error

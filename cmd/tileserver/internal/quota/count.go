@@ -5,7 +5,7 @@ type count struct {
 	turns   [windows]turn  // of the windows counted in
 	n       [windows]int64 // requests that passed
 	refused [windows]int64
-	// The parts of n and refused that are not written yet.
+	// These are the parts of n and refused that are not written yet.
 	pending, pendingRefused [windows]int64
 	queued                  bool // a flush will come to it
 }
@@ -61,7 +61,7 @@ func (c *count) charge(n int64) Verdict {
 	return Verdict{}
 }
 
-// look is the verdict on a request that is not made.
+// look returns the verdict on a request without counting it.
 func (c *count) look(at moment, limits *Limits) (v Verdict) {
 	for w := range windows {
 		limit := limits[w]

@@ -48,7 +48,7 @@ type hashedKey struct {
 	hash Hash
 }
 
-// Bounds of a file of keys, in bytes of the file and of a name.
+// These are bounds of a file of keys, in bytes of the file and of a name.
 const (
 	MaxFile = 64 << 20
 	maxName = 64
@@ -174,7 +174,7 @@ func readKey(line string) (*hashedKey, error) {
 	return k, nil
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (k *Keys) Len() int { return len(k.byHash) }
 
 // Find returns the client of a key, or nil if the key is unknown. Its duration reveals nothing

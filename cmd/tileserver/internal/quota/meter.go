@@ -16,7 +16,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// Options of a Meter. Zero fields mean the defaults named.
+// Options are the options of a Meter. Zero fields mean the documented defaults.
 type Options struct {
 	// Table stores the counts; see Schema. If it is nil, counts are only in memory and are lost
 	// when the process ends.
@@ -31,7 +31,7 @@ type Options struct {
 	// Monotonic returns how long this process has run, by a clock that cannot be set. The default is
 	// the monotonic reading of Now.
 	Monotonic func() time.Duration
-	// Log receives failures to write. Nil discards them.
+	// Log receives write errors. If it is nil, they are discarded.
 	Log *slog.Logger
 }
 
@@ -250,7 +250,7 @@ func (m *Meter) keep(ended *[]late, l late) {
 	if m.opts.Table == nil {
 		return
 	}
-	// Counts that repeatedly fail to be written stay one entry.
+	// Counts that repeatedly cannot be written are joined into one entry.
 	for i := max(len(*ended)-int(windows), 0); i < len(*ended); i++ {
 		if e := &(*ended)[i]; e.client == l.client && e.window == l.window && e.number == l.number {
 			e.n += l.n
@@ -296,7 +296,7 @@ func (m *Meter) Top(n int) []Busy {
 	return all
 }
 
-// TopKeys is Top for keys.
+// TopKeys does the same as Top, for keys.
 func (m *Meter) TopKeys(n int) []Busy {
 	r := m.moment().running
 	all := []Busy{}
@@ -333,7 +333,7 @@ func busiest(all []Busy, n int) []Busy {
 	return all[:min(n, len(all))]
 }
 
-// Stats are the figures of a Meter.
+// Stats are statistics of a Meter.
 type Stats struct {
 	Addresses int   // counted now
 	Keys      int   // counted now

@@ -5,9 +5,9 @@
 // time for all clients and on every server, and need one number per client. A sliding window would
 // need many numbers. If the clock is set back, a steady clock ends the window in time.
 //
-// Counts are kept in memory, so that a request never waits for a disk, and later written to a table
-// of a cell store, if there is one, as counters with a time to live. A restarted server reads the
-// counts of the running windows.
+// Counts are kept in memory, so that a request never waits for a disk. If there is a cell store,
+// they are later written to one of its tables, as counters with a time to live. A restarted server
+// reads the counts of the running windows.
 package quota
 
 import (
@@ -21,10 +21,10 @@ import (
 	"time"
 )
 
-// Window is a span of the clock that requests are counted in.
+// Window is a kind of time span in which requests are counted.
 type Window uint8
 
-// The windows there are.
+// These are the kinds of windows.
 const (
 	Minute Window = iota
 	Hour
@@ -34,7 +34,7 @@ const (
 
 var windowSeconds = [windows]int64{60, 3600, 86400}
 
-// Duration is the length of the window.
+// Duration returns the length of the window.
 func (w Window) Duration() time.Duration { return time.Duration(windowSeconds[w]) * time.Second }
 
 // of returns the number of the window that contains a time in Unix seconds. All times before 1970
@@ -83,7 +83,7 @@ func ParseLimit(s string) (Limit, error) {
 	return l, nil
 }
 
-// Add includes a limit. A window can have a single one.
+// Add adds a limit. A window can have only one limit.
 func (l *Limits) Add(one Limit) error {
 	if l[one.Window] != 0 {
 		return fmt.Errorf("%s is a second limit of one window: keep one of them", one)

@@ -19,7 +19,7 @@ import (
 	"quadrille/cellstore/pebblestore"
 )
 
-// clock is a time that only tests move.
+// clock is a clock that only tests move.
 type clock struct{ atomic.Int64 }
 
 func newClock(t time.Time) *clock {

@@ -21,7 +21,7 @@ func (t turn) number() uint32 { return uint32(t) }
 type running struct {
 	turns [windows]turn
 	ends  [windows]time.Duration // by the steady clock
-	// All windows end at the earlier of these two times.
+	// All windows run until one of these two times.
 	second int64         // by the clock, Unix
 	steady time.Duration // by the steady clock
 }
@@ -66,8 +66,8 @@ func (at moment) wait(w Window) time.Duration {
 	return max((d + time.Second - 1).Truncate(time.Second), time.Second)
 }
 
-// moment returns the present. A caller that then waits for the lock of a count uses the windows
-// that are current after the wait, so that the windows of a count never go back.
+// moment returns the present. A caller may then wait for the lock of a count. It uses the windows
+// that are current after the wait, so the windows of a count never go back.
 func (m *Meter) moment() moment {
 	at := moment{m.running.Load(), m.opts.Now(), 0}
 	if m.opts.Monotonic != nil {

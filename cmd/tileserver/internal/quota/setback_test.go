@@ -11,7 +11,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// clocks are a clock that can be set and one that cannot.
+// clocks has a clock that can be set and a steady clock.
 type clocks struct {
 	wall   *clock
 	steady time.Duration

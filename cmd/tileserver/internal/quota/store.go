@@ -27,7 +27,7 @@ var (
 	turned   = []byte("x") // requests that were refused
 )
 
-// The numbers of windows that /usage reports.
+// These are the numbers of windows that /usage reports.
 const (
 	hoursKept = 24
 	daysKept  = 30

@@ -12,7 +12,7 @@ const (
 	maxLimit     = 1000
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	snapParam = endpoint.Number("snap", "metres", 0, tiles.MaxSnapM,
 		"Take the nearest region within so many metres for a type that has none at the point.")
@@ -27,10 +27,10 @@ var (
 	geometryParam = endpoint.Flag("geometry", "With its border.")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, []endpoint.Endpoint{
 		{

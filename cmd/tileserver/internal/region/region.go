@@ -119,7 +119,7 @@ func (s *Handlers) getRegion(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	// The geometry of the largest countries is a megabyte.
+	// The geometry of the largest countries takes a megabyte.
 	return s.RunHeavy(s.WithClientOf(r.Context(), c), geometry, func() error {
 		return s.Reply(c, web.Answer{Format: web.FormatJSON}, g.GenerationIDs(typ), func(ctx context.Context, out *web.Scratch) error {
 			record, err := g.Record(ctx, typ, id, geometry)

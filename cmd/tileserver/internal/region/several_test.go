@@ -45,7 +45,7 @@ func data(t *testing.T, types ...string) *tiles.Reader {
 
 var box = feature.Query{In: feature.Box{East: 2, North: 1}}
 
-// page is a page as type:id, separated by spaces.
+// page returns a page as a text of type:id entries, separated by spaces.
 func page(t *testing.T, b *tiles.Reader, types []string, q feature.Query, limit int, cursor string) (ids, next string, err error) {
 	t.Helper()
 	of := layersOf(b.Layers(types...), types)

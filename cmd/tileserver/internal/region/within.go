@@ -121,7 +121,7 @@ func (s *Handlers) send(
 	})
 }
 
-// maxPageBytes ends a page of long borders.
+// maxPageBytes is the size in bytes at which a page with long borders ends.
 const maxPageBytes = 16 << 20
 
 // list describes lists of regions.

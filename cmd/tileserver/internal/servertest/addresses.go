@@ -22,7 +22,7 @@ const (
 	GeoIPError   = "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"
 )
 
-// IPRange is a range by its network.
+// IPRange returns the range of a network.
 func IPRange(network string, r ipgeo.Record) ipgeo.Range {
 	p := netip.MustParsePrefix(network)
 	last := p.Addr().AsSlice()
@@ -123,7 +123,7 @@ func PublishIP(t testing.TB, c *dataset.Catalog, index bool, ranges ...ipgeo.Ran
 	}
 }
 
-// NewAddresses serves real data of the ranges above.
+// NewAddresses returns a server with real, built data of the ranges above.
 func NewAddresses(t testing.TB, change func(*httpapi.Config)) *Server {
 	t.Helper()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)

@@ -48,7 +48,7 @@ func TestAirportGolden(t *testing.T) {
 		"/tiles/airports/6/32/22.geojson",
 		"/tiles/airports.json",
 		"/tiles/all.json",
-		// Refusals.
+		// These requests are refused.
 		"/airports/QQQ",
 		"/airports/a%20b",
 		"/airports/WLD/x",

@@ -172,7 +172,7 @@ func TestBaseMapTexts(t *testing.T) {
 	}
 }
 
-// Base maps lie under the borders, and regions do not hide them.
+// Base maps are drawn below the borders, and regions do not cover them.
 func TestBaseMapStyle(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)

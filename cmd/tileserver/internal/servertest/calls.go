@@ -51,7 +51,7 @@ func openLayer(path string) string {
 	return ""
 }
 
-// DeclaredEndpoints are the endpoints of a server.
+// DeclaredEndpoints returns the endpoints of a server.
 var DeclaredEndpoints = sync.OnceValue(func() []endpoint.Endpoint {
 	return httpapi.Compose(&httpapi.Config{},
 		httpapi.Faces()).Endpoints()
@@ -543,7 +543,7 @@ var contractCalls = map[string][]string{
 	"/embed":           {"/embed?center=47,8&zoom=5", "/embed?zoom=x"},
 }
 
-// writeCalls are the calls of contractCalls by methods that write.
+// writeCalls has the calls of contractCalls with methods that write.
 var writeCalls = map[string][]string{
 	"PUT /points/{collection}": {"/points/new | Body: {\"title\":\"New\"}" + keyed,
 		"/points/new | Body: {\"title\":\"New\"}" + keyed, "/points/new | Body: {}" + keyed, "/points/New | Body: " + keyed,
@@ -599,7 +599,7 @@ const (
 	keyed  = " | X-Api-Key: " + TestKey
 )
 
-// Send is Do, with an empty body where one is read.
+// Send does the same as Do, with an empty body if the endpoint reads one.
 func (f *Server) Send(method, path string) *http.Response {
 	if method == http.MethodPost {
 		return f.PostTo(path, strings.NewReader(""))

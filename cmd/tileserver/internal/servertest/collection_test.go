@@ -137,7 +137,7 @@ func same(w *servertest.Shops, path string, got shopAnswer, hits []feature.Featu
 	}
 }
 
-// shopFilters are filters as parameters, and the shops that pass them.
+// shopFilters has filters as parameters, and the shops that pass them.
 var shopFilters = []struct {
 	query  string
 	passes func(p map[string]any) bool
@@ -404,7 +404,7 @@ func TestCollectionRefusals(t *testing.T) {
 	}
 }
 
-// manyTerms are more filters than a request may have.
+// manyTerms returns more filters than a request may have.
 func manyTerms() string {
 	var terms []string
 	for _, name := range []string{"price", "p.price", "limit", "open"} {
@@ -420,7 +420,7 @@ func manyTerms() string {
 	return strings.Join(append(terms, "a=1"), "&")
 }
 
-// Ids with any characters are found, and fields chosen.
+// Ids with any characters are found, and fields can be selected.
 func TestCollectionPoint(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -440,7 +440,7 @@ func TestCollectionPoint(t *testing.T) {
 	}
 }
 
-// unescaped has < and > as they are.
+// unescaped returns a JSON text in which < and > are not escaped.
 func unescaped(s string) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(s)
 }

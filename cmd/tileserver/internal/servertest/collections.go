@@ -48,7 +48,7 @@ func publishPoints(t testing.TB, c *dataset.Catalog, name string, seq iter.Seq[p
 	}
 }
 
-// scattered are points around a middle.
+// scattered returns random points around a centre.
 func scattered(n int, lat, lon, spread float64) iter.Seq[points.Point] {
 	return func(yield func(points.Point) bool) {
 		r := rand.New(rand.NewPCG(1, uint64(n)))

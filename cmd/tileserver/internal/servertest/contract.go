@@ -42,7 +42,7 @@ func ReadDescription(t *testing.T) *apiDoc {
 	return d
 }
 
-// strict closes every object that names its members.
+// strict forbids additional properties in the schema of every object that lists its properties.
 func strict(v any) {
 	switch v := v.(type) {
 	case []any:

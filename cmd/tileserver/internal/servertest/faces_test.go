@@ -12,7 +12,7 @@ import (
 // the whole server, and linking it takes longer than most tests.
 func TestMain(m *testing.M) { servertest.Main(m) }
 
-// The promises of every face.
+// TestFaces runs the common tests of every face.
 func TestFaces(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	for _, f := range httpapi.Faces() {

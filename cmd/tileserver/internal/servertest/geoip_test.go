@@ -66,7 +66,7 @@ func TestGeoIPAnswers(t *testing.T) {
 			servertest.GeoIPCity,
 			`{"country":{"iso_code":"US"},"traits":{"ip_address":"9.9.9.9","network":"9.9.9.0/24","autonomous_system_number":19281}}`,
 		},
-		// The Java client writes out every group.
+		// The Java client requests every group.
 		{
 			"country/2a00:1:0:0:0:0:0:1",
 			servertest.GeoIPCountry,
@@ -92,7 +92,7 @@ func TestGeoIPAnswers(t *testing.T) {
 			h.Get("Content-Length") != fmt.Sprint(len(b)) || h.Get("Cache-Control") != "public, max-age=300" {
 			t.Errorf("%s: %d %v", tt.path, res.StatusCode, h)
 		}
-		// Absent, never null, empty or false.
+		// Unknown members are absent, never null, empty or false.
 		for _, bad := range []string{"null", "false", `""`, "{}", "[]", "maxmind"} {
 			if strings.Contains(b, bad) {
 				t.Errorf("%s: it has %s: %s", tt.path, bad, b)
@@ -140,7 +140,7 @@ func TestGeoIPErrors(t *testing.T) {
 	} {
 		wantGeoIP(t, f.Get("/geoip/v2.1/"+tt.path, "Accept", "application/json"), tt.status, tt.code)
 	}
-	// Failures of ours say nothing about the address.
+	// Our own errors contain no statement about the address.
 	for _, err := range []error{errors.New("secret path"), ask.ErrFailed} {
 		f := servertest.New(t, nil, ask.Addresses.Name)
 		f.Addresses.ReadErr = err

@@ -78,7 +78,7 @@ func TestGeonamesTypes(t *testing.T) {
 	}
 }
 
-// TestGeonamesStyles: each style has all of the one below it.
+// TestGeonamesStyles tests that each style has all members of the shorter style.
 func TestGeonamesStyles(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	var last []string
@@ -208,7 +208,7 @@ func TestGeonamesFailures(t *testing.T) {
 	if m := servertest.NewGlobe(t, nil).WantGeonames("/timezoneJSON?lat=-90&lng=0", 15); !strings.Contains(m, "no timezone information") {
 		t.Errorf("land of which nothing is known: %s", m)
 	}
-	// Countries come from places where no boundaries are published.
+	// Countries come from places if no boundaries are published.
 	if doc := servertest.NewGlobe(t, nil, ask.Places.Name).Geonames("/countryCodeJSON?lat=47.4&lng=8.5"); doc["countryCode"] != "CH" {
 		t.Errorf("without boundaries: %v", doc)
 	}
@@ -449,11 +449,11 @@ func TestGeonamesShore(t *testing.T) {
 	g.WantGeonames("/countryCodeJSON?lat=40.1&lng=-60", 15)
 }
 
-// TestGeonamesSmallRegions tests that regions of type state that are smaller than GeoNames'
-// divisions, or have another name, get the division of the nearest place inside them.
+// TestGeonamesSmallRegions tests regions of type state that are smaller than GeoNames' divisions,
+// or have another name. They get the division of the nearest place inside them.
 func TestGeonamesSmallRegions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
-	// in Oregon
+	// Portland is in Oregon.
 	portland := servertest.GlobePlaces[slices.IndexFunc(servertest.GlobePlaces, func(p places.Place) bool { return p.ID == 5746545 })]
 	portland.Admin1, portland.Modified = "07", servertest.BuildDate
 	at := func(division string) map[string]any {
@@ -488,7 +488,7 @@ func TestGeonamesNoLetters(t *testing.T) {
 	}
 }
 
-// TestGeonamesConditionsFirst: conditions come before the limit.
+// TestGeonamesConditionsFirst tests that conditions are applied before the limit.
 func TestGeonamesConditionsFirst(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	var rows []places.Place
@@ -537,7 +537,7 @@ func TestGeonamesTooWide(t *testing.T) {
 }
 
 // TestGeonamesISODivisions tests that a division has the ISO code of the region that contains the
-// place and has the same name, unless GeoNames' code is the ISO code.
+// place, if both have the same name. If GeoNames' code is the ISO code, it is used.
 func TestGeonamesISODivisions(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for _, c := range []struct{ country, admin1, name, region, iso string }{

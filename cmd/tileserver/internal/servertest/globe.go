@@ -135,7 +135,7 @@ var GlobePlaces = []places.Place{
 
 func metres(m int) *int { return &m }
 
-// GlobeNames are names of its places in languages.
+// GlobeNames has the names of GlobePlaces in languages.
 var GlobeNames = []places.AlternateName{
 	{PlaceID: 2657896, Name: "Zurich", Lang: "en", Preferred: true},
 	{PlaceID: 2657896, Name: "Zürich", Lang: "de"},
@@ -148,7 +148,7 @@ var GlobeNames = []places.AlternateName{
 	{PlaceID: 2658434, Name: "Suisse", Lang: "fr"},
 }
 
-// GlobeGazetteer explains the codes of its places.
+// GlobeGazetteer explains the codes of GlobePlaces.
 var GlobeGazetteer = places.Gazetteer{
 	Countries: []places.Country{
 		{Code: "CH", Name: "Switzerland", Continent: "EU", ID: 2658434, Languages: []string{"de-CH", "fr-CH", "it-CH", "rm"}},
@@ -173,7 +173,7 @@ var GlobeGazetteer = places.Gazetteer{
 	},
 }
 
-// GlobeRegions are its boundaries, as boxes.
+// GlobeRegions returns the boundaries of the globe, as boxes.
 func GlobeRegions() []build.Layer {
 	return []build.Layer{
 		{Type: "country", Features: []build.Feature{
@@ -194,7 +194,7 @@ func GlobeRegions() []build.Layer {
 	}
 }
 
-// GlobeAirports are its airports.
+// GlobeAirports are the airports of the globe.
 var GlobeAirports = []airports.Airport{
 	{ID: 3780,
 		Ident:        "KPDX",

@@ -97,7 +97,7 @@ func GoldenSmall(t *testing.T, family string, requests ...string) {
 	New(t, nil, DefaultDatasets...).golden(family, requests)
 }
 
-// GoldenGlobe is GoldenSmall for the server that NewGlobe returns.
+// GoldenGlobe does the same as GoldenSmall, for the server that NewGlobe returns.
 func GoldenGlobe(t *testing.T, family string, requests ...string) {
 	t.Helper()
 	NewGlobe(t, nil).golden(family, requests)

@@ -10,12 +10,12 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// forClient is a context for one of many clients with keys.
+// forClient returns a context for one of many clients with keys.
 func forClient(n int) context.Context {
 	return web.WithClient(context.Background(), web.Client{Key: strconv.Itoa(n)})
 }
 
-// hold calls in. The function that in calls does not return until free is called.
+// hold calls in with a function that does not return until free is called.
 func hold(in func(fn func() error) error) (free func(), err error) {
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	var refused error
@@ -35,7 +35,7 @@ func hold(in func(fn func() error) error) (free func(), err error) {
 	}
 }
 
-// FillHeavy has clients take all heavy places.
+// FillHeavy makes clients occupy all heavy places.
 func FillHeavy(s *httpapi.Server) (free func()) {
 	var all []func()
 	for client := 0; ; client++ {
@@ -52,7 +52,7 @@ func FillHeavy(s *httpapi.Server) (free func()) {
 	}
 }
 
-// FillProcessors has clients take all processors.
+// FillProcessors makes clients occupy all processors.
 func FillProcessors(t *testing.T, s *httpapi.Server) (free func()) {
 	t.Helper()
 	var all []func()

@@ -14,7 +14,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// manyRanges are ranges that have to be joined across records.
+// manyRanges returns ranges that have to be joined across records.
 func manyRanges() []ipgeo.Range {
 	german := func(first, last string, asn uint32) ipgeo.Range {
 		return ipgeo.Range{First: netip.MustParseAddr(first), Last: netip.MustParseAddr(last), Record: ipgeo.Record{
@@ -33,8 +33,8 @@ func manyRanges() []ipgeo.Range {
 	)
 }
 
-// A code of no country is refused wherever it is a filter: an empty answer would pass for
-// one. UK is GB.
+// A code that belongs to no country is refused in every filter, because an empty answer would look
+// like a real result. UK is GB.
 func TestUnknownCountry(t *testing.T) {
 	w := servertest.NewWorld(t)
 	for _, path := range []string{
@@ -157,7 +157,7 @@ add -exist as3320_6 2a00:2::/31
 			t.Errorf("%s: %+v", query, p)
 		}
 	}
-	// Another generation has another tag.
+	// Another generation has another ETag.
 	tag := f.Get("/ip/ranges?country=de").Header.Get("ETag")
 	servertest.PublishIP(t, f.Catalog, false, servertest.IPRanges()...)
 	if err := f.Config.Addresses.Poll(t.Context()); err != nil {
@@ -182,7 +182,7 @@ func TestRangesRefused(t *testing.T) {
 	servertest.WantProblem(t, servertest.New(t, nil).Get("/ip/ranges?country=de"), 404, "dataset-missing")
 }
 
-// A failure before the first write is answered; it is never an empty list.
+// A failure before the first write gives an error status, never an empty list.
 func TestRangesFailure(t *testing.T) {
 	f := servertest.New(t, nil, ask.Addresses.Name)
 	f.Addresses.ReadErr = errors.New("secret path")

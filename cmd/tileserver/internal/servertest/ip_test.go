@@ -51,7 +51,7 @@ func TestIPFields(t *testing.T) {
 		!strings.Contains(all, "Switzerland") {
 		t.Errorf("everything in German: %s", all)
 	}
-	// A part that one client asks for is never another client's answer.
+	// A part of a record that one client requests is never sent to another client.
 	for range 3 {
 		if b := servertest.Body(t, f.Get("/ip/"+servertest.CityIP)); !strings.Contains(b, "チ") {
 			t.Errorf("everything: %s", b)
@@ -72,7 +72,7 @@ func TestIPFields(t *testing.T) {
 	}
 }
 
-// Every answer says which data it is from, and no failure does.
+// Every answer has a header that identifies its data; an error has no such header.
 func TestDatabaseHeader(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	const want = `ip/1; built=2026-03-01T12:00:00Z; data=2026-01-02T03:04:05Z; source="Made-up ?City?, Z??rich"; license="CC0-1.0"`
@@ -183,7 +183,7 @@ func TestIPHeaders(t *testing.T) {
 	}
 }
 
-// A caller in a country that is to be refused gets the one status that is no 200.
+// A caller in a refused country gets 403, the only status other than 200.
 func TestIPHeadersDenied(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for _, tt := range []struct {
@@ -194,7 +194,7 @@ func TestIPHeadersDenied(t *testing.T) {
 			200}, {"?deny=DE", servertest.CountryIP, 403},
 		{"?deny=CH", servertest.GapIP, 200}, {"?deny=CH", "10.1.2.3", 200}, {"?deny=XX", servertest.CityIP, 400}, {"?deny=",
 			servertest.CityIP, 400},
-		// those of a visitor
+		// These requests have the path and query of a visitor.
 		{"/shop?deny=ch", servertest.CityIP, 200}, {"/shop?deny=all", servertest.CityIP, 200}, {"/?deny=all&deny=", servertest.CityIP, 200},
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
@@ -207,7 +207,7 @@ func TestIPHeadersDenied(t *testing.T) {
 	}
 }
 
-// A proxy refuses its clients when it is refused itself: no failure here may show as a status.
+// A proxy refuses its client if its own request is refused, so no failure may have an error status.
 func TestIPHeadersUnavailable(t *testing.T) {
 	f := servertest.New(t, nil)
 	if res := f.Get("/ip/headers"); res.StatusCode != 200 || res.Header.Get("X-Geo-Status") != "unavailable" {
@@ -227,8 +227,9 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	}
 }
 
-// Refusals are no statuses either, and nobody waits for a body that is announced and not sent. The
-// connection ends with the answer: the next bytes on it could be that body.
+// Refusals have no error status either, and the server does not wait for a body that is announced
+// and not sent. It closes the connection after the answer, because the next bytes could be this
+// body.
 func TestIPHeadersRefused(t *testing.T) {
 	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{1}), ask.Addresses.Name)
 	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit
@@ -268,8 +269,8 @@ func TestBodyNotSent(t *testing.T) {
 	}
 }
 
-// Twenty swaps under load, of real stores and their indexes: no failed request,
-// and no answer, not even that to a batch, that is from two generations.
+// Twenty swaps under load, of real stores and their indexes: no request fails, and no answer mixes
+// two generations, not even that to a batch.
 func TestIPSwapUnderLoad(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	// Generation g has one country in every field and every range.

@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// TestClusters asks for the points in the clusters of tiles, by pages and with filters. Together
-// with the points that tiles show alone, these are all points, each once.
+// TestClusters requests the points in the clusters of tiles, in pages and with filters. Together
+// with the single points in tiles, these are all points, each once.
 func TestClusters(t *testing.T) {
 	w := servertest.NewShops(t)
 	get := func(path string, into any) {

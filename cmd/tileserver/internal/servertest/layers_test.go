@@ -24,8 +24,8 @@ import (
 // quotedName matches a name in backquotes, as in documents.
 var quotedName = regexp.MustCompile("`([a-z:]+)`")
 
-// promisedNames are the names of layers that are not types in a text that
-// lists them.
+// promisedNames returns the names of layers, other than types of regions, from a text that lists
+// them.
 func promisedNames(t *testing.T, where, text string) []string {
 	t.Helper()
 	var names []string
@@ -41,8 +41,8 @@ func promisedNames(t *testing.T, where, text string) []string {
 	return names
 }
 
-// TestLayersAreAsPromised asks for every layer that the documents name, alone
-// and with every other, in every format, and wants something of each.
+// TestLayersAreAsPromised requests every documented layer, alone and with every other layer, in
+// every format. Each answer must have features of the layers.
 func TestLayersAreAsPromised(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
@@ -78,7 +78,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 		}
 	}
 
-	// The types are those of the TileJSON; a region stands for type:id.
+	// The types are those of the TileJSON; a region replaces type:id.
 	describe := func(list string) (doc tile.TileJSON) {
 		t.Helper()
 		if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/"+list+".json"))), &doc); err != nil {
@@ -117,7 +117,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 		return b
 	}
 	answer := func(list, format string) string { return answerAt(list, address, format) }
-	// Pictures show villages and airports near by alone.
+	// Pictures show villages and airports only at close zooms.
 	pictured := []string{address}
 	for _, layer := range []string{"places", "airports"} {
 		fc, err := geojson.UnmarshalFeatureCollection([]byte(answer(layer, ".geojson")))
@@ -184,7 +184,7 @@ func TestLayersAreAsPromised(t *testing.T) {
 					}
 				}
 			default:
-				// When one of its parts is left out, the picture is another.
+				// If one of its layers is omitted, the picture differs.
 				for i, part := range parts {
 					rest := strings.Join(slices.Delete(slices.Clone(parts), i, i+1), ",")
 					shows := func(address string) bool {

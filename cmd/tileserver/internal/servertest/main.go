@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package and removes the toy data that they have made. Packages
-// whose tests ask for toy data call it in TestMain.
+// Main runs the tests of a package and removes the toy data that they have made. Packages whose
+// tests need toy data call it in TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
 	if toyDir != "" {

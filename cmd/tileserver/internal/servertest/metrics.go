@@ -12,8 +12,8 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// Scrape reads the metrics as a server of Prometheus would, by the text form:
-// samples by "name{label=value,…}".
+// Scrape reads the metrics like a Prometheus server, in the text format. The result has samples by
+// "name{label=value,…}".
 func (f *Server) Scrape() map[string]float64 {
 	f.T.Helper()
 	res := f.Get("/metrics")

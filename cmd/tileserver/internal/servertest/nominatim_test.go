@@ -26,7 +26,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// newNominatim is a globe with names and with regions around Zürich.
+// newNominatim returns a globe server with names and with regions around Zürich.
 func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Server {
 	t.Helper()
 	g := servertest.NewGlobe(t, change)
@@ -84,7 +84,7 @@ func newNominatim(t testing.TB, change func(*httpapi.Config)) *servertest.Server
 	return g
 }
 
-// nominatim decodes an answer that is JSON.
+// nominatim decodes a JSON answer.
 func nominatim(g *servertest.Server, path string, into any) {
 	g.T.Helper()
 	res := g.Get(path)
@@ -94,7 +94,7 @@ func nominatim(g *servertest.Server, path string, into any) {
 	}
 }
 
-// nominatimResult is a result of json or jsonv2.
+// nominatimResult is a result in the format json or jsonv2.
 type nominatimResult struct {
 	PlaceID     uint64            `json:"place_id"`
 	OSMType     string            `json:"osm_type"`
@@ -113,7 +113,7 @@ type nominatimResult struct {
 	Error       string            `json:"error"`
 }
 
-// TestGoldenNominatim pins whole answers in every format.
+// TestGoldenNominatim compares whole answers in every format with golden files.
 func TestGoldenNominatim(t *testing.T) {
 	g := newNominatim(t, nil)
 	var out bytes.Buffer
@@ -208,17 +208,17 @@ func TestNominatimSearch(t *testing.T) {
 		strings.Count(string(r.GeoJSON), "[8.") != 0 || strings.Count(string(r.GeoJSON), "[10.") != 1 {
 		t.Errorf("%+v %s", r, r.GeoJSON)
 	}
-	// Boxes do not go around the back of the world.
+	// Boxes cannot cross ±180°, so the box of Fiji extends around the whole world.
 	nominatim(g, "/nominatim/search?q=fiji", &found)
 	if b := found[0].BoundingBox; b[2] != "-180.0000000" || b[3] != "180.0000000" {
 		t.Errorf("Fiji is in %v", b)
 	}
-	// A position is answered with the places there.
+	// A search for a position gives the places there.
 	nominatim(g, "/nominatim/search?q=47.4,8.5&addressdetails=1", &found)
 	if len(found) != 1 || found[0].Address["country_code"] != "ch" {
 		t.Errorf("%+v", found)
 	}
-	// A language of the header counts where the parameter is absent.
+	// The language of the header applies if the parameter is absent.
 	for _, query := range []string{"?q=bern | fr-CH, de;q=0.5", "?q=bern&accept-language=fr | de",
 		"?q=bern | xx, ja;q=0.9, de;q=0.1, fr;q=0.5", "?q=bern&accept-language=ja,fr | de"} {
 		path, header, _ := strings.Cut(query, " | ")
@@ -230,7 +230,7 @@ func TestNominatimSearch(t *testing.T) {
 	}
 }
 
-// TestNominatimNames: namedetails has the names that are stored, of places and of regions.
+// TestNominatimNames tests that namedetails has all stored names of places and regions.
 func TestNominatimNames(t *testing.T) {
 	g := newNominatim(t, nil)
 	for query, want := range map[string]map[string]string{
@@ -247,8 +247,8 @@ func TestNominatimNames(t *testing.T) {
 	}
 }
 
-// TestNominatimGeometry: with polygon_geojson everything has a geometry, and points on a
-// line within the threshold are left out.
+// TestNominatimGeometry tests that every result has a geometry with polygon_geojson, and that
+// points within the threshold of a line are removed.
 func TestNominatimGeometry(t *testing.T) {
 	g := newNominatim(t, nil)
 	const square = `{"type":"Polygon","coordinates":[[[6.000005,47.999997],[6.000005,46.000003],[8,46.000003],[8,47.999997],[6.000005,47.999997]],[[6.999997,47.000005],[7.009996,47.010005],[7.009996,47.000005],[6.999997,47.000005]]]}`
@@ -284,8 +284,8 @@ func TestNominatimGeometry(t *testing.T) {
 	}
 }
 
-// TestNominatimMore: the address of further results asks for the same, without those of
-// before.
+// TestNominatimMore tests that the address for more results has the same parameters, and excludes
+// the previous results.
 func TestNominatimMore(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, query := range []string{
@@ -324,11 +324,11 @@ func TestNominatimMore(t *testing.T) {
 	}
 }
 
-// TestNominatimGeocodeJSON: an entry is in its own section. The country and its code are of one
-// region, even if the gazetteer counts the place to another.
+// TestNominatimGeocodeJSON tests that an entry is in its own section. The country and its code are
+// from one region, even if the gazetteer assigns the place to another country.
 func TestNominatimGeocodeJSON(t *testing.T) {
 	swiss, austrian := newNominatim(t, nil), newNominatim(t, nil)
-	// The map draws Germany as a part of another country.
+	// In this map the German area belongs to another country.
 	austrian.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("at", "Austria", 6, 47, 15, 55)},
@@ -404,8 +404,8 @@ func TestNominatimGeocodeJSON(t *testing.T) {
 	}
 }
 
-// TestNominatimNamesakes: places of one name far from each other are all found. A place that
-// sources have twice is found once.
+// TestNominatimNamesakes tests that distant places with the same name are all found. A place that
+// the sources have twice is found once.
 func TestNominatimNamesakes(t *testing.T) {
 	g := newNominatim(t, nil)
 	var found []nominatimResult
@@ -469,7 +469,7 @@ func TestNominatimLookup(t *testing.T) {
 	}
 }
 
-// TestNominatimRefuses: errors have Nominatim's shape in each format.
+// TestNominatimRefuses tests that errors have Nominatim's form in each format.
 func TestNominatimRefuses(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, path := range []string{
@@ -540,7 +540,8 @@ func wellFormed(t *testing.T, what, text string) {
 	}
 }
 
-// TestNominatimHostile: any query is answered with well-formed text, and repeated input is escaped.
+// TestNominatimHostile tests that the answer to any query is well-formed, and that repeated input
+// is escaped.
 func TestNominatimHostile(t *testing.T) {
 	g := newNominatim(t, nil)
 	for _, text := range []string{
@@ -571,7 +572,8 @@ func TestNominatimHostile(t *testing.T) {
 	}
 }
 
-// TestNominatimAtRoot: at the root, its paths replace those that were there, except /status.
+// TestNominatimAtRoot tests that its paths at the root replace the server's own paths, except
+// /status.
 func TestNominatimAtRoot(t *testing.T) {
 	g := newNominatim(t, func(cfg *httpapi.Config) { cfg.RootGeocoder = "nominatim" })
 	for _, path := range []string{"/search?q=zur", "/search.php?q=zur", "/reverse?lat=47.4&lon=8.5&format=jsonv2",

@@ -13,7 +13,8 @@ import (
 	"quadrille/places/live"
 )
 
-// Filters of OGC API and those of lists mean the same of lists of values, members of objects and null.
+// Filters of OGC API and those of lists have the same meaning for lists of values, members of
+// objects and null.
 func TestFiltersAgree(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	var writes []live.Write
@@ -75,7 +76,7 @@ func TestFiltersAgree(t *testing.T) {
 			t.Errorf("%s of the list: %d, want %d: %s", tc.native, got.Count, want, got.Detail)
 		}
 	}
-	// A name within a property that is no object is refused like any name that does not exist.
+	// A member of a property that is not an object is refused like an unknown name.
 	for _, request := range []string{items + "name.first=x", items + "filter=name.first=1", list + "name.first=x"} {
 		if got := ask(request); !strings.Contains(got.Detail, "name.first") {
 			t.Errorf("%s: %q", request, got.Detail)
@@ -83,7 +84,7 @@ func TestFiltersAgree(t *testing.T) {
 	}
 }
 
-// A filter finds a region by its id in either case, as its address does.
+// A filter finds a region by its id in either letter case, like its address.
 func TestFiltersOfRegionIDs(t *testing.T) {
 	w := servertest.NewRivers(t)
 	for request, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// A tile of OGC API is the same as that below /tiles: its bytes, its entity tag, its cache.
+// A tile of OGC API is the same as that below /tiles: its bytes, its ETag and its cached copy.
 func TestOGCTilesAreTheTiles(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for _, tt := range []struct{ ogc, accept, same string }{
@@ -99,7 +99,7 @@ func TestOGCTileErrors(t *testing.T) {
 	}
 }
 
-// An empty tile within the limits is 204 even where /tiles answers 404.
+// An empty tile within the limits has status 204 even if /tiles answers 404.
 func TestOGCEmptyTiles(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.EmptyTile = http.StatusNotFound }, servertest.DefaultDatasets...)
 	if res := f.Get("/tiles/country/5/1/1.mvt"); res.StatusCode != http.StatusNotFound {
@@ -133,7 +133,7 @@ type ogcTileset struct {
 	}
 }
 
-// href is the address that a tileset has for a relation and a type.
+// href returns the link of a tileset with a relation and a type.
 func (s *ogcTileset) href(rel, typ string) string {
 	for _, l := range s.Links {
 		if l.Rel == rel && l.Type == typ {
@@ -222,7 +222,7 @@ func TestOGCTilesets(t *testing.T) {
 	}
 }
 
-// The tile matrix set is that of the OGC's register, whose numbers have 15 digits.
+// The tile matrix set equals the one in the OGC's register, whose numbers have 15 digits.
 func TestWebMercatorQuad(t *testing.T) {
 	f := servertest.New(t, nil)
 	var set struct {
@@ -274,7 +274,7 @@ func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	}
 }
 
-// A description lists the questions that the layer can be asked.
+// A description lists the questions that the layer can answer.
 func TestDescribedAsAsked(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for name, want := range map[string]string{

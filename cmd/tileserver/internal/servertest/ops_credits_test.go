@@ -13,8 +13,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// A link in an attribution is HTML where maps take HTML, and text with its address elsewhere. No
-// other markup of it shows anywhere.
+// A link in an attribution is HTML where maps accept HTML, and elsewhere text with the address.
+// Other markup never appears.
 func TestCredits(t *testing.T) {
 	const link, text = `© <a href="https://example.org/l" onclick="x()">City</a><img src=x>`, "© City, https://example.org/l"
 	w := servertest.NewWorld(t)

@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A page whose files cannot be read must not keep the service down.
+// A page whose files cannot be read must not prevent the start of the service.
 type brokenFS struct{}
 
 func (brokenFS) Open(string) (fs.File, error) { return nil, fs.ErrPermission }

@@ -16,8 +16,9 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// A generation that does not open leaves the old one serving. A data set without any generation
-// that opens makes the server not ready: its endpoints fail, and do not say that it is missing.
+// If a generation cannot be opened, the old one stays in service. If no generation of a data set
+// can be opened, the server is not ready: the data set's endpoints return an error, but not that
+// the data set is missing.
 func TestReadiness(t *testing.T) {
 	f := servertest.New(t, nil, ask.Places.Name)
 	bounds := f.Config.Boundaries
@@ -78,8 +79,8 @@ func TestReadiness(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/tiles/country/0/0/0.mvt"), 503, "dataset-unavailable")
 }
 
-// Data sets that the operator requires must be served. While the data directory is missing, a
-// server that serves nothing is not ready.
+// A server is ready only if it serves the required data sets. While the data directory is missing,
+// a server that serves nothing is not ready.
 func TestRequired(t *testing.T) {
 	var missing error
 	f := servertest.New(t, func(c *httpapi.Config) {

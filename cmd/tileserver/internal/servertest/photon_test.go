@@ -20,7 +20,7 @@ import (
 
 var switzerland = named.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
 
-// newPhoton is a globe with names and with regions around Zürich.
+// newPhoton returns a globe server with names and with regions around Zürich.
 func newPhoton(t testing.TB, change func(*httpapi.Config)) *servertest.Server {
 	t.Helper()
 	g := servertest.NewGlobe(t, change)
@@ -72,7 +72,7 @@ type photonFeature struct {
 	}
 }
 
-// photon asks and decodes a good answer.
+// photon sends a request and decodes its answer, which must be good.
 func photon(g *servertest.Server, path string, headers ...string) []photonFeature {
 	g.T.Helper()
 	res := g.Get(path, headers...)
@@ -90,7 +90,7 @@ func photon(g *servertest.Server, path string, headers ...string) []photonFeatur
 	return doc.Features
 }
 
-// listed has the layers and names of features.
+// listed returns the layers and names of features as text.
 func listed(features []photonFeature) string {
 	var list []string
 	for _, f := range features {
@@ -138,8 +138,8 @@ func TestPhotonSearch(t *testing.T) {
 	}
 }
 
-// The parameters that the bias depends on: a zoom that shows the whole world says nothing about a
-// point.
+// TestPhotonBias tests the parameters on which the bias depends. At a zoom that shows the whole
+// world, the centre has no meaning.
 func TestPhotonBias(t *testing.T) {
 	g := newPhoton(t, nil)
 	const near = "&lat=43.66&lon=-70.26" // the smaller of two
@@ -180,8 +180,8 @@ func TestPhotonLanguage(t *testing.T) {
 	}
 }
 
-// The country's name is that of the region around, which has languages that the gazetteer lacks. A
-// country has its own name.
+// The country's name comes from the region that contains the feature, because it has languages that
+// the gazetteer lacks. A country has its own name.
 func TestPhotonCountry(t *testing.T) {
 	g := newPhoton(t, nil)
 	for path, want := range map[string]string{
@@ -274,7 +274,7 @@ func TestPhotonRefusals(t *testing.T) {
 			t.Errorf("%.100s: %d %v %s", c.path, res.StatusCode, err, text)
 		}
 	}
-	// Errors that Photon does not have keep the status and the words that they have elsewhere.
+	// Errors that Photon does not have keep their usual status and text.
 	nothing := servertest.New(t, nil)
 	if res := nothing.Get("/photon/api?q=a"); res.StatusCode != http.StatusNotFound ||
 		!strings.HasPrefix(servertest.Body(t, res), `{"message":"`) {
@@ -282,7 +282,7 @@ func TestPhotonRefusals(t *testing.T) {
 	}
 }
 
-// Clients may ask one service for the results of the other.
+// The ids of one service are also valid in the other.
 func TestPhotonNumbersAreNominatims(t *testing.T) {
 	g := newPhoton(t, nil)
 	for _, f := range photon(g, "/photon/api?q=zur&limit=50") {
@@ -296,8 +296,8 @@ func TestPhotonNumbersAreNominatims(t *testing.T) {
 	}
 }
 
-// A filter finds nothing that the search does not find without the filter, and drops nothing that
-// fits it.
+// A filter finds nothing that the search does not find without the filter, and removes no feature
+// that meets it.
 func TestPhotonFiltersAgree(t *testing.T) {
 	g := newPhoton(t, nil)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -334,8 +334,8 @@ func TestPhotonFiltersAgree(t *testing.T) {
 	}
 }
 
-// With Photon at the root, its paths answer as Photon's, and our own answer at their documented
-// addresses.
+// With Photon at the root, its paths have Photon's answers, and our own endpoints keep their
+// documented addresses.
 func TestPhotonAtRoot(t *testing.T) {
 	g := newPhoton(t, func(cfg *httpapi.Config) { cfg.RootGeocoder = "photon" })
 	for _, path := range []string{"/api?q=bern", "/api/?q=bern", "/reverse?lat=47&lon=7.5&layer=city",
@@ -356,7 +356,7 @@ func TestPhotonAtRoot(t *testing.T) {
 	}
 }
 
-// TestGoldenPhoton pins whole answers, whose shape clients rely on.
+// TestGoldenPhoton compares whole answers with golden files, because clients rely on their form.
 func TestGoldenPhoton(t *testing.T) {
 	g := newPhoton(t, nil)
 	var out bytes.Buffer

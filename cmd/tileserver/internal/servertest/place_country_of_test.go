@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// If the operator changes the source of a place's country, the tags of all faces change.
+// If the operator changes the source of a place's country, the ETags of all endpoints change.
 func TestCountryOfIsInTags(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	paths := []string{

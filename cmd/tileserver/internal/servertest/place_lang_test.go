@@ -11,7 +11,7 @@ import (
 )
 
 // Lists near a point and in a box, and the record of a place, have names in the reader's language,
-// as a search has. A language without names changes nothing.
+// like a search. A language without names has no effect.
 func TestPlaceLanguage(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	read := func(path string, headers ...string) []string {
@@ -57,7 +57,7 @@ func TestPlaceLanguage(t *testing.T) {
 				t.Errorf("%s: %q, want %s", query, got, want)
 			}
 		}
-		// Each language is an answer of its own.
+		// Each language has a separate answer.
 		own, italian := g.Get(path).Header.Get("Etag"), g.Get(path+sign+"lang=it").Header.Get("Etag")
 		if own == "" || own == italian {
 			t.Errorf("%s: the tag of Italian names is %q, of others %q", path, italian, own)

@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// ids returns the ids of the places in an answer, in order, and its next page.
+// ids returns the ids of the places in an answer, in order, and the cursor of the next page.
 func ids(t *testing.T, text string) (list []uint32, next string) {
 	t.Helper()
 	var doc struct {
@@ -29,7 +29,7 @@ func ids(t *testing.T, text string) (list []uint32, next string) {
 	return list, doc.Next
 }
 
-// TestWithinReal: pages of the world hold every place once, and a tile has the
+// TestWithinReal tests that pages of the world contain every place once, and that a tile has the
 // places of its children.
 func TestWithinReal(t *testing.T) {
 	w := servertest.NewWorld(t)
@@ -65,7 +65,8 @@ func TestWithinReal(t *testing.T) {
 	}
 }
 
-// TestPointReal: each part of an answer about a point equals the answer of its own endpoint.
+// TestPointReal tests that each part of an answer about a point equals the answer of the endpoint
+// for this part.
 func TestPointReal(t *testing.T) {
 	w := servertest.NewWorld(t)
 	for _, q := range []struct{ lat, lon float64 }{{47.1, 4.5}, {48.7, 7.2}, {46.01, 5.9}, {0, 179.5}} {

@@ -96,8 +96,8 @@ func TestSearchFailures(t *testing.T) {
 			t.Errorf("a failure was kept: %d %s", res.StatusCode, servertest.Body(t, res))
 		}
 	}
-	// A place that was found must have a record. A missing record is damage, not a place that does
-	// not exist.
+	// A place that was found must have a record. A missing record is reported as damage, not as a
+	// place that does not exist.
 	g := servertest.NewGlobe(t, nil)
 	g.Places.BeforeRead = func(_ context.Context, table string, _ []byte) error {
 		if table == "place_info" {
@@ -106,7 +106,7 @@ func TestSearchFailures(t *testing.T) {
 		return nil
 	}
 	servertest.WantProblem(t, g.Get("/places/search?q=bern&limit=5"), 500, "data-corrupt")
-	// A stored answer of another form is damage, too.
+	// A stored answer of another form is also reported as damage.
 	g = servertest.NewGlobe(t, nil)
 	g.PublishRows(servertest.Places(towns("Bern"), nil, places.Gazetteer{}))
 	g.Places.ChangeRow = func(table string, row *cellstore.Row) {
@@ -115,7 +115,7 @@ func TestSearchFailures(t *testing.T) {
 		}
 	}
 	servertest.WantProblem(t, g.Get("/places/search?q=bern"), 500, "data-corrupt")
-	// A search does not answer without a data set that is published but broken.
+	// A search fails if a data set that it uses is published but broken.
 	g = servertest.NewGlobe(t, nil)
 	g.Airports.ReadErr = servertest.ErrHidden
 	servertest.WantProblem(t, g.Get("/places/search?q=pdx"), 500, "data-corrupt")
@@ -139,7 +139,8 @@ func placeNames(t *testing.T, text string) (list []string) {
 	return list
 }
 
-// towns returns places whose names have this beginning: enough of them for its answer to be stored.
+// towns returns places whose names begin with a text. There are enough of them for a stored answer
+// to this text.
 func towns(beginning string) (list []places.Place) {
 	for i := range uint32(11) {
 		list = append(list, places.Place{ID: 100 + i, Name: beginning + string('a'+rune(i)), Class: "P", Code: "PPL", Population: int64(i)})
@@ -224,8 +225,8 @@ func TestAirportAmongPlaces(t *testing.T) {
 	}
 }
 
-// TestSearchKept: an answer to a text alone is made once per generation, and
-// airports count only where the text may be a code.
+// TestSearchKept tests that an answer to a search with only a text is made once per generation. A
+// new generation of airports matters only if the text may be a code.
 func TestSearchKept(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	read := func(path string, headers ...string) (*http.Response, int64) {
@@ -264,8 +265,8 @@ func TestSearchKept(t *testing.T) {
 	}
 }
 
-// TestSearchSameForms: the stored answer's address and the general one agree
-// where they answer the same question.
+// TestSearchSameForms tests that the stored answer and the general search give the same answer to
+// the same question.
 func TestSearchSameForms(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for _, q := range []string{"zur", "z%C3%BCr", "port", "pdx", "nothing", "a+b"} {
@@ -291,7 +292,7 @@ func TestWithinPlacesQuery(t *testing.T) {
 			t.Errorf("%q: %+v", tile, p)
 		}
 	}
-	// Page by page it is the same as in one piece.
+	// The joined pages equal the whole list.
 	whole := placeNames(t, servertest.Body(t, g.Get("/places/within?bbox=-180,-90,180,90&limit=1000")))
 	var paged []string
 	for cursor := ""; ; {

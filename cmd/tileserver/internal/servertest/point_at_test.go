@@ -84,8 +84,8 @@ func TestTimeZoneAt(t *testing.T) {
 	}
 }
 
-// Regions and the place have names in the requested language, as in /reverse. The zone is found by
-// the untranslated name of its region.
+// Regions and the place have names in the requested language, as in /reverse. The zone is still
+// found by the untranslated name of its region.
 func TestAtInALanguage(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.PublishRows(servertest.Names(names.Feature{
@@ -112,7 +112,7 @@ func TestAtInALanguage(t *testing.T) {
 	}
 }
 
-// Where places have no zones, the zone is that of the nearest airport in the same country.
+// If places have no zones, the zone is that of the nearest airport in the same country.
 func TestTimeZoneOfAirports(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	g.PublishRows(servertest.Airports(
@@ -150,8 +150,8 @@ func TestTimeZoneOfAirports(t *testing.T) {
 	}
 }
 
-// TestTimeZoneOfTerritories: a map may count a territory to a country although the gazetteer has a
-// code for it. Its points still have the zone of the nearest place.
+// TestTimeZoneOfTerritories tests territories that the map assigns to a country although the
+// gazetteer has a separate code. Their points must have the zone of the nearest place.
 func TestTimeZoneOfTerritories(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	territory := places.Place{
@@ -178,7 +178,7 @@ func TestTimeZoneOfTerritories(t *testing.T) {
 	}
 }
 
-// TestAtMissing: a data set that is not published is left out and named. One that is published but
+// TestAtMissing tests that an unpublished data set is omitted and named. A published data set that
 // cannot be read is an error.
 func TestAtMissing(t *testing.T) {
 	every := []string{ask.Boundaries.Name, ask.TimeZones.Name, ask.Places.Name, ask.Airports.Name, ask.Stations.Name}
@@ -232,14 +232,14 @@ func TestAtMissing(t *testing.T) {
 			t.Errorf("%s: internals shown: %+v", name, p)
 		}
 	}
-	// Data without any station, or without an open airport, is not damaged.
+	// Data without a station or without an open airport does not count as damaged.
 	g := servertest.NewGlobe(t, nil)
 	closed := airports.Airport{ID: 1, Ident: "X", Name: "Closed", Type: airports.Closed, Country: "CH", Lat: 47.4, Lon: 8.5}
 	g.PublishRows(servertest.Stations(), servertest.Airports(closed))
 	if a := at(g, "lat=47.4&lon=8.5"); a.Station != nil || a.Airport != nil || a.Missing != nil {
 		t.Errorf("%+v", a)
 	}
-	// The nearest airport is an open one, and no heliport.
+	// The nearest airport is neither closed nor a heliport.
 	var list []airports.Airport
 	for i, typ := range []string{airports.Closed, airports.Heliport, airports.Small, airports.Large} { // the nearest first
 		list = append(list, airports.Airport{
@@ -258,7 +258,8 @@ func TestAtMissing(t *testing.T) {
 	}
 }
 
-// TestAtCaching: an answer about a named instant may be cached, one about now may not.
+// TestAtCaching tests that an answer about a given instant may be cached, but an answer about the
+// present may not.
 func TestAtCaching(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	const path = "/at?lat=47.4&lon=8.5"
@@ -288,8 +289,8 @@ func TestAtCaching(t *testing.T) {
 	}
 }
 
-// TestAtEverywhere: every point has an answer and a cell. It has a time zone, unless the data has
-// none for its land.
+// TestAtEverywhere tests that every point has an answer and a cell. It also has a time zone, unless
+// the data has none for its land.
 func TestAtEverywhere(t *testing.T) {
 	g := servertest.NewGlobe(t, nil)
 	for lat := -90.0; lat <= 90; lat += 22.5 {

@@ -21,8 +21,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// lands are countries as rectangles. If several hold a point, the first counts, so enclaves come
-// before the lands around them.
+// lands are countries as rectangles. If several contain a point, the first one counts, so enclaves
+// come before the countries around them.
 var lands = []struct {
 	id  string
 	box quadkey.Box
@@ -94,7 +94,7 @@ var landCountries = map[string]string{
 	"FR": "Europe/Paris", "GF": "America/Cayenne", "FJ": "Pacific/Fiji",
 }
 
-// landLayer are the lands as boundaries.
+// landLayer returns the lands as boundaries.
 func landLayer() build.Layer {
 	l := build.Layer{Type: "country"}
 	for _, c := range lands {
@@ -169,7 +169,7 @@ func TestTimeZoneOnLand(t *testing.T) {
 		if a.Timezone.ID != tt.id || a.Timezone.Source != tt.source {
 			t.Errorf("%s: %+v, want %q of %q", tt.name, a.Timezone, tt.id, tt.source)
 		}
-		// The GeoNames endpoint says the same, except for the names of zones at sea.
+		// The GeoNames endpoint gives the same result, except for the names of zones at sea.
 		path := fmt.Sprintf("/timezoneJSON?lat=%v&lng=%v", tt.lat, tt.lon)
 		switch tt.source {
 		case "":
@@ -195,8 +195,8 @@ func TestTimeZoneOnLand(t *testing.T) {
 	}
 }
 
-// TestTimeZoneOnLandProperty: on land the longitude never decides the zone. The zone is that of the
-// country, or the nearest one in it.
+// TestTimeZoneOnLandProperty tests that the longitude never decides the zone on land. The zone is
+// that of the country, or the nearest one in the country.
 func TestTimeZoneOnLandProperty(t *testing.T) {
 	g := newLands(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -18,8 +18,8 @@ type zoneArea struct {
 	box      quadkey.Box
 }
 
-// zoneAreas are zones as rectangles, in the way of timezone-boundary-builder: they
-// cover waters of the country too, and overlap where people keep two times.
+// zoneAreas are time zones as rectangles, similar to those of timezone-boundary-builder: they also
+// cover waters of the country, and overlap where people use two times.
 var zoneAreas = []zoneArea{
 	{"america-chicago", "America/Chicago", quadkey.Box{West: -104, South: 24.8, East: -85, North: 49.2}},
 	{"asia-shanghai", "Asia/Shanghai", quadkey.Box{West: 74, South: 19.8, East: 135.2, North: 50}},
@@ -32,13 +32,13 @@ var oceanAreas = []zoneArea{
 	{"etc-gmt-plus-9", "Etc/GMT+9", quadkey.Box{West: -142.5, South: -90, East: -127.5, North: 85}},
 }
 
-// corners let the layer of zones span the whole world.
+// corners are zones that make the layer span the whole world.
 var corners = []zoneArea{
 	{"america-nuuk", "America/Nuuk", quadkey.Box{West: -180, South: 83, East: -179, North: 84}},
 	{"asia-kathmandu", "Asia/Kathmandu", quadkey.Box{West: 179, South: 83, East: 180, North: 84}},
 }
 
-// newZones serves the zones beside some other layers.
+// newZones serves the zones and some other layers.
 func newZones(t *testing.T, areas []zoneArea, others ...build.Layer) *servertest.Server {
 	g := newLands(t)
 	l := build.Layer{Type: "timezone"}
@@ -49,7 +49,8 @@ func newZones(t *testing.T, areas []zoneArea, others ...build.Layer) *servertest
 	return g
 }
 
-// TestZonePolygons: zones of the whole world decide the time by themselves, and where the sea is.
+// TestZonePolygons tests that zones of the whole world alone determine the time, and also where the
+// sea is.
 func TestZonePolygons(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
 		g := newZones(t, wholeWorld(oceans), landLayer())
@@ -106,7 +107,8 @@ func ocean(oceans bool) string {
 	return `"Etc/GMT+9" longitude derived nautical`
 }
 
-// TestZonesOfAPart: zones of a part of the world say nothing of the rest of it.
+// TestZonesOfAPart tests that zones of a part of the world do not determine anything outside this
+// part.
 func TestZonesOfAPart(t *testing.T) {
 	g := newZones(t, slices.DeleteFunc(slices.Clone(zoneAreas), func(z zoneArea) bool { return z.id == "antarctica-mcmurdo" }), landLayer())
 	if z := at(g, "lat=-80&lon=-110").Timezone; z.ID != "" {
@@ -117,8 +119,8 @@ func TestZonesOfAPart(t *testing.T) {
 	}
 }
 
-// TestZonesWithoutCountries: without countries, a point in no zone may be on land, so nothing is
-// called the sea.
+// TestZonesWithoutCountries tests that no point is reported as sea without countries, because a
+// point outside all zones may be on land.
 func TestZonesWithoutCountries(t *testing.T) {
 	for _, oceans := range []bool{false, true} {
 		g := newZones(t, wholeWorld(oceans))

@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// Regions are the same in every form, page by page, with their borders where they are wanted.
+// Regions are the same in every form and on every page, with their borders if these are requested.
 func TestRegionsWithinInForms(t *testing.T) {
 	w := servertest.NewWorld(t)
 	const path = "/regions/within?bbox=-180,-90,180,90"

@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// A region has one address, with its id as it is published. Other spellings redirect there, and
-// keep the query. As a parameter an id is found in any spelling.
+// A region has one address, which contains its published id. Other spellings redirect to it, and
+// keep the query. As a parameter any spelling of an id is accepted.
 func TestIDsAsPublished(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for path, to := range map[string]string{

@@ -41,7 +41,7 @@ func TestRegionQueries(t *testing.T) {
 			t.Errorf("%s: %q, next %q, want %q, more %v", tt.query, got, next, tt.want, tt.more)
 		}
 	}
-	// A kilometre to the east of a state.
+	// The point is a kilometre to the east of a state.
 	for snap, want := range map[float64][]string{0: nil, 0.5: nil, 1000: nil, 1200: {"state:nameless"}, 50000: {"state:nameless"}} {
 		if got, _ := regions(fmt.Sprintf("/regions/at?lat=2&lon=2.01&snap=%v", snap)); !slices.Equal(got, want) {
 			t.Errorf("snap %v: %q, want %q", snap, got, want)

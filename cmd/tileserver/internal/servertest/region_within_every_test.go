@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// In every layer of points, a region holds the features for which /regions/at has the region: in
-// the order of the layer, in pages, in one piece and in number.
+// In every layer of points, a query for a region finds the features for which /regions/at returns
+// the region: in the order of the layer, in pages, as one list, and as a count.
 func TestWithinEveryRegion(t *testing.T) {
 	w := servertest.NewWhole(t)
 	get := func(path string) string {

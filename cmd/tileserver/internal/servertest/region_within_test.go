@@ -68,7 +68,7 @@ func TestRealSnap(t *testing.T) {
 			if r.Match == "snapped" {
 				want = quadkey.Distance(3.9, 47, 4, 47)
 			}
-			// The coast is the meridian at 4° east, to the grid.
+			// The coast is the meridian at 4° east, rounded to the grid.
 			if math.Abs(r.Distance-want) > 2 {
 				t.Errorf("%s: %v m, want %v", tt.query, r.Distance, want)
 			}
@@ -93,7 +93,7 @@ func TestRealWithin(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.query, got, tt.want)
 		}
 	}
-	// Neighbours touch a box that ends at their border, and share no ground with a region.
+	// Neighbours touch a box that ends at their border, but share no area with a region.
 	for _, tt := range []struct{ query, want string }{
 		{"region=country:wl", "country:wl, state:wl-n, state:wl-s"},
 		{"region=country:el", "country:el"},
@@ -144,7 +144,7 @@ func TestRealWithin(t *testing.T) {
 	servertest.WantProblem(t, w.Get("/regions/within?region=country:xx"), 404, "region-not-found")
 	servertest.WantProblem(t, w.Get("/regions/count?region=county:wl"), 404, "unknown-layer")
 	servertest.WantProblem(t, w.Get("/regions/within?region=wl"), 400, "bad-parameter")
-	// Pages join to the whole.
+	// The joined pages equal the whole list.
 	var got []string
 	path := "/regions/within?bbox=-180,-90,180,90&limit=2"
 	for next := ""; ; {

@@ -11,8 +11,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// NewRivers is the toy world with two rivers in place of its regions. aa is one line from 5 to 7
-// east, and bb several lines across ±180°.
+// NewRivers returns the toy world with two rivers instead of its regions. aa is one line from 5 to
+// 7 east, and bb several lines across ±180°.
 func NewRivers(t testing.TB) *World {
 	t.Helper()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)

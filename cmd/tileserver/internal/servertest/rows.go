@@ -25,8 +25,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Rows are the rows of a data set. They are built when a server first publishes them, in memory,
-// and all servers that publish them read the same.
+// Rows are the rows of a data set. They are built in memory when a server first publishes them. All
+// servers that publish them share the result.
 type Rows struct {
 	ask.Dataset
 
@@ -109,14 +109,15 @@ func rowsOf[M, S any](d ask.Dataset, write func(context.Context, cellstore.Store
 	}}
 }
 
-// Regions are rows of boundaries.
+// Regions returns rows of boundaries.
 func Regions(layers ...build.Layer) *Rows {
 	return rowsOf(ask.Boundaries.Dataset, func(ctx context.Context, s cellstore.Store) (tiles.Meta, build.Stats, error) {
 		return build.Run(ctx, s, layers, build.Options{Timestamp: 1})
 	})
 }
 
-// Places are rows of places, with their names in languages and the tables that explain their codes.
+// Places returns rows of places, with their names in languages and the tables that explain their
+// codes.
 func Places(list []places.Place, names []places.AlternateName, gazetteer places.Gazetteer) *Rows {
 	return rowsOf(ask.Places.Dataset, func(ctx context.Context, s cellstore.Store) (places.Meta, places.Stats, error) {
 		return places.Build(ctx, s, places.Source{
@@ -127,21 +128,21 @@ func Places(list []places.Place, names []places.AlternateName, gazetteer places.
 	})
 }
 
-// Airports are rows of airports.
+// Airports returns rows of airports.
 func Airports(list ...airports.Airport) *Rows {
 	return rowsOf(ask.Airports.Dataset, func(ctx context.Context, s cellstore.Store) (airports.Meta, airports.Stats, error) {
 		return airports.Build(ctx, s, buildtest.SeqOf(list), airports.BuildOptions{})
 	})
 }
 
-// Stations are rows of weather stations.
+// Stations returns rows of weather stations.
 func Stations(list ...stations.Station) *Rows {
 	return rowsOf(ask.Stations.Dataset, func(ctx context.Context, s cellstore.Store) (stations.Meta, stations.Stats, error) {
 		return stations.Build(ctx, s, buildtest.SeqOf(list), stations.BuildOptions{})
 	})
 }
 
-// Weather are rows of observations of some stations.
+// Weather returns rows of observations of some stations.
 func Weather(of []stations.Station, list []stations.Observation) *Rows {
 	return rowsOf(ask.Weather.Dataset,
 		func(ctx context.Context, s cellstore.Store) (m stations.WeatherMeta, _ stations.WeatherStats, err error) {
@@ -167,14 +168,14 @@ func openAs[M, R any](ctx context.Context, store cellstore.Store, raw json.RawMe
 	return open(ctx, store, meta)
 }
 
-// Zones are rows of time zones, and of the one zone of countries.
+// Zones returns rows of time zones, and rows of countries with a single zone.
 func Zones(names []string, countries map[string]string) *Rows {
 	return rowsOf(ask.TimeZones.Dataset, func(ctx context.Context, s cellstore.Store) (zones.Meta, zones.Stats, error) {
 		return zones.Build(ctx, s, names, countries)
 	})
 }
 
-// Names are rows of the names of regions, airports and others.
+// Names returns rows of names of regions, airports and other features.
 func Names(list ...names.Feature) *Rows {
 	return rowsOf(ask.Names.Dataset, func(ctx context.Context, s cellstore.Store) (m names.Meta, _ struct{}, err error) {
 		m, err = names.Build(ctx, s, buildtest.SeqOf(list), names.Options{Timestamp: 1})
@@ -182,7 +183,7 @@ func Names(list ...names.Feature) *Rows {
 	})
 }
 
-// Ranges are rows of IP ranges.
+// Ranges returns rows of IP ranges.
 func Ranges(list ...ipgeo.Range) *Rows {
 	return rowsOf(ask.Addresses.Dataset, func(ctx context.Context, s cellstore.Store) (ipgeo.Meta, ipgeo.Stats, error) {
 		return ipgeo.Build(ctx, s, buildtest.SeqOf(list), ipgeo.BuildOptions{Timestamp: 1})

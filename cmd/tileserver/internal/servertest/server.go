@@ -22,8 +22,8 @@ import (
 	"quadrille/internal/buildtest"
 )
 
-// Server is a service over a catalogue. Its generations come and go as they do in service, and
-// those that Publish makes are read through the faults of their data set.
+// Server is a service with a catalogue. Generations are published and replaced like in real
+// service. Those that Publish makes are read with the injected faults of their data set.
 type Server struct {
 	T       testing.TB
 	Catalog *dataset.Catalog
@@ -42,13 +42,13 @@ var BuildDate = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // DefaultDatasets names the data sets that New publishes for most tests.
 var DefaultDatasets = []string{ask.Boundaries.Name, ask.Places.Name, ask.Addresses.Name}
 
-// New serves the named data sets of the small world; change adapts the configuration.
+// New serves the named data sets of the small world. change may change the configuration.
 func New(t testing.TB, change func(*httpapi.Config), published ...string) *Server {
 	t.Helper()
 	return serve(t, small(), change, published)
 }
 
-// serve runs a server of the named data sets, over the given rows.
+// serve returns a server of the named data sets with the given rows.
 func serve(t testing.TB, rows map[string]*Rows, change func(*httpapi.Config), published []string) *Server {
 	t.Helper()
 	f := &Server{T: t, rows: maps.Clone(rows), published: map[string]*Rows{}}
@@ -76,7 +76,7 @@ func serve(t testing.TB, rows map[string]*Rows, change func(*httpapi.Config), pu
 	return f
 }
 
-// noStore stands for the store of a build whose rows exist already.
+// noStore replaces the store of a build whose rows already exist.
 type noStore struct{ cellstore.Store }
 
 func (noStore) Close() error { return nil }
@@ -119,13 +119,13 @@ func (f *Server) faults(name string) *buildtest.Faults {
 	return &f.Names
 }
 
-// Serve makes the current configuration answer from here on.
+// Serve makes a new handler from the current configuration.
 func (f *Server) Serve() { f.Handler = httpapi.New(f.Config) }
 
 // Publish makes a new generation current; Poll takes it into service.
 func (f *Server) Publish(name string) { f.PublishAs(name, func(*dataset.Manifest) {}) }
 
-// PublishAs is Publish with another manifest.
+// PublishAs does the same as Publish, with a changed manifest.
 func (f *Server) PublishAs(name string, change func(*dataset.Manifest)) {
 	f.T.Helper()
 	b, err := f.Catalog.Begin(context.Background(), name)
@@ -188,7 +188,7 @@ func (f *Server) Do(method, path string, headers ...string) *http.Response {
 		}
 		r.Header.Add(headers[i], headers[i+1])
 	}
-	// An endless answer, such as a stream, must fail a test and not hang it.
+	// An endless answer, such as a stream, must let the test fail and not hang.
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	w := httptest.NewRecorder()
@@ -226,5 +226,5 @@ func WantProblem(t testing.TB, res *http.Response, status int, typ string) web.P
 	return p
 }
 
-// ErrHidden is damage that is described in words no client may see.
+// ErrHidden is an error about damage whose text no client may see.
 var ErrHidden = fmt.Errorf("secret: %w", cellstore.ErrCorrupt)

@@ -13,7 +13,7 @@ import (
 	"quadrille/places/points"
 )
 
-// Shops is a service over real boundaries, a published collection and two live ones.
+// Shops is a service with real boundaries, a published collection and two live collections.
 type Shops struct {
 	*World
 	Published *dataset.Live[*points.Collection]
@@ -67,10 +67,10 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 	}
 	w.Config.Collections = &ask.Collections{Live: w.Live}
 	w.Config.Collections.Add(toyworld.ShopsCollection, w.Published)
-	// Hooks are kept with their collection: the server finds those of an earlier sender.
+	// Hooks are stored with their collection, so the server finds those of an earlier sender.
 	earlier := webhook.Start(t.Context(), webhook.Config{Live: w.Live, Views: ask.NewViews(ask.Sets{Boundaries: w.Config.Boundaries})})
 	for _, name := range []string{"first", "second"} {
-		// No name below invalid leads anywhere.
+		// Names in the domain .invalid never resolve.
 		if _, _, err := earlier.Put(t.Context(), w.Live.Collection("drivers"), name,
 			webhook.Definition{URL: "https://hooks.invalid/"}); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// small is a world of three countries and three places, with texts that need care.
+// small is a world of three countries and three places. Some texts need escaping.
 var small = sync.OnceValue(func() map[string]*Rows {
 	return byDataset(
 		Regions(
@@ -47,7 +47,7 @@ func byDataset(list ...*Rows) map[string]*Rows {
 	return all
 }
 
-// Region is a region whose border is a box.
+// Region returns a region whose border is a box.
 func Region(id, name string, west, south, east, north float64, properties ...build.Property) build.Feature {
 	return build.Feature{ID: id, Name: name, Geometry: orb.Geometry(tilestest.Square(west, south, east, north)), Properties: properties}
 }

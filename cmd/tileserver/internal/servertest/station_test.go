@@ -84,7 +84,7 @@ func TestStationAnswers(t *testing.T) {
 		!strings.HasPrefix(res.Header.Get("Vary"), "Accept") {
 		t.Error(res.Header)
 	}
-	// The tiles of a station hold it, and no two are the same.
+	// The tiles of a station cover the station, and all are different.
 	var doc struct {
 		ID    string
 		Tiles []string
@@ -127,7 +127,7 @@ func TestStationPages(t *testing.T) {
 			t.Errorf("%s: %d in all, want %d", path, got, want)
 		}
 	}
-	// A cursor ends with its generation.
+	// A cursor is valid only for its generation.
 	var page struct{ Next string }
 	if err := json.Unmarshal([]byte(servertest.Body(t, f.Get("/stations/066600-99999/observations?limit=7"))), &page); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestStationProblems(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/stations/066600-99999/other"), 404, "not-found")
 }
 
-// Each data set has its own endpoints, which answer once it is published.
+// Each data set has its own endpoints. They answer once the data set is published.
 func TestStationDatasets(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/stations/nearest?lat=1&lon=1", "/stations/nearby?lat=1&lon=1", "/stations/within?bbox=0,0,1,1",
@@ -213,7 +213,7 @@ func TestStationDatasets(t *testing.T) {
 			t.Errorf("%s: %s", name, status)
 		}
 	}
-	// A newer generation is taken into service, and answers have another tag.
+	// A newer generation is taken into service, and answers have another ETag.
 	tag := f.Get(paths[0]).Header.Get("Etag")
 	f.Publish(ask.Stations.Name)
 	f.Poll()
@@ -222,7 +222,7 @@ func TestStationDatasets(t *testing.T) {
 	}
 }
 
-// Nearest is one seek, and one more for the record.
+// A search for the nearest station costs one seek, and one more for the record.
 func TestStationSeeks(t *testing.T) {
 	f := servertest.NewStations(t, ask.Stations.Name)
 	before := f.Stations.Reads.Load()

@@ -9,13 +9,13 @@ import (
 	"quadrille/places/stations"
 )
 
-// NewStations serves the named data sets of made-up stations and weather.
+// NewStations serves the named data sets of invented stations and weather.
 func NewStations(t testing.TB, published ...string) *Server {
 	t.Helper()
 	return serve(t, StationRows(), func(c *httpapi.Config) { c.ResponseCacheBytes = 0 }, published)
 }
 
-// StationRows are the rows of made-up stations and weather, by their data sets.
+// StationRows returns the rows of invented stations and weather, by their data sets.
 var StationRows = sync.OnceValue(func() map[string]*Rows {
 	return byDataset(Stations(toyStations()...), Weather(toyStations(), toyWeather()))
 })

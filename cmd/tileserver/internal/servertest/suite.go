@@ -10,18 +10,18 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// TestFace is the suite that every face passes. It judges the operations of a face by their
-// description: their answers to the declared examples, to HEAD, to conditional requests and without
-// data; the bounds of each parameter; and hostile parameters. Package httpapi judges all faces
-// together: that a server without a face answers everything else as before, what requests cost, and
-// who may ask.
+// TestFace runs the tests that every face (group of endpoints) must pass. They compare the operations
+// of a face with their description: answers to the declared examples, to HEAD, to conditional
+// requests and without data; the bounds of each parameter; and hostile parameters. Package httpapi
+// tests all faces together: a server without a face gives the same answers for everything else, the
+// cost of requests, and access rights.
 func TestFace(t *testing.T, name string) {
 	t.Helper()
 	operations := OperationsOf(httpapi.Compose(&httpapi.Config{}, httpapi.Faces()).Handlers(name).Endpoints())
 	judge(t, name, func(o *Operation) bool { return slices.Contains(operations, o.Method+" "+o.Path) })
 }
 
-// TestNoFace is the same suite for the operations that belong to no face.
+// TestNoFace runs the same tests as Face for the operations that belong to no face.
 func TestNoFace(t *testing.T) {
 	t.Helper()
 	var all []string
@@ -59,8 +59,8 @@ type suite struct {
 }
 
 // answers sends each operation's declared requests. Status, type, headers and body must be as
-// described, and the body must have no missing and no unknown members. So must errors, and answers
-// to HEAD and to conditional requests.
+// described, and the body must have no missing and no unknown members. The same applies to errors
+// and to answers to HEAD and to conditional requests.
 func (s *suite) answers() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	for _, o := range s.operations {
@@ -93,8 +93,8 @@ func (s *suite) answers() {
 				doc.CheckAnswer(what+" again", &o, again)
 			}
 			if o.Method == http.MethodGet || o.Method == http.MethodHead {
-				// RFC 9110, 13.2.1: a condition counts only if the answer would be good without the
-				// condition.
+				// By RFC 9110, section 13.2.1, a condition is evaluated only if the answer would be
+				// a success without the condition.
 				want := res.StatusCode
 				if tag != "" {
 					want = http.StatusNotModified
@@ -105,7 +105,7 @@ func (s *suite) answers() {
 			}
 		}
 	}
-	// A server with no data.
+	// This is a server without data.
 	nothing := New(t, nil)
 	for _, o := range s.operations {
 		if o.Method == http.MethodGet { // those of the operator's listener too: generated clients ignore the operation's servers
@@ -116,8 +116,8 @@ func (s *suite) answers() {
 	}
 }
 
-// bounds compares the described bounds with the enforced ones. A value beyond a bound is refused
-// with the name of its parameter, a value on it is not.
+// bounds compares the described bounds with the enforced bounds. A value beyond a bound is refused
+// with the name of its parameter; a value at the bound is accepted.
 func (s *suite) bounds() {
 	doc, worlds, t := s.doc, s.worlds, s.T
 	for _, o := range s.operations {

@@ -32,7 +32,7 @@ func TestEmptyTile(t *testing.T) {
 				t.Errorf("%d: %v %q", status, res.Header, b)
 			}
 		}
-		// Only vector tiles have nothing in them.
+		// Only vector tiles can have an empty body.
 		if res := f.Get("/tiles/places/3/0/0.geojson"); res.StatusCode != 200 || !strings.Contains(servertest.Body(t, res), "FeatureCollection") {
 			t.Errorf("%d: GeoJSON %d", status, res.StatusCode)
 		}
@@ -40,8 +40,8 @@ func TestEmptyTile(t *testing.T) {
 	}
 }
 
-// An empty tile that is 404 has no representation, so no condition makes it 304: neither "*" nor
-// any tag. An empty tile that is 204 or 200 has an empty representation, with a tag.
+// An empty tile with status 404 has no representation, so no condition gives a 304, neither "*" nor
+// an ETag. An empty tile with status 204 or 200 has an empty representation with an ETag.
 func TestEmptyTileConditions(t *testing.T) {
 	const tag = `"0123456789abcdef"`
 	lists := []string{"*", " * ", tag, "W/" + tag, `"x", ` + tag, `W/"x",W/` + tag, `"x"`, `"a,*,b"`, "W/*", `"x", *`, ""}
@@ -78,7 +78,7 @@ func TestEmptyTileConditions(t *testing.T) {
 					}
 				}
 			}
-			// A tile with something in it has a representation in every mode.
+			// A tile that is not empty has a representation in every mode.
 			full := strings.Replace(address, "places/3/0/0", "country/3/4/2", 1)
 			res := f.Get(full)
 			for _, list := range []string{"*", res.Header.Get("Etag")} {

@@ -13,8 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/tile"
 )
 
-// A MapLibre Tile has the layers and the features of the vector tile, with live
-// collections too.
+// A MapLibre Tile has the layers and the features of the vector tile, also with live collections.
 func TestMLTIsTheTile(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for _, path := range []string{"all/5/16/11", "country/0/0/0", "places/5/16/11", "airports/5/16/11",
@@ -54,7 +53,7 @@ func TestMLTIsTheTile(t *testing.T) {
 	}
 }
 
-// Documents about tiles link to MapLibre Tiles and name them if the request asks for these.
+// Documents about tiles contain links to MapLibre Tiles, if the request selects this encoding.
 func TestMLTIsDescribed(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	var doc tile.TileJSON

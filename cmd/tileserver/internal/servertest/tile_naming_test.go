@@ -14,7 +14,7 @@ import (
 	"quadrille/places/search"
 )
 
-// Tiles of every form take names=, and their entity tags differ by it.
+// Tiles of every form accept names=, and their ETags depend on it.
 func TestNamesInALanguage(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for _, form := range []string{".mvt", ".mlt", ".geojson", ".png"} {
@@ -31,7 +31,7 @@ func TestNamesInALanguage(t *testing.T) {
 	if !strings.Contains(doc, "{y}.mvt?names=fr") || !strings.Contains(doc, `"name:fr":"String"`) {
 		t.Errorf("TileJSON: %s, want its tiles to have names=fr, and places name:fr", doc)
 	}
-	// Nothing of these has names in languages.
+	// None of these layers has names in languages.
 	for _, path := range []string{"/tiles/points:shops/5/16/11.mvt", "/tiles/country/5/16/11.mvt", "/tiles/country/5/16/11.png",
 		"/tiles/points:shops.json", "/tiles/country.json"} {
 		local, named := f.Get(path), f.Get(path+"?names=fr")
@@ -41,7 +41,7 @@ func TestNamesInALanguage(t *testing.T) {
 	}
 }
 
-// A tileset in a language leads to tiles and documents in it.
+// A tileset in a language links to tiles and documents in this language.
 func TestTilesetsInALanguage(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for path, want := range map[string][]string{
@@ -69,7 +69,7 @@ func TestTilesetsInALanguage(t *testing.T) {
 	}
 }
 
-// Labels of regions get their names, and nothing else of a tile changes.
+// Labels of regions get their names in the language, and the rest of the tile does not change.
 func TestNamesOfRegions(t *testing.T) {
 	w := servertest.NewWorld(t)
 	named := servertest.New(t, nil)
@@ -117,7 +117,7 @@ func TestNamesOfRegions(t *testing.T) {
 		if a, b := servertest.Body(t, w.Get(path+".png")), servertest.Body(t, w.Get(path+".png?names=de")); a == b {
 			t.Errorf("%s: a picture is the same in German, want other names on it", path)
 		}
-		// GeoJSON has no labels, and does not vary.
+		// GeoJSON has no labels, so the language has no effect.
 		if a, b := w.Get(path+".geojson").Header.Get("Etag"), w.Get(path+".geojson?names=de").Header.Get("Etag"); a != b {
 			t.Errorf("%s: GeoJSON has the tag %s in German, want %s", path, b, a)
 		}
@@ -132,7 +132,7 @@ func TestNamesOfRegions(t *testing.T) {
 		t.Errorf("TileJSON: %s, want tiles with names=de that name no generations, and one layer with name:de", doc)
 	}
 
-	// Another generation of names makes other tiles, also in place of cached ones.
+	// Another generation of names gives other tiles, even if the old ones are cached.
 	local, _ := layers(path + ".mvt")
 	was, _ := layers(path + ".mvt?names=de")
 	publish(map[string]string{"wl": "Neuland"})

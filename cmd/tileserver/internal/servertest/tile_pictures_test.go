@@ -22,7 +22,7 @@ import (
 
 func TestPicture(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
-	// The first is covered whole by one region, and nothing is in the other.
+	// The first tile is completely covered by one region, and the other is empty.
 	for _, tt := range []struct {
 		path   string
 		size   int
@@ -58,7 +58,7 @@ func TestPicture(t *testing.T) {
 	if one.Header.Get("Etag") == two.Header.Get("Etag") {
 		t.Error("both densities have one tag")
 	}
-	// Each theme has a picture and a tag of its own. Formats without colours are the same in all.
+	// Each theme has its own picture and ETag. Formats without colours are the same in all themes.
 	seen := map[string]string{}
 	for _, theme := range theme.Themes {
 		res := f.Get("/tiles/country/5/6/1.png?theme=" + theme)
@@ -86,8 +86,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// The names come from the tile and the eight around it, across ±180° and not
-// beyond the poles.
+// The names come from the tile and the eight tiles around it, across ±180° but not beyond the
+// poles.
 func TestPictureNeighbours(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	for _, tt := range []struct{ tile, want string }{ // the first two are of shapes
@@ -108,7 +108,7 @@ func TestPictureNeighbours(t *testing.T) {
 		}
 	}
 	f.Boundaries.BeforeRead = nil
-	// A name of the tile to the east, beyond the antimeridian, reaches in.
+	// A name of the tile to the east, beyond the antimeridian, extends into this tile.
 	f.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("fj", "Fiji", -179.83, 73, -179.82, 73.01)},
@@ -159,19 +159,20 @@ func TestPictureFailures(t *testing.T) {
 			}
 		}
 	}
-	// The stored bytes are no vector tile.
+	// The stored bytes are not a vector tile.
 	tile(func([]byte) []byte { return []byte("mvt") })
 	servertest.WantProblem(t, f.Get(path), 500, "data-corrupt")
 	servertest.WantProblem(t, f.Get("/tiles/places/3/4/2.png"), 404, "dataset-missing")
 	f.Boundaries.ReadErr = errors.New("secret: disk on fire")
 	servertest.WantProblem(t, f.Get("/tiles/country/3/4/2@2x.png"), 500, "internal")
 	f.Boundaries.ReadErr = nil
-	// Far more than can be looked at.
+	// The tile has far more features than may be examined.
 	tile(func(one []byte) []byte { return append([]byte{one[0]}, bytes.Repeat(one[1:], 50_000)...) }) // after the mark of the row
 	servertest.WantProblem(t, f.Get(path), 422, "tile-too-complex")
 }
 
-// The whole chain: what the reader gives is drawn, at every zoom.
+// TestPictureReal tests the whole chain: at every zoom the picture shows the features from the
+// reader.
 func TestPictureReal(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)

@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// pinnedTiles is the address of tiles that a TileJSON gives, without its host.
+// pinnedTiles returns the address of tiles from a TileJSON, without the host.
 func pinnedTiles(f *servertest.Server, path string) string {
 	f.T.Helper()
 	var doc tile.TileJSON
@@ -53,7 +53,7 @@ func TestPinnedTiles(t *testing.T) {
 		t.Errorf("304: %d %v", res.StatusCode, res.Header)
 	}
 
-	// Addresses that releases up to 0.16 gave still answer.
+	// Addresses from releases up to 0.16 still work.
 	id := func(s dataset.Status) uint64 { return ask.IdentityOf(s.Serving) }
 	mark := uint32(web.HashStart.Number(id(f.Config.Boundaries.Status())).Number(id(f.Config.Places.Status())).Number(0) >> 32)
 	for address, status := range map[string]int{
@@ -65,7 +65,7 @@ func TestPinnedTiles(t *testing.T) {
 		}
 	}
 
-	// Another generation of one of them leaves the address as it was.
+	// Another generation of one of these data sets does not change the address.
 	f.PublishRows(servertest.Regions(build.Layer{
 		Type:     "country",
 		Features: []build.Feature{servertest.Region("fr", "Frankreich", -4.7, 42.4, 5.9, 51)},
@@ -124,8 +124,8 @@ func TestPinnedTiles(t *testing.T) {
 	}
 }
 
-// TestIdentity: two data directories built in the same second, each counting from one,
-// share neither addresses nor entity tags, unless they hold the same.
+// TestIdentity tests two data directories that are built in the same second, with numbers from one.
+// They share neither addresses nor ETags, unless their content is the same.
 func TestIdentity(t *testing.T) {
 	of := func(name string) []*servertest.Rows {
 		return []*servertest.Rows{

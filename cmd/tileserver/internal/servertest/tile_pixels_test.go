@@ -14,7 +14,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// A tile for 512 pixels has the places of the four tiles in it, in one order in both formats.
+// A tile for 512 pixels has the places of its four child tiles, in the same order in both formats.
 func TestTwiceThePixels(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewWorld(t)
@@ -76,7 +76,7 @@ func TestTwiceThePixels(t *testing.T) {
 	}
 }
 
-// The parameter is a part of addresses and tags where it changes anything, and refused elsewhere.
+// The parameter is a part of addresses and ETags where it has an effect, and is refused elsewhere.
 func TestPixelsParameter(t *testing.T) {
 	f, _ := servertest.NewCollections(t)
 	for path, want := range map[string]string{

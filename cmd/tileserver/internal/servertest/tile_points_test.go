@@ -27,8 +27,7 @@ import (
 	"quadrille/places/points"
 )
 
-// pointsOf counts the points of a layer that a vector tile shows: single ones, and those in
-// clusters.
+// pointsOf counts the points of a layer in a vector tile: single points, and those in clusters.
 func pointsOf(t *testing.T, tile, layer string) (single, clustered int) {
 	t.Helper()
 	layers, err := orbmvt.Unmarshal([]byte(tile))
@@ -50,7 +49,7 @@ func pointsOf(t *testing.T, tile, layer string) (single, clustered int) {
 	return single, clustered
 }
 
-// Every tile, as vectors and as GeoJSON, shows all points: themselves or in clusters.
+// Every tile, as vectors and as GeoJSON, shows all points, either as single points or in clusters.
 func TestCollectionTilesShowAllPoints(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
@@ -86,8 +85,8 @@ func TestCollectionTilesShowAllPoints(t *testing.T) {
 	}
 }
 
-// Tiles of a published collection may be cached until it is published anew; tiles of a live one may
-// not.
+// Tiles of a published collection may be cached until a new generation is published; tiles of a
+// live one may not.
 func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	for _, path := range []string{"/tiles/points:shops/3/4/3.mvt", "/tiles/country,points:shops/3/4/3.geojson",
@@ -125,7 +124,7 @@ func TestCollectionTilesAreKeptAsLongAsTrue(t *testing.T) {
 	}
 }
 
-// A collection that is not there or is private is no layer, and "all" has none.
+// A missing or private collection is not a layer, and "all" includes no collections.
 func TestCollectionsThatAreNoLayers(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
@@ -154,7 +153,8 @@ func TestCollectionsThatAreNoLayers(t *testing.T) {
 	}
 }
 
-// Tiles have texts unchanged but for their length. Names of the layer's own attributes are its own.
+// Tiles contain texts unchanged, except that long ones are shortened. A property cannot replace the
+// layer's own attributes.
 func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)
@@ -268,7 +268,7 @@ func TestCollectionsInDocuments(t *testing.T) {
 	}
 }
 
-// In a tile with a live layer, only that layer is made anew. The others come from the cache.
+// In a tile with a live layer, only this layer is made again. The others come from the cache.
 func TestLiveTilesKeepOtherLayers(t *testing.T) {
 	w, cars := servertest.NewCollections(t)
 	servertest.WithMetrics(&w.Config)
@@ -293,7 +293,7 @@ func TestLiveTilesKeepOtherLayers(t *testing.T) {
 		if got := w.Scrape()["quadrille_response_cache_hits_total{cache=tiles}"] - hits; got != 2 {
 			t.Errorf("%s: %v tiles came from the cache, want 2", form, got)
 		}
-		// Alone they are answered as before, and an empty part does no harm.
+		// Requested alone, they give the same answer as before, and an empty part causes no error.
 		if again := servertest.Body(t, w.Get(address("country,points:shops"), "Accept-Encoding", "identity")); again != others {
 			t.Errorf("%s: the layers that are kept have changed", form)
 		}
@@ -303,7 +303,7 @@ func TestLiveTilesKeepOtherLayers(t *testing.T) {
 	}
 }
 
-// A style is made of the collections that are there while others come and go.
+// A style includes the existing collections while others are created and dropped.
 func TestStyleWhileCollectionsGo(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	gone := make(chan error, 1)
@@ -334,7 +334,7 @@ func TestStyleWhileCollectionsGo(t *testing.T) {
 	}
 }
 
-// Private collections are in the state of the service for its operator alone.
+// Only the operator sees private collections in the state of the service.
 func TestStatusOfPrivateCollections(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	if text := servertest.Body(t, w.Get("/status")); strings.Contains(text, "points-secret") || !strings.Contains(text, "points-shops") {

@@ -11,8 +11,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Names in a language come from tiles that have them; a style without names keeps its dots, which are
-// pictures of the sprite.
+// Names in a language come from tiles with these names. A style without names still has dots, which
+// are pictures of the sprite.
 func TestStyleNames(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.New(t, nil, ask.Boundaries.Name, ask.Places.Name)

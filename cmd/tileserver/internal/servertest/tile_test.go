@@ -41,7 +41,7 @@ func TestTileEmpty(t *testing.T) {
 			t.Errorf("%s: empty GeoJSON tile: %d %s", layers, res.StatusCode, b)
 		}
 	}
-	// One of two empty leaves no stray comma.
+	// If one of two layers is empty, there is no stray comma.
 	if b := servertest.Body(t, f.Get("/tiles/all/6/32/32.geojson")); !json.Valid([]byte(b)) || strings.Contains(b, "[,") ||
 		!strings.Contains(b, "Ω") {
 		t.Errorf("places only: %s", b)
@@ -52,7 +52,7 @@ func TestTileEmpty(t *testing.T) {
 	}
 }
 
-// Places are a vector layer of points within the tile, attributes included.
+// Places are a vector layer of points within the tile, with their attributes.
 func TestTilePlacesLayer(t *testing.T) {
 	f := servertest.New(t, nil)
 	f.PublishRows(servertest.Places([]places.Place{
@@ -215,7 +215,7 @@ func TestTileFailures(t *testing.T) {
 	}
 }
 
-// A missing table is damage, unless others remove generations.
+// A missing table is damage, unless other programs remove generations.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.DefaultDatasets...)
@@ -231,8 +231,8 @@ func TestTableGone(t *testing.T) {
 	}
 }
 
-// A tag answers 304 without a read, and covers generation, layers, tile,
-// format and coding.
+// A matching ETag gives a 304 without a read. The ETag depends on generation, layers, tile, format
+// and coding.
 func TestTileRevalidation(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	const path = "/tiles/country,places/3/4/2.mvt"
@@ -253,7 +253,7 @@ func TestTileRevalidation(t *testing.T) {
 		t.Errorf("the same tile in other words has tag %s, want %s", got, etag)
 	}
 
-	// A new process with the same data gives the same tags.
+	// A new process with the same data gives the same ETags.
 	f.Config.ResponseCacheBytes = 0
 	f.Serve()
 	f.Get(path) // resolves the layers
@@ -327,14 +327,14 @@ func TestTileCompression(t *testing.T) {
 		res.Header.Get("Vary") != "" {
 		t.Errorf("small body: %v", res.Header)
 	}
-	// HEAD has the headers of GET.
+	// The answer to HEAD has the same headers as that to GET.
 	get, head := f.Get(path, "Accept-Encoding", "gzip"), f.Do("HEAD", path, "Accept-Encoding", "gzip")
 	if b := servertest.Body(t, head); b != "" || fmt.Sprint(get.Header) != fmt.Sprint(head.Header) {
 		t.Errorf("HEAD: %v %q, GET: %v", head.Header, b, get.Header)
 	}
 }
 
-// wavy is a country whose border has kilobytes in tiles, around a smaller one.
+// wavy is a country around a smaller one. Its border takes kilobytes in tiles.
 var wavy = func() build.Layer {
 	var ring orb.Ring
 	for i := range 720 {
@@ -345,7 +345,8 @@ var wavy = func() build.Layer {
 	return build.Layer{Type: "country", Features: []build.Feature{{ID: "wv", Name: "Wavy", Geometry: orb.Polygon{append(ring, ring[0])}}}}
 }()
 
-// Many requests for one tile make it once; a client that leaves does not end it for the others.
+// Many requests for one tile make it once. A client that disconnects does not stop this for the
+// others.
 func TestTileShared(t *testing.T) {
 	f := servertest.New(t, nil, ask.Boundaries.Name)
 	const path = "/tiles/country/3/4/2.mvt"
@@ -391,7 +392,7 @@ func TestTileShared(t *testing.T) {
 	}
 }
 
-// recorder is a ResponseWriter that costs little.
+// recorder is a ResponseWriter with little overhead.
 type recorder struct {
 	header http.Header
 	body   bytes.Buffer
@@ -406,11 +407,11 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Twenty swaps under load: no failed request, and no body that mixes two generations or has the tag
-// of another.
+// The test makes twenty swaps under load: no request fails, and no body mixes two generations or
+// has the ETag of another generation.
 func TestSwapUnderLoad(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 })
-	// A region and a place of every tile that is asked for have the generation for their name.
+	// A region and a place in every requested tile have the generation as their name.
 	generation := func(n int) []*servertest.Rows {
 		return []*servertest.Rows{
 			servertest.Regions(build.Layer{

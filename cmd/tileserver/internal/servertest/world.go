@@ -15,15 +15,14 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// World is the whole chain over the toy world: real builders, stores and
-// readers.
+// World is the toy world with the whole chain: real builders, stores and readers.
 type World struct {
 	Server
 	// store is the store of the boundaries in service.
 	store atomic.Value
 }
 
-// toyData returns the directory in which the toy world is published, once for all tests.
+// toyData returns the directory in which the toy world is published, only once for all tests.
 var toyData = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "servertest")
 	if err != nil {
@@ -70,10 +69,10 @@ func NewWorld(t testing.TB) *World {
 	return w
 }
 
-// Seeks returns how often iterators of the boundaries have been positioned.
+// Seeks returns the number of seeks of the iterators of boundaries.
 func (w *World) Seeks() int64 { return w.store.Load().(cellstore.StatsReader).Stats().Seeks }
 
-// DiscardWriter is a ResponseWriter that keeps nothing but the size.
+// DiscardWriter is a ResponseWriter that records only the size.
 type DiscardWriter struct {
 	Headers http.Header
 	Bytes   int

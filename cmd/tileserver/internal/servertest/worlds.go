@@ -15,16 +15,16 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// Requests for the paths of the description.
+// This file has requests for the paths of the description.
 
-// contractWorlds are servers that between them have everything. Each is made when it is
-// first asked for, by one goroutine.
+// contractWorlds are servers that together have all data. Each is made at its first use. One
+// goroutine uses them.
 type contractWorlds struct {
 	t    *testing.T
 	made map[string]*Server
 }
 
-// NewWorlds are the worlds of one test.
+// NewWorlds returns the worlds of one test.
 func NewWorlds(t *testing.T) *contractWorlds {
 	return &contractWorlds{t, map[string]*Server{}}
 }
@@ -83,8 +83,8 @@ func (w *contractWorlds) maps() *Server {
 	return w.one("maps", func() *Server { return NewBaseMaps(w.t, nil).Server })
 }
 
-// NewWhole returns a server with regions, and with layers of points that lie in them: each data set
-// of points has the same ones.
+// NewWhole returns a server with regions, and with layers of points in them. All data sets of
+// points have the same points.
 func NewWhole(t *testing.T) *Server {
 	ctx := t.Context()
 	c, err := dataset.Open(t.TempDir(), toyworld.Open)
@@ -130,7 +130,7 @@ func NewWriters(t *testing.T) *Server {
 	return &w.Server
 }
 
-// Servers are the worlds that are servers.
+// Servers returns the worlds that are servers.
 func (w *contractWorlds) Servers() []*Server {
 	return []*Server{w.Tiles(), w.Globe(), w.airfield(), w.stations(), w.addresses(), w.shops(), w.writers(), w.guarded(), w.maps(), w.Whole()}
 }
@@ -168,7 +168,7 @@ func NewAdmin(t *testing.T) *Server {
 	return &Server{T: t, Handler: mux}
 }
 
-// CallsOf are the requests for an operation.
+// CallsOf returns the requests for an operation.
 func (w *contractWorlds) CallsOf(o *Operation) (calls []string, f *Server) {
 	if calls := writeCalls[o.Method+" "+o.Path]; calls != nil {
 		return calls, w.writers()

@@ -5,7 +5,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	dayParam = endpoint.Instant("at", "Stations that were in use on this day, or the day of this time.",
 		(*endpoint.Params).Day).WithExample("2024-01-31")
@@ -19,10 +19,10 @@ var (
 		(*endpoint.Params).Day).WithExample("2024-01-01T06:00:00Z")
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, []endpoint.Endpoint{
 		{

@@ -1,4 +1,4 @@
-// Package station answers with weather stations, and with their observations.
+// Package station serves the endpoints for weather stations and their observations.
 package station
 
 import (
@@ -14,7 +14,7 @@ import (
 	"quadrille/places/stations"
 )
 
-// Handlers answers with weather stations and their observations.
+// Handlers has the handlers of weather stations and their observations.
 type Handlers struct {
 	*web.Kit
 	form *endpoint.Value[string]
@@ -23,12 +23,12 @@ type Handlers struct {
 // New returns the handlers.
 func New(k *web.Kit) *Handlers { return &Handlers{k, listing.FormatParam(false)} }
 
-// nearest describes the list of the one nearest station. JSON and GeoJSON have it alone.
+// nearest describes the list of the nearest station. JSON and GeoJSON have the station without a
+// list.
 var nearest = listing.Spec{List: NearestStation{}, Features: StationFeature{}, Item: StationFeature{}}
 
-// getNearestStation answers GET /stations/nearest?lat=&lon=: the nearest of all
-// stations, also of those that are closed. One read finds the station, a second
-// fetches its record.
+// getNearestStation answers GET /stations/nearest?lat=&lon= with the nearest of all stations,
+// including closed ones. One read finds the station, a second fetches its record.
 func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	lat, lon := endpoint.Position(q)
 	form := listing.FormatOf(c.Request(), s.form.Of(q))
@@ -62,8 +62,8 @@ func (s *Handlers) getNearestStation(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// answerFromStations is the common part of all answers from one generation of stations. byAccept is
-// set if the Accept header may choose the form.
+// answerFromStations does the common part of all answers from one generation of stations. byAccept
+// is set if the Accept header may select the form.
 func (s *Handlers) answerFromStations(
 	c echo.Context, q *endpoint.Params, form web.Format, byAccept bool, fill func(context.Context, *stations.Finder, *web.Scratch) error,
 ) error {
@@ -90,7 +90,7 @@ func stationID(c echo.Context) (stations.ID, error) {
 	return id, nil
 }
 
-// getStation answers GET /stations/{id}: the record of a station.
+// getStation answers GET /stations/{id} with the record of a station.
 func (s *Handlers) getStation(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Handlers) getStation(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// getStationTiles answers GET /stations/{id}/tiles: the tiles in which a
-// station may be the nearest.
+// getStationTiles answers GET /stations/{id}/tiles with the tiles in which a station may be the
+// nearest.
 func (s *Handlers) getStationTiles(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {

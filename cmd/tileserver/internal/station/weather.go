@@ -17,8 +17,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// getObservations answers GET /stations/{id}/observations: a page of a station's observations, the
-// newest first.
+// getObservations answers GET /stations/{id}/observations with a page of a station's observations,
+// the newest first.
 func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 	id, err := stationID(c)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 			return err
 		}
 		if len(page) == 0 {
-			// Nothing observed, or no such station: two answers.
+			// A station without observations and an unknown station have different answers.
 			if out.Body, err = f.Record(ctx, id, out.Body); err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 	})
 }
 
-// defaultObservations is a day of hours.
+// defaultObservations is the number of hourly observations in a day.
 const defaultObservations = 24
 
 // weatherTile reads the tile of a path.
@@ -85,11 +85,12 @@ func weatherTile(z, x, file string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// tileWeathers is reused memory for the weather of one tile.
+// tileWeathers has memory that is reused for the weather of one tile.
 var tileWeathers = sync.Pool{New: func() any { return new(stations.TileWeather) }}
 
-// getWeather answers GET /weather/{z}/{x}/{y}.json?at=: the observations of the stations in a tile
-// in the hour of at, or in the newest hour there is, of the whole tile and of its 4×4 parts.
+// getWeather answers GET /weather/{z}/{x}/{y}.json?at= with the observations of the stations in a
+// tile, for the whole tile and for its 4×4 parts. at selects the hour of the observations. The
+// default is the newest hour with data.
 func (s *Handlers) getWeather(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.WholePath(c)
 	if err != nil {

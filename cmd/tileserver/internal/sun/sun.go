@@ -1,9 +1,7 @@
-// Package sun says when the sun rises and sets. The formulas are those of the
-// solar calculator of NOAA's Global Monitoring Laboratory
-// (gml.noaa.gov/grad/solcalc), which follow Jean Meeus, Astronomical
-// Algorithms. Between 1800 and 2100 they are accurate to a minute within 72
-// degrees of the equator, and to ten minutes beyond, where the sun moves along
-// the horizon.
+// Package sun computes sunrise and sunset. The formulas are those of the solar calculator of NOAA's
+// Global Monitoring Laboratory (gml.noaa.gov/grad/solcalc), which follow Jean Meeus, Astronomical
+// Algorithms. Between 1800 and 2100 they are accurate to a minute within 72 degrees of the equator,
+// and to ten minutes beyond, where the sun moves along the horizon.
 package sun
 
 import (
@@ -11,7 +9,7 @@ import (
 	"time"
 )
 
-// State is whether the sun crosses the horizon on a day, or on which side it stays.
+// State tells whether the sun crosses the horizon on a day, or on which side it stays.
 type State uint8
 
 const (
@@ -34,17 +32,17 @@ const (
 	century   = 36525
 )
 
-// Times returns sunrise and sunset on a calendar day of clocks that are offset
-// seconds ahead of UTC. They are the ones before and after the noon of the sun
-// that is nearest to twelve o'clock on these clocks. Latitude and longitude are
-// degrees, the times UTC. They are zero unless the state is RisesAndSets.
+// Times returns sunrise and sunset on a calendar day of clocks that are offset seconds ahead of
+// UTC. Both belong to the solar noon that is nearest to twelve o'clock on these clocks. Latitude
+// and longitude are in degrees. The times are in UTC, and are zero unless the state is
+// RisesAndSets.
 func Times(lat, lon float64, day time.Time, offset int) (rise, set time.Time, state State) {
 	midday := time.Date(day.Year(), day.Month(), day.Day(), 12, 0, 0, 0, time.UTC).Add(-time.Duration(offset) * time.Second)
 	noon := noonNear(midday, lon)
 	at := func(side float64) (time.Time, State) {
 		t := noon
-		// The sun moves on between noon and the event: three steps settle it
-		// to a fraction of a second.
+		// The sun moves between noon and the event. Three iterations give the time to a fraction of
+		// a second.
 		for range 3 {
 			declination, equation := position(t)
 			angle, state := hourAngle(lat, declination)
@@ -109,8 +107,7 @@ func position(at time.Time) (declination, equation float64) {
 	return declination, equation
 }
 
-// hourAngle returns how far the sun is from its culmination, in degrees, when
-// it is on the horizon.
+// hourAngle returns the hour angle of the sun in degrees when it is on the horizon.
 func hourAngle(lat, declination float64) (float64, State) {
 	sinLat, cosLat := math.Sincos(lat * radians)
 	sinDec, cosDec := math.Sincos(declination * radians)

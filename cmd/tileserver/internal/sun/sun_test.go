@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Times of almanacs, in local time, to two minutes.
+// These are times from almanacs, in local time, with a tolerance of two minutes.
 func TestKnownTimes(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -60,7 +60,7 @@ func TestKnownTimes(t *testing.T) {
 	}
 }
 
-// altitude is the sun's altitude in degrees by another, coarser theory: the
+// altitude returns the sun's altitude in degrees by another, less accurate theory: the
 // low-precision formulas of the Astronomical Almanac and sidereal time.
 func altitude(at time.Time, lat, lon float64) float64 {
 	n := float64(at.UnixMilli())/86_400_000 + unixEpoch - j2000
@@ -75,9 +75,9 @@ func altitude(at time.Time, lat, lon float64) float64 {
 	return math.Asin(math.Sin(lat*radians)*math.Sin(declination)+math.Cos(lat*radians)*math.Cos(declination)*math.Cos(h)) * degrees
 }
 
-// TestAgainstAltitude: at its times the sun is on the horizon, before noon on
-// its way up and after noon on its way down; where it never is, it stays on
-// one side all day.
+// TestAgainstAltitude tests that the sun is on the horizon at the computed times, and that it rises
+// before noon and sets after noon. If there are no times, it must stay on one side of the horizon
+// all day.
 func TestAgainstAltitude(t *testing.T) {
 	const tolerance = 0.06 // degrees: the coarser theory is good to 0.01 to 0.03
 	rapid.Check(t, func(rt *rapid.T) {

@@ -20,8 +20,8 @@ var documentText string
 // StylesheetPath is the path of the style sheet of documents, below the server's own address.
 const StylesheetPath = "docs.css"
 
-// CSS is the style sheet of documents. It defines the tokens that it uses as
-// custom properties, under the names that they have on the map page.
+// CSS is the style sheet of documents. It defines the tokens that it uses as custom properties with
+// the same names as on the map page.
 var CSS = sync.OnceValue(func() []byte {
 	t := GetTokens()
 	var b strings.Builder
@@ -39,7 +39,7 @@ var CSS = sync.OnceValue(func() []byte {
 	b.WriteString("}\n@media (prefers-color-scheme: dark) {\n  :root {\n")
 	t.Themes["dark"].properties(&b)
 	b.WriteString("  }\n}\n")
-	// Fonts that the system chooses have no name to quote.
+	// Generic font names must not be quoted.
 	css := b.String()
 	for _, generic := range []string{"system-ui", "-apple-system", "sans-serif", "ui-monospace", "monospace"} {
 		css = strings.ReplaceAll(css, `"`+generic+`"`, generic)
@@ -72,11 +72,10 @@ var document = template.Must(template.New("document").Parse(documentText))
 // Document is a page that the server writes itself, in the style of the map page.
 type Document struct {
 	Title string
-	// Root is the relative path from the document's address to the server's own:
-	// "", "../", … Links are relative, because a proxy may put the server below a
-	// path.
+	// Root is the relative path from the document's address to the server's root: "", "../", …
+	// Links are relative, because a proxy may put the server below a path.
 	Root string
-	// Here is the path of the document, one of those that the bar at the top links to.
+	// Here is the path of the document. The bar at the top links to this path.
 	Here string
 	// Script is the path of a module below the server's address, or "".
 	Script string

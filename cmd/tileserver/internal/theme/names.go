@@ -8,8 +8,8 @@ import (
 	"quadrille/static"
 )
 
-// Names says which names a map shows at which zoom, and how they look. Zooms are
-// those of tiles of 256 pixels. It is shared, and not to be changed.
+// Names defines which names a map shows at which zoom, and their style. Zooms are those of tiles of
+// 256 pixels. It is shared and must not be changed.
 type Names struct {
 	Fonts   []string                `json:"fonts"`
 	Looks   map[string]NameLook     `json:"looks"`
@@ -17,7 +17,7 @@ type Names struct {
 	Places  PlaceNaming             `json:"places"`
 }
 
-// NameLook is the look of the names of a rank.
+// NameLook is the style of the names of a rank.
 type NameLook struct {
 	Size      float64 `json:"size"`      // CSS pixels
 	Weight    int     `json:"weight"`    // 100 to 900
@@ -33,8 +33,8 @@ type RegionNaming struct {
 	Turn  int      `json:"turn"`  // names of a lower turn are placed first
 	From  int      `json:"from"`  // the first zoom with names
 	To    int      `json:"to"`    // the last one
-	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the list all regions
-	// are.
+	// Ranks are bounds by zoom: only regions of a lower rank are named. Beyond the end of the list
+	// all regions are named.
 	Ranks []float64 `json:"ranks"`
 }
 
@@ -53,8 +53,8 @@ type PlaceNaming struct {
 	DotsFrom               int                `json:"dots-from"` // the first zoom at which a dot without a name is useful
 }
 
-// AroundCity says which places are not named, up to the zoom DotDistanceMaxZoom, because a larger
-// city is near.
+// AroundCity defines which places are not named, up to the zoom DotDistanceMaxZoom, because a larger city is
+// near.
 type AroundCity struct {
 	People float64 `json:"people"` // that the city has
 	Times  float64 `json:"times"`  // the city has more than Times times the place's people
@@ -69,8 +69,8 @@ func (n *Names) Region(typ string) RegionNaming {
 	return n.Regions["other"]
 }
 
-// GetNames returns the table of names that the program holds, read once. A test makes sure that it
-// is valid.
+// GetNames returns the embedded table of names, which is read once. A test ensures that it is
+// valid.
 var GetNames = sync.OnceValue(func() *Names {
 	n, err := parseNames(static.Names)
 	if err != nil {
@@ -79,7 +79,7 @@ var GetNames = sync.OnceValue(func() *Names {
 	return n
 })
 
-// tiers are the ranks of places. Each has a look, a turn (its place in the order of names) and a
+// tiers are the ranks of places. Each has a style, a position in the order of names (turn) and a
 // dot.
 var tiers = []string{"capital", "major", "city", "town"}
 

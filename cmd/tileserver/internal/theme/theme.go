@@ -1,5 +1,5 @@
-// Package theme gives the tileserver the design tokens: the colours and the type
-// scale that its map page, styles, pictures and documents share.
+// Package theme has the design tokens for the tileserver: the colours and the type scale of its map
+// page, styles, pictures and documents.
 package theme
 
 import (
@@ -14,35 +14,33 @@ import (
 	"quadrille/static"
 )
 
-// Themes are the names of the themes, the default one first. Light and dark are
-// neutral, for data laid over them. Plain has transparent water, for a map laid
-// over another one.
+// Themes are the names of the themes, the default first. Light and dark are neutral backgrounds for
+// other data. Plain has transparent water, for a map on top of another map.
 var Themes = []string{"political", "political-dark", "light", "dark", "plain"}
 
 // LandColors is the number of colours of land in each theme.
 const LandColors = 6
 
-// Tokens are all tokens. They are shared, and not to be changed.
+// Tokens has all tokens. It is shared and must not be changed.
 type Tokens struct {
 	Themes map[string]*Theme `json:"themes"`
 	Type   Typography        `json:"type"`
 }
 
-// Theme holds the colours of a theme by the names they have in the style sheets.
-// UI is empty in a theme that has no interface; some of its values are no
-// colours, such as shadows.
+// Theme has the colours of a theme by their names in the style sheets. UI is empty in a theme
+// without an interface; some of its values are not colours, such as shadows.
 type Theme struct {
 	Map   MapColors      `json:"map"`
 	Label LabelColors    `json:"label"`
 	UI    map[string]any `json:"ui"`
 }
 
-// MapColors holds the colours of a map, except those of its names.
+// MapColors has the colours of a map, except those of its names.
 type MapColors struct {
 	Water Color   `json:"water"`
 	Land  []Color `json:"land"`
-	// StateTints distinguishes the parts of a country. It has greys with the same numbers as Land,
-	// which are laid over it with a strength of 0 to 1.
+	// StateTints distinguishes the parts of a country. It has greys with the same indexes as Land, which
+	// are drawn on top of it with an opacity of 0 to 1.
 	StateTints        []Color      `json:"shade"`
 	StateTintStrength float64      `json:"shade-strength"`
 	Lake              Color        `json:"lake"`
@@ -61,7 +59,7 @@ type MapColors struct {
 	PointsCount       Color        `json:"points-count"`
 }
 
-// BorderColors has the colours of borders by the level of the regions they divide.
+// BorderColors has the colours of borders by the level of the regions that they separate.
 type BorderColors struct {
 	Country  Color `json:"country"`
 	State    Color `json:"state"`
@@ -70,7 +68,7 @@ type BorderColors struct {
 	Other    Color `json:"other"`
 }
 
-// LabelColors are the colours of names, and of the halo around them.
+// LabelColors has the colours of names, and of the halo around them.
 type LabelColors struct {
 	Country Color `json:"country"`
 	State   Color `json:"state"`
@@ -82,7 +80,7 @@ type LabelColors struct {
 	Halo    Color `json:"halo"`
 }
 
-// Ink is the colour that a rank's look names.
+// Ink returns the colour that the style of a rank names.
 func (l *LabelColors) Ink(name string) Color {
 	return map[string]Color{
 		"country": l.Country, "state": l.State, "county": l.County, "capital": l.Capital, "city": l.City,
@@ -114,7 +112,7 @@ func (c *Color) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// CSS writes the colour so that style sheets and map styles can read it.
+// CSS returns the colour in a form for style sheets and map styles.
 func (c Color) CSS() string {
 	if c.A == 0xff {
 		return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)
@@ -122,8 +120,7 @@ func (c Color) CSS() string {
 	return fmt.Sprintf("rgba(%d,%d,%d,%.3g)", c.R, c.G, c.B, float64(c.A)/255)
 }
 
-// GetTokens returns the tokens that the program holds, read once. A test makes sure that they are
-// valid.
+// GetTokens returns the embedded tokens, which are read once. A test ensures that they are valid.
 var GetTokens = sync.OnceValue(func() *Tokens {
 	t, err := parse(static.Tokens)
 	if err != nil {
@@ -146,7 +143,7 @@ func parse(text []byte) (*Tokens, error) {
 	return t, nil
 }
 
-// strictly reads a JSON text whose keys are all fields of v.
+// strictly reads a JSON text into v. All its keys must be fields of v.
 func strictly(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

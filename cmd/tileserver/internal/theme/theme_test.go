@@ -18,7 +18,7 @@ func TestTokensAreComplete(t *testing.T) {
 		t.Errorf("%d themes, want %v", len(tokens.Themes), Themes)
 	}
 	for name, theme := range tokens.Themes {
-		// All themes have the same keys: an absent key would be invisible.
+		// All themes have the same keys, because the effect of an absent key would be invisible.
 		body, err := json.Marshal(theme.Label)
 		if err != nil {
 			t.Fatal(err)

@@ -4,9 +4,9 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// tileKey identifies one finished response. Everything the bytes depend on is
-// in it, so an entry can never be wrong, only unused: a new generation has a
-// new identity and simply stops asking for the old entries.
+// tileKey identifies one finished response. It contains everything that the bytes depend on, so an
+// entry can never be wrong, only unused: a new generation has a new identity, so the old entries
+// are no longer requested.
 type tileKey struct {
 	layers string   // canonical
 	from   web.Hash // of the layers and their generations
@@ -23,7 +23,7 @@ func (k tileKey) Hash() uint64 {
 
 func (k tileKey) ExtraBytes() int { return len(k.layers) + len(k.lang) }
 
-// tag is the entity tag of the response.
+// tag returns the ETag of the response.
 func (k *tileKey) tag() web.Tag {
 	return k.from.Number(k.tile).Number(k.form.Tag()).Number(uint64(k.theme)<<8 | uint64(k.coding)).Tag()
 }

@@ -10,8 +10,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// doubled is a layer for maps that draw tiles twice as large: a tile shows what the four tiles in
-// it show. No feature is in two of them.
+// doubled is a layer for maps that draw tiles twice as large. A tile shows the features of its four
+// child tiles. No feature is in two of them.
 type doubled struct{ feature.Tiler }
 
 func (d doubled) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
@@ -41,7 +41,7 @@ func (d doubled) NameIn(ctx context.Context, number uint32, lang string) (string
 	return d.Tiler.(feature.Namer).NameIn(ctx, number, lang)
 }
 
-// looked divides the layers of points of a set into those with a look and the others.
+// looked divides the layers of points of a set into those with a Drawing and the others.
 func (set *layerSet) looked() (well, others []string) {
 	for _, name := range set.points {
 		if set.look(name) != nil {
@@ -110,16 +110,16 @@ func (p *pen) Integer(name string, value int64) { p.TagInt(name, value) }
 
 func (p *pen) Boolean(name string, value bool) { p.TagBool(name, value) }
 
-// pointsZoom is the deepest zoom of tiles of layers without a Drawing. Their clusters
-// dissolve zoom by zoom, so clients must ask for deep tiles and not enlarge others.
+// pointsZoom is the deepest zoom of tiles of layers without a Drawing. Their clusters dissolve
+// gradually with the zoom, so clients must request deep tiles and not enlarge other tiles.
 const pointsZoom = 22
 
-// dataZoom is the deepest zoom that is stored. Beyond it clients enlarge its
-// tiles, although the server would cut them too.
+// dataZoom is the deepest zoom that is stored. At deeper zooms clients enlarge its tiles, although
+// the server could also cut deeper tiles.
 const dataZoom = 13
 
-// deepest is the deepest zoom of a tileset. Clients enlarge vector tiles of stored data, as
-// TileJSON tells them too. Pictures are drawn anew with their names.
+// deepest returns the deepest zoom of a tileset. Clients enlarge vector tiles of stored data, as
+// TileJSON also specifies. Pictures with their names are drawn for every zoom.
 func (set *layerSet) deepest(drawn bool) int {
 	if drawn {
 		return quadkey.MaxZoom

@@ -6,15 +6,15 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// added are endpoints that other files declare.
+// added has the endpoints that other files declare.
 var added endpoint.AddedEndpoints[*Handlers]
 
-// Endpoints returns the endpoints of this face.
+// Endpoints returns the endpoints of this package.
 func (s *Handlers) Endpoints() []endpoint.Endpoint {
 	return added.AppendTo(s, slices.Concat(s.ogcEndpoints(), s.tileEndpoints(), s.documentEndpoints())...)
 }
 
-// tileEndpoints answer with tiles.
+// tileEndpoints returns the endpoints of tiles.
 func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{
@@ -115,8 +115,8 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// documentEndpoints answer with documents for map libraries: where the tiles are and how to draw
-// them.
+// documentEndpoints returns the endpoints of documents for map libraries, with the addresses of
+// tiles and the style to draw them.
 func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	layers := s.layersParam()
 	return []endpoint.Endpoint{
@@ -179,7 +179,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 	}
 }
 
-// generationsParam names generations in a path.
+// generationsParam declares the parameter for generations in a path.
 func (s *Handlers) generationsParam() endpoint.Param {
 	return endpoint.DescribedParam(endpoint.InPath, "generations",
 		"What the TileJSON has: the data sets that the tile is made from, each with its generation, and a mark of them.",

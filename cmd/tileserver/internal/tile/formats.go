@@ -5,7 +5,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// The formats of tiles, as OGC API – Tiles names them.
+// These are the formats of tiles, with their names in OGC API – Tiles.
 var (
 	mvtFormat     = ogcapi.Format{Name: "mvt", Type: web.FormatMVT.Type(), Format: web.FormatMVT}
 	mltFormat     = ogcapi.Format{Name: "mlt", Type: web.FormatMLT.Type(), Format: web.FormatMLT}
@@ -13,9 +13,9 @@ var (
 	pngFormat     = ogcapi.Format{Name: "png", Type: web.FormatPNG.Type(), Format: web.FormatPNG}
 )
 
-// formPNG2x is a picture of double density.
+// formPNG2x is a picture with double pixel density.
 var formPNG2x = web.NewFormat(web.Media{Name: "png@2x", Type: "image/png", Picture: true})
 
-// mltFile is the end of addresses of MapLibre Tiles, and mltEncoding MapLibre's name for
-// them.
+// mltFile is the extension of MapLibre Tiles in addresses, and mltEncoding is MapLibre's name for
+// their encoding.
 const mltFile, mltEncoding = ".mlt", "mlt"

@@ -10,24 +10,24 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// Config says how tiles are served. Zero fields mean the defaults named.
+// Config configures how tiles are served. Zero fields mean the documented defaults.
 type Config struct {
-	// EmptyTile is the status of a vector tile that has nothing in it, since
-	// clients differ: 204, which is the default, 200 with no bytes, or 404.
+	// EmptyTile is the status of an empty vector tile: 204, which is the default, 200 with no
+	// bytes, or 404. It can be chosen because clients differ.
 	EmptyTile int
 	// Glyphs is the address of the glyphs for names on maps, with {fontstack} and
 	// {range}, for /style.json. Empty means fonts of the client.
 	Glyphs string
-	// PinTiles makes TileJSON name tiles by addresses that never change; see
-	// getPinnedTile. Clients choose by pinned=.
+	// PinTiles makes TileJSON give permanent addresses of tiles, whose content never changes; see
+	// getPinnedTile. Clients can override it with pinned=.
 	PinTiles bool
 	// CacheBytes bounds the cache of finished tiles. With 0 nothing is cached.
 	CacheBytes int64
-	// BaseMaps lie under the layers in styles.
+	// BaseMaps are drawn below the layers in styles.
 	BaseMaps basemaps.Maps
 }
 
-// Handlers answers with tiles and with documents that describe them.
+// Handlers has the handlers of tiles and of documents that describe them.
 type Handlers struct {
 	*web.Kit
 	Config
@@ -35,7 +35,7 @@ type Handlers struct {
 	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
-// New returns the handlers. An EmptyTile of 0 means status 204. It keeps finished tiles in up to
+// New returns the handlers. An EmptyTile of 0 means status 204. They cache finished tiles in up to
 // CacheBytes of memory.
 func New(k *web.Kit, cfg Config) *Handlers {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)

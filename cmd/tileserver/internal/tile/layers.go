@@ -12,8 +12,8 @@ import (
 	"quadrille/tiles"
 )
 
-// resolveLayers returns the set that a list of layers names, from memory if it
-// has been asked for before.
+// resolveLayers returns the set that a list of layers names, from memory if it was requested
+// before.
 func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
 	key := layerKey{list: list, boundaries: v.Boundaries.ID, points: web.HashStart}
 	for i := range v.points[:v.singles] {
@@ -24,7 +24,8 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 		key.list = strings.Clone(list) // otherwise it is a part of the request's path
 		var err error
 		if set, err = s.layerSets.Do(ctx, key, func() (*layerSet, error) {
-			// Other requests may wait for the result, so reading goes on when this client leaves.
+			// Other requests may wait for the result, so reading continues if this client
+			// disconnects.
 			read, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 			defer cancel()
 			set, err := s.parseLayers(read, v, list)
@@ -77,7 +78,7 @@ type namedLayers struct {
 	collections []string
 }
 
-// add looks up a name of the list.
+// add adds the layer with a name of the list.
 func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 	if p := v.single(name); p != nil {
 		n.singles[name] = true

@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles"
 )
 
-// A refused list takes no memory, however often it is asked for.
+// A refused list takes no memory, however often it is requested.
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Handlers{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second

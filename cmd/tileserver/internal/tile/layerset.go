@@ -11,11 +11,10 @@ import (
 	"quadrille/tiles"
 )
 
-// layerSet is a list of layers that has been checked against certain
-// generations.
+// layerSet is a list of layers that has been checked for certain generations.
 type layerSet struct {
-	// canonical is the same for every spelling of the same set, and may be asked for: regions, then points; or all
-	// and then collections, if these are too many for a list.
+	// canonical is the same for every spelling of the same set, and is a valid list: regions, then
+	// points; or "all" and then collections, if there are too many layers for a list.
 	canonical string
 	hash      web.Hash // of the names
 	// regions are types in their published order, and the regions of a type by id.
@@ -24,8 +23,8 @@ type layerSet struct {
 	types     []string         // the region types in selectors, each once
 	// points are layers of points in the order of the registry, then collections by name.
 	points []string
-	// drawings are those of layers of points that have one, by name. named and doubles say that one of points is
-	// feature.Drawing.HasNames, or has an Importance.
+	// drawings has the Drawing of layers of points by name, if they have one. named is set if one
+	// of these layers has feature.Drawing.HasNames, and doubles if one has an Importance.
 	drawings       map[string]*feature.Drawing
 	named, doubles bool
 }
@@ -49,12 +48,12 @@ func (set *layerSet) with(points []string) *layerSet {
 	return &part
 }
 
-// landOrder are the region types that lie beneath others, from the lowest.
+// landOrder lists the region types that are drawn below others, from the lowest.
 var landOrder = []string{"continent", "country", "timezone", "state", "county"}
 
-// ground returns the region type that is the land of a map of the set, if there
-// is one. sea reports whether water is all around it. That is not so around a
-// few regions or points, which are meant to be laid over another map.
+// ground returns the region type that is the land of a map of the set, if there is one. sea reports
+// whether everything around it is water. This is false for a few regions or points, which are meant
+// to be drawn on top of another map.
 func (set *layerSet) ground() (land string, sea bool) {
 	for _, typ := range landOrder {
 		if slices.Contains(set.types, typ) {
@@ -71,19 +70,19 @@ func (set *layerSet) Bytes() int64 {
 	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)))
 }
 
-// layerKey is all that the meaning of a list of layers depends on.
+// layerKey has everything that the meaning of a list of layers depends on.
 type layerKey struct {
 	list       string
 	boundaries uint64
 	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
 
-// Hash has nothing to choose: one lock guards all sets.
+// Hash returns 0, because one lock guards all sets.
 func (layerKey) Hash() uint64 { return 0 }
 
 // ExtraBytes returns the size of the list.
 func (k layerKey) ExtraBytes() int { return len(k.list) }
 
-// layerSetBytes bounds the memory of resolved lists: some thousand ordinary ones. All
-// share one lock, since a sixteenth of the memory would be too little for a long list.
+// layerSetBytes bounds the memory of resolved lists: about a thousand ordinary lists. All share one
+// lock, because a sixteenth of the memory would be too little for a long list.
 const layerSetBytes = 1 << 20

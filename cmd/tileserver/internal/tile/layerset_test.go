@@ -8,7 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// The list of a set may be asked for, however many layers all are.
+// The canonical list of a set is a valid list, however many layers there are.
 func TestListsMayBeAskedFor(t *testing.T) {
 	set := func(layers int, points ...string) *layerSet {
 		of := &layerSet{}

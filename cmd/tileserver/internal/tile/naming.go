@@ -15,14 +15,14 @@ import (
 // nothing.
 type naming struct {
 	lang string
-	// instead says that the name takes the place of the local one, as in pictures.
+	// instead is set if the name replaces the local one, as in pictures.
 	instead bool
-	// left are the names that may still be looked up for a tile; nil is no bound.
+	// left is the number of names that may still be looked up for a tile; nil means no bound.
 	left *int
 }
 
-// mostNames bounds the names that are looked up for a tile, or for a picture and the tiles
-// around it: of each layer the most important come first.
+// mostNames bounds the names that are looked up for a tile, or for a picture and the tiles around
+// it. The most important names of each layer come first.
 const mostNames = 1000
 
 // take reports whether one more name may be looked up.
@@ -34,7 +34,7 @@ func (n naming) take() bool {
 	return *n.left >= 0
 }
 
-// langOf is the one language that a parameter asks for, or "".
+// langOf returns the language that a parameter selects, or "".
 func langOf(q *endpoint.Params, of *endpoint.Value[string]) string {
 	lang := of.Of(q)
 	if q.Err == nil && lang != "" && !web.IsLanguage(lang) {
@@ -55,10 +55,11 @@ func (v *view) spare(set *layerSet, f web.Format) {
 	}
 }
 
-// key is the attribute that has the name.
+// key returns the attribute with the name.
 func (n naming) key() string { return "name:" + n.lang }
 
-// of returns the name of a feature, "" if none is asked for or known. d is nil for a layer without one.
+// of returns the name of a feature, or "" if none is requested or known. d is nil for a layer
+// without a Drawing.
 func (n naming) of(ctx context.Context, from feature.Tiler, d *feature.Drawing, number uint64) (string, error) {
 	if d == nil || !d.HasNames || n.lang == "" || !n.take() {
 		return "", nil
@@ -72,9 +73,9 @@ func (v *view) named(set *layerSet) bool {
 	return v.naming.lang != "" && len(set.selectors) > 0 && v.Names.ID != ask.IDMissing
 }
 
-// labels returns what names the labels of regions in tiles of a zoom. It returns nil if no language
-// is asked for, or no names of regions are published. In a picture it names only labels that the
-// picture draws at the zoom.
+// labels returns functions that name the labels of regions in tiles of a zoom. It returns nil if no
+// language is requested, or if no names of regions are published. In a picture only the labels that
+// the picture draws at the zoom get names.
 func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
 	from, published, err := v.Names.GetIfPublished()
 	if v.naming.lang == "" || err == nil && !published {

@@ -43,8 +43,9 @@ func (s *Handlers) ogcEndpoints() []endpoint.Endpoint {
 	return list
 }
 
-// tilesetEndpoints are the endpoints of the tilesets of one kind, for all data or for a
-// collection: the list, the tileset and its tiles. Their ids end as the standard says.
+// tilesetEndpoints returns the endpoints of the tilesets of one kind, for all data or for a
+// collection: the list, the tileset and its tiles. Their ids have the endings that the standard
+// requires.
 func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of string, which endpoint.Param) []endpoint.Endpoint {
 	tile := endpoint.Endpoint{
 		Path: path + "/{tileMatrixSetId}/{tileMatrix}/{tileRow}/{tileCol}",

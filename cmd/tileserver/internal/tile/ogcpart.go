@@ -32,10 +32,10 @@ func (s *Handlers) OGCPart() ogcapi.Part {
 	}
 }
 
-// tilesetLinks are the links from the data as a whole, or from a collection, to the tilesets.
+// tilesetLinks returns the links from the whole data, or from a collection, to the tilesets.
 func tilesetLinks(of string) (all []ogcapi.Link) {
 	for _, k := range []*tilesetKind{vectorTiles, mapTiles} {
-		// Clients expect JSON behind every link with this relation.
+		// Clients expect JSON from every link with this relation.
 		all = append(all, ogcapi.Link{Href: of + "/" + k.path + "?f=json", Rel: k.rel, Type: ogcapi.TypeJSON, Title: "The " + k.title})
 	}
 	return all

@@ -18,10 +18,10 @@ import (
 	"quadrille/quadkey"
 )
 
-// Tiles as OGC API – Tiles 1.0 has them: the same as those below /tiles, by other
-// addresses, with the row before the column.
+// This file serves OGC API – Tiles 1.0. The tiles are the same as those below /tiles, but have
+// other addresses, with the row before the column.
 
-// Parameters that choose the format of a tile.
+// These parameters select the format of a tile.
 var (
 	fVectorTileParam = ogcapi.FormatParam("The format, instead of by `Accept`; json is GeoJSON.", vectorTiles.formats).WithExample("json")
 	fMapTileParam    = ogcapi.FormatParam("The format, instead of by `Accept`.", mapTiles.formats)
@@ -53,7 +53,7 @@ func (s *Handlers) tiledBy(c echo.Context, q *endpoint.Params, v *view) (of tile
 	}
 	names := strings.Split(of.selection, ",")
 	for i, name := range names {
-		// The standard has addresses of collections here too.
+		// The standard also allows addresses of collections here.
 		names[i] = name[strings.LastIndexByte(name, '/')+1:]
 		if err := v.isTiled(names[i]); err != nil {
 			return of, err
@@ -79,8 +79,8 @@ func (v *view) isTiled(collection string) (err error) {
 	return err
 }
 
-// whole are the layers of the tilesets of all data: "all" or, if there is nothing else,
-// the collections of points.
+// whole returns the layers of the tilesets of all data: "all" or, if there are no other data, the
+// collections of points.
 func (v *view) whole() string {
 	if _, _, err := v.all(); errors.Is(err, ask.ErrMissing) {
 		if names := v.addPublic(); names != nil {
@@ -108,8 +108,8 @@ func parseMatrixTile(values []string) (quadkey.Tile, error) {
 	return t, nil
 }
 
-// choose is ogcapi.ChooseFormat for tiles. Addresses from the templates of tilesets have f alone,
-// which needs no decoding.
+// choose does the same as ogcapi.ChooseFormat, for tiles. Addresses from the templates of tilesets have
+// only f, which needs no decoding.
 func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Format, byAccept bool, err error) {
 	if name, ok := strings.CutPrefix(r.URL.RawQuery, "f="); ok {
 		for _, f := range k.formats {
@@ -121,8 +121,8 @@ func (k *tilesetKind) choose(q *endpoint.Params, r *http.Request) (f ogcapi.Form
 	return ogcapi.ChooseFormat(q, r, k.formats)
 }
 
-// getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the
-// tile that getTile gives for the same layers.
+// getTileOf answers GET …/tiles/{tileMatrixSet}/{tileMatrix}/{tileRow}/{tileCol} with the same tile
+// as getTile for the same layers.
 func (s *Handlers) getTileOf(k *tilesetKind) endpoint.Handler {
 	return func(c echo.Context, q *endpoint.Params) error {
 		v := viewOf(q.View())
@@ -151,19 +151,19 @@ var tilesetsText string
 
 var tilesetsTemplates = template.Must(template.New("").Funcs(template.FuncMap{"text": html.UnescapeString}).Parse(tilesetsText))
 
-// document is a document that people get as a page by a part of tilesets.html.
+// document returns a document that browsers get as an HTML page, made from a part of tilesets.html.
 func document(part, title string, json, data any) *ogcapi.Document {
 	return &ogcapi.Document{Title: title, JSON: json, Format: web.FormatJSON, Templates: tilesetsTemplates, Template: part, Data: data}
 }
 
-// Tilesets is the list of the tilesets of one sort.
+// Tilesets is the list of the tilesets of one kind.
 type Tilesets struct {
 	_        struct{}      `doc:"A list of tilesets."`
 	Links    []ogcapi.Link `json:"links"`
 	Tilesets []*Tileset    `json:"tilesets"`
 }
 
-// getTilesets answers GET …/tiles with the list of tilesets. It has a single one, since
+// getTilesets answers GET …/tiles with the list of tilesets. The list has a single tileset, because
 // there is one tile matrix set.
 func (s *Handlers) getTilesets(k *tilesetKind) endpoint.Handler {
 	return s.describeTileset(k, func(t *Tileset, of *tiled, base string) *ogcapi.Document {

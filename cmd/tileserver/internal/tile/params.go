@@ -11,7 +11,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Parameters of this face alone.
+// These parameters are only for the endpoints of this package.
 var (
 	formatParam = endpoint.DescribedParam(endpoint.InPath, "format",
 		"mvt and pbf are the same: a Mapbox vector tile of version 2. mlt is a MapLibre Tile of version 1 of the same content.", endpoint.Schema{
@@ -44,7 +44,7 @@ var (
 		"mvt", mltEncoding).WithDefault("mvt").WithExample("mlt")
 )
 
-// Parameters of tilesets.
+// These are parameters of tilesets.
 var (
 	fDocumentParam     = ogcapi.FormatParam("The format, instead of by `Accept`.", ogcapi.DocumentFormats)
 	tileMatrixSetParam = endpoint.DescribedParam(endpoint.InPath, "tileMatrixSetId",
@@ -60,7 +60,7 @@ var (
 		endpoint.Schema{"type": "integer", "minimum": 0}, 8)
 )
 
-// layersParam names the layers of a path.
+// layersParam declares the parameter for the layers in a path.
 func (s *Handlers) layersParam() endpoint.Param {
 	return endpoint.DescribedParam(endpoint.InPath, "layers",
 		"Comma-separated: region types, `type:id` for one region, "+s.tiledNames()+
@@ -68,12 +68,13 @@ func (s *Handlers) layersParam() endpoint.Param {
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": 1024}, "country,places")
 }
 
-// tiledNames are the layers that are one data set, for texts.
+// tiledNames returns a list of the layers that are one data set, for texts.
 func (s *Handlers) tiledNames() string {
 	return "`" + strings.Join(s.Views.TiledLayerNames(), "`, `") + "`"
 }
 
-// doubledBy reads the parameter pixels. The deepest tiles have no others in them.
+// doubledBy reads the parameter pixels. The deepest tiles have no child tiles, so they cannot be
+// doubled.
 func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
 	if pixelsParam.Given(q) && picture {
 		q.Refuse("pixels", "Leave out pixels: pictures of 512 pixels are those that end in @2x.png.")
@@ -81,8 +82,8 @@ func doubledBy(q *endpoint.Params, picture bool, zoom uint8) bool {
 	return pixelsParam.Of(q) == "512" && zoom < quadkey.MaxZoom
 }
 
-// pictureTheme reads the theme, an index into theme.Themes. Forms that have no colours are the same
-// in all.
+// pictureTheme reads the theme and returns its index in theme.Themes. Forms without colours are the
+// same in all themes.
 func pictureTheme(q *endpoint.Params, f web.Format) (uint8, error) {
 	name := pictureThemeParam.Of(q)
 	if q.Err != nil || !f.IsPicture() {

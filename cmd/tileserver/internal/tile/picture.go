@@ -15,8 +15,8 @@ import (
 	"quadrille/tiles/raster"
 )
 
-// renderers draw the tiles of every handler, one for each of theme.Themes. A test makes sure that
-// their styles can be drawn.
+// renderers returns the renderers for the tiles of all handlers, one for each of theme.Themes. A
+// test ensures that their styles are valid.
 var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	for _, name := range theme.Themes {
 		r, err := raster.New(PictureStyle(theme.GetTokens().Themes[name]))
@@ -28,13 +28,13 @@ var renderers = sync.OnceValue(func() (all []*raster.Renderer) {
 	return all
 })
 
-// pictureScale is the size of names and dots in pictures, as a share of that on the map page. A
-// name in a picture has four sides to stand on, not eight, and gives way also to names that are
-// left out, so that tiles agree. Smaller names make up for a part of that: at the page's size a
-// twentieth fewer names would find room.
+// pictureScale is the size of names and dots in pictures relative to the map page. A name in a
+// picture has four possible positions around its dot, not eight. It must also avoid names that are
+// not drawn, so that neighbouring tiles agree. Smaller names partly compensate for this: at the
+// page's size a twentieth of the names would not fit.
 const pictureScale = 0.88
 
-// PictureStyle returns the style of pictures in a theme. Their names are those that names.json has.
+// PictureStyle returns the style of pictures in a theme. Their names follow names.json.
 func PictureStyle(of *theme.Theme) raster.Style {
 	style := raster.PoliticalStyle(pictureColors(of))
 	names := theme.GetNames()
@@ -86,7 +86,7 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	return style
 }
 
-// pictureColors are the colours of a theme as pictures use them.
+// pictureColors returns the colours of a theme in the form for pictures.
 func pictureColors(of *theme.Theme) *raster.Palette {
 	m := &of.Map
 	list := func(colors []theme.Color) (out []color.NRGBA) {
@@ -107,8 +107,8 @@ func pictureColors(of *theme.Theme) *raster.Palette {
 	}
 }
 
-// appendPNG appends a tile drawn as an image. Its names come from the tile and
-// those around it, since names near an edge are drawn on both sides.
+// appendPNG appends a tile drawn as an image. Its names come from the tile and the tiles around it,
+// because names near an edge are drawn on both sides.
 func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, f web.Format,
 	theme uint8) ([]byte, error) {
 	b := web.GetScratch()
@@ -153,8 +153,8 @@ func (s *Handlers) appendPNG(ctx context.Context, dst []byte, v *view, set *laye
 	return dst, err
 }
 
-// neighbour is the tile dx columns east and dy rows south of t. Columns go on
-// across ±180°; rows end at the poles.
+// neighbour returns the tile dx columns east and dy rows south of t. Columns continue across ±180°;
+// rows end at the poles.
 func neighbour(t quadkey.Tile, dx, dy int) (n quadkey.Tile, ok bool) {
 	side := 1 << t.Z
 	y := int(t.Y) + dy

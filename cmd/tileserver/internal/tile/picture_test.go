@@ -9,7 +9,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// A request that waits for a place to draw stops waiting when it ends.
+// A request that waits for a place to draw stops waiting when its context ends.
 func TestDrawingWaits(t *testing.T) {
 	s := &Handlers{Kit: &web.Kit{Processors: web.NewProcessors(0)}}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,16 +15,16 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// generations are the generations that a tile is made from, by the names of their data sets. Their
-// text ends with a checksum of their identities, the mark: "boundaries.3.places.2-1f0c77ab". In a
-// new data directory numbers begin anew, and the mark differs.
+// generations has the generations from which a tile is made, by the names of their data sets. Their
+// text ends with the mark, a checksum of their identities: "boundaries.3.places.2-1f0c77ab". In a
+// new data directory the numbers begin again at 1, but the mark differs.
 type generations struct {
 	names   []string
 	numbers []uint64
 	mark    uint32
 }
 
-// markOf is the mark of generations.
+// markOf returns the mark of generations.
 func markOf(ids []uint64) uint32 {
 	h := web.HashStart
 	for _, id := range ids {
@@ -46,7 +46,7 @@ func (g generations) String() string {
 	return fmt.Sprintf("%s-%08x", b[:max(len(b)-1, 0)], g.mark)
 }
 
-// number returns the generation of a data set, 0 if there is none.
+// number returns the number of the generation of a data set, or 0 if there is none.
 func (g *generations) number(name string) uint64 {
 	if i := slices.Index(g.names, name); i >= 0 {
 		return g.numbers[i]
@@ -54,13 +54,14 @@ func (g *generations) number(name string) uint64 {
 	return 0
 }
 
-// placed are the data sets that the first numbers in addresses of releases up to 0.16 stand for.
-// Layers of the caller's own follow.
+// placed lists the data sets of the first numbers in addresses of releases up to 0.16. The caller's
+// layers follow.
 var placed = []string{ask.BoundariesName, ask.PlacesName, ask.AirportsName}
 
-// parseGenerations reads the form that String writes, of some of the data sets in their order. It
-// accepts nothing else: each set of generations has one address. It also reads the form of releases
-// up to 0.16, numbers alone in the order of the data sets, "3.2.0-1f0c77ab".
+// parseGenerations reads the text that String writes, with some of the data sets in their order. It
+// accepts no other spelling, so that each set of generations has one address. It also reads the
+// form of releases up to 0.16, which has only numbers in the order of the data sets:
+// "3.2.0-1f0c77ab".
 func parseGenerations(s string, sets []string) (g generations, ok bool) {
 	list, mark, ok := cutLast(s, "-")
 	parts := strings.SplitN(list, ".", 2*len(sets)+1)
@@ -110,7 +111,7 @@ func cutLast(s, separator string) (before, after string, ok bool) {
 	return s[:i], s[i+len(separator):], true
 }
 
-// sets are the data sets that tiles are made from, without collections.
+// sets returns the data sets from which tiles are made, without collections.
 func (s *Handlers) sets(v ask.View) []string {
 	return append(v.Boundaries.DatasetNames(), s.Views.TiledLayerNames()...)
 }
@@ -138,10 +139,10 @@ func (v *view) generations(set *layerSet) (g generations) {
 	return g
 }
 
-// getPinnedTile answers GET /g/{generations}/tiles/{layers}/{z}/{x}/{file}: the
-// tile that getTile makes of those generations, the same for ever. The status is
-// 410 once a generation has been removed, or replaced by another with its number.
-// It is 404 if there was never a generation with a number.
+// getPinnedTile answers GET /g/{generations}/tiles/{layers}/{z}/{x}/{file} with the tile that
+// getTile makes from these generations. It never changes. The status is 410 once a generation has
+// been removed, or replaced by another with its number. It is 404 if a generation with such a
+// number has never existed.
 func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -159,7 +160,7 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	for i, name := range g.names {
 		numbers[name] = g.numbers[i]
 	}
-	// The address has no generation of names, so its tiles have only local names of regions.
+	// The address contains no generation of names, so its tiles have only local names of regions.
 	of := s.Views.TakeGenerations(numbers, q.View().At)
 	defer of.Release()
 	v := viewOf(of)

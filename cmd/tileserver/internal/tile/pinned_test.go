@@ -25,7 +25,7 @@ func TestGenerationsText(t *testing.T) {
 	})
 }
 
-// Addresses of releases up to 0.16 have numbers alone.
+// Addresses of releases up to 0.16 have only numbers.
 func TestOlderGenerations(t *testing.T) {
 	for text, want := range map[string][]uint64{
 		"3.2.0-1f0c77ab": {3, 2, 0}, "0.0.1-00000000": {0, 0, 1}, "0.0.0.7-ffffffff": {0, 0, 0, 7},

@@ -13,7 +13,7 @@ import (
 	"quadrille/tiles/mvt"
 )
 
-// Bounds of a point's content in a vector tile. The record of the point has everything.
+// These are bounds of a point's content in a vector tile. The record of the point has everything.
 const (
 	maxTags = 20  // properties, besides the name
 	maxText = 200 // bytes
@@ -36,22 +36,22 @@ func (l *pointLayer) place(id uint64, lon, lat float64) {
 	l.Point(mvt.XY{X: unit(x*n - float64(l.tile.X)), Y: unit(y*n - float64(l.tile.Y))})
 }
 
-// text adds an attribute that is not known of every point.
+// text adds an attribute that some points lack.
 func (l *pointLayer) text(key, value string) {
 	if value != "" {
 		l.TagString(key, value)
 	}
 }
 
-// unit turns a fraction of a tile into its integer coordinate. A point belongs
-// to one tile only, so the coordinate never reaches the far edge. That holds
-// also for points beyond the edge of the grid, which are in its last row.
+// unit converts a fraction of a tile to its integer coordinate. A point belongs to one tile only,
+// so the coordinate never reaches the far edge. This also applies to points beyond the edge of the
+// grid, which are in its last row.
 func unit(f float64) int32 {
 	return int32(min(max(math.Floor(f*mvt.Extent), 0), mvt.Extent-1))
 }
 
-// show writes a point with its scalar properties, or a cluster. A property whose name
-// the layer uses itself is left out.
+// show writes a point with its scalar properties, or a cluster. A property with the name of one of
+// the layer's own attributes is omitted.
 func (l *pointLayer) show(f *feature.Feature) {
 	if f.ClusterSize > 0 {
 		l.place(0, f.Lon, f.Lat)
@@ -64,7 +64,7 @@ func (l *pointLayer) show(f *feature.Feature) {
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(f.ID))
-	// Numbers of JavaScript are exact up to 53 bits.
+	// JavaScript numbers are exact up to 53 bits.
 	l.place(h.Sum64()>>11, f.Lon, f.Lat)
 	l.TagString("id", f.ID)
 	left := maxTags
@@ -82,7 +82,7 @@ func (l *pointLayer) show(f *feature.Feature) {
 	l.End()
 }
 
-// shortCount writes a number in as few letters as a disc has room for, such as 1.2k.
+// shortCount writes a number so briefly that it fits on a disc, such as 1.2k.
 func shortCount(n int64) string {
 	const letters = "kMGTPE"
 	short, letter := float64(n), -1
@@ -121,7 +121,7 @@ func (l *pointLayer) scalar(key string, value feature.Value) bool {
 	return ok
 }
 
-// shorten cuts a text to the length that a tile may have, between characters.
+// shorten truncates a text, between characters, to the greatest length in a tile.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text
@@ -133,7 +133,7 @@ func shorten(text string) string {
 	return text[:end] + "…"
 }
 
-// appendLayer appends a layer of points, whose features write writes.
+// appendLayer appends a layer of points. The function write writes its features.
 func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer) error) ([]byte, error) {
 	l := pointLayers.Get().(*pointLayer)
 	defer pointLayers.Put(l)

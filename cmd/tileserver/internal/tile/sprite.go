@@ -17,8 +17,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// spritePath begins the addresses of the sprite, which styles need for dots that names avoid:
-// circles cannot.
+// spritePath is the beginning of the addresses of the sprite. Styles need the sprite for dots,
+// because names can avoid icons but not circles.
 const (
 	spritePath   = "/sprite"
 	spriteDot    = "dot"
@@ -41,7 +41,7 @@ type spriteImage struct {
 	SDF        bool `json:"sdf" doc:"The alpha channel is a distance field."`
 }
 
-// getSprite answers GET /sprite.json and /sprite.png, and the same of @2x.
+// getSprite answers GET /sprite.json and /sprite.png, and the same files with @2x.
 func (s *Handlers) getSprite(c echo.Context, _ *endpoint.Params) error {
 	body, form := sprite()[0], web.FormatJSON
 	if strings.HasSuffix(c.Path(), ".png") {
@@ -53,8 +53,8 @@ func (s *Handlers) getSprite(c echo.Context, _ *endpoint.Params) error {
 	})
 }
 
-// sprite is the index and the picture. Clients find the edge of the dot where alpha is three
-// quarters, which falls by an eighth with each pixel outwards.
+// sprite is the index and the picture. For clients the edge of the dot is where alpha is three
+// quarters. Alpha decreases by an eighth with each pixel outwards.
 var sprite = sync.OnceValue(func() (files [2][]byte) {
 	img := image.NewNRGBA(image.Rect(0, 0, spriteSide, spriteSide))
 	for y := range spriteSide {

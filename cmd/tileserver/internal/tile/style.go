@@ -18,12 +18,11 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// getStyle answers GET /style.json?layers=&theme=&names=&lang=&basemap=&encoding=: a style that
-// draws the layers from the tiles they have, as TileJSON tells, over the base maps.
+// getStyle answers GET /style.json?layers=&theme=&names=&lang=&basemap=&encoding=: it is a style
+// that draws the layers of the TileJSON on top of the base maps.
 //
-// Without a source of glyphs the names are for clients that have fonts of their
-// own, as MapLibre GL JS since 5.11; names=false leaves them out for others,
-// which refuse a style that has them.
+// Without a source of glyphs, names work only in clients with local fonts, such as MapLibre GL JS
+// since 5.11. Other clients refuse such a style; for them names=false omits the names.
 func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	r := c.Request()
 	list := styleLayersParam.Of(q)
@@ -55,7 +54,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
 }
 
-// styling is how a style is asked for.
+// styling has the parameters of a style.
 type styling struct {
 	theme, lang, encoding string
 	names                 bool
@@ -75,8 +74,8 @@ func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string,
 	return h.Number(uint64(a.Coding)).Tag()
 }
 
-// styleOrder are the region types that have a look of their own, in the order
-// of drawing. All other types are drawn between counties and urban areas.
+// styleOrder lists the region types with a special style, in the order of drawing. All other types
+// are drawn between counties and urban areas.
 var styleOrder = []string{"continent", "country", "timezone", "state", "county", "", "urban", "lake", "road", "river", "marine"}
 
 func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps []basemaps.Map, base string,
@@ -121,7 +120,7 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 			style.Layers = append(style.Layers, p.fill(typ)...)
 		}
 	}
-	// Borders of large regions run over those of the small ones in them.
+	// Borders of large regions are drawn on top of those of the smaller regions inside them.
 	for _, typ := range slices.Backward(types) {
 		style.Layers = append(style.Layers, p.lines(typ)...)
 	}
@@ -139,7 +138,8 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	if !how.names {
 		style.Layers = slices.DeleteFunc(style.Layers, nameless)
 	}
-	// Types of lines have no polygons and no labels, of which clients would complain.
+	// Types of lines have no polygons and no labels, and clients would report errors about missing
+	// layers.
 	style.Layers = slices.DeleteFunc(style.Layers, func(l styleLayer) bool {
 		return l.SourceLayer != "" && !strings.HasPrefix(l.Source, baseMapPrefix) &&
 			!slices.ContainsFunc(tiles.VectorLayers, func(v vectorLayer) bool { return v.ID == l.SourceLayer })
@@ -147,7 +147,7 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	return style, nil
 }
 
-// nameless takes the text out of a layer, and reports whether nothing is left.
+// nameless removes the text from a layer, and reports whether the layer is then empty.
 func nameless(l styleLayer) bool {
 	text := func(key string, _ any) bool { return strings.HasPrefix(key, "text-") }
 	maps.DeleteFunc(l.Layout, text)
@@ -155,9 +155,10 @@ func nameless(l styleLayer) bool {
 	return l.Type == "symbol" && l.Layout["icon-image"] == nil
 }
 
-// allNames are the layers of points that have a look, with their dots, and the names of regions. Those of later layers are
-// placed first, by their turns. But great cities come before most countries, whose names can step
-// aside, and small countries after all cities.
+// allNames returns the layers of points that have a Drawing, with their dots, and the names of
+// regions. Names of later layers are placed first, so the order follows the turns. But great cities
+// come before most countries, whose names can move aside, and small countries come after all
+// cities.
 func (p *palette) allNames(set *layerSet, types []string) (layers []styleLayer) {
 	type turn struct {
 		at float64

@@ -17,7 +17,7 @@ import (
 	"quadrille/tiles"
 )
 
-// setOf is a set of regions, some by their ids, and of layers of points.
+// setOf returns a set of regions, some by their ids, and of layers of points.
 func setOf(points []string, regions ...string) *layerSet {
 	set := &layerSet{regions: regions, drawings: map[string]*feature.Drawing{
 		"places":   {Look: feature.LookSettlements, Importance: places.Importance},
@@ -32,7 +32,7 @@ func setOf(points []string, regions ...string) *layerSet {
 	return set
 }
 
-// layersOf are the layers of a map of a theme for some region types.
+// layersOf returns the layers of a map with a theme for some region types.
 func layersOf(theme string, types ...string) map[string]styleLayer {
 	set := setOf([]string{"places"}, types...)
 	p := newPalette(theme, set)
@@ -48,7 +48,7 @@ func layersOf(theme string, types ...string) map[string]styleLayer {
 	return layers
 }
 
-// Whatever type is the lowest is the land; others are laid over it.
+// The lowest type, whichever it is, is the land; the others are drawn on top of it.
 func TestStyleLand(t *testing.T) {
 	for _, name := range theme.Themes {
 		land := theme.GetTokens().Themes[name].Map.Land
@@ -84,7 +84,8 @@ func TestStyleOrderOfNames(t *testing.T) {
 	}
 }
 
-// What is drawn near by alone has a source of its own, so that far tiles do not carry it.
+// Layers that are drawn only at close zooms have a separate source, so that tiles of far zooms do
+// not contain them.
 func TestStyleSources(t *testing.T) {
 	set := setOf([]string{"places", "airports", "points:shops"}, "country", "state", "county:a", "county:b", "timezone", "marine")
 	got := map[string]string{}
@@ -101,13 +102,13 @@ func TestStyleSources(t *testing.T) {
 	if !maps.Equal(got, want) {
 		t.Errorf("sources %v, want %v", got, want)
 	}
-	// What is the land is drawn at every zoom.
+	// The type that is the land is drawn at every zoom.
 	if l := newPalette("light", setOf(nil, "county")).fill("county")[0]; l.MinZoom != 0 || l.Source != styleSourceName {
 		t.Errorf("counties alone are drawn from zoom %v and of the source %s, want 0 and %s", l.MinZoom, l.Source, styleSourceName)
 	}
 }
 
-// Names are there at the zooms of the table, which are one more than those of styles.
+// Names appear at the zooms of the table, which are greater by one than those of styles.
 func TestStyleZoomsOfNames(t *testing.T) {
 	for typ, naming := range theme.GetNames().Regions {
 		p := newPalette("light", setOf(nil, "country", typ))
@@ -130,7 +131,7 @@ func TestStyleZoomsOfNames(t *testing.T) {
 	}
 }
 
-// The sea has a name and nothing else; rivers and roads are lines.
+// The sea has only a name; rivers and roads are lines.
 func TestStyleTypes(t *testing.T) {
 	layers := layersOf("light", "country", "marine", "river", "road", "urban")
 	for id, want := range map[string]bool{

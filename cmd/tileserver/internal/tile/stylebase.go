@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/theme"
 )
 
-// askedMaps returns the base maps that the parameter basemap names, the lowest first: all
-// if it is left out, and no map for "none".
+// askedMaps returns the base maps that the parameter basemap names, the lowest first. It returns
+// all if the parameter is absent, and none for "none".
 func (s *Handlers) askedMaps(q *endpoint.Params) (maps []basemaps.Map) {
 	list := basemapParam.Of(q)
 	if basemapParam.Given(q) && list == "" {
@@ -34,10 +34,10 @@ func (s *Handlers) askedMaps(q *endpoint.Params) (maps []basemaps.Map) {
 	return maps
 }
 
-// mostLayers bounds the layers of a base map that are drawn. Archives have a dozen.
+// mostLayers bounds the layers of a base map that are drawn. Typical archives have a dozen.
 const mostLayers = 24
 
-// baseMapPrefix begins the sources of base maps.
+// baseMapPrefix is the prefix of the names of the sources of base maps.
 const baseMapPrefix = "basemap:"
 
 // under adds the sources of base maps, and returns the layers that draw them. From vector
@@ -60,7 +60,7 @@ func (p *palette) under(sources map[string]styleSource, maps []basemaps.Map, bas
 	return all
 }
 
-// A kind is what a layer seems to show, judging by its name.
+// A kind is the probable content of a layer, according to its name.
 type kind uint8
 
 const (
@@ -72,7 +72,7 @@ const (
 	limits
 )
 
-// kinds are parts of names that layers of usual schemas have.
+// kinds maps parts of layer names in common schemas to kinds.
 var kinds = []struct {
 	kind
 	parts []string
@@ -94,7 +94,7 @@ func kindOf(id string) kind {
 	return ground
 }
 
-// generic draws layers whose names mean nothing here: areas from the ground up, then lines.
+// generic draws layers with unknown names: first areas, from the lowest, then lines.
 func (p *palette) generic(source string, layers []basemaps.Layer) (all []styleLayer) {
 	layers = slices.Clone(layers[:min(len(layers), mostLayers)])
 	slices.SortStableFunc(layers, func(a, b basemaps.Layer) int { return int(kindOf(a.ID)) - int(kindOf(b.ID)) })

@@ -7,8 +7,8 @@ import (
 	"quadrille/feature"
 )
 
-// fill draws the regions of a type: the land in the colours of the map, its parts
-// as shades of it. Seas, roads and rivers are no regions.
+// fill draws the regions of a type: the land in the colours of the map, and its parts as shades of
+// these. It draws nothing for seas, roads and rivers.
 func (p *palette) fill(typ string) []styleLayer {
 	l := p.of(typ, "", "fill")
 	m := &p.Map
@@ -34,9 +34,9 @@ func (p *palette) fill(typ string) []styleLayer {
 	return []styleLayer{l}
 }
 
-// lines draws the borders of a type between two of its regions, dashed those that are disputed and
-// those of states, and stronger lines where no region of the type lies beyond. There it is mostly
-// a coast.
+// lines draws the borders between two regions of a type. Disputed borders and the borders of states
+// are dashed. Where no region of the type lies on the other side, which is mostly a coast, the line
+// is stronger.
 func (p *palette) lines(typ string) []styleLayer {
 	m := &p.Map
 	line := func(ending string, color theme.Color, filter []any, width []any) styleLayer {
@@ -75,7 +75,7 @@ func (p *palette) lines(typ string) []styleLayer {
 	}
 	all := []styleLayer{border, dashed(line("_disputed", m.Border.Disputed, disputed, width), 3, 2)}
 	if typ == p.land || typ != "state" && typ != "county" { // the shore belongs to the land that these divide
-		// Near by the coast is no more than the edge of the land.
+		// At close zooms the coast is drawn only as the edge of the land.
 		all = append(all, line("_coast", m.Coast, []any{"all", []any{"!", between}, []any{"!", disputed}},
 			[]any{"interpolate", []any{"linear"}, []any{"zoom"}, 2, 0.8, 5, 1.2, 6, 0.7, 10, 1}))
 	}
@@ -87,8 +87,9 @@ var (
 	population   = []any{"to-number", []any{"get", "population"}, 0}
 	capital      = []any{"==", []any{"get", "code"}, "PPLC"}
 	greatCapital = []any{"all", capital, []any{">=", population, theme.GetNames().Places.MinGreatCapital}}
-	// importance is how much a place counts beside others: a great capital like a city with
-	// more people, but not like the greatest of the world; a part of a town less than the town.
+	// importance is an expression for the importance of a place relative to others. A great capital
+	// equals a city with more people, but not the greatest cities of the world. A part of a town is
+	// less important than the town.
 	importance = []any{
 		"case",
 		greatCapital,
@@ -99,8 +100,9 @@ var (
 	}
 )
 
-// byTable is an expression that takes its values from a list by zoom, of those of tiles of 256
-// pixels as all tables, and another value beyond the list. Zooms of a style are one less.
+// byTable returns an expression whose values come from a list by zoom, and are beyond at deeper
+// zooms. As in all tables, the zooms are those of tiles of 256 pixels; zooms of a style are lower
+// by one.
 func byTable(list []float64, beyond float64) any {
 	return byStep(len(list), func(zoom int) any { return atZoom(list, zoom, beyond) })
 }
@@ -126,12 +128,12 @@ func atZoom(list []float64, zoom int, beyond float64) float64 {
 	return beyond
 }
 
-// placeTiers are the tiers of places that have layers, the most important first. All but small
-// capitals are in the first.
+// placeTiers lists the tiers of places that have layers, the most important first. All capitals
+// except small ones are in the first tier.
 var placeTiers = []string{"major", "city", "town"}
 
-// settlements are the dots of a layer's settlements with their names, of each tier. Both are placed together or
-// left out together while the map is small, so that no name lies on a dot.
+// settlements returns the layers of the dots of settlements with their names, for each tier. At far
+// zooms a dot and its name are placed or omitted together, so that no name covers a dot.
 func (p *palette) settlements(name string) (all []styleLayer) {
 	table, looks := &theme.GetNames().Places, theme.GetNames().Looks
 	enough := []any{
@@ -167,8 +169,8 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 		l.Layout["text-radial-offset"] = byTier(func(tier string) any { return (table.Dots[tier] + 3) / looks[tier].Size })
 		l.Layout["text-justify"] = "auto"
 		l.Layout["text-optional"] = []any{"step", []any{"zoom"}, false, table.DotsFrom - 1, true}
-		// Between two dots stand their paddings and the room of their pictures. Farther out names of
-		// regions need what they would take.
+		// The distance between two dots includes their paddings and the space in their pictures. At
+		// farther zooms names of regions need this space.
 		room := table.Dots[tier] / spriteRadius * spriteSide
 		l.Layout["icon-image"], l.Layout["icon-padding"] = spriteDot, []any{
 			"step",
@@ -190,7 +192,7 @@ func (p *palette) settlements(name string) (all []styleLayer) {
 	return all
 }
 
-// airfields are dots with names, too.
+// airfields returns the layers of airports, which are also dots with names.
 func (p *palette) airfields(name string) []styleLayer {
 	l := p.of(name, "", "symbol")
 	p.write(&l, "town")
@@ -202,7 +204,7 @@ func (p *palette) airfields(name string) []styleLayer {
 	return []styleLayer{l}
 }
 
-// write writes names in a look.
+// write sets the text of a layer to names in the style of a rank.
 func (p *palette) write(l *styleLayer, name string) {
 	r := theme.GetNames().Looks[name]
 	l.Layout["text-field"], l.Layout["text-size"], l.Layout["text-max-width"], l.Layout["text-font"] = p.name, r.Size, 8, p.fonts(r)
@@ -215,10 +217,10 @@ func (p *palette) write(l *styleLayer, name string) {
 	l.Paint["text-color"], l.Paint["text-halo-color"], l.Paint["text-halo-width"] = p.Label.Ink(r.Ink).CSS(), p.Label.Halo.CSS(), 1.4
 }
 
-// fonts returns the text-font of the labels of a rank. With a glyph server it is the one font that
-// the server must have. Without one it lists local fonts, and the client uses the first that it
-// has. MapLibre reads weight and slant from the name of the first font, whether the client has it
-// or not.
+// fonts returns the text-font of the labels of a rank. With a glyph server it is a single font,
+// which the server must have. Without a glyph server it lists local fonts, and the client uses the
+// first that it has. MapLibre takes weight and slant from the name of the first font, even if the
+// client does not have this font.
 func (p *palette) fonts(r theme.NameLook) []string {
 	all := theme.GetNames().Fonts
 	switch {
@@ -236,8 +238,8 @@ func (p *palette) fonts(r theme.NameLook) []string {
 	return all
 }
 
-// names writes the names of the regions of a type, beginning with large regions. Those of
-// countries are three layers.
+// names returns layers with the names of the regions of a type, beginning with large regions. Names
+// of countries have three layers.
 func (p *palette) names(typ string) []styleLayer {
 	if unnamed(typ) {
 		return nil
@@ -251,7 +253,8 @@ func (p *palette) names(typ string) []styleLayer {
 	}
 	l.Filter = []any{"<", rank, byTable(naming.Ranks, allRanks)}
 	l.Layout["symbol-sort-key"] = rank
-	// A name steps aside for the dots and names that are there, not far where countries are small.
+	// A name moves aside for dots and names that are already placed. If countries are small, it
+	// moves only a little.
 	aside := []any{}
 	for _, by := range [][]float64{
 		{0, 0}, {0.8, 0}, {-0.8, 0}, {0, 0.8}, {0, -0.8},
@@ -281,8 +284,8 @@ func (p *palette) names(typ string) []styleLayer {
 	if typ != "country" {
 		return []styleLayer{l}
 	}
-	// The largest come first far out, where their names cover no city in the end, and last those
-	// that the zoom before did not name.
+	// At far zooms the largest countries come first, because their names then cover no city. Names
+	// that did not appear at the previous zoom come last.
 	largest := byTable(slices.Concat(make([]float64, 3), naming.Ranks[:min(2, len(naming.Ranks))]), 0)
 	before := byTable(slices.Concat(make([]float64, 1), naming.Ranks), allRanks)
 	all := []styleLayer{l, l, l}
@@ -292,7 +295,7 @@ func (p *palette) names(typ string) []styleLayer {
 	return all
 }
 
-// unnamed reports whether names of places say what regions of a type are.
+// unnamed reports whether regions of a type need no names, because names of places identify them.
 func unnamed(typ string) bool { return typ == "urban" || typ == "road" || typ == "river" }
 
 var rank = []any{"get", "rank"}
@@ -300,8 +303,8 @@ var rank = []any{"get", "rank"}
 // allRanks is above the rank of every region.
 const allRanks = 1e6
 
-// byLook is an expression of the looks of regions: a region has the smallest one at the two zooms
-// that name it first, and a larger one zoom by zoom.
+// byLook returns an expression for the styles of names of regions. A region has the smallest style
+// at the first two zooms that name it, and then a larger style at each zoom.
 func byLook(naming theme.RegionNaming, of func(r theme.NameLook) any) any {
 	looks, small := theme.GetNames().Looks, len(naming.Looks)-1
 	return byStep(len(naming.Ranks)+small+1, func(zoom int) any {
@@ -319,17 +322,17 @@ func byLook(naming theme.RegionNaming, of func(r theme.NameLook) any) any {
 	})
 }
 
-// deepestNamed is the last zoom of the table, which stands for all deeper ones.
+// deepestNamed is the last zoom of the table. It also applies to all deeper zooms.
 const deepestNamed = 18
 
-// look is how styles draw a layer of points whose Drawing says so.
+// look is the way in which styles draw a layer of points with a Drawing.
 type look struct {
 	first  float64 // zoom of a style
 	layers func(p *palette, name string) []styleLayer
 	tiers  []string // those of its first layers, whose names have turns; others come last
 }
 
-// look returns that of a layer of points, nil if it has none.
+// look returns the look of a layer of points, or nil if it has none.
 func (set *layerSet) look(name string) *look {
 	d := set.drawings[name]
 	switch {

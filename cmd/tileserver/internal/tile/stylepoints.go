@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 )
 
-// everything is the layer set of a style that names no layers: "all" and the collections
-// of points that all may see.
+// everything returns the layer set of a style that names no layers: "all" and the public
+// collections of points.
 func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	set, err := s.resolveLayers(ctx, v, allLayers)
 	collections := v.addPublic()
@@ -31,7 +31,9 @@ func (s *Handlers) everything(ctx context.Context, v *view) (*layerSet, error) {
 	return both, nil
 }
 
-// sources are the sources of a style, by palette.source.
+// sources returns the sources of a style. Types, and layers of points with a look, have the sources
+// of palette.source. Each other layer has a separate source, because its tiles are deeper and may
+// change at other times.
 func (p *palette) sources(set *layerSet, base string, how styling) map[string]styleSource {
 	lists := map[string][]string{}
 	add := func(source, layer string) { lists[source] = append(lists[source], layer) }
@@ -61,7 +63,7 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 	return all
 }
 
-// clustered tells clusters from points.
+// clustered is an expression that is true for clusters.
 var clustered = []any{"==", []any{"get", "cluster"}, true}
 
 // ofPoints returns a layer of a style that draws the points of a layer, or its clusters.
@@ -75,7 +77,7 @@ func (p *palette) ofPoints(name, ending, kind string, clusters bool) styleLayer 
 	return l
 }
 
-// dots draws points; number chooses the colour of the layer.
+// dots draws points; number selects the colour of the layer.
 func (p *palette) dots(name string, number int) styleLayer {
 	l := p.ofPoints(name, "", "circle", false)
 	l.Paint["circle-color"] = p.colour(number)
@@ -109,7 +111,7 @@ func (p *palette) nameOfPoint(name string) styleLayer {
 	return l
 }
 
-// countOfCluster writes how many points a cluster stands for onto its disc.
+// countOfCluster writes the number of points of a cluster on its disc.
 func (p *palette) countOfCluster(name string) styleLayer {
 	l := p.ofPoints(name, ":count", "symbol", true)
 	count := []any{"get", "point_count"}

@@ -39,8 +39,8 @@ type styleLayer struct {
 	Paint       map[string]any `json:"paint,omitempty"`
 }
 
-// styleSourceName is the source of a style. Some layers have sources of their own, see
-// palette.source.
+// styleSourceName is the source of a style. Layers that are drawn only at close zooms have separate
+// sources, see palette.source, and so do layers of points without a look.
 const styleSourceName = "quadrille"
 
 // palette has the colours of a theme, for a map whose land is a region type.
@@ -52,9 +52,9 @@ type palette struct {
 	set    *layerSet
 }
 
-// byNumber is an expression that chooses a colour by the number of a region. Older
-// data sets have no number; there the id of the feature chooses, which is the same
-// in every tile.
+// byNumber returns an expression that selects a colour by the number of a region. Older data sets
+// have no numbers; for them the id of the feature selects the colour, because it is the same in
+// every tile.
 func byNumber(colors []theme.Color) []any {
 	number := []any{"coalesce", []any{"get", "map_color"}, []any{"%", []any{"to-number", []any{"id"}}, len(colors)}}
 	e := []any{"match", []any{"to-number", number}}
@@ -64,12 +64,12 @@ func byNumber(colors []theme.Color) []any {
 	return append(e, colors[0].CSS())
 }
 
-// byZoom is an expression that goes from one value to another between zooms.
+// byZoom returns an expression that interpolates between two values at two zooms.
 func byZoom(z1 float64, v1 any, z2 float64, v2 any) []any {
 	return []any{"interpolate", []any{"linear"}, []any{"zoom"}, z1, v1, z2, v2}
 }
 
-// first is the zoom of a style at which a type or a layer of points is drawn first.
+// first returns the first zoom of a style at which a type or a layer of points is drawn.
 func (p *palette) first(name string) float64 {
 	switch {
 	case name == p.land:
@@ -86,10 +86,9 @@ func (p *palette) first(name string) float64 {
 	return 0
 }
 
-// source is the source of a type or of a layer of points. Far tiles have nothing in them that is
-// drawn near by alone, and what is hidden is asked for when a client shows it. A layer of points
-// without a look has its own: its tiles are deeper than those of others, and may change while those
-// do not.
+// source returns the source of a type or of a layer of points. Tiles of far zooms do not contain
+// layers that are drawn only at close zooms. Hidden layers are requested only when a client shows
+// them.
 func (p *palette) source(name string) string {
 	switch {
 	case p.hidden(name):
@@ -103,11 +102,12 @@ func (p *palette) source(name string) string {
 	return styleSourceName
 }
 
-// hidden are types that cover the land and are seldom wanted: clients can show them.
+// hidden reports whether a type is not visible at first, because it covers the land and is seldom
+// needed. Clients can show it.
 func (p *palette) hidden(typ string) bool { return typ == "timezone" && typ != p.land }
 
-// of is a layer of a style that draws a layer of the tiles: that of a type or of points, with an
-// ending.
+// of returns a layer of a style that draws a layer of the tiles. The layer of the tiles is that of
+// a type or of points, with an ending.
 func (p *palette) of(name, ending, kind string) styleLayer {
 	l := styleLayer{
 		ID:          name + ending,

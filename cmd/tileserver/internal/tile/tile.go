@@ -1,5 +1,5 @@
-// Package tile answers with tiles as vectors, GeoJSON and images, and with the
-// TileJSON and the style that describe them.
+// Package tile serves tiles as vectors, GeoJSON and images, and the TileJSON and the styles that
+// describe them.
 package tile
 
 import (
@@ -18,13 +18,12 @@ import (
 	"quadrille/tiles"
 )
 
-// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and
-// {y}@2x.png, and {y} in the form that Accept prefers. A picture takes theme=.
+// getTile answers GET /tiles/{layers}/{z}/{x}/{y}.{geojson,mlt,mvt,pbf,png} and {y}@2x.png, and {y}
+// in the form that the Accept header prefers. Pictures have the parameter theme.
 //
-// An empty tile is 204 as a vector tile, an empty FeatureCollection as GeoJSON
-// and an image of nothing but water as PNG, since maps show 204 as a broken picture. A
-// tile outside the grid is 404, and so is a layer that does not exist; z, x or
-// y that are not numbers are 400.
+// An empty vector tile is answered with 204, empty GeoJSON with an empty FeatureCollection, and an
+// empty PNG with an image of water, because maps show 204 as a broken picture. A tile outside the
+// grid and an unknown layer give 404. If z, x or y is not a number, the status is 400.
 func (s *Handlers) getTile(c echo.Context, q *endpoint.Params) error {
 	values, err := endpoint.PathParams(c)
 	if err != nil {
@@ -40,10 +39,10 @@ func (s *Handlers) getTile(c echo.Context, q *endpoint.Params) error {
 	return s.sendTile(c, q, v, values[0], t, f, manner{cache: s.CacheControl, byAccept: byAccept})
 }
 
-// manner is how an endpoint answers with tiles.
+// manner is the way in which an endpoint answers with tiles.
 type manner struct {
 	cache []string // Cache-Control
-	// byAccept is set if the Accept header chose the form.
+	// byAccept is set if the Accept header selected the form.
 	byAccept bool
 	// ofTileset is set if the tile belongs to a tileset of OGC API. A tile outside the
 	// limits of the tileset does not exist, and an empty one is never 404.
@@ -89,7 +88,7 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 	}
 }
 
-// empty is the status of a tile that has nothing in it.
+// empty returns the status of an empty tile.
 func (s *Handlers) empty(f web.Format, how manner) int {
 	if s.EmptyTile == http.StatusNotFound && (how.ofTileset || !vectors(f)) {
 		return http.StatusNoContent
@@ -97,16 +96,16 @@ func (s *Handlers) empty(f web.Format, how manner) int {
 	return s.EmptyTile
 }
 
-// keyOf returns the key of a tile as it is now, appends to ids the generations it is from, and
-// reports whether the tile must not be cached.
+// keyOf returns the key of a tile in its current state, appends its generations to ids, and reports
+// whether the tile must not be cached.
 func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
 	if v.naming.lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
 	}
 	h := s.ETagSeed
-	// A vector tile that is 404 when it is empty must not have the tag of an empty tile in the
-	// other modes: that tag would be answered with 304 instead of 404.
+	// A vector tile that is 404 when it is empty must not have the ETag of an empty tile in the
+	// other modes. Otherwise a request with this ETag would get 304 instead of 404.
 	if vectors(f) && s.EmptyTile == http.StatusNotFound {
 		h = h.Number(http.StatusNotFound)
 	}
@@ -134,11 +133,11 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 // no such place is free.
 var errCompressionBusy = errors.New("no place to compress a large tile")
 
-// vectors reports whether a form is one of vector tiles, which concatenate.
+// vectors reports whether a form is one of vector tiles. Such tiles can be concatenated.
 func vectors(f web.Format) bool { return f == web.FormatMVT || f == web.FormatMLT }
 
-// acceptable are the forms among which an Accept header chooses. If it prefers none,
-// the first one is taken. MapLibre Tiles have an older name, too.
+// acceptable lists the forms among which an Accept header selects. If it prefers none, the first
+// one is used. MapLibre Tiles also have an older name.
 var acceptable = []ogcapi.Format{
 	mvtFormat,
 	mltFormat,
@@ -218,7 +217,7 @@ func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *lay
 	return appendGeoJSON(ctx, dst, v, set, t)
 }
 
-// sendLive answers with a tile that is valid for this moment only and may not be cached.
+// sendLive answers with a tile that is valid only at this moment and may not be cached.
 func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Tile, key *tileKey, how manner) error {
 	r, f := c.Request(), key.form
 	ctx, cancel := context.WithTimeout(s.WithClientOf(r.Context(), c), s.Timeout)
@@ -239,7 +238,7 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 	return s.Send(c, a, b)
 }
 
-// appendLive appends a tile that has live collections. Its other layers come from the tile without
+// appendLive appends a tile with live collections. Its other layers come from the tile without
 // these collections, which may be cached. Pictures are drawn as a whole.
 func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
@@ -270,7 +269,7 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 // Compressing a vector tile takes 90 ms per MB.
 const lightBody = 192 << 10
 
-// appendGeoJSON appends a FeatureCollection: the regions as they are stored, and then points.
+// appendGeoJSON appends a FeatureCollection: first the regions, unchanged as stored, then points.
 func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	dst = append(dst, listing.CollectionHead...)
 	start := len(dst)
@@ -286,8 +285,8 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 	return appendPointFeatures(ctx, dst, start, v, set, t)
 }
 
-// appendPointFeatures appends the features of the layers of points behind those that begin
-// at start, and the end of the FeatureCollection.
+// appendPointFeatures appends the features of the layers of points after those that begin at start,
+// and the end of the FeatureCollection.
 func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
 		l, err := v.tiler(p)

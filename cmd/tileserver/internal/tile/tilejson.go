@@ -53,7 +53,7 @@ type vectorLayer struct {
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
 	// collection is the layer of the request that this layer is a part of. dimension is the
-	// dimension of its geometry, 0 for points. Neither is in TileJSON.
+	// dimension of its geometry, or 0 for points. TileJSON contains neither of them.
 	collection string
 	dimension  int
 }
@@ -94,7 +94,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	}
 	v.spare(set, web.FormatMVT)
 	h, from, live := s.describedBy(v, set, base)
-	// Addresses with generations do not name the generations of collections and of names.
+	// Addresses with generations do not contain the generations of collections and of names.
 	pinned = pinned && from == 0 && !v.named(set)
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	if pinned {
@@ -120,7 +120,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			return nil, err
 		}
 		if drawn {
-			// A picture has no layers to choose from.
+			// For pictures the layers cannot be selected individually.
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + picture
 			doc.VectorLayers = nil
 		}
@@ -147,8 +147,8 @@ func with(address, name, value string) string {
 	return address + "?" + name + "=" + value
 }
 
-// describedBy returns a hash of the dependencies of a document about the tiles of a set, besides
-// its form: base, and the generations. from is the identity of the collections among these. A
+// describedBy returns a hash of everything except the form on which a document about the tiles of a
+// set depends: base, and the generations. from is the identity of the collections among these. A
 // document of live collections may not be cached, since their properties change.
 func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash, from uint64, live bool) {
 	h = s.ETagSeed.Bytes(base).Number(uint64(set.hash))
@@ -165,12 +165,12 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)), from, live
 }
 
-// vectorFile is the end of addresses of vector tiles.
+// vectorFile is the extension in addresses of vector tiles.
 const vectorFile = ".mvt"
 
-// pictureFile returns the end of addresses of pictures, by the parameters scale
-// and theme. The address names a theme only if one is asked for: caches then
-// share the tiles.
+// pictureFile returns the end of the addresses of pictures for the parameters scale and theme. The
+// address contains a theme only if one is requested, so that caches share the tiles of the default
+// theme.
 func pictureFile(q *endpoint.Params) string {
 	file := ".png"
 	if scaleParam.Of(q) == "2" {
@@ -242,7 +242,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 		doc.VectorLayers = append(doc.VectorLayers, layer)
 		doc.MaxZoom = max(doc.MaxZoom, layer.MaxZoom)
 	}
-	// Semantic, and larger after every publication.
+	// The version has the semantic form, and grows with every publication.
 	g := v.generations(set)
 	boundaries, places, others := g.number(ask.BoundariesName), g.number(ask.PlacesName), uint64(0)
 	for i, name := range g.names {
@@ -258,8 +258,8 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 	return doc, nil
 }
 
-// regionLayers are the vector layers of a region type: its polygons, borders
-// and labels, or its lines alone.
+// regionLayers returns the vector layers of a region type: its polygons, borders and labels, or
+// only its lines.
 func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	fields := t.Fields
 	if fields == nil {
@@ -291,9 +291,8 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 	}
 }
 
-// escapeLayers makes a canonical list fit for a URL. Types and ids are
-// URL-safe by construction, so this changes nothing unless a data set was made
-// by other means.
+// escapeLayers escapes a canonical list for a URL. Types and ids of ingest are URL-safe, so it
+// changes only data sets from other programs.
 func escapeLayers(list string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -321,7 +320,7 @@ var fieldTypes = map[feature.Kind]string{
 	feature.Any:     "Mixed",
 }
 
-// describePoints is the vector layer of a layer of points in TileJSON.
+// describePoints returns the TileJSON vector layer of a layer of points.
 func describePoints(name string, about *feature.Info) vectorLayer {
 	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
 	if d := about.Drawing; d != nil {

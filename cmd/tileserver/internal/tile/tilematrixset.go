@@ -9,8 +9,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// The one tile matrix set of the server, as the OGC registers it. A tile matrix is a zoom
-// there, tile columns are x and tile rows y, both from the top left.
+// These constants describe the only tile matrix set of the server, which is registered by the OGC.
+// A tile matrix is a zoom, a tile column is x and a tile row is y, both counted from the top left.
 const (
 	webMercatorQuad    = "WebMercatorQuad"
 	webMercatorQuadURI = "http://www.opengis.net/def/tilematrixset/OGC/1.0/" + webMercatorQuad
@@ -18,7 +18,7 @@ const (
 	crs84              = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 )
 
-// TileMatrixSet is the definition of a tile matrix set, of OGC 17-083r4.
+// TileMatrixSet is the definition of a tile matrix set by OGC 17-083r4.
 type TileMatrixSet struct {
 	_                 struct{}     `doc:"The definition of a tile matrix set, of OGC 17-083r4."`
 	ID                string       `json:"id" schema:"const=WebMercatorQuad"`
@@ -43,7 +43,7 @@ type tileMatrix struct {
 	MatrixHeight     int        `json:"matrixHeight"`
 }
 
-// matrixPixels are the pixels of a picture of a tile, along an edge.
+// matrixPixels is the number of pixels along an edge of a picture of a tile.
 const matrixPixels = 256
 
 // halfEquator is half the length of the equator of EPSG:3857, in metres.
@@ -52,7 +52,7 @@ const halfEquator = math.Pi * 6_378_137
 // standardPixel is the edge of the pixel to which scale denominators refer, in metres.
 const standardPixel = 0.28e-3
 
-// webMercator is WebMercatorQuad with the tile matrices that have tiles here.
+// webMercator returns WebMercatorQuad with only the tile matrices that have tiles here.
 var webMercator = sync.OnceValue(func() *TileMatrixSet {
 	set := &TileMatrixSet{
 		ID: webMercatorQuad, Title: "Google Maps Compatible for the World", URI: webMercatorQuadURI, CRS: webMercatorCRS,
@@ -74,7 +74,7 @@ var webMercator = sync.OnceValue(func() *TileMatrixSet {
 	return set
 })
 
-// matrixLimits are the rows and columns of a tile matrix that have tiles.
+// matrixLimits is the range of rows and columns with tiles in a tile matrix.
 type matrixLimits struct {
 	TileMatrix string `json:"tileMatrix"`
 	MinTileRow int    `json:"minTileRow"`
@@ -98,5 +98,5 @@ type boundingBox struct {
 	CRS        string     `json:"crs" schema:"format=uri"`
 }
 
-// errNoTileMatrixSet is matched if there is no tile matrix set of a name.
+// errNoTileMatrixSet is matched if there is no tile matrix set with a name.
 var errNoTileMatrixSet = errors.New("no such tile matrix set")

@@ -9,7 +9,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 )
 
-// Relations of links of OGC API – Tiles.
+// These are link relations of OGC API – Tiles.
 const (
 	relTilingScheme = "http://www.opengis.net/def/rel/ogc/1.0/tiling-scheme"
 	relVectorTiles  = "http://www.opengis.net/def/rel/ogc/1.0/tilesets-vector"
@@ -18,15 +18,15 @@ const (
 	relDataset      = "http://www.opengis.net/def/rel/ogc/1.0/dataset"
 )
 
-// Tileset is the metadata of a tileset, of OGC 17-083r4.
+// Tileset is the metadata of a tileset by OGC 17-083r4.
 type Tileset struct {
 	_                struct{} `doc:"Metadata of a tileset, of OGC 17-083r4."`
 	Title            string   `json:"title"`
 	DataType         string   `json:"dataType" schema:"enum=vector|map"`
 	CRS              string   `json:"crs" schema:"format=uri"`
 	TileMatrixSetURI string   `json:"tileMatrixSetURI" schema:"format=uri"`
-	// TileMatrixSetID is not part of that standard. But in the drafts lists of tilesets
-	// have it, and clients and the OGC's own tests read it.
+	// TileMatrixSetID is not part of this standard. But lists of tilesets have it in the drafts,
+	// and clients and the OGC's own tests read it.
 	TileMatrixSetID     string         `json:"tileMatrixSetId" schema:"const=WebMercatorQuad"`
 	Attribution         string         `json:"attribution,omitempty" doc:"HTML."`
 	Version             string         `json:"version,omitempty"`
@@ -60,16 +60,16 @@ type propertiesSchema struct {
 	Properties map[string]propertyType `json:"properties"`
 }
 
-// propertyType has no type if the values have several.
+// propertyType is the type of a property. It has no type if the values have several types.
 type propertyType struct {
 	Type string `json:"type,omitempty" schema:"enum=string|number|boolean"`
 }
 
-// jsonTypes are the types of JSON Schema by those of TileJSON.
+// jsonTypes maps the types of TileJSON to those of JSON Schema.
 var jsonTypes = map[string]string{"String": "string", "Number": "number", "Boolean": "boolean"}
 
-// newTileset describes the tiles of a collection or of the whole data; their layers are in the
-// set.
+// newTileset returns the description of the tiles of a collection or of the whole data; the set has
+// their layers.
 func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of *tiled, base string) (*Tileset, error) {
 	doc, err := describe(ctx, v, set, base)
 	if err != nil {
@@ -115,7 +115,7 @@ func newTileset(ctx context.Context, v *view, set *layerSet, k *tilesetKind, of 
 	return t, nil
 }
 
-// tilesetPage has the data of the page of a tileset.
+// tilesetPage has the data for the HTML page of a tileset.
 type tilesetPage struct {
 	*Tileset
 	Deepest       string
@@ -139,7 +139,7 @@ func (t *Tileset) page(of *tiled, base string) *tilesetPage {
 	return p
 }
 
-// Page is the address of the page of a tileset.
+// Page returns the address of the HTML page of a tileset.
 func (t *Tileset) Page() string {
 	i := slices.IndexFunc(t.Links, func(l ogcapi.Link) bool { return l.Type == ogcapi.TypeHTML })
 	return t.Links[i].Href
@@ -183,8 +183,8 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	return append(all, ogcapi.Link{Href: tilejson, Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }
 
-// tilesetKind is a sort of tilesets. The data as a whole and each collection have one of
-// each sort, for the one tile matrix set.
+// tilesetKind is a kind of tilesets. The whole data and each collection have one tileset of each
+// kind, for the only tile matrix set.
 type tilesetKind struct {
 	dataType string
 	path     string // below the data or the collection
@@ -204,16 +204,15 @@ var (
 	mapTiles = &tilesetKind{dataType: "map", path: "map/tiles", rel: relMapTiles, title: "map tiles", formats: []ogcapi.Format{pngFormat}}
 )
 
-// tiled is the subject of a tileset: a collection, the data as a whole, or a selection
-// of them.
+// tiled is the content of a tileset: a collection, the whole data, or several collections.
 type tiled struct {
-	// collection is "" for the data as a whole.
+	// collection is "" for the whole data.
 	collection string
-	// selection is the parameter collections, "" for all.
+	// selection is the parameter collections, or "" for all.
 	selection string
 	layers    string // as sendTile takes them
 	names     string // the language of names, ""
-	// rest are the values of the path behind the tileset's.
+	// rest has the values in the path after those of the tileset.
 	rest []string
 }
 
@@ -225,7 +224,7 @@ func (of *tiled) address(base string, k *tilesetKind) string {
 	return base + "/ogc/" + k.path
 }
 
-// ask returns the query for a form of the tiled layers.
+// ask returns the query part of the addresses for a form of the tiled layers.
 func (of *tiled) ask(form string) string {
 	q := "?f=" + form
 	if of.selection != "" {

@@ -10,9 +10,8 @@ import (
 	"quadrille/tiles/mlt"
 )
 
-// appendLayers appends the layers of a vector tile; writing them one after
-// another joins them. boundaries appends the layers of boundaries, or of their
-// labels.
+// appendLayers appends the layers of a vector tile; layers that are written one after another form
+// one tile. boundaries appends the layers of boundaries, or of their labels.
 func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile,
 	boundaries func(*tiles.Reader, context.Context, []byte, quadkey.Tile, []tiles.Selector, ...tiles.LabelNames) ([]byte, error),
 ) ([]byte, error) {
@@ -30,8 +29,8 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 
 var encoders = sync.Pool{New: func() any { return new(mlt.Encoder) }}
 
-// appendMLT appends vector layers as MapLibre Tiles; writing them one after another
-// joins them too.
+// appendMLT appends vector layers as MapLibre Tiles; layers that are written one after another also
+// form one tile.
 func appendMLT(dst []byte, layers func([]byte) ([]byte, error)) ([]byte, error) {
 	b := web.GetScratch()
 	defer b.Release()

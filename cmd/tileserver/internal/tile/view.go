@@ -14,22 +14,22 @@ import (
 	"quadrille/tiles"
 )
 
-// view has the generations that the tiles of a request are made from.
+// view has the generations from which the tiles of a request are made.
 type view struct {
 	ask.View
-	// points are layers of points: all singles, which are one data set each, in the order of
-	// the registry, and then the collections that were asked for.
+	// points are layers of points: first all singles (layers that are one data set each) in the
+	// order of the registry, then the requested collections.
 	points  []*ask.Layer
 	singles int
 	naming  naming // of its features and regions
 	double  bool   // maps draw its tiles twice as large
 }
 
-// views are reused memory, so that sending a cached tile allocates no view.
+// views has memory that is reused, so that sending a cached tile allocates no view.
 var views = sync.Pool{New: func() any { return new(view) }}
 
-// viewOf returns a view without collections, since a list of layers may name any collection. The
-// caller releases it, before the ask.View that it is made from.
+// viewOf returns a view without collections, because it is not yet known which collections a list
+// of layers names. The caller must release it before the ask.View from which it is made.
 func viewOf(of ask.View) *view {
 	v := views.Get().(*view)
 	v.View = of
@@ -44,7 +44,7 @@ func (v *view) release() {
 	views.Put(v)
 }
 
-// single returns the layer of a name that is one data set, nil if there is none.
+// single returns the layer with a name that is one data set, or nil if there is none.
 func (v *view) single(name string) *ask.Layer {
 	for _, p := range v.points[:v.singles] {
 		if p.LayerInfo.Name == name {
@@ -62,8 +62,8 @@ func (v *view) types() (names []string) {
 	return names
 }
 
-// all are the region types and the singles that are published. One that cannot be read must
-// not be passed over in silence.
+// all returns the published region types and singles. If one of them cannot be read, all returns an
+// error and does not skip it silently.
 func (v *view) all() (types, points []string, err error) {
 	_, published, err := v.Boundaries.GetIfPublished()
 	for _, p := range v.points[:v.singles] {
@@ -80,8 +80,8 @@ func (v *view) all() (types, points []string, err error) {
 	return v.types(), points, err
 }
 
-// addCollections adds the collections among the layers of points of a set. If one does not
-// exist, or is private, the error lists the layers.
+// addCollections adds the collections among the layers of points of a set. If a collection does not
+// exist, or is private, the error lists the existing layers.
 func (v *view) addCollections(points []string) error {
 	for _, name := range points {
 		name, ok := strings.CutPrefix(name, ask.PointsPrefix)
@@ -100,8 +100,8 @@ func (v *view) addCollections(points []string) error {
 	return nil
 }
 
-// addPublic adds the collections that all may see, at most as many as a list may name.
-// A collection that cannot be read, or has been removed, must not hide the others.
+// addPublic adds the public collections, at most as many as a list may contain. A collection that
+// cannot be read, or has been removed, must not hide the others.
 func (v *view) addPublic() (names []string) {
 	for _, name := range v.CollectionNames() {
 		if c, err := v.TiledCollection(name); err == nil {
@@ -125,7 +125,7 @@ func (v *view) of(set *layerSet) (list []*ask.Layer) {
 	return list
 }
 
-// tiler is a layer of the view.
+// tiler returns a layer of the view.
 func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	l, err := p.Tiler()
 	if d := p.LayerInfo.Drawing; v.double && err == nil && d != nil && d.Importance != nil {
@@ -134,9 +134,9 @@ func (v *view) tiler(p *ask.Layer) (feature.Tiler, error) {
 	return l, err
 }
 
-// from appends the identities of the generations that the tiles of a set depend on, 0 for each that
-// plays no part. They are those of boundaries, of each single, and of the collection. For several
-// collections it is one even number. Tiles of live collections may not be cached.
+// from appends the identities of the generations that the tiles of a set depend on: those of
+// boundaries, of each single, and of the collection. Data sets without influence have 0. Several
+// collections together have one even number. Tiles of live collections may not be cached.
 func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	first := len(ids)
 	ids = append(ids, 0)
@@ -167,7 +167,7 @@ func (v *view) from(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 	return append(ids, cmp.Or(only, uint64(collections)&^1|1<<63)), live
 }
 
-// divide returns the set without its live layers, and these alone.
+// divide returns the set without its live layers, and a set of only the live layers.
 func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	var now []string
 	for _, p := range v.of(set) {
@@ -179,7 +179,7 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 	return set.with(rest), &layerSet{points: now}
 }
 
-// unknownLayer is the error for an unknown layer, which lists the layers that there are.
+// unknownLayer returns the error for an unknown layer. The error lists the existing layers.
 func (v *view) unknownLayer() error {
 	names := v.types()
 	for _, p := range v.points[:v.singles] {
@@ -190,5 +190,5 @@ func (v *view) unknownLayer() error {
 		"; add :id to a type for a single region.")
 }
 
-// allLayers stands for all layers except the collections of points.
+// allLayers is the name for all layers except the collections of points.
 const allLayers = "all"

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Types of answers that are written as bytes, for the description of the interface.
+// These types are for the description of the interface. The answers are written as bytes.
 
 type clock struct {
 	Offset       string    `json:"offset" doc:"From UTC." schema:"example=+02:00,pattern=^[+-][0-9:]{5,8}$"`
@@ -14,7 +14,7 @@ type clock struct {
 	LocalTime    time.Time `json:"local_time" doc:"RFC 3339."`
 }
 
-// LocalTime is what AppendOffsetMembers writes.
+// LocalTime describes the output of AppendOffsetMembers.
 type LocalTime struct {
 	clock
 	Since time.Time `json:"since,omitzero" doc:"When this offset began."`

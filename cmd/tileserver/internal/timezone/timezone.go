@@ -1,4 +1,4 @@
-// Package timezone writes local times and zones, in the one form that several faces share.
+// Package timezone writes local times and zones in the form that several packages share.
 package timezone
 
 import (
@@ -28,9 +28,9 @@ var Kinds = []web.ProblemKind{
 }
 
 // SendOffset answers with the local time at the instant of the parameter at, or now. of writes the
-// beginning of the answer, which says where, and returns the time zone. generation is that of the
-// data it reads. With at= the answer depends on nothing else and may be cached; otherwise it must
-// not be.
+// beginning of the answer with the place, and returns the time zone. generation is the generation
+// of its data. With at= the answer depends only on the data and may be cached; otherwise it must
+// not be cached.
 func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.View, generation uint64,
 	of func(ctx context.Context, dst []byte) ([]byte, string, error)) error {
 	at := endpoint.At.Of(q)
@@ -67,9 +67,9 @@ func SendOffset(s *web.Kit, c echo.Context, q *endpoint.Params, v *localtime.Vie
 	})
 }
 
-// AppendOffsetMembers writes the members of an offset: hours and minutes, the same in
-// seconds, whether daylight saving time is in force, the abbreviation, the time
-// from which it holds, and the local time.
+// AppendOffsetMembers writes the members of an offset: hours and minutes, the same in seconds, whether
+// daylight saving time is in force, the abbreviation, the time since which the offset applies, and
+// the local time.
 func AppendOffsetMembers(dst []byte, at time.Time, o zones.Offset) []byte {
 	dst = zones.AppendOffset(append(dst, `"offset":"`...), o.Seconds)
 	dst = strconv.AppendInt(append(dst, `","offset_s":`...), int64(o.Seconds), 10)

@@ -1,8 +1,9 @@
 // Package tracing delivers traces to a collector of OpenTelemetry, as OTLP over
 // HTTP.
 //
-// Spans wait in a queue of fixed length. When the collector is slow or away the queue fills and
-// further spans are dropped: only Close waits for the collector, for a bounded time.
+// Spans wait in a queue of fixed length. When the collector is slow or not available, the queue
+// becomes full and further spans are dropped. Only Close waits for the collector, for a bounded
+// time.
 package tracing
 
 import (
@@ -23,26 +24,25 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// How spans are queued and sent.
+// These constants define how spans are queued and sent.
 const (
 	queueLength = 4096             // spans that wait
 	batchLength = 512              // spans in a request
 	batchDelay  = 2 * time.Second  // longest wait for a batch to fill
 	sendTimeout = 10 * time.Second // for a batch, retries included
-	// maxValue is the longest value of an attribute, in characters.
+	// maxValue is the greatest length of the value of an attribute, in characters.
 	maxValue = 1024
-	// quiet is the shortest time between two lines of the log about a collector.
+	// quiet is the least time between two log messages about a collector.
 	quiet = time.Minute
 )
 
-// Options say where traces go and what they are about.
+// Options give the destination of traces and the service that they describe.
 type Options struct {
 	// Endpoint is the collector's address, such as http://127.0.0.1:4318. The
 	// path of traces, /v1/traces, is added unless it is there.
 	Endpoint *url.URL
-	// Service is service.name and Version service.version of every trace, unless
-	// the environment, by OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, says
-	// otherwise.
+	// Service is service.name and Version service.version of every trace, unless OTEL_SERVICE_NAME
+	// and OTEL_RESOURCE_ATTRIBUTES in the environment override them.
 	Service, Version string
 	// Log gets a line when the collector cannot be reached, and when it can again.
 	Log *slog.Logger
@@ -55,9 +55,9 @@ type Traces struct {
 	exporter *otlptrace.Exporter
 }
 
-// Open begins to deliver traces. It does not connect: a collector may come
-// later. Headers, certificates and compression are read from the environment,
-// OTEL_EXPORTER_OTLP_HEADERS and so on, where secrets belong.
+// Open begins to deliver traces. It does not connect, because a collector may start later. Headers,
+// certificates and compression are read from the environment, OTEL_EXPORTER_OTLP_HEADERS and so on,
+// where secrets belong.
 func Open(ctx context.Context, o Options) (*Traces, error) {
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(tracesURL(o.Endpoint)),
@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Traces, error) {
 		exporter: exporter,
 		provider: sdk.NewTracerProvider(
 			sdk.WithResource(of),
-			// Spans are started only if they are wanted.
+			// Spans are started only for traced requests.
 			sdk.WithSampler(sdk.AlwaysSample()),
 			sdk.WithRawSpanLimits(sdk.SpanLimits{
 				AttributeValueLengthLimit: maxValue, AttributeCountLimit: 32, EventCountLimit: 16, LinkCountLimit: 4,
@@ -102,7 +102,7 @@ func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 	if host, err := os.Hostname(); err == nil {
 		attrs = append(attrs, attribute.String("host.name", clean(host)))
 	}
-	// The later ones win.
+	// Later attributes replace earlier ones.
 	return resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attrs...), resource.WithFromEnv())
 }
 
@@ -110,14 +110,14 @@ func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 // fail.
 func clean(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// Tracer makes spans. All it starts are recorded and sent.
+// Tracer returns a tracer. All its spans are recorded and sent.
 func (t *Traces) Tracer() trace.Tracer { return t.provider.Tracer("quadrille/tileserver") }
 
-// Close sends what waits, for as long as ctx lasts, and stops.
+// Close sends the waiting spans until ctx ends, and stops.
 func (t *Traces) Close(ctx context.Context) error {
 	err := t.provider.Shutdown(ctx)
-	// The provider does this only once all is sent, which may be never. Doing it
-	// here ends a request that runs.
+	// The provider would do this only after all spans have been sent, which may never happen.
+	// Calling it here ends a running request.
 	stopped := t.exporter.Shutdown(ctx)
 	if ctx.Err() != nil {
 		return errors.New("the collector of traces did not take the last ones in time")
@@ -125,7 +125,7 @@ func (t *Traces) Close(ctx context.Context) error {
 	return errors.Join(err, stopped)
 }
 
-// reported logs failures, at most once in a while, and reports them nowhere else.
+// reported logs failures, limited in frequency, and does not return them.
 type reported struct {
 	sdk.SpanExporter
 	log *slog.Logger
@@ -160,7 +160,7 @@ func (r *reported) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 // Shutdown leaves the exporter to Close.
 func (r *reported) Shutdown(context.Context) error { return nil }
 
-// shorten bounds what a collector may write into the log.
+// shorten bounds the text that a collector can write to the log.
 func shorten(s string) string {
 	const most = 300
 	if len(s) > most {

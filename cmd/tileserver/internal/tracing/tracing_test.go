@@ -31,8 +31,8 @@ func TestTracesURL(t *testing.T) {
 	}
 }
 
-// Many more spans than the queue holds end while the collector takes none, and
-// ending them waits for nothing; Close ends the request that hangs.
+// Many more spans than the queue can hold end while the collector accepts none, and ending them
+// does not wait; Close ends the request that hangs.
 func TestNothingWaits(t *testing.T) {
 	cut := make(chan struct{}, 10)
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -68,8 +68,8 @@ type failing struct{ err error }
 func (f *failing) ExportSpans(context.Context, []sdk.ReadOnlySpan) error { return f.err }
 func (f *failing) Shutdown(context.Context) error                        { return nil }
 
-// A collector that fails, and one that comes and goes, makes two lines a minute
-// at most, and cannot write more than a little into them.
+// A collector that always fails, or fails at times, gives at most two log messages per minute, and
+// can write only a short text into them.
 func TestLogIsNotFlooded(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Unix(1e9, 0)

@@ -8,8 +8,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// QValue returns q of an item of an Accept header, or 1 if there is no q or it
-// is not a number.
+// QValue returns q of an item of an Accept header, or 1 if q is absent or not a number.
 func QValue(params string) float64 {
 	for len(params) > 0 {
 		var p string
@@ -24,8 +23,8 @@ func QValue(params string) float64 {
 	return 1
 }
 
-// PrefersHTML reports whether the Accept header asks for a page to show, as that of
-// a browser's address bar does. Wildcards do not: programs get JSON.
+// PrefersHTML reports whether the Accept header prefers an HTML page, like that of a browser's
+// address bar. Wildcards do not count, so that programs get JSON.
 func PrefersHTML(r *http.Request) bool {
 	html := weightOf(r, "text/html")
 	return html > 0 && html > max(weightOf(r, "application/json"), weightOf(r, problemType))
@@ -42,7 +41,7 @@ func weightOf(r *http.Request, mediaType string) (weight float64) {
 	return weight
 }
 
-// AcceptedTypes are the media types and ranges in the Accept header, with their weights.
+// AcceptedTypes yields the media types and ranges in the Accept header, with their weights.
 func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, v := range r.Header["Accept"] {
@@ -58,9 +57,9 @@ func AcceptedTypes(r *http.Request) iter.Seq2[string, float64] {
 	}
 }
 
-// PreferredType returns the media type to which the Accept header gives the most weight, and
-// of several with the same weight the first. The most specific range that covers a type
-// counts: the type itself before image/* before */* (RFC 9110, section 12.5.1).
+// PreferredType returns the media type with the greatest weight in the Accept header, or the first of
+// several with the same weight. The most specific range for a type applies: the type itself before
+// image/* before */* (RFC 9110, section 12.5.1).
 func PreferredType(r *http.Request, types ...string) string {
 	best, most := types[0], -1.0
 	for _, t := range types {
@@ -87,8 +86,7 @@ func PreferredType(r *http.Request, types ...string) string {
 	return best
 }
 
-// IsCallback reports whether a JSONP callback is a name, or names joined by
-// dots, and nothing else.
+// IsCallback reports whether a JSONP callback consists of one name, or of names joined by dots.
 func IsCallback(s string) bool {
 	if len(s) > 80 {
 		return false

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The Accept headers of browsers and libraries for pictures, pages and data.
+// TestPreferred tests the Accept headers of browsers and libraries for pictures, pages and data.
 func TestPreferred(t *testing.T) {
 	const vector, geojson, png = "application/vnd.mapbox-vector-tile", "application/geo+json", "image/png"
 	for _, tt := range []struct{ accept, want string }{

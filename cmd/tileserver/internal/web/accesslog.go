@@ -22,19 +22,18 @@ type journal struct {
 	sampling    sampling
 }
 
-// errPanic stands for a panic that has been logged with its stack.
+// errPanic represents a panic that has been logged with its stack.
 var errPanic = errors.New("handler panicked")
 
-// sampling chooses the requests that are logged. It may be used by any number of
-// goroutines.
+// sampling selects the requests that are logged. It may be used by any number of goroutines.
 type sampling struct {
 	every uint64 // one of every requests is logged
 	slow  time.Duration
 	seen  atomic.Uint64
 }
 
-// pick reports whether a request is logged, and how many requests its line stands for. Failures and
-// slow requests stand for themselves and do not count among the others.
+// pick reports whether a request is logged, and how many requests its log line represents. Failures
+// and slow requests represent only themselves and are not counted with the others.
 func (s *sampling) pick(status int, took time.Duration) (weight uint64, ok bool) {
 	if s.every <= 1 || status >= http.StatusInternalServerError || took >= s.slow {
 		return 1, true
@@ -42,8 +41,8 @@ func (s *sampling) pick(status int, took time.Duration) (weight uint64, ok bool)
 	return s.every, (s.seen.Add(1)-1)%s.every == 0
 }
 
-// logAccess records a finished request with the resolved address of its
-// client. start is the zero time when the request matched no route.
+// logAccess records a finished request with the resolved address of its client. start is the zero
+// time if the request matched no route.
 func (s *journal) logAccess(c echo.Context, start time.Time) {
 	if s.access == nil {
 		return
@@ -80,8 +79,8 @@ func (s *journal) logAccess(c echo.Context, start time.Time) {
 	s.access.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// LogFailure logs why a request failed. The cause goes nowhere else: the problem that the client
-// gets omits it.
+// LogFailure logs why a request failed. The cause is only in the log, because the answer to the
+// client omits it.
 func (s *journal) LogFailure(c echo.Context, err error) {
 	if errors.Is(err, errPanic) {
 		return
@@ -101,9 +100,9 @@ func (s *journal) LogFailure(c echo.Context, err error) {
 	s.log.LogAttrs(r.Context(), slog.LevelError, "request failed", attrs...)
 }
 
-// redacted returns a query that may be logged. Routes that ask for no key, and requests without a
-// route, leave a key in it. It also hides the secrets of other services: clients send them by
-// mistake.
+// redacted returns a query that may be logged. The query may contain a key at routes that require
+// none, and in requests without a route. It also hides secrets of other services that clients send
+// by mistake.
 func redacted(query string) string {
 	b := make([]byte, 0, maxLogged+len("…"))
 	for rest := query; rest != ""; {
@@ -121,7 +120,7 @@ func redacted(query string) string {
 	return string(b)
 }
 
-// secret reports whether a parameter of this name is a secret, however its words are
+// secret reports whether a parameter of this name is a secret, however the words of the name are
 // joined.
 func secret(name string) bool {
 	switch strings.Map(func(r rune) rune {
@@ -143,17 +142,16 @@ func secret(name string) bool {
 // clientName is the context key of the client's name.
 const clientName = "client"
 
-// nameClient remembers the owner of the key for the log.
+// nameClient stores the owner of the key for the log.
 func (s *journal) nameClient(c echo.Context, name string) {
 	if s.access != nil {
 		c.Set(clientName, name)
 	}
 }
 
-// requestID returns the id of a request: the one that a trusted proxy gave it, or
-// else a new one. A new one is made when a log or an error first asks for it, and
-// is then in the header of the answer. Most answers need none and do not pay for
-// it.
+// requestID returns the id of a request: the one that a trusted proxy gave it, or else a new one. A
+// new id is made when a log or an error first needs it, and is then sent in the header of the
+// answer. Most answers need no id and have no cost for it.
 func (s *journal) requestID(c echo.Context) string {
 	h := c.Response().Header()
 	if v := h[requestIDHeader]; len(v) == 1 {

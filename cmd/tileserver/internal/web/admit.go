@@ -9,8 +9,8 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// admitted passes requests on to h if they have a key, where one is needed, and
-// are within their limits.
+// admitted passes requests to h if they have a key, where one is required, and are within their
+// limits.
 func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFunc {
 	if r.Keys == endpoint.KeysIgnored || r.Keys == endpoint.KeysByHandler {
 		return h
@@ -27,8 +27,8 @@ func (s *Kit) admitted(r *endpoint.Endpoint, h echo.HandlerFunc) echo.HandlerFun
 	}
 }
 
-// admit counts a request and returns why it may not pass. The lines of a request that may
-// ask many questions are charged one by one.
+// admit counts a request, and returns an error if it may not pass. In a batch each line counts as a
+// request.
 func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 	r, g := c.Request(), s.Guard
 	sent, inQuery := sentKey(e.Keys, r)
@@ -42,7 +42,7 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 			if inQuery {
 				c.Set(queryKey, sent)
 			}
-			// To remember the key of a light request would cost memory.
+			// Storing the key of a light request would take memory.
 			light := (e.Cost == endpoint.Light || e.Cost == endpoint.Mixed) && r.Method == http.MethodGet
 			if len(k.Scopes) > 0 || e.ChecksScope || !light {
 				c.Set(clientKey, keyed{k.Name, sent})
@@ -53,7 +53,7 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 			return verdict(c, g.Meter.CountKey(k.Name, g.Limits(k)))
 		}
 	}
-	// Wrong keys use up the limit of the address too, which also shows the busiest
+	// Wrong keys also count against the limit of the address. The counts then also show the busiest
 	// senders of such keys.
 	client := quota.ClientOf(s.ClientAddr(r))
 	if err := verdict(c, g.Meter.CountAddress(client, &g.AddressLimits)); err != nil {
@@ -73,7 +73,7 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 	return nil
 }
 
-// KeyOf is the key that a request brings to a route that is open to all.
+// KeyOf returns the key in a request to a public route.
 func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
 	sent, _ := sentKey(endpoint.KeysRequired, c.Request())
 	if sent == "" {
@@ -87,14 +87,14 @@ func (s *Kit) KeyOf(c echo.Context) (*quota.Key, error) {
 	return k, nil
 }
 
-// clientKey is the context key of the request's keyed.
+// clientKey is the key under which the context of a request holds a value of type keyed.
 const clientKey = "key"
 
-// keyed is the key that a request was made with.
+// keyed is the key of a request.
 type keyed struct{ name, sent string }
 
-// hasScope reports whether a request was made with a key that has the scope now. Keys may
-// be revoked while a long request runs.
+// hasScope reports whether the key of a request currently has the scope. Keys may be revoked while
+// a long request runs.
 func (s *Kit) hasScope(c echo.Context, scope quota.Scope) bool {
 	by, ok := c.Get(clientKey).(keyed)
 	if !ok {
@@ -113,8 +113,8 @@ func (s *Kit) MayReadCollection(c echo.Context, name string) bool {
 	return s.hasScope(c, quota.Scope{Collection: name})
 }
 
-// CheckScope refuses a request to change something unless its key has the scope. A
-// server that asks for no keys refuses all.
+// CheckScope refuses a request to change something unless its key has the scope. A server without
+// keys refuses all such requests.
 func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 	making := "tileserver keys new NAME --keys FILE --scope " + scope.String()
 	switch {
@@ -132,9 +132,9 @@ func (s *Kit) CheckScope(c echo.Context, scope quota.Scope) error {
 // chargeName is the context key of the function that counts the lines of a request.
 const chargeName = "charge"
 
-// charge counts the lines of a batch as requests; the first is counted already.
-// It does so afterwards, when their number is known: a batch that has begun is
-// finished, and the next one waits.
+// charge counts the lines of a batch as requests; the first line has already been counted. It is
+// called afterwards, when their number is known: a batch that has begun is finished, and the next
+// batch must wait.
 func (s *Kit) charge(c echo.Context, lines int64) {
 	if s.Guard == nil || lines < 2 {
 		return

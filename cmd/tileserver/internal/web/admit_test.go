@@ -16,8 +16,8 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// TestAdmission: a key is accepted wherever the client sends it, and each key has a limit. A
-// request with a wrong key counts against the limit of its IP address.
+// TestAdmission tests that a key is accepted wherever the client sends it, and each key has a
+// limit. A request with a wrong key counts against the limit of its IP address.
 func TestAdmission(t *testing.T) {
 	keys, err := quota.ReadKeys(strings.NewReader(quota.FormatLine("a", quota.HashOf("secret"),
 		[]quota.Limit{{Requests: 2, Window: quota.Hour}})))
@@ -75,7 +75,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A peer on this machine that names a client is a proxy that the operator forgot.
+// A peer on this machine that sends the address of a client is a proxy that the operator forgot to
+// configure.
 func TestDisbelieved(t *testing.T) {
 	for _, tt := range []struct {
 		peer, header string

@@ -19,14 +19,15 @@ import (
 )
 
 const (
-	// maxWaiting bounds the questions that wait to be answered together.
+	// maxWaiting bounds the number of questions that wait to be answered together.
 	maxWaiting = 128
-	// maxAnswerers bounds the goroutines that answer a batch: others want a share.
+	// maxAnswerers bounds the goroutines that answer a batch, so that other requests get a share of
+	// the processors.
 	maxAnswerers = 4
 )
 
-// questions is the state of a batch of questions. The lines that have come are answered
-// together, by as many goroutines as there are processors; the answers keep their order.
+// questions is the state of a batch of questions. The lines that have arrived are answered together
+// by several goroutines; the answers are in the order of the lines.
 type questions struct {
 	*Batch
 	ctx       context.Context
@@ -40,7 +41,7 @@ type questions struct {
 	failedAt  int64
 }
 
-// question is a line that waits for its answer, or has it.
+// question is a line that waits for its answer, or already has it.
 type question struct {
 	number   int64
 	from, to int   // of the line, then of the answer
@@ -51,7 +52,7 @@ type question struct {
 	late     bool // the time of this line was up: the next may be quicker
 }
 
-// answerer is the memory of a goroutine that answers.
+// answerer has the memory of a goroutine that answers questions.
 type answerer struct {
 	*questions
 	values url.Values // of the line
@@ -116,7 +117,7 @@ func (b *questions) answer() error {
 	return nil
 }
 
-// find fills in the answers to the waiting lines.
+// find computes the answers to the waiting lines.
 func (b *questions) find() {
 	n := min(runtime.GOMAXPROCS(0), maxAnswerers, len(b.waiting))
 	for len(b.answerers) < n {
@@ -135,7 +136,7 @@ func (b *questions) find() {
 	}
 	for _, a := range b.answerers[1:n] {
 		all.Go(func() {
-			// The server survives panics of handlers, and must survive this one too.
+			// The server recovers from panics of handlers, and must recover from this one too.
 			defer func() {
 				if p := recover(); p != nil {
 					panicked.Store(&p)
@@ -202,24 +203,24 @@ func (a *answerer) set(name, value string) {
 	a.values[name] = a.texts[n-1 : n : n]
 }
 
-// Questions answers an endpoint's questions in a batch. A line is a JSON object whose
-// members are the parameters of the endpoint. Parameters of the address hold for every
-// line that does not give its own.
+// Questions answers an endpoint's questions in a batch. A line is a JSON object whose members are
+// the parameters of the endpoint. Parameters of the address apply to every line that does not have
+// its own.
 type Questions struct {
 	BatchLimits
 	// AllowPoints is set if a line may also be a latitude and a longitude with a comma between.
 	AllowPoints bool
-	// Check reads the parameters of a line. It is first called with those of the address,
-	// so that they are refused before any line is read.
+	// Check reads the parameters of a line. It is first called with the parameters of the address,
+	// so that invalid ones are refused before any line is read.
 	Check func(p *endpoint.Params)
-	// Answer appends the answer to the parameters of a line, in one line. It is called by
-	// several goroutines at once.
+	// Answer appends the answer to the parameters of a line, in one line. Several goroutines call
+	// it concurrently.
 	Answer func(ctx context.Context, p *endpoint.Params, dst []byte) ([]byte, error)
 }
 
-// AnswerLines answers a batch of questions. A line has the parameters that the endpoint
-// declares for lines. If a question is refused, that is the answer to its line; a failure of
-// the server ends the batch.
+// AnswerLines answers a batch of questions. A line has the parameters that the endpoint declares
+// for lines. If a question is refused, the refusal is the answer to its line; a server error ends
+// the batch.
 func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions) error {
 	r := c.Request()
 	values := url.Values{"lat": {"0"}, "lon": {"0"}, "q": {"a"}} // which only lines have
@@ -231,8 +232,8 @@ func (s *Kit) AnswerLines(c echo.Context, common *endpoint.Params, q *Questions)
 	b := &questions{Batch: s.NewBatch(c, q.BatchLimits), q: q, common: common, query: common.Endpoint().LineParamNames()}
 	defer b.Release()
 	b.Text = q.AllowPoints
-	// The context of the request ends when its client closes its half of the
-	// connection, which it may do because it has sent everything.
+	// The context of the request ends when the client closes its half of the connection. A client
+	// may do this after sending the whole body.
 	b.ctx = context.WithoutCancel(r.Context())
 	b.Answer = b.run
 	b.Wait = func() error {

@@ -13,7 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Asset is a file of the page, or a document that looks like one, in each coding.
+// Asset is a file of the page, or a document in the same style, in each coding.
 type Asset struct {
 	contentType []string
 	cache       []string
@@ -23,19 +23,19 @@ type Asset struct {
 	framed      bool // other pages may show it in a frame
 }
 
-// codedAsset is an asset in a coding; the body is nil if the coding does not pay.
+// codedAsset is an asset in a coding; the body is nil if the coding saves nothing.
 type codedAsset struct {
 	body   []byte
 	etag   Tag
 	length []string
 }
 
-// hashed matches the names the bundler gives to files whose content can never
-// change: a hash of eight capitals and digits before the extension.
+// hashed matches the names of immutable files from the bundler: they have a hash of eight capitals
+// and digits before the extension.
 var hashed = regexp.MustCompile(`-[A-Z0-9]{8}\.[a-z0-9]+(\.map)?$`)
 
-// pageHeaders go with every file of the page. The policy allows only the map's own needs: its own
-// scripts and styles, tiles and lookups from this server, and images it draws itself.
+// pageHeaders are sent with every file of the page. The policy allows only the map's own needs: its
+// own scripts and styles, tiles and lookups from this server, and images it draws itself.
 var pageHeaders = http.Header{
 	"Content-Security-Policy":    {pagePolicy + "frame-ancestors 'none'"},
 	"X-Content-Type-Options":     noSniff,
@@ -48,18 +48,17 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; "
 
-// framedPolicy is the policy of a page that others may hold in a frame. The page
-// only draws, so nothing is gained by a click that was meant for something else.
+// framedPolicy is the policy of a page that other sites may show in a frame. The page only shows a
+// map, so clickjacking gains nothing.
 var framedPolicy = []string{pagePolicy + "frame-ancestors *"}
 
-// AllowFraming lets pages of any origin hold the asset in a frame.
+// AllowFraming lets pages of any origin show the asset in a frame.
 func (a *Asset) AllowFraming() *Asset {
 	a.framed = true
 	return a
 }
 
-// NewAsset makes an asset. Clients may keep it for good if its name contains a
-// hash of its content.
+// NewAsset makes an asset. Clients may cache it forever if its name contains a hash of its content.
 func NewAsset(name, contentType string, body []byte) *Asset {
 	a := &Asset{contentType: []string{contentType}, cache: noCache, html: strings.HasPrefix(contentType, "text/html")}
 	if hashed.MatchString(name) && !a.html {
@@ -80,8 +79,8 @@ func NewAsset(name, contentType string, body []byte) *Asset {
 	return a
 }
 
-// SetPacked gives an asset its body in brotli, made beforehand with more effort than a
-// request has time for.
+// SetPacked sets the brotli form of an asset's body, which was made in advance at a higher level than
+// a request has time for.
 func (a *Asset) SetPacked(body []byte) *Asset {
 	etag := a.hash.Number(uint64(brotlied)).Number(uint64(len(body))).Tag()
 	as := &codedAsset{body: body, etag: etag, length: []string{strconv.Itoa(len(body))}}
@@ -89,7 +88,7 @@ func (a *Asset) SetPacked(body []byte) *Asset {
 	return a
 }
 
-// compressed is a body in a coding, nil where that does not pay.
+// compressed returns a body in a coding, or nil if compression saves nothing.
 func compressed(body []byte, c Coding) []byte {
 	if len(body) < compressFrom {
 		return nil
@@ -101,8 +100,8 @@ func compressed(body []byte, c Coding) []byte {
 	return bytes.Clone(packed.Bytes())
 }
 
-// SendPage answers with a page made for this request alone, if the Accept header
-// asked for one. base is the server's address in the links of the page.
+// SendPage answers with a page for this request, if the Accept header prefers a page. base is the
+// server's address in the links of the page.
 func (s *Kit) SendPage(c echo.Context, base string, html []byte) error {
 	html = carryKey(c, FormatText, base, html)
 	h := c.Response().Header()
@@ -117,7 +116,7 @@ func (s *Kit) SendPage(c echo.Context, base string, html []byte) error {
 	return write(c, html)
 }
 
-// SendAsset answers with a file of the page, or a document that looks like one.
+// SendAsset answers with a file of the page, or with a document in the same style.
 func (s *Kit) SendAsset(c echo.Context, a *Asset) error {
 	r, res := c.Request(), c.Response()
 	h := res.Header()

@@ -22,15 +22,15 @@ import (
 	"quadrille/internal/bom"
 )
 
-// A batch is a request with a question, or a write, in each line of its body. Each is answered by
-// one line of JSON, in their order: line n of the answer is about line n of the request, and a
-// blank line of questions is answered by a blank one. A line that cannot be answered gets an error
-// of its own, and the batch goes on. Answers are sent while lines come in, so a client must read
-// while it writes. The memory of a batch does not depend on its size.
+// A batch is a request with a question, or a write, in each line of its body. Each line is answered
+// by one line of JSON, in the same order: line n of the answer belongs to line n of the request,
+// and a blank line of questions gives a blank line. A line that cannot be answered gives an error
+// line, and the batch continues. Answers are sent while lines arrive, so a client must read while
+// it writes. The memory of a batch does not depend on its size.
 
 const batchBuffer = 32 << 10 // bytes that are read at once
 
-// BatchLimits bound a batch.
+// BatchLimits are the limits of a batch.
 type BatchLimits struct {
 	Lines   int64
 	Bytes   int64 // of the body, compressed or not
@@ -41,24 +41,25 @@ type BatchLimits struct {
 type Batch struct {
 	Stream // of the answers
 	BatchLimits
-	// LineBytes bounds the lines that are read, in bytes; the default is maxBatchLine.
-	// Only the end of a longer line is looked for.
+	// LineBytes bounds the lines that are read, in bytes; the default is maxBatchLine. Longer lines
+	// are skipped to their end.
 	LineBytes int
 	// Text is set if lines need not be JSON objects.
 	Text bool
 	// Answer answers the lines that Each gives, until that fails.
 	Answer func() error
-	// Wait is called before the batch waits for more of the body. Nil means Flush.
+	// Wait is called before the batch waits for more of the body. If it is nil, Flush is called.
 	Wait func() error
 	// Refuse appends to Body the reason why the batch ends at Line.
 	Refuse func(err error)
-	// NoneTaken is set while no line has been taken. Nothing is sent for as long. An error that ends
-	// such a batch is answered with its own status, and a batch of refusals alone with 400.
+	// NoneTaken is set while no line has been accepted. During this time nothing is sent. An error
+	// that ends such a batch is answered with its own status, and a batch of only refusals with
+	// 400.
 	NoneTaken bool
 	// Sample is an example of a line, for clients that send something else.
 	Sample string
 
-	// Line is the number of the line that Each gave last, from 1.
+	// Line is the number of the last line from Each, counted from 1.
 	Line  int64
 	first int64 // the number of the first line that is not blank, 0 before it
 	split bool  // the first line has an end, so that there may be more
@@ -81,7 +82,7 @@ func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	return b
 }
 
-// Release gives the memory of a batch back.
+// Release returns the memory of a batch for reuse.
 func (b *Batch) Release() {
 	b.Stream.release()
 	b.lines.Reset(nil)
@@ -91,8 +92,8 @@ func (b *Batch) Release() {
 	}
 }
 
-// Run answers the lines of the body. An error before the first answer is
-// returned, to become a status. A later error becomes the last line.
+// Run answers the lines of the body. An error before the first answer is returned, so that it
+// becomes a status. A later error becomes the last line.
 func (b *Batch) Run() error {
 	t, err := bodyType(b.c.Request(), true, b.Text)
 	if err != nil || strings.HasSuffix(t, "merge-patch+json") {
@@ -134,11 +135,11 @@ func (b *Batch) Run() error {
 	return nil
 }
 
-// hangUp ends the connection after the answer, for a body that was not read to
-// its end. Otherwise the rest of the body would be taken for the next request: a
-// server that answers while it reads does not look at the rest.
+// hangUp closes the connection after the answer, because the body was not read to its end.
+// Otherwise the rest of the body would be interpreted as the next request: a server that answers
+// while it reads does not discard the rest.
 func (b *Batch) hangUp() {
-	// net/http sets up the end of the connection when such a reader is read beyond its limit.
+	// net/http closes the connection after the answer if such a reader is read beyond its limit.
 	beyond := http.MaxBytesReader(b.c.Response().Writer, io.NopCloser(strings.NewReader("x")), 0)
 	_, _ = io.Copy(io.Discard, beyond)
 }
@@ -164,11 +165,11 @@ func (b *Batch) open(cd Coding) error {
 	return nil
 }
 
-// next returns the next line without its end, the record separator of RFC 7464 and the byte
-// order mark of the body, valid until the one after. Its error is io.EOF at the end,
-// errLongLine, after which the batch goes on, or one to end the batch with. A body that is
-// cut off is such an error, not a last, shorter line. So is a first line of another format,
-// as nothing has been done yet.
+// next returns the next line without its end, the record separator of RFC 7464 and the byte order
+// mark of the body. The line is valid until the next call. The error is io.EOF at the end,
+// errLongLine, after which the batch continues, or an error that ends the batch. A truncated body
+// gives such an error, not a last, shorter line. A first line of another format also gives such an
+// error, because nothing has been done yet.
 func (b *Batch) next() ([]byte, error) {
 	line, err := b.read()
 	switch {
@@ -212,7 +213,7 @@ var (
 	form  = regexp.MustCompile(`^[\w.%+-]+=[^&{]*(&[\w.%+-]+=[^&{]*)*$`)
 )
 
-// foreign returns advice if the first line shows that the body is not made of lines, and ""
+// foreign returns advice if the first line shows that the body does not consist of lines, and ""
 // otherwise.
 func (b *Batch) foreign(line []byte) string {
 	var object struct{ Type string }
@@ -240,7 +241,7 @@ func (b *Batch) sample() string {
 	return ", such as " + b.Sample
 }
 
-// read returns the next line. If it is too long, it returns only enough to show that.
+// read returns the next line. If the line is too long, it returns only enough bytes to detect this.
 func (b *Batch) read() (line []byte, err error) {
 	line, err = b.lines.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -258,8 +259,8 @@ func (b *Batch) read() (line []byte, err error) {
 	}
 }
 
-// Spill writes the answers if they are many. There may be many between two reads if
-// the body is compressed.
+// Spill writes the answers if there are many. A compressed body can give many answers between two
+// reads.
 func (b *Batch) Spill() error {
 	if !b.Full() {
 		return nil
@@ -273,7 +274,7 @@ func (b *Batch) Spill() error {
 	return nil
 }
 
-// explain turns an error of reading the body into one for the client.
+// explain converts an error of reading the body to an error for the client.
 func (b *Batch) explain(err error) error {
 	switch {
 	case b.body.failed != nil:
@@ -286,9 +287,8 @@ func (b *Batch) explain(err error) error {
 	return errBodyCorrupt
 }
 
-// batchBody reads the body as it comes. Before it waits for more, it sends the
-// answers there are: a client that sends slowly gets each at once, and answers
-// to a client that sends fast travel together.
+// batchBody reads the body as it arrives. Before it waits for more, it sends the finished answers.
+// Thus a slow client gets each answer immediately, and answers to a fast client are sent together.
 type batchBody struct {
 	b      *Batch
 	r      io.Reader
@@ -320,5 +320,5 @@ func (r *batchBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxBatchLine is the longest line of a batch of questions, in bytes.
+// maxBatchLine is the greatest length in bytes of a line of a batch of questions.
 const maxBatchLine = 8 << 10

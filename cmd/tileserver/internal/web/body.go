@@ -16,12 +16,12 @@ import (
 	"quadrille/internal/bom"
 )
 
-// formType is the media type that curl gives to every body.
+// formType is the media type that curl sends for every body by default.
 const formType = "application/x-www-form-urlencoded"
 
-// bodyType returns the media type of a body of JSON. It returns "" if the request does not
-// say, which includes curl -d, since that calls everything a form. Other types are refused,
-// except lines and plain text if the body may be such.
+// bodyType returns the media type of a body of JSON. It returns "" if the request has no type, or
+// has the type of curl -d, which calls every body a form. Other types are refused, except lines and
+// plain text if the body may have these.
 func bodyType(r *http.Request, lines, text bool) (string, error) {
 	given := r.Header.Get("Content-Type")
 	t, _, _ := mime.ParseMediaType(given)
@@ -43,7 +43,7 @@ func bodyType(r *http.Request, lines, text bool) (string, error) {
 	return "", endpoint.Refuse(ErrBodyType, "", "Send the body as application/json.")
 }
 
-// bodyCoding is the coding of the body of a request.
+// bodyCoding returns the coding of the body of a request.
 func bodyCoding(r *http.Request) (Coding, error) {
 	switch c := strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ",")); {
 	case c == "" || strings.EqualFold(c, "identity"):
@@ -54,7 +54,7 @@ func bodyCoding(r *http.Request) (Coding, error) {
 	return 0, errBodyCoding
 }
 
-// limited refuses a body that unpacks to more than max bytes.
+// limited is a reader that refuses a body of more than max bytes after unpacking.
 type limited struct {
 	r         io.Reader
 	left, max int64
@@ -68,8 +68,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadBody reads a body of JSON, compressed or not, and returns its media type, "" if
-// the request names none. It refuses a body of more than most bytes with tooLarge.
+// ReadBody reads a body of JSON, compressed or not, and returns its media type, or "" if the
+// request gives none. It refuses a body of more than most bytes with tooLarge.
 func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaType string, err error) {
 	r := c.Request()
 	if mediaType, err = bodyType(r, false, false); err != nil {
@@ -98,7 +98,7 @@ func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaTyp
 	return bom.Trim(body), mediaType, nil
 }
 
-// Bounds of reading a body on after the request was answered.
+// These bound the reading of the rest of a body after the answer.
 const (
 	lingerPause = 2 * time.Second  // between bytes
 	lingerTime  = 10 * time.Second // less than the default of --drain-timeout
@@ -108,8 +108,8 @@ const (
 // unread marks a request whose body was not read to its end although its status is no failure.
 const unread = "unread body"
 
-// lingering reads the bodies of refused requests on. Neither a place among the requests that run,
-// nor a measured time, lasts so long.
+// lingering reads the rest of the bodies of refused requests. Meanwhile the request takes no place
+// among the running requests, and this time is not measured.
 func lingering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := h(c)
@@ -120,9 +120,9 @@ func lingering(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// leaveRead sends the answer to a request whose body may not have been read to its end, and reads
-// on for a while. Many clients look for an answer only once they have sent everything. A connection
-// that is closed before takes the answer with it. The bytes read are thrown away.
+// leaveRead sends the answer to a request whose body may not have been read to its end, and
+// continues to read for a while. Many clients read the answer only after they have sent the whole
+// body. If the connection were closed earlier, they would lose the answer. The bytes are discarded.
 func leaveRead(c echo.Context) {
 	r := c.Request()
 	if r.Body == nil || r.Body == http.NoBody {
@@ -148,7 +148,7 @@ func leaveRead(c echo.Context) {
 	}
 }
 
-// bodyTold refuses a body that is too long by its Content-Length.
+// bodyTold returns an error if the Content-Length of a body is too great.
 func bodyTold(told, max int64) error {
 	return endpoint.Refuse(errBatchTooLong, "",
 		"The body has "+strconv.FormatInt(told, 10)+" bytes, and nothing of it was done; send it in requests of at most "+

@@ -17,8 +17,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Many clients look for an answer only once all of the body is sent. However early a request
-// was refused, they get the answer.
+// Many clients read the answer only after they have sent the whole body. They get the answer
+// however early the request was refused.
 func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 	k := New(&Config{})
 	errLong := errors.New("too long")
@@ -122,7 +122,7 @@ func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 	}
 }
 
-// watchedBody is a body of several lines, which looks at the server once that has answered.
+// watchedBody is a body of several lines that examines the server once the server has answered.
 type watchedBody struct {
 	*strings.Reader
 	to   *httptest.ResponseRecorder
@@ -138,8 +138,8 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 
 func (b *watchedBody) Close() error { return nil }
 
-// While the rest of a refused body is read, the request has ended: it takes no place, and the time
-// of it is counted.
+// While the rest of a refused body is read, the request has already ended: it takes no place, and
+// its duration has been counted.
 func TestNoPlaceForTheRest(t *testing.T) {
 	k := New(&Config{Metrics: NewMetrics()})
 	h := k.Handler([]endpoint.Endpoint{

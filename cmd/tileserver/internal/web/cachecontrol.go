@@ -27,8 +27,8 @@ var directives = map[string]argument{
 	"max-age": seconds, "s-maxage": seconds, "stale-while-revalidate": seconds, "stale-if-error": seconds,
 }
 
-// CheckCacheControl refuses a value of Cache-Control that caches would read otherwise than
-// it looks: they pass over a directive that they do not know.
+// CheckCacheControl refuses a value of Cache-Control that caches would misunderstand, because they
+// ignore unknown directives.
 func CheckCacheControl(value string) error {
 	if strings.TrimSpace(value) == "" {
 		return errors.New("it is empty: leave the setting out for the default, or write no-store or no-cache")
@@ -66,14 +66,14 @@ func unknownDirective(name string) error {
 		strings.Join(slices.Sorted(maps.Keys(directives)), ", "))
 }
 
-// isSeconds reports whether a text is digits alone, of a number that fits.
+// isSeconds reports whether a text has only digits, and the number is within the range.
 func isSeconds(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 31)
 	return err == nil && text[0] != '+'
 }
 
-// isQuotedName reports whether a text is the name of a header in quotes. A list of several
-// has commas in it and is not taken.
+// isQuotedName reports whether a text is the name of a header in quotes. A list of several headers
+// contains commas and is not accepted.
 func isQuotedName(text string) bool {
 	return len(text) > 2 && text[0] == '"' && text[len(text)-1] == '"' && !strings.ContainsAny(text[1:len(text)-1], "\" \\\t\r\n\x00")
 }

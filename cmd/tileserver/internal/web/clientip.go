@@ -10,8 +10,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// proxies are the settings about the proxies in front of the server, and about the address that
-// clients use to reach the server through them.
+// proxies has the settings for proxies in front of the server, and for the address by which clients
+// reach the server through them.
 type proxies struct {
 	PublicURL string
 	basePath  string
@@ -19,26 +19,24 @@ type proxies struct {
 	forwarded ForwardedHeader
 }
 
-// ClientAddr returns the address of the client a request came from: the peer
-// of the connection, unless that is a trusted proxy. Then it is the right-most
-// hop of the forwarding header that is not itself trusted: each proxy appends
-// the address it was called from, so everything left of that hop is the
-// client's own claim. An entry that is not an address ends the walk, since
-// whoever wrote it cannot be vouched for; the answer is then the last hop that
-// could. Behind a proxy that speaks the PROXY protocol the peer is the client
-// that proxy names.
+// ClientAddr returns the address of the client of a request: the peer of the connection, unless
+// this is a trusted proxy. Then it is the right-most hop of the forwarding header that is not
+// trusted: each proxy appends the address of its caller, so everything to the left of this hop is
+// only a claim of the client. An entry that is not an address ends the search, because its writer
+// is unknown; the result is then the last valid hop. Behind a proxy with the PROXY protocol the
+// peer is the client that this proxy names.
 //
-// It serves everything that needs to know the caller: answers about the caller, limits and logs.
-// The zero Addr means that the peer itself is unknown.
+// Answers about the caller, limits and logs use this address. The zero Addr means that the peer
+// itself is unknown.
 func (s *proxies) ClientAddr(r *http.Request) netip.Addr {
 	addr, _ := s.chain(r)
 	return addr
 }
 
 // chain returns the client's address, and how many elements of a forwarding header trusted proxies
-// have appended. That number of elements counts in every such header. It is 0 if the peer is not
-// trusted. It is 1 if the header has no address, since the peer itself may have written other
-// elements.
+// have appended. The same number of elements is trusted in every such header. It is 0 if the peer
+// is not trusted. It is 1 if the header has no address, because the peer may have appended an
+// element without an address.
 func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	if addr = peerAddr(r); !s.trusts(addr) {
 		return addr, 0
@@ -57,10 +55,10 @@ func (s *proxies) chain(r *http.Request) (addr netip.Addr, trusted int) {
 	return addr, max(trusted, 1)
 }
 
-// told returns the value that the outermost trusted proxy gives to a parameter in its element, ""
-// for none. It is the client's own value: the element of the nearest proxy only has the value that
-// came to that proxy. A proxy that hands a header on unchanged leaves fewer elements. The last of
-// them then is the outermost proxy's.
+// told returns the value that the outermost trusted proxy gives to a parameter in its element, or
+// "" if there is none. This is the value of the client's request; the element of a nearer proxy has
+// the value of a request between proxies. If a proxy forwards a header unchanged, there are fewer
+// elements. Then the last of them is from the outermost proxy.
 func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	lines := r.Header[s.forwarded.header(parameter)]
 	if len(lines) == 0 {
@@ -78,8 +76,8 @@ func (s *proxies) told(r *http.Request, parameter string) (value string) {
 	return value
 }
 
-// UntrustedPeer returns the address of a peer on this machine that names a client and is not
-// trusted: a proxy that the operator forgot, most likely.
+// UntrustedPeer returns the address of an untrusted peer on this machine that names a client. It is
+// probably a proxy that the operator forgot to configure.
 func (s *proxies) UntrustedPeer(r *http.Request) (peer netip.Addr, header string, ok bool) {
 	peer = peerAddr(r)
 	for _, header = range []string{"X-Forwarded-For", "Forwarded"} {
@@ -90,7 +88,7 @@ func (s *proxies) UntrustedPeer(r *http.Request) (peer netip.Addr, header string
 	return peer, "", false
 }
 
-// peerAddr is the other end of the connection.
+// peerAddr returns the address of the other end of the connection.
 func peerAddr(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -133,9 +131,9 @@ func parseHop(s string) (netip.Addr, bool) {
 // equal.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
-// BaseURL is the address under which the client reached the server, without a final
-// slash. A configured public URL wins. Forwarding headers count only from trusted
-// proxies, and of several values the one of the outermost proxy does.
+// BaseURL returns the address by which the client reached the server, without a final slash. A
+// configured public URL takes precedence. Forwarding headers are used only from trusted proxies; of
+// several values, that of the outermost proxy is used.
 func (s *proxies) BaseURL(r *http.Request) (string, error) {
 	if s.PublicURL != "" {
 		return s.PublicURL, nil
@@ -151,8 +149,7 @@ func (s *proxies) BaseURL(r *http.Request) (string, error) {
 	return s.scheme(r) + "://" + host + s.RootPath(r), nil
 }
 
-// scheme is the scheme with which a request was made. A trusted proxy may know
-// it better.
+// scheme returns the scheme of a request. The value of a trusted proxy takes precedence.
 func (s *proxies) scheme(r *http.Request) string {
 	switch proto := s.told(r, "proto"); {
 	case strings.EqualFold(proto, "https"):
@@ -166,7 +163,7 @@ func (s *proxies) scheme(r *http.Request) string {
 	return "http"
 }
 
-// validHost reports whether a text may stand in the authority of a URL in our answers: letters,
+// validHost reports whether a text is allowed as the authority of a URL in our answers: letters,
 // digits, dots, hyphens, underscores, an optional port, and IPv6 addresses in brackets.
 func validHost(h string) bool {
 	name, port := h, "0"
@@ -184,7 +181,8 @@ func validHost(h string) bool {
 	return isName(name)
 }
 
-// isName reports whether s has letters, digits, dots, hyphens and underscores alone, and one at least.
+// isName reports whether s is not empty and has only letters, digits, dots, hyphens and
+// underscores.
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -212,11 +210,11 @@ func ValidBasePath(p string) bool {
 	return true
 }
 
-// RootPath is the path under which the client reached the server, without a final slash.
+// RootPath returns the path by which the client reached the server, without a final slash.
 func (s *proxies) RootPath(r *http.Request) string { return s.forwardedPrefix(r) + s.basePath }
 
-// forwardedPrefix is the path that trusted proxies removed before they passed a
-// request on. RFC 7239 has no parameter for it.
+// forwardedPrefix returns the path that trusted proxies removed before they forwarded a request.
+// RFC 7239 has no parameter for it.
 func (s *proxies) forwardedPrefix(r *http.Request) string {
 	prefix := strings.TrimRight(s.told(r, "prefix"), "/")
 	if !ValidBasePath(prefix) {
@@ -226,7 +224,7 @@ func (s *proxies) forwardedPrefix(r *http.Request) string {
 }
 
 // CheckOrigins returns an error if a list of origins is invalid. Browsers compare an entry with
-// their own origin byte by byte. "*" and "none" stand alone.
+// their own origin byte by byte. "*" and "none" must be the only entry.
 func CheckOrigins(list string) error {
 	if list == "" || list == "*" || list == "none" {
 		return nil

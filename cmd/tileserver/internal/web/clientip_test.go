@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Forged forwarding headers: only hops a trusted proxy vouches for count.
+// TestClientAddr tests forged forwarding headers. Only hops from trusted proxies count.
 func TestClientAddr(t *testing.T) {
 	const peer4, peer6 = "203.0.113.9:5555", "[2001:db8::9]:5555"
 	for _, tt := range []struct {
@@ -65,7 +65,7 @@ func TestClientAddr(t *testing.T) {
 			for _, v := range tt.xff {
 				r.Header.Add("X-Forwarded-For", v)
 			}
-			// Other headers that some frameworks believe never count.
+			// Other headers, which some frameworks trust, are always ignored.
 			r.Header.Set("X-Real-Ip", "9.9.9.9")
 			r.Header.Set("Forwarded", "for=9.9.9.9")
 			r.Header.Set("True-Client-Ip", "9.9.9.9")

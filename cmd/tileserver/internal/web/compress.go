@@ -13,8 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Coding is the content coding agreed with the client. Its numbers are part of
-// entity tags.
+// Coding is the content coding that is negotiated with the client. Its numbers are part of ETags.
 type Coding uint8
 
 const (
@@ -25,15 +24,15 @@ const (
 	codingCount
 )
 
-// contentEncodings are ready to be put into a header map.
+// contentEncodings has the values of Content-Encoding for a header map.
 var contentEncodings = [codingCount][]string{gzipped: {"gzip"}, zstded: {"zstd"}, brotlied: {"br"}}
 
-// compressFrom is the size in bytes from which bodies are compressed. Below
-// it the coding's own overhead and the client's work outweigh the saving.
+// compressFrom is the size in bytes from which bodies are compressed. Below this size the overhead
+// of the coding and the client's work exceed the saving.
 const compressFrom = 1 << 10
 
-// effort is the compression level. Kept answers are worth a higher one, because they
-// are sent often.
+// effort is the compression level. Cached answers justify a higher level, because they are sent
+// often.
 type effort uint8
 
 const (
@@ -41,12 +40,12 @@ const (
 	kept
 )
 
-// A preference is the order among codings that a client takes equally well.
+// A preference is the order among codings to which a client gives the same weight.
 //
-// Tiles and lists of the demo, 1 MB in all, on one core: br 5 leaves 40 % of them at 17 MB/s, zstd
-// "better" 45 % at 49, gzip 7 46 % at 32. For answers sent once zstd "fastest" leaves 52 % at 177
-// MB/s, br 1 52 % at 59, gzip 2 54 % at 116. So kept answers, made once and sent often, are br; the
-// others are zstd.
+// Tiles and lists of the demo, 1 MB in all, on one core: br 5 compresses them to 40 % at 17 MB/s,
+// zstd "better" to 45 % at 49 MB/s, gzip 7 to 46 % at 32 MB/s. For answers that are sent once, zstd
+// "fastest" gives 52 % at 177 MB/s, br 1 52 % at 59 MB/s, gzip 2 54 % at 116 MB/s. Therefore cached
+// answers, which are made once and sent often, use br; the others use zstd.
 type preference struct {
 	order  []Coding
 	modern Coding // of "gzip, deflate, br, zstd"
@@ -56,30 +55,30 @@ type preference struct {
 var (
 	preferKept = preference{[]Coding{brotlied, zstded, gzipped}, brotlied, brotlied}
 	preferOnce = preference{[]Coding{zstded, gzipped, brotlied}, zstded, gzipped}
-	// preferStream is the preference for answers that are written bit by bit while the request
-	// comes in.
+	// preferStream is the preference for answers that are written gradually while the request
+	// arrives.
 	preferStream = preference{[]Coding{gzipped}, gzipped, gzipped}
 )
 
-// AcceptedCoding is the coding for an answer that is sent once.
+// AcceptedCoding returns the coding for an answer that is sent once.
 func AcceptedCoding(r *http.Request) Coding { return preferOnce.Of(r) }
 
-// AcceptedCacheCoding is the coding for an answer that is kept.
+// AcceptedCacheCoding returns the coding for an answer that is cached.
 func AcceptedCacheCoding(r *http.Request) Coding { return preferKept.Of(r) }
 
-// TakesCoding reports whether the client takes the coding that an answer already has.
+// TakesCoding reports whether the client accepts the coding that an answer already has.
 func TakesCoding(r *http.Request, c Coding) bool { return c == Identity || takes[c].Of(r) == c }
 
-// takes are preferences for one coding.
+// takes has the preferences for only one coding.
 var takes = [codingCount]preference{
 	gzipped:  preferStream,
 	zstded:   {[]Coding{zstded}, zstded, Identity},
 	brotlied: {[]Coding{brotlied}, brotlied, brotlied},
 }
 
-// Of returns the coding with the greatest weight in Accept-Encoding, and among
-// equals the preferred one. A client that takes nothing we have gets identity
-// all the same: an answer that it may not be able to read is better than none.
+// Of returns the coding with the greatest weight in Accept-Encoding, and among equals the preferred
+// one. A client that accepts none of our codings still gets identity, because an answer that it
+// possibly cannot read is better than none.
 func (p *preference) Of(r *http.Request) Coding {
 	values := r.Header["Accept-Encoding"]
 	if len(values) == 0 {
@@ -95,7 +94,7 @@ func (p *preference) Of(r *http.Request) Coding {
 			return gzipped
 		}
 	}
-	// -1 is not named.
+	// The weight -1 means that the header does not name the coding.
 	weights := [codingCount]float64{-1, -1, -1, -1}
 	star := -1.0
 	for _, v := range values {
@@ -116,7 +115,7 @@ func (p *preference) Of(r *http.Request) Coding {
 			}
 		}
 	}
-	// "*" is any other coding; it counts as gzip, which every server knows.
+	// "*" means any other coding; it counts as gzip, which every client supports.
 	if weights[gzipped] < 0 {
 		weights[gzipped] = star
 	}
@@ -129,7 +128,7 @@ func (p *preference) Of(r *http.Request) Coding {
 	return best
 }
 
-// CodingNamed returns the coding of a name in headers, or identity if there is none.
+// CodingNamed returns the coding with a name in headers, or identity if there is none.
 func CodingNamed(name string) Coding {
 	c, _ := codingNamed(name)
 	return c
@@ -178,7 +177,7 @@ func brotliPool(quality int) *sync.Pool {
 	}}
 }
 
-// zstdEncoder makes an encoder when it is first needed. The encoder has as many
+// zstdEncoder returns a function that makes an encoder at its first call. The encoder has as many
 // coders as there are processors, and requests wait for a free one.
 func zstdEncoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 	return sync.OnceValue(func() *zstd.Encoder {

@@ -55,7 +55,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// No coding is chosen that has weight zero or less weight than another.
+// A chosen coding never has weight zero or less weight than another coding.
 func TestAcceptedProperty(t *testing.T) {
 	names := []string{"identity", "gzip", "zstd", "br"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,7 +107,7 @@ func TestCompress(t *testing.T) {
 	wait.Wait()
 }
 
-// decoded is a body without its content coding.
+// decoded returns a body without its content coding.
 func decoded(t testing.TB, encoding, body string) string {
 	t.Helper()
 	var r io.Reader = strings.NewReader(body)

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Hash is an FNV-1a hash over everything an answer depends on. Its value must
-// be the same in every process, since clients and caches keep the tags made
-// from it.
+// Hash is an FNV-1a hash of everything that an answer depends on. Its value must be the same in
+// every process, because clients and caches store the ETags that are made from it.
 type Hash uint64
 
-// HashStart is the hash of nothing.
+// HashStart is the hash of the empty input.
 const HashStart Hash = 14695981039346656037
 
-// Bytes mixes in a text.
+// Bytes adds a text to the hash.
 func (h Hash) Bytes(s string) Hash {
 	for i := range len(s) {
 		h = (h ^ Hash(s[i])) * 1099511628211
@@ -23,7 +22,7 @@ func (h Hash) Bytes(s string) Hash {
 	return (h ^ 0xFF) * 1099511628211 // so that "ab","c" differs from "a","bc"
 }
 
-// Number mixes in eight bytes at once, by the finaliser of splitmix64.
+// Number adds eight bytes at once, with the finaliser of splitmix64.
 func (h Hash) Number(v uint64) Hash {
 	x := uint64(h) ^ v
 	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
@@ -31,19 +30,19 @@ func (h Hash) Number(v uint64) Hash {
 	return Hash(x^x>>31)*1099511628211 + 1
 }
 
-// Tag is an entity tag, quotes included. The zero Tag means that there is no tag.
+// Tag is an ETag, including its quotes. The zero Tag means that there is no ETag.
 type Tag struct {
 	text [23]byte
 	n    uint8
 }
 
-// TagOf is a tag of the caller's making, of 23 bytes at most.
+// TagOf returns a Tag with the caller's text, which has at most 23 bytes.
 func TagOf(text string) (t Tag) {
 	t.n = uint8(copy(t.text[:], text)) //nolint:gosec // 23 at most
 	return t
 }
 
-// VersionTag returns the entity tag of a version of a thing that can be written, for TagOf.
+// VersionTag returns the ETag of a version of a writable resource, for TagOf.
 func VersionTag(version int64) string { return `"v` + strconv.FormatInt(version, 10) + `"` }
 
 // Tag returns the entity tag of everything that has been mixed in.
@@ -59,7 +58,7 @@ func (h Hash) Tag() (t Tag) {
 	return t
 }
 
-// header returns the tag as a value of a header, nil for none.
+// header returns the ETag as a value of a header map, or nil if there is none.
 func (t *Tag) header() []string {
 	if t.n == 0 {
 		return nil
@@ -67,11 +66,10 @@ func (t *Tag) header() []string {
 	return []string{string(t.text[:t.n])}
 }
 
-// matches reports whether a request with these lines of If-None-Match already has
-// the representation with this tag. If-None-Match compares weakly, as RFC 9110 wants, because caches
-// between us and the client may have weakened the tag. "*", which stands alone,
-// means any representation there is, so it matches only when exists is true: the
-// caller knows that there is one.
+// matches reports whether the client of a request with these lines of If-None-Match already has the
+// representation with this ETag. The comparison is weak, as RFC 9110 requires, because caches
+// between us and the client may have weakened the ETag. "*" means any existing representation. It
+// matches only if exists is true: then the caller knows of such a representation.
 func (t *Tag) matches(lines []string, exists bool) bool {
 	if exists && len(lines) == 1 && strings.TrimSpace(lines[0]) == "*" {
 		return true
@@ -88,9 +86,10 @@ func (t *Tag) matches(lines []string, exists bool) bool {
 	return false
 }
 
-// unchangedSince reports whether the date in a request is that of the answer, a value of
-// Last-Modified or nil. Tags say more, so they win. Both dates must be equal: after a rollback, the
-// data in service is older than the client's. A value that is no date is ignored.
+// unchangedSince reports whether the date in a request equals that of the answer, which is a value
+// of Last-Modified or nil. ETags are more precise, so they take precedence. Both dates must be
+// equal, because after a rollback the data in service is older than the client's. A value that is
+// not a date is ignored.
 func unchangedSince(r *http.Request, dated []string) bool {
 	if dated == nil {
 		return false

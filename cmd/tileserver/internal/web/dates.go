@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// dates are the values of Last-Modified by the identities of the generations in service.
+// dates has the values of Last-Modified by the identities of the generations in service.
 type dates struct {
 	known atomic.Pointer[map[uint64][]string]
 }
@@ -13,16 +13,16 @@ type dates struct {
 // mostDates bounds the identities that are remembered.
 const mostDates = 1000
 
-// dated returns Last-Modified of an answer that is made from generations, 0 for one that is not
-// published. It is the time at which the generation was built, which its manifest has: equal for
-// all servers of the data, and another for every generation.
+// dated returns Last-Modified of an answer that is made from the generations from; an unpublished
+// one is 0. It is the build time of the generation in its manifest, which is the same on all
+// servers of the data, and different for every generation.
 //
-// It is nil for an answer that depends on more than one thing, such as another generation or the
-// address of the server. The header has room for one date only, so another of the things could
-// change unseen, by a rollback or because it was taken into service late. It is also nil for
-// answers that never change at their address. Unlike tags, the date does not depend on the program:
-// the later of both dates would hide a rollback from one to another generation older than the
-// program.
+// It is nil for an answer that depends on more than one object, such as another generation or the
+// address of the server. With only one date, a change of the others could go unnoticed, after a
+// rollback or a late start of service. It is also nil for answers that never change at their
+// address. Unlike ETags, the date does not depend on the version of the program. If the date of the
+// program counted too, a rollback between two generations that are older than the program would go
+// unnoticed.
 func (s *Kit) dated(a *Answer, from []uint64) []string {
 	var one uint64
 	for _, id := range from {
@@ -42,7 +42,7 @@ func (s *Kit) dated(a *Answer, from []uint64) []string {
 			return date
 		}
 	}
-	// Another generation is in service. One that was replaced just now has no date.
+	// Other generations are in service now. A generation that has just been replaced has no date.
 	all, serving := map[uint64][]string{}, false
 	for _, g := range s.generations() {
 		serving = serving || g.ID == one

@@ -5,35 +5,35 @@ import (
 	"strconv"
 )
 
-// Format is the representation of an answer, registered by NewFormat. The zero Format is
-// FormatJSON. Its number is valid in one process only; entity tags have Tag.
+// Format is the representation of an answer, registered by NewFormat. The zero Format is FormatJSON. Its
+// number is valid only in one process; ETags use Tag.
 type Format uint16
 
 // Media describes a form.
 type Media struct {
-	// Name distinguishes the form from all others, which may have its media type.
+	// Name distinguishes the form from all others, which may have the same media type.
 	Name, Type string
-	// Picture is set for an image. Images are compressed as they are and have no content coding.
+	// Picture is set for an image. Images are already compressed and get no content coding.
 	Picture bool
-	// NoSniff is set if a browser could take the body for another type. The header nosniff then
-	// forbids it.
+	// NoSniff is set if a browser could interpret the body as another type. The header nosniff then
+	// prevents this.
 	NoSniff bool
 }
 
-// registered is a form with the values derived from it once.
+// registered is a form with values that are derived from it once.
 type registered struct {
 	Media
 	header []string // Content-Type, ready to be put into a header map
 	tag    uint64
 }
 
-// forms are the forms of all faces, by their numbers.
+// forms has the forms of all packages, by their numbers.
 var forms = []registered{register(Media{Name: "json", Type: "application/json"})}
 
-// FormatJSON is the form of answers that name none.
+// FormatJSON is the form of answers without an explicit form.
 const FormatJSON Format = 0
 
-// Forms that several faces answer in.
+// These forms are used by several packages of endpoints.
 var (
 	FormatGeoJSON = NewFormat(Media{Name: "geojson", Type: "application/geo+json"})
 	FormatMVT     = NewFormat(Media{Name: "mvt", Type: "application/vnd.mapbox-vector-tile"})
@@ -44,8 +44,8 @@ var (
 	FormatPNG     = NewFormat(Media{Name: "png", Type: "image/png", Picture: true})
 )
 
-// NewFormat registers a form. It is for variables and init functions of packages. It panics if the
-// form cannot be registered.
+// NewFormat registers a form. Only initializers of package variables and init functions call it. It
+// panics if the form is invalid.
 func NewFormat(m Media) Format {
 	if m.Name == "" || m.Type == "" {
 		panic(fmt.Sprintf("web: a form has the name %q and the media type %q: give it both", m.Name, m.Type))
@@ -63,16 +63,16 @@ func register(m Media) registered {
 	return registered{m, []string{m.Type}, uint64(HashStart.Bytes(m.Name).Bytes(m.Type))}
 }
 
-// Type is the media type of the form.
+// Type returns the media type of the form.
 func (f Format) Type() string { return forms[f].Type }
 
 // IsPicture reports whether the form is an image.
 func (f Format) IsPicture() bool { return forms[f].Picture }
 
-// Tag is the part of the form in entity tags, the same in every process.
+// Tag returns the part of ETags for the form. It is the same in every process.
 func (f Format) Tag() uint64 { return forms[f].tag }
 
-// Header values, ready to be put into a header map.
+// These are values for a header map.
 var (
 	problemTypes   = []string{problemType}
 	htmlTypes      = []string{"text/html; charset=utf-8"}
@@ -84,7 +84,7 @@ var (
 // problemType is the media type of problems.
 const problemType = "application/problem+json"
 
-// Values of Vary.
+// These are values of Vary.
 var (
 	varyEncoding         = []string{"Accept-Encoding"}
 	varyAccept           = []string{"Accept"}
@@ -93,9 +93,8 @@ var (
 	varyLanguageEncoding = []string{"Accept-Language, Accept-Encoding"}
 )
 
-// lengths are the values of Content-Length of small bodies. Most answers about
-// addresses are small, and made so quickly that making these values would
-// matter.
+// lengths are the values of Content-Length of small bodies. Most answers about addresses are small,
+// and are made so quickly that the time to make these values would matter.
 var lengths = func() (all [2 << 10][]string) {
 	for i := range all {
 		all[i] = []string{strconv.Itoa(i)}
@@ -116,10 +115,10 @@ const (
 	exposeHeadersHeader = "Access-Control-Expose-Headers"
 )
 
-// exposed lets pages of other origins read every header. By default browsers do not show them
-// headers such as ETag and Retry-After.
+// exposed lets pages of other origins read every header. By default browsers hide headers such as
+// ETag and Retry-After from them.
 var exposed = []string{"*"}
 
-// crossOrigin lets pages that isolate themselves from other sites show resources loaded without
-// CORS, as by an img or a script.
+// crossOrigin lets pages that isolate themselves from other sites show resources that are loaded
+// without CORS, for example by an img or a script.
 var crossOrigin = []string{"cross-origin"}

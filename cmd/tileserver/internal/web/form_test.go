@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A form that cannot be registered fails at the start and says what to do.
+// An invalid form panics at the start, with advice.
 func TestNewFormRefuses(t *testing.T) {
 	for _, c := range []struct {
 		of   Media

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// ForwardedHeader names the header in which trusted proxies say for whom they forward a request.
-// Only one header is ever believed: a proxy that writes one of them passes on the client's value of
-// the other.
+// ForwardedHeader is the header in which trusted proxies give the client of a forwarded request.
+// Only one header is trusted, because a proxy that writes one of them forwards the client's value
+// of the other unchanged.
 type ForwardedHeader uint8
 
 const (
-	// XForwardedFor is the customary list of addresses, with X-Forwarded-Proto
-	// and X-Forwarded-Host beside it.
+	// XForwardedFor is the customary list of addresses, together with X-Forwarded-Proto and
+	// X-Forwarded-Host.
 	XForwardedFor ForwardedHeader = iota
 	// Forwarded is the header of RFC 7239.
 	Forwarded
 )
 
-// xForwarded are the customary headers, by the names of the same parameters in RFC 7239.
+// xForwarded maps the parameters of RFC 7239 to the equivalent customary headers.
 var xForwarded = map[string]string{
 	"for":    "X-Forwarded-For",
 	"proto":  "X-Forwarded-Proto",
@@ -26,7 +26,7 @@ var xForwarded = map[string]string{
 	"prefix": "X-Forwarded-Prefix",
 }
 
-// header is the header that has a parameter, "" for none.
+// header returns the name of the header with a parameter, or "" for none.
 func (f ForwardedHeader) header(parameter string) string {
 	switch {
 	case f == XForwardedFor:
@@ -45,9 +45,9 @@ func (f ForwardedHeader) parameter(element, name string) (string, bool) {
 	return element, true
 }
 
-// elements returns the elements of a header, which may have several lines, beginning with
-// the last one, which the nearest proxy has written. There are at most maxHops. Empty
-// ones do not count (RFC 9110, 5.6.1).
+// elements returns the elements of a header, which may have several lines. It begins with the last
+// element, which the nearest proxy has written, and returns at most maxHops. Empty elements are
+// skipped (RFC 9110, 5.6.1).
 func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		read := 0
@@ -67,9 +67,8 @@ func (f ForwardedHeader) elements(lines []string) iter.Seq[string] {
 	}
 }
 
-// cutLast cuts a value at the last comma outside of quotes. It reads from
-// the right, so that nothing to the left of an element, such as a quote that a
-// client has opened and not closed, changes how it is read.
+// cutLast cuts a value at the last comma outside of quotes. It reads from the right, so that text
+// to the left of an element, such as an unclosed quote from a client, does not change its meaning.
 func cutLast(value string) (rest, last string, more bool) {
 	quoted := false
 	for i := len(value) - 1; i >= 0; i-- {
@@ -123,8 +122,8 @@ func elementParameter(element, name string) (value string, found bool) {
 	return value, found
 }
 
-// cutPair cuts the first pair off an element. A quote opens only where a value begins: proxies copy
-// a client's Host, which may have quotes, as it is.
+// cutPair cuts the first pair off an element. Only a quote at the beginning of a value opens a
+// quoted string, because proxies copy a client's Host unchanged, and it may contain quotes.
 func cutPair(element string) (pair, rest string) {
 	quoted, begins := false, false
 	for i := 0; i < len(element); i++ {
@@ -145,6 +144,6 @@ func cutPair(element string) (pair, rest string) {
 	return element, ""
 }
 
-// maxHops bounds the hops of a forwarding header that are looked at; no honest
-// chain of proxies is longer.
+// maxHops bounds the hops of a forwarding header that are examined. No real chain of proxies is
+// longer.
 const maxHops = 32

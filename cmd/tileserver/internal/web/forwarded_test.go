@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Forged Forwarded headers, RFC 7239: only elements a trusted proxy vouches for
-// count, and nothing left of them changes how they are read.
+// TestClientAddrForwarded tests forged Forwarded headers (RFC 7239). Only elements from trusted
+// proxies count, and text to the left of them does not change their meaning.
 func TestClientAddrForwarded(t *testing.T) {
 	const peer4, peer6 = "203.0.113.9:5555", "[2001:db8::9]:5555"
 	one, several := []string{"203.0.113.9/32"}, []string{"203.0.113.0/24", "10.0.0.0/8"}
@@ -71,7 +71,7 @@ func TestClientAddrForwarded(t *testing.T) {
 			for _, v := range tt.forwarded {
 				r.Header.Add("Forwarded", v)
 			}
-			// The header that is not configured never counts.
+			// A header that is not configured is always ignored.
 			r.Header.Set("X-Forwarded-For", "9.9.9.10")
 			r.Header.Set("X-Real-Ip", "9.9.9.10")
 			if got := s.ClientAddr(r).String(); got != tt.want {
@@ -110,8 +110,8 @@ func TestBaseURLForwarded(t *testing.T) {
 	}
 }
 
-// One rule for all headers of a chain: the values of the outermost trusted proxy count, and the
-// claims of a client do not, however many proxies there are.
+// One rule applies to all headers of a chain: the values of the outermost trusted proxy are used,
+// and the client's values are ignored, however many proxies there are.
 func TestBaseURLOfChain(t *testing.T) {
 	for _, tt := range []struct {
 		name                string
@@ -169,8 +169,7 @@ func TestBaseURLOfChain(t *testing.T) {
 	}
 }
 
-// Whatever stands in the header before it, the element a proxy appends is the
-// last one.
+// The element that a proxy appends is the last one, whatever the header contains before it.
 func FuzzForwarded(f *testing.F) {
 	for _, seed := range []string{"", "for=1.1.1.1", `for="`, `host="a\`, `"\",`, `for="[::1]:80";by=_x, `, ";;=,=\"\""} {
 		f.Add(seed)

@@ -15,18 +15,17 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// Guard says who may ask, and how often.
+// Guard decides which clients may send requests, and how often.
 type Guard struct {
 	// Meter counts requests. It is required.
 	Meter *quota.Meter
-	// Keys returns the keys that are accepted. If it is nil, nobody needs a key. It
-	// is called for every request.
+	// Keys returns the accepted keys. It is called for every request. If it is nil, no request
+	// needs a key.
 	Keys func() *quota.Keys
-	// Anonymous lets requests without a key pass, within AddressLimits. Without
-	// Keys it has no effect.
+	// Anonymous admits requests without a key, within AddressLimits. Without Keys it has no effect.
 	Anonymous bool
-	// KeyLimits are the limits of keys that have none of their own. AddressLimits
-	// are those of addresses that send no key, or a wrong one.
+	// KeyLimits are the limits of keys without their own limits. AddressLimits are the limits of
+	// addresses that send no key or a wrong key.
 	KeyLimits, AddressLimits quota.Limits
 }
 
@@ -38,7 +37,7 @@ func (g *Guard) Limits(k *quota.Key) *quota.Limits {
 	return &k.Limits
 }
 
-// inUse returns the keys that are accepted now, nil if nobody needs one.
+// inUse returns the currently accepted keys, or nil if no request needs a key.
 func (g *Guard) inUse() *quota.Keys {
 	if g.Keys == nil {
 		return nil
@@ -52,7 +51,8 @@ func refuseUnkeyed(c echo.Context, err error) error {
 	return err
 }
 
-// verdict tells the client what is left of its limit, and refuses if nothing is.
+// verdict sends the rest of the limit to the client, and refuses the request if the limit is
+// reached.
 func verdict(c echo.Context, v quota.Verdict) error {
 	if v.Limit.Requests == 0 {
 		return nil
@@ -70,11 +70,10 @@ func verdict(c echo.Context, v quota.Verdict) error {
 		v.Limit.Requests, [...]string{"minute", "hour", "day"}[v.Limit.Window], reset))
 }
 
-// sentKey returns the key of a request, "" for none. The key is in the header X-API-Key, a
-// bearer token, or the password of Basic authentication, where clients of GeoIP2 put it.
-// Clients that can only change an address send it as the parameter key; inQuery reports
-// that. The parameter is taken out of the address, so that kept answers, tags and logs do
-// not depend on it.
+// sentKey returns the key of a request, or "" if there is none. The key is the header X-API-Key, a
+// bearer token, or the password of Basic authentication, as GeoIP2 clients send it. Clients that
+// cannot set headers send it as the parameter key; inQuery reports this. The parameter is removed
+// from the address, so that cached answers, ETags and logs do not depend on it.
 func sentKey(rule endpoint.KeyRule, r *http.Request) (key string, inQuery bool) {
 	if rule == endpoint.KeysOfProxy {
 		return r.Header.Get("X-Api-Key"), false
@@ -100,8 +99,8 @@ func sentKey(rule endpoint.KeyRule, r *http.Request) (key string, inQuery bool) 
 	return key, inQuery
 }
 
-// cutParameter takes a parameter out of the query of an address and returns its
-// first value. The rest of the query stays as it is.
+// cutParameter removes a parameter from the query of an address and returns its first value. The
+// rest of the query does not change.
 func cutParameter(u *url.URL, name string) (value string) {
 	if !strings.Contains(u.RawQuery, name+"=") {
 		return ""
@@ -126,13 +125,12 @@ func cutParameter(u *url.URL, name string) (value string) {
 // queryKey is the context key of the key that was given as a parameter.
 const queryKey = "queryKey"
 
-// KeyInQuery reports whether a request was let in by the parameter key.
+// KeyInQuery reports whether a request was admitted because of the parameter key.
 func KeyInQuery(c echo.Context) bool { return c.Get(queryKey) != nil }
 
-// carryKey puts a key that was given as a parameter into the addresses of this server in a
-// document. These begin with base. A client that can only be given an address follows them
-// without another key. Text that people wrote into the properties of features stays as it
-// is.
+// carryKey inserts a key that was given as a parameter into the addresses of this server in a
+// document. These addresses begin with base. A client that cannot set headers can then follow them.
+// Text in the properties of features does not change.
 func carryKey(c echo.Context, form Format, base string, body []byte) []byte {
 	key := KeyOfQuery(c)
 	if key == "" || base == "" {
@@ -161,7 +159,7 @@ func carryKey(c echo.Context, form Format, base string, body []byte) []byte {
 	}
 }
 
-// privately is a Cache-Control that keeps shared caches out.
+// privately returns a Cache-Control that forbids shared caches.
 func privately(cacheControl string) string {
 	rest := []string{"private"}
 	for d := range strings.SplitSeq(cacheControl, ",") {

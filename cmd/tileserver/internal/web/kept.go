@@ -11,28 +11,27 @@ import (
 	"quadrille/cmd/tileserver/internal/bytecache"
 )
 
-// CachedResponse is a response ready to be written: the body in its final coding
-// and the header values that go with it, as slices that can be put into a
-// header map without being copied. It is shared and never changed.
+// CachedResponse is a response ready to be written: the body in its final coding and the header values,
+// as slices that can be put into a header map without a copy. It is shared and immutable.
 type CachedResponse struct {
 	Body     []byte   // nil for an empty tile
 	large    bool     // enough to be compressed for clients that accept that
 	encoding []string // Content-Encoding, nil for identity
 	length   []string // Content-Length
 	etag     []string
-	// Link is the value of the header Link, nil for none; see NextLink.
+	// Link is the value of the header Link, or nil if there is none; see NextLink.
 	Link []string
 }
 
-// Bytes is the memory that keeping the response takes.
+// Bytes returns the memory of the response in a cache.
 func (f *CachedResponse) Bytes() int64 { return int64(len(f.Body)) }
 
-// maxKeptEffort is the largest body, in bytes, for which the effort of kept answers is
-// worth it: a page of 12 MB took more than a second.
+// maxKeptEffort is the greatest size in bytes of a body that is compressed with the effort of
+// cached answers. A page of 12 MB took more than a second.
 const maxKeptEffort = 1 << 20
 
-// NewCachedResponse makes a response that can be kept: the body compressed once if that
-// pays, or else copied to memory of its own.
+// NewCachedResponse makes a response that can be cached. The body is compressed if this makes it smaller, or
+// else copied.
 func NewCachedResponse(a *Answer, body []byte) *CachedResponse {
 	res := &CachedResponse{large: len(body) >= compressFrom && !a.Format.IsPicture(), etag: a.Tag.header()}
 	if len(body) == 0 {
@@ -54,8 +53,8 @@ func NewCachedResponse(a *Answer, body []byte) *CachedResponse {
 	return res
 }
 
-// NewPackedResponse is NewCachedResponse for a body that is in the coding already. It keeps the
-// body without a copy.
+// NewPackedResponse does the same as NewCachedResponse, for a body that already has the coding. It uses the body
+// without a copy.
 func NewPackedResponse(a *Answer, body []byte) *CachedResponse {
 	return &CachedResponse{
 		Body: body, large: !a.Format.IsPicture(), encoding: contentEncodings[a.Coding],
@@ -67,27 +66,27 @@ func NewPackedResponse(a *Answer, body []byte) *CachedResponse {
 // out for the body.
 type fillFunc func(ctx context.Context, out *Scratch) (*CachedResponse, error)
 
-// ResponseCache answers with what it keeps. Its keys have everything that the bytes depend on:
-// an entry can never be wrong, only unused.
+// ResponseCache is a cache of finished answers. Its keys have everything that the bytes depend on, so an
+// entry can never be wrong, only unused.
 type ResponseCache[K bytecache.Key] struct {
-	// Foreign is set if the bytes are other people's. No browser may guess what they are.
+	// Foreign is set if the bytes are from third parties. Browsers may not guess their type.
 	Foreign bool
-	// Total is set if every key has an answer, except that one without bytes is 404. A
-	// condition "*", which asks whether there is any, then costs no read.
+	// Total is set if every key has an answer, or an empty one, which is sent as 404. Then the
+	// condition "*", which tests whether an answer exists, needs no read.
 	Total bool
 
 	kit   *Kit
 	cache *bytecache.Cache[K, *CachedResponse]
 }
 
-// NewResponseCache returns a ResponseCache that keeps answers of about the given number of bytes in
-// all. name is its name in metrics. With 0 bytes no answer is kept, but concurrent requests still
-// share their work.
+// NewResponseCache returns a ResponseCache that caches answers with about the given number of bytes in total. name is
+// its name in metrics. With 0 bytes no answer is cached, but concurrent requests for the same key
+// still share their work.
 func NewResponseCache[K bytecache.Key](s *Kit, name string, bytes int64) *ResponseCache[K] {
 	return keptIn(s, name, bytecache.New[K, *CachedResponse](bytes))
 }
 
-// NewLargeResponseCache is NewResponseCache for answers that may take a good part of the bytes.
+// NewLargeResponseCache does the same as NewResponseCache, for answers that may take a large part of the bytes.
 func NewLargeResponseCache[K bytecache.Key](s *Kit, name string, bytes int64) *ResponseCache[K] {
 	return keptIn(s, name, bytecache.NewOfLarge[K, *CachedResponse](bytes))
 }
@@ -97,10 +96,10 @@ func keptIn[K bytecache.Key](s *Kit, name string, cache *bytecache.Cache[K, *Cac
 	return &ResponseCache[K]{kit: s, cache: cache}
 }
 
-// Send answers with the answer kept under a key. If there is none, fill makes it, once for all
-// requests that ask for it at that time. from are the generations the answer is from, for traces
-// and the date. The tag of the answer stands for the same as the key, so a client that has the
-// answer gets 304 before anything is read.
+// Send sends the cached answer of a key. If there is none, fill makes it, once for all concurrent
+// requests. from are the generations of the answer, for traces and the date. The ETag of the answer
+// identifies the same content as the key, so a client that has the answer gets 304 before anything
+// is read.
 func (k *ResponseCache[K]) Send(c echo.Context, key K, a *Answer, from []uint64, fill fillFunc) error {
 	s, r := k.kit, c.Request()
 	tags := r.Header["If-None-Match"] // which most have none of
@@ -157,8 +156,8 @@ func (k *ResponseCache[K]) Get(ctx context.Context, key K, fill fillFunc) (*Cach
 	return k.make(ctx, key, fill)
 }
 
-// make makes the answer to a key and keeps it. Requests for the same key share the work, so
-// it goes on when the client that caused it leaves.
+// make makes the answer for a key and caches it. Requests for the same key share the work, so it
+// continues if the client that caused it disconnects.
 func (k *ResponseCache[K]) make(ctx context.Context, key K, fill fillFunc) (*CachedResponse, error) {
 	wait, cancel := context.WithTimeout(ctx, k.kit.Timeout)
 	defer cancel()
@@ -173,7 +172,7 @@ func (k *ResponseCache[K]) make(ctx context.Context, key K, fill fillFunc) (*Cac
 	})
 }
 
-// watchCache registers the metrics of a cache of a face.
+// watchCache registers the metrics of a cache.
 func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.Stats()

@@ -14,13 +14,13 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// textKey is a key of a text.
+// textKey is a cache key that consists of a text.
 type textKey string
 
 func (k textKey) Hash() uint64    { return uint64(HashStart.Bytes(string(k))) }
 func (k textKey) ExtraBytes() int { return len(k) }
 
-// keptServer answers every path with itself but for the slash, by ResponseCache, and counts how
+// keptServer answers every request with its path without the slash, through ResponseCache, and counts how
 // often an answer is made.
 func keptServer(total bool, empty int) (h http.Handler, made *atomic.Int64) {
 	k := New(&Config{})

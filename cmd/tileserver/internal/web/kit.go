@@ -1,24 +1,24 @@
-// Package web is what every endpoint stands on: it admits requests, reads their
-// parameters, decides whether the client has the answer already, compresses, keeps
-// and writes answers, and counts, logs and traces all of it.
+// Package web is the basis of all endpoints: it admits requests, reads their parameters, decides
+// whether the client already has the answer, compresses, caches and writes answers, and counts,
+// logs and traces requests.
 //
-// Of the domains it knows no more than that a question takes a view of them, ask.View. A face, a
-// package of endpoints that answer one kind of question, embeds *Kit and declares its endpoints as a list of [endpoint.Endpoint]. Limits,
-// metrics and the checks of parameters read that declaration; nothing is found out
-// from the text of a path. A face also contributes the kinds of errors it meets, of
-// which an answer in the form of RFC 9457 is made.
+// Its only dependency on the domains is that a request takes a view of them, ask.View. A face is a
+// package of endpoints for one purpose. It embeds *Kit and declares its endpoints as a list of
+// [endpoint.Endpoint]. Limits, metrics and the checks of parameters use this declaration and not
+// the text of a path. A face also contributes its kinds of errors, which are answered in the form
+// of RFC 9457.
 //
-// The files lie in layers, and use those below them. At the bottom is what knows no kit:
-// status.go is the table from errors to statuses, form.go, condition.go and compress.go
-// have what headers say, query.go and params.go read parameters, and clientip.go, trace.go
-// and accesslog.go know who asks and write it down; guard.go, processors.go and metrics.go
-// limit and count. kit.go puts these together. On it stand the ways to answer: reply.go
-// with dates.go for what is made now, kept.go for what is kept, stream.go and batch.go for
-// lines, asset.go for the page, problem.go for failures. admit.go and places.go let
-// requests in. route.go and serve.go make a handler of it all.
+// The files form layers, and each file uses only the layers below it. The lowest layer does not
+// depend on Kit: status.go has the table from errors to statuses; form.go, condition.go and
+// compress.go handle headers; query.go and params.go read parameters; clientip.go, trace.go and
+// accesslog.go determine and log the client; guard.go, processors.go and metrics.go limit and
+// count. kit.go combines these. The next layer has the ways to answer: reply.go with dates.go for
+// new answers, kept.go for cached answers, stream.go and batch.go for lines, asset.go for the page,
+// and problem.go for errors. admit.go and places.go admit requests. route.go and serve.go make the
+// handler.
 //
-// An entity tag is made of the identities of the generations an answer is from and
-// of the request itself, which is why 304 costs no read.
+// An ETag is a hash of the identities of an answer's generations and of the request, so a 304 needs
+// no read.
 package web
 
 import (
@@ -36,39 +36,37 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Config says how a kit serves. Zero fields mean the defaults named.
+// Config is the configuration of a kit. Zero fields mean the documented defaults.
 type Config struct {
-	// Version is part of every entity tag, since another version may write other
-	// bytes.
+	// Version is part of every ETag, because another version may write other bytes.
 	Version string
 	// PublicURL is the absolute URL of the server, without a final slash. If it is empty, the URL
 	// is taken from each request.
 	PublicURL string
-	// BasePath is the path below which everything is, such as "/maps"; see
-	// ValidBasePath. It is a part of PublicURL too. The default is "", no path.
+	// BasePath is the common prefix of all paths, such as "/maps"; see ValidBasePath. PublicURL
+	// also includes it. The default is "", which means no prefix.
 	BasePath string
-	// TrustedProxies are the peers whose forwarding headers are believed.
-	// ForwardedHeader is the one header that is; the default is XForwardedFor.
+	// TrustedProxies are the peers whose forwarding headers are trusted. ForwardedHeader is the
+	// only trusted header; the default is XForwardedFor.
 	TrustedProxies  []netip.Prefix
 	ForwardedHeader ForwardedHeader
 
-	// CacheControl is the header of everything that depends only on the
-	// address and the published data. "public, max-age=300".
+	// CacheControl is the header of answers that depend only on the address and the published data.
+	// The default is "public, max-age=300".
 	CacheControl string
-	// CORSOrigin lists the web origins whose pages may read the answers, joined by
-	// commas; see CheckOrigins. The default "*" means every origin, and "none" that
-	// there is no such header.
+	// CORSOrigin lists the web origins whose pages may read the answers, joined by commas; see
+	// CheckOrigins. The default "*" means every origin, and "none" disables the header.
 	CORSOrigin string
 
-	// MaxConcurrent bounds the requests that run at once, 512 by default. More are
-	// answered 503 with Retry-After.
+	// MaxConcurrent bounds the number of concurrent requests, 512 by default. Further requests are
+	// answered with 503 and Retry-After.
 	MaxConcurrent int
-	// RequestTimeout bounds the reads for an answer. 10 s.
+	// RequestTimeout bounds the time of the reads for an answer. The default is 10 s.
 	RequestTimeout time.Duration
 
-	// Log receives failures. Nothing is logged when it is nil.
+	// Log receives failures. If it is nil, nothing is logged.
 	Log *slog.Logger
-	// AccessLog receives a record per request. Nil logs none.
+	// AccessLog receives a record per request. If it is nil, requests are not logged.
 	AccessLog *slog.Logger
 	// AccessLogSample n logs one of n requests; the default is 1. Requests that fail with 500 or
 	// more, or take SlowRequest or longer, are always logged. The default of SlowRequest is 1 s.
@@ -78,37 +76,37 @@ type Config struct {
 	// Processors shares the CPUs fairly between expensive requests and other work that uses it. If
 	// it is nil, requests are not scheduled.
 	Processors *Processors
-	// Guard asks for keys and keeps to limits. Nil asks nobody, at no cost.
+	// Guard checks API keys and rate limits. If it is nil, nothing is checked, at no cost.
 	Guard *Guard
-	// Metrics counts the work of the handlers. Nil counts nothing, at no cost.
+	// Metrics counts the work of the handlers. If it is nil, nothing is counted, at no cost.
 	Metrics *Metrics
-	// Tracer makes spans of the share TraceSample, from 0 to 1, of the requests, and of all
-	// requests that trusted proxies trace. It must record every span that it begins. Nil traces
-	// nothing, at no cost.
+	// Tracer makes spans for the share TraceSample (0 to 1) of the requests, and for all requests
+	// that trusted proxies trace. It must record every span that it begins. If it is nil, nothing
+	// is traced, at no cost.
 	Tracer      trace.Tracer
 	TraceSample float64
 
-	// Views gives questions their views of the data sets. If it is nil, nothing is published.
+	// Views provides the requests' views of the data sets. If it is nil, nothing is published.
 	Views *ask.Views
 
-	// Kinds are the errors of the faces, and of the packages that they use. Errors of requests to
-	// any endpoint need not be among them.
+	// Kinds are the kinds of errors of the endpoints, and of the packages that they use. Errors
+	// that can occur at all endpoints need not be included.
 	Kinds []ProblemKind
-	// TranslateError gives an error of the store its meaning here, before anything else
-	// looks at it. It may be nil.
+	// TranslateError converts an error of the store to its meaning for requests, before the error is
+	// examined otherwise. It may be nil.
 	TranslateError func(error) error
 
-	// Generations returns the generations in service, for traces and dates. If it is nil, there
-	// are none of either.
+	// Generations returns the generations in service, for traces and dates. If it is nil, answers
+	// have no dates and traces have no generations.
 	Generations func() []Generation
 
-	// Now is the clock; nil is the system's.
+	// Now is the clock; nil means the system's clock.
 	Now func() time.Time
 }
 
-// Kit is what every face of endpoints stands on: admission, conditions, kept
-// answers, problems, logs, metrics and traces. It takes a view of the data sets for each request, and
-// knows none of them. Everything in it may be used by any number of requests at once.
+// Kit is the common basis of all packages of endpoints: admission, conditions, cached answers,
+// problems, logs, metrics and traces. It takes a view of the data sets for each request, but does
+// not depend on any of them. Any number of requests may use it concurrently.
 type Kit struct {
 	Views *ask.Views
 	table
@@ -179,7 +177,7 @@ func New(cfg *Config) *Kit {
 	}
 	s.sampling.every, s.sampling.slow = uint64(max(cfg.AccessLogSample, 1)), cmp.Or(cfg.SlowRequest, time.Second)
 	if g := cfg.Guard; g != nil && g.Keys != nil && !g.Anonymous {
-		// Shared caches must not answer those without a key.
+		// Shared caches must not answer requests without a key.
 		s.CacheControl = []string{privately(s.CacheControl[0])}
 		s.PinnedCacheControl = []string{privately(immutable[0])}
 	}
@@ -214,8 +212,8 @@ func New(cfg *Config) *Kit {
 // Clock returns the instant for a request that names none.
 func (s *Kit) Clock() time.Time { return s.Now().UTC().Truncate(time.Second) }
 
-// Collect adds the metrics of a face to the kit's own. It is called while the server
-// is made, not by requests.
+// Collect adds the metrics of a package to those of the kit. It is called while the server is made,
+// not during requests.
 func (s *Kit) Collect(collect func(ch chan<- prometheus.Metric)) {
 	if s.metrics != nil {
 		s.metrics.others = append(s.metrics.others, collect)

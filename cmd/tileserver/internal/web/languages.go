@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// maxLanguages bounds the languages of a request that are tried. Each costs seeks for
+	// maxLanguages bounds the languages of a request that are tried. Each language costs seeks for
 	// every name of an answer.
 	maxLanguages = 4
-	// maxPreferences bounds the items of a list of languages that are looked at.
+	// maxPreferences bounds the items of a list of languages that are examined.
 	maxPreferences = 32
 )
 
@@ -24,9 +24,9 @@ func Languages(r *http.Request) []string {
 }
 
 // PreferredLanguages reads a list such as "fr-CH, fr;q=0.9, de;q=0.5" and returns at most
-// maxLanguages codes in lower case, best first. Items of one weight keep their order. Items that
-// are no code or have the weight 0 are left out. So is "fr" behind "fr-CH": a region that has no
-// names of its own has those of the language.
+// maxLanguages codes in lower case, best first. Items with equal weights keep their order. Items
+// that are not a code or have weight 0 are omitted. "fr" is also omitted after "fr-CH", because a
+// region without its own names has those of the language.
 func PreferredLanguages(list string) (langs []string) {
 	type item struct {
 		lang   string
@@ -52,7 +52,7 @@ func PreferredLanguages(list string) (langs []string) {
 	return langs
 }
 
-// IsLanguage reports whether a text may be a code of ISO 639, with subtags or without.
+// IsLanguage reports whether a text has the form of a code of ISO 639, with or without subtags.
 func IsLanguage(v string) bool {
 	first, rest, tagged := strings.Cut(v, "-")
 	if len(first) < 2 || len(first) > 3 || len(v) > endpoint.MaxLanguageBytes || tagged && (rest == "" || strings.HasSuffix(rest, "-")) {

@@ -55,8 +55,8 @@ func (b *Batch) RefuseLine(name, value string, err error) {
 	b.Body = append(b.Body, "}}\n"...)
 }
 
-// JoinedAdvice is the advice for a line that is the whole body because curl has taken the ends of
-// lines out of it, "" for any other. It may be called once the line was read.
+// JoinedAdvice returns advice for a line that is the whole body because curl has removed the line ends.
+// For other lines it returns "". It may be called after the line was read.
 func (b *Batch) JoinedAdvice(line int64) string {
 	if line != 1 || b.split || !strings.HasPrefix(b.c.Request().Header.Get("Content-Type"), formType) {
 		return ""

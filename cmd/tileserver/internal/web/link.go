@@ -7,9 +7,9 @@ import (
 )
 
 // LinkNext sets the header Link to the address of the next page of a list: the address of the
-// request with another cursor. It is for forms whose body has no place for it. form is the form's
-// name in the parameter format: a client that follows the link need not send the same Accept
-// header.
+// request with another cursor. It is for forms whose body cannot contain the address. form is the
+// form's name in the parameter format, so a client that follows the link need not send the same
+// Accept header.
 func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	r := c.Request()
 	base, err := s.BaseURL(r)
@@ -25,13 +25,12 @@ func (s *Kit) LinkNext(c echo.Context, cursor, form string) {
 	c.Response().Header()["Link"] = NextLink(base + r.URL.EscapedPath() + "?" + values.Encode())
 }
 
-// KeyOfQuery returns the key in the query of a request, "" if there is none. The query that
-// handlers read no longer has it.
+// KeyOfQuery returns the key in the query of a request, or "" if there is none. The query that
+// handlers read no longer contains it.
 func KeyOfQuery(c echo.Context) string {
 	key, _ := c.Get(queryKey).(string)
 	return key
 }
 
-// NextLink returns the value of Link for the address of the next page, ready to be put into a
-// header map.
+// NextLink returns the value of Link for the address of the next page, as a value for a header map.
 func NextLink(address string) []string { return []string{"<" + address + `>; rel="next"`} }

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts the work of a handler, for Prometheus. Make it with NewMetrics, give it to one
+// Metrics counts the work of a handler, for Prometheus. Make it with NewMetrics, set it in one
 // Config, and register it; its methods may be called concurrently. Labels come from the table of
 // routes and from published data sets, never from a request, so clients cannot make their number
 // grow.
@@ -26,17 +26,17 @@ type Metrics struct {
 	others    []func(ch chan<- prometheus.Metric)
 }
 
-// NewMetrics returns counters at zero. Faces add their own metrics by collect;
-// described lists those metrics.
+// NewMetrics returns counters at zero. Packages add their own metrics with Collect; described lists
+// these metrics.
 func NewMetrics(described ...*prometheus.Desc) *Metrics {
 	m := &Metrics{problems: make(map[string]*atomic.Int64), described: described}
 	m.unmatched = m.route("unmatched")
 	return m
 }
 
-// latencyBounds are upper bounds in seconds. Kept answers take less than the first, a cold read
-// less than a tenth of a second, and a large batch may take minutes. Every route has a series for
-// each.
+// latencyBounds are upper bounds in seconds. Cached answers take less than the first bound, a cold
+// read less than a tenth of a second, and a large batch may take minutes. Every route has a series
+// for each bound.
 var latencyBounds = [...]float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .5, 1, 10}
 
 // stripes is the number of copies of a route's counters, so that processors
@@ -62,8 +62,8 @@ const statusClasses = 5
 
 var classNames = [statusClasses]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// route returns the counters of a route, by its pattern. It is called while the
-// table of routes is made, not by requests.
+// route returns the counters of a route, by its pattern. It is called while the table of routes is
+// made, not during requests.
 func (m *Metrics) route(pattern string) *routeCount {
 	if i := slices.IndexFunc(m.routes, func(r *routeCount) bool { return r.name == pattern }); i >= 0 {
 		return m.routes[i]
@@ -73,14 +73,14 @@ func (m *Metrics) route(pattern string) *routeCount {
 	return r
 }
 
-// counted counts the requests of a handler that writes its own failures. The
-// counters are at hand: nothing is looked up for a request.
+// counted counts the requests of a handler that writes its own failures. The counters are found in
+// advance, so nothing is looked up during a request.
 func (r *routeCount) counted(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		p := &r.stripes[rand.Uint32()%stripes]
 		start := time.Now()
 		p.started.Add(1)
-		// A handler that cut the connection panics. It counts too.
+		// A handler that closes the connection panics. Its request is also counted.
 		defer func() {
 			res := c.Response()
 			p.done(res.Status, res.Size, time.Since(start))
@@ -107,15 +107,14 @@ func (r *routeCount) one(status int, bytes int64) {
 	p.done(status, bytes, 0)
 }
 
-// problem counts a refusal or failure of a type.
+// problem counts an error of a type.
 func (m *Metrics) problem(typ string) {
 	if n := m.problems[typ]; n != nil {
 		n.Add(1)
 	}
 }
 
-// refusals are the reasons to turn a request away before it is looked at, in
-// whichever form the answer is.
+// refusals lists the reasons to refuse a request before it is handled, for all forms of the answer.
 var refusals = [...]struct {
 	err    error
 	reason string
@@ -229,12 +228,12 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-// Counter collects a number that only grows.
+// Counter sends a number that only grows to ch.
 func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-// Gauge collects a number that goes up and down.
+// Gauge sends a number that can go up and down to ch.
 func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }

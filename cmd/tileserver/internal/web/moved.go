@@ -7,14 +7,14 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// moved is the error of a handler whose address ends in another spelling of an id.
+// moved is the error for a request whose address ends with another spelling of an id.
 type moved struct{ id string }
 
 // Error returns a text with the published id.
 func (m *moved) Error() string { return "the id is " + m.id }
 
-// IsAt returns nil if an address ends in the published spelling of an id. Otherwise the error
-// redirects the client to the address that does, with the same query.
+// IsAt returns nil if an address ends with the published spelling of an id. Otherwise its error
+// redirects the client to the address with this spelling and the same query.
 func IsAt(asked, published string) error {
 	if asked == published {
 		return nil
@@ -22,7 +22,8 @@ func IsAt(asked, published string) error {
 	return &moved{published}
 }
 
-// redirect sends the client on. The address is relative, so that it is right behind any proxy.
+// redirect answers with a redirect. The address is relative, so that it is correct behind any
+// proxy.
 func (m *moved) redirect(c echo.Context) {
 	to := url.PathEscape(m.id)
 	if query := c.Request().URL.RawQuery; query != "" {

@@ -9,9 +9,9 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// allowOrigin lets pages of other origins read an answer. With a list of origins the
-// header depends on the origin of the request. Every answer then says so, also an answer
-// to a request without an origin: a cache would otherwise keep that one for all.
+// allowOrigin lets pages of other origins read an answer. With a list of origins the header depends
+// on the origin of the request. Then every answer has Vary: Origin, even for a request without an
+// origin. Otherwise a cache would use this answer for all origins.
 func (s *Kit) allowOrigin(c echo.Context) {
 	res := c.Response()
 	switch len(s.origins) {
@@ -29,18 +29,18 @@ func (s *Kit) allowOrigin(c echo.Context) {
 	}
 }
 
-// allowResource lets pages of all sites show an answer that they load without CORS, if all
-// origins may read it. The policy knows all sites or none: with a list of origins, pages
-// have to ask by CORS.
+// allowResource lets pages of all sites show an answer that they load without CORS, if all origins
+// may read it. The policy supports only all sites or none: with a list of origins, pages must use
+// CORS.
 func (s *Kit) allowResource(h http.Header) {
 	if len(s.origins) == 1 && s.origins[0] == "*" {
 		h["Cross-Origin-Resource-Policy"] = crossOrigin
 	}
 }
 
-// preflight answers the question that browsers ask before a cross-origin request
-// with headers of its own. Pages of any origin may ask: writes need a key, which no
-// browser sends by itself.
+// preflight answers the CORS preflight request, which browsers send before a cross-origin request
+// with additional headers. Pages of any origin may send requests, because writes need a key, which
+// no browser sends automatically.
 func (s *Kit) preflight(methods string) endpoint.Handler {
 	return func(c echo.Context, _ *endpoint.Params) error {
 		h := c.Response().Header()

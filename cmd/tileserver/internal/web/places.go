@@ -11,15 +11,15 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// Client is the one that places are given to: the key of a request, or its address, an
-// IPv6 address as its /64.
+// Client identifies the client that occupies a place: the key of a request, or its address. An IPv6
+// address counts as its /64.
 type Client struct {
 	Key  string // its name
 	Addr quota.Client
 }
 
-// ClientOf returns the client of a request. A light request with a key without scopes
-// counts for its address: to remember the key would cost memory.
+// ClientOf returns the client of a request. A light request with a key without scopes counts for
+// its address, because storing the key would take memory.
 func (s *Kit) ClientOf(c echo.Context) Client {
 	if k, ok := c.Get(clientKey).(keyed); ok {
 		return Client{Key: k.name}
@@ -29,19 +29,19 @@ func (s *Kit) ClientOf(c echo.Context) Client {
 
 type clientInContext struct{}
 
-// WithClient returns ctx with the client that pays for what RunHeavy and InTurn give.
-// Without it all clients count as one.
+// WithClient returns ctx with the client to which RunHeavy and InTurn charge their resources. Without it
+// all clients count as one.
 func WithClient(ctx context.Context, who Client) context.Context {
 	return context.WithValue(ctx, clientInContext{}, who)
 }
 
-// WithClientOf is ctx for the client of a request.
+// WithClientOf returns ctx with the client of a request, see WithClient.
 func (s *Kit) WithClientOf(ctx context.Context, c echo.Context) context.Context {
 	return WithClient(ctx, s.ClientOf(c))
 }
 
-// Shares of the places of --max-concurrent, by class of cost, and of the places of a class
-// that one client may have.
+// These are shares of the places of --max-concurrent for each cost class, and shares of the places
+// of a class for one client.
 const (
 	heavyShare  = 4 // of all places: tiles and lookups go on when heavy requests are at their limit
 	streamShare = 8 // fewer: they run longer than others
@@ -56,13 +56,13 @@ const (
 // maxFollowed bounds the followed requests of one client that run at once.
 const maxFollowed = 32
 
-// places bounds the requests of a class that run at once, in all and of one client. On a
-// server with keys some places are only for requests with a key. Its methods may be called
+// places bounds the number of concurrent requests of a class, in total and for one client. On a
+// server with keys some places are reserved for requests with a key. Its methods may be called
 // concurrently.
 type places struct {
 	most, share, keys int64
-	// few is the number of places that are given without asking who takes them.
-	// They count against the share of every client.
+	// few is the number of places that are given without identifying the client. They count against
+	// the share of every client.
 	few int64
 
 	all atomic.Int64
@@ -77,7 +77,7 @@ func (p *places) init(most, share int64, keyed bool) {
 	}
 }
 
-// beginFew takes a place while few are taken. End gives it back.
+// beginFew takes a place if only a few are occupied. end releases it.
 func (p *places) beginFew() bool {
 	if p.few == 0 {
 		return false
@@ -89,7 +89,7 @@ func (p *places) beginFew() bool {
 	return true
 }
 
-// begin takes a place, if there is one. End gives it back.
+// begin takes a place, if one is free. end releases it.
 func (p *places) begin(who Client) bool {
 	most := p.most
 	if who.Key == "" {
@@ -105,7 +105,8 @@ func (p *places) begin(who Client) bool {
 	return true
 }
 
-// end gives a place back that is of the few, or of a client.
+// end releases a place that beginFew has taken, if few is set, or else a place that begin has taken
+// for the client.
 func (p *places) end(few bool, who Client) {
 	p.all.Add(-1)
 	if few {
@@ -118,10 +119,10 @@ func (p *places) end(few bool, who Client) {
 	}
 }
 
-// Taken returns how many places are taken.
+// Taken returns how many places are occupied.
 func (p *places) Taken() int64 { return p.all.Load() }
 
-// guard lets a request through that finds a place.
+// guard returns a handler that admits a request only if a place is free.
 func (s *Kit) guard(r *endpoint.Endpoint, p *places, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		s.Processors.begun.Add(1)
@@ -143,15 +144,15 @@ func (s *Kit) guard(r *endpoint.Endpoint, p *places, h echo.HandlerFunc) echo.Ha
 	}
 }
 
-// Context keys: the first says that a request has given back its heavy place, the second
-// whose place it was if it was not among the few.
+// These are context keys. The first records that a request has released its heavy place. The second
+// records the client of this place, unless it is one of the few.
 const (
 	heavyGiven  = "heavy"
 	heavyClient = "heavyClient"
 )
 
-// beginStream takes a place of a streamed request and gives back the heavy one, if there is
-// one, since the client of a stream may take long.
+// beginStream takes a place for a streamed request and releases the heavy place, if there is one,
+// because the client of a stream may be slow.
 func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	who := s.ClientOf(c)
 	if !s.streams.begin(who) {
@@ -165,8 +166,8 @@ func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	return func() { s.streams.end(false, who) }, nil
 }
 
-// RunHeavy calls fn. If dear is true, fn runs in a place of a heavy request for the client
-// of ctx; the error matches ErrBusy if there is no such place.
+// RunHeavy calls fn. If dear is true, fn occupies a place for heavy requests for the client of ctx.
+// The error matches ErrBusy if no such place is free.
 func (s *Kit) RunHeavy(ctx context.Context, dear bool, fn func() error) error {
 	if !dear {
 		return fn()
@@ -179,7 +180,7 @@ func (s *Kit) RunHeavy(ctx context.Context, dear bool, fn func() error) error {
 	return fn()
 }
 
-// InTurn is InTurn of the processors of the server.
+// InTurn calls Processors.InTurn of the server's processors.
 func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	return s.Processors.InTurn(ctx, fn)
 }

@@ -20,8 +20,8 @@ import (
 	"quadrille/cmd/tileserver/internal/quota"
 )
 
-// In every class some places are left to others than one client, and where the server has
-// keys some to those who have one.
+// In every class one client cannot take all places. On a server with keys some places are reserved
+// for clients with a key.
 func TestPlacesAreShared(t *testing.T) {
 	keys, err := quota.ReadKeys(strings.NewReader(""))
 	if err != nil {
@@ -56,8 +56,9 @@ func TestPlacesAreShared(t *testing.T) {
 	}
 }
 
-// One client has its share of the heavy places and no more. Its share includes the few places that
-// are given without waiting. Each place is given back once, by a stream before its end.
+// One client cannot exceed its share of the heavy places. Its share includes the few places that
+// are given without identifying the client. Each place is released once; a stream releases it
+// before its end.
 func TestHeavyPlacesOfOneClient(t *testing.T) {
 	s := New(&Config{MaxConcurrent: 64}) // 16 are heavy, 4 of them one client's, 2 unasked
 	route := &endpoint.Endpoint{Path: "/heavy", Cost: endpoint.Heavy}
@@ -91,7 +92,7 @@ func TestHeavyPlacesOfOneClient(t *testing.T) {
 	}
 }
 
-// Places are given to every request, so they take no memory.
+// Every request takes a place, so taking one must not allocate.
 func TestPlacesAllocateNothing(t *testing.T) {
 	s := New(&Config{})
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -108,7 +109,7 @@ func TestPlacesAllocateNothing(t *testing.T) {
 	}
 }
 
-// A stream of a heavy route gives its heavy place back: its client may read it slowly.
+// A stream of a heavy route releases its heavy place, because its client may be slow.
 func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	s := New(&Config{})
 	route := endpoint.Endpoint{Path: "/", Cost: endpoint.Heavy, Handle: func(c echo.Context, _ *endpoint.Params) error {
@@ -129,8 +130,8 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	}
 }
 
-// If all processors are taken, they rest between turns: after each turn if requests begin
-// meanwhile, and else now and then.
+// If all processors are occupied, they pause between turns: after each turn if requests begin
+// meanwhile, and otherwise sometimes.
 func TestProcessorsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1, 2} {
@@ -167,8 +168,8 @@ func TestProcessorsRest(t *testing.T) {
 	})
 }
 
-// Whatever clients ask, give back and give up, no processor is given twice or lost, and none has
-// more than its share. A client that waits has its turn before any other has two.
+// Whatever clients request, release and abandon, no processor is given twice or lost, and no client
+// exceeds its share. A waiting client gets a processor before any other client gets two.
 func TestProcessorsAreTakenByTurns(t *testing.T) {
 	type turn struct {
 		who Client
@@ -259,7 +260,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 	})
 }
 
-// Who gives up waits no longer, and keeps nothing.
+// A request that gives up stops waiting and keeps no processor.
 func TestProcessorIsGivenUp(t *testing.T) {
 	p := NewProcessors(1)
 	if err := p.take(t.Context(), Client{Key: "a"}); err != nil {
@@ -276,8 +277,7 @@ func TestProcessorIsGivenUp(t *testing.T) {
 	}
 }
 
-// Work that nothing calls off has a processor from its first step on, for a turn, and none
-// while it pauses.
+// Work that is not cancelled has a processor from its first step, and none while it pauses.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcessors(1)

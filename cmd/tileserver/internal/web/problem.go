@@ -19,12 +19,12 @@ import (
 // RetryAfter is the number of seconds after which the client should try again.
 const RetryAfter = 1
 
-// SetRetryAfter tells a client after how many seconds it should try again.
+// SetRetryAfter sets the header Retry-After, the number of seconds after which a client should try
+// again.
 func SetRetryAfter(h http.Header, seconds int) { h["Retry-After"] = lengthHeader(seconds) }
 
-// Fail answers a request with the problem an error maps to. It is the
-// router's error handler too, so that unknown paths and methods answer in the
-// same form.
+// Fail answers a request with the problem of an error. It is also the router's error handler, so
+// that unknown paths and methods answer in the same form.
 func (s *Kit) Fail(err error, c echo.Context) {
 	var to *moved
 	if errors.As(err, &to) {
@@ -33,7 +33,7 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 	err = s.Translate(err)
 	if errors.Is(err, context.Canceled) && c.Request().Context().Err() == nil {
-		// Another request was cancelled; that must not pass for this client's doing.
+		// Another request was cancelled. This must not look like a cancellation by this client.
 		err = fmt.Errorf("reading was cancelled, but not by the client: %v", err) //nolint:errorlint // what it is, is lost on purpose
 	}
 	k, p := s.judge(c, err)
@@ -74,13 +74,13 @@ func (s *Kit) Fail(err error, c echo.Context) {
 	}
 }
 
-// Judge returns the kind and the problem of an error, for services that answer in words of their
-// own. It logs the error if the server has failed.
+// Judge returns the kind and the problem of an error, for imitated services with their own format
+// of errors. It logs the error if it is a server error.
 func (s *Kit) Judge(c echo.Context, err error) (*ProblemKind, Problem) {
 	return s.judge(c, s.Translate(err))
 }
 
-// judge is Judge of an error that has its meaning.
+// judge does the same as Judge, for an error that Config.Meaning has already converted.
 func (s *Kit) judge(c echo.Context, err error) (*ProblemKind, Problem) {
 	k, p := s.Classify(err)
 	p.Detail += slashAdvice(k, c.Request().URL.EscapedPath())
@@ -90,9 +90,9 @@ func (s *Kit) judge(c echo.Context, err error) (*ProblemKind, Problem) {
 	return k, p
 }
 
-// slashAdvice advises on a slash too many in the escaped path of a request that failed for its
-// address. Proxies and clients make such paths when they join two halves. A slash that is escaped
-// belongs to an id.
+// slashAdvice returns advice about an extra slash in the escaped path of a request that failed
+// because of its address. Proxies and clients make such paths when they join two halves. A slash
+// that is escaped belongs to an id.
 func slashAdvice(k *ProblemKind, path string) string {
 	if k.Status != http.StatusNotFound && k.Status != http.StatusBadRequest {
 		return ""
@@ -106,9 +106,9 @@ func slashAdvice(k *ProblemKind, path string) string {
 	return ""
 }
 
-// encode writes the problem for a program or, if a browser asks for a page, as a
-// page. Every field is a string or a number, so writing cannot fail; if it ever
-// did, the status alone would be the answer.
+// encode writes the problem for a program or, if a browser asks for a page, as a page. Every field
+// is a string or a number, so writing cannot fail; if it failed, the answer would be only the
+// status.
 func (p *Problem) encode(html bool, root string) []byte {
 	if !html {
 		body, _ := json.Marshal(p) //nolint:errchkjson // as said above
@@ -136,7 +136,7 @@ var problemPage = template.Must(template.New("problem").Parse(`<main id="main" c
 </main>
 `))
 
-// onlySurvivors leaves out headers of the answer that has failed.
+// onlySurvivors removes headers of the failed answer.
 func onlySurvivors(h http.Header) {
 	for name := range h {
 		if !survives(name) {
@@ -145,8 +145,8 @@ func onlySurvivors(h http.Header) {
 	}
 }
 
-// survives reports whether a failure keeps a header that was set before. All
-// other headers belong to the answer that has failed.
+// survives reports whether an error answer keeps a header that was set earlier. All other headers
+// belong to the failed answer.
 func survives(name string) bool {
 	switch name {
 	case "Allow", "Connection", "Www-Authenticate", "Retry-After", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset",

@@ -10,11 +10,12 @@ import (
 	"quadrille/feature"
 )
 
-// Processors gives processors to clients by turns: each client that waits gets one before
-// another gets its second, and none gets more than its share. While all are taken, they
-// rest between turns. Most requests take none, and would otherwise wait for 10 ms, since
-// nobody looks at connections while each of Go's processors is busy. Its methods may be
-// called concurrently.
+// Processors distributes processors fairly: each waiting client gets one before another client gets
+// a second one, and no client exceeds its share. A request uses a processor for a turn and then
+// waits again. While all processors are occupied, they pause between turns. Most requests need none
+// of these processors. Without the pauses they would wait for 10 ms, because the runtime does not
+// poll the network while all of Go's processors (P) are busy. Its methods may be called
+// concurrently.
 type Processors struct {
 	share int
 	begun atomic.Int64 // how many requests have, so far
@@ -43,10 +44,10 @@ func AllProcessors() *Processors {
 	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 }
 
-// InTurn calls fn as soon as a processor is free for it. It is for answers that keep a
-// processor busy and take megabytes: if more of them ran than there are processors, they
-// would take more memory, and none of them less time. fn makes the answer and does not send
-// it. It calls Step with its context between two steps. The error is that of fn or of ctx.
+// InTurn calls fn as soon as a processor is free for it. It is for answers that keep a processor
+// busy and take megabytes. If more of them ran than there are processors, they would take more
+// memory and would not finish sooner. fn makes the answer and does not send it. It calls Step with
+// its context between two steps. The error is that of fn or of ctx.
 func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	t := &Turn{of: p, who: who}
@@ -62,14 +63,14 @@ type turnInContext struct{}
 const (
 	// turnTime is the length of a turn of a processor.
 	turnTime = 250 * time.Microsecond
-	// restTime is the rest of a processor after a turn, if requests have begun since its
-	// last rest. If none have, it rests after every idleTurns turns, to find out whether
-	// any are waiting.
+	// restTime is the pause of a processor after a turn, if requests have begun since the last
+	// pause. Otherwise it pauses after every idleTurns turns, to detect whether requests are
+	// waiting.
 	restTime  = 2 * turnTime
 	idleTurns = 20
 )
 
-// Turn is a processor that a goroutine has for a while.
+// Turn is the use of a processor by a goroutine for a limited time.
 type Turn struct {
 	of    *Processors
 	who   Client
@@ -84,7 +85,7 @@ func (t *Turn) begin(ctx context.Context) error {
 	return nil
 }
 
-// Pause gives the processor back.
+// Pause releases the processor.
 func (t *Turn) Pause() {
 	if !t.began.IsZero() {
 		t.of.give(t.who, time.Since(t.began))
@@ -103,16 +104,16 @@ func (t *Turn) step(ctx context.Context) error {
 // Turn takes processors for a client's work that is never cancelled. At first it has none.
 func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
 
-// Step waits for a processor if it has none, or if its turn is over.
+// Step waits for a processor if the Turn has none, or if its time is over.
 func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is none
 
-// in is ctx with the turn, which layers give back while they wait.
+// in returns ctx with the turn, so that layers can release the processor while they wait.
 func (t *Turn) in(ctx context.Context) context.Context {
 	return feature.WithPause(context.WithValue(ctx, turnInContext{}, t), t.Pause)
 }
 
-// Step gives the processor that InTurn took back once its turn is over, and waits for
-// the next one. The error is the context's.
+// Step releases the processor that InTurn took once its time is over, and waits for the next one.
+// The error is that of the context.
 func Step(ctx context.Context) error {
 	if t, ok := ctx.Value(turnInContext{}).(*Turn); ok {
 		return t.step(ctx)
@@ -138,7 +139,7 @@ func (p *Processors) take(ctx context.Context, who Client) error {
 	}
 }
 
-// ask joins the queue. What it returns is closed when a processor is had.
+// ask joins the queue. The returned channel is closed when a processor has been assigned.
 func (p *Processors) ask(who Client) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +155,7 @@ func (p *Processors) ask(who Client) chan struct{} {
 	return turn
 }
 
-// give gives a processor back that has worked for a time.
+// give releases a processor that has worked for the time worked.
 func (p *Processors) give(who Client, worked time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +176,7 @@ func (p *Processors) give(who Client, worked time.Duration) {
 	p.next()
 }
 
-// tired reports whether a processor has to rest. If so, the rest begins. The lock is held.
+// tired reports whether a processor must pause. If so, the pause begins. The lock is held.
 func (p *Processors) tired() bool {
 	if p.worked < turnTime {
 		return false
@@ -187,7 +188,7 @@ func (p *Processors) tired() bool {
 	return false
 }
 
-// leave leaves the queue and reports whether the turn had not come.
+// leave removes a request from the queue, and reports whether it had not yet got a processor.
 func (p *Processors) leave(who Client, turn chan struct{}) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +205,7 @@ func (p *Processors) leave(who Client, turn chan struct{}) bool {
 	return false
 }
 
-// next gives free processors to those whose turn it is. The lock is held.
+// next assigns free processors to the first clients in the queue. The lock is held.
 func (p *Processors) next() {
 	for i := 0; i < len(p.queue) && p.free > 0; {
 		w := p.queue[i]

@@ -18,33 +18,33 @@ type Answer struct {
 	Format       Format
 	Tag          Tag      // empty for answers that must not be revalidated
 	CacheControl []string // Cache-Control; Reply and Stream set the usual one if it is nil
-	// ByAccept is set if the Accept header chose the form, and ByLanguage if Accept-Language chose
-	// the language.
+	// ByAccept is set if the Accept header selected the form, and ByLanguage if Accept-Language
+	// selected the language.
 	ByAccept, ByLanguage bool
-	// Coding is a coding that the client takes. Small bodies stay uncompressed, and
-	// then do not vary with it.
+	// Coding is a coding that the client accepts. Small bodies stay uncompressed, and then do not
+	// depend on it.
 	Coding Coding
 	// Base is the server's address in the links of the body, if it has any; see carryKey. Linked is
 	// set if headers may have links.
 	Base   string
 	Linked bool
-	// dated is Last-Modified, nil for none; see Kit.dated.
+	// dated is Last-Modified, or nil for none; see Kit.dated.
 	dated []string
 	// Status is the status of the answer; 0 means 200.
 	Status int
-	// EmptyStatus is the status of an answer whose body has no bytes: 204, 200, which becomes 204
-	// for a picture, or 404. 0 is for answers that always have some.
+	// EmptyStatus is the status of an answer with an empty body: 204, 200, which becomes 204 for a
+	// picture, or 404. 0 is for answers that are never empty.
 	EmptyStatus int
 }
 
-// withKey keeps an answer whose links carry a key out of caches that many share.
+// withKey forbids shared caches to store an answer whose links contain a key.
 func (a *Answer) withKey(c echo.Context) {
 	if (a.Base != "" || a.Linked) && KeyInQuery(c) {
 		a.CacheControl = []string{privately(a.CacheControl[0])}
 	}
 }
 
-// Scratch is memory reused from request to request.
+// Scratch is memory that requests reuse.
 type Scratch struct {
 	Body   []byte
 	packed bytes.Buffer
@@ -52,13 +52,13 @@ type Scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(Scratch) }}
 
-// maxScratch is the largest buffer worth keeping between requests.
+// maxScratch is the size in bytes up to which a buffer is reused.
 const maxScratch = 1 << 20
 
 // GetScratch returns empty memory. The caller releases it.
 func GetScratch() *Scratch { return scratches.Get().(*Scratch) }
 
-// Release gives the memory back, unless it has grown too large.
+// Release returns the memory for reuse, unless it has grown too large.
 func (b *Scratch) Release() {
 	if cap(b.Body) > maxScratch || b.packed.Cap() > maxScratch {
 		return
@@ -68,11 +68,11 @@ func (b *Scratch) Release() {
 	scratches.Put(b)
 }
 
-// Reply answers with the body that fill writes, within the time that a request may take. from are
-// the generations from which the answer is made. Clients may keep the answer under an entity tag
-// made of from and the address; a client that has it already gets 304 before anything is read. If
-// the answer depends on more, such as the time of day, from must be nil, and the answer must not be
-// kept.
+// Reply answers with the body that fill writes, within the time limit of a request. from are the
+// generations from which the answer is made. Clients may cache the answer with an ETag that depends
+// on the address and on from; a client that already has it gets 304 before anything is read. If the
+// answer depends on more, such as the time of day, from must be nil, and the answer must not be
+// cached.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
 	a.Coding = AcceptedCoding(r)
@@ -92,7 +92,7 @@ func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx conte
 	return s.Send(c, a, out)
 }
 
-// isFrom decides whether an answer may be kept, and under which tag.
+// isFrom decides whether an answer may be cached, and with which ETag.
 func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
 	r := c.Request()
 	switch {
@@ -106,13 +106,14 @@ func (s *Kit) isFrom(c echo.Context, a *Answer, from []uint64) {
 	s.TraceFrom(r.Context(), from...)
 }
 
-// has reports whether a request has the answer already; exists is as in Tag.matches.
+// has reports whether the client of a request already has the answer; exists has the same meaning
+// as in Tag.matches.
 func (a *Answer) has(r *http.Request, exists bool) bool {
 	return a.Tag.n > 0 && a.Tag.matches(r.Header["If-None-Match"], exists)
 }
 
-// SendJSON answers with the document that document returns, as JSON, unless the client has it
-// already by the tag of the answer.
+// SendJSON answers with the document that document returns, as JSON, unless the client already has
+// it according to the ETag.
 func (s *Kit) SendJSON(c echo.Context, a Answer, document func() (any, error)) error {
 	r := c.Request()
 	if a.has(r, false) {
@@ -165,8 +166,8 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	return write(c, body)
 }
 
-// notModified answers 304, with the headers RFC 9110 wants repeated. Whether
-// the body would have been large is not known without reading it.
+// notModified answers 304, with the headers that RFC 9110 requires. It does not know whether the
+// body would have been large, because the body is not read.
 func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	a.dated = nil // the tag, which is among them, says more
 	a.withKey(c)
@@ -195,19 +196,21 @@ func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 		h["Etag"] = etag
 	}
 	// A compressed answer has eight headers, and a ninth makes the maps of net/http grow, which
-	// takes five allocations of each request. Who knows dates alone does not ask for compression.
+	// takes five allocations of each request. Clients that use only dates do not request
+	// compression.
 	if a.dated != nil && h["Content-Encoding"] == nil {
 		h["Last-Modified"] = a.dated
 	}
-	// Answers that may be of a private collection are not allowed. Elements of a page load pictures
-	// and scripts; all else is asked for by CORS, for which the policy means nothing.
+	// Answers that may be from a private collection are not allowed. Only pictures and scripts need
+	// the policy, because elements of a page load them; all others are loaded with CORS, which
+	// ignores the policy.
 	shown := a.Format.IsPicture() || a.Format == FormatScript
 	if shown && &a.CacheControl[0] != &NoStore[0] && &a.CacheControl[0] != &PrivateNoStore[0] {
 		s.allowResource(h)
 	}
 }
 
-// sendEmpty answers with nothing, by 204, or by 200 with no bytes.
+// sendEmpty sends an empty answer, with 204 or with 200.
 func sendEmpty(c echo.Context, a *Answer) error {
 	status := http.StatusNoContent
 	if a.EmptyStatus == http.StatusOK && !a.Format.IsPicture() {
@@ -220,16 +223,16 @@ func sendEmpty(c echo.Context, a *Answer) error {
 	return nil
 }
 
-// A large body is written in pieces, and the client must take each in time. A
-// client that stops reading thus holds its place among the running requests,
-// and the body, no longer than that.
+// A large body is written in pieces, and the client must read each piece within a time limit.
+// Therefore a client that stops reading keeps its place among the running requests, and the body in
+// memory, only for this time.
 const (
 	pieceSize  = 256 << 10
 	stallLimit = 10 * time.Second
 )
 
-// write sends a body unless only the header was asked for. If it fails, the client is gone, so no
-// error is reported.
+// write sends a body, unless the request is for the header only. An error means that the client has
+// disconnected, so it is not reported.
 func write(c echo.Context, body []byte) error {
 	if c.Request().Method == http.MethodHead {
 		return nil
@@ -238,7 +241,7 @@ func write(c echo.Context, body []byte) error {
 	if len(body) > pieceSize {
 		rc := http.NewResponseController(res.Writer)
 		for ; len(body) > pieceSize; body = body[pieceSize:] {
-			// A writer without deadlines is a test's.
+			// Only writers in tests have no deadlines.
 			_ = rc.SetWriteDeadline(time.Now().Add(stallLimit))
 			if _, err := res.Write(body[:pieceSize]); err != nil {
 				return nil //nolint:nilerr // see above
@@ -249,9 +252,9 @@ func write(c echo.Context, body []byte) error {
 	return nil
 }
 
-// cacheOf returns the Cache-Control of an answer with the headers h. The Ratelimit headers concern
-// one caller, so an answer that has them becomes private. An answer that never changes should be in
-// shared caches: it stays public, and its Ratelimit headers are deleted.
+// cacheOf returns the Cache-Control of an answer with the headers h. The RateLimit headers are for
+// one caller, so an answer with them becomes private. An answer that never changes should be in
+// shared caches, so it stays public and its RateLimit headers are deleted.
 func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	if s.Guard == nil || h["Ratelimit-Limit"] == nil || strings.Contains(cache[0], "private") || strings.Contains(cache[0], "no-store") {
 		return cache
@@ -265,8 +268,8 @@ func (s *Kit) cacheOf(h http.Header, cache []string) []string {
 	return cache
 }
 
-// requestTag returns the entity tag of an answer that depends on a whole address and on generations
-// or other numbers.
+// requestTag returns the ETag of an answer that depends on the whole address and on generations or
+// other numbers.
 func (s *Kit) requestTag(r *http.Request, a *Answer, from []uint64) Tag {
 	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(r.URL.RawQuery)
 	for _, id := range from {

@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// requestIDHeader names a request, in requests of a trusted proxy and in the answer.
+// requestIDHeader is the header with the id of a request, in requests of a trusted proxy and in
+// answers.
 const requestIDHeader = "X-Request-Id"
 
 const maxRequestID = 64
 
-// requestIDs makes names for requests: they differ within a process, and nearly
-// certainly among processes.
+// requestIDs makes ids of requests. They are unique within a process, and almost certainly among
+// processes.
 type requestIDs struct {
 	process string
 	last    atomic.Uint64
@@ -22,7 +23,7 @@ func newRequestIDs() *requestIDs {
 	return &requestIDs{process: strconv.FormatUint(rand.Uint64()|1<<63, 36) + "-"}
 }
 
-// validRequestID reports whether an id can stand in a log and a header unescaped.
+// validRequestID reports whether an id needs no escaping in a log or a header.
 func validRequestID(id string) bool {
 	for i := range len(id) {
 		c := id[i]

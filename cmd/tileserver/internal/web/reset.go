@@ -6,11 +6,10 @@ import (
 	"net/http"
 )
 
-// Over HTTP/1.0 an answer of unknown length ends where its connection ends, so that an
-// answer that is cut off looks whole. Until all of the answer is sent, such a connection is
-// set up to be reset, whoever closes it, and also if the process dies. Clients and proxies
-// take a reset for the failure it is. A socket file has no reset: proxies must use HTTP/1.1
-// there.
+// With HTTP/1.0 an answer of unknown length ends when its connection is closed, so a truncated
+// answer looks complete. Therefore, until the whole answer is sent, the connection is configured so
+// that closing it sends a TCP reset, even if the process dies. Clients and proxies recognize a
+// reset as a failure. A Unix socket has no reset, so proxies must use HTTP/1.1 there.
 
 // resettable is a connection that can be closed by a reset. *net.TCPConn is one.
 type resettable interface {
@@ -21,14 +20,14 @@ type resettable interface {
 // connection is the context key of the connection of a request.
 type connection struct{}
 
-// WithConnection is the ConnContext of a server of a Kit. It lets a Stream over HTTP/1.0 that is
-// cut off reset its connection. Otherwise it would look whole.
+// WithConnection is the ConnContext of a server of a Kit. It lets a truncated Stream over HTTP/1.0
+// reset its connection. Otherwise the answer would look complete.
 func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connection{}, c)
 }
 
-// resettableOf returns the connection of a request, beneath TLS and other wrappers, in a
-// state in which closing it resets it. It returns nil if there is no such connection.
+// resettableOf returns the connection of a request, below TLS and other wrappers. It configures the
+// connection so that closing sends a TCP reset. It returns nil if there is no such connection.
 func resettableOf(r *http.Request) resettable {
 	c, _ := r.Context().Value(connection{}).(net.Conn)
 	for c != nil {

@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// asking gives a handler the parameters that its endpoint declares, and refuses queries with
+// asking passes the declared parameters to the handler of an endpoint, and refuses queries with
 // other parameters.
 func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	query := of.ParamNames()
@@ -38,7 +38,7 @@ func (s *Kit) asking(of *endpoint.Endpoint) echo.HandlerFunc {
 	}
 }
 
-// params is reused memory: no handler keeps its parameters.
+// params has memory that is reused, because handlers do not keep their parameters.
 var params = sync.Pool{New: func() any { return new(endpoint.Params) }}
 
 // turnAway answers a request that is not handled.
@@ -50,7 +50,7 @@ func turnAway(r *endpoint.Endpoint, c echo.Context, err error) error {
 	return nil
 }
 
-// bodiless refuses large bodies of requests whose body nobody reads.
+// bodiless refuses large bodies of requests whose endpoint does not read a body.
 func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		LeaveBody(c)
@@ -61,9 +61,9 @@ func bodiless(h echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// LeaveBody answers without waiting for a body that nobody reads: proxies announce the
-// bodies of the requests they ask about, and do not send them. The next bytes on the
-// connection could be the body or the next request, so the connection ends with the answer.
+// LeaveBody lets the server answer without waiting for an unread body, because proxies announce the
+// body of the original request but do not send it. The next bytes on the connection could be the
+// body or the next request, so the connection is closed after the answer.
 func LeaveBody(c echo.Context) {
 	if r := c.Request(); r.ContentLength != 0 && r.ProtoMajor == 1 {
 		c.Response().Header()["Connection"] = []string{"close"}
@@ -73,7 +73,7 @@ func LeaveBody(c echo.Context) {
 // methods are the methods that endpoints can have, in the order in which headers list them.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete}
 
-// allowed returns the methods of each path, as the header Allow has them.
+// allowed returns the methods of each path, in the form of the header Allow.
 func allowed(all []endpoint.Endpoint) map[string]string {
 	offered := make(map[string][]string)
 	for i := range all {
@@ -95,6 +95,6 @@ func allowed(all []endpoint.Endpoint) map[string]string {
 	return allow
 }
 
-// maxRequestBody is the largest body a request may announce, in bytes, to
-// endpoints that read none. Those of batches have limits of their own.
+// maxRequestBody is the greatest size in bytes of a body that a request may announce to an endpoint
+// that reads no body. Batches have separate limits.
 const maxRequestBody = 64 << 10

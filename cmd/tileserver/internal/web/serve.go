@@ -15,13 +15,13 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// Handler makes the router of endpoints. It keeps them.
+// Handler makes the router of endpoints. It keeps references to them.
 func (s *Kit) Handler(all []endpoint.Endpoint) http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // everything worth saying goes to s.log
-	// The framework's default believes any client's X-Forwarded-For. Handlers
-	// use ClientAddr; this keeps RealIP from ever disagreeing with it.
+	// By default the framework trusts X-Forwarded-For of any client. Handlers use ClientAddr; this
+	// line makes RealIP return the same address.
 	e.IPExtractor = func(r *http.Request) string { return s.ClientAddr(r).String() }
 	allow := allowed(all)
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
@@ -62,7 +62,7 @@ func (s *Kit) answerUnmatched(err error, c echo.Context) {
 	s.logAccess(c, time.Time{})
 }
 
-// watch adds tracing and metrics to the handler of a route, as far as they are configured.
+// watch adds tracing and metrics to the handler of a route, if they are configured.
 func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo.HandlerFunc {
 	if s.tracer != nil {
 		h = s.traced(routeLabel(route), h)
@@ -73,9 +73,8 @@ func (s *Kit) watch(r *endpoint.Endpoint, route string, h echo.HandlerFunc) echo
 	return h
 }
 
-// beneath serves everything beneath a path, for a server that shares its host
-// with others. Handlers see requests without the path, so kept answers and tags
-// do not depend on it.
+// beneath serves everything below a path, for a server that shares its host with others. Handlers
+// get requests without the path, so cached answers and ETags do not depend on it.
 type beneath struct {
 	s    *proxies
 	e    *echo.Echo
@@ -102,7 +101,7 @@ func (b *beneath) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Location"] = []string{target}
 		w.WriteHeader(http.StatusPermanentRedirect)
 	default:
-		// The address belongs to the request alone, so no copy of it is needed.
+		// Only the request uses the address, so no copy of it is needed.
 		if r.URL.Path = rest; r.URL.RawPath != "" {
 			r.URL.RawPath = raw
 		}
@@ -116,16 +115,16 @@ func cutBase(path, base string) (string, bool) {
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-// traced makes a span of each request to a route that is traced. Its name and
-// attributes come from the table of routes and from published data sets. From
-// the client it has the method, address and path, bounded.
+// traced makes a span of each request to a route that is traced. Its name and attributes come from
+// the table of routes and from published data sets. Only the method, address and path come from the
+// client, with bounded lengths.
 func (s *Kit) traced(route string, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		span := s.beginSpan(c, route)
 		if span == nil {
 			return h(c)
 		}
-		// A handler that cut the connection panics. Its span ends too.
+		// A handler that closes the connection panics. Its span must also end.
 		defer endSpan(c, span)
 		return h(c)
 	}
@@ -170,9 +169,9 @@ func (s *Kit) add(e *echo.Echo, r *endpoint.Endpoint, route string) {
 	}
 }
 
-// addAllowed makes the routes that follow from the methods of others: the answers to
-// OPTIONS, and refusals of requests that would otherwise match another route, such as
-// /ip/batch as an address.
+// addAllowed makes routes that follow from the methods of other routes: the answers to OPTIONS, and
+// refusals of requests that would otherwise match another route, for example /ip/batch as an IP
+// address.
 func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
 	for path, list := range allow {
 		s.add(e, &endpoint.Endpoint{Methods: []string{http.MethodOptions}, Handle: s.preflight(list),
@@ -185,8 +184,8 @@ func (s *Kit) addAllowed(e *echo.Echo, allow map[string]string) {
 	}
 }
 
-// answering turns errors and panics of a handler into problem responses and
-// writes the access log.
+// answering converts errors and panics of a handler to problem responses, and writes the access
+// log.
 func (s *Kit) answering(h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		s.allowOrigin(c)
@@ -217,8 +216,8 @@ func (s *Kit) run(h echo.HandlerFunc, c echo.Context) {
 		}
 		s.log.Error("handler panicked", "request_id", s.requestID(c), "path", c.Request().URL.Path, "panic", p, "stack", string(debug.Stack()))
 		if c.Response().Committed {
-			// Part of the answer is out. Cutting the connection is the only
-			// way left to say that it is not whole.
+			// A part of the answer has already been sent. Only closing the connection can show that
+			// the answer is not complete.
 			panic(http.ErrAbortHandler)
 		}
 		s.Fail(errPanic, c)

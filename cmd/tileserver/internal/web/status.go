@@ -13,12 +13,12 @@ import (
 	"quadrille/feature"
 )
 
-// Errors of the handlers themselves. Errors of the domain packages keep their
-// own sentinels. The table below has the answers to both.
+// These are errors of the handlers themselves. Errors of the domain packages have their own
+// sentinels. The table below has the answers for both.
 var (
 	errMethod = errors.New("method not offered here")
 	errHost   = errors.New("host is not valid")
-	// errNothing is matched where an answer without bytes is 404.
+	// errNothing is matched if an empty answer has the status 404.
 	errNothing      = errors.New("there is nothing")
 	ErrFormat       = errors.New("format is not offered")
 	errBodyTooLarge = errors.New("request body is too large")
@@ -28,7 +28,7 @@ var (
 	ErrBodyType     = errors.New("type of the request body is not offered")
 )
 
-// Errors for which a request is refused before it is handled.
+// These are errors for which a request is refused before it is handled.
 var (
 	ErrKeyMissing  = errors.New("no key was sent")
 	ErrKeyUnknown  = errors.New("key is not known")
@@ -37,25 +37,25 @@ var (
 	errScopeMissing = errors.New("key lacks the scope")
 )
 
-// Errors that end a batch, and errLongLine, which does not.
+// These errors end a batch, except errLongLine.
 var (
 	errBatchTooLong = errors.New("batch is too long")
 	errBatchTimeout = errors.New("batch came too slowly")
-	// errLongLine is matched when a line that is longer than LineBytes has been passed over.
+	// errLongLine is matched if a line longer than LineBytes has been skipped.
 	errLongLine = errors.New("line is too long")
 )
 
-// ErrGone is matched when nothing can be written any more.
+// ErrGone is matched if the client has disconnected, so that nothing can be written.
 var ErrGone = errors.New("the client is gone")
 
-// statusClientClosed is the customary status, never sent, of a request whose
-// client left before the answer.
+// statusClientClosed is the customary status, never sent, of a request whose client disconnected
+// before the answer.
 const statusClientClosed = 499
 
-// ProblemKind is the public description of one sort of error. The table of kinds, which the faces
-// contribute to, is the only place where an error becomes a status. The first match wins. "Nothing
-// there", "outside the grid" and "could not be read" are different answers: a failure is never
-// reported as something not found.
+// ProblemKind is the public description of one kind of error. The table of kinds, to which packages
+// contribute, is the only place that assigns a status to an error. The first match applies.
+// "Nothing there", "outside the grid" and "could not be read" are different answers: a server error
+// is never reported as "not found".
 type ProblemKind struct {
 	Err    error
 	Status int
@@ -63,17 +63,18 @@ type ProblemKind struct {
 	Title  string
 	Detail string // used if the error has no detail of its own
 	Retry  bool   // the same request may succeed a little later
-	// Order decides for errors that match several kinds: kinds with the least are tried
-	// first. It is 0 for nearly all.
+	// Order decides for errors that match several kinds: kinds with the lowest Order are tried
+	// first. It is 0 for nearly all kinds.
 	Order int
-	// IsExpected is set for failures of normal operation, which are not logged as errors.
+	// IsExpected is set if the failure is part of normal operation. It is then not logged as an
+	// error.
 	IsExpected bool
 }
 
-// IsUnsent reports whether no client sees the kind, since it has left.
+// IsUnsent reports whether no client gets the kind, because the client has disconnected.
 func (k *ProblemKind) IsUnsent() bool { return k.Status == statusClientClosed }
 
-// kinds are the problems of requests to any endpoint.
+// kinds are the kinds of problems that can occur at any endpoint.
 var kinds = []ProblemKind{
 	{Err: ErrRateLimited, Status: http.StatusTooManyRequests, Type: "rate-limited", Title: "The limit of requests is used up",
 		Detail: "Ask again when Retry-After says, in seconds."},
@@ -117,14 +118,14 @@ var kinds = []ProblemKind{
 	{Err: errNothing, Status: http.StatusNotFound, Type: "tile-empty", Title: "There is nothing in this tile",
 		Detail: "Show nothing here; the server can answer 204 or an empty 200 instead, by --empty-tile."},
 
-	// The error of a read matters more than its interruption.
+	// The error of a read takes precedence over its interruption.
 	{Err: context.DeadlineExceeded, Order: 1, Status: http.StatusServiceUnavailable, Type: "timeout", Title: "The answer took too long",
 		Detail: "Ask for less, or try again in a moment.", Retry: true},
 	{Err: context.Canceled, Order: 1, Status: statusClientClosed, Type: "client-closed", Title: "The client closed the request",
 		Detail: "Keep the connection open until the answer arrives."},
 }
 
-// InternalProblem is every error the table does not know.
+// InternalProblem is the kind of all errors that are not in the table.
 var InternalProblem = ProblemKind{Status: http.StatusInternalServerError, Type: "internal", Title: "The server failed",
 	Detail: "Tell the operator; the reason is in the server's log under the request_id of this answer."}
 
@@ -143,8 +144,8 @@ type table struct {
 	meaning func(error) error // nil for none
 }
 
-// tableOf joins the kinds of the faces with those of any request. An error that two faces
-// describe, and a type with two statuses, are faults of the program.
+// tableOf joins the kinds of the packages with those of all requests. It panics if two packages
+// describe the same error, or if a type has two statuses.
 func tableOf(faces []ProblemKind) []ProblemKind {
 	all := slices.Concat(kinds, faces)
 	slices.SortStableFunc(all, func(a, b ProblemKind) int { return cmp.Compare(a.Order, b.Order) })
@@ -175,7 +176,7 @@ type Problem struct {
 func (s *table) Classify(err error) (*ProblemKind, Problem) {
 	var he *echo.HTTPError
 	if errors.As(err, &he) {
-		// The router's own errors are these two.
+		// The router itself has only these two errors.
 		switch he.Code {
 		case http.StatusNotFound:
 			err = endpoint.ErrNoRoute
@@ -184,7 +185,8 @@ func (s *table) Classify(err error) (*ProblemKind, Problem) {
 		}
 	}
 	if detail := feature.DetailOf(err, errors.ErrUnsupported); detail != "" && endpoint.DetailOf(err) == "" {
-		// A question that a layer cannot answer is the client's fault, whichever handler asked it.
+		// A question that a layer cannot answer is an error of the client, whichever handler sends
+		// it.
 		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
 	}
 	k := s.kindOf(err)
@@ -196,7 +198,7 @@ func (s *table) Classify(err error) (*ProblemKind, Problem) {
 	return k, p
 }
 
-// kindOf finds the first entry of the table that an error matches.
+// kindOf returns the first entry of the table that an error matches.
 func (s *table) kindOf(err error) *ProblemKind {
 	for i := range s.Kinds {
 		if errors.Is(err, s.Kinds[i].Err) {

@@ -14,12 +14,12 @@ import (
 const (
 	// streamBuffer is the number of bytes that are written at once.
 	streamBuffer = 32 << 10
-	// streamStall bounds how long a client of a stream may neither send nor take anything.
+	// streamStall bounds how long a client of a stream may neither send nor read anything.
 	streamStall = 30 * time.Second
 )
 
-// Stream is an answer of lines whose number is not known beforehand. Its memory does
-// not depend on how many they are.
+// Stream is an answer in lines whose number is not known in advance. Its memory does not depend on
+// their number.
 type Stream struct {
 	// Body is the part of the answer that has not been written yet. Lines are appended to it.
 	Body []byte
@@ -31,8 +31,8 @@ type Stream struct {
 	zip    *gzip.Writer // nil for lines as they are
 	begun  bool         // the header is out
 	reset  resettable   // the connection, if the answer ends with it; nil otherwise
-	// turn is a turn of Processors, the right to use a processor while the answer is made, nil if
-	// it needs none. It pauses while lines are written, since a client may take long.
+	// turn is the right to use one of the Processors while the answer is made, or nil if none is
+	// needed. It pauses while lines are written, because the client may be slow.
 	turn *Turn
 	wait context.Context // for the next turn
 }
@@ -42,8 +42,8 @@ func (o *Stream) begin(s *Kit, c echo.Context, a Answer) {
 	*o = Stream{Body: o.Body[:0], kit: s, c: c, rc: http.NewResponseController(c.Response().Writer), answer: a}
 }
 
-// release gives back the resources of the answer, except the memory of Body. It cuts the connection
-// of an answer that has not come to its end.
+// release releases the resources of the answer, except the memory of Body. It closes the connection
+// of an incomplete answer.
 func (o *Stream) release() {
 	if o.reset != nil {
 		_ = o.reset.Close() // before TLS says that all is sent
@@ -57,7 +57,7 @@ func (o *Stream) release() {
 	*o = Stream{Body: o.Body[:0]}
 }
 
-// Full reports whether there is enough to be written at once.
+// Full reports whether Body has enough bytes to write.
 func (o *Stream) Full() bool { return len(o.Body) >= streamBuffer }
 
 func (o *Stream) writeHeader() {
@@ -80,16 +80,16 @@ func (o *Stream) writeHeader() {
 	}
 }
 
-// Errors that end an answer at its first write, when it is known to exist.
+// These errors end an answer at its first write, when it is known that the answer exists.
 var (
-	// errUnchanged is matched when the client has the answer by its date.
+	// errUnchanged is matched if the client already has the answer according to its date.
 	errUnchanged = errors.New("the client has the answer")
-	// errHeaderOnly is matched when only the header was asked for.
+	// errHeaderOnly is matched if the request is for the header only.
 	errHeaderOnly = errors.New("the client asked for the header only")
 )
 
-// write writes Body, and at least the header. The error is ErrGone, errUnchanged instead of the
-// header, or errHeaderOnly after it.
+// write writes the header, if it was not written before, and Body. The error is ErrGone,
+// errUnchanged, which replaces the header, or errHeaderOnly, which follows it.
 func (o *Stream) write() error {
 	if !o.begun {
 		r := o.c.Request()
@@ -149,7 +149,7 @@ func (o *Stream) finish() error {
 	return err
 }
 
-// Line ends a line, and has lines sent when there are enough. Its error ends the answer.
+// Line ends a line, and sends the lines when there are enough. Its error ends the answer.
 func (o *Stream) Line() error {
 	if o.Body = append(o.Body, '\n'); o.Full() {
 		return o.Send()
@@ -157,8 +157,8 @@ func (o *Stream) Line() error {
 	return nil
 }
 
-// Send writes Body to the client. It gives its processor back while it writes, and waits for
-// another afterwards.
+// Send writes Body to the client. It releases its processor while it writes, and waits for a
+// processor afterwards.
 func (o *Stream) Send() error {
 	if o.turn != nil {
 		o.turn.Pause()
@@ -170,10 +170,10 @@ func (o *Stream) Send() error {
 	return err
 }
 
-// Stream answers with the lines that fill writes, within a time. fill calls Line
-// after each. from is as in Reply. An error before the first write is answered like
-// any other. A later one cuts the connection, so that the client knows that lines
-// are missing.
+// Stream answers with the lines that fill writes, within a time limit. fill calls Line after each
+// line. from has the same meaning as in Reply. An error before the first write is answered like any
+// other error. A later error closes the connection, so that the client can detect that lines are
+// missing.
 func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
 	a.Coding = preferStream.Of(c.Request())
 	if s.isFrom(c, &a, from); a.has(c.Request(), true) {

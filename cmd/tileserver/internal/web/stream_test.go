@@ -22,8 +22,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// An error is a status before the first write, and cuts the connection after it. A
-// stream that runs out of time is cut too, and further ones are turned away at the limit.
+// An error gives a status before the first write, and closes the connection after it. A stream that
+// exceeds its time is also cut off, and streams beyond the limit are refused.
 func TestStream(t *testing.T) {
 	fault := errors.New("fault")
 	line := bytes.Repeat([]byte("x"), 1000)
@@ -102,7 +102,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// wrapped is a connection as those of the server are.
+// wrapped is a wrapped connection like those of the server.
 type wrapped struct{ net.Conn }
 
 func (w wrapped) NetConn() net.Conn { return w.Conn }
@@ -114,8 +114,9 @@ func (w wrapping) Accept() (net.Conn, error) {
 	return wrapped{c}, err
 }
 
-// Over HTTP/1.0 an answer ends with its connection. The connection of an answer that is cut off for
-// any reason is reset, in every form that is streamed. The connection of a whole answer is not.
+// With HTTP/1.0 an answer ends when its connection is closed. The connection of an answer that is
+// truncated for any reason is reset, in every streamed form. The connection of a complete answer is
+// closed normally.
 func TestStreamEndsWithConnection(t *testing.T) {
 	fault := errors.New("fault")
 	release := make(chan bool)

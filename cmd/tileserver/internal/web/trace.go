@@ -23,11 +23,10 @@ type tracing struct {
 	generations func() []Generation // in service, nil for none
 }
 
-// beginSpan returns the span of a request, nil if the request is not traced.
-// From then on the span is in the context of the request. route is "" if there
-// is none. A trusted proxy may decide by the header traceparent. A stranger may
-// not, neither to make work nor to join a trace of others: our trace is only
-// linked to the stranger's.
+// beginSpan returns the span of a request, or nil if the request is not traced. It also stores the
+// span in the context of the request. route is "" if there is none. The header traceparent of a
+// trusted proxy decides whether to trace. Untrusted clients cannot decide this, because they could
+// cause work or join a trace of others: our trace only has a link to theirs.
 func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	r := c.Request()
 	parent, sent := parentOf(r.Header)
@@ -66,7 +65,7 @@ func (s *tracing) beginSpan(c echo.Context, route string) trace.Span {
 	return span
 }
 
-// tracedMethods are the methods that the conventions of OpenTelemetry name.
+// tracedMethods lists the methods in the conventions of OpenTelemetry.
 var tracedMethods = []string{
 	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions, http.MethodPut, http.MethodDelete, http.MethodPatch,
 	http.MethodConnect, http.MethodTrace,
@@ -91,7 +90,7 @@ func endSpan(c echo.Context, span trace.Span) {
 	span.End()
 }
 
-// spanOf is the span of a request, nil when it is not traced.
+// spanOf returns the span of a request, or nil if it is not traced.
 func (s *tracing) spanOf(ctx context.Context) trace.Span {
 	if s.tracer == nil {
 		return nil
@@ -102,7 +101,7 @@ func (s *tracing) spanOf(ctx context.Context) trace.Span {
 	return nil
 }
 
-// traceID names the trace of a request for the log.
+// traceID returns the id of the trace of a request, for the log.
 func (s *tracing) traceID(ctx context.Context) (id string, ok bool) {
 	span := s.spanOf(ctx)
 	if span == nil {
@@ -111,21 +110,21 @@ func (s *tracing) traceID(ctx context.Context) (id string, ok bool) {
 	return span.SpanContext().TraceID().String(), true
 }
 
-// traceCache notes in the span of a request whether its answer was finished already.
+// traceCache records in the span of a request whether its answer was cached.
 func (s *tracing) traceCache(ctx context.Context, hit bool) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.Bool("quadrille.cache.hit", hit))
 	}
 }
 
-// traceProblem notes in the span of a request the problem with which it failed.
+// traceProblem records in the span of a request the problem with which it failed.
 func (s *tracing) traceProblem(ctx context.Context, k *ProblemKind) {
 	if span := s.spanOf(ctx); span != nil {
 		span.SetAttributes(attribute.String("error.type", k.Type))
 	}
 }
 
-// Generation names a generation in service for traces and dates.
+// Generation identifies a generation in service, for traces and dates.
 type Generation struct {
 	Dataset string
 	Number  uint64
@@ -133,8 +132,8 @@ type Generation struct {
 	Built   time.Time // zero if that is not the generation's alone
 }
 
-// TraceFrom notes in the span of a request the generations from which it is
-// answered, by their identities. It leaves out one that was replaced just now.
+// TraceFrom records in the span of a request the generations of its answer, by their identities. It
+// omits a generation that has just been replaced.
 func (s *tracing) TraceFrom(ctx context.Context, ids ...uint64) {
 	span := s.spanOf(ctx)
 	if span == nil {
@@ -161,12 +160,12 @@ func (s *tracing) TraceRead(ctx context.Context) (_ context.Context, end func())
 
 func untraced() {}
 
-// maxTraceparent is the longest header that is looked at: later versions of W3C's Trace
-// Context may add to it.
+// maxTraceparent is the greatest length of the header. Later versions of W3C's Trace Context may
+// extend it.
 const maxTraceparent = 256
 
-// parentOf reads the header traceparent of W3C's Trace Context. An invalid header
-// counts as not sent. tracestate is ignored.
+// parentOf reads the header traceparent of W3C's Trace Context. An invalid header counts as absent.
+// tracestate is ignored.
 func parentOf(h http.Header) (parent trace.SpanContext, ok bool) {
 	values := h["Traceparent"]
 	if len(values) != 1 || len(values[0]) > maxTraceparent {
@@ -187,7 +186,7 @@ func shorten(s string) string {
 	return s
 }
 
-// routeLabel writes a pattern as API descriptions do: /ip/{addr}.
+// routeLabel converts a pattern to the notation of API descriptions: /ip/{addr}.
 func routeLabel(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, p := range parts {

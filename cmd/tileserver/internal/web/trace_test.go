@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// Headers of requests that are traced, and are not.
+// These are headers of requests that are traced, and of one that is not.
 const (
 	sampledHeader   = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	unsampledHeader = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 )
 
-// From a header of any bytes, the library of OpenTelemetry reads ids that occur in it, or nothing.
+// For a header of arbitrary bytes, the OpenTelemetry library returns either ids that occur in it or
+// nothing.
 func FuzzTraceparent(f *testing.F) {
 	for _, s := range []string{sampledHeader, unsampledHeader, "", "00-", "ff" + sampledHeader[2:],
 		"01" + sampledHeader[2:] + "-x", strings.ToUpper(sampledHeader),

@@ -12,7 +12,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// errForbidden is for addresses that hooks may not go to.
+// errForbidden is the error for addresses to which hooks may not send.
 var errForbidden = errors.New("the host has an address that is not public: the operator lets hooks go there by --hooks-private")
 
 var (
@@ -20,8 +20,9 @@ var (
 	sixToFour     = netip.MustParsePrefix("2002::/16")
 )
 
-// isPublic reports whether an address is of the public internet. Addresses that IANA
-// sets apart are not, nor are IPv6 addresses that lead to such IPv4 addresses.
+// isPublic reports whether an address belongs to the public internet. Addresses that IANA reserves
+// for special purposes are not public, and neither are IPv6 addresses that embed such IPv4
+// addresses.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if _, special := ipgeo.SpecialBlockOf(a); special || a.Zone() != "" {
@@ -30,16 +31,16 @@ func isPublic(a netip.Addr) bool {
 	return a.Is4() || globalUnicast.Contains(a) && !sixToFour.Contains(a)
 }
 
-// Bounds of one request.
+// These are bounds of one request.
 const (
 	requestTimeout = 10 * time.Second
 	maxHeader      = 16 << 10
 	maxAnswer      = 64 << 10 // bytes of an answer that are read
 )
 
-// newClient makes the client that sends events. It judges addresses when it dials them, so
-// that a name cannot mean another address by then. It uses no proxy, which would dial for
-// us.
+// newClient makes the client that sends events. It checks addresses when it dials them, so that a
+// name cannot resolve to another address after the check. It uses no proxy, because a proxy would
+// dial itself.
 func newClient(cfg *Config) *http.Client {
 	dialer := &net.Dialer{Timeout: requestTimeout, Resolver: cfg.Resolver}
 	if !cfg.AllowPrivate {

@@ -112,7 +112,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// resolver answers every name with one address, and counts the questions.
+// resolver returns a resolver that resolves every name to one address, and reports each query.
 func resolver(to netip.Addr, asked chan<- bool) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe() // which DNS over TCP goes over
@@ -154,7 +154,7 @@ func resolver(to netip.Addr, asked chan<- bool) *net.Resolver {
 	}}
 }
 
-// A name that leads to an address that is not public is not dialled.
+// A name that resolves to an address that is not public is not dialled.
 func TestForbiddenNames(t *testing.T) {
 	for _, to := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1", "64:ff9b::7f00:1", "2002:7f00:1::1"} {
 		t.Run(to, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestForbiddenNames(t *testing.T) {
 	}
 }
 
-// No proxy of the environment is used: it would dial for the server.
+// A proxy from the environment is not used, because it would dial instead of the server.
 func TestNoProxy(t *testing.T) {
 	if newClient(&Config{}).Transport.(*http.Transport).Proxy != nil {
 		t.Error("hooks go through a proxy")

@@ -27,15 +27,15 @@ import (
 
 const (
 	maxEvents = 100 // of one request
-	// gatherTime bounds how long events wait for others to be sent with them.
+	// gatherTime bounds how long an event waits for other events in the same request.
 	gatherTime = time.Second
-	// saveInterval is the time between two saves while nothing is to be delivered.
+	// saveInterval is the time between two saves while there is nothing to deliver.
 	saveInterval = time.Second
-	// maxRetryAfter is the longest time that a receiver may ask for.
+	// maxRetryAfter bounds Retry-After of a receiver.
 	maxRetryAfter = time.Hour
 )
 
-// batch is the events of one request.
+// batch has the events of one request.
 type batch struct {
 	events []fence.Event
 	upTo   fence.ID // the hook's position once the events are delivered
@@ -69,7 +69,7 @@ func (h *hook) run() {
 	}
 }
 
-// gather waits for events and returns those that have come, at most maxEvents.
+// gather waits for events and returns those that have arrived, at most maxEvents.
 func (h *hook) gather() (b batch, err error) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
@@ -98,7 +98,7 @@ func (h *hook) gather() (b batch, err error) {
 		case len(b.events) == maxEvents, len(b.events) > 0 && from.Last.Seq >= last:
 			return b, nil
 		case len(b.events) > 0 && before == 0:
-			// The last event may be one that has expired and never comes.
+			// The last event may have expired, and then never arrives.
 			time.AfterFunc(gatherTime, cancel)
 		case len(b.events) == 0 && from.Last != passed:
 			if err := h.pass(from.Last); err != nil {
@@ -108,7 +108,7 @@ func (h *hook) gather() (b batch, err error) {
 	}
 }
 
-// pass moves the position past events that cross no fence. It saves the position once in a while.
+// pass moves the position past events that cross no fence. It saves the position at intervals.
 func (h *hook) pass(to fence.ID) error {
 	h.mu.Lock()
 	h.stored.Position = to.String()
@@ -121,7 +121,7 @@ func (h *hook) pass(to fence.ID) error {
 	return h.save(cellstore.Async)
 }
 
-// settle saves the position of a hook that ends.
+// settle saves the position of an ending hook.
 func (h *hook) settle() {
 	if !h.dirty {
 		return
@@ -137,8 +137,9 @@ func (h *hook) forgets(seq uint64) bool {
 	return seq < uint64(max(oldest.UnixMilli(), 0))*1000
 }
 
-// lose moves the position past events that are no longer kept: to the event next, or for "" to just
-// before the oldest one that is kept. It reports a loss once, until something is delivered.
+// lose moves the position past events that are no longer stored: to the event next, or, if next is
+// "", to just before the oldest stored event. It reports a loss only once until something is
+// delivered.
 func (h *hook) lose(next string) {
 	if h.stored.Position == next && h.stored.Lost != nil {
 		return
@@ -154,7 +155,7 @@ func (h *hook) lose(next string) {
 	h.settle()
 }
 
-// deliver sends events until the receiver accepts them. It reports whether the hook goes on.
+// deliver sends events until the receiver accepts them. It reports whether the hook continues.
 func (h *hook) deliver(b *batch) bool {
 	body := h.body(b.events)
 	id := h.messageID(body)
@@ -178,7 +179,7 @@ func (h *hook) deliver(b *batch) bool {
 			h.failures, h.err, h.next = 0, "", time.Time{}
 			h.mu.Unlock()
 			h.dirty = true
-			// If it is not saved, the position is only behind, and events are sent again.
+			// If the position is not saved, events are only sent again.
 			_ = h.save(cellstore.Async)
 			return true
 		case gone:
@@ -197,8 +198,8 @@ func (h *hook) deliver(b *batch) bool {
 	return false
 }
 
-// failed notes a failure and waits for the next attempt, at least for the given time. It
-// reports whether there will be one.
+// failed records a failure and waits for the next attempt, for at least the given time. It reports
+// whether there will be one.
 func (h *hook) failed(err error, atLeast time.Duration) bool {
 	wait := h.s.LastRetry
 	if n := h.failures; n < 30 {
@@ -222,10 +223,10 @@ func (h *hook) failed(err error, atLeast time.Duration) bool {
 	}
 }
 
-// shorten cuts an error to the length that State shows.
+// shorten truncates an error to the length in State.
 func shorten(text string) string { return text[:min(len(text), 200)] }
 
-// body is the JSON of a request.
+// body returns the JSON of a request.
 func (h *hook) body(events []fence.Event) []byte {
 	b := jsontext.AppendString([]byte(`{"collection":`), h.live.Meta().Name)
 	b = jsontext.AppendString(append(b, `,"hook":`...), h.name)
@@ -242,8 +243,8 @@ func (h *hook) body(events []fence.Event) []byte {
 	return append(b, "]}"...)
 }
 
-// messageID returns the same id for the same events, also after a restart, so that receivers can
-// drop duplicates.
+// messageID returns the id of a message. It is the same for the same events, even after a restart,
+// so that receivers can drop duplicates.
 func (h *hook) messageID(body []byte) string {
 	sum := sha256.Sum256(body)
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
@@ -257,7 +258,7 @@ func sign(secret []byte, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// signatures returns the signatures by all secrets that are in force, the newest first.
+// signatures returns the signatures with all valid secrets, the newest first.
 func (h *hook) signatures(id, timestamp string, body []byte) string {
 	all := sign(h.stored.Secret, id, timestamp, body)
 	for _, e := range h.stored.Earlier {
@@ -268,8 +269,8 @@ func (h *hook) signatures(id, timestamp string, body []byte) string {
 	return all
 }
 
-// Reasons why a receiver is not reached, for those who may write the collection. They do not repeat
-// the network's answers.
+// These are reasons why a receiver cannot be reached, for clients that may write the collection.
+// They do not reveal answers of the network.
 var (
 	errNoHost    = errors.New("the host of the url has no address")
 	errTooLate   = errors.New("the receiver did not answer in time")
@@ -278,7 +279,7 @@ var (
 	errNoHTTP    = errors.New("the connection failed, or what came was no HTTP answer")
 )
 
-// told replaces an error of the network by one of these.
+// told replaces an error of the network by one of these reasons.
 func told(err error) error {
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError
@@ -320,7 +321,7 @@ func (h *hook) post(id string, body []byte) (outcome int, wait time.Duration, er
 		return outcome, 0, told(err)
 	}
 	defer res.Body.Close()
-	// A connection whose answer is read to its end can be used again.
+	// A connection can be reused only if the answer is read to its end.
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:

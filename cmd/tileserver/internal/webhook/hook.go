@@ -21,37 +21,37 @@ import (
 )
 
 const (
-	// notePrefix begins the names of the notes in which hooks are stored.
+	// notePrefix is the prefix of the names of the notes in which hooks are stored.
 	notePrefix = "hook:"
 	// MaxURLBytes bounds the bytes of the address of a hook.
 	MaxURLBytes    = 2000
 	secretBytes    = 32
 	defaultOverlap = live.Duration(24 * time.Hour)
 	maxOverlap     = live.Duration(30 * 24 * time.Hour)
-	// maxEarlier bounds the earlier secrets of a hook, whose signatures go into one header.
+	// maxEarlier bounds the earlier secrets of a hook. Their signatures are in one header.
 	maxEarlier = 4
 )
 
-// Definition is the owner's definition of a hook. A hook that has no fences gets every move.
+// Definition is the owner's definition of a hook. A hook without fences gets every move.
 type Definition struct {
 	URL    string   `json:"url"`
 	Enter  []string `json:"enter,omitempty"`
 	Leave  []string `json:"leave,omitempty"`
 	Within []string `json:"within,omitempty"`
 	BBox   []string `json:"bbox,omitempty"`
-	// Overlap is the time during which the secret of a replaced hook signs beside the new one; nil
-	// means a day. It concerns one Put, and is not stored.
+	// Overlap is the time during which the secret of the replaced hook also signs; nil means a day.
+	// It applies to one Put, and is not stored.
 	Overlap *live.Duration `json:"overlap,omitempty" doc:"For how long the earlier secret signs, too, such as 24h; at most 720h."`
 }
 
-// Loss describes events that a hook skipped because they were no longer kept.
+// Loss describes events that a hook skipped because they were no longer stored.
 type Loss struct {
 	After string    `json:"after,omitempty" doc:"Id of the last event before."`
 	At    time.Time `json:"at"`
 	Error string    `json:"error,omitempty" doc:"Why they could not be delivered in time."`
 }
 
-// State is a hook as clients see it.
+// State is the part of a hook that clients can see.
 type State struct {
 	_    struct{} `name:"Hook" doc:"A webhook and its state." schema:"without=overlap"`
 	Name string   `json:"name"`
@@ -67,7 +67,7 @@ type State struct {
 	Secret       string     `json:"secret,omitempty" doc:"What requests are signed with; only where the hook is made or replaced."`
 }
 
-// stored is a hook as its collection keeps it.
+// stored is a hook in the form that is stored with its collection.
 type stored struct {
 	Definition
 	Secret    []byte    `json:"secret"`
@@ -79,14 +79,13 @@ type stored struct {
 	Lost      *Loss     `json:"lost,omitempty"`
 }
 
-// earlier is a secret that still signs, for receivers that have not got the new one.
+// earlier is an earlier secret that still signs, for receivers that do not have the new one yet.
 type earlier struct {
 	Secret []byte    `json:"secret"`
 	Until  time.Time `json:"until"`
 }
 
-// rotate gives the hook a new secret. The secrets of the hook that it replaces go on signing
-// for some time.
+// rotate gives the hook a new secret. The secrets of the replaced hook still sign for some time.
 func (s *stored) rotate(was *stored, now time.Time, overlap live.Duration) {
 	s.Secret = make([]byte, secretBytes)
 	_, _ = rand.Read(s.Secret) // never fails
@@ -102,10 +101,10 @@ func (s *stored) position() fence.ID {
 	return id
 }
 
-// secret is the form in which Standard Webhooks writes a secret.
+// secret returns the secret in the notation of Standard Webhooks.
 func (s *stored) secret() string { return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret) }
 
-// hook is a hook in service. Its goroutine alone changes stored, and holds mu for it.
+// hook is a hook in service. Only its goroutine changes stored, while holding mu.
 type hook struct {
 	s      *Sender
 	live   *live.Collection
@@ -127,7 +126,7 @@ type hook struct {
 	next     time.Time
 }
 
-// stop ends a hook and its running request, which its successor may send again.
+// stop ends a hook and its running request. The hook that replaces it may send the request again.
 func (h *hook) stop() {
 	h.end()
 	h.cut()
@@ -193,7 +192,7 @@ func (d *Definition) fences() (fence.Set, error) {
 	return set, q.Err
 }
 
-// check refuses an invalid hook.
+// check returns an error for an invalid hook.
 func (s *Sender) check(name string, d *Definition) error {
 	if d.Overlap != nil && (*d.Overlap < 0 || *d.Overlap > maxOverlap) {
 		return endpoint.Refuse(ErrInvalidHook, "overlap",
@@ -232,7 +231,7 @@ func (s *Sender) check(name string, d *Definition) error {
 	return nil
 }
 
-// isPort reports whether a url may name a port; "" is the usual one.
+// isPort reports whether a url may name a port; "" means the default port.
 func isPort(text string) bool {
 	if text == "" {
 		return true

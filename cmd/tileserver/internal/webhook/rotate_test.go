@@ -15,7 +15,7 @@ import (
 	"quadrille/places/live"
 )
 
-// rotated is a request of a hook that was replaced, and the secrets of before and after.
+// rotated is a request of a replaced hook, with the secrets before and after the replacement.
 type rotated struct {
 	header     http.Header
 	body       string
@@ -56,8 +56,8 @@ func (r *rotated) signedWith(t *testing.T, secret string) string {
 	return sign(key, r.header.Get("webhook-id"), r.header.Get("webhook-timestamp"), []byte(r.body))
 }
 
-// A replaced secret signs beside the new one until its overlap ends. Without an overlap it stops at
-// once.
+// A replaced secret signs together with the new one until its overlap ends. Without an overlap it
+// stops immediately.
 func TestSecretIsRotated(t *testing.T) {
 	r := rotate(t, nil)
 	if got, want := r.header.Get("webhook-signature"), r.signedWith(t, r.isNow)+" "+r.signedWith(t, r.was); got != want {
@@ -79,7 +79,7 @@ func TestSecretIsRotated(t *testing.T) {
 	}
 }
 
-// The example that Svix publishes for the scheme.
+// TestSignVector tests the example that Svix has published for the scheme.
 func TestSignVector(t *testing.T) {
 	secret, err := base64.StdEncoding.DecodeString("plJ3nmyCDGBKInavdOK15jsl")
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package webhook sends the events of live collections to addresses that their owners name: in the
-// order of the writes, signed by the specification Standard Webhooks, and again until they are
-// accepted. The position of a hook is kept with the collection, so that a restart goes on there.
+// Package webhook sends the events of live collections to addresses that their owners set. It sends
+// them in the order of the writes, signs them by the specification Standard Webhooks, and retries
+// until they are accepted. The position of a hook is stored with the collection, so that sending
+// continues there after a restart.
 package webhook
 
 import (
@@ -28,26 +29,26 @@ import (
 // MaxHooks bounds the hooks of a collection.
 const MaxHooks = 16
 
-// Errors of hooks.
+// These are errors of hooks.
 var (
 	ErrInvalidHook  = errors.New("hook is not valid")
 	ErrNoHook       = errors.New("no such hook")
 	ErrTooManyHooks = errors.New("too many hooks")
-	// errUnread matches errors for as long as the hooks of a collection cannot be read. It
-	// is joined with the reason.
+	// errUnread is matched while the hooks of a collection cannot be read. It is joined with the
+	// reason.
 	errUnread = errors.New("the hooks of the collection are not read yet: try again in a while")
 )
 
-// Config says how events are sent.
+// Config configures how events are sent.
 type Config struct {
 	Live  *live.Store
 	Views *ask.Views // the views that fences are judged by
-	// Processors lets fences take turns on the processors with requests. All hooks count
-	// as one client. Nil means all processors of the machine.
+	// Processors are the processors that the evaluation of fences shares with requests. All hooks
+	// count as one client. Nil means all processors of the machine.
 	Processors *web.Processors
-	// AllowPrivate lets hooks go to private addresses, and over http.
+	// AllowPrivate lets hooks send to private addresses, and over http.
 	AllowPrivate bool
-	// Grace bounds how long a running request may take once the sender ends.
+	// Grace bounds how long a running request may continue after the sender ends.
 	Grace time.Duration
 	// FirstRetry and LastRetry are the shortest and the longest time until a request is sent again.
 	// The defaults are a second and 5 minutes.
@@ -74,8 +75,8 @@ type Sender struct {
 	hooks    map[*live.Collection]map[string]*hook // of collections whose hooks are known
 }
 
-// Start begins to send the events of the hooks that collections have, until ctx ends or
-// Close is called.
+// Start begins to send the events of the hooks of all collections, until ctx ends or Close is
+// called.
 func Start(ctx context.Context, cfg Config) *Sender {
 	if cfg.FirstRetry <= 0 {
 		cfg.FirstRetry = time.Second
@@ -99,7 +100,8 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	return s
 }
 
-// loadLater loads the hooks of collections that are opened later, or could not be read.
+// loadLater loads the hooks of collections that are opened later, or that could not be read
+// earlier.
 func (s *Sender) loadLater(failing map[*live.Collection]bool) {
 	tick := time.NewTicker(s.FirstRetry)
 	defer tick.Stop()
@@ -114,7 +116,7 @@ func (s *Sender) loadLater(failing map[*live.Collection]bool) {
 }
 
 // loadAll loads the hooks of all collections, and returns those it could not load. was has those
-// that it could not load the last time.
+// that it could not load at the previous attempt.
 func (s *Sender) loadAll(was map[*live.Collection]bool) map[*live.Collection]bool {
 	failing := map[*live.Collection]bool{}
 	for _, l := range s.Live.Collections() {
@@ -129,8 +131,8 @@ func (s *Sender) loadAll(was map[*live.Collection]bool) map[*live.Collection]boo
 	return failing
 }
 
-// load takes the hooks that a collection has into service, unless they are already. The
-// error matches errUnread.
+// load takes the hooks of a collection into service, unless they are already in service. The error
+// matches errUnread.
 func (s *Sender) load(l *live.Collection) error {
 	if s.known(l) {
 		return nil
@@ -164,14 +166,14 @@ func (s *Sender) load(l *live.Collection) error {
 	return nil
 }
 
-// known reports whether the hooks of a collection are known.
+// known reports whether the hooks of a collection have been loaded.
 func (s *Sender) known(l *live.Collection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hooks[l] != nil
 }
 
-// Close ends sending. Requests that run may take for Grace.
+// Close ends sending. Running requests may take the time Grace to finish.
 func (s *Sender) Close() {
 	s.end()
 	s.mu.Lock()
@@ -208,7 +210,7 @@ func (h *hook) init() {
 	h.ended = make(chan struct{})
 }
 
-// watch forgets the hooks of a collection that is dropped.
+// watch removes the hooks of a collection when it is dropped.
 func (s *Sender) watch(l *live.Collection) {
 	select {
 	case <-s.ctx.Done():
@@ -230,9 +232,9 @@ func (s *Sender) find(l *live.Collection, name string) (h *hook, all int) {
 }
 
 // Put creates or replaces a hook. A new hook begins with the next event; a replacement continues
-// where the old one was. Each Put makes a new secret, which only its answer has. After a
-// replacement, requests carry the old secret's signature too, for Definition.Overlap. Errors match
-// ErrInvalidHook or ErrTooManyHooks, or come from the parameters, the regions or the collection.
+// where the old one was. Each Put makes a new secret, which only its answer contains. After a
+// replacement, requests also have the signature of the old secret, for the time Definition.Overlap.
+// Errors match ErrInvalidHook or ErrTooManyHooks, or come from the parameters, the regions or the collection.
 func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Definition) (st State, isNew bool, err error) {
 	if err := s.check(name, &d); err != nil {
 		return st, false, err
@@ -263,7 +265,8 @@ func (s *Sender) Put(ctx context.Context, l *live.Collection, name string, d Def
 	case old != nil && old.stored.Secret != nil: // it could be read
 		was := &old.stored
 		h.stored.rotate(was, l.Now(), overlap)
-		// The fences may have changed, so a move whose crossings were sent in part is sent again.
+		// The fences may have changed, so a move of which only some crossings were sent is sent
+		// again.
 		h.stored.Position = fence.ID{Seq: was.position().CompletedSeq()}.String()
 		h.stored.Created, h.stored.Delivered, h.stored.Lost = was.Created, was.Delivered, was.Lost
 	case old == nil && all >= MaxHooks:
@@ -304,7 +307,7 @@ func (s *Sender) List(l *live.Collection) ([]State, error) {
 	return list, nil
 }
 
-// Get returns a hook. The error matches ErrNoHook, or is that of a collection whose hooks
+// Get returns a hook. The error matches ErrNoHook, or is the reason why the hooks of the collection
 // cannot be read.
 func (s *Sender) Get(l *live.Collection, name string) (State, error) {
 	if err := s.load(l); err != nil {
@@ -339,7 +342,7 @@ func (s *Sender) Delete(ctx context.Context, l *live.Collection, name string) er
 	return nil
 }
 
-// Outcomes of requests.
+// These are outcomes of requests.
 const (
 	delivered = iota
 	rejected  // the answer was no 2xx
@@ -358,7 +361,7 @@ var outcomes = [...]string{
 	lost:        "lost",
 }
 
-// Deliveries calls fn with how many requests have had each outcome.
+// Deliveries calls fn with each outcome and its number of requests.
 func (s *Sender) Deliveries(fn func(outcome string, n int64)) {
 	for i, name := range outcomes {
 		fn(name, s.counts[i].Load())

@@ -28,7 +28,7 @@ import (
 	"quadrille/places/points"
 )
 
-// failingStore is a store that can neither be opened, read nor written while fails is set.
+// failingStore is a store that cannot be opened, read or written while fails is set.
 type failingStore struct {
 	*pebblestore.Store
 	fails atomic.Bool
@@ -135,7 +135,7 @@ func move(t *testing.T, l *live.Collection, id string, lat, lon float64) {
 	}
 }
 
-// until waits until done reports true.
+// until waits until done returns true.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -145,7 +145,7 @@ func until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// sent is an event as a receiver gets it.
+// sent is an event in the form that a receiver gets.
 type sent struct {
 	ID, Type, Point, Fence string
 	Lat, Lon               float64
@@ -233,10 +233,10 @@ func (r *receiver) hook(t *testing.T, s *Sender, l *live.Collection, name string
 	return st
 }
 
-// However often the server ends and the receiver fails, every event is taken, in the order
+// However often the server ends and the receiver fails, the receiver gets every event in the order
 // of the writes.
 func TestRestarts(t *testing.T) {
-	// A receiver takes one request at a time.
+	// A receiver accepts one request at a time.
 	unreliable := func() func(http.ResponseWriter, int) bool {
 		random := testseed.Rand(t)
 		return func(w http.ResponseWriter, _ int) bool {
@@ -313,7 +313,7 @@ func TestRestarts(t *testing.T) {
 	})
 }
 
-// A move that crosses more fences than a request has events goes on in the next one.
+// A move that crosses more fences than a request can contain continues in the next request.
 func TestManyCrossings(t *testing.T) {
 	store, l := newCollection(t, 0)
 	var failing atomic.Bool
@@ -390,7 +390,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Events that are not kept any more are passed over, and the state says so.
+// Events that are no longer stored are skipped, and the state reports this.
 func TestLost(t *testing.T) {
 	store, l := newCollection(t, time.Second)
 	var failing atomic.Bool
@@ -421,7 +421,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// Dropping a collection removes its hooks, and a new one of the same name begins without any.
+// Dropping a collection removes its hooks, and a new collection with the same name begins without
+// hooks.
 func TestDrop(t *testing.T) {
 	store, l := newCollection(t, 0)
 	s := start(t, Config{Live: store, AllowPrivate: true})
@@ -464,8 +465,8 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// Whatever a receiver answers, its answer takes bounded time and memory, and ends with the
-// hook.
+// Whatever a receiver answers, reading the answer takes bounded time and memory, and stops when the
+// hook ends.
 func TestHostileReceivers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer  http.HandlerFunc
@@ -525,7 +526,7 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
-// A request that runs when the server ends may finish, and its events are not sent again.
+// A running request may finish when the server ends, and its events are not sent again.
 func TestGrace(t *testing.T) {
 	store, l := newCollection(t, 0)
 	running, end := make(chan bool), make(chan bool)
@@ -564,8 +565,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Hooks that cannot be read are not missing: they run once they can be read. At the start the
-// collection could not be opened, or only its hooks could not be read.
+// Hooks that cannot be read are not treated as missing: they run once they can be read. The test
+// has two cases: at the start the collection cannot be opened, or only its hooks cannot be read.
 func TestUnreadHooks(t *testing.T) {
 	dir := t.TempDir()
 	store, shut := openLive(t, dir)

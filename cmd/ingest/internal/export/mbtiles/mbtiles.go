@@ -29,7 +29,7 @@ import (
 // ErrEmpty is returned when an archive would have no tile.
 var ErrEmpty = errors.New("no tile to write: the layers show nothing at these zooms")
 
-// Row is a name and a value of the metadata table.
+// Row is a row of the metadata table: a name and a value.
 type Row struct{ Name, Value string }
 
 // Metadata returns the specification's rows for vector tiles. VectorLayers becomes vector_layers

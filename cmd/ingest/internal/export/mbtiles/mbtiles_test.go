@@ -30,7 +30,7 @@ func TestArchive(t *testing.T) {
 	add := func(tile quadkey.Tile, zoom uint8, c Content) error { return w.Add(tile, zoom, c) }
 	if err := errors.Join(
 		add(quadkey.Tile{}, 0, contents[0]),
-		// The example of the specification.
+		// This is the example in the specification.
 		add(quadkey.Tile{Z: 11, X: 327, Y: 791}, 11, contents[0]),
 		add(quadkey.Tile{Z: 3, X: 5, Y: 2}, 8, contents[1]),
 	); err != nil {

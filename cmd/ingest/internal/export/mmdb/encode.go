@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Types of values in the data section.
+// These are the types of values in the data section.
 const (
 	typePointer = 1
 	typeString  = 2

@@ -72,7 +72,7 @@ type Stats struct {
 	RecordSize int   // bits
 }
 
-// Data is a record in the data section.
+// Data is a reference to a record in the data section.
 type Data struct{ at record }
 
 // Writer writes one database, and belongs to one goroutine. The file gets its final name only when
@@ -220,7 +220,7 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 	return stats, disk.Publish(w.file, w.path)
 }
 
-// separator is the zeros between the tree and the data.
+// separator is the number of zero bytes between the tree and the data.
 const separator = 16
 
 // recordSize chooses the bits of a record, or checks the requested size. The pointer to the last
@@ -275,7 +275,7 @@ func writeTree(out *bufio.Writer, all *nodes, size int) error {
 	return nil
 }
 
-// marker begins the metadata.
+// marker is the marker at the beginning of the metadata.
 const marker = "\xab\xcd\xefMaxMind.com"
 
 func appendMetadata(dst []byte, info Info, languages []string, stats Stats) ([]byte, error) {

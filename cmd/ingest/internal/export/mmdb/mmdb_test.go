@@ -132,7 +132,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Values have the types that clients of GeoIP2 read them as.
+// Values have the types that GeoIP2 clients expect.
 func TestTypes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mmdb")
 	long := strings.Repeat("x", 300)
@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A database with one record for all addresses is one node.
+// A database with one record for all addresses has one node.
 func TestWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mmdb")
 	write(t, path, Options{}, []network{{netip.MustParsePrefix("0.0.0.0/0"), `{"a":1}`}})
@@ -321,7 +321,7 @@ func drawNetworks(t *rapid.T, all netip.Prefix, name string) (list []network) {
 	return list
 }
 
-// Pointers of all lengths, and sizes of all lengths.
+// TestControl tests pointers of all lengths, and sizes of all lengths.
 func TestControl(t *testing.T) {
 	for _, size := range []int{0, 28, 29, 284, 285, 65820, 65821, maxSize} {
 		for _, typ := range []byte{typeString, typeArray} {

@@ -37,7 +37,7 @@ func numberOf(a netip.Addr) number {
 	return number{binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])}
 }
 
-// bit is the bit at a depth, the first being 0.
+// bit returns the bit at a depth; the first bit has depth 0.
 func (n number) bit(depth int) bool {
 	if depth < 64 {
 		return n.hi>>(63-depth)&1 != 0
@@ -53,7 +53,7 @@ func (n number) common(m number) int {
 	return 64 + bits.LeadingZeros64(n.lo^m.lo)
 }
 
-// end is the last address of a network.
+// end returns the last address of a network.
 func (n number) end(length int) number {
 	switch {
 	case length == 0:
@@ -104,7 +104,7 @@ func (t *tree) add(first number, length int, r record) error {
 	return nil
 }
 
-// fork notes that nothing is to the left of a new path.
+// fork records that no networks are to the left of a new path.
 func (t *tree) fork(path number, from, to int) {
 	for i := from; i < to; i++ {
 		if path.bit(i) {

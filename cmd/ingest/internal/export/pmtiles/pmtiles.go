@@ -125,7 +125,7 @@ func (w *Writer) Add(t quadkey.Tile, zoom uint8, c Content) error {
 			return err
 		}
 	}
-	// A run longer than 32 bits say begins another entry.
+	// A run that is too long for 32 bits is divided into several entries.
 	for ; run > 0; w.entries++ {
 		part := min(run, math.MaxUint32)
 		w.pending = append(w.pending, pmtiles.Entry{ID: id, Offset: c.offset, Length: c.length, Run: uint32(part)})
@@ -238,7 +238,7 @@ func (w *Writer) finishDirectories() ([]byte, error) {
 	}
 }
 
-// pairLeaves joins each two leaf directories into one.
+// pairLeaves joins each pair of leaf directories into one.
 func (w *Writer) pairLeaves() error {
 	joined, err := os.CreateTemp(filepath.Dir(w.path), "."+filepath.Base(w.path)+".dir-*")
 	if err != nil {

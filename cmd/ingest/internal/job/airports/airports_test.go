@@ -102,8 +102,7 @@ func TestAirports(t *testing.T) {
 	}
 }
 
-// The sources of a time zone when the file has none. Airports at exactly 0, 0 are reported, or
-// left out.
+// Airports at exactly 0, 0 are reported, or left out with DropZero.
 func TestZeroAirports(t *testing.T) {
 	path := testfile.WriteTemp(t, "airports.csv",
 		jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
@@ -291,7 +290,7 @@ func TestSampleAirports(t *testing.T) {
 	}
 }
 
-// list lists the airports that pass a filter.
+// list returns the airports that pass a filter.
 func list(t *testing.T, f *airports.Finder, of airports.Filter, q feature.Query) (hits []places.Hit, err error) {
 	t.Helper()
 	if q.Filter, err = of.FeatureFilter(); err != nil {
@@ -379,7 +378,7 @@ func TestRealAirports(t *testing.T) {
 			t.Errorf("%s: %v", code, doc)
 		}
 	}
-	// The sample agrees with the derived zones, as far as clocks show.
+	// The zones of the sample and the derived zones must have the same offsets.
 	sample, err := source.Open(sampleAirports)
 	if err != nil {
 		t.Fatal(err)

@@ -207,7 +207,7 @@ func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	return built
 }
 
-// noteAssumed notes the regions with ambiguous edges.
+// noteAssumed reports the regions with ambiguous edges.
 func noteAssumed(rep job.Reporter, assumed []string) {
 	job.NoteFew(rep, 100, "and %d more regions that can be read in two ways", assumed)
 	if n := len(assumed); n > 0 {
@@ -339,7 +339,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 	return layers, sources, nil
 }
 
-// bounds is the box around all types.
+// bounds returns the box around all types.
 func bounds(types []tiles.TypeMeta) []float64 {
 	b := types[0].Bounds
 	for _, t := range types[1:] {

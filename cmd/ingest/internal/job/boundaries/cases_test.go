@@ -17,7 +17,7 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// Polygon files from users.
+// TestBoundariesCases tests polygon files from users.
 func TestBoundariesCases(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	const cases = "../../../../../../shared/cases/tiles/"

@@ -17,7 +17,7 @@ import (
 	"quadrille/feature"
 )
 
-// maxID is the longest region id made, in bytes, before a suffix.
+// maxID is the greatest length in bytes of a generated region id without its suffix.
 const maxID = 80
 
 // candidate is a value that may become a region's id.
@@ -42,7 +42,7 @@ type claim struct {
 // stays the same if a border is drawn more exactly. exact differs whenever the geometry does.
 type spot struct{ near, exact string }
 
-// publishable matches ids that mean the same in every address.
+// publishable matches ids that need no escaping in any address.
 var publishable = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9][A-Za-z0-9._-]{0,%d}$`, maxID-1))
 
 // ownCodes match codes that name regions of some types in every file. Ids from them are in lower
@@ -182,7 +182,7 @@ func assignNames(typ string, claims []claim, ids []string, taken map[string]bool
 	}
 }
 
-// unused numbers an id that is taken.
+// unused returns an id that is not taken; if necessary, it appends a number.
 func unused(taken map[string]bool, base string) string {
 	id := base
 	for n := 2; taken[id]; n++ {
@@ -219,8 +219,8 @@ func spotOf(g orb.Geometry) spot {
 	return spot{geohash(middle[0], middle[1], 6), fmt.Sprintf("%08x", exact)}
 }
 
-// geohash is the usual code of a position: bits of longitude and latitude in
-// turn, five to a letter.
+// geohash returns the usual code of a position: alternating bits of longitude and latitude, five
+// bits per letter.
 func geohash(lon, lat float64, letters int) string {
 	const alphabet = "0123456789bcdefghjkmnpqrstuvwxyz"
 	x, y := [2]float64{-180, 180}, [2]float64{-90, 90}
@@ -246,7 +246,7 @@ func geohash(lon, lat float64, letters int) string {
 	return string(code)
 }
 
-// letters that Unicode does not decompose into a base and a mark.
+// plain replaces letters that Unicode does not decompose into a base and a mark.
 var plain = strings.NewReplacer(
 	"ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d",
 	"þ", "th", "ħ", "h", "ı", "i", "ŋ", "ng", "ə", "a", "'", "", "’", "", "ʼ", "", "ʻ", "", "‘", "",

@@ -46,7 +46,7 @@ func TestIDsOfRealLayers(t *testing.T) {
 		{"state", naturalEarth + "/50m/ne_50m_admin_1_states_provinces.geojson.gz", naturalEarth},
 		{"state", naturalEarth + "/10m/ne_10m_admin_1_states_provinces.geojson.gz", naturalEarth},
 		{"county", naturalEarth + "/10m/ne_10m_admin_2_counties.geojson.gz", naturalEarth},
-		// The same releases as shapefiles: the same golden files.
+		// The same releases as shapefiles give the same golden files.
 		{"country", naturalEarth + "/zip/ne_110m_admin_0_countries.zip", naturalEarth},
 		{"country", naturalEarth + "/zip/ne_50m_admin_0_countries.zip", naturalEarth},
 		{"country", naturalEarth + "/zip/ne_10m_admin_0_countries.zip", naturalEarth},

@@ -340,7 +340,7 @@ func TestCodesAreFound(t *testing.T) {
 	}
 }
 
-// The order of rows decides nothing.
+// The order of rows has no influence.
 func TestRowNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.IntRange(0, 2).Draw(t, "first")
@@ -413,7 +413,7 @@ func TestAtlases(t *testing.T) {
 	}
 }
 
-// Files from users.
+// TestIDsOfCases tests files from users.
 func TestIDsOfCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/boundaries-2/"
 	if _, err := os.Stat(cases); err != nil {

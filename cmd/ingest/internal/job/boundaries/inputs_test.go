@@ -107,7 +107,7 @@ func TestKeep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Add another layer, then replace a layer twice.
+	// The test adds another layer, and then replaces a layer twice.
 	later := layerInput("district", shapefileOf(t, "B", "C"), "code")
 	more := layerInput("district", shapefileOf(t, "A"), "code")
 	for _, named := range [][]Input{{more}, {county}, {later, county}} {

@@ -121,7 +121,8 @@ func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs [
 // IngestZones publishes the zones in a release of timezone-boundary-builder as the layer timezone,
 // in addition to the published layers.
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
-	// The id property distinguishes such a release from a layer in which an area has one offset.
+	// The id property tzid distinguishes a release of timezone-boundary-builder from a layer whose
+	// areas have a single UTC offset.
 	inputs, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
 	if err != nil {
 		return dataset.Manifest{}, err
@@ -199,7 +200,7 @@ func noteGone(ctx context.Context, c *dataset.Catalog, name string, inputs []Inp
 	}
 }
 
-// based notes the generation that inputs were added to.
+// based records the generation to which inputs were added.
 func based(inputs []Input, generation uint64) []Input {
 	inputs = slices.Clone(inputs)
 	for i := range inputs {

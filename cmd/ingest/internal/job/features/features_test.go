@@ -11,7 +11,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/format"
 )
 
-// zeros is a reader of n zero bytes.
+// zeros returns a reader of n zero bytes.
 func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n) }
 
 type zero struct{}

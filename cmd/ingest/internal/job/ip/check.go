@@ -22,7 +22,7 @@ type Change struct {
 // or the new generation answers.
 type Shares struct{ Added, Removed, Changed float64 }
 
-// Total is the share of the addresses whose answer was added, removed or changed.
+// Total returns the share of the addresses whose answer was added, removed or changed.
 func (s Shares) Total() float64 { return s.Added + s.Removed + s.Changed }
 
 // Shares returns the shares of both versions of IP.

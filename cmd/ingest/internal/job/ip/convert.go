@@ -111,9 +111,9 @@ func (c *converter) keeper() *keeper {
 type rawKey [2]uint64
 
 // keeper caches conversions in case their raw records occur again. It is a table of pairs of slots,
-// in which a new conversion replaces the older one of its pair. As long as hardly any record occurs
-// again, it looks up only a few, because a lookup in so large a table costs as much as a quarter of
-// a conversion. Call keep after a find without a result.
+// in which a new conversion replaces the older one of its pair. While hardly any record occurs
+// again, keeper looks up only a few of them. A lookup in so large a table costs a quarter of a
+// conversion. Call keep after a find without a result.
 type keeper struct {
 	again   repeats.Watch
 	looked  bool       // whether find looked up the current record

@@ -47,7 +47,7 @@ func TestKeeper(t *testing.T) {
 		t.Errorf("%d slots", len(k.slots))
 	}
 
-	// Records that the build does not take over, and refusals.
+	// These are records that the build does not copy, and refusals.
 	detail := fmt.Sprintf("%01000d", 0)
 	k = (&converter{memory: 2 * room}).keeper()
 	for i := range 3 * room / 1000 {

@@ -7,8 +7,8 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 )
 
-// productCredit returns the credit that publishers of well-known databases ask for, by the type
-// or product name in the data.
+// productCredit returns the credit that publishers of well-known databases require, by the type or
+// product name in the data.
 func productCredit(product string) job.Credit {
 	p := strings.ToLower(product)
 	switch {

@@ -20,7 +20,7 @@ import (
 	"quadrille/tiles"
 )
 
-// The fields that may be derived, as records name them.
+// These are the names of fields that may be derived.
 const (
 	derivedCountry      = "country"
 	derivedSubdivisions = "subdivisions"
@@ -35,8 +35,9 @@ const maxFilled = 1 << 17
 // published boundaries, the time zone from these and from places, as for airports. Derived fields
 // are marked in the record.
 //
-// Coordinates of a network are at best those of a city. So the source's country counts more than
-// the derived one, and a point outside of the source's country says nothing about its states.
+// Coordinates of a network are no more exact than the position of a city. So the source's country
+// counts more than the derived one, and a point outside of the source's country says nothing about
+// its states.
 type filler struct {
 	zones *zonefinder.Finder
 	types []string // of state and country, the published ones
@@ -123,7 +124,7 @@ func (f *filler) apply(r *ipgeo.Record, d derived) {
 	}
 }
 
-// Ids that presets make from ISO 3166 codes.
+// These match ids that presets make from ISO 3166 codes.
 var (
 	countryID = regexp.MustCompile(`^[a-z]{2}$`)
 	stateID   = regexp.MustCompile(`^([a-z]{2})-([a-z0-9]{1,3})$`)

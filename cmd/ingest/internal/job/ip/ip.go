@@ -47,7 +47,7 @@ type Options struct {
 // have about as many bytes for each range.
 var costs = job.Costs{Nanoseconds: 250, Memory: 8, Disk: 4}
 
-// maxSources bounds the sources of a data set: ranks have 16 bits.
+// maxSources bounds the number of sources of a data set, because ranks have 16 bits.
 const maxSources = 1000
 
 // Ingest publishes the data set "ip" from sources of address ranges, IPv4 and IPv6. Each source
@@ -237,7 +237,7 @@ func (in *rangeInputs) close() (err error) {
 	return err
 }
 
-// timestamp is the cell timestamp of the generation.
+// timestamp returns the cell timestamp of the generation.
 func (in *rangeInputs) timestamp() int64 {
 	sources := make([]dataset.Source, len(in.sources))
 	for i, s := range in.sources {

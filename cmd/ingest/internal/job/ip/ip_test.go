@@ -134,7 +134,7 @@ func TestIP(t *testing.T) {
 			"9.9.9.0/24",
 			`"continent":{"code":"EU","names":{"en":"Europe"}},"country":{"is_in_european_union":true,"iso_code":"FR","names":{"en":"France"}}`,
 		},
-		// the file named first
+		// This is the file that is named first.
 		{
 			"9.9.9.0",
 			"9.9.9.0/24",
@@ -284,7 +284,7 @@ func truncated(t *testing.T) job.Input {
 	return in
 }
 
-// The real lists, dotted and decimal, give the same rows.
+// The real lists in dotted and in decimal form give the same rows.
 func TestIPRealFiles(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	list := func(notation string) []job.Input {

@@ -21,7 +21,7 @@ import (
 	"quadrille/ipgeo"
 )
 
-// listSource is a list of ranges, in columns or as objects.
+// listSource is a source with a list of ranges, in columns or as JSON objects.
 type listSource struct {
 	in     Input
 	file   *source.File
@@ -102,7 +102,7 @@ type listRow struct {
 	first, last netip.Addr
 	line        int
 	text        []byte // its fields, each ended by a line feed
-	// ahead is set where the record has been made already.
+	// ahead is set if the record has already been made.
 	ahead bool
 	made  conversion
 	err   error

@@ -26,7 +26,7 @@ import (
 // maxObject bounds a line of such a list.
 const maxObject = 128 << 10
 
-// The reasons of bad objects.
+// These are the reasons of bad objects.
 const (
 	reasonObject   = "not an object of JSON"
 	reasonNetwork  = "an object without its network"
@@ -133,7 +133,7 @@ func best(members []member, column ipcsv.Column) (m *member, several bool) {
 	return m, several
 }
 
-// addressColumns are the columns of members with addresses.
+// addressColumns lists the columns of members with addresses.
 var addressColumns = [...]ipcsv.Column{ipcsv.Network, ipcsv.First, ipcsv.Last, ipcsv.PrefixLength}
 
 // members returns the members that may have addresses, sorted by name, because maps have no

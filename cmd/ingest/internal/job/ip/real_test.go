@@ -31,13 +31,12 @@ import (
 
 const maxmindData = "../../../../../../shared/data/maxmind-test/"
 
-// around are the addresses at which a range of mistakes shows.
+// around returns the addresses at which mistakes about a range are visible.
 func around(first, last netip.Addr) []netip.Addr {
 	return []netip.Addr{first, last, first.Prev(), last.Next()}
 }
 
-// ipAnswer is the answer as JSON, nil for none, and whether the address is one that is
-// never looked up.
+// ipAnswer returns the answer as JSON, or nil for none, and whether the address is never looked up.
 func ipAnswer(t *testing.T, r *ipgeo.Reader, a netip.Addr) (answer map[string]any, reserved bool) {
 	t.Helper()
 	var res ipgeo.Result
@@ -227,7 +226,7 @@ func TestIPBadData(t *testing.T) {
 	}
 }
 
-// says has the compared fields of the reference.
+// says holds those fields of the reference that are compared.
 type says struct {
 	country, asn, city, lat string
 }
@@ -249,8 +248,8 @@ type refRow struct {
 	says
 }
 
-// readRefList reads a list with the country and so on in the given columns
-// after the addresses, -1 for none.
+// readRefList reads a list with the country and so on in the given columns after the addresses, or
+// -1 for none.
 func readRefList(t *testing.T, path string, country, asn, city, lat int) *refList {
 	t.Helper()
 	f, err := os.Open(path)

@@ -422,8 +422,8 @@ func TestIPDerive(t *testing.T) {
 	}
 }
 
-// A state without an ISO code takes that of the GeoNames division of the same name, in countries
-// for which GeoNames uses ISO codes.
+// A state without an ISO code takes the code of the GeoNames division with the same name, in
+// countries for which GeoNames uses ISO codes.
 func TestIPDivisionCode(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const division = "CH.BE\tBern\tBern\t2661551\nFJ.C\tWest Isles\tWest Isles\t2194371\n"
@@ -477,7 +477,8 @@ func TestIPCheck(t *testing.T) {
 		!slices.ContainsFunc(rep.notes, func(n string) bool { return strings.Contains(n, "nothing to compare") }) {
 		t.Fatal(err, told, rep.notes)
 	}
-	// A fourth changed, a fourth went, a fourth came; IPv6 is new.
+	// A quarter of the ranges has changed, a quarter was removed, and a quarter was added; IPv6 is
+	// new.
 	before := ipRows(t, c)
 	next := "9.0.0.0/26,FR\n9.0.0.64/26,CH\n9.0.0.128/26,CH\n9.0.1.0/26,CH\n2001:200::/32,JP\n"
 	_, err := run(next, 0.5)

@@ -16,13 +16,13 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// Catalog is an empty catalogue.
+// Catalog returns an empty catalogue.
 func Catalog(t testing.TB) *dataset.Catalog {
 	t.Helper()
 	return CatalogIn(t, t.TempDir())
 }
 
-// CatalogIn is the catalogue in a directory.
+// CatalogIn returns the catalogue in a directory.
 func CatalogIn(t testing.TB, dir string) *dataset.Catalog {
 	t.Helper()
 	c, err := dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
@@ -85,18 +85,18 @@ func (r *Recorder) Note(text string) { r.Notes = append(r.Notes, text) }
 // Published implements Reporter.
 func (r *Recorder) Published(m dataset.Manifest) { r.Manifests = append(r.Manifests, m) }
 
-// Input is a file of a test.
+// Input returns a file of a test as an input.
 func Input(path string) job.Input {
 	return job.Input{Path: path, Credit: job.Credit{Name: "By hand", License: "CC0-1.0"}}
 }
 
-// Square is a GeoJSON feature: a box with a side of size degrees.
+// Square returns a GeoJSON feature: a box with a side of size degrees.
 func Square(id, name, more string, west, south, size float64) string {
 	return fmt.Sprintf(`{"type":"Feature","properties":{"id":%q,"name":%q%s},"geometry":{"type":"Polygon","coordinates":[[[%g,%g],[%g,%g],[%g,%g],[%g,%g],[%g,%g]]]}}`,
 		id, name, more, west, south, west+size, south, west+size, south+size, west, south+size, west, south)
 }
 
-// FeatureCollection is the collection of GeoJSON features.
+// FeatureCollection returns a FeatureCollection of GeoJSON features.
 func FeatureCollection(features ...string) string {
 	return `{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`
 }
@@ -107,17 +107,17 @@ const ZoneSquares = `{"type":"FeatureCollection","features":[
 {"type":"Feature","properties":{"time_zone":"UTC+01:00","zone":1,"tz_name1st":"Africa/Algiers"},"geometry":{"type":"Polygon","coordinates":[[[0,30],[20,30],[20,60],[0,60],[0,30]]]}},
 {"type":"Feature","properties":{"tzid":"Pacific/Fiji"},"geometry":{"type":"Polygon","coordinates":[[[170,-30],[180,-30],[180,0],[170,0],[170,-30]]]}}]}`
 
-// PackagesDir is where the packages of the sample are installed.
+// PackagesDir is the directory in which the packages of the sample are installed.
 const PackagesDir = "../../../../../sample/node_modules"
 
-// Rows of places in the format of GeoNames.
+// These are rows of places in the format of GeoNames.
 const (
 	RowBern = "2661552\tBern\tBern\tBerna,Berne\t46.94809\t7.44744\tP\tPPLC\tCH\t\tBE\t246\t351\t\t121631\t\t549\tEurope/Zurich\t2019-09-05"
 	RowThun = "2658377\tThun\tThun\t\t46.75118\t7.62166\tP\tPPL\tCH\t\tBE\t\t\t\t42136\t\t-9999\tEurope/Zurich\t2020-01-02"
 	RowSuva = "2198148\tSuva \"FJ\"\tSuva\t\t-18.14161\t178.44149\tP\tPPLC\tFJ\t\tC\t\t\t\t77366\t\t7\tPacific/Fiji\t2018-01-01"
 )
 
-// Rows of airports in the format of OurAirports; RealAirports is its file.
+// These are rows of airports in the format of OurAirports; RealAirports is the real file.
 const (
 	RealAirports = "../../../../../../shared/data/airports/ourairports-airports.csv.gz"
 	AirportHead  = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
@@ -125,7 +125,7 @@ const (
 	AirportSuva  = "2,FJ-0001,small_airport,Suva Test,-18.1,178.5,,FJ,FJ-C,,no,,,,ZZB,,,\n"
 )
 
-// Rows of stations in the format of NOAA.
+// These are rows of stations in the format of NOAA.
 const (
 	StationsHead = `"USAF","WBAN","STATION NAME","CTRY","STATE","ICAO","LAT","LON","ELEV(M)","BEGIN","END"` + "\n"
 	RowZurich    = `"066600","99999","ZURICH <TOWN>","SZ","","","+47.383","+008.567","+0569.0","19490101","20250525"` + "\n"

@@ -7,7 +7,7 @@ import (
 	"github.com/paulmach/orb/planar"
 )
 
-// These decide which parts of a country are its main part.
+// These constants decide which parts of a country are its main part.
 const (
 	mainShare = 0.75 // the least share of the area; with less there is no main part
 	largeArea = 0.25 // share of the largest polygon's area from which a part belongs to it wherever it lies
@@ -40,7 +40,7 @@ func mainBounds(geometry orb.Geometry, whole [4]float64) [4]float64 {
 	sum, held := first, 0.0
 	for i, p := range polygons {
 		b := p.Bound()
-		// The other side of 180° may be close.
+		// A part on the other side of ±180° may be close.
 		for _, turn := range []float64{-360, 360} {
 			moved := orb.Bound{Min: orb.Point{b.Min[0] + turn, b.Min[1]}, Max: orb.Point{b.Max[0] + turn, b.Max[1]}}
 			if apart(first, moved) < apart(first, b) {

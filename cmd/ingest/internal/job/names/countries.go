@@ -11,8 +11,8 @@ import (
 	"quadrille/places/names"
 )
 
-// readCountries yields the countries that are known from places, but that no layer draws, such as
-// Guadeloupe if it is drawn as a part of France. They have a position but no bounds.
+// readCountries yields the countries that places have but no layer draws. Guadeloupe is one if it
+// is drawn as a part of France. They have a position but no bounds.
 func (n *namer) readCountries(take func(names.Feature) error) error {
 	if n.places == nil {
 		return nil

@@ -125,10 +125,10 @@ func BuildSet(ctx context.Context, c *dataset.Catalog, b *dataset.Build, of tile
 	return &meta, nil
 }
 
-// ErrNoNames is matched when nothing is published that has names besides places.
+// ErrNoNames is matched if no published data set except places has names.
 var ErrNoNames = errors.New("nothing is published that has names besides places: ingest boundaries or airports first")
 
-// regionID names a region of a layer.
+// regionID identifies a region of a layer.
 type regionID struct{ typ, id string }
 
 // namer makes features from the published data sets.
@@ -188,7 +188,7 @@ func (n *namer) open(c *dataset.Catalog) (err error) {
 	return nil
 }
 
-// published opens a published data set, nil if there is none.
+// published opens a published data set, or nil if there is none.
 func published[R any](n *namer, c *dataset.Catalog, d *ask.DatasetOf[R]) (R, error) {
 	r, g, err := job.OpenCurrent(n.ctx, c, d)
 	if g != nil {
@@ -232,7 +232,8 @@ func coarsestFirst(types []tiles.TypeMeta) []tiles.TypeMeta {
 	return list
 }
 
-// layerRank puts countries before all layers, also before layers with larger regions.
+// layerRank returns the rank of a layer. Countries come before all other layers, even those with
+// larger regions.
 func layerRank(name string) int {
 	if name == countryType {
 		return 0
@@ -240,7 +241,7 @@ func layerRank(name string) int {
 	return 1
 }
 
-// Names of layers with a fixed meaning.
+// These are names of layers with a fixed meaning.
 const (
 	countryType = "country"
 	stateType   = "state"
@@ -315,8 +316,8 @@ const progressPlaces = 1000
 // coarseDegrees bounds the distance of a border on the map from its true place.
 const coarseDegrees = 0.05
 
-// noteDrawn records that the map draws a place in another country than its row names, unless the
-// border is so near that the reason may be a coarse map.
+// noteDrawn records that the map draws a place in another country than its row names. It ignores
+// places so near to the border that the reason may be a coarse map.
 func (n *namer) noteDrawn(h *places.Hit, at []tiles.Region) error {
 	i := slices.IndexFunc(at, func(r tiles.Region) bool { return r.Type == countryType })
 	if i < 0 || len(at[i].ID) != 2 || h.Country == "" || strings.EqualFold(at[i].ID, h.Country) {
@@ -373,7 +374,7 @@ func (n *namer) divisions() map[string]string {
 	return codes
 }
 
-// maxNameBytes is the longest name that is searched.
+// maxNameBytes is the greatest length in bytes of a searchable name.
 const maxNameBytes = 1000
 
 // read yields the features.
@@ -527,7 +528,7 @@ func (n *namer) readLayer(level int, typ string, take func(names.Feature) error)
 	})
 }
 
-// all are the layers, the coarsest first.
+// all returns the layers, the coarsest first.
 func (n *namer) all() []string {
 	layers := make([]string, len(n.layers))
 	for i, t := range n.layers {
@@ -572,7 +573,7 @@ func addCodes(f *names.Feature, codes ...string) {
 	}
 }
 
-// airportRecord is the part of an airport's record that search needs.
+// airportRecord is the part of an airport's record that the search needs.
 type airportRecord struct {
 	id                       uint32
 	ident, iata, icao, local string

@@ -87,7 +87,7 @@ func (n *namer) readZones(take func(names.Feature) error) error {
 			Bounds: boundsOf(region),
 		}
 		f.Lon, f.Lat = pointOf(region, geometry)
-		// People know a zone's city and not its name.
+		// People search for a zone by its city and not by its name.
 		if i := strings.LastIndexByte(f.Name, '/'); i >= 0 {
 			f.Names = append(f.Names, search.Name{Text: strings.ReplaceAll(f.Name[i+1:], "_", " ")})
 		}
@@ -282,7 +282,7 @@ func (n *namer) addRecord(f *names.Feature, r *airportRecord) error {
 	return nil
 }
 
-// airportCode is a keyword that is a code and no name.
+// airportCode matches a keyword that is a code and not a name.
 var airportCode = regexp.MustCompile(`^([A-Z0-9]{3,4}|[A-Z]{2}-[0-9]{4,5})$`)
 
 // maxKeywords bounds the keywords of an airport.

@@ -14,7 +14,7 @@ import (
 	"quadrille/places"
 )
 
-// kindWords are the contents of files, in words.
+// kindWords describes the contents of each kind of file for messages.
 var kindWords = map[geonames.Kind]string{
 	geonames.KindPlaces: "places", geonames.KindAlternates: "alternate names",
 	geonames.KindAdmin1: "first-level divisions", geonames.KindAdmin2: "second-level divisions",
@@ -81,7 +81,7 @@ func (j *placesJob) describe(f *placesFile, file *source.File, tally *job.Tally)
 	return nil
 }
 
-// newer notes the date of a row.
+// newer records the date of a row, if it is the newest.
 func (f *placesFile) newer(t time.Time) {
 	if t.After(f.src.Modified) {
 		f.src.Modified = t
@@ -134,7 +134,7 @@ func converted[T, U any](j *placesJob, files []*placesFile, read tableReader[T],
 	})
 }
 
-// of are the files of a kind.
+// of returns the files of a kind.
 func (j *placesJob) of(kind geonames.Kind) (files []*placesFile) {
 	for _, f := range j.files {
 		if f.Kind == kind {

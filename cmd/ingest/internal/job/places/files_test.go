@@ -84,7 +84,7 @@ func all[T any](t *testing.T, seq iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// The input of a build from files of every kind.
+// TestPlacesSource tests the input of a build from files of every kind.
 func TestPlacesSource(t *testing.T) {
 	paths := writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2},
 		[2]string{"alternateNames.txt", namesV1},
@@ -173,7 +173,7 @@ func TestPlacesSource(t *testing.T) {
 
 // For a deleted place, rows up to the day of the deletion are left out.
 func TestDeletedPlaces(t *testing.T) {
-	// Bern is of 2019-09-05, Thun of 2020-01-02, Suva of 2018-01-01.
+	// The dates are: Bern 2019-09-05, Thun 2020-01-02, Suva 2018-01-01.
 	files := writeAll(t, [2]string{"places.txt", allPlaces},
 		[2]string{"deletes-2019-09-04.txt", "2661552\tBern\tdouble\n"}, [2]string{"deletes-2020-01-02.txt", "2658377\tThun\t\n9\tUnknown\t\n"},
 		[2]string{"deletes-2017-01-01.txt", "2198148\tSuva\tearlier\n"},

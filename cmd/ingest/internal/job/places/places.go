@@ -152,7 +152,7 @@ func (j *placesJob) recognise(inputs []Input) error {
 	return nil
 }
 
-// note reports on all files together.
+// note reports notes about all files together.
 func (j *placesJob) note(stats *places.Stats) {
 	j.zero.Note(j.rep)
 	for _, n := range []struct {

@@ -45,7 +45,7 @@ func openPlaces(t *testing.T, c *dataset.Catalog) (*places.Finder, dataset.Manif
 	return f, g.Manifest
 }
 
-// Places at exactly 0, 0 are reported, or left out.
+// Places at exactly 0, 0 are either reported or omitted.
 func TestZeroPlaces(t *testing.T) {
 	unknown := strings.Replace(jobtest.RowThun, "46.75118\t7.62166", "0\t0.0", 1)
 	path := testfile.WriteTemp(t, "places.txt", jobtest.RowBern+"\n"+unknown+"\n")

@@ -309,7 +309,7 @@ func batteryShapefile(t *testing.T, s *sheet) string {
 	return filepath.Join(dir, "sheet.shp")
 }
 
-// inEveryFormat runs a test for each format that can hold a sheet.
+// inEveryFormat runs a test for each format that can represent a sheet.
 func inEveryFormat(t *testing.T, name string, s sheet, fn func(t *testing.T, path string)) {
 	t.Helper()
 	for format, writes := range batteryFormats {

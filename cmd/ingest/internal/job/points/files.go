@@ -18,8 +18,8 @@ import (
 )
 
 // The place of a point is one number. It combines the number of the file, the number of the line or
-// record in the file, and that of the feature in the line. A number too large for its bits becomes
-// the largest that fits.
+// record in the file, and the number of the feature in the line. A number too large for its bits
+// becomes the largest that fits.
 const (
 	pointFileShift = 49
 	pointLineShift = 19
@@ -59,7 +59,7 @@ func (f *pointFile) place(line int) int64 {
 		1<<pointLineShift-1)
 }
 
-// open detects the formats of the files.
+// open opens the files and detects their formats.
 func (j *pointsJob) open(paths []string) (err error) {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)

@@ -25,8 +25,8 @@ const reasonRefused = "the server refuses it"
 
 // IntoLive reads files of points like Ingest and writes them into a live collection. It makes the
 // collection if it is missing. It writes nothing unless all files could be read. It writes all
-// records in their order, so that of several with the same id the last one counts. Points that are
-// not in the files stay.
+// records in their order. So the last one of several records with the same id counts. Points that
+// are not in the files stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
 	j := newJob(ctx, of, o)
 	to.Note = j.rep.Note
@@ -98,7 +98,7 @@ type spooled struct {
 	read   time.Time // when all files had been read
 }
 
-// spoolMargin is more bytes than one feature has.
+// spoolMargin is greater than the size in bytes of any feature.
 const spoolMargin = feature.MaxPropertiesBytes + 8<<10
 
 // spoolHead is the number of bytes before a spooled point's id: its line, latitude, longitude and

@@ -167,7 +167,7 @@ func TestPointsExpire(t *testing.T) {
 	}
 }
 
-// Every feature arrives, in several requests, whatever the format.
+// Every feature arrives, in several requests, for every format.
 func TestManyPointsIntoLive(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	all := shops(12_000)
@@ -190,7 +190,7 @@ func TestManyPointsIntoLive(t *testing.T) {
 	}
 }
 
-// If too many records are bad, nothing is made or written.
+// If too many records are bad, no collection is made and nothing is written.
 func TestNothingIntoLive(t *testing.T) {
 	for name, text := range map[string]string{
 		"bad":   "id,lat,lon\na,1,1\nb,x,1\n",

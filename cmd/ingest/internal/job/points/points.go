@@ -50,7 +50,7 @@ type Collection struct {
 	// Encoding is the name of the encoding of tables and GeoJSON. If it is empty, they are UTF-8,
 	// or windows-1252 if the text cannot be UTF-8.
 	Encoding string
-	// Repeated chooses among points with one id. IntoLive writes all of them.
+	// Repeated selects among points with the same id. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
 	// another layer after #.
@@ -60,11 +60,11 @@ type Collection struct {
 	Private bool
 	Search  bool
 	Credit  job.Credit
-	// Stdin is read for an input with the path "-".
+	// Stdin is the content of an input with the path "-".
 	Stdin io.Reader
 }
 
-// command is the beginning of the command line that publishes it.
+// command returns the beginning of the command line that publishes the collection.
 func (c *Collection) command() string {
 	if c.Dataset.Name == c.Name {
 		return "ingest " + c.Name
@@ -145,7 +145,7 @@ func nearest(ctx context.Context, c *dataset.Catalog, p *points.Point) string {
 	return fmt.Sprintf(", %.0f km from %s, %s", hits[0].DistanceM/1000, hits[0].Name, hits[0].Country)
 }
 
-// Reasons of bad records.
+// These are the reasons of bad records.
 const (
 	reasonRange      = "latitude or longitude out of range"
 	reasonSwapped    = "latitude out of range, where the longitude could be one"
@@ -385,7 +385,7 @@ func (j *pointsJob) place(at int64) (f *pointFile, line, number int) {
 	return j.files[at>>pointFileShift], int(at & (1<<pointFileShift - 1) >> pointLineShift), int(at & (1<<pointLineShift - 1))
 }
 
-// leaveOut counts a point as bad that was counted as good when it was read.
+// leaveOut counts a point as bad. The point was counted as good when it was read.
 func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 	f, line, number := j.place(at)
 	if number > 1 {

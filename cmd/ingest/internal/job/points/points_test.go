@@ -592,8 +592,8 @@ func TestCasesOfTables(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 is read as windows-1252 if it can be that, with a note, or in the encoding
-// of --encoding.
+// Text that is not UTF-8 is read in the encoding of --encoding. Without that flag it is read as
+// windows-1252 if it can be in that encoding, with a note.
 func TestEncodings(t *testing.T) {
 	rows := strings.Repeat("x;46;7\n", 100)
 	feature := `{"type":"Feature","geometry":{"type":"Point","coordinates":[7,46]},"properties":{"name":"`
@@ -716,7 +716,7 @@ func TestPointsOddValues(t *testing.T) {
 	}
 }
 
-// Users' files in shared/cases have the points that they mean.
+// Users' files in shared/cases give the intended points.
 func TestPointsCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/points/"
 	if _, err := os.Stat(cases); err != nil {
@@ -791,7 +791,7 @@ func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) 
 	e.first = append(e.first, records[0].Error())
 }
 
-// Records that cannot be used are counted and left out.
+// Unusable records are counted and omitted.
 func TestPointsBadRecords(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const head = "id,lat,lon,n\n"

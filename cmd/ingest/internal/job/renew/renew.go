@@ -120,9 +120,9 @@ func (b Basis) Renew(ctx context.Context, c *dataset.Catalog, name, record strin
 	return b.save(record)
 }
 
-// NotRenewed returns the error of a run that renewed only part of what it should
-// have, or nil if it renewed all. errs are the errors of the named data sets or
-// commands, in the same order.
+// NotRenewed returns the error of a run that did not renew everything. names are the data sets or
+// commands that were not renewed, and errs are their errors in the same order. If there are no
+// names, NotRenewed returns nil.
 func NotRenewed(names []string, errs []error) error {
 	if len(names) == 0 {
 		return nil
@@ -136,8 +136,8 @@ func NotRenewed(names []string, errs []error) error {
 
 // same returns the reason why there is nothing to do, or "" if there is something. There is nothing
 // to do if, according to the record, the published generation has the same inputs in the present
-// layout. There is also nothing to do if such a generation was rolled back, because it must not
-// return by itself.
+// layout. There is also nothing to do if such a generation was rolled back, because it must not be
+// published again automatically.
 func (b Basis) same(record, dataset string, published uint64, otherLayout bool) string {
 	text, err := os.ReadFile(record)
 	var before Basis

@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 )
 
-// A generation in another program's layout is built anew, even with the same inputs.
+// A generation in another program's layout is built again, even with the same inputs.
 func TestRenewOtherLayout(t *testing.T) {
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
 	publish := func(schema int) error {

@@ -113,7 +113,8 @@ func TestStationsFailures(t *testing.T) {
 	}
 }
 
-// The whole real list, judged by measuring every station of it.
+// TestRealStations compares the results for the whole real list with the measured distances of all
+// stations.
 func TestRealStations(t *testing.T) {
 	const path = "../../../../../../shared/data/weather/isd-history.csv.gz"
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +156,7 @@ func TestRealStations(t *testing.T) {
 		id, best := "", math.Inf(1)
 		for i := range list {
 			s := &list[i]
-			// Tables keep three decimals.
+			// Tables store three decimals.
 			d := quadkey.Distance(lon, lat, s.Lon, s.Lat)
 			if key := s.USAF + s.WBAN; d < best || d == best && key < id {
 				id, best = key, d

@@ -73,7 +73,7 @@ type weatherReader struct {
 	sources  sourceList
 }
 
-// Reasons of the records that only this job refuses.
+// These are the reasons of records that only this job refuses.
 const (
 	reasonUnknownStation = "station of the file is not among those published"
 	reasonImpossible     = "value is not possible on Earth"

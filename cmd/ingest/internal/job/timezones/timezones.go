@@ -58,7 +58,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, o job.Options) (dataset.Man
 	})
 }
 
-// zoneDirs is where package time looks first.
+// zoneDirs returns the directories that package time searches first.
 func zoneDirs() []string {
 	dirs := []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
 	if dir := os.Getenv("ZONEINFO"); dir != "" {
@@ -136,8 +136,8 @@ func countryZones(dirs []string) (map[string]string, error) {
 const maxZoneLine = 64 << 10
 
 // zoneVersion returns the version of the database in the first directory that has one. It returns
-// "" if that database does not give its version, and the version of Go itself if no directory has a
-// database.
+// "" if that database does not give its version. If no directory has a database, it returns the
+// version of Go itself.
 func zoneVersion(dirs []string) string {
 	dir := zoneDir(dirs)
 	if dir == "" {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestZoneListComplete: the list has every zone of this machine's database. Zones that only a newer
-// database has are in the database that is compiled in.
+// TestZoneListComplete tests that the list has every zone of this machine's database. Zones that
+// only a newer database has are in the database that is compiled in.
 func TestZoneListComplete(t *testing.T) {
 	names := Names()
 	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {

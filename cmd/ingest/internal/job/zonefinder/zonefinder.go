@@ -32,7 +32,7 @@ const (
 	seaZones = "Etc/"
 )
 
-// How an airport has got its time zone.
+// These are the ways in which an airport gets its time zone.
 const (
 	ofRegion  = "region"
 	ofCountry = "country"

@@ -56,7 +56,7 @@ func NewMarked(in io.Reader, name string, e encoding.Encoding, what string) *Rea
 // Text returns a buffered reader of the text after a byte order mark.
 func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 
-// Note returns a sentence about guesses and losses so far, or "".
+// Note returns a sentence about the guesses and losses up to now, or "".
 func (r *Reader) Note() string {
 	if r.lost > 0 {
 		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check "+

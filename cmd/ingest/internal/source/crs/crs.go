@@ -107,7 +107,7 @@ var codes = [...]uint16{
 	10959, 10968, 11043, 20041, 20046,
 }
 
-// ByCode is the system of a code of EPSG.
+// ByCode returns the system with an EPSG code.
 func ByCode(code int64) System {
 	s := System{NeedsConversion, "EPSG:" + strconv.FormatInt(code, 10)}
 	if code == 4326 || code == 4979 {
@@ -184,10 +184,10 @@ func ByAddress(iri string) (s System, latFirst bool) {
 	return other, false
 }
 
-// wgs84 are the names of its datum, by their letters and digits.
+// wgs84 has the names of the datum WGS84, reduced to letters and digits.
 var wgs84 = map[string]bool{"WGS1984": true, "WGS84": true, "WORLDGEODETICSYSTEM1984": true, "WORLDGEODETICSYSTEM1984ENSEMBLE": true}
 
-// near are the short names of systems that are NearWGS84.
+// near has the short names of systems that are NearWGS84.
 var near = map[string]bool{
 	"NAD83":      true,
 	"NAD83CSRS":  true,
@@ -254,7 +254,7 @@ func ByWKT(text string) System {
 	return s
 }
 
-// letters are the letters and digits of a name in capitals.
+// letters returns the letters and digits of a name in capitals.
 func letters(s string) string { return punctuation.ReplaceAllString(strings.ToUpper(s), "") }
 
 var punctuation = regexp.MustCompile(`[^A-Z0-9]+`)

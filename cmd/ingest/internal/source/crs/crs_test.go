@@ -18,7 +18,7 @@ const (
 )
 
 func TestWellKnownText(t *testing.T) {
-	// with is grs80 with something replaced.
+	// with returns grs80 with a text replaced.
 	with := func(old, by string) string { return strings.ReplaceAll(grs80, old, by) }
 	datum := func(name string) string { return with("Geocentric_Datum_of_Australia_1994", name) }
 	for text, want := range map[string]crs.Kind{
@@ -31,7 +31,7 @@ func TestWellKnownText(t *testing.T) {
 		datum("China_2000"): crs.NearWGS84,
 		with(`222101]`, `222101],TOWGS84[0,0,0,0,0,0,0]`):             crs.NearWGS84,
 		datum("Unknown based on GRS80 ellipsoid using towgs84=0,0,0"): crs.NearWGS84,
-		// Datums on these ellipsoids that lie elsewhere.
+		// These datums use the same ellipsoids but differ from WGS84.
 		datum("Greek_Geodetic_Reference_System_1987"): crs.NeedsConversion,
 		datum("D_GGRS_1987"):                          crs.NeedsConversion,
 		datum("D_Israel"):                             crs.NeedsConversion,

@@ -53,7 +53,7 @@ type Format struct {
 	Header func(names [][]byte, err error) error
 }
 
-// The reasons of bad rows.
+// These are the reasons of bad rows.
 const (
 	ReasonLong   = "line is too long"
 	ReasonQuotes = "quotes are not closed or not alone in their field"
@@ -61,7 +61,7 @@ const (
 	ReasonHeader = "not as many columns as the header"
 )
 
-// ReasonColumns refuses a row with another number of columns.
+// ReasonColumns returns the reason of a row with a wrong number of columns.
 func ReasonColumns(columns ...int) string {
 	allowed := make([]string, len(columns))
 	for i, n := range columns {
@@ -70,7 +70,7 @@ func ReasonColumns(columns ...int) string {
 	return "not " + strings.Join(allowed, " or ") + " columns"
 }
 
-// Reader reads the rows of a table one after another.
+// Reader reads the rows of a table sequentially.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
 	// StrayQuotes counts the rows whose quotes are read as text, and JoinedLines the rows of several lines.
@@ -98,9 +98,9 @@ func (s *Occurrences) add(line int) {
 	}
 }
 
-// DetectSeparator returns the separator of the columns in the first row of text, 0 for none. It considers
-// the first group with a candidate outside quotes. Of that group it returns the most frequent
-// candidate if frequent is set, and otherwise the first.
+// DetectSeparator returns the separator of the columns in the first row of text, or 0 for none. It
+// considers the first group with a candidate outside quotes. Of that group it returns the most
+// frequent candidate if frequent is set, and otherwise the first.
 func DetectSeparator(text []byte, frequent bool, groups ...string) byte {
 	var counts, first [256]int
 	for i := 0; i < len(text) && text[i] != '\n'; i++ {
@@ -284,8 +284,9 @@ func plain(text string) string {
 
 // Fields returns the fields of the row that Next returned, valid until the next call. A row with
 // unclosed quotes or a wrong number of columns is a *source.BadRecord for its first line. The next
-// line then begins a row again, because perhaps only the first line is at fault. Lines that quotes
-// join count as separate rows if the first and most others have as many columns as the header.
+// line then begins a row again, because perhaps only the first line is at fault. Quotes may join
+// several lines. These lines count as separate rows if the first one and most others have as many
+// columns as the header.
 func (r *Reader) Fields() ([][]byte, error) {
 	text := r.text
 	r.fields = r.fields[:0]
@@ -419,7 +420,7 @@ func (f *Format) trim(field []byte) []byte {
 	return field
 }
 
-// splitter splits a row that has quotes, line by line.
+// splitter splits a row with quotes, line by line.
 type splitter struct {
 	format *Format
 	text   []byte // the fields' text without their quotes

@@ -132,7 +132,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// Quotes that do not fit cost no rows.
+// Misplaced quotes do not lose rows.
 func TestStrayQuotes(t *testing.T) {
 	table := delimited.Format{Separator: ',', Quoted: true, MaxBytes: 64, MaxLines: 4, AllowBlanks: true, RequireUTF8: true}
 	tabbed, long := table, table
@@ -198,7 +198,7 @@ func TestStrayQuotes(t *testing.T) {
 			delimited.Occurrences{Count: 1, Line: 5},
 			delimited.Occurrences{Count: 1, Line: 2},
 		},
-		// Other ends of lines, and a first line of Excel's.
+		// These tables have other line ends, and a first line from Excel.
 		{table, "a,b\r1,\"x\ry\"\r\r2,z\r", []string{"2: 1|x\ny", "5: 2|z"}, delimited.Occurrences{}, delimited.Occurrences{Count: 1, Line: 2}},
 		{table, "sep=;\r\na;b\r\n1,1;2\r\n", []string{"3: 1,1|2"}, delimited.Occurrences{}, delimited.Occurrences{}},
 		{table, "\ufeffSEP=\t\na\tb\n1,1\t\n", []string{"3: 1,1|"}, delimited.Occurrences{}, delimited.Occurrences{}},
@@ -255,7 +255,7 @@ func TestQuotesThatStayOpen(t *testing.T) {
 	if rows := readAll(t, &at, "a,b\n"+strings.Repeat("x\",\"y\n", lines), f); len(rows) != lines || at.StrayQuotes.Count != lines {
 		t.Errorf("%d rows, of which %d have stray quotes; want %d", len(rows), at.StrayQuotes.Count, lines)
 	}
-	// The quotes of a row that fits are followed all the same.
+	// The quotes of a valid row are still respected.
 	if rows := readAll(t, &at, "a,b\n1,\"5 x\n2,y\n3,\"p\nq\"\n", f); !slices.Contains(rows, "4: 3|p\nq") {
 		t.Errorf("%q", rows)
 	}

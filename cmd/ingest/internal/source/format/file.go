@@ -51,7 +51,7 @@ type File struct {
 	text    encoding.Encoding      // nil for UTF-8
 }
 
-// headBytes of a file are enough to detect its format.
+// headBytes is the number of bytes that are enough to detect the format of a file.
 const headBytes = 64 << 10
 
 // Open detects the format of a file by its content. A path may name a layer after #. called is the
@@ -261,7 +261,7 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 	return l, nil
 }
 
-// named names the file, and not its copy, in an error.
+// named returns an error with the name of the file, and not of its copy.
 func (f *File) named(err error) error {
 	if system := (*crs.Error)(nil); errors.As(err, &system) {
 		switch {

@@ -1,7 +1,7 @@
 // Package format is the table of the formats of files that hold features: points, polygons and
-// lines. Every command that reads such files opens them here, so that it reads every format in the
-// table with the content that the command takes. Package source lists kinds of files that no reader
-// here supports, with advice.
+// lines. Every command that reads such files opens them here. So it reads every format in the table
+// that has the content for the command. Package source lists kinds of files that no reader here
+// supports, with advice.
 package format
 
 import (
@@ -79,8 +79,8 @@ func begins(with string) func(*Head) bool {
 	return func(h *Head) bool { return bytes.HasPrefix(h.Bytes, []byte(with)) }
 }
 
-// json reports whether the text is JSON, and returns the member type of its first value, "" if it
-// is not in the beginning.
+// json reports whether the text is JSON, and returns the member type of its first value, or "" if
+// it is not in the beginning.
 func (h *Head) json() (typ string, is bool) {
 	found := errors.New("found")
 	s := jsonscan.New(bytes.NewReader(h.Text))
@@ -96,7 +96,7 @@ func (h *Head) json() (typ string, is bool) {
 	return typ, len(h.Text) > 0 && (h.Text[0] == '{' || h.Text[0] == '[')
 }
 
-// listed lists the names of formats.
+// listed returns a text with the names of formats.
 func listed(formats []*Format) string {
 	var names []string
 	for _, f := range formats {

@@ -168,7 +168,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Formats that only reading shows are recognised, and missing layers are refused.
+// Formats that can only be detected by reading are recognised, and missing layers are refused.
 func TestOpen(t *testing.T) {
 	polygons := [2]string{"a.geojson", string(testfile.Read(t, "testdata/geojson.json"))}
 	beside := testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))

@@ -32,7 +32,7 @@ const (
 	maxParts = 1 << 20
 	// maxExpires bounds the member that says when a point expires, in bytes.
 	maxExpires = 256
-	// recordSeparator begins each value of a GeoJSON text sequence.
+	// recordSeparator precedes each value of a GeoJSON text sequence.
 	recordSeparator = 0x1e
 )
 
@@ -83,7 +83,7 @@ type reader struct {
 	reason, detail string // why the coordinates being read cannot be used
 }
 
-// documents reads the values of the top level one after another.
+// documents reads the top-level values one after another.
 func (d *reader) documents() error {
 	for first := true; ; first = false {
 		k, err := d.s.Kind()
@@ -158,7 +158,7 @@ func (d *reader) document() error {
 	return d.emit(&f)
 }
 
-// feature is one Feature while it is read.
+// feature is the state of one Feature while it is read.
 type feature struct {
 	source.Feature
 	typ            string
@@ -262,7 +262,7 @@ type shape struct {
 	reason, detail string
 }
 
-// geometry reads a geometry object; null is nil.
+// geometry reads a geometry object; it returns nil for null.
 func (d *reader) geometry() (at orb.Geometry, reason, detail string, err error) {
 	k, err := d.s.Kind()
 	switch {

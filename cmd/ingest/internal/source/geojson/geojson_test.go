@@ -26,7 +26,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/sourcetest"
 )
 
-// result is everything a file yields.
+// result is everything that is read from a file.
 type result struct {
 	features []source.Feature
 	bad      []source.BadRecord
@@ -304,7 +304,7 @@ func TestReadErrorsPass(t *testing.T) {
 	}
 }
 
-// Random collections read as the standard library and orb read them.
+// Random collections are read with the same result as by the standard library and orb.
 func TestAgreesWithOrb(t *testing.T) {
 	coordinate := func(limit float64) *rapid.Generator[float64] {
 		return rapid.Custom(func(t *rapid.T) float64 {

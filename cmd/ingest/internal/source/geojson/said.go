@@ -122,7 +122,7 @@ func (c *collection) member(s *jsonscan.Scanner, name []byte) (ok bool, err erro
 	return true, err
 }
 
-// properties looks for ArcGIS's sign of further pages in the collection's properties.
+// properties searches the collection's properties for ArcGIS's sign of further pages.
 func (c *collection) properties(members []source.Member) {
 	for _, m := range members {
 		if m.Name == "exceededTransferLimit" && bytes.Equal(m.Value, []byte("true")) {
@@ -131,7 +131,7 @@ func (c *collection) properties(members []source.Member) {
 	}
 }
 
-// links looks for one to the next page.
+// links searches the links for one to the next page.
 func (c *collection) links(s *jsonscan.Scanner) error {
 	if k, err := s.Kind(); err != nil || k != jsonscan.Array {
 		return skip(s, err)

@@ -177,7 +177,7 @@ func TestPagesTogether(t *testing.T) {
 	})
 }
 
-// Counts of any number of layers take no memory.
+// Counts of any number of layers take bounded memory.
 func TestPagesOfManyLayers(t *testing.T) {
 	var text strings.Builder
 	for i := range 3000 {

@@ -23,7 +23,7 @@ type Place struct {
 	TimeZone     string
 }
 
-// Part is a place, or a larger one that it lies in.
+// Part is a place, or a larger area that contains it.
 type Part struct {
 	Code  string
 	ID    uint32 // GeoNames id; 0 where the set has none
@@ -32,7 +32,7 @@ type Part struct {
 
 func (p *Part) known() bool { return p.Code != "" || len(p.Names) > 0 }
 
-// Places are the places of a set, by GeoNames id.
+// Places has the places of a set, by GeoNames id.
 type Places struct {
 	byID map[uint32]*Place
 	rows int
@@ -45,11 +45,11 @@ type Places struct {
 
 const (
 	maxLine = 16 << 10
-	// maxRows bounds the memory: a set has 130,000 cities in eight languages.
+	// maxRows bounds the memory. A real set has 130,000 cities in eight languages.
 	maxRows = 8 << 20
 )
 
-// The reasons of bad rows.
+// These are the reasons of bad rows.
 const (
 	ReasonID       = "not a geoname_id"
 	ReasonLanguage = "no language"
@@ -66,7 +66,7 @@ func (p *Places) Find(id uint32) *Place { return p.byID[id] }
 // Len returns the number of places.
 func (p *Places) Len() int { return len(p.byID) }
 
-// columns of a file of places.
+// columns are the columns of a file of places.
 type columns struct {
 	id, lang, continent, continentName, country, countryName, city, metro, zone, eu int
 	sub, subName                                                                    [2]int

@@ -28,7 +28,8 @@ type AlternateName struct {
 	Line     int    // 1-based
 }
 
-// Longest texts taken, in bytes. GeoNames' names have up to 400 characters.
+// These are the greatest lengths of accepted texts, in bytes. GeoNames' names have up to 400
+// characters.
 const (
 	maxName     = 1000
 	maxLanguage = 32

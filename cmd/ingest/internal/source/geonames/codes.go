@@ -34,7 +34,7 @@ type Feature struct {
 	Line        int // 1-based
 }
 
-// Longest texts taken, in bytes.
+// These are the greatest lengths of accepted texts, in bytes.
 const (
 	maxCode        = 100
 	maxDescription = 4000
@@ -47,7 +47,7 @@ const (
 	reasonDescription   = "description is over 4000 bytes"
 )
 
-// codes are the codes seen so far.
+// codes has the codes that were read so far.
 type codes map[string]bool
 
 // once adds a code, or returns a reason if the code has occurred before.

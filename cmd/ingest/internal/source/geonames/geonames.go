@@ -66,7 +66,7 @@ func IsRepeated(b *source.BadRecord) bool { return b.Reason == reasonRepeated }
 
 const columns = 19
 
-// The reasons of bad records, in all tables.
+// These are the reasons of bad records in all tables.
 const (
 	reasonID         = "id is not a number from 1 to 4294967295"
 	reasonDuplicate  = "id occurred before in this file"
@@ -186,7 +186,7 @@ func isFeatureCode(s string) bool {
 // unknownHeight is GeoNames' value where its elevation model has no data.
 const unknownHeight = "-9999"
 
-// heights are the values that pointers to usual heights point to.
+// heights has the values of usual heights, so that records can share pointers to them.
 var heights = func() (h [10000]int) {
 	for i := range h {
 		h[i] = i + leastHeight

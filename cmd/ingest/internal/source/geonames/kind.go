@@ -12,7 +12,7 @@ import (
 // Kind is the kind of content of a GeoNames file. Its text is the word that users write.
 type Kind string
 
-// The files known.
+// These are the known kinds of files.
 const (
 	KindPlaces     Kind = "places"         // allCountries, NL, cities15000, modifications-…
 	KindAlternates Kind = "alternatenames" // alternateNamesV2, alternateNames
@@ -47,7 +47,7 @@ func ParseKind(s string) (Kind, error) {
 	return "", fmt.Errorf("%q is no kind of file; give one of %s", s, KindNames())
 }
 
-// KindNames lists the kinds: "places, alternatenames, …".
+// KindNames returns a list of the kinds: "places, alternatenames, …".
 func KindNames() string {
 	var names []string
 	for _, k := range kinds {
@@ -76,7 +76,7 @@ var named = []struct {
 	{KindDeletions, regexp.MustCompile(`^deletes-[0-9-]+$`)},
 }
 
-// foreign are files of GeoNames that are not read, and the reasons.
+// foreign lists files of GeoNames that are not read, and the reasons.
 var foreign = []struct {
 	name *regexp.Regexp
 	why  string
@@ -99,8 +99,8 @@ func stem(name string) string {
 	return s
 }
 
-// kindByName returns the kind for a file's name, "" for other names. The error is for a known file
-// that no reader here supports.
+// kindByName returns the kind for a file's name, or "" for other names. The error is for a known
+// file that no reader here supports.
 func kindByName(name string) (Kind, error) {
 	s := stem(name)
 	for _, f := range foreign {

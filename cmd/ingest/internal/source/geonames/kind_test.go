@@ -38,7 +38,7 @@ func TestRecognise(t *testing.T) {
 		want               Kind
 		err                string // part of it
 	}{
-		// By name.
+		// These files are recognised by their names.
 		{file: "allCountries.zip", member: "allCountries.txt", text: places, want: KindPlaces},
 		{file: "cities15000.txt", text: places, want: KindPlaces},
 		{file: "no-country.zip", member: "no-country.txt", text: places, want: KindPlaces},
@@ -50,7 +50,7 @@ func TestRecognise(t *testing.T) {
 		{file: "featureCodes_ru.txt", text: "P.PPL\ta\tb\n", want: KindFeatures},
 		{file: "deletes-2026-11-20.txt", text: "", want: KindDeletions},
 		{file: "cities500.txt", text: "all\nof\nit\nis\nbad\n" + strings.Repeat("not a row\n", 9), want: KindPlaces},
-		// By rows.
+		// These files are recognised by their rows.
 		{file: "NL.zip", member: "NL.txt", text: places, want: KindPlaces},
 		{file: "NL.txt", text: "bad\n" + places, want: KindPlaces},
 		{file: "alternatenames/NL.zip", member: "NL.txt", text: rowAlternate, want: KindAlternates},
@@ -66,7 +66,7 @@ func TestRecognise(t *testing.T) {
 		{file: "j.txt", text: "ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\naar\taar\taa\tAfar\n", want: KindLanguages},
 		{file: "k.txt", text: "5\tA place\tno longer exists\n", want: KindDeletions},
 		{file: "no.txt", text: places, want: KindPlaces},
-		// Not at all.
+		// These files are not recognised.
 		{file: "l.txt", text: "1\t2\n", err: "rows of 2 columns"},
 		{file: "m.txt", text: "1\t2\t3\t4\t5\t6\t7\n", err: "--as places="},
 		{file: "n.txt", text: "id,name\n1,Bern\n", err: "not columns separated by tabs"},
@@ -113,7 +113,8 @@ func TestRecogniseRealFiles(t *testing.T) {
 		if kind, err := Recognise(file); kind != want || err != nil {
 			t.Errorf("%s: %q, %v", name, kind, err)
 		}
-		// The same file under an uninformative name, where two columns show nothing.
+		// This is the same file with an uninformative name, and two columns do not identify its
+		// kind.
 		f := testfile.Read(t, file)
 		unnamed := filepath.Join(t.TempDir(), "x")
 		testfile.Write(t, unnamed, f)

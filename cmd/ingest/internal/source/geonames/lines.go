@@ -24,7 +24,7 @@ func format(columns ...int) delimited.Format {
 	return delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes, RequireUTF8: true, Columns: columns}
 }
 
-// rows yields the records of r; see Read for the rest.
+// rows yields the records of r; for details see Read.
 func rows[T any](r io.Reader, name string, f delimited.Format, parse parser[T]) iter.Seq2[T, error] {
 	in := delimited.New(r, name, f)
 	return delimited.Records(in, func(rec *T) error {

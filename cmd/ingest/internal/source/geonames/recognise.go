@@ -60,7 +60,7 @@ type sample struct {
 	columns map[int]alike
 }
 
-// alike are the rows with a number of columns.
+// alike describes the rows with the same number of columns.
 type alike struct {
 	rows  int
 	first string // an excerpt
@@ -191,7 +191,7 @@ func (s *sample) kind(file string) (Kind, error) {
 		file, columns, most.first, strings.TrimSuffix(known, ", "), guess(columns), file)
 }
 
-// guess is an example for a message.
+// guess returns a likely kind as an example for a message.
 func guess(columns int) Kind {
 	if columns == 2 {
 		return KindAdmin5

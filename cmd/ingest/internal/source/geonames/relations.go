@@ -87,7 +87,7 @@ func ReadDeletions(r io.Reader, name string) iter.Seq2[Deletion, error] {
 	})
 }
 
-// The first columns of files with a header.
+// These are the first columns of files with a header.
 const (
 	zonesHeader     = "CountryCode\t"
 	languagesHeader = "ISO 639-3\t"
@@ -128,7 +128,7 @@ func ReadLanguages(r io.Reader, name string) iter.Seq2[Language, error] {
 			return skip, ""
 		}
 		rec.ISO3 = r.text()
-		// Written as "zho / chi*".
+		// The value has the form "zho / chi*".
 		rec.ISO2 = strings.FieldsFunc(r.next(), func(c rune) bool { return c == ' ' || c == '/' || c == '*' })
 		rec.ISO1 = r.text()
 		for _, code := range append([]string{rec.ISO3, rec.ISO1}, rec.ISO2...) {

@@ -20,7 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/sourcetest"
 )
 
-// take reads a text to its end.
+// take reads a sequence to its end.
 func take[T any](t *testing.T, seq iter.Seq2[T, error]) (records []T, bad []*source.BadRecord) {
 	t.Helper()
 	records, bad, err := sourcetest.All(seq)
@@ -382,7 +382,7 @@ func FuzzTables(f *testing.F) {
 	})
 }
 
-// date against the package that it is faster than.
+// TestDateAgainstTime compares date with package time, which is slower.
 func TestDateAgainstTime(t *testing.T) {
 	check := func(rt *rapid.T, s string) {
 		want, err := time.Parse(time.DateOnly, s)

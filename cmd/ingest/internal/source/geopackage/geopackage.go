@@ -23,7 +23,7 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Bounds on the content of a database.
+// These are bounds on the content of a database.
 const (
 	maxValue   = wkb.MaxBytes // bytes of a geometry, and of any other value
 	maxText    = 64 << 10     // bytes of a text property
@@ -42,7 +42,7 @@ type File struct {
 	Key string
 	// Size is the number of rows, the measure of Progress.
 	Size int64
-	// Note is like shapefile.File's.
+	// Note has the same meaning as that of shapefile.File.
 	Note string
 
 	name    string // of the file, for messages
@@ -98,7 +98,7 @@ func Open(ctx context.Context, name, layer string, want source.Want) (_ *File, e
 	return f, f.fail(err)
 }
 
-// fail names the file in an error of SQLite.
+// fail adds the name of the file to an error of SQLite.
 func (f *File) fail(err error) error { return sqlitefile.NameError(f.name, err) }
 
 // find finds the table and its geometry.
@@ -169,7 +169,7 @@ func (f *File) isTable(ctx context.Context, name string) error {
 	return nil
 }
 
-// checkSystem judges the system by its code of EPSG, as GDAL does, or else by the texts that
+// checkSystem decides on the system by its EPSG code, as GDAL does, or else by the texts that
 // describe it. The second text is for systems that the first one cannot describe.
 func (f *File) checkSystem(ctx context.Context) error {
 	var name, organization string
@@ -240,7 +240,7 @@ func (f *File) readColumns(ctx context.Context) error {
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Columns are the names of the columns that are properties, in their order.
+// Columns returns the names of the columns that are properties, in their order.
 func (f *File) Columns() []string {
 	names := make([]string, len(f.columns))
 	for i, c := range f.columns {

@@ -33,7 +33,7 @@ INSERT INTO gpkg_spatial_ref_sys VALUES
  ('Web Mercator', 3857, 'EPSG', 3857, '', NULL), ('our own number for WGS 84', 99, 'epsg', 4326, '', NULL);
 `
 
-// layer is the SQL of an empty layer.
+// layer returns the SQL of an empty layer.
 func layer(name, kind string, srs int) string {
 	return fmt.Sprintf(`INSERT INTO gpkg_contents(table_name, data_type, srs_id) VALUES ('%[1]s', 'features', %[3]d);
 INSERT INTO gpkg_geometry_columns VALUES ('%[1]s', 'geom', '%[2]s', %[3]d, 0, 0);
@@ -65,7 +65,7 @@ func ring(w, s, e, n float64) orb.Ring {
 	return orb.Ring{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}
 }
 
-// blob is a GeoPackage geometry: flags, coordinate system, well-known binary.
+// blob returns a GeoPackage geometry: flags, coordinate system, well-known binary.
 func blob(flags byte, srs int32, body []byte) []byte {
 	b := append([]byte("GP\x00"), flags)
 	order := binary.ByteOrder(binary.BigEndian)

@@ -21,7 +21,7 @@ func pointBlob(t testing.TB, g orb.Geometry, order binary.ByteOrder) []byte {
 	return append([]byte("GP\x00\x01\x00\x00\x00\x00"), body...)
 }
 
-// decodePoint is decode for who wants a point.
+// decodePoint does the same as decode, for readers that want points.
 func decodePoint(blob []byte) (g orb.Geometry, reason, detail string) {
 	g, reason, detail = decode(blob, 4326)
 	if reason != "" {

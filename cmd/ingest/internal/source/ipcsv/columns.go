@@ -11,7 +11,7 @@ import (
 // under which the value is stored.
 type Column string
 
-// The columns of addresses.
+// These are the columns of addresses.
 const (
 	First   Column = "first"   // address of a range
 	Last    Column = "last"    // address of a range
@@ -30,7 +30,7 @@ const Skip Column = "-"
 // ExtraPrefix is the name prefix of all other columns.
 const ExtraPrefix = "extra."
 
-// The columns of records.
+// These are the columns of records.
 const (
 	Continent        Column = "continent" // a code or, if longer, a name
 	ContinentCode    Column = "continent.code"
@@ -66,12 +66,12 @@ func IsValue(c Column) bool {
 	return true
 }
 
-// traits are the columns called like the trait they hold.
+// traits lists the columns that contain a trait. Each has the name of its trait.
 const traits = "connection_type domain isp mobile_country_code mobile_network_code organization static_ip_score user_count user_type " +
 	"is_anonymous is_anonymous_vpn is_anycast is_hosting_provider is_legitimate_proxy is_public_proxy " +
 	"is_residential_proxy is_satellite_provider is_tor_exit_node"
 
-// columnNames are the names that lists in use give their columns.
+// columnNames maps the names of columns in real lists to columns.
 var columnNames = func() map[string]Column {
 	m := make(map[string]Column)
 	add := func(c Column, names string) {
@@ -128,7 +128,7 @@ var columnNames = func() map[string]Column {
 // ColumnNamed returns the column for a name used by lists, or "" if there is none.
 func ColumnNamed(name string) Column { return columnNames[squeezed(name)] }
 
-// squeezed is a name as a key: countryCode and country_code are one.
+// squeezed returns a name in the form of a key: countryCode and country_code give the same key.
 func squeezed(name string) string { return strings.ReplaceAll(name, "_", "") }
 
 const (
@@ -222,7 +222,7 @@ func check(columns []Column) error {
 	return nil
 }
 
-// wordBreaks are written between the words of a name.
+// wordBreaks replaces the separators between the words of a name by underscores.
 var wordBreaks = strings.NewReplacer(" ", "_", "-", "_")
 
 // columnName returns the name of a column in a form that does not depend on how its words are

@@ -56,7 +56,7 @@ func isAddress(f []byte) bool {
 	return reason == ""
 }
 
-// header is the content of a line of names.
+// header is the content of a line with names of columns.
 type header struct {
 	names   [][]byte
 	rows    [][][]byte // some of the following rows

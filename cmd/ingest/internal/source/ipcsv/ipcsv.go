@@ -53,7 +53,7 @@ const (
 	sampleBytes = sampled * MaxLineBytes
 )
 
-// The reasons of bad records.
+// These are the reasons of bad records.
 const (
 	ReasonColumns        = "too few columns"
 	ReasonTooManyColumns = "too many columns"
@@ -65,7 +65,7 @@ const (
 	ReasonMask  = "neither a prefix length nor a mask of these addresses"
 	ReasonHost  = "the address is not the first of the network that its mask makes"
 	ReasonOther = "the mask is not that of the network"
-	// ReasonDelegation is of lines among delegations.
+	// ReasonDelegation is the reason of bad lines in lists of delegations.
 	ReasonDelegation = "no delegation of a registry"
 )
 
@@ -166,7 +166,7 @@ func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.For
 	return t, format, err
 }
 
-// recognise recognises unnamed columns from rows.
+// recognise determines the meaning of unnamed columns from rows.
 func (t *Table) recognise(rows [][][]byte) error {
 	if t.masks = maskLasts(rows, 0, 1); t.masks {
 		t.wildcards = areWildcards(rows, 1, "")
@@ -203,7 +203,7 @@ func advice(rows [][][]byte) string {
 	return "; no row has an address, such as the one that begins with " + source.Excerpt(rows[0][0])
 }
 
-// width is the number of columns of the first rows.
+// width returns the number of columns of the first rows.
 func width(rows [][][]byte) (most int) {
 	for _, f := range rows {
 		most = max(most, len(f))

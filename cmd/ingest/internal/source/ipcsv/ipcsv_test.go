@@ -157,7 +157,7 @@ func TestRead(t *testing.T) {
 }
 
 // A mask, a prefix length or a wildcard mask in a column of its own is part of the network.
-// Python's ipaddress.ip_network agrees on each, as does its refusal.
+// Python's ipaddress.ip_network reads and refuses the same networks.
 func TestMasks(t *testing.T) {
 	for _, tc := range []struct {
 		name, text string
@@ -241,7 +241,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Lists that need --columns, or have unknown names.
+// These lists need --columns, or have unknown names of columns.
 func TestNamesCount(t *testing.T) {
 	for _, tc := range []struct{ name, columns, text, guess, want string }{
 		{
@@ -601,7 +601,7 @@ func TestColumnsGiven(t *testing.T) {
 		lines(t, "1.0.0.1\n1.0.0.0 - 1.0.0.9\n", columns...)); d != "" {
 		t.Error(d)
 	}
-	// --columns country=DE,network
+	// This is the argument of --columns country=DE,network.
 	if _, err = ParseColumns("DE,network"); err == nil || !strings.Contains(err.Error(), "network,country=DE)") {
 		t.Error(err)
 	}
@@ -646,7 +646,7 @@ func TestDelegations(t *testing.T) {
 	}
 }
 
-// A bad entry of a provider's list is quoted by its address.
+// The error about a bad entry of a provider's list quotes its address.
 func TestBadEntry(t *testing.T) {
 	table, err := OpenJSON(bufio.NewReader(strings.NewReader(`{"syncToken":"1","prefixes":[{"ip_prefix":"9.0.0.0/24"},{}]}`)), "x")
 	if err != nil {
@@ -705,7 +705,7 @@ func TestRealFilesAgree(t *testing.T) {
 	}
 }
 
-// Every real list is recognised, and every row of it read.
+// Every real list is recognised, and all its rows are read.
 func TestRealFiles(t *testing.T) {
 	for name, want := range map[string]struct {
 		layout string

@@ -21,7 +21,7 @@ const (
 	maxUnknown  = 1 << 10
 )
 
-// entry is an entry in the form of any provider.
+// entry has the members of entries of all providers.
 type entry struct {
 	Region, Service, Scope string
 
@@ -121,7 +121,7 @@ func OpenJSON(r *bufio.Reader, name string) (*Table, error) {
 	return t, jsonscan.Explain(err, name, "JSON")
 }
 
-// The columns of a provider's list.
+// These are the columns of a provider's list.
 const (
 	ownerField = 1 + iota
 	flagField

@@ -29,7 +29,7 @@ type shaped struct {
 	fits   func([]byte) bool
 }
 
-// layouts, the most telling first.
+// layouts lists the known layouts, the most specific first.
 var layouts = []layout{
 	{name: "location list of DB-IP", least: 9, columns: []shaped{
 		{Continent, isContinent}, {Country, isCountry}, {Region, isRegion}, {RegionName, isText}, {DistrictName, isText}, {City,
@@ -81,7 +81,7 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 			return false
 		}
 	}
-	// A number further on is a coordinate, and needs a name.
+	// A number in a further column is a coordinate, and needs a name.
 	return len(values) <= len(l.columns) ||
 		!slices.ContainsFunc(values[len(l.columns):], func(v []byte) bool { return len(v) > 0 && isDegrees(v) })
 }
@@ -236,7 +236,7 @@ func isLetters(s []byte) bool {
 	return true
 }
 
-// isName: longer than a code.
+// isName reports whether a text is longer than a code.
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
 
 // isNameOf reports whether a name may be the name of a code's country. Lists spell names in many

@@ -34,7 +34,7 @@ type Station struct {
 	Line       int // 1-based
 }
 
-// The reasons of bad rows of stations.
+// These are the reasons of bad rows of stations.
 const (
 	reasonID         = "USAF and WBAN are not six and five letters and digits"
 	reasonNoPosition = "no coordinates"
@@ -60,7 +60,7 @@ func IsUnplaced(b *source.BadRecord) bool {
 // names of the columns.
 var ErrHeader = errors.New("not a list of stations of the Integrated Surface Database")
 
-// Columns of a list of stations.
+// These are the columns of a list of stations.
 const (
 	colUSAF = iota
 	colWBAN

@@ -50,7 +50,7 @@ func TestStations(t *testing.T) {
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
 	}
-	// Columns in another order, fewer and more.
+	// The columns are in another order, and there are fewer or more.
 	list, bad, err = stations(t, "lon,colour,wban,usaf,lat\n7,red,00001,000001,46\n")
 	if err != nil || len(bad) != 0 || len(list) != 1 || list[0].Lat != 46 || list[0].Lon != 7 || list[0].USAF != "000001" {
 		t.Error(list, bad, err)

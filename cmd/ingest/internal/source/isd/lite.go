@@ -13,7 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/delimited"
 )
 
-// Fields of an observation, in the order of the file.
+// These are the fields of an observation, in the order of the file.
 const (
 	AirTemperature  = iota // 0.1 °C
 	DewPoint               // 0.1 °C
@@ -37,7 +37,7 @@ type Observation struct {
 	Line   int            // 1-based
 }
 
-// The reasons of bad observations.
+// These are the reasons of bad observations.
 const (
 	reasonFields = "not twelve fields"
 	reasonNumber = "field is not a whole number"

@@ -31,7 +31,7 @@ const (
 // Kind is the kind of a value. The first byte of the value determines it.
 type Kind byte
 
-// The kinds of values; End is the end of the input.
+// These are the kinds of values; End is the end of the input.
 const (
 	End    Kind = 0
 	Object Kind = '{'
@@ -126,7 +126,7 @@ func (s *Scanner) Line() int { return s.line }
 // Offset returns how many bytes have been consumed.
 func (s *Scanner) Offset() int64 { return s.base + int64(s.pos) }
 
-// Err is the error that ended the scan, if any.
+// Err returns the error that ended the scan, if any.
 func (s *Scanner) Err() error { return s.err }
 
 func (s *Scanner) fail(format string, args ...any) error {
@@ -161,7 +161,7 @@ func (s *Scanner) fill() bool {
 	return false
 }
 
-// cut is the error for input that ends inside a value.
+// cut returns the error for input that ends inside a value.
 func (s *Scanner) cut() error {
 	if s.err != nil {
 		return s.err

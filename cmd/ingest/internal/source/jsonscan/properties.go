@@ -18,7 +18,7 @@ const (
 	maxText    = 64 << 10
 )
 
-// Why a property is lost.
+// These are the reasons why a property is lost.
 var (
 	tooMany = fmt.Sprintf("it is behind the first %d", maxMembers)
 	tooLong = fmt.Sprintf("it is longer than %d bytes", maxText)

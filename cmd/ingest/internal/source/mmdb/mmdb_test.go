@@ -277,7 +277,7 @@ func TestBadData(t *testing.T) {
 	if len(files) == 0 {
 		t.Skip("no real data")
 	}
-	// These are well-formed but for a detail that other readers stumbled over.
+	// These files are well-formed except for a detail that caused errors in other readers.
 	fine := []string{"libmaxminddb-empty-array-last-in-metadata.mmdb", "libmaxminddb-empty-map-last-in-metadata.mmdb",
 		"libmaxminddb-corrupt-search-tree.mmdb"}
 	for _, file := range files {

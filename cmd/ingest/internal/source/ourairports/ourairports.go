@@ -60,7 +60,7 @@ type Record struct {
 // Types are the valid types of airports.
 var Types = []string{"large_airport", "medium_airport", "small_airport", "heliport", "seaplane_base", "balloonport", "closed"}
 
-// oldClosed is the word for closed in files before 2013.
+// oldClosed is the word for "closed" in files before 2013.
 const oldClosed = "closed_airport"
 
 // These limit a record: its bytes with line ends, and its lines. The longest real record has about
@@ -75,7 +75,7 @@ const (
 	maxCode     = 16
 )
 
-// The reasons of bad records.
+// These are the reasons of bad records.
 const (
 	reasonID        = "id is not a number from 1 to 4294967295"
 	reasonDuplicate = "id or ident occurred before in this file"
@@ -128,7 +128,7 @@ func Read(r io.Reader, name string) iter.Seq2[Record, error] {
 	})
 }
 
-// format is RFC 4180.
+// format is the format of RFC 4180.
 var format = delimited.Format{Separator: ',', MaxBytes: MaxRecordBytes, MaxLines: maxLines}
 
 // unused reserves a record's id and ident, and reports whether both were free.
@@ -146,8 +146,7 @@ func unused(rec *Record, ids map[uint32]struct{}, idents map[string]struct{}) bo
 	return true
 }
 
-// columns are the positions of the fields in a record, -1 for a column that is
-// missing.
+// columns are the positions of the fields in a record, or -1 for a column that is missing.
 type columns struct {
 	id, ident, typ, name, lat, lon, elevation        int
 	country, region, city, scheduled                 int

@@ -19,7 +19,7 @@ import (
 
 const head = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,continent,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
 
-// A made-up airport in the columns of head.
+// This is an invented airport with the columns of head.
 const row = `7,"XA01","small_airport","Test Field",1.5,-2.25,100,"NA","US","US-CA","Testville","no",,,"XA01","A01",,,`
 
 func collect(text string) (good []Record, bad []*source.BadRecord, err error) {
@@ -136,7 +136,7 @@ func TestBadRecords(t *testing.T) {
 		{change(`XA01`, `XA02`), reasonDuplicate},
 	} {
 		t.Run(shorten(tt.row), func(t *testing.T) {
-			// The rows around it are read, whatever it is.
+			// The rows around the bad one are read, whatever its error is.
 			text := head + row + "\n" + tt.row + "\n" + strings.ReplaceAll(change("7,", "9,"), "XA01", "XA09") + "\n"
 			good, bad, err := collect(text)
 			if err != nil || len(good) != 2 || good[0].ID != 7 || good[1].ID != 9 || good[1].Line != 4 {

@@ -25,13 +25,13 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// Bounds of a row.
+// These are bounds of a row.
 const (
 	maxBytes = 256 << 10
 	maxLines = 1000
 )
 
-// Reasons of bad rows.
+// These are the reasons of bad rows.
 const (
 	ReasonNoPosition = "coordinates are missing"
 	ReasonComma      = "coordinate has a decimal comma; write a decimal point"
@@ -45,14 +45,14 @@ type Columns struct {
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
 	// brackets around the numbers decide the order, and then Order is that of the first row.
 	Order string
-	// OnlyCertain is set if only a column whose name certainly means an id counts as the id, and not
-	// one whose name possibly does. An id that the caller names always counts.
+	// If OnlyCertain is set, a column counts as the id only if its name certainly means an id. Otherwise
+	// a name that possibly means an id is enough. An id that the caller names always counts.
 	OnlyCertain bool
-	// Empty are the words for an empty cell; nil: source.EmptyWords.
+	// Empty has the words for an empty cell; nil means source.EmptyWords.
 	Empty *source.Words
 }
 
-// Names that columns have, the most certain ones first, as keys.
+// These are names of columns as keys, the most certain first.
 var (
 	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
 	maybeNames = []string{"key", "code", "ident"} // possible names of ids
@@ -60,7 +60,7 @@ var (
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
 		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
 	}
-	// axisNames are names of latitudes and of longitudes that belong together.
+	// axisNames lists pairs of names for latitude and longitude that belong together.
 	axisNames = []struct{ lat, lon []string }{
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
 		{[]string{"y"}, []string{"x"}},
@@ -152,7 +152,8 @@ type Table struct {
 	told       string     // Order
 	srid       int64      // the last that a position had
 	system     crs.System // of srid
-	// address is the last that a position had, of this system.
+	// address is the last address of a coordinate system in a position. addressSystem is this
+	// system.
 	address       string
 	addressSystem crs.System
 	latFirst      bool
@@ -275,7 +276,7 @@ func (t *Table) header(fields [][]byte, err error) error {
 // isBreak matches the line breaks in a quoted name.
 func isBreak(r rune) bool { return r == '\n' || r == '\r' }
 
-// Notes returns the guesses about the rows read so far.
+// Notes returns the guesses about the rows that were read so far.
 func (t *Table) Notes() (notes []string) {
 	for _, seen := range []struct {
 		delimited.Occurrences
@@ -328,7 +329,7 @@ func (t *Table) find() error {
 	return nil
 }
 
-// list shows the columns in an error.
+// list returns the columns as text for an error.
 func (t *Table) list() string {
 	const most = 40
 	shown := make([]string, 0, most)

@@ -19,7 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
-// point is a row as a point.
+// point is a row that was read as a point.
 type point struct {
 	ID         string
 	Lat, Lon   float64
@@ -115,7 +115,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first row shows the syntax of a table. Guesses are noted.
+// The first row determines the syntax of a table. Guesses are reported.
 func TestQuotes(t *testing.T) {
 	for text, want := range map[string]struct {
 		properties string
@@ -154,7 +154,7 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// The text of a column shows the form of its positions.
+// The text of a column determines the form of its positions.
 func TestPositions(t *testing.T) {
 	for cell, want := range map[string]string{
 		"46, 7":                 "46 7 lat-lon",
@@ -226,7 +226,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%q: %q %v, want %q", cell, got, err, want)
 		}
 	}
-	// The caller may give the order.
+	// The caller may specify the order.
 	for order, want := range map[string]float64{pointtable.LatLon: 7, pointtable.LonLat: 46} {
 		for _, cell := range []string{"[7,46]", "7,46"} {
 			found, taken, bad, err := read("n;p\n1;"+cell+"\n", pointtable.Columns{Lat: "p", Lon: "p", Order: order})
@@ -289,7 +289,7 @@ func TestEmptyWords(t *testing.T) {
 			t.Errorf("%q: %q %q", tc.rows, got, table.Notes())
 		}
 	}
-	// Coordinates and ids.
+	// These rows test coordinates and ids.
 	for row, want := range map[string]string{
 		"NULL,1,1":      source.ReasonNoID,
 		"-,1,1":         source.ReasonNoID,
@@ -334,7 +334,7 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
-// Text read ahead does not affect the order of the positions.
+// Text that is read ahead does not affect the detected order of the positions.
 func TestOrderOfLookedAt(t *testing.T) {
 	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n",
 		pointtable.Columns{Lat: "p", Lon: "p"})
@@ -356,7 +356,7 @@ func TestLongPosition(t *testing.T) {
 	}
 }
 
-// Positions in a system that is nearly WGS84 are used, with one note.
+// Positions in a coordinate system that nearly equals WGS84 are used, and one note reports this.
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 "+
 		"2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})

@@ -11,10 +11,10 @@ import (
 	"quadrille/cmd/ingest/internal/source/wkb"
 )
 
-// ReasonSystem refuses positions that say they are in another coordinate system.
+// ReasonSystem is the reason of positions that specify another coordinate system.
 const ReasonSystem = "coordinates are not in degrees of WGS84"
 
-// Orders of two numbers in one column.
+// These are the orders of two numbers in one column.
 const (
 	LatLon = "lat-lon"
 	LonLat = "lon-lat"
@@ -101,7 +101,7 @@ func isHex(text []byte) bool {
 	return len(bytes.Trim(text, "0123456789abcdefABCDEF")) == 0 && len(text)%2 == 0
 }
 
-// wellKnownText reads POINT (lon lat), or a MULTIPOINT of one.
+// wellKnownText reads POINT (lon lat), or a MULTIPOINT with one point.
 func (t *Table) wellKnownText(text []byte, p *orb.Point) (err error) {
 	kind, inner, open := bytes.Cut(text, []byte{'('})
 	kind = bytes.ToUpper(bytes.TrimSpace(kind))

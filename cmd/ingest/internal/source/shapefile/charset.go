@@ -87,7 +87,7 @@ func (s *texts) decoder(page string, language byte) (d *encoding.Decoder, note s
 	return d, note, err
 }
 
-// decoder returns the decoder of a table's text, nil for UTF-8. It is the one that the .cpg file
+// decoder returns the decoder of a table's text, or nil for UTF-8. It is the one that the .cpg file
 // names, or else the one of the table's language byte. The default is Latin-1.
 func decoder(page string, language byte) (*encoding.Decoder, error) {
 	if page == "" {

@@ -51,8 +51,8 @@ type field struct {
 	width  int
 }
 
-// newTable reads the header. page is the content of the .cpg file, "" if there is none. seen are
-// the texts.
+// newTable reads the header. page is the content of the .cpg file, or "" if there is none. seen
+// has the counts of texts that survey has made.
 func newTable(r *bufio.Reader, size int64, page string, seen texts) (*table, error) {
 	truncated := func(err error) error {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -177,8 +177,8 @@ func (t *table) next() (members []source.Member, lost source.Lost, deleted bool,
 	return members, lost, false, nil
 }
 
-// appendValue appends a value as JSON. It appends nothing if the value is missing or unreadable,
-// such as the asterisks of a number that is too wide for its field.
+// appendValue appends a value as JSON. It appends nothing if the value is missing or unreadable. An
+// example is a number that is too wide for its field, which is stored as asterisks.
 func (t *table) appendValue(dst []byte, f *field, b []byte) []byte {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	if f.kind == 'C' {

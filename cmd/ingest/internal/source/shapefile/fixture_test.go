@@ -29,7 +29,7 @@ func hole(w, s, e, n float64) orb.Ring {
 	return orb.Ring{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}
 }
 
-// record is the content of a polygon record.
+// record returns the content of a polygon record.
 func record(rings ...orb.Ring) []byte { return typed(5, rings...) }
 
 func typed(kind uint32, rings ...orb.Ring) []byte {
@@ -62,7 +62,7 @@ func typed(kind uint32, rings ...orb.Ring) []byte {
 	return b
 }
 
-// shp is a file of records with the given contents.
+// shp returns a file of records with the given contents.
 func shp(kind uint32, contents ...[]byte) []byte {
 	be := binary.BigEndian
 	b := bytes.Repeat([]byte{0}, 100)
@@ -78,7 +78,7 @@ func shp(kind uint32, contents ...[]byte) []byte {
 	return b
 }
 
-// shx is the index of a file that shp made.
+// shx returns the index of a file from shp.
 func shx(b []byte) []byte {
 	be := binary.BigEndian
 	out := append([]byte(nil), b[:100]...)
@@ -132,7 +132,7 @@ func dbf(language byte, columns []column, rows ...[]string) []byte {
 
 var nameOnly = []column{{"NAME", 'C', 20}}
 
-// named is a table of names.
+// named returns a table of names.
 func named(names ...string) []byte {
 	var rows [][]string
 	for _, n := range names {

@@ -114,7 +114,7 @@ func TestNestingProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var rings []orb.Ring
 		want := 0.0
-		// Squares side by side, each of squares within squares.
+		// The squares are side by side; each consists of nested squares.
 		for i := range rapid.IntRange(1, 4).Draw(t, "polygons") {
 			at, depth := float64(20*i-60), rapid.IntRange(1, 5).Draw(t, "depth")
 			for d := range depth {

@@ -165,7 +165,7 @@ func newRing(points orb.Ring, unroll func(orb.Ring) orb.Ring) ring {
 	r.box = r.flat.Bound()
 	o := r.flat[0]
 	for i := 1; i < len(r.flat); i++ {
-		// Relative to the first point, against cancellation far from 0, 0.
+		// The coordinates are relative to the first point, to avoid cancellation far from 0, 0.
 		p, q := r.flat[i-1], r.flat[i]
 		r.area += (q[0]-o[0])*(p[1]-o[1]) - (p[0]-o[0])*(q[1]-o[1])
 	}

@@ -69,7 +69,7 @@ func TestHolesKeepTheirShells(t *testing.T) {
 
 // If every hole must be compared with every edge, the nesting of rings is given up in time.
 func TestNestingIsBounded(t *testing.T) {
-	// A comb: every horizontal line through its teeth crosses all of them.
+	// The ring is a comb: every horizontal line through its teeth crosses all of them.
 	const teeth = 2000
 	comb := orb.Ring{{0, 0}}
 	for i := range teeth {

@@ -29,7 +29,7 @@ import (
 	"quadrille/internal/bom"
 )
 
-// Magic begins the .shp file.
+// Magic is the first bytes of a .shp file.
 const Magic = "\x00\x00\x27\x0a"
 
 // maxText bounds the two small text files of a shapefile.

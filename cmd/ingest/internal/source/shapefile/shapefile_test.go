@@ -583,7 +583,7 @@ func TestCharsetNotes(t *testing.T) {
 	}
 }
 
-// Users' files in shared/cases have the names that they mean.
+// Users' files in shared/cases give the intended names.
 func TestCharsetCases(t *testing.T) {
 	const cases = "../../../../../../shared/cases/tiles/"
 	if _, err := os.Stat(cases); err != nil {
@@ -637,7 +637,7 @@ func TestRingCases(t *testing.T) {
 	}
 }
 
-// Clipper's texts may be wider than a byte can say.
+// Clipper's text fields may be wider than 255 bytes.
 func TestWideText(t *testing.T) {
 	text := strings.Repeat("x", 600)
 	path := files(t, map[string][]byte{

@@ -38,7 +38,7 @@ const (
 	typeMultiPoint = 8
 	typeSurfaces   = 31
 
-	// noData is a bound: coordinates below it are unknown.
+	// noData is the bound below which coordinates are unknown.
 	noData = -1e38
 )
 

@@ -10,7 +10,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// feature unfolds the references of one feature.
+// feature resolves the arc references of one feature.
 func (t *topology) feature(g *geometry) (source.Feature, *source.BadRecord) {
 	x := expansion{t: t, left: source.MaxVertices}
 	x.add(g)
@@ -47,7 +47,7 @@ func (t *topology) box(flat orb.Ring) orb.Polygon {
 	return orb.Polygon{{{w, s}, {e, s}, {e, n}, {w, n}, {w, s}}}
 }
 
-// expansion is a feature while its references are unfolded.
+// expansion is the state of a feature while its references are resolved.
 type expansion struct {
 	t        *topology
 	polygons []orb.Polygon

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// MaxArcPoints is the most points all arcs may have together.
+	// MaxArcPoints is the greatest total number of points of all arcs.
 	MaxArcPoints = 32 << 20
 	maxArcs      = 8 << 20
 	maxObjects   = 1000
@@ -94,7 +94,7 @@ type object struct {
 	refs     int
 }
 
-// geometry is a geometry object while its arcs are still references.
+// geometry is a geometry object whose arcs are still references.
 type geometry struct {
 	kind       string
 	id         string
@@ -237,7 +237,7 @@ func (t *topology) readArcs() error {
 	})
 }
 
-// settle turns quantised, delta-coded arcs into degrees.
+// settle converts quantised, delta-coded arcs to degrees.
 func (t *topology) settle() {
 	if !t.quantised {
 		return

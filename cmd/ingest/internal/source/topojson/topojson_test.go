@@ -279,7 +279,7 @@ func TestRoundTrip(t *testing.T) {
 		at := func(x, y int) orb.Point {
 			return orb.Point{float64(x)*100*scale[0] + translate[0], float64(y)*100*scale[1] + translate[1]}
 		}
-		// Arcs: every grid edge, eastwards and northwards.
+		// The arcs are all grid edges, eastwards and northwards.
 		type edge struct{ x, y, dx, dy int }
 		index := map[edge]int{}
 		var arcs []string

@@ -35,7 +35,7 @@ const (
 	triangle        = 17
 )
 
-// unread are the names of unsupported kinds.
+// unread has the names of unsupported kinds.
 var unread = map[uint32]string{9: "CompoundCurve", 10: "CurvePolygon", 11: "MultiCurve"}
 
 // Decode returns the geometry, or the reason why it cannot be read, and the number of its

@@ -41,7 +41,7 @@ type PMTiles struct {
 	Bounds   [4]float64
 }
 
-// Codings of the specification.
+// These are the codings of the specification.
 const (
 	Uncompressed = 1
 	Gzip         = 2
@@ -49,7 +49,7 @@ const (
 	Zstd         = 4
 )
 
-// Pack packs bytes.
+// Pack compresses bytes with a coding.
 func Pack(coding byte, b []byte) []byte {
 	var out bytes.Buffer
 	var w io.WriteCloser
@@ -166,7 +166,7 @@ func (p PMTiles) leaves(dst *[]byte, entries []Entry, size int) (above []Entry) 
 	return above
 }
 
-// Assemble puts the sections behind a header.
+// Assemble returns the archive: a header followed by the sections.
 func (p PMTiles) Assemble(root, leaves, tiles []byte, zooms [2]uint8) []byte {
 	metadata := p.Metadata
 	if metadata == "" {
@@ -221,7 +221,7 @@ func WriteMBTiles(t testing.TB, path string, tiles []Tile, statements ...string)
 	}
 }
 
-// MBTilesSchema are the tables of the specification.
+// MBTilesSchema has the tables of the specification.
 const MBTilesSchema = `CREATE TABLE metadata (name text, value text);
 CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);
 CREATE UNIQUE INDEX tile_index ON tiles (zoom_level, tile_column, tile_row);`

@@ -19,7 +19,7 @@ import (
 // Entry is a run of tiles of a directory.
 type Entry struct{ ID, Run, Offset, Length uint64 }
 
-// Archive is an archive read whole.
+// Archive is the complete content of an archive.
 type Archive struct {
 	Header   [127]byte
 	Metadata []byte
@@ -97,7 +97,7 @@ func Open(path string) (*Archive, error) {
 	return a, a.check()
 }
 
-// check judges the order of entries and contents, and the counts.
+// check checks the order of entries and contents, and the counts.
 func (a *Archive) check() error {
 	var next, addressed, end uint64
 	contents := map[uint64]bool{}
@@ -124,7 +124,7 @@ func (a *Archive) check() error {
 	return nil
 }
 
-// Tile returns the bytes of a tile, nil if the archive has none.
+// Tile returns the bytes of a tile, or nil if the archive has none.
 func (a *Archive) Tile(t quadkey.Tile) ([]byte, error) {
 	id := (uint64(1)<<(2*t.Z)-1)/3 + t.Hilbert()
 	i, found := slices.BinarySearchFunc(a.Entries, id, func(e Entry, id uint64) int {

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// Entry is a network and its data. Later entries win.
+// Entry is a network and its data. Later entries replace earlier ones.
 type Entry struct {
 	Network string
 	Data    any // string, float64, float32, uint16, uint32, uint64, int32, bool, []byte, []any, map[string]any
