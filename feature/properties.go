@@ -26,7 +26,12 @@ func badProperties(format string, args ...any) error { return Faultf(ErrProperti
 // Half a surrogate pair becomes U+FFFD, as in encoding/json. Bytes that are not
 // UTF-8 are an error.
 func AppendProperties(dst, object []byte) (out []byte, err error) {
-	n := normalizer{in: object, out: dst, start: len(dst)}
+	return appendObject(dst, object, MaxPropertiesBytes)
+}
+
+// appendObject is AppendProperties for objects of at most that many bytes.
+func appendObject(dst, object []byte, most int) (out []byte, err error) {
+	n := normalizer{in: object, out: dst, start: len(dst), most: most}
 	n.space()
 	switch {
 	case len(object) == 0 || n.literal("null"):
@@ -76,20 +81,26 @@ func appendMember(dst []byte, start int, name, value []byte) []byte {
 // others, and null removes it. Inner objects are replaced as a whole, and changes that are
 // null change nothing.
 func PatchProperties(dst, object, changes []byte) ([]byte, error) {
-	return patchProperties(dst, object, changes, false)
+	return patchObject(dst, object, changes, false, MaxPropertiesBytes)
 }
 
 // MergeProperties is PatchProperties with the meaning of RFC 7396: objects are merged at
 // every depth, and changes that are null remove all members.
 func MergeProperties(dst, object, changes []byte) ([]byte, error) {
+	return MergeObject(dst, object, changes, MaxPropertiesBytes)
+}
+
+// MergeObject is MergeProperties for objects of at most that many bytes, such as a description of
+// properties.
+func MergeObject(dst, object, changes []byte, most int) ([]byte, error) {
 	if string(changes) == "null" {
 		return append(dst, "{}"...), nil
 	}
-	return patchProperties(dst, object, changes, true)
+	return patchObject(dst, object, changes, true, most)
 }
 
-func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
-	changes, err := AppendProperties(nil, changes)
+func patchObject(dst, object, changes []byte, deep bool, most int) ([]byte, error) {
+	changes, err := appendObject(nil, changes, most)
 	if err != nil {
 		return dst, err
 	}
@@ -101,8 +112,8 @@ func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 	if members > MaxProperties {
 		return dst, badProperties("%d members after the change: remove some by null, at most %d can stay", members, MaxProperties)
 	}
-	if n := len(out) - len(dst); n > MaxPropertiesBytes {
-		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, MaxPropertiesBytes)
+	if n := len(out) - len(dst); n > most {
+		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, most)
 	}
 	return out, nil
 }
