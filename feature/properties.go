@@ -3,6 +3,8 @@ package feature
 import (
 	"errors"
 	"unicode"
+
+	"quadrille/internal/jsontext"
 )
 
 // Bounds of the properties of a feature.
@@ -67,13 +69,9 @@ func checkName(name []byte) error {
 	return nil
 }
 
-// appendMember appends a member to the object whose members begin at start.
-func appendMember(dst []byte, start int, name, value []byte) []byte {
-	if len(dst) > start {
-		dst = append(dst, ',')
-	}
-	dst = append(append(dst, name...), ':')
-	return append(dst, value...)
+// appendMember appends a member to an object that has been opened.
+func appendMember(dst, name, value []byte) []byte {
+	return append(append(append(jsontext.Next(dst), name...), ':'), value...)
 }
 
 // PatchProperties appends a compact object with changes made to it: each member of
@@ -126,7 +124,6 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 		left[string(name)] = value
 	}
 	out := append(dst, '{')
-	start := len(out)
 	change := func(name, was, value []byte) {
 		switch {
 		case string(value) == "null":
@@ -134,9 +131,9 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 			if was == nil || was[0] != '{' {
 				was = noProperties
 			}
-			out = appendPatched(appendMember(out, start, name, nil), was, value, deep)
+			out = appendPatched(appendMember(out, name, nil), was, value, deep)
 		default:
-			out = appendMember(out, start, name, value)
+			out = appendMember(out, name, value)
 		}
 	}
 	for name, value := range Members(object) {
@@ -144,7 +141,7 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 			delete(left, string(name))
 			change(name, value, changed)
 		} else {
-			out = appendMember(out, start, name, value)
+			out = appendMember(out, name, value)
 		}
 	}
 	for name, value := range Members(changes) {

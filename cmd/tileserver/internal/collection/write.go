@@ -426,17 +426,9 @@ func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outco
 	defer out.Release()
 	out.Body = jsontext.AppendString(append(out.Body, `{"id":`...), id)
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
-	out.Body = append(appendIgnored(out.Body, ignored), '}')
+	out.Body = append(jsontext.AppendText(out.Body, "ignored", ignored), '}')
 	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
 	return s.Send(c, web.Answer{Form: web.FormJSON, Status: status, Cache: web.PrivateNoStore}, out)
-}
-
-// appendIgnored names a member that was ignored, if there is one.
-func appendIgnored(dst []byte, member string) []byte {
-	if member == "" {
-		return dst
-	}
-	return jsontext.AppendString(append(dst, `,"ignored":`...), member)
 }
 
 // otherVersion is the version of no point.

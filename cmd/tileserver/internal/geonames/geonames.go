@@ -386,10 +386,7 @@ func (o *object) close() { o.b = append(o.b, '}') }
 
 // name begins a member.
 func (o *object) name(name string) {
-	if last := o.b[len(o.b)-1]; last != '{' && last != '[' {
-		o.b = append(o.b, ',')
-	}
-	o.b = append(append(append(o.b, '"'), name...), '"', ':')
+	o.b = append(append(append(jsontext.Next(o.b), '"'), name...), '"', ':')
 }
 
 // text writes a string unless it is empty.

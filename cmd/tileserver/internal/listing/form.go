@@ -128,8 +128,7 @@ type List struct {
 	Axes [2]string
 	// First are the first members of a JSON object, with a comma behind them.
 	First  string
-	some   bool // features have been written
-	memory any  // of the form
+	memory any // of the form
 }
 
 // Begin begins the list.
@@ -164,7 +163,7 @@ var JSON = &Form{
 	Head: func(dst []byte, l *List) []byte {
 		return append(append(append(append(append(dst, '{'), l.First...), '"'), l.Name...), `":[`...)
 	},
-	Item: appendItem, Tail: endObject,
+	Item: appendItem, Tail: endList,
 }
 
 // GeoJSON is a FeatureCollection.
@@ -173,7 +172,7 @@ var GeoJSON = &Form{
 	Head: func(dst []byte, l *List) []byte {
 		return append(append(append(dst, '{'), l.First...), features...)
 	},
-	Item: appendItem, Tail: endObject,
+	Item: appendItem, Tail: endList,
 }
 
 // Lines are GeoJSON features, one in a line.
@@ -187,11 +186,7 @@ var Lines = &Form{
 }
 
 func appendItem(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error) {
-	if l.some {
-		dst = append(dst, ',')
-	}
-	l.some = true
-	return l.Writer.Append(dst, f, memberOf(of))
+	return l.Writer.Append(jsontext.Next(dst), f, memberOf(of))
 }
 
 // memberOf returns the member that names the collection of a feature.
@@ -202,10 +197,4 @@ func memberOf(collection string) string {
 	return string(append(jsontext.AppendString([]byte(`"collection":`), collection), ','))
 }
 
-func endObject(dst []byte, _ *List, next string) []byte {
-	dst = append(dst, ']')
-	if next != "" {
-		dst = jsontext.AppendString(append(dst, `,"next":`...), next)
-	}
-	return append(dst, '}')
-}
+func endList(dst []byte, _ *List, next string) []byte { return End(dst, next) }

@@ -3,14 +3,12 @@ package region
 import (
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/tiles"
 )
 
 // A search that was cut short says so of the types that it did not find, and of no others.
 func TestMatchesOfASearchCutShort(t *testing.T) {
-	p := listing.Begin([]byte{'{'}, "regions")
-	got := string(appendMatches(&p, []tiles.Match{
+	got := string(appendMatches([]byte(`{"regions":[`), []tiles.Match{
 		{Region: tiles.Region{Type: "state"}, Truncated: true},
 		{Region: tiles.Region{Type: "country", ID: "wl", Name: "Westland"}, Kind: tiles.MatchSnapped, Distance: 12.34},
 		{Region: tiles.Region{Type: "lake"}},

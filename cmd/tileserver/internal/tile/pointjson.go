@@ -8,18 +8,14 @@ import (
 	"quadrille/quadkey"
 )
 
-// appendTileGeoJSON appends what a tile shows of a layer, which may have a Drawing, as GeoJSON features joined by commas.
+// appendTileGeoJSON appends what a tile shows of a layer, which may have a Drawing, as GeoJSON features.
 func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile,
 	names naming) ([]byte, error) {
-	start := len(dst)
 	var memory []byte
 	w := feature.Writer{GeoJSON: true, Nested: true, Numbers: d != nil}
 	for f, err := range from.Tile(ctx, t) {
 		if err != nil {
 			return dst, err
-		}
-		if len(dst) > start {
-			dst = append(dst, ',')
 		}
 		if f.Members > 0 {
 			f.Properties = feature.Of(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{
@@ -38,7 +34,7 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 			memory = jsontext.AppendString(append(jsontext.AppendString(memory, names.key()), ':'), local)
 			f.Properties = feature.Compact(memory)
 		}
-		if dst, err = w.Append(dst, f, ""); err != nil {
+		if dst, err = w.Append(jsontext.Next(dst), f, ""); err != nil {
 			return dst, err
 		}
 	}
