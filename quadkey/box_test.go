@@ -123,3 +123,20 @@ func drawBox(rt *rapid.T) Box {
 	}
 	return b
 }
+
+func TestParseNumbers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1,2,3": true, " 1 ,\t-2,+3e0 ": true, "0,0,.5": true,
+		"": false, "1,2": false, "1,2,": false, "1,2,3,": false, "1,2,3,4": false, ",2,3": false, "1;2;3": false, "0x1,2,3": false,
+		"1_0,2,3": false, "nan,2,3": false, "inf,2,3": false, "1e999,2,3": false, "1 2,3,4": false, "-,2,3": false,
+	} {
+		var v [3]float64
+		if got := ParseNumbers(text, v[:], ParseNumber); got != want {
+			t.Errorf("%q: %v, %v", text, got, v)
+		}
+	}
+	var v [1]float64
+	if !ParseNumbers("∞", v[:], func(s string) (float64, bool) { return 7, s == "∞" }) || v[0] != 7 {
+		t.Errorf("a number of the caller's is %v", v)
+	}
+}

@@ -239,7 +239,7 @@ func (p *Params) number(name, unit string, min, max float64) float64 {
 		p.Refuse(name, "Add "+name+", a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
 		return 0
 	}
-	v, ok := Decimal(p.Text(name, 64))
+	v, ok := quadkey.ParseNumber(p.Text(name, 64))
 	// Written so that NaN fails it too.
 	if !ok || !(v >= min && v <= max) {
 		p.Refuse(name, "Set "+name+" to a number of "+unit+" from "+Bound(min)+" to "+Bound(max)+".")
@@ -376,23 +376,6 @@ func (p *Params) Position() (lat, lon float64) {
 
 // Bound writes a bound of a parameter for a refusal.
 func Bound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// Decimal reads a number in decimal notation. ParseFloat alone would also take
-// hexadecimal, "nan" and "infinity".
-func Decimal(s string) (float64, bool) {
-	if s == "" {
-		return 0, false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
-		default:
-			return 0, false
-		}
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil
-}
 
 // WholePath is PathParams of a path that ends with its last parameter, and ErrNoRoute if it
 // goes on. The router makes what follows a part of the parameter.

@@ -84,7 +84,7 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 		var v [4]float64
 		ok := true
 		for j := range n {
-			number, isNumber := endpoint.Decimal(parts[i+j])
+			number, isNumber := quadkey.ParseNumber(parts[i+j])
 			v[j], ok = number, ok && isNumber
 		}
 		if !add(v[:n], name+":"+strings.Join(parts[i:i+n], ",")) || !ok {

@@ -26,6 +26,7 @@ import (
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/zones"
+	"quadrille/quadkey"
 )
 
 // Handlers answers as the web services of GeoNames do.
@@ -263,7 +264,7 @@ func (p params) number(name string, most float64) (float64, bool, error) {
 	if v == "" {
 		return 0, false, nil
 	}
-	n, ok := endpoint.Decimal(v)
+	n, ok := quadkey.ParseNumber(v)
 	if !ok || !(n >= -most && n <= most) {
 		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+endpoint.Bound(-most)+" to "+endpoint.Bound(most))
 	}
