@@ -203,7 +203,7 @@ func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 func decode(id uint32, object []byte, into any, h *Hit) error {
 	h.Lat, h.Lon = math.NaN(), math.NaN()
 	err := json.Unmarshal(object, into)
-	if err != nil || h.ID != id || h.Name == "" || !(math.Abs(h.Lat) <= 90 && math.Abs(h.Lon) <= 180) {
+	if err != nil || h.ID != id || h.Name == "" || !(quadkey.Position{Lat: h.Lat, Lon: h.Lon}).Valid() {
 		return damaged(id)
 	}
 	return nil

@@ -89,8 +89,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 		return math.NaN()
 	}
 	into.Lat, into.Lon = number("lat"), number("lon")
-	// Written so that NaN fails.
-	if !(math.Abs(into.Lat) <= 90 && math.Abs(into.Lon) <= 180) || number("id") != float64(n) {
+	if !into.Position.Valid() || number("id") != float64(n) {
 		return damaged(uint32(n))
 	}
 	return nil

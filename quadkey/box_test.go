@@ -140,3 +140,14 @@ func TestParseNumbers(t *testing.T) {
 		t.Errorf("a number of the caller's is %v", v)
 	}
 }
+
+func TestPositionValid(t *testing.T) {
+	values := []float64{0, 90, -90, 90.5, -90.5, 180, -180, 180.5, -180.5, math.NaN(), math.Inf(1), math.Inf(-1)}
+	for _, lat := range values {
+		for _, lon := range values {
+			if p := (Position{Lat: lat, Lon: lon}); p.Valid() != (p.Check() == nil) {
+				t.Errorf("%v: %v, %v", p, p.Valid(), p.Check())
+			}
+		}
+	}
+}
