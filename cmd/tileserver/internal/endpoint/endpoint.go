@@ -66,6 +66,8 @@ type Endpoint struct {
 	Body   bool
 	Takes  Content
 	Needed bool
+	// Layer is the layer with whose name the path begins, if it begins so for that alone.
+	Layer string
 	// Label names the endpoint in metrics; "" means by its route.
 	Label string
 	// Refuse answers a request that is turned away before it is handled, in the words of the

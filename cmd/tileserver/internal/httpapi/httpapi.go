@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"quadrille/ask"
@@ -162,7 +163,30 @@ func Compose(cfg *Config, faces []Face) *Server {
 		s.named[f.Name], p.Before = handlers, append(p.Before, handlers)
 	}
 	s.faces = p.Before
+	s.checkNames(http.Views.OpenNames())
 	return s
+}
+
+// checkNames panics if a path of the server's own begins with the name of a layer, or if a layer's
+// operation has the id of another one.
+func (s *Server) checkNames(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	layers := map[string]string{} // by ids of operations
+	for _, e := range s.Endpoints() {
+		name := e.Layer
+		for _, path := range append([]string{e.Path}, e.Also...) {
+			word, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+			if e.Layer == "" && slices.Contains(names, word) {
+				panic("httpapi: the server has a path or a layer of its own of the name " + word + ": give the layer another name")
+			}
+		}
+		if other, taken := layers[e.ID]; taken && other+name != "" {
+			panic("httpapi: the layer " + cmp.Or(name, other) + " would have the operation " + e.ID + " of another: give it another name")
+		}
+		layers[e.ID] = name
+	}
 }
 
 // baseMapBytes is the share of the caches for tiles of base maps, if there are any.

@@ -80,7 +80,7 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 // rest of the operation's id, and rank the place behind the first.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
-		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
+		Path: l.Path + end, ID: "get" + l.Words.IDs + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank, Layer: l.of,
 		Cost: endpoint.Heavy, Keeps: endpoint.Tagged, Problems: []string{"bad-parameter", "dataset-missing"},
 		Example: endpoint.Example{Request: l.Examples[end]},
 	}

@@ -4,7 +4,6 @@
 package layers
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +41,8 @@ type Handlers struct {
 type list struct {
 	listing.Set
 	handlers *Handlers
-	named    bool // the path names the layer
+	named    bool   // the path names the layer
+	of       string // the layer with which the path begins, if it has no words of its own
 }
 
 // New makes the handlers.
@@ -52,24 +52,13 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	}
 	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormParam(false), areaForm: listing.FormParam(true)}
 	for _, set := range cfg.Lists {
-		s.add(set)
+		s.lists = append(s.lists, &list{Set: set, handlers: s, named: strings.Contains(set.Path, "{")})
 	}
 	for _, name := range k.Views.OpenNames() {
-		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
-			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
-		}
-		s.add(byName(name))
+		s.lists = append(s.lists, &list{Set: byName(name), handlers: s, of: name})
 	}
 	return s
 }
-
-func (s *Handlers) add(set listing.Set) {
-	s.lists = append(s.lists, &list{Set: set, handlers: s, named: strings.Contains(set.Path, "{")})
-}
-
-// ownNames are the first words of paths, or of names of operations, of other faces. No layer
-// may have them.
-var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
 // byName describes a layer for which there is no description.
 func byName(name string) listing.Set {
