@@ -21,6 +21,10 @@ import (
 
 // Finder reads the output of Build. It is safe for concurrent use, as long as its store is open.
 type Finder struct {
+	// Kinds says what the kinds of the data set tell, nil for a data set without. It is set before
+	// the first question.
+	Kinds Kinds
+
 	tiles, info, rollup, codeTable cellstore.Table
 
 	indexes    *[tiers]*index

@@ -39,5 +39,5 @@ func (f Filter) Feature() (feature.Filter, error) {
 	if of == nil || err != nil {
 		return nil, err
 	}
-	return &prepared{of, places.Prepare(newCoded(of))}, nil
+	return places.Kinds(kindsOf).Prepare(of), nil
 }
