@@ -86,7 +86,9 @@ func BenchmarkAppendString(b *testing.B) {
 
 // A comma comes before all members and elements but the first.
 func TestNext(t *testing.T) {
-	for dst, want := range map[string]string{"": "", "{": "{", "[": "[", `{"a":[`: `{"a":[`, "1": "1,", `"{"`: `"{",`, "[]": "[],", "{}": "{},"} {
+	for dst, want := range map[string]string{
+		"": "", "{": "{", "[": "[", `{"a":[`: `{"a":[`, "1": "1,", `"{"`: `"{",`, "[]": "[],", "{}": "{},",
+	} {
 		if got := string(jsontext.Next([]byte(dst))); got != want {
 			t.Errorf("after %s: %s, want %s", dst, got, want)
 		}

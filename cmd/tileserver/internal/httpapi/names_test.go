@@ -41,7 +41,9 @@ func TestNamesOfLayers(t *testing.T) {
 			t.Errorf("a layer may be called %s", word)
 		}
 	}
-	for name, faces := range map[string][]httpapi.Face{"yards": httpapi.Faces(), "a-b-1": httpapi.Faces(), "photon": servertest.Without("photon")} {
+	for name, faces := range map[string][]httpapi.Face{
+		"yards": httpapi.Faces(), "a-b-1": httpapi.Faces(), "photon": servertest.Without("photon"),
+	} {
 		if got := refused(name, faces); got != nil {
 			t.Errorf("a layer may not be called %s: %v", name, got)
 		}

@@ -8,7 +8,8 @@ import (
 	"quadrille/quadkey"
 )
 
-// appendTileGeoJSON appends what a tile shows of a layer, which may have a Drawing, as GeoJSON features.
+// appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features. The layer may have a
+// Drawing.
 func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile,
 	names naming) ([]byte, error) {
 	var memory []byte
