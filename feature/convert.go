@@ -28,18 +28,17 @@ func typeError(format string, args ...any) error { return Faultf(ErrType, format
 // and so do members that the schema lacks.
 func (s Schema) Convert(dst, object []byte) ([]byte, error) {
 	out := append(dst, '{')
-	start := len(out)
 	for name, value := range Members(object) {
 		t := s.typeOf(name)
 		if t == Null || t == Any || string(value) == "null" {
-			out = appendMember(out, start, name, value)
+			out = appendMember(out, name, value)
 			continue
 		}
 		if t != Texts && string(value) == "[]" {
 			continue // the Learner takes it for a value of any type
 		}
 		before := len(out)
-		out = appendMember(out, start, name, nil)
+		out = appendMember(out, name, nil)
 		valueStart := len(out)
 		var reason string
 		if out, reason = appendTyped(out, value, t); reason != "" {
@@ -149,10 +148,7 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 			if part = bytes.TrimSpace(part); len(part) == 0 {
 				continue
 			}
-			if len(out) > start {
-				out = append(out, ',')
-			}
-			out = jsontext.AppendString(out, string(part))
+			out = jsontext.AppendString(jsontext.Next(out), string(part))
 		}
 		if len(out) == start {
 			return dst, ""
@@ -160,12 +156,8 @@ func appendTexts(dst, value []byte) (out []byte, reason string) {
 		return append(out, ']'), ""
 	case IsList(value):
 		out = append(dst, '[')
-		start := len(out)
 		for element := range Elements(value) {
-			if len(out) > start {
-				out = append(out, ',')
-			}
-			if out, reason = appendTyped(out, element, Text); reason != "" {
+			if out, reason = appendTyped(jsontext.Next(out), element, Text); reason != "" {
 				return dst, reason
 			}
 		}

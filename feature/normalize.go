@@ -13,6 +13,7 @@ type normalizer struct {
 	i     int
 	out   []byte
 	start int // where the properties begin in out
+	most  int // bytes of them
 }
 
 // span is a part of the output.
@@ -49,8 +50,8 @@ func (n *normalizer) syntax(want string) error {
 }
 
 func (n *normalizer) checkSize() error {
-	if len(n.out)-n.start > MaxPropertiesBytes {
-		return badProperties("more than %d bytes: leave out long values, and keep a link to them instead", MaxPropertiesBytes)
+	if len(n.out)-n.start > n.most {
+		return badProperties("more than %d bytes: leave out long values, and keep a link to them instead", n.most)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package feature
 import (
 	"errors"
 	"unicode"
+
+	"quadrille/internal/jsontext"
 )
 
 // These are bounds of the properties of a feature.
@@ -26,7 +28,12 @@ func badProperties(format string, args ...any) error { return Faultf(ErrProperti
 // Half a surrogate pair becomes U+FFFD, as in encoding/json. Bytes that are not
 // UTF-8 are an error.
 func AppendProperties(dst, object []byte) (out []byte, err error) {
-	n := normalizer{in: object, out: dst, start: len(dst)}
+	return appendObject(dst, object, MaxPropertiesBytes)
+}
+
+// appendObject is AppendProperties for objects of at most that many bytes.
+func appendObject(dst, object []byte, most int) (out []byte, err error) {
+	n := normalizer{in: object, out: dst, start: len(dst), most: most}
 	n.space()
 	switch {
 	case len(object) == 0 || n.literal("null"):
@@ -62,33 +69,35 @@ func checkName(name []byte) error {
 	return nil
 }
 
-// appendMember appends a member to the object whose members begin at start.
-func appendMember(dst []byte, start int, name, value []byte) []byte {
-	if len(dst) > start {
-		dst = append(dst, ',')
-	}
-	dst = append(append(dst, name...), ':')
-	return append(dst, value...)
+// appendMember appends a member to an object that has been opened.
+func appendMember(dst, name, value []byte) []byte {
+	return append(append(append(jsontext.Next(dst), name...), ':'), value...)
 }
 
 // PatchProperties appends a compact object with changes applied. Each member of changes replaces
 // the object's member of the same name, or is added after the others. A null removes the member.
 // Nested objects are replaced as a whole. If changes itself is null, nothing changes.
 func PatchProperties(dst, object, changes []byte) ([]byte, error) {
-	return patchProperties(dst, object, changes, false)
+	return patchObject(dst, object, changes, false, MaxPropertiesBytes)
 }
 
 // MergeProperties does the same as PatchProperties, but follows RFC 7396: objects are merged at
 // every depth, and if changes itself is null, all members are removed.
 func MergeProperties(dst, object, changes []byte) ([]byte, error) {
+	return MergeObject(dst, object, changes, MaxPropertiesBytes)
+}
+
+// MergeObject is MergeProperties for objects of at most that many bytes, such as a description of
+// properties.
+func MergeObject(dst, object, changes []byte, most int) ([]byte, error) {
 	if string(changes) == "null" {
 		return append(dst, "{}"...), nil
 	}
-	return patchProperties(dst, object, changes, true)
+	return patchObject(dst, object, changes, true, most)
 }
 
-func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
-	changes, err := AppendProperties(nil, changes)
+func patchObject(dst, object, changes []byte, deep bool, most int) ([]byte, error) {
+	changes, err := appendObject(nil, changes, most)
 	if err != nil {
 		return dst, err
 	}
@@ -100,8 +109,8 @@ func patchProperties(dst, object, changes []byte, deep bool) ([]byte, error) {
 	if members > MaxProperties {
 		return dst, badProperties("%d members after the change: remove some by null, at most %d can stay", members, MaxProperties)
 	}
-	if n := len(out) - len(dst); n > MaxPropertiesBytes {
-		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, MaxPropertiesBytes)
+	if n := len(out) - len(dst); n > most {
+		return dst, badProperties("%d bytes after the change: remove members by null, at most %d bytes can stay", n, most)
 	}
 	return out, nil
 }
@@ -114,7 +123,6 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 		left[string(name)] = value
 	}
 	out := append(dst, '{')
-	start := len(out)
 	change := func(name, was, value []byte) {
 		switch {
 		case string(value) == "null":
@@ -122,9 +130,9 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 			if was == nil || was[0] != '{' {
 				was = noProperties
 			}
-			out = appendPatched(appendMember(out, start, name, nil), was, value, deep)
+			out = appendPatched(appendMember(out, name, nil), was, value, deep)
 		default:
-			out = appendMember(out, start, name, value)
+			out = appendMember(out, name, value)
 		}
 	}
 	for name, value := range Members(object) {
@@ -132,7 +140,7 @@ func appendPatched(dst, object, changes []byte, deep bool) []byte {
 			delete(left, string(name))
 			change(name, value, changed)
 		} else {
-			out = appendMember(out, start, name, value)
+			out = appendMember(out, name, value)
 		}
 	}
 	for name, value := range Members(changes) {

@@ -209,15 +209,11 @@ func (p Properties) AppendWith(dst []byte, name string, v Value) []byte {
 
 // appendSome does the same as AppendMembers, for the properties with one of the names.
 func (p Properties) appendSome(dst []byte, names []string) []byte {
-	start := len(dst)
 	for name, v := range p.All() {
 		if !slices.Contains(names, name) {
 			continue
 		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		dst = v.AppendJSON(append(jsontext.AppendString(dst, name), ':'))
+		dst = v.AppendJSON(append(jsontext.AppendString(jsontext.Next(dst), name), ':'))
 	}
 	return dst
 }

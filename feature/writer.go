@@ -64,8 +64,7 @@ func (w *Writer) AppendUnclosed(dst []byte, f *Feature, members string) (_ []byt
 	} else if dst = append(dst, '{'); w.NestProperties {
 		dst = append(jsontext.AppendString(append(dst, `"id":`...), f.ID), ',')
 		if !w.SkipGeometry {
-			dst = strconv.AppendFloat(append(dst, `"lat":`...), f.Lat, 'f', -1, 64)
-			dst = append(strconv.AppendFloat(append(dst, `,"lon":`...), f.Lon, 'f', -1, 64), ',')
+			dst = append(AppendLatLon(dst, f.Position), ',')
 		}
 	}
 	if w.NestProperties {
@@ -74,13 +73,9 @@ func (w *Writer) AppendUnclosed(dst []byte, f *Feature, members string) (_ []byt
 	if w.GeoJSON {
 		dst = append(dst, `"properties":{`...)
 	}
-	start := len(dst)
 	dst = w.appendMembers(dst, f)
 	if w.WithDistance {
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		dst = AppendDistance(dst, f.DistanceM)
+		dst = AppendDistance(jsontext.Next(dst), f.DistanceM)
 	}
 	if w.GeoJSON {
 		dst = append(dst, '}')
@@ -110,6 +105,12 @@ func (w *Writer) appendMembers(dst []byte, f *Feature) []byte {
 	return f.Properties.appendSome(dst, w.Fields)
 }
 
+// AppendLatLon appends the members lat and lon of a position, in degrees.
+func AppendLatLon(dst []byte, p quadkey.Position) []byte {
+	dst = strconv.AppendFloat(append(dst, `"lat":`...), p.Lat, 'f', -1, 64)
+	return strconv.AppendFloat(append(dst, `,"lon":`...), p.Lon, 'f', -1, 64)
+}
+
 // AppendDistance appends the member of a distance in metres, to the decimetre.
 func AppendDistance(dst []byte, metres float64) []byte {
 	return strconv.AppendFloat(append(dst, `"distance_m":`...), metres, 'f', 1, 64)
@@ -117,11 +118,9 @@ func AppendDistance(dst []byte, metres float64) []byte {
 
 // AppendBounds appends the member with the bounds: west, south, east, north.
 func AppendBounds(dst []byte, bounds [4]float64) []byte {
-	dst = append(dst, `"bbox":`...)
-	separator := byte('[')
+	dst = append(dst, `"bbox":[`...)
 	for _, v := range bounds {
-		dst, separator = append(dst, separator), ','
-		dst = strconv.AppendFloat(dst, v+0, 'f', -1, 64) // never -0
+		dst = strconv.AppendFloat(jsontext.Next(dst), v+0, 'f', -1, 64) // never -0
 	}
 	return append(dst, ']')
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+
+	"quadrille/quadkey"
 )
 
 // Coordinates are stored in a few bytes, and each lookup writes their text. Most sources have one
@@ -88,7 +90,7 @@ func (p *point) degrees() (lat, lon float64, ok bool) {
 		lat = math.Float64frombits(binary.LittleEndian.Uint64(p.b[:]))
 		lon = math.Float64frombits(binary.LittleEndian.Uint64(p.b[8:]))
 	}
-	return lat, lon, -90 <= lat && lat <= 90 && -180 <= lon && lon <= 180
+	return lat, lon, quadkey.Position{Lat: lat, Lon: lon}.Valid()
 }
 
 // appendText appends the text of the latitude (0) or the longitude (1). The point must not be raw.

@@ -365,10 +365,8 @@ func (e *encoder) value(v any, depth int) {
 			return
 		}
 		e.b = append(e.b, '[')
-		for i, x := range v {
-			if i > 0 {
-				e.b = append(e.b, ',')
-			}
+		for _, x := range v {
+			e.b = jsontext.Next(e.b)
 			e.value(x, depth-1)
 		}
 		e.b = append(e.b, ']')
@@ -378,11 +376,8 @@ func (e *encoder) value(v any, depth int) {
 			return
 		}
 		e.b = append(e.b, '{')
-		for i, k := range slices.Sorted(maps.Keys(v)) {
-			if i > 0 {
-				e.b = append(e.b, ',')
-			}
-			e.b = append(jsontext.AppendString(e.b, k), ':')
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			e.b = append(jsontext.AppendString(jsontext.Next(e.b), k), ':')
 			e.value(v[k], depth-1)
 		}
 		e.b = append(e.b, '}')

@@ -15,12 +15,7 @@ import (
 type objectWriter struct{ b []byte }
 
 func (w *objectWriter) key(name string) {
-	if n := len(w.b); n > 0 && w.b[n-1] != '{' {
-		w.b = append(w.b, ',')
-	}
-	w.b = append(w.b, '"')
-	w.b = append(w.b, name...) // names need no escapes
-	w.b = append(w.b, '"', ':')
+	w.b = append(append(append(jsontext.Next(w.b), '"'), name...), '"', ':') // names need no escapes
 }
 
 // open begins an object and returns its start, for close.
@@ -86,12 +81,9 @@ func (w *objectWriter) names(names Names) {
 		slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.lang, b.lang) })
 	}
 	w.key("names")
+	w.b = append(w.b, '{')
 	for i := range list {
-		c := byte(',')
-		if i == 0 {
-			c = '{'
-		}
-		w.b = append(jsontext.AppendString(append(w.b, c), list[i].lang), ':')
+		w.b = append(jsontext.AppendString(jsontext.Next(w.b), list[i].lang), ':')
 		w.b = jsontext.AppendString(w.b, list[i].name)
 	}
 	w.b = append(w.b, '}')

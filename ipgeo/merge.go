@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
@@ -460,22 +461,18 @@ func (w *objectWriter) own(p *parts) {
 	}
 	if len(p.extra) > 0 {
 		w.key("extra")
-		for i, member := range p.extra {
-			c := byte(',')
-			if i == 0 {
-				c = '{'
-			}
-			w.b = append(append(w.b, c), member...)
+		w.b = append(w.b, '{')
+		for _, member := range p.extra {
+			w.b = append(jsontext.Next(w.b), member...)
 		}
 		w.b = append(w.b, '}')
 	}
 	if p.derived != 0 {
 		w.key("derived")
-		c := byte('[')
+		w.b = append(w.b, '[')
 		for _, d := range derivable {
 			if p.derived&(1<<d.part) != 0 {
-				w.b = append(append(append(append(w.b, c), '"'), d.name...), '"')
-				c = ','
+				w.b = append(append(append(jsontext.Next(w.b), '"'), d.name...), '"')
 			}
 		}
 		w.b = append(w.b, ']')

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"quadrille/cellstore"
+	"quadrille/quadkey"
 )
 
 // The table "ip" has one family "r" with one column, whose qualifier is empty.
@@ -187,8 +188,8 @@ func readCoordinates[T ~string | ~[]byte](b T) (lat, lon float64, ok bool) {
 		return 0, 0, false
 	}
 	lat, lon = math.Float64frombits(bigEndian(b[:8])), math.Float64frombits(bigEndian(b[8:]))
-	if !(-90 <= lat && lat <= 90 && -180 <= lon && lon <= 180) {
-		return 0, 0, false // NaN too
+	if !(quadkey.Position{Lat: lat, Lon: lon}).Valid() {
+		return 0, 0, false
 	}
 	return lat, lon, true
 }

@@ -60,7 +60,7 @@ func (f *Finder) Within(ctx context.Context, q WithinQuery, dst []Hit) (hits []H
 func known(t testing.TB, of Filter) filter {
 	t.Helper()
 	terms := must.Get(of.FeatureFilter()).In(t)
-	f, rest, possible := filterOf(terms)
+	f, rest, possible := filterOf(terms, nil)
 	if rest != nil || !possible {
 		t.Fatalf("the index knows not all of %+v", of)
 	}

@@ -110,11 +110,9 @@ func (a *attributes) code(kind string) string {
 // each with a comma before it. chooseNames must have been called.
 func (a *attributes) appendTo(dst []byte) []byte {
 	if len(a.parents) > 0 {
-		dst = appendName(dst, "parents")
-		open := byte('[')
+		dst = append(jsontext.AppendName(dst, "parents"), '[')
 		for _, id := range a.parents {
-			dst = strconv.AppendUint(append(dst, open), uint64(id), 10)
-			open = ','
+			dst = strconv.AppendUint(jsontext.Next(dst), uint64(id), 10)
 		}
 		dst = append(dst, ']')
 	}
@@ -122,12 +120,9 @@ func (a *attributes) appendTo(dst []byte) []byte {
 		return dst
 	}
 	if len(a.shown) > 0 {
-		dst = append(appendName(dst, "names"), '{')
+		dst = append(jsontext.AppendName(dst, "names"), '{')
 		for i := range a.shown {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(jsontext.AppendString(dst, a.shown[i].lang), ':')
+			dst = append(jsontext.AppendString(jsontext.Next(dst), a.shown[i].lang), ':')
 			dst = jsontext.AppendString(dst, a.shown[i].name)
 		}
 		dst = append(dst, '}')
@@ -139,7 +134,7 @@ func (a *attributes) appendTo(dst []byte) []byte {
 			continue
 		}
 		if open == '{' {
-			dst = appendName(dst, "codes")
+			dst = jsontext.AppendName(dst, "codes")
 		}
 		dst = append(jsontext.AppendString(append(dst, open), kind), ':')
 		dst = jsontext.AppendString(dst, code)
@@ -148,22 +143,20 @@ func (a *attributes) appendTo(dst []byte) []byte {
 	if open == ',' {
 		dst = append(dst, '}')
 	}
-	dst = appendText(dst, "wikidata", a.code("wkdt"))
-	dst = appendName(dst, "alternates")
-	open = '['
+	dst = jsontext.AppendText(dst, "wikidata", a.code("wkdt"))
+	dst = append(jsontext.AppendName(dst, "alternates"), '[')
 	for i := range a.names {
-		dst = appendAlternateJSON(append(dst, open), &a.names[i])
-		open = ','
+		dst = appendAlternateJSON(jsontext.Next(dst), &a.names[i])
 	}
 	return append(dst, ']')
 }
 
 func appendAlternateJSON(dst []byte, n *alternate) []byte {
 	dst = jsontext.AppendString(append(dst, `{"name":`...), n.name)
-	dst = appendText(dst, "lang", n.lang)
+	dst = jsontext.AppendText(dst, "lang", n.lang)
 	for bit, flag := range [...]string{"preferred", "short", "colloquial", "historic"} {
 		if n.flags>>bit&1 != 0 {
-			dst = append(appendName(dst, flag), "true"...)
+			dst = append(jsontext.AppendName(dst, flag), "true"...)
 		}
 	}
 	return append(dst, '}')

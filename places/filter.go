@@ -17,14 +17,18 @@ func populated() feature.Filter {
 	if err != nil {
 		panic(err)
 	}
-	return PrepareFilter(f)
+	return Kinds(nil).PrepareFilter(f)
 }
 
-// PrepareFilter prepares a filter for repeated use with the index. The result is equivalent to the filter
-// and never nil.
-func PrepareFilter(of feature.Filter) feature.Filter {
+// Kinds says what the kinds of a data set (Place.Kind) tell of its places: which kinds they have
+// that fulfil a term, in a list for the caller. known is false if kinds do not tell.
+type Kinds func(t *feature.Term) (kinds []string, known bool)
+
+// PrepareFilter prepares a filter that is used again and again for the index of a data set with these
+// kinds, nil for none. It returns the same filter, and never nil.
+func (k Kinds) PrepareFilter(of feature.Filter) feature.Filter {
 	p := &prepared{Filter: of}
-	p.filter, p.rest, p.possible = filterOf(of)
+	p.filter, p.rest, p.possible = filterOf(of, k)
 	p.filter.key = string(p.filter.appendTo(nil))
 	return p
 }
@@ -53,12 +57,31 @@ func (s classSet) has(class byte) bool { return class-'A' < 26 && s>>(class-'A')
 
 // filterOf returns the part of a filter that the index can use, and the rest, as near.UseTerms
 // does.
-func filterOf(of feature.Filter) (f filter, rest feature.Filter, possible bool) {
+func filterOf(of feature.Filter, kinds Kinds) (f filter, rest feature.Filter, possible bool) {
 	if p, ok := of.(*prepared); ok {
 		return p.filter, p.rest, p.possible
 	}
-	rest, possible = near.UseTerms(of, f.use)
+	rest, possible = near.UseTerms(of, func(t *feature.Term) (used, possible bool) {
+		if kinds == nil || t.Name == "country" {
+			return f.use(t)
+		}
+		passing, known := kinds(t)
+		if known {
+			f.keep(passing)
+		}
+		return known, !known || len(f.codes) > 0
+	})
 	return f, rest, possible
+}
+
+// keep lets only kinds pass.
+func (f *filter) keep(kinds []string) {
+	before := f.codes
+	f.codes = slices.DeleteFunc(kinds, func(k string) bool {
+		return !validKind(k) || before != nil && !slices.Contains(before, k)
+	})
+	slices.Sort(f.codes)
+	f.codes = slices.Compact(f.codes)
 }
 
 // use adds a term to the filter, if the index has its property and the filter has no other term of
@@ -81,10 +104,10 @@ func (f *filter) use(t *feature.Term) (used, possible bool) {
 			}
 		}
 		return true, f.classes != 0
-	case (t.Name == "code" || t.Name == "kind") && f.codes == nil:
+	case t.Name == "code" && f.codes == nil:
 		f.codes = make([]string, 0, len(t.Values))
 		for _, s := range t.Values {
-			if t.Name == "kind" && validKind(s) || t.Name == "code" && s != "" && validCode(s) {
+			if s != "" && validCode(s) {
 				f.codes = append(f.codes, s)
 			}
 		}

@@ -21,6 +21,10 @@ import (
 
 // Finder reads the output of Build. It is safe for concurrent use, as long as its store is open.
 type Finder struct {
+	// Kinds says what the kinds of the data set tell, nil for a data set without. It is set before
+	// the first question.
+	Kinds Kinds
+
 	tiles, info, rollup, codeTable cellstore.Table
 
 	indexes    *[tiers]*index
@@ -203,7 +207,7 @@ func (f *Finder) Hit(ctx context.Context, id uint32, h *Hit) error {
 func decode(id uint32, object []byte, into any, h *Hit) error {
 	h.Lat, h.Lon = math.NaN(), math.NaN()
 	err := json.Unmarshal(object, into)
-	if err != nil || h.ID != id || h.Name == "" || !(math.Abs(h.Lat) <= 90 && math.Abs(h.Lon) <= 180) {
+	if err != nil || h.ID != id || h.Name == "" || !(quadkey.Position{Lat: h.Lat, Lon: h.Lon}).Valid() {
 		return damaged(id)
 	}
 	return nil

@@ -32,17 +32,17 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 
 	dst = append(dst, `"id":`...)
 	dst = strconv.AppendUint(dst, uint64(c.id), 10)
-	dst = appendText(dst, "name", c.name)
-	dst = appendText(dst, "country", c.countryCode())
-	dst = appendText(dst, "class", c.class)
-	dst = appendText(dst, "code", c.code)
+	dst = jsontext.AppendText(dst, "name", c.name)
+	dst = jsontext.AppendText(dst, "country", c.countryCode())
+	dst = jsontext.AppendText(dst, "class", c.class)
+	dst = jsontext.AppendText(dst, "code", c.code)
 	if c.population > 0 {
 		dst = append(dst, `,"population":`...)
 		dst = strconv.AppendUint(dst, c.population, 10)
 	}
-	dst = appendText(dst, "admin1", c.admin1)
-	dst = appendText(dst, "admin1_name", admin1Name)
-	dst = appendText(dst, "timezone", c.timeZone)
+	dst = jsontext.AppendText(dst, "admin1", c.admin1)
+	dst = jsontext.AppendText(dst, "admin1_name", admin1Name)
+	dst = jsontext.AppendText(dst, "timezone", c.timeZone)
 	dst = append(dst, c.extra...)
 	binary.BigEndian.PutUint16(dst[at+atSplit:], uint16(len(dst)-start))
 
@@ -55,22 +55,22 @@ func appendValue(dst []byte, c *columns, admin1Name string) []byte {
 // appendDetails appends the further members of a place's record, beyond its tile_places value,
 // each with a comma before it.
 func appendDetails(dst []byte, c *columns, names *nameTables, a *attributes) []byte {
-	dst = appendText(dst, "ascii_name", c.asciiName)
+	dst = jsontext.AppendText(dst, "ascii_name", c.asciiName)
 	dst = appendList(dst, "alternate_names", c.alternates)
 	dst = appendList(dst, "cc2", c.cc2)
-	dst = appendText(dst, "country_name", names.country(c.country))
-	dst = appendText(dst, "admin2", c.admin2)
+	dst = jsontext.AppendText(dst, "country_name", names.country(c.country))
+	dst = jsontext.AppendText(dst, "admin2", c.admin2)
 	if c.admin2 != "" { // otherwise the name is that of the first level
-		dst = appendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
+		dst = jsontext.AppendText(dst, "admin2_name", names.division(c.country, c.admin1, c.admin2))
 	}
-	dst = appendText(dst, "admin3", c.admin3)
-	dst = appendText(dst, "admin4", c.admin4)
-	dst = appendText(dst, "admin5", a.admin5)
+	dst = jsontext.AppendText(dst, "admin3", c.admin3)
+	dst = jsontext.AppendText(dst, "admin4", c.admin4)
+	dst = jsontext.AppendText(dst, "admin5", a.admin5)
 	if c.known&knowsElevation != 0 {
-		dst = strconv.AppendInt(appendName(dst, "elevation_m"), c.elevation, 10)
+		dst = strconv.AppendInt(jsontext.AppendName(dst, "elevation_m"), c.elevation, 10)
 	}
 	if c.known&knowsDEM != 0 {
-		dst = strconv.AppendInt(appendName(dst, "dem_m"), c.dem, 10)
+		dst = strconv.AppendInt(jsontext.AppendName(dst, "dem_m"), c.dem, 10)
 	}
 	if c.known&knowsModified != 0 {
 		dst = append(dst, `,"modified":"`...)
@@ -90,13 +90,6 @@ func appendDate(dst []byte, seconds int64) []byte {
 	return append(dst, '-', '0'+byte(month/10), '0'+byte(month%10), '-', '0'+byte(day/10), '0'+byte(day%10))
 }
 
-func appendText(dst []byte, name, value string) []byte {
-	if value == "" {
-		return dst
-	}
-	return jsontext.AppendString(appendName(dst, name), value)
-}
-
 // appendList appends a comma-separated text as a list of its nonempty elements.
 func appendList(dst []byte, name, value string) []byte {
 	open := byte('[')
@@ -107,7 +100,7 @@ func appendList(dst []byte, name, value string) []byte {
 			continue
 		}
 		if open == '[' {
-			dst = appendName(dst, name)
+			dst = jsontext.AppendName(dst, name)
 		}
 		dst = jsontext.AppendString(append(dst, open), element)
 		open = ','
@@ -116,12 +109,6 @@ func appendList(dst []byte, name, value string) []byte {
 		return dst
 	}
 	return append(dst, ']')
-}
-
-func appendName(dst []byte, name string) []byte {
-	dst = append(dst, ',', '"')
-	dst = append(dst, name...)
-	return append(dst, '"', ':')
 }
 
 // appendFeature appends a place as a GeoJSON feature.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,7 @@ func TestKind(t *testing.T) {
 		{ID: 5, Name: "the unknown", Lat: 46.7, Lon: 7.7},
 	}
 	f := build(t, list)
+	f.Kinds = func(t *feature.Term) ([]string, bool) { return slices.Clone(t.Values), t.Name == "kind" }
 	kind := func(kinds ...string) feature.Term { return feature.Term{Name: "kind", Values: kinds} }
 	for _, tt := range []struct {
 		terms []feature.Term

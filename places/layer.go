@@ -89,8 +89,7 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 		return math.NaN()
 	}
 	into.Lat, into.Lon = number("lat"), number("lon")
-	// In this form the condition also refuses NaN.
-	if !(math.Abs(into.Lat) <= 90 && math.Abs(into.Lon) <= 180) || number("id") != float64(n) {
+	if !into.Position.Valid() || number("id") != float64(n) {
 		return damaged(uint32(n))
 	}
 	return nil
@@ -100,9 +99,9 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // in any number. A search for the nearest or the most important places yields at most MaxLimit + 1.
 // The answers are exact everywhere: across ±180°, at the poles and beyond ±85.0511°.
 //
-// The index can filter by class, code, country, minimum population and, with a term "kind",
-// Place.Kind. With any other filter a search examines at most MaxExamined places and then yields an
-// error. A search by importance yields the places that it has found before that error.
+// An index knows class, code, country and a least population, or with Kinds country and what they
+// tell. A search with other filters that few places pass looks at most at MaxExamined places. A
+// search for the most important then yields those that it has found so far before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := near.Check(&f.about, q); err != nil {
 		return feature.ErrSeq(err)
@@ -127,7 +126,7 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 		return feature.ErrSeq(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
-		flt, rest, possible := filterOf(q.Filter)
+		flt, rest, possible := filterOf(q.Filter, f.Kinds)
 		if !possible {
 			return
 		}
@@ -159,7 +158,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 		return feature.ErrSeq(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
-		flt, rest, possible := filterOf(q.Filter)
+		flt, rest, possible := filterOf(q.Filter, f.Kinds)
 		if !possible {
 			return
 		}
@@ -249,7 +248,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 		area = feature.Tile{} // the world
 	}
 	var possible bool
-	if l.filter, _, possible = filterOf(q.Filter); !possible {
+	if l.filter, _, possible = filterOf(q.Filter, f.Kinds); !possible {
 		return func(func(*feature.Feature, error) bool) {}
 	}
 	switch area.(type) {
@@ -357,7 +356,7 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (n int64, err erro
 
 // tally counts the places that pass a filter, if the index knows all of it.
 func (f *Finder) tally(of feature.Filter) (n int64, ok bool) {
-	flt, rest, possible := filterOf(of)
+	flt, rest, possible := filterOf(of, f.Kinds)
 	switch {
 	case !possible:
 		return 0, true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"quadrille/cellstore"
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
@@ -238,10 +239,7 @@ func (r *rollup) write(z int, t *rollupTile) error {
 	})
 	r.out = r.out[:0]
 	for i := range list {
-		if i > 0 {
-			r.out = append(r.out, ',')
-		}
-		r.out = append(r.out, list[i].feature...)
+		r.out = append(jsontext.Next(r.out), list[i].feature...)
 	}
 	if err := r.emit(r.key[:], cellstore.Cell{Family: famGeoJSON, Timestamp: r.ts, Value: r.out}); err != nil {
 		return err

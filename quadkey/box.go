@@ -20,24 +20,7 @@ var World = Box{West: -180, South: -90, East: 180, North: 90}
 // of bbox parameters. Spaces around numbers are allowed. Errors match [ErrBox].
 func ParseBox(s string) (Box, error) {
 	var v [4]float64
-	rest, more := s, true
-	for i := range v {
-		if !more {
-			return Box{}, boxTextError(s)
-		}
-		var field string
-		field, rest, more = strings.Cut(rest, ",")
-		field = strings.TrimSpace(field)
-		// ParseFloat accepts hexadecimal, underscores and names too.
-		if strings.Trim(field, "+-.0123456789eE") != "" {
-			return Box{}, boxTextError(s)
-		}
-		var err error
-		if v[i], err = strconv.ParseFloat(field, 64); err != nil {
-			return Box{}, boxTextError(s)
-		}
-	}
-	if more {
+	if !ParseNumbers(s, v[:], ParseNumber) {
 		return Box{}, boxTextError(s)
 	}
 	b := Box{v[0], v[1], v[2], v[3]}
@@ -45,6 +28,38 @@ func ParseBox(s string) (Box, error) {
 		return Box{}, err
 	}
 	return b, nil
+}
+
+// ParseNumbers reads as many numbers as v has room for, with commas between them. Spaces around a
+// number are allowed. number reads one: ParseNumber, or it and more.
+func ParseNumbers(s string, v []float64, number func(string) (float64, bool)) bool {
+	more := true
+	for i := range v {
+		if !more {
+			return false
+		}
+		var field string
+		field, s, more = strings.Cut(s, ",")
+		var ok bool
+		if v[i], ok = number(strings.TrimSpace(field)); !ok {
+			return false
+		}
+	}
+	return !more
+}
+
+// ParseNumber reads a finite number in decimal notation, with or without an exponent. ParseFloat
+// alone would also take hexadecimal, underscores, "nan" and "infinity".
+func ParseNumber(s string) (float64, bool) {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
+		default:
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
 }
 
 func boxTextError(s string) error {

@@ -123,3 +123,31 @@ func drawBox(rt *rapid.T) Box {
 	}
 	return b
 }
+
+func TestParseNumbers(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1,2,3": true, " 1 ,\t-2,+3e0 ": true, "0,0,.5": true,
+		"": false, "1,2": false, "1,2,": false, "1,2,3,": false, "1,2,3,4": false, ",2,3": false, "1;2;3": false, "0x1,2,3": false,
+		"1_0,2,3": false, "nan,2,3": false, "inf,2,3": false, "1e999,2,3": false, "1 2,3,4": false, "-,2,3": false,
+	} {
+		var v [3]float64
+		if got := ParseNumbers(text, v[:], ParseNumber); got != want {
+			t.Errorf("%q: %v, %v", text, got, v)
+		}
+	}
+	var v [1]float64
+	if !ParseNumbers("∞", v[:], func(s string) (float64, bool) { return 7, s == "∞" }) || v[0] != 7 {
+		t.Errorf("a number of the caller's is %v", v)
+	}
+}
+
+func TestPositionValid(t *testing.T) {
+	values := []float64{0, 90, -90, 90.5, -90.5, 180, -180, 180.5, -180.5, math.NaN(), math.Inf(1), math.Inf(-1)}
+	for _, lat := range values {
+		for _, lon := range values {
+			if p := (Position{Lat: lat, Lon: lon}); p.Valid() != (p.Check() == nil) {
+				t.Errorf("%v: %v, %v", p, p.Valid(), p.Check())
+			}
+		}
+	}
+}

@@ -180,7 +180,7 @@ func position(lat, lon float64) Result {
 }
 
 func inDegrees(lat, lon float64) (Result, bool) {
-	if !(math.Abs(lat) <= 90) || !(math.Abs(lon) <= 180) {
+	if !(quadkey.Position{Lat: lat, Lon: lon}).Valid() {
 		return Result{}, false
 	}
 	return position(round(lat), round(lon)), true

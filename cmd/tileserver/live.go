@@ -292,12 +292,10 @@ func (x *exporter) write(name string, row *cellstore.Row) error {
 		return nil
 	}
 	x.n++
-	b := jsontext.AppendString(append(x.line[:0], `{"type":"Feature","id":`...), f.ID)
-	b, err := f.AppendGeometry(append(b, `,"geometry":`...), nil)
+	b, err := (&feature.Writer{GeoJSON: true}).AppendUnclosed(x.line[:0], f, "")
 	if err != nil {
 		return err
 	}
-	b = append(f.Properties.AppendMembers(append(b, `,"properties":{`...)), '}')
 	if !f.Expires.IsZero() {
 		b = append(f.Expires.AppendFormat(append(b, `,"expires":"`...), time.RFC3339Nano), '"')
 	}

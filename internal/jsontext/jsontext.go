@@ -1,4 +1,4 @@
-// Package jsontext appends the strings and coordinates of JSON that other
+// Package jsontext appends the strings, coordinates and commas of JSON that other
 // packages write by hand, without allocating.
 //
 // All answers follow one policy for strings:
@@ -62,6 +62,28 @@ func AppendString(dst []byte, s string) []byte {
 		i += n
 	}
 	return append(append(dst, s[done:]...), '"')
+}
+
+// Next appends the comma before a member or an element, unless its object or list has just been
+// opened, or dst is empty.
+func Next(dst []byte) []byte {
+	if n := len(dst); n == 0 || dst[n-1] == '{' || dst[n-1] == '[' {
+		return dst
+	}
+	return append(dst, ',')
+}
+
+// AppendName begins a member behind others: a comma, the name, which needs no escapes, and a colon.
+func AppendName(dst []byte, name string) []byte {
+	return append(append(append(dst, ',', '"'), name...), '"', ':')
+}
+
+// AppendText appends a member behind others, unless its text is empty.
+func AppendText(dst []byte, name, text string) []byte {
+	if text == "" {
+		return dst
+	}
+	return AppendString(AppendName(dst, name), text)
 }
 
 // unitsPerDegree is the number of units into which AppendDegrees divides a degree.

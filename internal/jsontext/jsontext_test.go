@@ -84,6 +84,20 @@ func BenchmarkAppendString(b *testing.B) {
 	}
 }
 
+// A comma comes before all members and elements but the first.
+func TestNext(t *testing.T) {
+	for dst, want := range map[string]string{
+		"": "", "{": "{", "[": "[", `{"a":[`: `{"a":[`, "1": "1,", `"{"`: `"{",`, "[]": "[],", "{}": "{},",
+	} {
+		if got := string(jsontext.Next([]byte(dst))); got != want {
+			t.Errorf("after %s: %s, want %s", dst, got, want)
+		}
+	}
+	if got := string(jsontext.AppendText(jsontext.AppendText([]byte(`{"a":1`), "b", ""), "c", "<")); got != `{"a":1,"c":"\u003c"` {
+		t.Error(got)
+	}
+}
+
 func TestAppendDegrees(t *testing.T) {
 	for _, units := range []int32{
 		0,

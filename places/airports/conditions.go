@@ -38,5 +38,5 @@ func (f Filter) FeatureFilter() (feature.Filter, error) {
 	if of == nil || err != nil {
 		return nil, err
 	}
-	return &prepared{of, places.PrepareFilter(newCoded(of))}, nil
+	return places.Kinds(kindsOf).PrepareFilter(of), nil
 }

@@ -50,6 +50,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if f.geo, err = places.Open(ctx, store, meta.Places); err != nil {
 		return nil, fmt.Errorf("airports: %w", err)
 	}
+	f.geo.Kinds = kindsOf
 	f.about = *f.geo.Info()
 	f.about.Name, f.about.Title, f.about.Description, f.about.Schema = "airports", "Airports", "Airports, closed ones too.", schema
 	f.about.Drawing = &drawing

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,25 +54,12 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // includes closed ones, and a term on the type leaves them out. The index can filter by type,
 // scheduled and country.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	return f.geo.Features(ctx, ofPlaces(q))
+	return f.geo.Features(ctx, q)
 }
 
 // Count implements feature.Counter, as places.Finder.Count does.
 func (f *Finder) Count(ctx context.Context, q *feature.Query) (int64, error) {
-	return f.geo.Count(ctx, ofPlaces(q))
-}
-
-// ofPlaces returns a query with its filter in the form of package places.
-func ofPlaces(q *feature.Query) *feature.Query {
-	inner := *q
-	switch of := q.Filter.(type) {
-	case nil:
-	case *prepared:
-		inner.Filter = of.places
-	default:
-		inner.Filter = newCoded(of)
-	}
-	return &inner
+	return f.geo.Count(ctx, q)
 }
 
 // Tile implements feature.Tiler, as places.Finder.Tile does. Closed airports are not shown.
@@ -122,59 +110,22 @@ func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) erro
 	})
 }
 
-// prepared is a filter with its translation by coded. It is cached because the same filter is often
-// used again.
-type prepared struct {
-	feature.Filter
-	places feature.Filter
-}
-
-// coded translates the filter of a query for airports into one for places, whose index has
-// the type and the service of an airport as its kind.
-type coded struct {
-	feature.Filter
-	terms []feature.Term
-	all   bool
-}
-
-func newCoded(of feature.Filter) *coded {
-	terms, all := of.Terms()
-	c := &coded{Filter: of, all: all, terms: make([]feature.Term, 0, len(terms)+1)}
-	var types [][]string
-	services := [2]bool{true, true} // without and with
-	for i := range terms {
-		t := &terms[i]
-		switch {
-		case t.Op == feature.OpEquals && t.Name == "type":
-			types = append(types, t.Values)
-		case t.Op == feature.OpEquals && t.Name == "scheduled":
-			has := func(word string) bool {
-				return slices.ContainsFunc(t.Values, func(v string) bool { return strings.EqualFold(v, word) })
-			}
-			services[0], services[1] = services[0] && has("false"), services[1] && has("true")
-		case t.Op == feature.OpEquals && t.Name == "country":
-			c.terms = append(c.terms, *t)
-		default:
-			c.all = false
-		}
+// kindsOf returns the kinds of airports that fulfil a term on the type or the service.
+func kindsOf(t *feature.Term) (names []string, known bool) {
+	service := t.Name == "scheduled"
+	if t.Op != feature.OpEquals || !service && t.Name != "type" {
+		return nil, false
 	}
-	names := make([]string, 0, 2*len(kinds))
+	has := func(word string) bool {
+		return slices.ContainsFunc(t.Values, func(v string) bool { return v == word || service && strings.EqualFold(v, word) })
+	}
+	names = make([]string, 0, 2*len(kinds))
 	for i := range kinds {
-		k := &kinds[i]
-		if slices.ContainsFunc(types, func(of []string) bool { return !slices.Contains(of, k.typ) }) {
-			continue
-		}
-		for i, name := range k.names {
-			if services[i] {
+		for scheduled, name := range kinds[i].names {
+			if service && has(strconv.FormatBool(scheduled == 1)) || !service && has(kinds[i].typ) {
 				names = append(names, name)
 			}
 		}
 	}
-	if len(names) < 2*len(kinds) {
-		c.terms = append(c.terms, feature.Term{Name: "kind", Values: names})
-	}
-	return c
+	return names, true
 }
-
-// Terms implements feature.Filter.
-func (c *coded) Terms() ([]feature.Term, bool) { return c.terms, c.all }

@@ -35,10 +35,7 @@ func place(w *live.Write) (lat, lon float64, err error) {
 	if err = CheckID(w.ID); err != nil || w.Kind != live.Put && !w.Move {
 		return 0, 0, err
 	}
-	if err = CheckPosition(w.Lat, w.Lon); err == nil {
-		err = quadkey.CheckCoordinate(w.Lon, w.Lat)
-	}
-	return toDegrees(toUnits(w.Lat)), toDegrees(toUnits(w.Lon)), err
+	return toDegrees(toUnits(w.Lat)), toDegrees(toUnits(w.Lon)), CheckPosition(w.Lat, w.Lon)
 }
 
 // Index is a changing collection of points.

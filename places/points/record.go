@@ -3,7 +3,6 @@ package points
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -54,9 +53,9 @@ func CheckID(id string) error {
 // mentions a likely swap of latitude and longitude.
 func CheckPosition(lat, lon float64) error {
 	switch {
-	case math.Abs(lat) <= 90 && math.Abs(lon) <= 180:
+	case quadkey.Position{Lat: lat, Lon: lon}.Valid():
 		return nil
-	case math.Abs(lon) <= 90 && math.Abs(lat) <= 180:
+	case quadkey.Position{Lat: lon, Lon: lat}.Valid():
 		return feature.Faultf(ErrInvalidPoint, "latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", lat, lon)
 	}
 	return feature.Faultf(ErrInvalidPoint, "latitude %v, longitude %v: give degrees, at most ±90 and ±180", lat, lon)

@@ -7,6 +7,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/internal/extsort"
+	"quadrille/internal/jsontext"
 	"quadrille/places/internal/bulkload"
 )
 
@@ -262,11 +263,8 @@ func (b *Builder) answer(dst []byte, n storedNode) ([]byte, error) {
 		if !ok {
 			return nil, errors.New("temporary file is damaged")
 		}
-		if i > 0 {
-			dst = append(dst, ',')
-		}
 		var err error
-		if dst, err = b.found.append(append(dst, '{'), c.id); err != nil {
+		if dst, err = b.found.append(append(jsontext.Next(dst), '{'), c.id); err != nil {
 			return nil, err
 		}
 		kind := Prefix

@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"strconv"
 	"time"
+
+	"quadrille/internal/jsontext"
 )
 
 // Quantity is a quantity that a station measures.
@@ -132,16 +134,16 @@ func (o *Observation) AppendJSON(dst []byte) []byte {
 		name string
 	}{{Temperature, "temperature_c"}, {DewPoint, "dew_point_c"}, {Pressure, "pressure_hpa"}, {WindSpeed, "wind_speed_ms"}} {
 		if v, ok := o.Value(m.q); ok {
-			dst = appendTenths(appendName(dst, m.name), v)
+			dst = appendTenths(jsontext.AppendName(dst, m.name), v)
 		}
 	}
 	if v, ok := o.Value(WindDirection); ok {
-		dst = strconv.AppendInt(appendName(dst, "wind_direction_deg"), int64(v), 10)
+		dst = strconv.AppendInt(jsontext.AppendName(dst, "wind_direction_deg"), int64(v), 10)
 	}
 	if v, ok := o.Value(SkyCover); ok {
-		dst = strconv.AppendInt(appendName(dst, "sky_code"), int64(v), 10)
+		dst = strconv.AppendInt(jsontext.AppendName(dst, "sky_code"), int64(v), 10)
 		if v <= 8 {
-			dst = strconv.AppendInt(appendName(dst, "cloud_okta"), int64(v), 10)
+			dst = strconv.AppendInt(jsontext.AppendName(dst, "cloud_okta"), int64(v), 10)
 		}
 	}
 	dst = o.appendPrecipitation(dst, Precipitation1h, "precipitation_1h_mm", "precipitation_1h_trace")
@@ -154,15 +156,11 @@ func (o *Observation) appendPrecipitation(dst []byte, q Quantity, name, trace st
 	if !ok {
 		return dst
 	}
-	dst = appendTenths(appendName(dst, name), max(v, 0))
+	dst = appendTenths(jsontext.AppendName(dst, name), max(v, 0))
 	if v == TraceAmount {
-		dst = append(appendName(dst, trace), "true"...)
+		dst = append(jsontext.AppendName(dst, trace), "true"...)
 	}
 	return dst
-}
-
-func appendName(dst []byte, name string) []byte {
-	return append(append(append(dst, ',', '"'), name...), '"', ':')
 }
 
 // appendTenths appends a number given in tenths.

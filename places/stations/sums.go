@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+
+	"quadrille/internal/jsontext"
 )
 
 // Sums adds up observations. Its numbers are whole, so the order of addition
@@ -148,25 +150,25 @@ func (s *Sums) AppendMembers(dst []byte) []byte {
 	dst = strconv.AppendInt(dst, s.Observations, 10)
 	mean := func(a *accumulated, name string, scale float64) bool {
 		if a.n > 0 {
-			dst = appendRounded(appendName(dst, name), float64(a.sum)/float64(a.n)/scale)
+			dst = appendRounded(jsontext.AppendName(dst, name), float64(a.sum)/float64(a.n)/scale)
 		}
 		return a.n > 0
 	}
 	if mean(&s.temperature, "temperature_c", 10) {
-		dst = appendTenths(appendName(dst, "temperature_min_c"), int(s.temperature.min))
-		dst = appendTenths(appendName(dst, "temperature_max_c"), int(s.temperature.max))
+		dst = appendTenths(jsontext.AppendName(dst, "temperature_min_c"), int(s.temperature.min))
+		dst = appendTenths(jsontext.AppendName(dst, "temperature_max_c"), int(s.temperature.max))
 	}
 	mean(&s.dewPoint, "dew_point_c", 10)
 	mean(&s.pressure, "pressure_hpa", 10)
 	if mean(&s.speed, "wind_speed_ms", 10) {
-		dst = appendTenths(appendName(dst, "wind_speed_max_ms"), int(s.speed.max))
+		dst = appendTenths(jsontext.AppendName(dst, "wind_speed_max_ms"), int(s.speed.max))
 	}
 	if s.wind.n > 0 && (s.wind.sum != 0 || s.north != 0) {
 		from := math.Atan2(float64(s.wind.sum), float64(s.north)) / radians
-		dst = strconv.AppendInt(appendName(dst, "wind_direction_deg"), (int64(math.Round(from))+360)%360, 10)
+		dst = strconv.AppendInt(jsontext.AppendName(dst, "wind_direction_deg"), (int64(math.Round(from))+360)%360, 10)
 	}
 	if mean(&s.rain, "precipitation_mm", 10) {
-		dst = appendTenths(appendName(dst, "precipitation_max_mm"), int(s.rain.max))
+		dst = appendTenths(jsontext.AppendName(dst, "precipitation_max_mm"), int(s.rain.max))
 	}
 	mean(&s.cloud, "cloud_okta", 1)
 	return dst

@@ -257,11 +257,8 @@ func (r *region) record(typ string) ([]byte, error) {
 		dst = appendJSON(dst, r.name)
 	}
 	dst = append(dst, `,"bbox":[`...)
-	for i, v := range r.bounds {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = layout.AppendFixed(dst, v, 6)
+	for _, v := range r.bounds {
+		dst = layout.AppendFixed(jsontext.Next(dst), v, 6)
 	}
 	dst = append(dst, `],"`+layout.TagColor+`":`...)
 	dst = strconv.AppendInt(dst, int64(r.color), 10)

@@ -19,22 +19,16 @@ func AppendMultiPolygon(dst []byte, polys []grid.Polygon, position func([]byte, 
 		return append(dst, '}')
 	}
 	dst = append(dst, `{"type":"MultiPolygon","coordinates":[`...)
-	for i, p := range polys {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendPolygon(dst, p, position)
+	for _, p := range polys {
+		dst = appendPolygon(jsontext.Next(dst), p, position)
 	}
 	return append(dst, "]}"...)
 }
 
 func appendPolygon(dst []byte, p grid.Polygon, position func([]byte, grid.Point) []byte) []byte {
 	dst = append(dst, '[')
-	for i, r := range p {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, '[')
+	for _, r := range p {
+		dst = append(jsontext.Next(dst), '[')
 		// Grid rings run the other way round, because y falls as latitude
 		// rises.
 		dst = position(dst, r[0])
@@ -61,11 +55,8 @@ func AppendLines[L ~[]P, P any](dst []byte, lines []L, position func([]byte, P) 
 			dst = append(dst, ',')
 		}
 		dst = append(dst, '[')
-		for j, p := range l {
-			if j > 0 {
-				dst = append(dst, ',')
-			}
-			dst = position(dst, p)
+		for _, p := range l {
+			dst = position(jsontext.Next(dst), p)
 		}
 		dst = append(dst, ']')
 	}
@@ -99,11 +90,8 @@ func AppendSquare(dst []byte, t quadkey.Tile) []byte {
 	}
 	b := t.Bound()
 	dst = append(dst, `{"type":"Polygon","coordinates":[[`...)
-	for i, c := range [5][2]float64{{b.West, b.South}, {b.East, b.South}, {b.East, b.North}, {b.West, b.North}, {b.West, b.South}} {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = AppendDegrees(dst, c[0], c[1], d)
+	for _, c := range [5][2]float64{{b.West, b.South}, {b.East, b.South}, {b.East, b.North}, {b.West, b.North}, {b.West, b.South}} {
+		dst = AppendDegrees(jsontext.Next(dst), c[0], c[1], d)
 	}
 	return append(dst, "]]}"...)
 }

@@ -154,9 +154,6 @@ func (s *Handlers) getAirportOffset(c echo.Context, q *endpoint.Params) error {
 			return dst, "", badCode(err)
 		}
 		dst = jsontext.AppendString(append(dst, `{"code":`...), strings.ToUpper(code))
-		if record.TimeZoneSource != "" {
-			dst = jsontext.AppendString(append(dst, `,"timezone_source":`...), record.TimeZoneSource)
-		}
-		return dst, record.TimeZone, nil
+		return jsontext.AppendText(dst, "timezone_source", record.TimeZoneSource), record.TimeZone, nil
 	})
 }

@@ -110,15 +110,12 @@ func (m mediaTypes) MarshalJSON() ([]byte, error) {
 		}
 		return 0
 	})
-	for i, name := range names {
-		if i > 0 {
-			all = append(all, ',')
-		}
+	for _, name := range names {
 		b, err := json.Marshal(m[name])
 		if err != nil {
 			return nil, err
 		}
-		all = append(append(jsontext.AppendString(all, name), ':'), b...)
+		all = append(append(jsontext.AppendString(jsontext.Next(all), name), ':'), b...)
 	}
 	return append(all, '}'), nil
 }

@@ -3,9 +3,6 @@ package archive
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 
 	"quadrille/cmd/internal/credit"
 	"quadrille/quadkey"
@@ -110,17 +107,9 @@ func (d described) layers(deepest uint8) (all []Layer) {
 
 // numbers reads a list of n numbers. It returns nil for anything else.
 func numbers(s string, n int) []float64 {
-	parts := strings.Split(s, ",")
-	if len(parts) != n {
-		return nil
-	}
 	list := make([]float64, n)
-	for i, p := range parts {
-		v, err := strconv.ParseFloat(strings.TrimSpace(p), 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil
-		}
-		list[i] = v
+	if !quadkey.ParseNumbers(s, list, quadkey.ParseNumber) {
+		return nil
 	}
 	return list
 }

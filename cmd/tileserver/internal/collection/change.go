@@ -13,6 +13,7 @@ import (
 	"quadrille/internal/instant"
 	"quadrille/places/live"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 )
 
 // form is the format of the JSON of a write.
@@ -404,7 +405,7 @@ func readLifetime(q *endpoint.Params, now time.Time, w *live.Write) error {
 		var err error
 		if name == "expires" {
 			err = change.expireAt(text)
-		} else if seconds, ok := endpoint.ParseDecimal(text); ok {
+		} else if seconds, ok := quadkey.ParseNumber(text); ok {
 			err = change.live(seconds)
 		} else {
 			err = errTTL

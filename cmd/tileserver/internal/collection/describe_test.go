@@ -1,9 +1,15 @@
 package collection
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"quadrille/feature"
+	"quadrille/internal/must"
 )
 
 // The properties of one point do not change the meaning of filters for other points, even after its
@@ -122,6 +128,32 @@ func TestTypesRecover(t *testing.T) {
 	s.want(s.send(rootKey, "PATCH", "/points/none", `{}`), 404, "collection-not-found")
 	if time.Duration(l.Meta().HistoryRetention) != time.Hour || len(l.DeclaredTypes()) != 1 {
 		t.Errorf("a refused change has changed %+v", l.Meta())
+	}
+}
+
+// A description is merged whatever the names of its properties are, and as large as it may be.
+func TestDescriptionsMerge(t *testing.T) {
+	s := newService(t, nil)
+	l := s.make("shops", `{"title":"<Shops> & \u2028 ü","schema":{"<a>&\"\\\u2028ü":"text","\ud800":"number"}}`)
+	s.want(s.send(rootKey, "PATCH", "/points/shops", ` { "schema" : {"\u003ca>\u0026\"\\\u2028\u00fc":"number","\udfff":null}}`), 200, "")
+	want := feature.Schema{{Name: "<a>&\"\\\u2028ü", Kind: feature.Number}}
+	if m := l.Meta(); m.Title != "<Shops> & \u2028 ü" || !slices.Equal(l.DeclaredTypes(), want) {
+		t.Errorf("%q with %v", m.Title, l.DeclaredTypes())
+	}
+	fields := map[string]any{"<a>&\"\\\u2028ü": nil}
+	for i := range feature.MaxFields - 2 { // the two that are gone count as well
+		fields[fmt.Sprintf("%0*d", feature.MaxPropertyNameBytes, i)] = "text"
+	}
+	text := must.Get(json.Marshal(map[string]any{"schema": fields})).In(t)
+	s.want(s.send(rootKey, "PATCH", "/points/shops", string(text)), 200, "")
+	s.want(s.send(rootKey, "PATCH", "/points/shops", `{"title":null}`), 200, "")
+	if m := l.Meta(); m.Title != "" || len(l.DeclaredTypes()) != feature.MaxFields-2 {
+		t.Errorf("%q with %d fields", m.Title, len(l.DeclaredTypes()))
+	}
+	s.want(s.send(rootKey, "PATCH", "/points/shops", `{"schema":{"more":"text"}}`), 400, "bad-properties")
+	deep := `{"title":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat("}", 41)
+	for _, body := range []string{`{"title":tru}`, "{\"title\":\"\xff\"}", deep} {
+		s.want(s.send(rootKey, "PATCH", "/points/shops", body), 400, "bad-description")
 	}
 }
 

@@ -264,7 +264,7 @@ func (b *batch) write(c *chunk) error {
 		b.Body = jsontext.AppendString(append(b.Body, `,"id":`...), l.id)
 		b.Body = strconv.AppendInt(append(b.Body, `,"status":`...), int64(statusOf(w, o)), 10)
 		b.Body = strconv.AppendInt(append(b.Body, `,"version":`...), o.Version, 10)
-		b.Body = append(appendIgnored(b.Body, l.ignored), "}\n"...)
+		b.Body = append(jsontext.AppendText(b.Body, "ignored", l.ignored), "}\n"...)
 	}
 	switch {
 	case !b.NoneTaken:

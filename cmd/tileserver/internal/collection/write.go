@@ -290,26 +290,19 @@ func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
-	var patch map[string]any
 	if err := checkMembers(body, descriptionMembers...); err != nil {
 		return err
-	}
-	if err := json.Unmarshal(body, &patch); err != nil || !utf8.Valid(body) {
-		return errDescription
 	}
 	others, err := l.Describe(c.Request().Context(), func(m *live.Meta) error {
 		was, err := json.Marshal(describing(m))
 		if err != nil {
 			return err
 		}
-		var all map[string]any
-		if err := json.Unmarshal(was, &all); err != nil {
-			return err
+		all, err := feature.MergeObject(nil, was, body, 2*maxBody)
+		if err != nil {
+			return errDescription
 		}
-		if was, err = json.Marshal(mergePatch(all, patch)); err != nil {
-			return err
-		}
-		next, err := readCreation(m.Name, was)
+		next, err := readCreation(m.Name, all)
 		next.SchemaVersion, next.Since = m.SchemaVersion, m.Since
 		*m = next
 		return err
@@ -318,25 +311,6 @@ func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
 		return undescribed(err)
 	}
 	return s.sendDescribed(c, http.StatusOK, path[0], others)
-}
-
-// mergePatch applies a merge patch of RFC 7396.
-func mergePatch(to, patch map[string]any) map[string]any {
-	if to == nil {
-		to = map[string]any{}
-	}
-	for name, value := range patch {
-		switch value := value.(type) {
-		case nil:
-			delete(to, name)
-		case map[string]any:
-			inner, _ := to[name].(map[string]any)
-			to[name] = mergePatch(inner, value)
-		default:
-			to[name] = value
-		}
-	}
-	return to
 }
 
 // undescribed converts the reason why a description was refused to an error for the client.
@@ -454,17 +428,9 @@ func (s *Handlers) sendWritten(c echo.Context, id, ignored string, o *live.Outco
 	defer out.Release()
 	out.Body = jsontext.AppendString(append(out.Body, `{"id":`...), id)
 	out.Body = strconv.AppendInt(append(out.Body, `,"version":`...), o.Version, 10)
-	out.Body = append(appendIgnored(out.Body, ignored), '}')
+	out.Body = append(jsontext.AppendText(out.Body, "ignored", ignored), '}')
 	c.Response().Header()["Etag"] = []string{web.VersionTag(o.Version)}
 	return s.Send(c, web.Answer{Format: web.FormatJSON, Status: status, CacheControl: web.PrivateNoStore}, out)
-}
-
-// appendIgnored appends the name of an ignored member, if there is one.
-func appendIgnored(dst []byte, member string) []byte {
-	if member == "" {
-		return dst
-	}
-	return jsontext.AppendString(append(dst, `,"ignored":`...), member)
 }
 
 // otherVersion is a version that no point has.

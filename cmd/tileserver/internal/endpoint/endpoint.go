@@ -65,6 +65,8 @@ type Endpoint struct {
 	Body         bool
 	BodyContent  Content
 	BodyRequired bool
+	// Layer is the layer with whose name the path begins, if it begins so for that alone.
+	Layer string
 	// Label is the name of the endpoint in metrics; "" means its route.
 	Label string
 	// Refuse answers a request that is refused before it is handled, in the format of the service

@@ -240,7 +240,7 @@ func (p *Params) number(name, unit string, min, max float64) float64 {
 		p.Refuse(name, "Add "+name+", a number of "+unit+" from "+FormatBound(min)+" to "+FormatBound(max)+".")
 		return 0
 	}
-	v, ok := ParseDecimal(p.Text(name, 64))
+	v, ok := quadkey.ParseNumber(p.Text(name, 64))
 	// In this form the condition also refuses NaN.
 	if !ok || !(v >= min && v <= max) {
 		p.Refuse(name, "Set "+name+" to a number of "+unit+" from "+FormatBound(min)+" to "+FormatBound(max)+".")
@@ -376,23 +376,6 @@ func (p *Params) Position() (lat, lon float64) {
 
 // FormatBound writes a bound of a parameter for a refusal.
 func FormatBound(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// ParseDecimal reads a number in decimal notation. ParseFloat alone would also take
-// hexadecimal, "nan" and "infinity".
-func ParseDecimal(s string) (float64, bool) {
-	if s == "" {
-		return 0, false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= '0' && c <= '9', c == '.', c == '-', c == '+', c == 'e', c == 'E':
-		default:
-			return 0, false
-		}
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil
-}
 
 // WholePath does the same as PathParams, for a path that ends with its last parameter. It returns
 // ErrNoRoute if more segments follow, because the router includes them in the last parameter.

@@ -15,6 +15,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/problems"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/live"
 	"quadrille/places/points"
@@ -83,7 +84,7 @@ func readShapes(q *endpoint.Params, name string, n int, add func(v []float64, te
 		var v [4]float64
 		ok := true
 		for j := range n {
-			number, isNumber := endpoint.ParseDecimal(parts[i+j])
+			number, isNumber := quadkey.ParseNumber(parts[i+j])
 			v[j], ok = number, ok && isNumber
 		}
 		if !add(v[:n], name+":"+strings.Join(parts[i:i+n], ",")) || !ok {
@@ -140,9 +141,7 @@ func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, 
 // AppendMembers appends the members of a JSON object that describe an event, each with a comma
 // before it. They do not include the event's id, type and collection.
 func AppendMembers(b []byte, e *fence.Event) []byte {
-	if e.Fence != "" {
-		b = jsontext.AppendString(append(b, `,"fence":`...), e.Fence)
-	}
+	b = jsontext.AppendText(b, "fence", e.Fence)
 	if e.Fence == "" && e.From != nil {
 		b = append(appendPosition(append(b, `,"from":{`...), e.From), '}')
 	}
@@ -160,8 +159,6 @@ func AppendMembers(b []byte, e *fence.Event) []byte {
 	return strconv.AppendInt(append(b, `,"version":`...), e.Version, 10)
 }
 
-// appendPosition appends the members lat and lon.
 func appendPosition(dst []byte, p *[2]float64) []byte {
-	dst = strconv.AppendFloat(append(dst, `"lat":`...), p[1], 'f', -1, 64)
-	return strconv.AppendFloat(append(dst, `,"lon":`...), p[0], 'f', -1, 64)
+	return feature.AppendLatLon(dst, quadkey.Position{Lat: p[1], Lon: p[0]})
 }

@@ -256,8 +256,7 @@ func appendResult(dst []byte, r *geocoder.Result) []byte {
 	if r.Population > 0 {
 		dst = strconv.AppendUint(append(dst, `,"population":`...), r.Population, 10)
 	}
-	dst = strconv.AppendFloat(append(dst, `,"lat":`...), r.Lat, 'f', -1, 64)
-	dst = strconv.AppendFloat(append(dst, `,"lon":`...), r.Lon, 'f', -1, 64)
+	dst = feature.AppendLatLon(append(dst, ','), quadkey.Position{Lat: r.Lat, Lon: r.Lon})
 	if r.Bounds != [4]float64{} {
 		dst = feature.AppendBounds(append(dst, ','), r.Bounds)
 	}
@@ -265,10 +264,7 @@ func appendResult(dst []byte, r *geocoder.Result) []byte {
 		dst = append(dst, `,"parents":[`...)
 		for i := range r.Parents {
 			p := &r.Parents[i]
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = jsontext.AppendString(append(dst, `{"type":`...), p.Type)
+			dst = jsontext.AppendString(append(jsontext.Next(dst), `{"type":`...), p.Type)
 			dst = jsontext.AppendString(append(dst, `,"id":`...), p.ID)
 			dst = append(jsontext.AppendString(append(dst, `,"name":`...), p.Name), '}')
 		}

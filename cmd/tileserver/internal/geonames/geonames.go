@@ -26,6 +26,7 @@ import (
 	"quadrille/internal/jsontext"
 	"quadrille/places"
 	"quadrille/places/zones"
+	"quadrille/quadkey"
 )
 
 // Handlers has the handlers that imitate the web services of GeoNames.
@@ -262,7 +263,7 @@ func (p params) number(name string, most float64) (float64, bool, error) {
 	if v == "" {
 		return 0, false, nil
 	}
-	n, ok := endpoint.ParseDecimal(v)
+	n, ok := quadkey.ParseNumber(v)
 	if !ok || !(n >= -most && n <= most) {
 		return 0, false, refuse(badParameter, "invalid "+name+"; give a number from "+
 			endpoint.FormatBound(-most)+" to "+endpoint.FormatBound(most))
@@ -386,10 +387,7 @@ func (o *object) close() { o.b = append(o.b, '}') }
 
 // name writes the name of a member.
 func (o *object) name(name string) {
-	if last := o.b[len(o.b)-1]; last != '{' && last != '[' {
-		o.b = append(o.b, ',')
-	}
-	o.b = append(append(append(o.b, '"'), name...), '"', ':')
+	o.b = append(append(append(jsontext.Next(o.b), '"'), name...), '"', ':')
 }
 
 // text writes a string unless it is empty.

@@ -6,6 +6,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/feature"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 )
 
@@ -114,9 +115,7 @@ func (l *toponymList) add(ctx context.Context, h *places.Hit) error {
 }
 
 func (l *toponymList) write(ctx context.Context, r *places.Record, distance float64) error {
-	if l.g.b[len(l.g.b)-1] != '[' {
-		l.g.b = append(l.g.b, ',')
-	}
+	l.g.b = jsontext.Next(l.g.b)
 	return l.g.toponym(ctx, l.finder, &toponym{Record: *r, distance: distance, style: l.style, lang: l.lang})
 }
 

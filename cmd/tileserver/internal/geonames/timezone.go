@@ -9,6 +9,7 @@ import (
 	"quadrille/ask/localtime"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/sun"
+	"quadrille/internal/jsontext"
 	"quadrille/places/zones"
 	"quadrille/tiles"
 )
@@ -140,10 +141,8 @@ func (g *request) timeZoneRegions(ctx context.Context, lat, lon float64) ([]tile
 func (g *request) days(ctx context.Context, lat, lon float64, days []time.Time, z *localtime.LocalZone) error {
 	g.name("dates")
 	g.b = append(g.b, '[')
-	for i, day := range days {
-		if i > 0 {
-			g.b = append(g.b, ',')
-		}
+	for _, day := range days {
+		g.b = jsontext.Next(g.b)
 		if err := g.day(ctx, lat, lon, day, z); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/hierarchy"
+	"quadrille/internal/jsontext"
 	"quadrille/places"
 )
 
@@ -206,9 +207,7 @@ func (g *request) alternateNames(d *places.Record) {
 }
 
 func (g *request) alternate(name, lang string, preferred, short, colloquial, historic bool) {
-	if g.b[len(g.b)-1] != '[' {
-		g.b = append(g.b, ',')
-	}
+	g.b = jsontext.Next(g.b)
 	g.open()
 	g.text("name", name)
 	g.text("lang", lang)

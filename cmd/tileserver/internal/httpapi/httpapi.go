@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"quadrille/ask"
@@ -161,7 +162,30 @@ func Compose(cfg *Config, faces []Face) *Server {
 		s.named[f.Name], p.Earlier = handlers, append(p.Earlier, handlers)
 	}
 	s.faces = p.Earlier
+	s.checkNames(http.Views.OpenLayerNames())
 	return s
+}
+
+// checkNames panics if a path of the server's own begins with the name of a layer, or if a layer's
+// operation has the id of another one.
+func (s *Server) checkNames(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	layers := map[string]string{} // by ids of operations
+	for _, e := range s.Endpoints() {
+		name := e.Layer
+		for _, path := range e.Paths() {
+			word, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+			if e.Layer == "" && slices.Contains(names, word) {
+				panic("httpapi: the server has a path or a layer of its own of the name " + word + ": give the layer another name")
+			}
+		}
+		if other, taken := layers[e.ID]; taken && other+name != "" {
+			panic("httpapi: the layer " + cmp.Or(name, other) + " would have the operation " + e.ID + " of another: give it another name")
+		}
+		layers[e.ID] = name
+	}
 }
 
 // baseMapBytes returns the share of the caches for tiles of base maps, or 0 if there are none.

@@ -42,10 +42,7 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 		if len(counts) > 1 {
 			out.Body = append(out.Body, `,"collections":{`...)
 			for i, n := range counts {
-				if i > 0 {
-					out.Body = append(out.Body, ',')
-				}
-				out.Body = append(jsontext.AppendString(out.Body, q.asked[i].name), ':')
+				out.Body = append(jsontext.AppendString(jsontext.Next(out.Body), q.asked[i].name), ':')
 				out.Body = strconv.AppendInt(out.Body, n, 10)
 			}
 			out.Body = append(out.Body, '}')

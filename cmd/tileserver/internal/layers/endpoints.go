@@ -83,7 +83,7 @@ func (s *Handlers) Endpoints() (all []endpoint.Endpoint) {
 // the rest of the operation's id, and rank is the position relative to the first endpoint.
 func (l *list) endpoint(end, id string, rank int, several bool) endpoint.Endpoint {
 	e := endpoint.Endpoint{
-		Path: l.Path + end, ID: "get" + l.Words.IDSuffix + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank,
+		Path: l.Path + end, ID: "get" + l.Words.IDSuffix + id, Tag: l.Words.Tag, Rank: l.Words.Rank + rank, Layer: l.of,
 		Cost: endpoint.Heavy, CachePolicy: endpoint.CacheTagged, Problems: []string{"bad-parameter", "dataset-missing"},
 		Example: endpoint.Example{Request: l.Examples[end]},
 	}

@@ -4,7 +4,6 @@
 package layers
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +41,8 @@ type Handlers struct {
 type list struct {
 	listing.Spec
 	handlers *Handlers
-	named    bool // the path names the layer
+	named    bool   // the path names the layer
+	of       string // the layer with which the path begins, if it has no words of its own
 }
 
 // New makes the handlers.
@@ -52,24 +52,13 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	}
 	s := &Handlers{Kit: k, Config: cfg, pageForm: listing.FormatParam(false), areaForm: listing.FormatParam(true)}
 	for _, set := range cfg.Lists {
-		s.add(set)
+		s.lists = append(s.lists, &list{Spec: set, handlers: s, named: strings.Contains(set.Path, "{")})
 	}
 	for _, name := range k.Views.OpenLayerNames() {
-		if slices.Contains(ownNames, name) || slices.ContainsFunc(s.lists, func(l *list) bool { return l.Path == "/"+name }) {
-			panic("layers: the server has a layer or a path of its own of the name " + name + ": give the layer another name")
-		}
-		s.add(byName(name))
+		s.lists = append(s.lists, &list{Spec: byName(name), handlers: s, of: name})
 	}
 	return s
 }
-
-func (s *Handlers) add(set listing.Spec) {
-	s.lists = append(s.lists, &list{Spec: set, handlers: s, named: strings.Contains(set.Path, "{")})
-}
-
-// ownNames lists first words of the paths, or of the names of operations, of other endpoints. A
-// layer must not have such a name.
-var ownNames = []string{"points", "regions", "tiles", "basemap", "ip", "geoip", "ogc", "places", "airports", "stations", "collection"}
 
 // byName returns a description of a layer that is not in Lists.
 func byName(name string) listing.Spec {

@@ -2,7 +2,6 @@ package layers
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -91,10 +90,7 @@ func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
 		}
 		dst := append(jsontext.AppendString(append(out.Body, `{"id":`...), id), `,"track":[`...)
 		for i := range stops {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendStop(dst, &stops[i])
+			dst = appendStop(jsontext.Next(dst), &stops[i])
 		}
 		dst = append(dst, ']')
 		if !next.IsZero() {
@@ -110,7 +106,5 @@ func appendStop(dst []byte, s *feature.Stop) []byte {
 	if s.Gone {
 		return append(dst, `,"gone":true}`...)
 	}
-	dst = strconv.AppendFloat(append(dst, `,"lat":`...), s.Position.Lat, 'f', -1, 64)
-	dst = strconv.AppendFloat(append(dst, `,"lon":`...), s.Position.Lon, 'f', -1, 64)
-	return append(dst, '}')
+	return append(feature.AppendLatLon(append(dst, ','), s.Position), '}')
 }

@@ -130,8 +130,7 @@ type List struct {
 	Axes [2]string
 	// FirstMembers has the first members of a JSON object, followed by a comma.
 	FirstMembers string
-	some         bool // features have been written
-	memory       any  // of the form
+	memory       any // of the form
 }
 
 // Begin begins the list.
@@ -168,7 +167,7 @@ var JSON = &Format{
 	Head: func(dst []byte, l *List) []byte {
 		return append(append(append(append(append(dst, '{'), l.FirstMembers...), '"'), l.Name...), `":[`...)
 	},
-	Item: appendItem, Tail: endObject,
+	Item: appendItem, Tail: endList,
 }
 
 // GeoJSON is a FeatureCollection.
@@ -177,7 +176,7 @@ var GeoJSON = &Format{
 	Head: func(dst []byte, l *List) []byte {
 		return append(append(append(dst, '{'), l.FirstMembers...), features...)
 	},
-	Item: appendItem, Tail: endObject,
+	Item: appendItem, Tail: endList,
 }
 
 // Lines has one GeoJSON feature per line.
@@ -191,11 +190,7 @@ var Lines = &Format{
 }
 
 func appendItem(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error) {
-	if l.some {
-		dst = append(dst, ',')
-	}
-	l.some = true
-	return l.Writer.Append(dst, f, memberOf(of))
+	return l.Writer.Append(jsontext.Next(dst), f, memberOf(of))
 }
 
 // memberOf returns the member that names the collection of a feature.
@@ -206,10 +201,4 @@ func memberOf(collection string) string {
 	return string(append(jsontext.AppendString([]byte(`"collection":`), collection), ','))
 }
 
-func endObject(dst []byte, _ *List, next string) []byte {
-	dst = append(dst, ']')
-	if next != "" {
-		dst = jsontext.AppendString(append(dst, `,"next":`...), next)
-	}
-	return append(dst, '}')
-}
+func endList(dst []byte, _ *List, next string) []byte { return End(dst, next) }

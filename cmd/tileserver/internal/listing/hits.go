@@ -21,20 +21,14 @@ var SearchHitPool = sync.Pool{New: func() any { return new([]search.Hit) }}
 func AppendRegion(dst []byte, r *tiles.Region) []byte {
 	dst = jsontext.AppendString(append(dst, `{"type":`...), r.Type)
 	dst = jsontext.AppendString(append(dst, `,"id":`...), r.ID)
-	if r.Name != "" {
-		dst = jsontext.AppendString(append(dst, `,"name":`...), r.Name)
-	}
-	return dst
+	return jsontext.AppendText(dst, "name", r.Name)
 }
 
 // AppendTexts writes members whose values are texts, each with a comma before it. pairs are
 // alternating names and values. Members with empty values are omitted.
 func AppendTexts(dst []byte, pairs ...string) []byte {
 	for pair := range slices.Chunk(pairs, 2) {
-		if pair[1] != "" {
-			dst = append(append(append(dst, ',', '"'), pair[0]...), '"', ':')
-			dst = jsontext.AppendString(dst, pair[1])
-		}
+		dst = jsontext.AppendText(dst, pair[0], pair[1])
 	}
 	return dst
 }

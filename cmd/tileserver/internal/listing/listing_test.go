@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quadrille/feature"
+	"quadrille/internal/jsontext"
 	"quadrille/places/search"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -35,12 +36,11 @@ func TestPage(t *testing.T) {
 			t.Errorf("a list is %s, want %s", got, want[1])
 		}
 	}
-	p := Begin([]byte("{"), "places")
+	dst := []byte(`{"places":[`)
 	for _, item := range []string{"1", "2"} {
-		p.Next()
-		p.Body = append(p.Body, item...)
+		dst = append(jsontext.Next(dst), item...)
 	}
-	if got := string(p.End("c")); got != `{"places":[1,2],"next":"c"}` {
+	if got := string(End(dst, "c")); got != `{"places":[1,2],"next":"c"}` {
 		t.Error(got)
 	}
 }

@@ -31,7 +31,7 @@ func (q *request) appendAnswer(dst []byte) []byte {
 	default:
 		w.b = append(w.b, '[')
 		for i := range q.found {
-			w.next()
+			w.b = jsontext.Next(w.b)
 			w.plain(q, &q.found[i])
 		}
 		w.b = append(w.b, ']')
@@ -42,19 +42,11 @@ func (q *request) appendAnswer(dst []byte) []byte {
 // writer writes JSON and sets the commas.
 type writer struct{ b []byte }
 
-// next sets the comma before a value that is not the first.
-func (w *writer) next() {
-	if last := w.b[len(w.b)-1]; last != '{' && last != '[' {
-		w.b = append(w.b, ',')
-	}
-}
-
 func (w *writer) open()  { w.b = append(w.b, '{') }
 func (w *writer) close() { w.b = append(w.b, '}') }
 
 func (w *writer) name(name string) {
-	w.next()
-	w.b = append(jsontext.AppendString(w.b, name), ':')
+	w.b = append(jsontext.AppendString(jsontext.Next(w.b), name), ':')
 }
 
 func (w *writer) text(name, value string) {
@@ -118,7 +110,7 @@ func (w *writer) plain(q *request, e *entry) {
 	w.name("boundingbox")
 	w.b = append(w.b, '[')
 	for _, v := range e.bounds {
-		w.next()
+		w.b = jsontext.Next(w.b)
 		w.b = jsontext.AppendString(w.b, degrees(v))
 	}
 	w.b = append(w.b, ']')
@@ -182,7 +174,7 @@ func (w *writer) features(q *request) {
 	w.b = append(w.b, '[')
 	for i := range q.found {
 		e := &q.found[i]
-		w.next()
+		w.b = jsontext.Next(w.b)
 		w.b = append(w.b, `{"type":"Feature","properties":`...)
 		if q.format == formatGeoJSON {
 			w.open()
@@ -193,7 +185,7 @@ func (w *writer) features(q *request) {
 			w.name("bbox")
 			w.b = append(w.b, '[')
 			for _, v := range [...]float64{e.bounds[2], e.bounds[0], e.bounds[3], e.bounds[1]} {
-				w.next()
+				w.b = jsontext.Next(w.b)
 				w.float(v)
 			}
 			w.b = append(w.b, ']')

@@ -78,8 +78,8 @@ func (p params) number(name string) (float64, error) {
 	if v == "" {
 		return 0, refuse("Parameter '" + name + "' missing.")
 	}
-	n, ok := endpoint.ParseDecimal(strings.TrimSpace(v))
-	if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
+	n, ok := quadkey.ParseNumber(strings.TrimSpace(v))
+	if !ok {
 		return 0, refuse("Parameter '" + name + "' must be a number.")
 	}
 	return n, nil
@@ -125,17 +125,14 @@ func (p params) viewbox() (*quadkey.Box, error) {
 		return nil, nil
 	}
 	var edges [4]float64
-	parts := strings.Split(text, ",")
-	if len(parts) != len(edges) {
-		return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
-	}
-	for i, part := range parts {
-		v, ok := endpoint.ParseDecimal(strings.TrimSpace(part))
-		if !ok || !(math.Abs(v) <= 1e6) {
-			return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
-		}
-		most := [...]float64{180, 90, 180, 90}[i]
+	ok := quadkey.ParseNumbers(text, edges[:], quadkey.ParseNumber)
+	for i, v := range edges {
+		ok = ok && math.Abs(v) <= 1e6
+		most := [...]float64{180, 90}[i%2]
 		edges[i] = min(max(v, -most), most)
+	}
+	if !ok {
+		return nil, refuse("Parameter 'viewbox' must be four numbers: x1,y1,x2,y2.")
 	}
 	box := quadkey.Box{
 		West: min(edges[0], edges[2]), South: min(edges[1], edges[3]), East: max(edges[0], edges[2]), North: max(edges[1], edges[3]),

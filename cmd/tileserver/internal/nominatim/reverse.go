@@ -11,6 +11,7 @@ import (
 	"quadrille/ask/geocoder"
 	"quadrille/internal/jsontext"
 	"quadrille/places/names"
+	"quadrille/quadkey"
 )
 
 // zoomRanks gives the finest address rank of results for each zoom. Zooms 3 and 4 give countries, 5
@@ -39,7 +40,7 @@ func (q *request) reverse(ctx context.Context) error {
 	if q.get("zoom") != "" {
 		q.text += "&zoom=" + strconv.Itoa(zoom)
 	}
-	if math.Abs(lat) > 90 || math.Abs(lon) > 180 || len(layers) > 0 && !slices.Contains(layers, "address") {
+	if !(quadkey.Position{Lat: lat, Lon: lon}).Valid() || len(layers) > 0 && !slices.Contains(layers, "address") {
 		return nil // nothing is there
 	}
 	r, ok, err := q.at(ctx, lat, lon, zoomRanks[min(max(zoom, 0), len(zoomRanks)-1)])

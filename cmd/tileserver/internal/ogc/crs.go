@@ -99,29 +99,24 @@ func bbox(q *endpoint.Params) (box quadkey.Box, ok bool) {
 	}
 	const want = "Set bbox to four numbers, the lower corner and the upper one, in the order of the axes of bbox-crs: " +
 		"west,south,east,north in degrees if it is left out. West may be greater than east, across 180."
-	parts := strings.Split(q.Text("bbox", 320), ",")
-	if len(parts) != 4 && len(parts) != 6 {
-		q.Refuse("bbox", want)
-		return box, false
+	number := func(s string) (float64, bool) {
+		// In EPSG:3857 the poles are at infinity, and clients send them as such.
+		if infinite, pole := poles[s]; pole && of.digits >= 0 {
+			return infinite, true
+		}
+		return quadkey.ParseNumber(s)
 	}
 	var n [6]float64
-	for i, p := range parts {
-		v, ok := endpoint.ParseDecimal(p)
-		// In EPSG:3857 the poles are at infinity, and clients send them as such.
-		if infinite, pole := poles[p]; pole && of.digits >= 0 {
-			v, ok = infinite, true
-		}
-		if !ok || math.IsInf(v, 0) && of.digits < 0 {
-			q.Refuse("bbox", want)
-			return box, false
-		}
-		n[i] = v
-	}
-	if len(parts) == 6 {
-		if n[2] > n[5] {
-			q.Refuse("bbox", "Set the lower height of bbox to one that is not above the upper.")
-			return box, false
-		}
+	text := q.Text("bbox", 320)
+	switch {
+	case quadkey.ParseNumbers(text, n[:4], number):
+	case !quadkey.ParseNumbers(text, n[:], number):
+		q.Refuse("bbox", want)
+		return box, false
+	case n[2] > n[5]:
+		q.Refuse("bbox", "Set the lower height of bbox to one that is not above the upper.")
+		return box, false
+	default:
 		n[2], n[3] = n[3], n[4]
 	}
 	if of.uri == epsg4326 && max(math.Abs(n[0]), math.Abs(n[2])) > 90 {

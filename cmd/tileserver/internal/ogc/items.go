@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ogcapi"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
@@ -362,14 +363,12 @@ func appendList(
 
 // appendItems writes a page as a FeatureCollection.
 func (s *Handlers) appendItems(ctx context.Context, dst []byte, here *url.URL, base string, of *collection, a *question) ([]byte, error) {
-	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
+	dst = append(dst, listing.CollectionHead...)
 	n := 0
 	w := a.writer()
 	next, left, err := a.page(ctx, of, func(f *feature.Feature) (_ int, err error) {
-		if n++; n > 1 {
-			dst = append(dst, ',')
-		}
-		dst, err = w.Append(dst, f, "")
+		n++
+		dst, err = w.Append(jsontext.Next(dst), f, "")
 		return len(dst), err
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func (p *params) number(name string, most, absent float64) float64 {
 	if !p.has(name) {
 		return absent
 	}
-	v, ok := endpoint.ParseDecimal(strings.TrimSpace(p.values.Get(name)))
+	v, ok := quadkey.ParseNumber(strings.TrimSpace(p.values.Get(name)))
 	if !ok || !(v >= -most && v <= most) {
 		p.refuse("Invalid value for '" + name + "' parameter.")
 		return absent
@@ -219,24 +219,17 @@ func (p *params) box() *quadkey.Box {
 	if !p.has("bbox") {
 		return nil
 	}
-	parts := strings.Split(p.values.Get("bbox"), ",")
-	if len(parts) != 4 {
+	var v [4]float64
+	if !quadkey.ParseNumbers(p.values.Get("bbox"), v[:], quadkey.ParseNumber) {
 		p.refuse("Invalid number of supplied coordinates for parameter 'bbox', expected format is: minLon,minLat,maxLon,maxLat")
 		return nil
 	}
-	var v [4]float64
-	for i, part := range parts {
-		var ok bool
-		if v[i], ok = endpoint.ParseDecimal(strings.TrimSpace(part)); !ok {
-			p.refuse("Invalid number of supplied coordinates for parameter 'bbox', expected format is: minLon,minLat,maxLon,maxLat")
-			return nil
-		}
-		if most := [2]float64{180, 90}[i%2]; !(v[i] >= -most && v[i] <= most) {
-			p.refuse("Invalid bounds for parameter 'bbox', expected values minLat, maxLat element [-90,90], minLon, maxLon element [-180,180]")
-			return nil
-		}
+	box := quadkey.Box{West: min(v[0], v[2]), South: min(v[1], v[3]), East: max(v[0], v[2]), North: max(v[1], v[3])}
+	if !box.Valid() {
+		p.refuse("Invalid bounds for parameter 'bbox', expected values minLat, maxLat element [-90,90], minLon, maxLon element [-180,180]")
+		return nil
 	}
-	return &quadkey.Box{West: min(v[0], v[2]), South: min(v[1], v[3]), East: max(v[0], v[2]), North: max(v[1], v[3])}
+	return &box
 }
 
 // reverseRequest is a request to /reverse.

@@ -16,6 +16,7 @@ import (
 
 	"quadrille/ask/geocoder"
 	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
@@ -97,7 +98,7 @@ func (s *Handlers) answer(
 
 // collection writes the results that pass the filters.
 func (q *common) collection(ctx context.Context, session *geocoder.Session, dst []byte, found []geocoder.Result) ([]byte, error) {
-	dst = append(dst, `{"type":"FeatureCollection","features":[`...)
+	dst = append(dst, listing.CollectionHead...)
 	var taken []feature
 	for i := range found {
 		f := featureOf(&found[i])
@@ -132,12 +133,9 @@ func (q *common) collection(ctx context.Context, session *geocoder.Session, dst 
 		case f.layer == layerCity:
 			f.city = "" // a city is not in itself
 		}
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = f.append(dst)
+		dst = f.append(jsontext.Next(dst))
 	}
-	return append(dst, "]}"...), nil
+	return append(dst, listing.CollectionTail...), nil
 }
 
 // fail answers with Photon's error: a message. Errors that Photon does not have, such as a data set

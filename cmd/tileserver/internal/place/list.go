@@ -79,13 +79,8 @@ func appendCounts(ctx context.Context, l feature.Layer, in feature.Area, dst []b
 		return dst, nil
 	}
 	dst = append(dst[:len(dst)-1], `,"counts":{`...)
-	first := true
 	err := l.(*places.Finder).Counts(ctx, quadkey.Tile(t), func(class string, count int64) {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(jsontext.AppendString(dst, class), ':')
+		dst = append(jsontext.AppendString(jsontext.Next(dst), class), ':')
 		dst = strconv.AppendInt(dst, count, 10)
 	})
 	return append(dst, "}}"...), err

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/airports"
 	"quadrille/places/search"
+	"quadrille/quadkey"
 )
 
 // airportWeights gives for each type of airport the population of an equally important city, for
@@ -114,7 +115,6 @@ func (d *foundAirport) appendMembers(dst []byte) []byte {
 	dst = listing.AppendTexts(dst,
 		"country", d.Country, "region", d.Region, "municipality", d.Municipality, "class", airportClass, "code", airportCode,
 		"type", d.Type, "iata", d.IATA, "icao", d.ICAO, "local", d.Local, "timezone", d.TimeZone)
-	dst = strconv.AppendFloat(append(dst, `,"lat":`...), d.Lat, 'f', -1, 64)
-	dst = strconv.AppendFloat(append(dst, `,"lon":`...), d.Lon, 'f', -1, 64)
+	dst = feature.AppendLatLon(append(dst, ','), quadkey.Position{Lat: d.Lat, Lon: d.Lon})
 	return search.AppendMatch(append(dst, ','), &search.Match{Name: d.code, End: len(d.code), Kind: search.Exact})
 }

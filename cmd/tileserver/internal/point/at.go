@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,6 +21,7 @@ import (
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
@@ -109,18 +109,16 @@ func answer(ctx context.Context, v *localtime.View, q *pointinfo.Query, dst []by
 }
 
 func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
-	dst = strconv.AppendFloat(append(dst, `{"lat":`...), q.Lat, 'f', -1, 64)
-	dst = strconv.AppendFloat(append(dst, `,"lon":`...), q.Lon, 'f', -1, 64)
+	dst = feature.AppendLatLon(append(dst, '{'), quadkey.Position{Lat: q.Lat, Lon: q.Lon})
 	dst = a.Cell.Tile().AppendQuadkey(append(dst, `,"quadkey":"`...))
 	dst = q.At.AppendFormat(append(dst, `","at":"`...), time.RFC3339)
 	dst = append(dst, '"')
 	if !a.LacksRegions() {
-		list := listing.Begin(append(dst, ','), "regions")
+		dst = append(dst, `,"regions":[`...)
 		for i := range a.Regions {
-			list.Next()
-			list.Body = append(listing.AppendRegion(list.Body, &a.Regions[i]), `,"match":"`+localtime.MatchInside+`"}`...)
+			dst = append(listing.AppendRegion(jsontext.Next(dst), &a.Regions[i]), `,"match":"`+localtime.MatchInside+`"}`...)
 		}
-		dst = append(list.Body, ']')
+		dst = append(dst, ']')
 	}
 	if a.Zone.ID != "" {
 		dst = timezone.AppendZone(append(dst, `,"timezone":`...), &a.Zone, q.At)
@@ -137,15 +135,11 @@ func appendAnswer(dst []byte, q *pointinfo.Query, a *pointinfo.Answer) []byte {
 		dst = append(append(dst, `,"station":{`...), a.Station.JSON...)
 		dst = endNearest(dst, a.Station.DistanceM)
 	}
-	for i, name := range a.Missing {
-		if i == 0 {
-			dst = append(dst, `,"missing":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = jsontext.AppendString(dst, name)
-	}
 	if len(a.Missing) > 0 {
+		dst = append(dst, `,"missing":[`...)
+		for _, name := range a.Missing {
+			dst = jsontext.AppendString(jsontext.Next(dst), name)
+		}
 		dst = append(dst, ']')
 	}
 	return append(dst, '}')

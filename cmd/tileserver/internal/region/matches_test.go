@@ -3,15 +3,13 @@ package region
 import (
 	"testing"
 
-	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/tiles"
 )
 
 // A search that was stopped early reports this for the types that it did not find, and for no
 // others.
 func TestMatchesOfASearchCutShort(t *testing.T) {
-	p := listing.Begin([]byte{'{'}, "regions")
-	got := string(appendMatches(&p, []tiles.Match{
+	got := string(appendMatches([]byte(`{"regions":[`), []tiles.Match{
 		{Region: tiles.Region{Type: "state"}, Truncated: true},
 		{Region: tiles.Region{Type: "country", ID: "wl", Name: "Westland"}, Kind: tiles.MatchSnapped, DistanceM: 12.34},
 		{Region: tiles.Region{Type: "lake"}},

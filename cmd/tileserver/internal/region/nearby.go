@@ -60,11 +60,11 @@ func (s *Handlers) getRegionsCount(c echo.Context, q *endpoint.Params) error {
 						return err
 					}
 					sum += n
-					each = jsontext.AppendString(append(each, ','), l.Info().Name)
+					each = jsontext.AppendString(jsontext.Next(each), l.Info().Name)
 					each = strconv.AppendInt(append(each, ':'), n, 10)
 				}
 				out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
-				out.Body = append(append(append(out.Body, `,"types":{`...), each[min(1, len(each)):]...), "}}"...)
+				out.Body = append(append(append(out.Body, `,"types":{`...), each...), "}}"...)
 				return nil
 			})
 		})

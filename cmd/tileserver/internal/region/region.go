@@ -5,7 +5,6 @@ package region
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,6 +14,7 @@ import (
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
@@ -44,17 +44,14 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 		return err
 	}
 	return s.Reply(c, web.Answer{Format: web.FormatJSON}, g.GenerationIDs(types...), func(ctx context.Context, out *web.Scratch) error {
-		out.Body = append(out.Body, `{"lat":`...)
-		out.Body = strconv.AppendFloat(out.Body, lat, 'f', -1, 64)
-		out.Body = append(out.Body, `,"lon":`...)
-		out.Body = strconv.AppendFloat(out.Body, lon, 'f', -1, 64)
-		p := listing.Begin(append(out.Body, ','), "regions")
+		out.Body = feature.AppendLatLon(append(out.Body, '{'), quadkey.Position{Lat: lat, Lon: lon})
+		out.Body = append(out.Body, `,"regions":[`...)
 		if snapParam.Given(q) {
 			matches, err := g.Nearest(ctx, lat, lon, snap, types...)
 			if err != nil {
 				return err
 			}
-			out.Body = appendMatches(&p, matches)
+			out.Body = appendMatches(out.Body, matches)
 			return nil
 		}
 		regions, err := g.At(ctx, lat, lon, types...)
@@ -62,44 +59,41 @@ func (s *Handlers) getRegionsAt(c echo.Context, q *endpoint.Params) error {
 			return err
 		}
 		for i := range regions {
-			p.Next()
-			p.Body = append(listing.AppendRegion(p.Body, &regions[i]), '}')
+			out.Body = append(listing.AppendRegion(jsontext.Next(out.Body), &regions[i]), '}')
 		}
-		out.Body = p.End("")
+		out.Body = append(out.Body, "]}"...)
 		return nil
 	})
 }
 
 // appendMatches writes the regions that matched and then, as "none", the types without a match.
-func appendMatches(p *listing.Page, matches []tiles.Match) []byte {
+func appendMatches(dst []byte, matches []tiles.Match) []byte {
 	for i := range matches {
 		m := &matches[i]
 		if m.Kind == tiles.MatchNone {
 			continue
 		}
-		p.Next()
-		dst := listing.AppendRegion(p.Body, &m.Region)
+		dst = listing.AppendRegion(jsontext.Next(dst), &m.Region)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Kind == tiles.MatchSnapped {
 			dst = feature.AppendDistance(append(dst, ','), m.DistanceM)
 		}
-		p.Body = append(dst, '}')
+		dst = append(dst, '}')
 	}
-	none := listing.Begin(append(p.Body, ']', ','), "none")
+	dst = append(dst, `],"none":[`...)
 	for i := range matches {
 		m := &matches[i]
 		if m.Kind != tiles.MatchNone {
 			continue
 		}
-		none.Next()
-		dst := jsontext.AppendString(append(none.Body, `{"type":`...), m.Type)
+		dst = jsontext.AppendString(append(jsontext.Next(dst), `{"type":`...), m.Type)
 		dst = jsontext.AppendString(append(dst, `,"match":`...), m.Kind.String())
 		if m.Truncated {
 			dst = append(dst, `,"truncated":true`...)
 		}
-		none.Body = append(dst, '}')
+		dst = append(dst, '}')
 	}
-	return none.End("")
+	return append(dst, "]}"...)
 }
 
 // getRegion answers GET /regions/{type}/{id} with the record, and with the geometry if

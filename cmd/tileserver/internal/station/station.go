@@ -11,6 +11,7 @@ import (
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
+	"quadrille/internal/jsontext"
 	"quadrille/places/stations"
 )
 
@@ -117,12 +118,11 @@ func (s *Handlers) getStationTiles(c echo.Context, q *endpoint.Params) error {
 		if err != nil {
 			return err
 		}
-		p := listing.Begin(append(append(append(out.Body, `{"id":"`...), id[:]...), `",`...), "tiles")
+		out.Body = append(append(append(out.Body, `{"id":"`...), id[:]...), `","tiles":[`...)
 		for _, t := range tiles {
-			p.Next()
-			p.Body = append(append(append(p.Body, '"'), t.String()...), '"')
+			out.Body = append(append(append(jsontext.Next(out.Body), '"'), t.String()...), '"')
 		}
-		out.Body = p.End("")
+		out.Body = append(out.Body, "]}"...)
 		return nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/jsontext"
 	"quadrille/places/stations"
 	"quadrille/quadkey"
 )
@@ -55,12 +56,11 @@ func (s *Handlers) getObservations(c echo.Context, q *endpoint.Params) error {
 			}
 			out.Body = out.Body[:0]
 		}
-		p := listing.Begin(append(append(append(out.Body, `{"station":"`...), id[:]...), `",`...), "observations")
+		out.Body = append(append(append(out.Body, `{"station":"`...), id[:]...), `","observations":[`...)
 		for i := range page {
-			p.Next()
-			p.Body = page[i].AppendJSON(p.Body)
+			out.Body = page[i].AppendJSON(jsontext.Next(out.Body))
 		}
-		out.Body = p.End(next)
+		out.Body = listing.End(out.Body, next)
 		return nil
 	})
 }
@@ -128,14 +128,12 @@ func appendWeather(dst []byte, t quadkey.Tile, w *stations.TileWeather) []byte {
 	dst = append(append(dst, `{"tile":"`...), t.String()...)
 	dst = w.Hour.AppendFormat(append(dst, `","hour":"`...), time.RFC3339)
 	dst = w.Total.AppendMembers(append(dst, `",`...))
-	dst = strconv.AppendInt(append(dst, `,"side":`...), int64(w.PartsPerSide), 10)
-	list := listing.Begin(append(dst, ','), "parts")
+	dst = append(strconv.AppendInt(append(dst, `,"side":`...), int64(w.PartsPerSide), 10), `,"parts":[`...)
 	for i := range w.Parts {
 		p := &w.Parts[i]
-		list.Next()
-		dst = strconv.AppendInt(append(list.Body, `{"x":`...), int64(p.X), 10)
+		dst = strconv.AppendInt(append(jsontext.Next(dst), `{"x":`...), int64(p.X), 10)
 		dst = strconv.AppendInt(append(dst, `,"y":`...), int64(p.Y), 10)
-		list.Body = append(p.AppendMembers(append(dst, ',')), '}')
+		dst = append(p.AppendMembers(append(dst, ',')), '}')
 	}
-	return list.End("")
+	return append(dst, "]}"...)
 }

@@ -8,19 +8,15 @@ import (
 	"quadrille/quadkey"
 )
 
-// appendTileGeoJSON appends the features of a layer in a tile as GeoJSON, separated by commas. The
-// layer may have a Drawing.
+// appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features. The layer may have a
+// Drawing.
 func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile,
 	names naming) ([]byte, error) {
-	start := len(dst)
 	var memory []byte
 	w := feature.Writer{GeoJSON: true, NestProperties: true, NumericIDs: d != nil}
 	for f, err := range from.Tile(ctx, t) {
 		if err != nil {
 			return dst, err
-		}
-		if len(dst) > start {
-			dst = append(dst, ',')
 		}
 		if f.ClusterSize > 0 {
 			f.Properties = feature.PropertiesOf(feature.Property{Name: "cluster", Value: feature.BooleanValue(true)}, feature.Property{
@@ -39,7 +35,7 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 			memory = jsontext.AppendString(append(jsontext.AppendString(memory, names.key()), ':'), local)
 			f.Properties = feature.CompactProperties(memory)
 		}
-		if dst, err = w.Append(dst, f, ""); err != nil {
+		if dst, err = w.Append(jsontext.Next(dst), f, ""); err != nil {
 			return dst, err
 		}
 	}

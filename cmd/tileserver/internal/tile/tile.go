@@ -262,7 +262,7 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(ctx, layers, v, live, t) })
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
-	return appendPointFeatures(ctx, dst, len(listing.CollectionHead), v, live, t)
+	return appendPointFeatures(ctx, dst, v, live, t)
 }
 
 // lightBody is the largest cached answer, in bytes, that is compressed without a heavy place.
@@ -272,7 +272,6 @@ const lightBody = 192 << 10
 // appendGeoJSON appends a FeatureCollection: first the regions, unchanged as stored, then points.
 func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	dst = append(dst, listing.CollectionHead...)
-	start := len(dst)
 	if len(set.selectors) > 0 {
 		b, err := v.Boundaries.ReaderOf(set.types...)
 		if err != nil {
@@ -282,26 +281,19 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 			return dst, err
 		}
 	}
-	return appendPointFeatures(ctx, dst, start, v, set, t)
+	return appendPointFeatures(ctx, dst, v, set, t)
 }
 
-// appendPointFeatures appends the features of the layers of points after those that begin at start,
-// and the end of the FeatureCollection.
-func appendPointFeatures(ctx context.Context, dst []byte, start int, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
+// appendPointFeatures appends the features of the layers of points behind those
+// that are there, and the end of the FeatureCollection.
+func appendPointFeatures(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile) ([]byte, error) {
 	for _, p := range v.of(set) {
 		l, err := v.tiler(p)
 		if err != nil {
 			return dst, err
 		}
-		if len(dst) > start {
-			dst = append(dst, ',')
-		}
-		comma := len(dst)
 		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming); err != nil {
 			return dst, err
-		}
-		if len(dst) == comma && comma > start {
-			dst = dst[:comma-1]
 		}
 	}
 	return append(dst, listing.CollectionTail...), nil

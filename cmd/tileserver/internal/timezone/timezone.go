@@ -103,11 +103,9 @@ func AppendZone(dst []byte, z *localtime.LocalZone, at time.Time) []byte {
 		dst = feature.AppendDistance(append(dst, ','), z.DistanceM)
 	}
 	if len(z.OtherZones) > 0 {
-		dst = append(dst, `,"also":`...)
-		separator := byte('[')
+		dst = append(dst, `,"also":[`...)
 		for _, id := range z.OtherZones {
-			dst = jsontext.AppendString(append(dst, separator), id)
-			separator = ','
+			dst = jsontext.AppendString(jsontext.Next(dst), id)
 		}
 		dst = append(dst, ']')
 	}

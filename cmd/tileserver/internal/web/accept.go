@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/quadkey"
 )
 
 // QValue returns q of an item of an Accept header, or 1 if q is absent or not a number.
@@ -15,7 +15,7 @@ func QValue(params string) float64 {
 		p, params, _ = strings.Cut(params, ";")
 		name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 		if strings.EqualFold(strings.TrimSpace(name), "q") {
-			if q, ok := endpoint.ParseDecimal(strings.TrimSpace(value)); ok {
+			if q, ok := quadkey.ParseNumber(strings.TrimSpace(value)); ok {
 				return q
 			}
 		}

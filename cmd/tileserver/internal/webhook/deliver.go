@@ -233,10 +233,7 @@ func (h *hook) body(events []fence.Event) []byte {
 	b = append(b, `,"events":[`...)
 	for i := range events {
 		e := &events[i]
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(e.ID.Append(append(b, `{"id":"`...)), `","type":"`...)
+		b = append(e.ID.Append(append(jsontext.Next(b), `{"id":"`...)), `","type":"`...)
 		b = jsontext.AppendString(append(append(b, e.Type...), `","point":`...), e.Event.ID)
 		b = append(follow.AppendMembers(b, e), '}')
 	}

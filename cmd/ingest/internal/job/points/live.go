@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"quadrille/cmd/ingest/internal/job"
@@ -19,6 +18,7 @@ import (
 	"quadrille/internal/jsontext"
 	"quadrille/places/live"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 )
 
 const reasonRefused = "the server refuses it"
@@ -123,11 +123,10 @@ func appendSpooled(dst []byte, p *points.Point) []byte {
 func appendFeature(dst, spooled []byte, schema feature.Schema) ([]byte, error) {
 	properties := spoolHead + int(binary.BigEndian.Uint16(spooled[spoolHead-2:]))
 	dst = jsontext.AppendString(append(dst, `{"type":"Feature","id":`...), string(spooled[spoolHead:properties]))
-	dst = append(dst, `,"geometry":{"type":"Point","coordinates":[`...)
-	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(spooled[16:])), 'f', -1, 64)
-	dst = append(dst, ',')
-	dst = strconv.AppendFloat(dst, math.Float64frombits(binary.BigEndian.Uint64(spooled[8:])), 'f', -1, 64)
-	dst, err := schema.Convert(append(dst, `]},"properties":`...), spooled[properties:])
+	dst = feature.AppendPosition(append(dst, `,"geometry":{"type":"Point","coordinates":`...), quadkey.Position{
+		Lat: math.Float64frombits(binary.BigEndian.Uint64(spooled[8:])), Lon: math.Float64frombits(binary.BigEndian.Uint64(spooled[16:])),
+	})
+	dst, err := schema.Convert(append(dst, `},"properties":`...), spooled[properties:])
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ import (
 	"quadrille/places"
 	"quadrille/places/live"
 	"quadrille/places/points"
+	"quadrille/quadkey"
 )
 
 // costs are per byte of the unpacked files. Disk includes temporary files for sorting.
@@ -301,7 +302,7 @@ func (j *pointsJob) point(f *pointFile, rec *record, at int64) (points.Point, er
 		return points.Point{}, &source.BadRecord{Source: f.Path, Line: rec.Line, Reason: reason, Detail: err.Error()}
 	}
 	if err := points.CheckPosition(p.Lat, p.Lon); err != nil {
-		if math.Abs(p.Lon) <= 90 && math.Abs(p.Lat) <= 180 {
+		if (quadkey.Position{Lat: p.Lon, Lon: p.Lat}).Valid() {
 			j.swapped++
 			return refuse(reasonSwapped, err)
 		}
