@@ -107,10 +107,19 @@ const noded = (ring) => ring.flatMap(([x, y], i) => {
   return [[x, y]]
 })
 
-const features = [...polygons].map(([tzid, pieces]) => ({
-  type: 'Feature', properties: { tzid }, geometry: { type: 'MultiPolygon', coordinates: pieces.map((rings) => rings.map(noded)) },
-}))
-let zones = topology({ timezones: { type: 'FeatureCollection', features } })
+// Pieces are let go as soon as the next step has their vertices: all at once would take 2 GB.
+const count = polygons.size
+function features() {
+  const all = []
+  for (const [tzid, pieces] of polygons) {
+    polygons.delete(tzid)
+    all.push({ type: 'Feature', properties: { tzid }, geometry: { type: 'MultiPolygon', coordinates: pieces.map((rings) => rings.map(noded)) } })
+  }
+  meridians.clear()
+  parallels.clear()
+  return all
+}
+let zones = topology({ timezones: { type: 'FeatureCollection', features: features() } })
 // Vertices at ±180° stay: those on the other side of it are other vertices.
 zones = presimplify(zones, (triangle) => Math.abs(triangle[1][0]) === 180 ? Infinity : planarTriangleArea(triangle))
 zones = simplify(zones, DETAIL)
@@ -118,4 +127,4 @@ zones = filter(zones, filterWeight(zones, Number.MIN_VALUE))
 zones = quantize(zones, { scale: [1 / DECIMALS, 1 / DECIMALS], translate: [0, 0] })
 
 const target = write('timezones.json', JSON.stringify(zones))
-console.log(`${features.length} time zones in ${target}`)
+console.log(`${count} time zones in ${target}`)
