@@ -370,6 +370,11 @@ func TestDamage(t *testing.T) {
 			cellstore.ErrCorrupt,
 			cellstore.ErrCorrupt,
 		},
+		"file longer": {func(d string) error {
+			path := filepath.Join(d, "store", "cells")
+			text, err := os.ReadFile(path)
+			return errors.Join(err, os.WriteFile(path, append(text, 0), 0o644))
+		}, cellstore.ErrCorrupt, cellstore.ErrCorrupt},
 		"file replaced by a directory": {func(d string) error {
 			path := filepath.Join(d, "extra", "index")
 			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))

@@ -21,7 +21,7 @@ var told = []struct {
 	words     *regexp.Regexp
 	constants []string
 }{
-	{regexp.MustCompile(`at most ([\d,]+) characters`), []string{"places/search/query.go MaxQuery"}},
+	{regexp.MustCompile(`at most ([\d,]+) characters`), []string{"places/search/query.go MaxQueryChars"}},
 	{
 		regexp.MustCompile(`at most ([\d,]+) seeks and look at ([\d,]+) names`),
 		[]string{"ask/geocoder/geocoder.go maxSeeks", "ask/geocoder/geocoder.go maxNames"},

@@ -136,7 +136,7 @@ func TestContributedDataSet(t *testing.T) {
 		"package main\n.*?)   ```")
 	indented := strings.NewReplacer("\n   ", "\n")
 	files := map[string]string{
-		descriptors: edited(t, root, descriptors, "\tNames = &Of[", found[0]+"\tNames = &Of[", " Stations, Names,", " Stations, Parks, Names,"),
+		descriptors: edited(t, root, descriptors, "\tNames = &DatasetOf[", found[0]+"\tNames = &DatasetOf[", " Stations, Names,", " Stations, Parks, Names,"),
 		found[1]:    indented.Replace("\n" + found[2]),
 	}
 	if len(files) > 3 {

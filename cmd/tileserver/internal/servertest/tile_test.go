@@ -104,6 +104,14 @@ func TestTilePlacesLayer(t *testing.T) {
 			t.Errorf("feature %d has id %v, want %d", i, got.ID, want.id)
 		}
 	}
+	// A tile whose column and row differ tells the two axes apart.
+	layers, err = orbmvt.Unmarshal([]byte(servertest.Body(t, f.Get("/tiles/places/2/3/2.mvt"))))
+	if err != nil || len(layers) != 1 {
+		t.Fatal(layers, err)
+	}
+	if got := layers[0].Features[0].Geometry; got != (orb.Point{0, 2298}) {
+		t.Errorf("Zürich is at %v of its tile", got)
+	}
 }
 
 func TestTileAddresses(t *testing.T) {

@@ -104,6 +104,8 @@ func TestBaseURL(t *testing.T) {
 		{"host with user", "", "u@a.example", "", "", false, ""},
 		{"bad port", "", "a.example:80x", "", "", false, ""},
 		{"bad IPv6", "", "[::1", "", "", false, ""},
+		{"IPv6 with a zone", "", "[fe80::1%eth0]", "", "", false, ""},
+		{"IPv6 with a zone, escaped", "", "[fe80::1%25eth0]", "", "", false, ""},
 		{"trusted but bad", "", "a.example", "", "a b", true, ""},
 		{"empty", "", "", "", "", false, ""},
 	} {
