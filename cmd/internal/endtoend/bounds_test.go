@@ -27,10 +27,10 @@ var told = []struct {
 		[]string{"ask/geocoder/geocoder.go maxSeeks", "ask/geocoder/geocoder.go maxNames"},
 	},
 	{regexp.MustCompile(`at most ([\d,]+) values`), []string{"cmd/tileserver/internal/photon/params.go maxRepeated"}},
-	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go Max"}},
+	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go MaxFences"}},
 	{
 		regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`),
-		[]string{"cmd/tileserver/internal/webhook/webhook.go MaxHooks", "ask/fence/fence.go Max"},
+		[]string{"cmd/tileserver/internal/webhook/webhook.go MaxHooks", "ask/fence/fence.go MaxFences"},
 	},
 }
 
