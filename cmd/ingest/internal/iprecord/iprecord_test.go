@@ -27,7 +27,7 @@ var (
 )
 
 // said is an option to compare records without the list of implied fields.
-var said = cmpopts.IgnoreFields(ipgeo.Record{}, "Implied")
+var said = cmpopts.IgnoreFields(ipgeo.Record{}, "ImpliedFields")
 
 // Implied distinguishes the fields of a source from those that its country code implies.
 func TestImplied(t *testing.T) {
