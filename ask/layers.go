@@ -73,7 +73,8 @@ func (l *Layer) Tiler() (feature.Tiler, error) {
 	return l.Layer.(feature.Tiler), nil
 }
 
-// ID returns the generation for keys and tags.
+// ID returns the identity of the layer's generation, for cache keys and ETags. It is IDUnreadable
+// if the layer cannot be read, and IDMissing if there is none.
 func (l *Layer) ID() uint64 {
 	switch {
 	case len(l.GenerationIDs) > 0:

@@ -147,8 +147,8 @@ func (r *Regions) part(typ string) *regionPart {
 	return nil
 }
 
-// IDOf returns the identity of the data sets from which types of regions are read, for keys and
-// tags: it stays the same when others change. An empty list means all types.
+// IDOf returns the identity of the data sets from which types of regions are read, for cache keys
+// and ETags. It stays the same when other data sets change. An empty list means all types.
 func (r *Regions) IDOf(types []string) uint64 {
 	if len(r.parts) == 1 {
 		return r.ID

@@ -70,8 +70,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// drawAddr draws an address. It prefers addresses near the ends of the address space, of special
-// blocks or near another address.
+// drawAddr draws an address. Addresses near the first and the last one of the address space are
+// more likely.
 func drawAddr(t *rapid.T, v4 bool, name string) netip.Addr {
 	n := u128{rapid.Uint64().Draw(t, name+" hi"), rapid.Uint64().Draw(t, name+" lo")}
 	shift := rapid.IntRange(0, 127).Draw(t, name+" shift") // from dense to sparse

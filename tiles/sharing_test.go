@@ -370,7 +370,8 @@ func TestSharesCells(t *testing.T) {
 	}
 }
 
-// frame is an area between two rectangles on the grid, which has all cells in one part.
+// frame is the area between two rectangles on the grid. Its Cover calls fn once, with a part of all
+// cells.
 type frame struct{ outer, inner grid.Box }
 
 func (frame) String() string { return "frame" }

@@ -100,8 +100,8 @@ func shut(r orb.Ring, more ...orb.Point) orb.Ring {
 	return append(r, r[0])
 }
 
-// dome returns an arc over a base that extends half degrees to each side of Greenwich. The arc goes
-// from east to west in even steps, without its ends.
+// dome returns the inner points of an arc from longitude half to -half in degrees, from east to
+// west, one in every step degrees. The ends of the arc, at latitude 20, are left out.
 func dome(half, step float64) (line []orb.Point) {
 	for lon := half - step; lon > -half; lon -= step {
 		line = append(line, orb.Point{lon, 20 + 30*math.Cos(lon/half*math.Pi/2)})

@@ -58,8 +58,9 @@ func (o *Options) checkShared(lines []grid.Line, reg *grid.ShareSets) error {
 
 // MemoryError is the error for layers that need more memory than Options.Memory.
 type MemoryError struct {
-	// Vertices counts the vertices of all layers. Borders also get vertices where they cross tile
-	// lines. Vertices includes these only if the number without them is small enough.
+	// Vertices counts the vertices of all layers. If these alone need too much memory, the build
+	// stops there. Otherwise Vertices also counts those that borders get where they cross tile
+	// lines, and one more for each further region of a line that very many regions share.
 	Vertices int64
 	// NeedBytes is the approximate memory of the build in bytes.
 	NeedBytes int64

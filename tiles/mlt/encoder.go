@@ -41,7 +41,7 @@ type Encoder struct {
 	columns []column
 	named   map[string]int32 // the columns by their names
 	ids     []uint64
-	lacking []bool // which features have no id
+	lacking []bool // whether a feature has no id, by feature
 	body    []byte
 	bits    []byte
 	ints    ints
