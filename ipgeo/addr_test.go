@@ -92,7 +92,8 @@ func shiftRight(a u128, n int) u128 {
 	return a
 }
 
-// The largest network inside a range equals the result of trying every length.
+// TestNetworkAgainstTrying tests that network returns the largest network inside a range, by trying
+// every length.
 func TestNetworkAgainstTrying(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")

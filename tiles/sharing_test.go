@@ -390,7 +390,8 @@ func (f frame) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) e
 	})
 }
 
-// A border may be wider than tiles, and have a hole around regions.
+// TestSharesWideBorder tests areas whose border is wider than tiles and has a hole that contains
+// whole regions.
 func TestSharesWideBorder(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	l, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")

@@ -171,7 +171,8 @@ func TestTagsOf(t *testing.T) {
 	}
 }
 
-// The record of a division lies inside the division's own borders. These do not count as around it.
+// TestAround tests that EnclosingRegions leaves out the region that the result itself is: the
+// record of a division lies inside the division's own borders.
 func TestAround(t *testing.T) {
 	state, country := names.Parent{Type: "state", Name: "S"}, names.Parent{Type: "country", Name: "C"}
 	all := []names.Parent{{Type: "county", Name: "X"}, state, country}

@@ -110,7 +110,8 @@ func keyboards(t *testing.T) *Session {
 	return s
 }
 
-// The meaning of a text does not depend on the keyboard.
+// TestKeyboards tests that a text has the same meaning whatever keyboard it was typed on: with
+// separators and wide letters of other scripts, and without spaces.
 func TestKeyboards(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	s := keyboards(t)

@@ -368,7 +368,8 @@ func TestBrokenBeforeItIsDurable(t *testing.T) {
 	}
 }
 
-// The first refused write may also be the first with a new property.
+// TestNewPropertyRefused tests that a write with a new property works as usual after the disk has
+// refused it, even if it was the first write to be refused.
 func TestNewPropertyRefused(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.trouble = r.failed })
@@ -407,8 +408,9 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	must.Do(t, get(t, r.c, "1"))
 }
 
-// While the disk fills and empties, every query is answered. In the end all acknowledged writes are
-// there, and no write with a certain refusal is.
+// TestDiskFillsAndEmpties tests that every query is answered while the disk fills and empties. In
+// the end all acknowledged writes are there, and no write is there whose error said that it was not
+// done.
 func TestDiskFillsAndEmpties(t *testing.T) {
 	d := newDisk(t)
 	l, _ := openOn(t, d)

@@ -39,7 +39,8 @@ func TestWholeNamesAreBounded(t *testing.T) {
 	}
 }
 
-// Codes leave room for names in the lists of shorter prefixes.
+// TestCodesLeaveRoomForNames tests that codes do not fill the lists of finished answers for shorter
+// beginnings, so that names keep room there.
 func TestCodesLeaveRoomForNames(t *testing.T) {
 	var entries []Entry
 	add := func(n int, e Entry) {

@@ -134,7 +134,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Many regions of one shape have few lines, but each has a border.
+// TestMemoryOfCopies tests that the memory is estimated by borders: many regions of one shape share
+// few lines, but each region has a border of its own.
 func TestMemoryOfCopies(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	layer := Layer{Type: "land"}

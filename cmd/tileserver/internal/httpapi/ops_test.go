@@ -322,7 +322,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Each type of problem has one status, and each row has an explanation.
+// TestKinds tests that each type of problem has one status, and that each entry of Kinds has an
+// explanation.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())

@@ -169,7 +169,8 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 	}
 }
 
-// Names of layers become paths and operations.
+// TestNamesOfLayers tests which names a layer can have: they become parts of paths and of the names
+// of operations.
 func TestNamesOfLayers(t *testing.T) {
 	handlers := func(name string) *Handlers {
 		live := dataset.NewFixedLive[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})

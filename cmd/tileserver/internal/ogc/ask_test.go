@@ -168,7 +168,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Every kind of question that a layer can answer has a description.
+// TestCanBeAsked tests that canBeAsked describes every kind of question in feature.Abilities.
 func TestCanBeAsked(t *testing.T) {
 	if all := canBeAsked(&feature.Abilities{
 		Near:       true,

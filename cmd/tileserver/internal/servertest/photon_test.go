@@ -180,8 +180,9 @@ func TestPhotonLanguage(t *testing.T) {
 	}
 }
 
-// The country's name comes from the region that contains the feature, because it has languages that
-// the gazetteer lacks. A country has its own name.
+// TestPhotonCountry tests that the country's name comes from the region that contains the feature,
+// because the region has languages that the gazetteer lacks. If the feature is a country itself,
+// that name is the feature's own.
 func TestPhotonCountry(t *testing.T) {
 	g := newPhoton(t, nil)
 	for path, want := range map[string]string{

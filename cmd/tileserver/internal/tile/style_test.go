@@ -108,7 +108,8 @@ func TestStyleSources(t *testing.T) {
 	}
 }
 
-// Names appear at the zooms of the table, which are greater by one than those of styles.
+// TestStyleZoomsOfNames tests that names appear at the zooms of theme.GetNames. These zooms are
+// greater by one than those of styles, which count for tiles of 512 pixels.
 func TestStyleZoomsOfNames(t *testing.T) {
 	for typ, naming := range theme.GetNames().Regions {
 		p := newPalette("light", setOf(nil, "country", typ))
@@ -146,7 +147,8 @@ func TestStyleTypes(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// Layers of every kind stay the same. The golden file has one a line, and each once.
+// TestStyleGolden tests that style layers of every kind stay the same. The golden file has one
+// layer on each line, and each layer once.
 func TestStyleGolden(t *testing.T) {
 	const golden = "testdata/style.golden"
 	var lines []string

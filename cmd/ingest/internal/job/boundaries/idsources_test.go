@@ -360,7 +360,7 @@ func TestRowNumbers(t *testing.T) {
 	})
 }
 
-// The packages of the demo keep the ids they have.
+// TestAtlases tests that the regions of the demo's packages keep their ids, which are in use.
 func TestAtlases(t *testing.T) {
 	for _, tc := range []struct {
 		typ, file string

@@ -510,7 +510,7 @@ func TestOpenRings(t *testing.T) {
 	}
 }
 
-// A single line may have a whole ocean.
+// TestLongLine reads a file in which one line has a feature of 17 MiB, like a whole ocean.
 func TestLongLine(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[`)

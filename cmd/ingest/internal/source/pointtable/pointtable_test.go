@@ -154,7 +154,8 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// The text of a column determines the form of its positions.
+// TestPositions tests that the text of a cell shows in which form, and in which order, it has a
+// position.
 func TestPositions(t *testing.T) {
 	for cell, want := range map[string]string{
 		"46, 7":                 "46 7 lat-lon",
@@ -306,8 +307,9 @@ func TestEmptyWords(t *testing.T) {
 	}
 }
 
-// Quotes of two rows near each other do not join them, however few columns there are. Text in
-// quotes may have lines with as many columns as the table.
+// TestStrayQuotes tests that a stray quote in each of two near rows does not join these rows, even
+// in tables with few columns. In contrast, a text in correct quotes may have lines with as many
+// columns as the table.
 func TestStrayQuotes(t *testing.T) {
 	for text, want := range map[string]string{
 		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Post\",48.2,11.2\n3,Adler,48.3,11.3\n":          "48.1 48.2 48.3",
