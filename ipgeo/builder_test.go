@@ -219,7 +219,8 @@ func openBuilt(t testing.TB, f *fakeStore) *Reader {
 	return r
 }
 
-// Existing generations depend on the bytes of rows and of the index.
+// TestRowsGolden tests that the bytes of rows and of the index do not change, because existing
+// generations depend on them.
 func TestRowsGolden(t *testing.T) {
 	f, _, _, _ := built(t, []Range{
 		{First: netip.MustParseAddr("1.0.0.0"), Last: netip.MustParseAddr("1.0.0.255"), Record: Record{

@@ -346,7 +346,8 @@ func failing[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// The names of a place are bounded.
+// TestBoundsOfOnePlace tests that Build bounds the number and the bytes of the names of one place,
+// and the number of its parents.
 func TestBoundsOfOnePlace(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	var names []AlternateName

@@ -90,7 +90,8 @@ func TestSharesGround(t *testing.T) {
 	}
 }
 
-// The areas are regions of another data set. The test joins the two data sets, or does not.
+// TestSharesGroundOfAnotherDataSet searches in areas that are regions of another data set, with the
+// two data sets joined and separate.
 func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 	for seed := range uint64(3) {
 		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))
@@ -522,7 +523,8 @@ func TestSharesSeam(t *testing.T) {
 	}
 }
 
-// A part that ends at a rim has no border beyond the rim, and no ground in the polar cap.
+// TestSharesRim tests that a region that ends at the rim of the grid shares no ground with the
+// polar cap beyond the rim.
 func TestSharesRim(t *testing.T) {
 	r, _, _ := buildReader(t,
 		build.Layer{Type: "land", Features: []build.Feature{
@@ -644,7 +646,8 @@ func patchwork(n int) []build.Layer {
 	return []build.Layer{countries, counties}
 }
 
-// The counties are in their country, and no neighbour of the country is in it.
+// TestSharesPatchwork tests that each county is in its own country, and that a country does not
+// contain its neighbours.
 func TestSharesPatchwork(t *testing.T) {
 	r, _, _ := buildReader(t, patchwork(5)...)
 	county, country := layerOf(t, r, "county"), layerOf(t, r, "country")

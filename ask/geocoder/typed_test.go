@@ -178,7 +178,8 @@ func TestKeyboards(t *testing.T) {
 	}
 }
 
-// Every separator, mark and single letter gives results or the error that it is no text.
+// TestOddTexts tests that a search for odd texts, such as single separators, marks and letters,
+// either gives results or the error that there is no text.
 func TestOddTexts(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	s := keyboards(t)

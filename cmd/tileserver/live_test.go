@@ -348,8 +348,8 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	})
 }
 
-// A server that starts while a repair reads keeps its own writes, and a running server keeps its
-// tables.
+// TestRepairBesideServer tests that a repair changes nothing beside a server: a server that starts
+// while the repair reads keeps its own writes, and a running server keeps its tables.
 func TestRepairBesideServer(t *testing.T) {
 	dir := makeLive(t, 5, "shops")
 	spoil(t, dir, "shops")

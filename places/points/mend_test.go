@@ -384,7 +384,8 @@ func TestNewPropertyRefused(t *testing.T) {
 	}
 }
 
-// The outcome of a write is unknown too if it depends on a write that the disk refuses.
+// TestJudgedByARefusedWrite tests that a write has an unknown outcome if it depends on an earlier
+// write that the disk refuses.
 func TestJudgedByARefusedWrite(t *testing.T) {
 	r := newMendRig(t)
 	r.fill(true)

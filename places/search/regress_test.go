@@ -138,7 +138,8 @@ func TestNamesWorthAsMuch(t *testing.T) {
 	}
 }
 
-// Single letters are initials. They do not begin longer words.
+// TestInitialsBeginNoWord tests that single letters of a text count as initials, and not as the
+// beginnings of longer words.
 func TestInitialsBeginNoWord(t *testing.T) {
 	r := build(t, []Entry{{ID: 1, Name: "A Ba"}, {ID: 2, Name: "C D East"}})
 	for text, want := range map[string]string{"a b": "[]", "A.B.": "[]", "a ba": "[1]", "c d": "[2]", "C.D.": "[2]"} {

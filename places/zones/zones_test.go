@@ -176,7 +176,8 @@ func TestOffsetProperty(t *testing.T) {
 	})
 }
 
-// These offsets are known without any database.
+// TestKnownOffsets compares Offset with offsets that are generally known, so that the test does not
+// depend on the zone database.
 func TestKnownOffsets(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	r := newReader(t, some)

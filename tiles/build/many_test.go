@@ -87,7 +87,7 @@ func TestIdenticalPolygons(t *testing.T) {
 	}
 }
 
-// This tests one ring with very many vertices.
+// TestLongRing builds one ring with very many vertices.
 func TestLongRing(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	n := scaled(1_000_000, 50)

@@ -155,7 +155,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Names lists the names of the tile, and those of its neighbours that reach into it.
+// TestNamesTold tests that Names returns the names of the tile, and those of its neighbours that
+// reach into the tile.
 func TestNamesTold(t *testing.T) {
 	r := newRenderer(t)
 	got, err := r.Names(sampleMap().window(0, 0, 5, 1))

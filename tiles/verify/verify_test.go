@@ -151,8 +151,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// The same holds for real borders: a few of the coarsest ones, and with the full tests all of the
-// finest.
+// TestVerifyNaturalEarth tests that Verify finds no errors in builds of real borders: a few of the
+// coarsest ones, and with the full tests all of the finest.
 func TestVerifyNaturalEarth(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {

@@ -10,7 +10,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// Numbers have no trailing zeros, and parse back to the same value.
+// TestFixed tests that AppendFixed writes numbers without trailing zeros, and that they parse back
+// to the same value.
 func TestFixed(t *testing.T) {
 	for _, c := range []struct {
 		v        float64
@@ -40,7 +41,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// Each projection has an inverse. All share the world's width and its poles.
+// TestProjections tests that each projection has an inverse, and that all projections have the same
+// width of the world and the same poles.
 func TestProjections(t *testing.T) {
 	for lat := -85.0; lat <= 85; lat += 2.5 {
 		if got := MercatorLat(MercatorY(lat)); math.Abs(got-lat) > 1e-9 {

@@ -164,7 +164,7 @@ func TestConcurrent(t *testing.T) {
 	checkCache(t, c)
 }
 
-// A value of half the bytes fits into a cache for large values.
+// TestLarge tests that a cache made by NewOfLarge keeps a value of half its bytes.
 func TestLarge(t *testing.T) {
 	c := NewOfLarge[pageKey, *page](1 << 20)
 	for i := range uint64(100) {

@@ -73,8 +73,8 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	counts("it is gone", map[string]string{"p.price.lt=x": "0"})
 }
 
-// If one write has spoiled the type of a property, the type recovers when that point is removed.
-// Declaring the type helps immediately.
+// TestTypesRecover tests that a property has its type again once the one point that had a value of
+// another type is removed. Declaring the type helps immediately.
 func TestTypesRecover(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", `{"title":"Shops","schema":{"open":"boolean"}}`)

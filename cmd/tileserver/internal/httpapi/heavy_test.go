@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Long requests leave capacity for the others.
+// TestHeavy tests that heavy requests that take long leave capacity for the other requests.
 func TestHeavy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.DefaultDatasets...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})

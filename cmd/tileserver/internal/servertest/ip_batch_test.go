@@ -242,7 +242,8 @@ func TestBatchFailingStore(t *testing.T) {
 	}
 }
 
-// Batches leave capacity for other requests.
+// TestBatchBusy tests that a batch is refused if too many are running, and that they leave capacity
+// for other requests.
 func TestBatchBusy(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.MaxConcurrent = 64 }) // 8 places, 2 of a client
 	var hold [2]*io.PipeWriter

@@ -132,7 +132,8 @@ func TestStyleZoomsOfNames(t *testing.T) {
 	}
 }
 
-// The sea has only a name; rivers and roads are lines.
+// TestStyleTypes tests which style layers a type has: the sea has only a name, and rivers and roads
+// are lines.
 func TestStyleTypes(t *testing.T) {
 	layers := layersOf("light", "country", "marine", "river", "road", "urban")
 	for id, want := range map[string]bool{

@@ -340,7 +340,7 @@ func TestCodesAreFound(t *testing.T) {
 	}
 }
 
-// The order of rows has no influence.
+// TestRowNumbers tests that rowNumbers recognises the numbers of rows in any order.
 func TestRowNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.IntRange(0, 2).Draw(t, "first")

@@ -252,7 +252,7 @@ func TestPointsLostOfRefused(t *testing.T) {
 	}
 }
 
-// This tests columns that are given by flags, and columns without flags.
+// TestPointsColumns reads files whose columns are given by flags, and files without such flags.
 func TestPointsColumns(t *testing.T) {
 	document := func(id, properties string) string {
 		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`

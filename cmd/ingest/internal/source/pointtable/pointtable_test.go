@@ -115,7 +115,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first row determines the syntax of a table. Guesses are reported.
+// TestQuotes tests that the first row decides how a table separates and quotes its fields. Rows for
+// which this must be guessed are reported.
 func TestQuotes(t *testing.T) {
 	for text, want := range map[string]struct {
 		properties string
@@ -336,7 +337,8 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
-// Text that is read ahead does not affect the detected order of the positions.
+// TestOrderOfLookedAt tests that positions in text that is only read ahead do not affect the
+// detected order of latitude and longitude.
 func TestOrderOfLookedAt(t *testing.T) {
 	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n",
 		pointtable.Columns{Lat: "p", Lon: "p"})
