@@ -278,7 +278,7 @@ func (v *Views) HoldRegions() *Regions {
 	return r
 }
 
-// RegionsOf pins the generations of an edition. Generations that held has are available even if no
+// RegionsOf pins the generations of an edition. The generations in held are available even if no
 // data set follows them any more; held may be nil. The caller releases the result before held.
 func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 	r := &Regions{main: Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}}

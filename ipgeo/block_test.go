@@ -51,7 +51,7 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 	return ranges
 }
 
-// A block gives the same answers as a scan of its ranges.
+// TestBlock tests that a lookup in an encoded block gives the same answer as a scan of its ranges.
 func TestBlock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")
@@ -97,7 +97,8 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// An answer of the builder comes back unchanged from a record, in every form.
+// TestAnswerRoundTrip tests that an answer that the builder splits into a record is read back
+// unchanged, in every form.
 func TestAnswerRoundTrip(t *testing.T) {
 	check := func(sections []byte) {
 		t.Helper()
@@ -168,7 +169,8 @@ func TestLongPart(t *testing.T) {
 	}
 }
 
-// A build with almost no cache writes a larger index with the same answers.
+// TestIndexMemory tests that BuildIndex with almost no cache writes a larger index with the same
+// answers.
 func TestIndexMemory(t *testing.T) {
 	ranges := manySources()
 	for i := range 3000 {

@@ -539,7 +539,7 @@ func TestSharesRim(t *testing.T) {
 	}
 }
 
-// All other parts of a query work with areas, too: orders, pages and filters.
+// TestLayerInAreas tests that orders, pages and filters also work in queries with an area.
 func TestLayerInAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer(), blobs("ward", 1, 10.2, 10.2, 0.5, 12))
 	other, _, _ := buildReader(t, blobs("zone", 2, 179.9, 84, 30, 6), blobs("district", 4, 10.2, 10.2, 0.8, 4))

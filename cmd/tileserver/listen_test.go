@@ -312,7 +312,7 @@ func TestProxyProtocol(t *testing.T) {
 	}
 }
 
-// The PROXY header comes before the handshake.
+// TestProxyProtocolTLS tests connections on which the PROXY header comes before the TLS handshake.
 func TestProxyProtocolTLS(t *testing.T) {
 	a, cert, key := certified(t)
 	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--proxy-protocol-from", "127.0.0.1",

@@ -358,8 +358,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A write may become visible before the table breaks. It is never reported as not done, whatever
-// error the table returns for the write that makes it durable.
+// TestBrokenBeforeItIsDurable tests a write that may have become visible before the table breaks.
+// Its outcome is unknown, and never "not done", whatever error the table returns when the write
+// should become durable.
 func TestBrokenBeforeItIsDurable(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.breaks = true })

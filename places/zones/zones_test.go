@@ -275,7 +275,8 @@ func TestBuildRefusals(t *testing.T) {
 	}
 }
 
-// The fingerprint depends on the names, but not on their order.
+// TestFingerprint tests that the fingerprint depends on the names of the zones, but not on their
+// order.
 func TestFingerprint(t *testing.T) {
 	sum := func(names ...string) string {
 		meta, _ := must.Two(Build(t.Context(), buildtest.NewStore(t), names, nil)).In(t)

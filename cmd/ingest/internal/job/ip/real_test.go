@@ -226,7 +226,7 @@ func TestIPBadData(t *testing.T) {
 	}
 }
 
-// says holds those fields of the reference that are compared.
+// says is an answer of the reference: those of its fields that are compared.
 type says struct {
 	country, asn, city, lat string
 }

@@ -288,8 +288,8 @@ func TestIPColumnsGiven(t *testing.T) {
 	}
 }
 
-// A field with the same value for all rows of a list is given once. With the option, lists may
-// locate private networks, and databases may not.
+// TestIPPrivateNetworksOfLists tests lists for which --columns gives a field the same value in all
+// rows. With the option for private networks, such lists may locate them, but databases may not.
 func TestIPPrivateNetworksOfLists(t *testing.T) {
 	columns, err := ipcsv.ParseColumns("network,country=DE,extra.list=offices")
 	if err != nil {
