@@ -145,7 +145,7 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 	}
 }
 
-// Closing a data set ends its views, also those taken too late.
+// TestViewsOfClosed tests that a view taken after a data set was closed has an error for it.
 func TestViewsOfClosed(t *testing.T) {
 	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, AllPoints: true}}
 	live := dataset.NewFixedLive[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})

@@ -172,7 +172,8 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-// TestTileFeatures tests that Tile yields the features that are stored for a tile.
+// TestTileFeatures tests that Tile yields the features that are stored for a tile or, at deeper
+// zooms, those that are picked for it.
 func TestTileFeatures(t *testing.T) {
 	list := scatter(14, 600, clustered)
 	f := build(t, list)

@@ -310,7 +310,8 @@ func (c cells) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) e
 	return nil
 }
 
-// An area of cells has the regions that its tiles have, and the lines, many of which run along edges of tiles.
+// TestSharesCells tests queries in an area of cells: they find the regions that the tiles of these
+// cells have, and the lines there, many of which run along edges of tiles.
 func TestSharesCells(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	land, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")

@@ -14,8 +14,8 @@ func rowOfEvent(value []byte) *cellstore.Row {
 	return &cellstore.Row{Key: eventKey(7), Cells: []cellstore.Cell{{Family: famEvent, Value: value}}}
 }
 
-// TestEventIsDamaged tests that a row whose value is not an event is reported as damaged, without a
-// panic. If the log keeps whole features, an event without them is damaged too.
+// TestEventIsDamaged tests that a row with anything but an event, in a log that keeps whole
+// features, gives ErrCorrupt, without a panic.
 func TestEventIsDamaged(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`{"id":"a","version":1,"to":[8,47],"is":{"properties":{}}}`:             true,

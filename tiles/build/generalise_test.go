@@ -480,7 +480,8 @@ func TestSimplifies(t *testing.T) {
 	}
 }
 
-// As long as one tile of a zoom is a coast, regions do not merge in the other tiles of the zoom.
+// TestRefineSimplifiesFirst tests that refine merges no regions at a zoom as long as one of its
+// tiles is too large because of a coast alone. It simplifies borders instead.
 func TestRefineSimplifiesFirst(t *testing.T) {
 	tile := func(edges int, heads ...int32) tileSize {
 		return tileSize{layers: []layerSize{{bytes: 1000, edges: edges, heads: heads}}}

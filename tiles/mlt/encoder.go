@@ -109,8 +109,8 @@ func (e *Encoder) read() error {
 	return nil
 }
 
-// column returns the column of a key. It first tries the index at, because most features have a key
-// at the same index.
+// column returns the column of a key. It first tries the column with the index `at`, because most
+// features have a key at the same index.
 func (e *Encoder) column(key []byte, at int) *column {
 	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
 		return &e.columns[at]

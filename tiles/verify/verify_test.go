@@ -109,7 +109,7 @@ func describeFindings(r Report) string {
 	return string(b)
 }
 
-// The output of a build has no errors.
+// TestVerify tests that Run finds no errors in the output of a build.
 func TestVerify(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
@@ -151,7 +151,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyNaturalEarth tests that Verify finds no errors in builds of real borders: a few of the
+// TestVerifyNaturalEarth tests that Run finds no errors in builds of real borders: a few of the
 // coarsest ones, and with the full tests all of the finest.
 func TestVerifyNaturalEarth(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")

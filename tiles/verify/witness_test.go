@@ -46,7 +46,7 @@ func setWitnesses(t *testing.T, store *pebblestore.Store, typeByte uint8, id str
 	}
 }
 
-// TestVerifyFindsLostArea tests that Verify detects a build that agrees with itself but not with
+// TestVerifyFindsLostArea tests that Run detects a build that agrees with itself but not with
 // its source. Each build gets the witnesses of another figure, from which it differs as a faulty
 // build would: without the lobes, which an earlier build lost, or with too much area.
 func TestVerifyFindsLostArea(t *testing.T) {

@@ -215,7 +215,8 @@ func TestTileFailures(t *testing.T) {
 	}
 }
 
-// A missing table is damage, unless other programs remove generations.
+// TestTableGone tests that a missing table is answered as damage. If other programs may remove
+// generations, it is answered as a temporary failure.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.DefaultDatasets...)
