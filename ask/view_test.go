@@ -128,7 +128,8 @@ func TestViewIsOneMoment(t *testing.T) {
 	gone.Release()
 }
 
-// A view of given generations has no collections, because those exist only in the present.
+// TestGenerationsHaveNoCollections tests that a view of given generations has no live collections,
+// because these have only a present state.
 func TestGenerationsHaveNoCollections(t *testing.T) {
 	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)

@@ -150,7 +150,8 @@ func TestAnswerRoundTrip(t *testing.T) {
 	check(appendSection(appendSection(nil, sectionOwn, `"quadkey":"0000000000000000"`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 }
 
-// Builder and lookup both refuse a part that is too long.
+// TestLongPart tests that a part of an answer that is too long is refused both by the builder and
+// by a lookup.
 func TestLongPart(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		part := bytes.Repeat([]byte("x"), maxPart+over)

@@ -272,7 +272,8 @@ func many(first string, n int, r Record) []Range {
 	return out
 }
 
-// Progress continues from one IP version to the other, and a build can be cancelled in either.
+// TestBuildProgress tests that progress continues from one IP version to the other, and that a
+// build can be cancelled during either.
 func TestBuildProgress(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	in := append(many("11.0.0.0", 3*every, country("AA")), many("2400::", 3*every, country("BB"))...)
@@ -323,7 +324,8 @@ func TestBuildOfBadCancelled(t *testing.T) {
 	}
 }
 
-// The batches on their way to the store are bounded in bytes, not only in rows.
+// TestLoaderBytes tests that the batches on their way to the store are bounded in bytes, and not
+// only in rows.
 func TestLoaderBytes(t *testing.T) {
 	l := &loader{full: make(chan []loadRow, 3), empty: make(chan []loadRow, 1)}
 	for _, size := range []int{1, 64 << 10, 2 * loadBatchBytes} {

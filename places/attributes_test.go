@@ -138,7 +138,8 @@ func TestFullRecord(t *testing.T) {
 	}
 }
 
-// The codes come from the record, even if other parts of a place look like codes.
+// TestDivisions tests that the codes of divisions come from the record, even if other parts of a
+// place look like codes.
 func TestDivisions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`ab",:\é`)))

@@ -588,7 +588,8 @@ func (w wrong) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	}
 }
 
-// layertest detects a layer that only compares the boxes around regions.
+// TestLayertestJudgesAreas tests that layertest detects a layer that compares only the bounding
+// boxes of regions with an area.
 func TestLayertestJudgesAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	in := []feature.Area{r.Area("land", "west"), r.Area("land", "big")}

@@ -358,7 +358,8 @@ func TestForwardedHeader(t *testing.T) {
 	}
 }
 
-// A batch may take longer than other requests, in both directions.
+// TestBatchOutlivesTimeouts tests that the timeouts of other requests do not end a batch, neither
+// while its body is read nor while its answer is sent.
 func TestBatchOutlivesTimeouts(t *testing.T) {
 	dir := publish(t, t.TempDir())
 	url, _, _ := start(t, "--data", dir, "--read-timeout", "500ms", "--write-timeout", "500ms", "--idle-timeout", "500ms")

@@ -519,8 +519,8 @@ func (s sick) Table(ctx context.Context, name string) (cellstore.Table, error) {
 	return s.Store.Table(ctx, name)
 }
 
-// A collection that cannot be read for another reason is not reported as damaged, and the others
-// are still checked.
+// TestVerifyUnreadable tests a collection that cannot be read, but not because of damage: it is not
+// reported as damaged, and the other collections are still checked.
 func TestVerifyUnreadable(t *testing.T) {
 	dir := makeLive(t, 3, "shops", "whole")
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {

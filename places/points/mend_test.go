@@ -671,7 +671,8 @@ func TestNothingWaitsForCreate(t *testing.T) {
 	}
 }
 
-// A collection of another layout is reported as such, and left unchanged.
+// TestOtherLayout tests that a collection of another layout is reported as such, and is not
+// changed.
 func TestOtherLayout(t *testing.T) {
 	d := newDisk(t)
 	for version, want := range map[int]error{SchemaVersion + 1: cellstore.ErrNewer, SchemaVersion - 1: cellstore.ErrOlder} {

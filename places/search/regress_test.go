@@ -22,7 +22,8 @@ func TestCodeThatIsAWord(t *testing.T) {
 	}
 }
 
-// The search for whole names also respects the bounds of a search.
+// TestWholeNamesAreBounded tests that a search with WholeNames respects the bounds on the work of a
+// search, too.
 func TestWholeNamesAreBounded(t *testing.T) {
 	var entries []Entry
 	for i := range maxExamined + 100 {

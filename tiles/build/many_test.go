@@ -106,7 +106,8 @@ func TestLongRing(t *testing.T) {
 	}
 }
 
-// Layers that need too much memory are refused, and the error has the need.
+// TestMemory tests that layers that need too much memory are refused, and that the error names the
+// need.
 func TestMemory(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	many := make(orb.Ring, 2000)

@@ -76,7 +76,7 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *Cache[pageKey, *page])
 	}
 }
 
-// Recently used values stay when others are evicted.
+// TestKeepsTheUsed tests that the values that are evicted are not the recently used ones.
 func TestKeepsTheUsed(t *testing.T) {
 	c := New[pageKey, *page](shardCount * 100 * (entryOverhead + 1))
 	hot := pageKey{layers: "a", tile: 1}

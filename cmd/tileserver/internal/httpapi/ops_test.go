@@ -304,7 +304,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// Only a disconnected client gets the status for disconnected clients.
+// TestCancelled tests that only a request whose client has disconnected gets the status for this
+// case.
 func TestCancelled(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()

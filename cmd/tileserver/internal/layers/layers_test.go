@@ -194,7 +194,8 @@ func TestNamesOfLayers(t *testing.T) {
 	}
 }
 
-// A cursor is valid for one layer and its parameters only: other cursors are refused.
+// TestCursorsOfOthers tests that a cursor is valid only for the layer and the parameters for which
+// it was made. Any other cursor is refused.
 func TestCursorsOfOthers(t *testing.T) {
 	m := toys(30)
 	s := serve(t, m, &m.About)

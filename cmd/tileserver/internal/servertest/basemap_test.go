@@ -147,7 +147,7 @@ func TestBaseMapReplaced(t *testing.T) {
 	}
 }
 
-// Texts of archives are not trusted.
+// TestBaseMapTexts tests that texts of archives are not trusted, because others have written them.
 func TestBaseMapTexts(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)

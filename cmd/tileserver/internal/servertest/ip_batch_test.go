@@ -145,8 +145,8 @@ func TestBatchHeaders(t *testing.T) {
 	}
 }
 
-// An error of a whole batch is a status if nothing has been answered, and otherwise the last line.
-// curl removes line ends by default.
+// TestBatchOfCurl sends batches as curl does, which removes line ends by default. An error of a
+// whole batch is a status if nothing has been answered, and otherwise the last line.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {

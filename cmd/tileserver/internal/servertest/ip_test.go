@@ -183,7 +183,8 @@ func TestIPHeaders(t *testing.T) {
 	}
 }
 
-// A caller in a refused country gets 403, the only status other than 200.
+// TestIPHeadersDenied tests that a caller in a refused country gets 403. This is the only status of
+// /ip/headers besides 200.
 func TestIPHeadersDenied(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for _, tt := range []struct {

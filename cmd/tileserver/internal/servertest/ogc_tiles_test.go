@@ -250,7 +250,8 @@ func TestWebMercatorQuad(t *testing.T) {
 	}
 }
 
-// If there are only collections of points, the tilesets of all data have these.
+// TestOGCTilesetsOfPointsAlone tests the tilesets of all data if there are only collections of
+// points: they have these collections.
 func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	cfg := w.Config

@@ -283,7 +283,8 @@ func TestPhotonRefusals(t *testing.T) {
 	}
 }
 
-// The ids of one service are also valid in the other.
+// TestPhotonNumbersAreNominatims tests that the ids in Photon's answers are also valid in a lookup
+// of Nominatim.
 func TestPhotonNumbersAreNominatims(t *testing.T) {
 	g := newPhoton(t, nil)
 	for _, f := range photon(g, "/photon/api?q=zur&limit=50") {

@@ -48,7 +48,8 @@ func layersOf(theme string, types ...string) map[string]styleLayer {
 	return layers
 }
 
-// The lowest type, whichever it is, is the land; the others are drawn on top of it.
+// TestStyleLand tests that the lowest type is drawn as the land, whichever type it is, and that the
+// others are drawn on top of it.
 func TestStyleLand(t *testing.T) {
 	for _, name := range theme.Themes {
 		land := theme.GetTokens().Themes[name].Map.Land

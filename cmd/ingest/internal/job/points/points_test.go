@@ -346,7 +346,8 @@ func TestPointsNearPlace(t *testing.T) {
 	}
 }
 
-// A possible column of ids is not used as such if two points have the same value.
+// TestPointsGuessedID tests that a column that looks like ids is not used as such if two points
+// have the same value in it.
 func TestPointsGuessedID(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
