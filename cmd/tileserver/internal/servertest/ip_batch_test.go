@@ -145,8 +145,8 @@ func TestBatchHeaders(t *testing.T) {
 	}
 }
 
-// TestBatchOfCurl sends batches as curl does, which removes line ends by default. An error of a
-// whole batch is a status if nothing has been answered, and otherwise the last line.
+// TestBatchOfCurl sends a batch without line ends, which curl removes by default. If the batch is a
+// single line of the media type that curl sends, the error advises --data-binary.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
