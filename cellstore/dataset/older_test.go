@@ -180,8 +180,8 @@ func TestOlderFails(t *testing.T) {
 	}
 }
 
-// This runs readers of any generation, publications, rollbacks and a Close at once, over the real
-// store.
+// TestOlderConcurrent runs readers of any generation, publications, rollbacks and a Close at once,
+// over the real store.
 func TestOlderConcurrent(t *testing.T) {
 	c := newPebbleCatalog(t)
 	l := NewLive(c, "ip", func(g *Generation) (uint64, error) { return g.Manifest.Generation, nil })

@@ -612,7 +612,8 @@ func TestUnreadableAtTheStart(t *testing.T) {
 	}
 }
 
-// An unreadable collection is tried again while others are being opened.
+// TestTriedAgainWhileOthersAreOpened tests that an unreadable collection is tried again even while
+// other collections are still being opened.
 func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
 	r := newMendRig(t)
 	for _, name := range []string{"a", "b"} {

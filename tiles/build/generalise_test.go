@@ -405,8 +405,8 @@ func TestTileBudgetIslands(t *testing.T) {
 	}
 }
 
-// Very many regions on both sides of one border are linked, but not in all pairs. Each has at least
-// one neighbour.
+// TestShareBorders tests very many regions on both sides of one border. Each is linked to at least
+// one neighbour, but not all pairs are linked, because there would be too many.
 func TestShareBorders(t *testing.T) {
 	const side = 20_000
 	reg := grid.NewShareSets()

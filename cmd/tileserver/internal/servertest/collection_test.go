@@ -307,7 +307,7 @@ func TestCollectionRegions(t *testing.T) {
 	}
 }
 
-// Several collections are queried at once.
+// TestSeveralCollections tests requests that query several collections at once.
 func TestSeveralCollections(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)

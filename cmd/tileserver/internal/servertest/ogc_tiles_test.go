@@ -275,7 +275,8 @@ func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	}
 }
 
-// A description lists the questions that the layer can answer.
+// TestDescribedAsAsked tests that the description of a layer lists the kinds of questions that the
+// layer can answer.
 func TestDescribedAsAsked(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for name, want := range map[string]string{

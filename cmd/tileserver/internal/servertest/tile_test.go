@@ -408,8 +408,8 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// The test makes twenty swaps under load: no request fails, and no body mixes two generations or
-// has the ETag of another generation.
+// TestSwapUnderLoad makes twenty swaps under load: no request fails, and no body mixes two
+// generations or has the ETag of another generation.
 func TestSwapUnderLoad(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 })
 	// A region and a place in every requested tile have the generation as their name.

@@ -410,9 +410,9 @@ func (d *refDatabase) bounds() (list [][2]netip.Addr) {
 	return list
 }
 
-// This ingests all real files together, as sources in this order, and compares random addresses and
-// the ends of ranges. The first source that names a country decides. The others add fields if they
-// name the same country or none.
+// TestIPRealFilesTogether ingests all real files together, as sources in this order, and compares
+// random addresses and the ends of ranges. The first source that names a country decides. The
+// others add fields if they name the same country or none.
 func TestIPRealFilesTogether(t *testing.T) {
 	if _, err := os.Stat(filepath.FromSlash(ipData)); err != nil {
 		t.Skip("no real data: ", err)

@@ -149,7 +149,8 @@ func TestIPGeoLiteSet(t *testing.T) {
 	}
 }
 
-// This uses sources of all kinds at once: each field comes from the first source that has it.
+// TestIPSeveralSources uses sources of all kinds at once: each field comes from the first source
+// that has it.
 func TestIPSeveralSources(t *testing.T) {
 	city := &mmdbtest.Database{Type: "GeoLite2-City", IPVersion: 6, Epoch: 1800000000, Entries: []mmdbtest.Entry{
 		{

@@ -479,7 +479,8 @@ func TestPlacesInterrupted(t *testing.T) {
 	}
 }
 
-// This ingests the real files that come with the places, and hand-made names and parents.
+// TestPlacesRealTables ingests the real files that come with the places, and hand-made names and
+// parents.
 func TestPlacesRealTables(t *testing.T) {
 	const dir = "../../../../../../shared/data/geonames/"
 	if _, err := os.Stat(dir); err != nil {

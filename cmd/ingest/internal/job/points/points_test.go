@@ -1017,7 +1017,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 	}
 }
 
-// This reads a real table, with the columns of its publisher.
+// TestRealPoints reads a real table, with the columns of its publisher.
 func TestRealPoints(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	if _, err := os.Stat(jobtest.RealAirports); err != nil {

@@ -637,7 +637,7 @@ func TestRingCases(t *testing.T) {
 	}
 }
 
-// Clipper's text fields may be wider than 255 bytes.
+// TestWideText tests text fields wider than 255 bytes, as Clipper writes them.
 func TestWideText(t *testing.T) {
 	text := strings.Repeat("x", 600)
 	path := files(t, map[string][]byte{
