@@ -198,7 +198,7 @@ func (s *Sets) SingleLayerNames() []string {
 }
 
 // OpenLayerNames lists the layers of SingleLayerNames whose properties are not known at compile time. Faces
-// show these layers by their names, and have their own words for all others.
+// show these layers by their names, and have their own words for all other layers.
 func (s *Sets) OpenLayerNames() []string {
 	return s.singleNames(func(d described) bool { return !d.listed() })
 }
