@@ -432,7 +432,8 @@ func TestJoinAgainstMaps(t *testing.T) {
 	}
 }
 
-// A record with arbitrary attributes is valid JSON and can be read back.
+// TestSaidRoundTrip tests that a record with arbitrary attributes is valid JSON and can be read
+// back.
 func TestSaidRoundTrip(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\x00\"\\\u2028\x7f,ü"))))
 	lang := rapid.SampledFrom([]string{"", "de", "zh-Hant", "en", "iata", "wkdt", "post"})

@@ -110,8 +110,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestDirty tests that figures are only measured on a commit without changed files, unless the user
-// wants others.
+// TestDirty tests that figures are measured only on a commit without changed files, unless the flag
+// -dirty is set.
 func TestDirty(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")

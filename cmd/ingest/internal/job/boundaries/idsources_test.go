@@ -360,7 +360,7 @@ func TestRowNumbers(t *testing.T) {
 	})
 }
 
-// TestAtlases tests that the regions of the demo's packages keep their ids, which are in use.
+// TestAtlases tests that the regions of the demo's packages keep the ids that they have.
 func TestAtlases(t *testing.T) {
 	for _, tc := range []struct {
 		typ, file string
