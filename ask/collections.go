@@ -100,8 +100,8 @@ func (p *PinnedCollection) Get() (Collection, error) {
 	return p.Pinned.Get()
 }
 
-// GenerationIDs returns the generations on which answers of the collection depend, for tags. It is
-// nil if answers must not be cached.
+// GenerationIDs returns the identities of the generations on which answers of the collection
+// depend, for ETags. It is nil if answers must not be cached.
 func (p *PinnedCollection) GenerationIDs() []uint64 {
 	if p.Live != nil {
 		return nil

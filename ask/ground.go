@@ -102,8 +102,8 @@ func (m *Moment) newGround() *Ground {
 	return g
 }
 
-// parted separates types into types of regions and other layers. some reports whether regions are
-// queried, too. If some is set and regions is empty, all types of regions are.
+// parted separates types into types of regions and other layers. The result some reports whether
+// any regions are queried. If it is set and regions is empty, all types of regions are queried.
 func (g *Ground) parted(types []string) (regions []string, areas []encloser, some bool) {
 	switch {
 	case len(types) == 0:

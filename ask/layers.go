@@ -73,7 +73,8 @@ func (l *Layer) Tiler() (feature.Tiler, error) {
 	return l.Layer.(feature.Tiler), nil
 }
 
-// ID returns the generation for keys and tags.
+// ID returns the identity of the layer's generation, for cache keys and ETags. It is IDUnreadable
+// if the layer cannot be read, and IDMissing if there is none.
 func (l *Layer) ID() uint64 {
 	switch {
 	case len(l.GenerationIDs) > 0:
@@ -197,7 +198,7 @@ func (s *Sets) SingleLayerNames() []string {
 }
 
 // OpenLayerNames lists the layers of SingleLayerNames whose properties are not known at compile time. Faces
-// show these layers by their names, and have their own words for all others.
+// show these layers by their names, and have their own words for all other layers.
 func (s *Sets) OpenLayerNames() []string {
 	return s.singleNames(func(d described) bool { return !d.listed() })
 }

@@ -65,7 +65,7 @@ const (
 type Pinned[T any] struct {
 	Handle *dataset.Handle[T]
 	Err    error
-	ID     uint64 // of the generation, for keys and tags
+	ID     uint64 // the identity of the generation, for cache keys and ETags
 
 	value    T
 	manifest *dataset.Manifest

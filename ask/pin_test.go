@@ -15,8 +15,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// A generation keeps its identity in a store that it is pushed to. A generation that is published
-// again is another one.
+// TestIdentityOf tests that a generation keeps its identity in a store to which it is pushed. The
+// same data published again is another generation.
 func TestIdentityOf(t *testing.T) {
 	digest := func(c string) string { return strings.Repeat(c, 64) }
 	first := &dataset.Manifest{Digest: digest("a")}

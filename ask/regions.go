@@ -147,8 +147,8 @@ func (r *Regions) part(typ string) *regionPart {
 	return nil
 }
 
-// IDOf returns the identity of the data sets from which types of regions are read, for keys and
-// tags: it stays the same when others change. An empty list means all types.
+// IDOf returns the identity of the data sets from which types of regions are read, for cache keys
+// and ETags. It stays the same when other data sets change. An empty list means all types.
 func (r *Regions) IDOf(types []string) uint64 {
 	if len(r.parts) == 1 {
 		return r.ID
@@ -278,7 +278,7 @@ func (v *Views) HoldRegions() *Regions {
 	return r
 }
 
-// RegionsOf pins the generations of an edition. Generations that held has are available even if no
+// RegionsOf pins the generations of an edition. The generations in held are available even if no
 // data set follows them any more; held may be nil. The caller releases the result before held.
 func (v *Views) RegionsOf(e live.Edition, held *Regions) *Regions {
 	r := &Regions{main: Pinned[*tiles.Reader]{Err: ErrMissing, ID: IDMissing}}

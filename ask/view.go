@@ -22,8 +22,8 @@ type View struct {
 	At time.Time
 }
 
-// Moment has a generation of each data set, all in service at the same time and held open. A data
-// set without one has the error instead.
+// Moment has a generation of each data set, all in service at the same time and held open. For a
+// data set without a generation it has the error instead.
 type Moment struct {
 	Boundaries Regions
 	Places     Pinned[*places.Finder]

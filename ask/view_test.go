@@ -128,7 +128,8 @@ func TestViewIsOneMoment(t *testing.T) {
 	gone.Release()
 }
 
-// A view of given generations has no collections, because those exist only in the present.
+// TestGenerationsHaveNoCollections tests that a view of given generations has no live collections,
+// because these have only a present state.
 func TestGenerationsHaveNoCollections(t *testing.T) {
 	store := must.Get(live.Open(t.Context(), buildtest.NewStore(t), points.LiveKind)).In(t)
 	must.Close(t, store)
@@ -145,7 +146,7 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 	}
 }
 
-// Closing a data set ends its views, also those taken too late.
+// TestViewsOfClosed tests that a view taken after a data set was closed has an error for it.
 func TestViewsOfClosed(t *testing.T) {
 	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, AllPoints: true}}
 	live := dataset.NewFixedLive[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})

@@ -31,8 +31,8 @@ func (m *machine) pass(d time.Duration) {
 
 const year = 365 * 24 * time.Hour
 
-// want is the time that Now returns after the machine's clock has been set, counted from the start
-// of the test.
+// TestClock sets the machine's clock in several steps. In each step, want is the time that Now
+// returns afterwards, counted from the start of the test.
 func TestClock(t *testing.T) {
 	type step struct {
 		set, pass time.Duration

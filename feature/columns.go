@@ -13,7 +13,7 @@ type Columns struct {
 	values []Value
 }
 
-// NewColumns returns a Columns of properties with names, no two of them the same.
+// NewColumns returns a Columns for the properties with the given names, which must differ.
 func NewColumns(names []string) *Columns {
 	c := &Columns{at: make(map[string]int, len(names)), values: make([]Value, len(names))}
 	for i, name := range names {

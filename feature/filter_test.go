@@ -446,8 +446,8 @@ func TestNestedMembers(t *testing.T) {
 	}
 }
 
-// An index gets the conditions about properties alone: the whole of a filter without boxes, and
-// otherwise those that must hold.
+// TestForIndex tests which part of a filter an index gets: the whole filter if it has no boxes, and
+// otherwise only those conditions on properties that must hold.
 func TestForIndex(t *testing.T) {
 	s := Schema{{"a", Text}, {"n", Number}}
 	a, n := NewTest("a", OpEquals, false, TextLiteral("x")), NewTest("n", OpGreater, false, NumberLiteral("1"))

@@ -412,8 +412,8 @@ func (l *Learner) UnseenFields() (names []string) {
 	return names
 }
 
-// UnlistedMembers returns how many members had names that the schema does not list,
-// because it has MaxFields others.
+// UnlistedMembers returns how many members were left out of the schema, because it already had
+// MaxFields fields.
 func (l *Learner) UnlistedMembers() int64 { return l.unlisted }
 
 // Changes counts new properties and new kinds of their values. While Changes stays the same, Schema

@@ -252,7 +252,8 @@ func FuzzAppendProperties(f *testing.F) {
 	})
 }
 
-// Input that is no compact object gives wrong answers, but nothing worse.
+// FuzzBrokenObject tests that input that is no compact object gives wrong answers at worst, and no
+// panic.
 func FuzzBrokenObject(f *testing.F) {
 	f.Add([]byte(`{"a":"x\`), "a")
 	f.Add([]byte(`{"a":[1,{"b":`), "b")

@@ -30,7 +30,8 @@ func TestRegionIDs(t *testing.T) {
 	}
 }
 
-// The order is that of the folds, and the fold of a fold is the fold itself.
+// TestRegionIDOrder tests that CompareRegionIDs orders ids like their folds, and that the fold of a
+// fold is the fold itself.
 func TestRegionIDOrder(t *testing.T) {
 	id := rapid.StringMatching(`[A-Ca-c0-1~._-]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -230,7 +230,8 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// A schema learned from points converts them.
+// TestLearnedTypesConvert tests that a schema learned from points can convert all values of these
+// points.
 func TestLearnedTypesConvert(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := NewLearner(nil)

@@ -70,8 +70,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// drawAddr draws an address. It prefers addresses near the ends of the address space, of special
-// blocks or near another address.
+// drawAddr draws an address. Addresses near the first and the last one of the address space are
+// more likely.
 func drawAddr(t *rapid.T, v4 bool, name string) netip.Addr {
 	n := u128{rapid.Uint64().Draw(t, name+" hi"), rapid.Uint64().Draw(t, name+" lo")}
 	shift := rapid.IntRange(0, 127).Draw(t, name+" shift") // from dense to sparse
@@ -92,7 +92,8 @@ func shiftRight(a u128, n int) u128 {
 	return a
 }
 
-// The largest network inside a range equals the result of trying every length.
+// TestNetworkAgainstTrying tests that network returns the largest network inside a range, by trying
+// every length.
 func TestNetworkAgainstTrying(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")

@@ -51,7 +51,7 @@ func drawBlock(t *rapid.T, v4 bool) (ranges []bound) {
 	return ranges
 }
 
-// A block gives the same answers as a scan of its ranges.
+// TestBlock tests that a lookup in an encoded block gives the same answer as a scan of its ranges.
 func TestBlock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := rapid.Bool().Draw(t, "v4")
@@ -97,7 +97,8 @@ func TestBlock(t *testing.T) {
 	})
 }
 
-// An answer of the builder comes back unchanged from a record, in every form.
+// TestAnswerRoundTrip tests that an answer that the builder splits into a record is read back
+// unchanged, in every form.
 func TestAnswerRoundTrip(t *testing.T) {
 	check := func(sections []byte) {
 		t.Helper()
@@ -149,7 +150,8 @@ func TestAnswerRoundTrip(t *testing.T) {
 	check(appendSection(appendSection(nil, sectionOwn, `"quadkey":"0000000000000000"`), sectionCoordinates, appendCoordinates(nil, 1, 2)))
 }
 
-// Builder and lookup both refuse a part that is too long.
+// TestLongPart tests that a part of an answer that is too long is refused both by the builder and
+// by a lookup.
 func TestLongPart(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		part := bytes.Repeat([]byte("x"), maxPart+over)
@@ -168,7 +170,8 @@ func TestLongPart(t *testing.T) {
 	}
 }
 
-// A build with almost no cache writes a larger index with the same answers.
+// TestIndexMemory tests that BuildIndex with almost no cache writes a larger index with the same
+// answers.
 func TestIndexMemory(t *testing.T) {
 	ranges := manySources()
 	for i := range 3000 {

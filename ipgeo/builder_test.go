@@ -219,7 +219,8 @@ func openBuilt(t testing.TB, f *fakeStore) *Reader {
 	return r
 }
 
-// Existing generations depend on the bytes of rows and of the index.
+// TestRowsGolden tests that the bytes of rows and of the index do not change, because existing
+// generations depend on them.
 func TestRowsGolden(t *testing.T) {
 	f, _, _, _ := built(t, []Range{
 		{First: netip.MustParseAddr("1.0.0.0"), Last: netip.MustParseAddr("1.0.0.255"), Record: Record{
@@ -271,7 +272,8 @@ func many(first string, n int, r Record) []Range {
 	return out
 }
 
-// Progress continues from one IP version to the other, and a build can be cancelled in either.
+// TestBuildProgress tests that progress continues from one IP version to the other, and that a
+// build can be cancelled during either.
 func TestBuildProgress(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	in := append(many("11.0.0.0", 3*every, country("AA")), many("2400::", 3*every, country("BB"))...)
@@ -322,7 +324,8 @@ func TestBuildOfBadCancelled(t *testing.T) {
 	}
 }
 
-// The batches on their way to the store are bounded in bytes, not only in rows.
+// TestLoaderBytes tests that the batches on their way to the store are bounded in bytes, and not
+// only in rows.
 func TestLoaderBytes(t *testing.T) {
 	l := &loader{full: make(chan []loadRow, 3), empty: make(chan []loadRow, 1)}
 	for _, size := range []int{1, 64 << 10, 2 * loadBatchBytes} {

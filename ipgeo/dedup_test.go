@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A dedup gives the same results as a map, except for strings that it may have forgotten: those
-// that were not among the last ones it has room for.
+// TestDedup tests that a dedup gives the same results as a map. It may only forget a string that
+// was not among the last ones for which it has room.
 func TestDedup(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	for _, memory := range []int64{0, 2 * hashedBytes * 64, 1 << 20} {

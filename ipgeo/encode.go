@@ -142,8 +142,7 @@ func (e *encoder) begin(tag int) (at int) {
 	return at
 }
 
-// end writes the length of the part that starts at at, or removes an empty
-// part.
+// end writes the length of the part that starts at offset at, or removes the part if it is empty.
 func (e *encoder) end(at int) {
 	n := len(e.b) - at - partHeader
 	switch {

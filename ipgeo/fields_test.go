@@ -213,7 +213,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// Choosing from a deep answer that no builder wrote ends soon.
+// TestFieldsDepth tests that AppendFields ends soon for a very deep answer, which no builder
+// writes.
 func TestFieldsDepth(t *testing.T) {
 	deep := `"city":` + strings.Repeat(`{"a":[`, 1<<17) + strings.Repeat(`]}`, 1<<17)
 	for _, json := range []string{deep, deep[:1<<17]} {

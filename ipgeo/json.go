@@ -26,7 +26,7 @@ func (w *objectWriter) open(name string) (at int) {
 	return at
 }
 
-// close ends the object that starts at at, or removes it if it has no members.
+// close ends the object that starts at offset at, or removes it if it has no members.
 func (w *objectWriter) close(at int) {
 	if w.b[len(w.b)-1] == '{' {
 		w.b = w.b[:at]

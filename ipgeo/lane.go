@@ -140,7 +140,7 @@ func (l *lanes) lane(rank uint32) *lane {
 	return &l.all[i]
 }
 
-// push adds a span that begins at at. Spans must be added in the order of their beginnings.
+// push adds a span that begins at address at. Spans must be added in the order of their beginnings.
 func (l *lanes) push(s *span, at u128) error {
 	l.lane(s.rank).push(s)
 	if l.held += s.size(); l.held <= l.room-min(l.reading, l.room/2) {

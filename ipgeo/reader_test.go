@@ -110,7 +110,8 @@ func TestLookupFailure(t *testing.T) {
 	}
 }
 
-// Rows with sections of a later version are read without these.
+// TestUnknownSections tests rows with sections that a later version has added: they are read
+// without these sections.
 func TestUnknownSections(t *testing.T) {
 	f, r, _, _ := built(t, rngs("80.0.0.0-80.0.0.255 AA"), BuildOptions{})
 	f.values[0] = appendSection(f.values[0], 99, "from the future")

@@ -86,7 +86,8 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// The index finds the same block as a scan of the whole registry.
+// TestSpecialAgainstRegistry tests that special finds the same block as a scan of the whole
+// registry.
 func TestSpecialAgainstRegistry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawAddr(t, rapid.Bool().Draw(t, "v4"), "a")

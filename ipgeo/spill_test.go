@@ -122,7 +122,8 @@ func TestBuildNestedDeep(t *testing.T) {
 	}
 }
 
-// The memory for begun ranges is bounded for all inputs.
+// TestLanesBounded tests that the memory for ranges that have begun and not ended is bounded for
+// all inputs.
 func TestLanesBounded(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	const room, spans = 256 << 10, 30_000

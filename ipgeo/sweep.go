@@ -12,7 +12,7 @@ type piece struct {
 }
 
 // sweep passes over the addresses once, from the lowest, and cuts overlapping spans into disjoint,
-// sorted pieces. It takes O(n log n) for each source that overlaps others.
+// sorted pieces. It takes O(n log n) for each source that overlaps with other sources.
 type sweep struct {
 	lanes lanes
 	emit  func(*piece) error
@@ -130,8 +130,8 @@ func (s *sweep) count(n *span) {
 	}
 }
 
-// unreachable returns the cuts, sorted and disjoint: the reserved addresses, and
-// the addresses that resolve to others.
+// unreachable returns the cuts, sorted and disjoint: the reserved addresses, and the addresses that
+// resolve to other addresses.
 func unreachable(v4 bool) []span {
 	var edges []u128 // where special blocks begin, and the address after each
 	add := func(p netip.Prefix) {

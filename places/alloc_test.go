@@ -8,7 +8,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// The race detector empties pools, so the test proves nothing under it.
+// TestNearbyAllocatesLittle bounds the allocations of Finder.Nearby. The race detector empties
+// pools, so the test proves nothing under it.
 func TestNearbyAllocatesLittle(t *testing.T) {
 	f := build(t, scatter(2, 5000, clustered))
 	q := NearbyQuery{Lat: 10, Lon: 10}

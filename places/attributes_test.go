@@ -138,7 +138,8 @@ func TestFullRecord(t *testing.T) {
 	}
 }
 
-// The codes come from the record, even if other parts of a place look like codes.
+// TestDivisions tests that the codes of divisions come from the record, even if other parts of a
+// place look like codes.
 func TestDivisions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`ab",:\é`)))
@@ -346,7 +347,8 @@ func failing[T any](err error) iter.Seq2[T, error] {
 	}
 }
 
-// The names of a place are bounded.
+// TestBoundsOfOnePlace tests that Build bounds the number and the bytes of the names of one place,
+// and the number of its parents.
 func TestBoundsOfOnePlace(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	var names []AlternateName
@@ -430,7 +432,8 @@ func TestJoinAgainstMaps(t *testing.T) {
 	}
 }
 
-// A record with arbitrary attributes is valid JSON and can be read back.
+// TestSaidRoundTrip tests that a record with arbitrary attributes is valid JSON and can be read
+// back.
 func TestSaidRoundTrip(t *testing.T) {
 	text := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("\x00\"\\\u2028\x7f,ü"))))
 	lang := rapid.SampledFrom([]string{"", "de", "zh-Hant", "en", "iata", "wkdt", "post"})

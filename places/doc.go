@@ -66,6 +66,6 @@
 //
 // # Concurrency and memory
 //
-// A [Finder] may be used by any number of goroutines. It holds no resources of
-// its own and ends with the store it reads from.
+// A [Finder] may be used by any number of goroutines, until the store that it reads is closed. It
+// has no resources of its own to release.
 package places

@@ -28,7 +28,7 @@ func (f *ofKinds) Terms() ([]feature.Term, bool) { return f.terms, true }
 
 func (f *ofKinds) String() string { return f.ids }
 
-// The index knows the kinds of points. No answer shows them.
+// TestKind tests that the index finds points by their kinds, although no answer shows the kind.
 func TestKind(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	list := []Place{

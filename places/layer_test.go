@@ -56,7 +56,8 @@ func cellOf(t *testing.T, f *feature.Feature) quadkey.Cell {
 	return must.Get(quadkey.CellOf(f.Lon, f.Lat)).In(t)
 }
 
-// A term compares like a filter: case counts, and a value that no place can have finds none.
+// TestTermsCompareExactly tests that a term gives the same result as a filter: case counts, and a
+// value that no place can have finds none.
 func TestTermsCompareExactly(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	f := build(t, scatter(13, 400, clustered))
@@ -171,7 +172,8 @@ func TestFeaturesErrors(t *testing.T) {
 	}
 }
 
-// The features of a tile are those stored for it.
+// TestTileFeatures tests that Tile yields the features that are stored for a tile or, at deeper
+// zooms, those that are picked for it.
 func TestTileFeatures(t *testing.T) {
 	list := scatter(14, 600, clustered)
 	f := build(t, list)

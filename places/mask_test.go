@@ -64,8 +64,8 @@ func TestBlocksOf(t *testing.T) {
 	}
 }
 
-// A mask has every block with a passing place. For filters on classes, codes and countries it has
-// no other.
+// TestMaskAgainstPlaces tests that a mask has every block with a place that passes the filter. If
+// the filter is only on classes, codes and countries, the mask has no other block.
 func TestMaskAgainstPlaces(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	list := scatter(31, 8_000, clustered)

@@ -118,7 +118,8 @@ func TestNameSink(t *testing.T) {
 	}
 }
 
-// A failure of the build or of the sink ends both, and Build returns it.
+// TestFinishFails tests that a failure of the build of places, or of the sink for names, ends both,
+// and that Build returns this failure.
 func TestFinishFails(t *testing.T) {
 	old := newNameSink
 	defer func() { newNameSink = old }()

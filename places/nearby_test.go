@@ -115,7 +115,7 @@ func TestNearbyAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// Pages of one place reach all places.
+// TestPagesToTheEnd tests that pages with one place each reach all places.
 func TestPagesToTheEnd(t *testing.T) {
 	list := scatter(5, 150, shapes["duplicate points"])
 	f := build(t, list)

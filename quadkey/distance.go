@@ -41,8 +41,8 @@ func angle(dlon, lat1, lat2 float64) float64 {
 // exactly 0 there and keeps all its digits nearby.
 func cosLat(lat float64) float64 { return math.Sin((90 - math.Abs(lat)) * radians) }
 
-// MinDistance subtracts both from the true minimum, so rounding never makes it exceed Distance: a
-// micrometre, and a part in 10^12.
+// These are a micrometre, and a part in 10^12. MinDistance subtracts both from the true minimum, so
+// that rounding never makes it exceed Distance.
 const (
 	slack         = 1e-6
 	slackPerMetre = 1e-12

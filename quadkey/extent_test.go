@@ -45,7 +45,7 @@ func TestExtent(t *testing.T) {
 	}
 }
 
-// An extent contains its boxes, and joins two boxes on the nearer side of the world.
+// TestExtentHolds tests that an Extent contains all boxes that were added to it.
 func TestExtentHolds(t *testing.T) {
 	lon := rapid.OneOf(rapid.SampledFrom([]float64{-180, 180, 0, 179.5}), rapid.Float64Range(-180, 180))
 	box := rapid.Custom(func(t *rapid.T) Box {

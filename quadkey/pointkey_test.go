@@ -36,7 +36,8 @@ func TestPointKeyTiles(t *testing.T) {
 	})
 }
 
-// Different points have different keys: two units of 1e-7 degrees suffice.
+// TestPointKeyIsFine tests that two points have different keys if they are two units of 1e-7
+// degrees apart.
 func TestPointKeyIsFine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		lon := float64(rapid.IntRange(-1_800_000_000, 1_799_999_998).Draw(rt, "lon")) / 1e7

@@ -145,7 +145,7 @@ func TestCover(t *testing.T) {
 	testCover(t, r, newStoredWorld(t, store, "land"), 500)
 }
 
-// This tests regions at the edges of the world, alone in a cap, and with nested holes.
+// TestCoverEdges tests regions at the edges of the world, alone in a cap, and with nested holes.
 func TestCoverEdges(t *testing.T) {
 	const u = 1.40625 // exact everywhere
 	// This is a strip that is in the tiles, but is too narrow for the stored geometry.

@@ -208,8 +208,9 @@ func TestCutoutEdges(t *testing.T) {
 	}
 }
 
-// A cutout never shows a zoom at which regions are merged. The size of the last zoom before these
-// is bounded. A zoom that is only simplified counts like any other.
+// TestCutoutOfMerged tests that a cutout never shows a zoom at which regions are merged. It shows a
+// deeper zoom instead, and is refused with ErrTooLarge if it would be too large there. A zoom that
+// is only simplified counts like any other.
 func TestCutoutOfMerged(t *testing.T) {
 	comb := orb.Ring{{0, 0}}
 	for i := range 40 {

@@ -18,7 +18,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// blobs returns a layer of regions around a point. Some lie within others.
+// blobs returns a layer of regions around a point. Some of the regions lie within others.
 func blobs(typ string, seed uint64, lon, lat, spread float64, n int) build.Layer {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	l := build.Layer{Type: typ}

@@ -374,7 +374,7 @@ func TestLayerReadsFewBorders(t *testing.T) {
 	}
 }
 
-// A line has no area.
+// TestAreaOfLine tests that the area of a line covers nothing. An unknown line is an error.
 func TestAreaOfLine(t *testing.T) {
 	r, _, _ := buildReader(t, sharingLayers()...)
 	none := func(p *feature.Part) error { return fmt.Errorf("it has %v", p.Cells) }
@@ -386,7 +386,8 @@ func TestAreaOfLine(t *testing.T) {
 	}
 }
 
-// A region's area holds a point if and only if At finds the region there.
+// TestArea tests that the result of Reader.Area holds a point if and only if At finds the region
+// there.
 func TestArea(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")

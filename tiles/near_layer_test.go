@@ -55,7 +55,8 @@ func nearPages(t *testing.T, l feature.Layer, near feature.Near, size int) (list
 	return list
 }
 
-// A layer's nearest regions are those of a search that measures every border.
+// TestLayerNear compares the nearest regions of a layer with those of a search that measures the
+// distance to every border.
 func TestLayerNear(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	joined := tiles.Join(r)
@@ -201,7 +202,8 @@ func TestLayerNearAnswers(t *testing.T) {
 	}
 }
 
-// A long search stops following a border where no other region may be.
+// TestLayerNearBesideALongBorder tests that a long search stops following a border at places where
+// no other region can be.
 func TestLayerNearBesideALongBorder(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	before := store.Stats().Seeks

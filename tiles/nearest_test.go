@@ -274,7 +274,8 @@ func TestNearestAnswers(t *testing.T) {
 	}
 }
 
-// A search that would read too much is marked as truncated.
+// TestNearestGivesUp tests that Nearest marks its answer as truncated if the search would read too
+// much.
 func TestNearestGivesUp(t *testing.T) {
 	// The ring of land is just out of reach, where tiles are smallest.
 	var outer, inner orb.Ring

@@ -18,7 +18,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// Deep zooms are cut from zoom 13 and agree with lookups.
+// TestOverzoom tests that tiles of deep zooms are cut from those of zoom 13, and that they agree
+// with lookups.
 func TestOverzoom(t *testing.T) {
 	r, store, _ := buildReader(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "a", Name: "A", Geometry: orb.Polygon{{{1, 1}, {2.03, 1.01}, {1.5, 2.2}}}},

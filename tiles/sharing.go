@@ -142,7 +142,7 @@ func (w *sharing) row(value []byte, meets func(f mvt.Feature) (bool, error)) err
 }
 
 // meets reports whether a region shares ground with the part within a tile. f is the region's
-// feature in the row of tile of. In a leaf the region fills the tile.
+// feature in the row of the tile `of`. If that row is a leaf, the region fills the tile.
 func (w *sharing) meets(f mvt.Feature, of, within quadkey.Tile, leaf bool) (bool, error) {
 	whole := w.part.Contains == nil
 	switch {

@@ -90,7 +90,8 @@ func TestSharesGround(t *testing.T) {
 	}
 }
 
-// The areas are regions of another data set. The test joins the two data sets, or does not.
+// TestSharesGroundOfAnotherDataSet searches in areas that are regions of another data set, with the
+// two data sets joined and separate.
 func TestSharesGroundOfAnotherDataSet(t *testing.T) {
 	for seed := range uint64(3) {
 		a, storeA, _ := buildReader(t, blobs("district", 2*seed, 10, 50+seed2lat(seed), 1, 9))
@@ -309,7 +310,8 @@ func (c cells) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) e
 	return nil
 }
 
-// An area of cells has the regions that its tiles have, and the lines, many of which run along edges of tiles.
+// TestSharesCells tests queries in an area of cells: they find the regions that the tiles of these
+// cells have, and the lines there, many of which run along edges of tiles.
 func TestSharesCells(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	land, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
@@ -370,7 +372,8 @@ func TestSharesCells(t *testing.T) {
 	}
 }
 
-// frame is an area between two rectangles on the grid, which has all cells in one part.
+// frame is the area between two rectangles on the grid. Its Cover calls fn once, with a part of all
+// cells.
 type frame struct{ outer, inner grid.Box }
 
 func (frame) String() string { return "frame" }
@@ -389,7 +392,8 @@ func (f frame) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) e
 	})
 }
 
-// A border may be wider than tiles, and have a hole around regions.
+// TestSharesWideBorder tests areas whose border is wider than tiles and has a hole that contains
+// whole regions.
 func TestSharesWideBorder(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	l, ref := layerOf(t, r, "land"), newStoredWorld(t, store, "land")
@@ -520,7 +524,8 @@ func TestSharesSeam(t *testing.T) {
 	}
 }
 
-// A part that ends at a rim has no border beyond the rim, and no ground in the polar cap.
+// TestSharesRim tests that a region that ends at the rim of the grid shares no ground with the
+// polar cap beyond the rim.
 func TestSharesRim(t *testing.T) {
 	r, _, _ := buildReader(t,
 		build.Layer{Type: "land", Features: []build.Feature{
@@ -535,7 +540,7 @@ func TestSharesRim(t *testing.T) {
 	}
 }
 
-// All other parts of a query work with areas, too: orders, pages and filters.
+// TestLayerInAreas tests that orders, pages and filters also work in queries with an area.
 func TestLayerInAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer(), blobs("ward", 1, 10.2, 10.2, 0.5, 12))
 	other, _, _ := buildReader(t, blobs("zone", 2, 179.9, 84, 30, 6), blobs("district", 4, 10.2, 10.2, 0.8, 4))
@@ -583,7 +588,8 @@ func (w wrong) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	}
 }
 
-// layertest detects a layer that only compares the boxes around regions.
+// TestLayertestJudgesAreas tests that layertest detects a layer that compares only the bounding
+// boxes of regions with an area.
 func TestLayertestJudgesAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	in := []feature.Area{r.Area("land", "west"), r.Area("land", "big")}
@@ -642,7 +648,8 @@ func patchwork(n int) []build.Layer {
 	return []build.Layer{countries, counties}
 }
 
-// The counties are in their country, and no neighbour of the country is in it.
+// TestSharesPatchwork tests that each county is in its own country, and that a country does not
+// contain its neighbours.
 func TestSharesPatchwork(t *testing.T) {
 	r, _, _ := buildReader(t, patchwork(5)...)
 	county, country := layerOf(t, r, "county"), layerOf(t, r, "country")

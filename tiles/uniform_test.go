@@ -11,8 +11,8 @@ import (
 	"quadrille/tiles/build"
 )
 
-// The cache of a Reader never changes an answer, for any types in earlier queries. It saves the
-// seeks of points whose tile has one answer.
+// TestAtRemembers tests that the cache of a Reader never changes an answer of At, whatever types
+// earlier queries had. It saves the seeks of points in tiles for which there is only one answer.
 func TestAtRemembers(t *testing.T) {
 	layers := []build.Layer{
 		{

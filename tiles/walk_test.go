@@ -50,7 +50,7 @@ func walked(t *testing.T, r *tiles.Reader, layers []tiles.Selector, zoom int) ma
 	return got
 }
 
-// A walk gives the same tiles as a request for every tile.
+// TestWalk tests that a walk gives the same tiles as separate requests for all tiles.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	triangle := tilestest.Square(-30, -20, 40, 50)

@@ -30,7 +30,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// A margin never makes a box smaller.
+// TestWidened tests that widened never makes a box smaller, even if the margin reaches round the
+// world.
 func TestWidened(t *testing.T) {
 	for _, c := range []struct {
 		bounds [4]float64

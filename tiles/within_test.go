@@ -281,7 +281,8 @@ func TestWithinEdges(t *testing.T) {
 	}
 }
 
-// The regions at a point are those within the box of that point.
+// TestWithinAgreesWithAt tests that a search in a box that is a single point finds the regions that
+// At finds at this point.
 func TestWithinAgreesWithAt(t *testing.T) {
 	r, store, _ := buildReader(t, toyLayer())
 	ref := newStoredWorld(t, store, "land")

@@ -74,8 +74,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A new point enters the fences around it, and a removed point leaves them. The ids of fences match
-// in any case, and events have the ids as published.
+// TestEnds tests that a new point enters the fences around it, and a removed point leaves them. The
+// ids of fences match in either letter case, and events have the ids as published.
 func TestEnds(t *testing.T) {
 	set := must.Get(New(Fences{
 		Enter: []Region{{"state", ""}}, Leave: []Region{{"state", "NORTH"}},

@@ -281,7 +281,8 @@ func TestFollowerBehind(t *testing.T) {
 	}
 }
 
-// While points are compared with one generation, another is published.
+// TestRedrawTwice publishes another generation while Redraw still compares points with the one
+// before.
 func TestRedrawTwice(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -308,7 +309,8 @@ func TestRedrawTwice(t *testing.T) {
 	}
 }
 
-// A recreated data directory counts from 1 again, but its generations are different ones.
+// TestRedrawInAnotherDirectory recreates the data directory. Its generations count from 1 again,
+// but must not be mistaken for the earlier ones with these numbers.
 func TestRedrawInAnotherDirectory(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})
@@ -350,7 +352,8 @@ func TestRedrawDamaged(t *testing.T) {
 	}
 }
 
-// If events are lost there is an error, and the collection continues.
+// TestRedrawUntold tests that Redraw returns an error if it cannot make all events, because the
+// generation of the points is gone. The collection then continues with the current generation.
 func TestRedrawUntold(t *testing.T) {
 	r := newRig(t)
 	r.publish(strip{East: 10})

@@ -7,8 +7,8 @@ import (
 	"quadrille/places/names"
 )
 
-// The names of layers determine the levels of regions. A region of an unknown layer is no part of
-// an address, in any surroundings.
+// TestAddressLevels tests that the names of layers determine the levels of regions. A region of an
+// unknown layer is never part of an address, whatever regions are around it.
 func TestAddressLevels(t *testing.T) {
 	region := func(typ, name string) names.Parent { return names.Parent{Type: typ, ID: "x1", Name: name} }
 	country := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}
@@ -81,7 +81,8 @@ func TestAddressLevels(t *testing.T) {
 	}
 }
 
-// The code of a country is that of the region that gives the address its country.
+// TestCountryOf tests that the code of a result's country is that of the region from which the
+// address has its country.
 func TestCountryOf(t *testing.T) {
 	ch, slug := names.Parent{Type: "country", ID: "ch", Name: "Switzerland"}, names.Parent{Type: "country", ID: "some-land", Name: "Some Land"}
 	coded := names.Parent{Type: "country", ID: "x-1", Code: "fr"}
@@ -171,7 +172,8 @@ func TestTagsOf(t *testing.T) {
 	}
 }
 
-// The record of a division lies inside the division's own borders. These do not count as around it.
+// TestAround tests that EnclosingRegions leaves out the region that the result itself is: the
+// record of a division lies inside the division's own borders.
 func TestAround(t *testing.T) {
 	state, country := names.Parent{Type: "state", Name: "S"}, names.Parent{Type: "country", Name: "C"}
 	all := []names.Parent{{Type: "county", Name: "X"}, state, country}

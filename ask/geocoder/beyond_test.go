@@ -122,7 +122,8 @@ func TestOfficial(t *testing.T) {
 	}
 }
 
-// Generic words after a comma are a part of the name before it, unless they are a name themselves.
+// TestRules tests which texts after a comma consist of generic words. Such words belong to the name
+// before the comma, unless they are a name themselves.
 func TestRules(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Republic of":                    true,

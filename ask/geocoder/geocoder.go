@@ -277,7 +277,8 @@ func (f *finding) findText() error {
 	if err := f.share(readingSeeks, f.apart); err != nil || len(f.found) > 0 || f.q.NoTypos {
 		return err
 	}
-	// The name or the name of the region may have a wrong letter. Numbers belong to an address.
+	// The name, or the name of the region, may have a wrong letter. A text with digits is rather an
+	// address, so its parts are tried first.
 	steps := []func() error{f.forgive, f.part, f.known}
 	if strings.ContainsFunc(f.q.Text, unicode.IsDigit) {
 		steps = []func() error{f.part, f.forgive, f.known}

@@ -34,7 +34,7 @@ const (
 
 // genericWords lists words that name the kind of a feature. They are not names themselves, so that
 // "Republic of Austria" is not another republic. Each has the types that it applies to: c
-// countries, d their divisions, p places. A word without types only joins others.
+// countries, d their divisions, p places. A word without types only joins other words.
 var genericWords = map[string]string{
 	"republic": "c", "republik": "c", "republique": "c", "republica": "c", "repubblica": "c", "republiek": "c",
 	"bundesrepublik": "c", "respublika": "c", "республика": "cd", "kingdom": "c", "konigreich": "c", "royaume": "c", "reino": "c",

@@ -190,7 +190,8 @@ func FuzzParsePosition(f *testing.F) {
 	})
 }
 
-// A guessed order is marked as swapped.
+// TestSwappedPosition tests that ParsePosition marks a position as swapped if it had to guess that
+// the longitude comes first.
 func TestSwappedPosition(t *testing.T) {
 	for text, want := range map[string]string{"151.21, -33.86": "swapped", "-151.5 33.5": "swapped", "33.86, 151.21": "", "80.5, 10.5": ""} {
 		if r, ok := ParsePosition(text, ""); !ok || r.Type != want {

@@ -110,7 +110,8 @@ func keyboards(t *testing.T) *Session {
 	return s
 }
 
-// The meaning of a text does not depend on the keyboard.
+// TestKeyboards tests that a text has the same meaning whatever keyboard it was typed on: with
+// separators and wide letters of other scripts, and without spaces.
 func TestKeyboards(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	s := keyboards(t)
@@ -177,7 +178,8 @@ func TestKeyboards(t *testing.T) {
 	}
 }
 
-// Every separator, mark and single letter gives results or the error that it is no text.
+// TestOddTexts tests that a search for odd texts, such as single separators, marks and letters,
+// either gives results or the error that there is no text.
 func TestOddTexts(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	s := keyboards(t)

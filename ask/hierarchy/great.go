@@ -50,7 +50,7 @@ var metresOfRoot = millionM / math.Pow(1e6, rootOfPeople)
 // reachM returns the reach of a town, in metres.
 func reachM(people int64) float64 { return min(root(people)*metresOfRoot, mostReachM) }
 
-// greatCity is one of the cities that reach over others.
+// greatCity is one of the cities that reach over other towns.
 type greatCity struct {
 	id       uint32
 	lat, lon float64
@@ -66,7 +66,7 @@ const (
 
 var great = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.FeatureFilter)
 
-// great returns all great cities that reach the cell around a point, and some others.
+// great returns all great cities that reach the cell around a point, and some that do not.
 func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error) {
 	y, x := math.Floor(lat/cellDegrees), math.Floor(lon/cellDegrees)
 	cell := uint32((y+90/cellDegrees)*(cellsAround+1) + x + 180/cellDegrees)

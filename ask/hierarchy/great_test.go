@@ -98,7 +98,7 @@ func TestCityOfSeveralDivisions(t *testing.T) {
 	}
 }
 
-// No population in a source makes a city reach farther than the limits.
+// TestReach tests that reachM stays within its limits for any population that a source may have.
 func TestReach(t *testing.T) {
 	for people, want := range map[int64]float64{-1: reachM(leastPeople), 0: reachM(leastPeople), 1_000_000: millionM, 1 << 62: mostReachM} {
 		if got := reachM(people); got < want-1 || got > want+1 {

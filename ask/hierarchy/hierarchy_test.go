@@ -179,7 +179,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Same is true only for places in the same regions.
+// TestSameIsInTheSame tests that Same is true only for two places in the same regions.
 func TestSameIsInTheSame(t *testing.T) {
 	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place

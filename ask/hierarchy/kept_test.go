@@ -12,8 +12,8 @@ import (
 	"quadrille/places"
 )
 
-// Cached regions of a place equal newly found ones, in each generation. Changing a returned list
-// does not change others.
+// TestKeptIsFound tests that the cached regions of a place equal newly found ones, in each
+// generation, and that a caller who changes a returned list does not change the cache.
 func TestKeptIsFound(t *testing.T) {
 	testrace.SkipUnderRace(t, "one question after the other, which TestKeptConcurrently asks at once")
 	var list []places.Place

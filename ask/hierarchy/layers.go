@@ -111,8 +111,8 @@ func (v *View) states(ctx context.Context) (*states, error) {
 	return all, nil
 }
 
-// countryOf returns the country in a region's source, or "" if there is none. Some sources write
-// COUNTRY.
+// countryOf returns the country in a region's source, or "" if there is none. The case of the
+// property's name does not matter, because some sources write COUNTRY.
 func countryOf(region *feature.Feature) (country string) {
 	for name, v := range region.Properties.All() {
 		if strings.EqualFold(name, "country") && v.Kind() == feature.Text {

@@ -416,9 +416,9 @@ func (v *View) clock(ctx context.Context, z *LocalZone, at time.Time) (exists bo
 	return z.Known, err
 }
 
-// ZoneOf returns the zone of a place whose record has none, and its source. If the country of the
-// place has a single zone, it is that zone. Otherwise it is the zone of the nearest airport, in the
-// same country if the country is known. Some gazetteers have no zones.
+// ZoneOf returns the zone of a place whose record has none, as in some gazetteers, and the source
+// of the zone. If the country of the place has a single zone, it is that zone. Otherwise it is the
+// zone of the nearest airport, in the same country if the country is known.
 func (v *View) ZoneOf(ctx context.Context, p *places.Hit) (zone, source string, err error) {
 	if zone, err = countryZone(ctx, &v.TimeZones, p.Country); zone != "" || err != nil {
 		return zone, "country", err

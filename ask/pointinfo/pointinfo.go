@@ -37,11 +37,11 @@ type Query struct {
 	Lang     string    // ISO 639 code of the names of regions and of the place; "" means the usual ones
 }
 
-// Answer is everything about a point. It points only to its own memory, which the next Ask reuses.
-// Do not read it after the view has been released. It belongs to one goroutine; the zero value is
-// ready.
+// Answer is everything about a point. Its memory is reused by the next Ask, and parts of it may
+// belong to the view. So do not read it after the next Ask on it or with the same view, nor after
+// the view has been released. It belongs to one goroutine. Its zero value is ready for use.
 type Answer struct {
-	Cell quadkey.Cell // that holds the point
+	Cell quadkey.Cell // the cell of the point
 	// Regions hold the point, in the order of ask.Ground.At: localtime.MatchInside. They have names
 	// in Query.Lang where there are any.
 	Regions []tiles.Region

@@ -29,9 +29,10 @@ type model struct {
 	// orphans are complete generations while nothing is published. For Activate they are
 	// generations whose pointer was lost.
 	orphans map[uint64]string
-	dropped uint64 // published when the data set was dropped; 0 while one is
-	// served has the generations in the order of publishing, up to the published or dropped one. A
-	// rollback cuts off the later ones.
+	dropped uint64 // the current generation when the data set was dropped; 0 while one is current
+	// served has the generations in the order in which they were published. The last one is the
+	// current one, or the one that was current when the data set was dropped. Publishing an older
+	// generation again, as a rollback does, removes those after it.
 	served []uint64
 }
 
@@ -83,9 +84,9 @@ var (
 type modelled struct {
 	*Generations
 	publish                func(text string) (Manifest, error)
-	content                func() (string, error) // of the published generation
+	content                func() (string, error) // the content of the published generation
 	leftover               func(t *rapid.T, m *model)
-	check                  func(t *rapid.T) // that nothing stays open or is left over
+	check                  func(t *rapid.T) // checks that nothing stays open or is left over
 	unpublished, published []string         // steps of publish
 	consecutive            bool             // a number is used again unless it was published
 }

@@ -95,8 +95,8 @@ func TestAcquireGeneration(t *testing.T) {
 	wantErr(t, err, cellstore.ErrClosed)
 }
 
-// A caller still holds a generation that was in service. Others can acquire it without opening it
-// again.
+// TestReplacedIsHeld tests that a generation that was in service can be acquired without opening it
+// again, as long as any caller holds it.
 func TestReplacedIsHeld(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -134,7 +134,8 @@ func TestReplacedIsHeld(t *testing.T) {
 	must.Do(t, <-closing)
 }
 
-// An idle generation is closed, but not while it has readers.
+// TestOlderIdle tests that an older generation is closed once it is idle, but not while it has
+// readers.
 func TestOlderIdle(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -159,7 +160,8 @@ func TestOlderIdle(t *testing.T) {
 	}
 }
 
-// If a generation does not open, not every request tries to open it.
+// TestOlderFails tests that requests for an older generation that does not open do not all try to
+// open it: after a failure they get its error for a while.
 func TestOlderFails(t *testing.T) {
 	c, stats := newCatalog(t)
 	l, _ := newLive(t, c)
@@ -178,8 +180,8 @@ func TestOlderFails(t *testing.T) {
 	}
 }
 
-// This runs readers of any generation, publications, rollbacks and a Close at once, over the real
-// store.
+// TestOlderConcurrent runs readers of any generation, publications, rollbacks and a Close at once,
+// over the real store.
 func TestOlderConcurrent(t *testing.T) {
 	c := newPebbleCatalog(t)
 	l := NewLive(c, "ip", func(g *Generation) (uint64, error) { return g.Manifest.Generation, nil })

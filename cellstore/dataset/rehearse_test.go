@@ -63,7 +63,8 @@ func TestRehearse(t *testing.T) {
 	wantContent(t, c, "places", "meanwhile")
 }
 
-// A rehearsal whose store cannot be opened leaves nothing either.
+// TestRehearseThatCannotBegin tests that a rehearsal leaves nothing behind if its store cannot be
+// opened.
 func TestRehearseThatCannotBegin(t *testing.T) {
 	c, _ := newCatalog(t)
 	mustIngest(t, c, "places", "published")

@@ -30,8 +30,9 @@ type Loss struct {
 	Now    int64  `json:"now"`
 }
 
-// Losses lists, by name, the kinds that have lost more than the share most, 0 to 1, of their
-// records since the generation that was replaced. The list is empty if nothing was replaced.
+// Losses lists, by name, the kinds that have lost too large a share of their records since the
+// generation that was replaced. The bound is most, 0 to 1. The list is empty if nothing was
+// replaced.
 func (m *Manifest) Losses(most float64) (list []Loss) {
 	if m.Predecessor == nil {
 		return nil
@@ -49,8 +50,8 @@ func (m *Manifest) Losses(most float64) (list []Loss) {
 // clocks and time zones of publishers differ.
 const sameDay = 24 * time.Hour
 
-// earlierEdition names a source that is of an earlier edition than in old. Sources with equal names
-// are compared. If no name is in both, the newest dates are.
+// earlierEdition names a source that is of an earlier edition than in old. It compares sources with
+// equal names. If no name is in both lists, it compares the newest dates of the lists.
 func earlierEdition(sources []Source, old *Manifest) string {
 	say := func(name string, now, before time.Time) string {
 		if now.IsZero() || before.IsZero() || before.Sub(now) < sameDay {

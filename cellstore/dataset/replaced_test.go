@@ -20,8 +20,9 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// A source of an earlier date is reported. Sources are compared by name or, if no name is in both,
-// by the newest date. The same file with another date is not another edition.
+// TestEarlierEdition tests that a source of an earlier date is reported. Sources are compared by
+// name or, if no name is in both lists, by the newest dates. A file with the same content and
+// another date is the same edition.
 func TestEarlierEdition(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 12, 0, 0, 0, time.UTC) }
 	old := &Manifest{

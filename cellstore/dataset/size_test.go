@@ -23,8 +23,8 @@ func du(t *testing.T, dir string) int64 {
 	return n << 10
 }
 
-// Space that was allocated for a log is freed. The size of a generation equals the result of du, in
-// every list and as long as it is served.
+// TestSize tests that the size of a generation equals the result of du, in every list and as long
+// as it is served. For this the space that was allocated for a log must be freed.
 func TestSize(t *testing.T) {
 	c, err := Open(filepath.Join(t.TempDir(), "data"), pebbleOpener) // on a disk if there is one
 	must.Do(t, err)

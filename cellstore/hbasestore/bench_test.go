@@ -109,7 +109,8 @@ func benchStore(b *testing.B) (*Store, []*thrift2.Conn) {
 		b.Skip("needs HBase: run make test-hbase")
 	}
 	ctx := context.Background()
-	// Both use one gateway. With a second one that is less warm, equal clients would differ.
+	// The store and the connections use one gateway. If they used two and one had warmer caches,
+	// equally fast clients would seem to differ.
 	first, _, _ := strings.Cut(addr, ",")
 	s, err := Open(ctx, Options{
 		Gateways:      []string{first},

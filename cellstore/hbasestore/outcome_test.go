@@ -9,8 +9,9 @@ import (
 	"quadrille/cellstore/hbasestore/internal/thrift2"
 )
 
-// TestDoneAndFailed: a write was done, but its answer is a failure. The error is never only a
-// refusal. If the write must not be repeated, the error is never only ErrUnavailable.
+// TestDoneAndFailed tests answers that report a failure although a write may have been applied. The
+// error of a write matches ErrUnknownOutcome. If the write must not be repeated, the error does not
+// match ErrUnavailable.
 func TestDoneAndFailed(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations {

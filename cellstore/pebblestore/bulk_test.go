@@ -18,8 +18,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// By default the engine would store the values of all but the first cell of a row in blocks of
-// their own. A read of a row would then need a second block.
+// TestValuesStayWithKeys tests that the engine stores values next to their keys. By default it
+// would store the values of all but the first cell of a row in separate blocks, and a read of a row
+// would need a second block.
 func TestValuesStayWithKeys(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	load := func(ts int64) {

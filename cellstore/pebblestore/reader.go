@@ -294,7 +294,7 @@ func (r *reader) seekBack(from []byte) error {
 		if len(from) == 0 {
 			ok = c.it.Last()
 		} else {
-			// The key is the prefix of the direct successor of the row from.
+			// The key is the prefix of the direct successor of the row `from`.
 			r.key = appendPrefix(r.key[:0], c.fam.byte, clip(from))
 			r.key = append(r.key, 0)
 			ok = c.it.SeekLT(r.key)

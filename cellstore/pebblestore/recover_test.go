@@ -222,7 +222,7 @@ func TestStoreByAnotherName(t *testing.T) {
 	must(0, must(Open(dir, nil)).Close())
 }
 
-// A log takes no more space than its content.
+// TestLogTakesWhatItHolds tests that the log of a table takes no more disk space than its content.
 func TestLogTakesWhatItHolds(t *testing.T) {
 	dir := t.TempDir()
 	s := must(Open(dir, nil))

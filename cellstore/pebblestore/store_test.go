@@ -140,7 +140,8 @@ func TestLocked(t *testing.T) {
 	must(0, must(Open(dir, nil)).Close())
 }
 
-// A lock file that cannot be made does not mean that another program has the store open.
+// TestOpenFailure tests that Open does not return ErrLocked if the lock file cannot be made,
+// because this does not mean that another program has the store open.
 func TestOpenFailure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(0, os.WriteFile(file, nil, 0o644))
@@ -231,7 +232,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// A scan passes rows without a selected cell one by one, and checks the context in between.
+// TestCancelledBetweenInvisibleRows tests that Next and Prev check the context while they pass rows
+// without a selected cell.
 func TestCancelledBetweenInvisibleRows(t *testing.T) {
 	_, tab := fixture(t, "s", &Options{FS: vfs.NewMem()})
 	none := &cellstore.Selection{Columns: []cellstore.Column{{Family: "a", Qualifier: []byte("absent")}}}

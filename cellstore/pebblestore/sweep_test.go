@@ -41,7 +41,7 @@ func async(row string, ops ...cellstore.Op) cellstore.Mutation {
 	return cellstore.Mutation{Row: []byte(row), Ops: ops, Durability: cellstore.Async}
 }
 
-// A sweep leaves only the visible cells of each column.
+// TestSweep tests that a sweep removes all cells of a column except the visible ones.
 func TestSweep(t *testing.T) {
 	var now atomic.Int64
 	now.Store(1_000_000)

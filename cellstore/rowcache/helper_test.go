@@ -32,7 +32,7 @@ func must[T any](v T, err error) T {
 type remote struct {
 	cellstore.Store
 	calls   atomic.Int64
-	rows    atomic.Int64 // that scans have yielded
+	rows    atomic.Int64 // the number of rows that scans have yielded
 	down    atomic.Pointer[error]
 	broken  atomic.Int64 // the number of a call that fails
 	mu      sync.Mutex

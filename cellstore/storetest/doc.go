@@ -21,7 +21,7 @@
 // # The model
 //
 // [Model] is a whole store, slow and obvious: sorted maps that follow the contract to the letter.
-// RunRandom operations are compared with it, and it passes the suite itself. [RunRandom] runs random
+// Random operations are compared with it, and it passes the suite itself. [RunRandom] runs random
 // scripts, derived from a seed, on a backend and on a Model. It shortens a failing script before it
 // prints the script. With [Fuzz] the fuzzer chooses the scripts.
 //

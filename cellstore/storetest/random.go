@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// randomRuns is the number of random scripts that Run plays, and the constant after it the
-	// number of lines of each.
+	// randomRuns is the number of random scripts that Run plays. randomLines is the number of lines
+	// of each script.
 	randomRuns  = 40
 	randomLines = 120
 	// shrinkRuns and shrinkTime bound the search for a shorter script that

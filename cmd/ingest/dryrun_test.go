@@ -175,8 +175,8 @@ func TestDryRefresh(t *testing.T) {
 	}
 }
 
-// With --empty= no word means an empty cell. An empty variable in the environment counts as not
-// set.
+// TestNoEmptyWords tests that with --empty= no word means an empty cell. In contrast, an empty
+// variable in the environment counts as not set, so the usual words apply.
 func TestNoEmptyWords(t *testing.T) {
 	file := testfile.WriteTemp(t, "a.csv", "id,lat,lon,note\na,1,1,NULL\nb,2,2,x\n")
 	t.Setenv("QUADRILLE_POINTS_EMPTY", "")

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ingest": main})
 }
 
-// The scripts run the program itself on small hand-made files.
+// TestScripts runs the scripts, in which the program itself reads small hand-made files.
 func TestScripts(t *testing.T) {
 	testrace.SkipUnderRace(t, "each run builds by itself, as the script of TestExportScript does under the detector")
 	all, err := filepath.Glob("testdata/*.txtar")
@@ -546,7 +546,8 @@ func TestPhaseLine(t *testing.T) {
 	}
 }
 
-// On a terminal stages are bars, and other messages do not run into them.
+// TestBars tests that stages are shown as bars on a terminal, and that other messages do not run
+// into the bars.
 func TestBars(t *testing.T) {
 	var out, stderr bytes.Buffer
 	r := newReporter(&cli{}, &out, &stderr)

@@ -123,8 +123,8 @@ type config struct {
 	settings []configfile.Setting // the settings in effect, for "config print"
 	file     *configfile.File     // of --config
 	reloads  []func()             // look at files again, on SIGHUP
-	faces    []httpapi.Settings   // which are Faces
-	memory   memory               // that the process may take
+	faces    []httpapi.Settings   // the settings in Faces
+	memory   memory               // the memory that the process may take
 }
 
 // flagGroups are the headings of --help, in this order.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Connections and live collections leave files for the stores. A limit that is too low for this is
-// refused.
+// TestFilesFit tests that connections and live collections are limited, so that enough open files
+// are left for the stores. A limit of open files that is too low even then is refused.
 func TestFilesFit(t *testing.T) {
 	const none = -1
 	for _, tt := range []struct {

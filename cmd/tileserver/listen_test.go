@@ -312,7 +312,7 @@ func TestProxyProtocol(t *testing.T) {
 	}
 }
 
-// The PROXY header comes before the handshake.
+// TestProxyProtocolTLS tests connections on which the PROXY header comes before the TLS handshake.
 func TestProxyProtocolTLS(t *testing.T) {
 	a, cert, key := certified(t)
 	url, log, stop := start(t, "--data", t.TempDir(), "--tls-cert", cert, "--tls-key", key, "--proxy-protocol-from", "127.0.0.1",
@@ -358,7 +358,8 @@ func TestForwardedHeader(t *testing.T) {
 	}
 }
 
-// A batch may take longer than other requests, in both directions.
+// TestBatchOutlivesTimeouts tests that the timeouts of other requests do not end a batch, neither
+// while its body is read nor while its answer is sent.
 func TestBatchOutlivesTimeouts(t *testing.T) {
 	dir := publish(t, t.TempDir())
 	url, _, _ := start(t, "--data", dir, "--read-timeout", "500ms", "--write-timeout", "500ms", "--idle-timeout", "500ms")

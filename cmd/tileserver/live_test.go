@@ -348,8 +348,8 @@ func TestRescueOfDamagedLog(t *testing.T) {
 	})
 }
 
-// A server that starts while a repair reads keeps its own writes, and a running server keeps its
-// tables.
+// TestRepairBesideServer tests that a repair changes nothing beside a server: a server that starts
+// while the repair reads keeps its own writes, and a running server keeps its tables.
 func TestRepairBesideServer(t *testing.T) {
 	dir := makeLive(t, 5, "shops")
 	spoil(t, dir, "shops")
@@ -519,8 +519,8 @@ func (s sick) Table(ctx context.Context, name string) (cellstore.Table, error) {
 	return s.Store.Table(ctx, name)
 }
 
-// A collection that cannot be read for another reason is not reported as damaged, and the others
-// are still checked.
+// TestVerifyUnreadable tests a collection that cannot be read, but not because of damage: it is not
+// reported as damaged, and the other collections are still checked.
 func TestVerifyUnreadable(t *testing.T) {
 	dir := makeLive(t, 3, "shops", "whole")
 	inLive(t, dir, func(_ *live.Store, store cellstore.Store) {

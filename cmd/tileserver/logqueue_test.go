@@ -144,8 +144,8 @@ func TestLogTellsWhatItDropped(t *testing.T) {
 	})
 }
 
-// The test writes many more lines than the queue can hold while the reader is stuck. No write
-// waits, and Close gives up within its time limit.
+// TestLogQueueIsBounded writes many more lines than the queue can hold, while the reader is stuck.
+// No write waits, and Close gives up within its time limit.
 func TestLogQueueIsBounded(t *testing.T) {
 	stuck, free := io.Pipe()
 	defer stuck.Close()

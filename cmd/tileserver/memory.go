@@ -18,7 +18,7 @@ const workingMemory = 84 << 20
 
 const (
 	// memoryOfRequest is the memory that a running request may use temporarily: the tile or the
-	// region that it makes, and its body in both codings.
+	// region that it makes, and the body of the answer, uncompressed and compressed.
 	memoryOfRequest = 1 << 20
 	// memoryOfConnection is the memory of an open connection: buffers and stacks.
 	memoryOfConnection = 32 << 10

@@ -158,7 +158,7 @@ func TestInheritedSocket(t *testing.T) {
 	answers(t, "http://"+l.Addr().String()+"/healthz", 200)
 }
 
-// Connections beyond the limit wait for others to end.
+// TestMaxConnections tests that connections beyond the limit wait until others end.
 func TestMaxConnections(t *testing.T) {
 	url, log, stop := start(t, "--data", t.TempDir(), "--max-connections=2")
 	address := strings.TrimPrefix(url, "http://")

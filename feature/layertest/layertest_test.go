@@ -114,7 +114,8 @@ func each(fn func(i int, f *feature.Feature, yield func(*feature.Feature, error)
 	}
 }
 
-// Each fault is found, even if everything else is right.
+// TestPlantedFaults tests that layertest finds each of these faults in a layer that has no other
+// fault.
 func TestPlantedFaults(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	broken := errors.New("the disk fails")

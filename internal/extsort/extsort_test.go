@@ -117,7 +117,8 @@ func TestBytesAgainstStableSort(t *testing.T) {
 	}
 }
 
-// Records without data stay in the order of addition, too.
+// TestEmptyValues tests that records with equal keys stay in the order of addition, even if they
+// have no data.
 func TestEmptyValues(t *testing.T) {
 	s := New(t.TempDir(), MinMemoryBytes)
 	defer s.Close()

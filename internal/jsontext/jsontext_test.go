@@ -84,7 +84,7 @@ func BenchmarkAppendString(b *testing.B) {
 	}
 }
 
-// A comma comes before all members and elements but the first.
+// TestNext tests that Next adds a comma before all members and elements but the first.
 func TestNext(t *testing.T) {
 	for dst, want := range map[string]string{
 		"": "", "{": "{", "[": "[", `{"a":[`: `{"a":[`, "1": "1,", `"{"`: `"{",`, "[]": "[],", "{}": "{},",

@@ -28,7 +28,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// The cache is bounded for any sequence of codes.
+// TestChainIsBounded tests that the cache of FallbackChain is bounded for any sequence of codes.
 func TestChainIsBounded(t *testing.T) {
 	for i := range 3 * maxKept {
 		FallbackChain("de-" + strings.Repeat("x", i%40) + string(rune('a'+i%26)) + strings.Repeat("y", i/40%300))

@@ -16,7 +16,8 @@ import (
 // categories are the values of the property category, the most frequent first.
 var categories = [...]string{"cafe", "bakery", "shop", "charger", "zoo"}
 
-// areas are the boxes that contain the cities: south, west, north and east. Some have many borders.
+// areas are the boxes that contain the cities: south, west, north and east. Some of the boxes have
+// many borders of regions.
 var areas = [...][4]float64{
 	{43, -1, 53, 15},     // Western Europe
 	{12, 74, 28, 86},     // India

@@ -2,8 +2,8 @@ package repeats
 
 import "testing"
 
-// While nothing repeats, one element in eight is looked up. That changes when a few elements
-// repeat.
+// TestWatch tests that Watch lets only one element in eight be looked up while nothing repeats, and
+// more once a few elements repeat.
 func TestWatch(t *testing.T) {
 	var w Watch
 	ask := func(windows, foundOneIn int) (looked int) {

@@ -10,7 +10,8 @@ import (
 	"quadrille/places"
 )
 
-// The race detector empties pools, so this test proves nothing when it is on.
+// TestLookupAllocatesNothing tests that Finder.Lookup allocates nothing. The race detector empties
+// pools, so the test proves nothing under it.
 func TestLookupAllocatesNothing(t *testing.T) {
 	f, _ := newFinder(t, few)
 	var r Record

@@ -6,7 +6,7 @@ import (
 	"quadrille/cellstore"
 )
 
-// The comparator is the get alone, without making a key or a record.
+// BenchmarkLookup compares Lookup with the get alone, without making a key or a record.
 func BenchmarkLookup(b *testing.B) {
 	list := scatter(9, 50_000)
 	f, _ := newFinder(b, list)

@@ -28,8 +28,7 @@
 //
 // # Concurrency
 //
-// A [Finder] may be used by any number of goroutines. It ends with the store
-// it reads from.
+// A [Finder] may be used by any number of goroutines, until the store that it reads is closed.
 package airports
 
 import (

@@ -312,7 +312,7 @@ func (c *Collection) acknowledge() {
 	}
 }
 
-// unknown returns an error of writes that may have been made.
+// unknown returns the error for writes that may have been made. It matches ErrUnknownOutcome.
 func unknown(err error) error {
 	if errors.Is(err, cellstore.ErrUnknownOutcome) {
 		return err

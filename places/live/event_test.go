@@ -14,7 +14,8 @@ func rowOfEvent(value []byte) *cellstore.Row {
 	return &cellstore.Row{Key: eventKey(7), Cells: []cellstore.Cell{{Family: famEvent, Value: value}}}
 }
 
-// A row with anything but an event of a whole log is reported, without a panic.
+// TestEventIsDamaged tests that a row with anything but an event, in a log that keeps whole
+// features, gives ErrCorrupt, without a panic.
 func TestEventIsDamaged(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`{"id":"a","version":1,"to":[8,47],"is":{"properties":{}}}`:             true,

@@ -48,8 +48,9 @@ type Expirer struct {
 // NewExpirer returns an Expirer that uses a clock.
 func NewExpirer(clock *cellstore.Clock) *Expirer { return &Expirer{clock: clock} }
 
-// ExpiredWrites returns writes that remove expired features, at most most of them. Features that expired
-// all at once, at the start or by a step of the clock, wait until the clock is settled.
+// ExpiredWrites returns writes that remove expired features. most bounds their number. Features
+// that expired all at once, at the start or by a step of the clock, wait until the clock is
+// settled.
 func (e *Expirer) ExpiredWrites(table cellstore.Table, most int) (gone []Write) {
 	now := e.clock.Now()
 	switch {

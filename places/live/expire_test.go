@@ -26,7 +26,8 @@ func (l elsewhere) Append(ctx context.Context, s *live.LogStep) error {
 	return l.Log.Append(ctx, &alone)
 }
 
-// Expiry rows are in the table of the collection, with any log.
+// TestExpiryOfAnotherLog tests that the rows for expiry are in the table of the collection, even if
+// its log is elsewhere.
 func TestExpiryOfAnotherLog(t *testing.T) {
 	store := buildtest.NewStore(t)
 	must.Do(t, store.CreateTable(t.Context(), toys.Schema(&live.Meta{Name: "log"})))

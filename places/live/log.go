@@ -21,7 +21,7 @@ type Log interface {
 	Sync(ctx context.Context) error
 	// End returns the end of the log.
 	End(ctx context.Context) (LogEnd, error)
-	// Read returns at most most events, with numbers above after and up to last.
+	// Read returns the events with numbers above after and up to last. most bounds how many.
 	Read(ctx context.Context, after, last uint64, most int) ([]Event, error)
 }
 

@@ -6,8 +6,9 @@ import (
 	"quadrille/feature"
 )
 
-// A reader that waits for a table first gives its processor to other work, and continues with the
-// new state.
+// TestReadPauses tests what Collection.read does when the table has been closed: it first pauses,
+// so that other work gets the processor, and waits for the new state. Then it calls fn again with
+// it.
 func TestReadPauses(t *testing.T) {
 	c := &Collection{quit: make(chan struct{})}
 	c.show(&stored{}, nil)

@@ -29,5 +29,5 @@
 //
 // # Concurrency
 //
-// Any number of goroutines may use a [Reader]. It ends with its store.
+// Any number of goroutines may use a [Reader], until its store is closed.
 package names

@@ -10,7 +10,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Joined indexes find the same as one index of all features, in the same order and on every page.
+// TestJoin tests that Join of several indexes finds the same as one index of all features, in the
+// same order and on every page.
 func TestJoin(t *testing.T) {
 	open := func(features ...names.Feature) *names.Reader {
 		store := buildtest.NewStore(t)

@@ -163,8 +163,9 @@ func TestNumbersStay(t *testing.T) {
 	}
 }
 
-// A region has one number for all spellings of its id, so that boundaries and names of two
-// generations fit together. Divisions and airports have the numbers of their codes.
+// TestNumberOfSpellings tests that Number is the same for all spellings of a region's id, so that
+// boundaries and names of two generations fit together. In contrast, the codes of divisions and
+// airports count exactly as they are spelled.
 func TestNumberOfSpellings(t *testing.T) {
 	for _, ids := range [][2]string{{"E06000001", "e06000001"}, {"KEN.1.1_1", "ken-1-1-1"}} {
 		if names.Number(names.Region, "ward", ids[0]) != names.Number(names.Region, "ward", ids[1]) {

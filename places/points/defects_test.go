@@ -77,7 +77,8 @@ func TestMeanOfPointsThatKeepTheirKey(t *testing.T) {
 	}
 }
 
-// A tile with clusters also shows the state of one moment.
+// TestClustersAreOfOneMoment tests that a tile with clusters shows the state of a single moment,
+// like any other answer.
 func TestClustersAreOfOneMoment(t *testing.T) {
 	const n = 600
 	c, _ := liveAt(t, Meta{})

@@ -37,6 +37,6 @@
 //
 // # Concurrency
 //
-// A Collection may be used by any number of goroutines, also while points are written.
-// An answer shows the collection at one moment. It ends with the store it reads from.
+// A Collection may be used by any number of goroutines, also while points are written, until the
+// store that it reads is closed. An answer shows the collection at one moment.
 package points

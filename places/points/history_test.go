@@ -403,7 +403,8 @@ func TestNearbyAtOnePosition(t *testing.T) {
 	}
 }
 
-// A sorted page begins after the cursor, although points before it have the least rank.
+// TestSortedCursor tests that a page sorted by a property begins after the cursor, even if points
+// with the least value come before it in the layer's own order.
 func TestSortedCursor(t *testing.T) {
 	c, _ := liveAt(t, Meta{})
 	writes := make([]Write, 40)

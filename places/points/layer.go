@@ -96,7 +96,7 @@ func (c *Collection) each(ctx context.Context, q *feature.Query, fn func(*featur
 	})
 }
 
-// ask calls fn with a search in the state at the query's instant.
+// ask calls fn with a search in the collection as of the query's instant.
 func (c *Collection) ask(ctx context.Context, q *feature.Query, fn func(s *search) error) error {
 	r, err := c.begin(ctx, q.At)
 	if err != nil {

@@ -358,8 +358,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A write may become visible before the table breaks. It is never reported as not done, whatever
-// error the table returns for the write that makes it durable.
+// TestBrokenBeforeItIsDurable tests a write that may have become visible before the table breaks.
+// Its outcome is unknown, and never "not done", whatever error the table returns when the write
+// should become durable.
 func TestBrokenBeforeItIsDurable(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.breaks = true })
@@ -368,7 +369,8 @@ func TestBrokenBeforeItIsDurable(t *testing.T) {
 	}
 }
 
-// The first refused write may also be the first with a new property.
+// TestNewPropertyRefused tests that a write with a new property works as usual after the disk has
+// refused it, even if it was the first write to be refused.
 func TestNewPropertyRefused(t *testing.T) {
 	r := newMendRig(t)
 	r.set(func() { r.trouble = r.failed })
@@ -383,7 +385,8 @@ func TestNewPropertyRefused(t *testing.T) {
 	}
 }
 
-// The outcome of a write is unknown too if it depends on a write that the disk refuses.
+// TestJudgedByARefusedWrite tests that a write has an unknown outcome if it depends on an earlier
+// write that the disk refuses.
 func TestJudgedByARefusedWrite(t *testing.T) {
 	r := newMendRig(t)
 	r.fill(true)
@@ -407,8 +410,9 @@ func TestJudgedByARefusedWrite(t *testing.T) {
 	must.Do(t, get(t, r.c, "1"))
 }
 
-// While the disk fills and empties, every query is answered. In the end all acknowledged writes are
-// there, and no write with a certain refusal is.
+// TestDiskFillsAndEmpties tests that every query is answered while the disk fills and empties. In
+// the end all acknowledged writes are there, and no write is there whose error said that it was not
+// done.
 func TestDiskFillsAndEmpties(t *testing.T) {
 	d := newDisk(t)
 	l, _ := openOn(t, d)
@@ -608,7 +612,8 @@ func TestUnreadableAtTheStart(t *testing.T) {
 	}
 }
 
-// An unreadable collection is tried again while others are being opened.
+// TestTriedAgainWhileOthersAreOpened tests that an unreadable collection is tried again even while
+// other collections are still being opened.
 func TestTriedAgainWhileOthersAreOpened(t *testing.T) {
 	r := newMendRig(t)
 	for _, name := range []string{"a", "b"} {
@@ -667,7 +672,8 @@ func TestNothingWaitsForCreate(t *testing.T) {
 	}
 }
 
-// A collection of another layout is reported as such, and left unchanged.
+// TestOtherLayout tests that a collection of another layout is reported as such, and is not
+// changed.
 func TestOtherLayout(t *testing.T) {
 	d := newDisk(t)
 	for version, want := range map[int]error{SchemaVersion + 1: cellstore.ErrNewer, SchemaVersion - 1: cellstore.ErrOlder} {

@@ -14,7 +14,8 @@ import (
 	"quadrille/places/points"
 )
 
-// Notes are stored with their collection, and change nothing else in it.
+// TestNotes tests that notes are stored with their collection, and that they change nothing else in
+// the collection.
 func TestNotes(t *testing.T) {
 	store := buildtest.NewStore(t)
 	l := must.Get(points.OpenLive(t.Context(), store)).In(t)

@@ -210,7 +210,8 @@ func TestRedrawFails(t *testing.T) {
 	}
 }
 
-// A redraw to one edition is completed before a redraw to another begins.
+// TestRedrawInTurn tests that a redraw to one edition is completed before a redraw to the next
+// edition begins.
 func TestRedrawInTurn(t *testing.T) {
 	store := must.Get(pebblestore.Open("", &pebblestore.Options{FS: vfs.NewMem()})).In(t)
 	must.Close(t, store)

@@ -154,8 +154,9 @@ func TestNearbyWherePointsWere(t *testing.T) {
 	}
 }
 
-// A row of a removed point has no position. The search must draw no conclusion from it, for example
-// that all points at its key are too far.
+// TestNearbyPastThoseWhoWereThere tests searches that read the row of a removed point, which has no
+// position. From such a row they must draw no conclusion, for example that all points at its key
+// are too far.
 func TestNearbyPastThoseWhoWereThere(t *testing.T) {
 	l, _ := openLive(t)
 	c := must.Get(l.Create(t.Context(), points.Meta{Name: "moved", HistoryRetention: points.Duration(time.Hour)})).In(t)

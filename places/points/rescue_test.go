@@ -99,7 +99,7 @@ func rowsOf(t *testing.T, c *LiveCollection) map[string]*cellstore.Row {
 	return rows
 }
 
-// Faults of every kind are found, in rows of any number of versions.
+// TestVerifyLive tests that Verify finds faults of every kind, in rows with any number of versions.
 func TestVerifyLive(t *testing.T) {
 	for name, damage := range map[string]func(ctx context.Context, t *testing.T, table cellstore.Table){
 		"old version": func(ctx context.Context, t *testing.T, table cellstore.Table) {

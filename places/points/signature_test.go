@@ -91,7 +91,7 @@ func TestMasks(t *testing.T) {
 			t.Errorf("%s: %x", query, got)
 		}
 	}
-	// DecodeRow signatures depend on it.
+	// Stored signatures depend on this bit, so it must not change.
 	if got := bitOf(valueHash(`"category"`, []byte(`"cafe"`))); got != newSummary().add(compact(t, `{"category":"cafe"}`)) || got != 1<<0 {
 		t.Errorf("%x", got)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // summary records which members have few different texts. For these, the nodes of a tree have a bit
-// for each value; The texts of other members would only set all bits.
+// for each value. The texts of other members are left out, because they would set all bits.
 type summary struct {
 	mu      sync.RWMutex // one goroutine writes, others read
 	members map[string]*values

@@ -132,7 +132,7 @@ func (s *search) divide(ctx context.Context, g *grouping, leaves []quadkey.Tile)
 	return err
 }
 
-// show shows up to most points from s.key to s.until.
+// show shows the points from s.key to s.until. most bounds their number.
 func (s *search) show(ctx context.Context, most int, fn func(*feature.Feature) error) error {
 	n := 0
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {

@@ -12,7 +12,7 @@ import (
 const MaxTrack = 100_000
 
 // Track implements feature.Tracker. It returns the stops of a point from one instant to another,
-// both included: the oldest first, at most most of them. next is the instant from which to
+// both included, the oldest first. most bounds their number. next is the instant from which to
 // continue. It is zero if all stops have been returned. A write that left the position unchanged is
 // a stop too. An expired point is gone from its expiry time on, even if its rows are removed later.
 // Zero instants mean the ends of the recorded history. Errors match ErrNotFound if there are no

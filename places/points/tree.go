@@ -340,7 +340,8 @@ func (t *tree) find(tile quadkey.Tile) branch {
 	return t.branch(at, tile.Ancestor(z))
 }
 
-// appendTo appends the stored form of at most most nodes, beginning with node from.
+// appendTo appends the stored form of nodes, beginning with node number from. most bounds their
+// number.
 func (t *tree) appendTo(dst []byte, from, most int) []byte {
 	for _, n := range t.nodes[from:min(from+most, len(t.nodes))] {
 		dst = binary.BigEndian.AppendUint32(dst, n.child)

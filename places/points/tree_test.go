@@ -42,7 +42,8 @@ type asked struct {
 	found    map[int]bool
 }
 
-// drawCounted draws points close to each other, so that leaves become full. Some share a key.
+// drawCounted draws points so close to each other that leaves become full, and that some points
+// have the same key.
 func drawCounted(t *rapid.T, label string) counted {
 	near := rapid.SampledFrom([][2]int32{{0, 0}, {473000000, 85000000}, {900000000, 100000000}, {-100000000, 1800000000}}).Draw(t, label)
 	spread := rapid.SampledFrom([]int32{1, 50, 1_000_000}).Draw(t, "spread")

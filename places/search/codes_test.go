@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Codes are compared without folding, and allow no wrong letters.
+// TestCodesAreNotFolded tests that a text matches a code only without folding and without wrong
+// letters.
 func TestCodesAreNotFolded(t *testing.T) {
 	r := build(t, []Entry{
 		{ID: 1, Name: "Zayed", Class: 'S', Names: []Name{{Text: "OMAA", Lang: "icao"}}},

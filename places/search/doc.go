@@ -81,7 +81,6 @@
 //
 // # Concurrency and memory
 //
-// Any number of goroutines may use a [Reader]. It holds only reusable memory
-// and ends with its store. A [Builder] belongs to one goroutine and sorts
-// within Options.Memory.
+// Any number of goroutines may use a [Reader], until its store is closed. It holds only reusable
+// memory. A [Builder] belongs to one goroutine and sorts within Options.Memory.
 package search

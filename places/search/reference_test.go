@@ -475,8 +475,8 @@ type refAligner struct {
 	allowed [64]int // wrong letters, by word
 }
 
-// beginnings returns the beginnings of a name that equal a text except for typos wrong letters,
-// with their number.
+// beginnings returns the beginnings of a name that equal a text except for wrong letters, with the
+// number of these. typos bounds the number.
 func (a *refAligner) beginnings(name string, typos int) map[string]int32 {
 	type state struct {
 		i, j, left int

@@ -22,7 +22,8 @@ func TestCodeThatIsAWord(t *testing.T) {
 	}
 }
 
-// The search for whole names also respects the bounds of a search.
+// TestWholeNamesAreBounded tests that a search with WholeNames respects the bounds on the work of a
+// search, too.
 func TestWholeNamesAreBounded(t *testing.T) {
 	var entries []Entry
 	for i := range maxExamined + 100 {
@@ -39,7 +40,8 @@ func TestWholeNamesAreBounded(t *testing.T) {
 	}
 }
 
-// Codes leave room for names in the lists of shorter prefixes.
+// TestCodesLeaveRoomForNames tests that codes do not fill the lists of finished answers for shorter
+// beginnings, so that names keep room there.
 func TestCodesLeaveRoomForNames(t *testing.T) {
 	var entries []Entry
 	add := func(n int, e Entry) {
@@ -137,7 +139,8 @@ func TestNamesWorthAsMuch(t *testing.T) {
 	}
 }
 
-// Single letters are initials. They do not begin longer words.
+// TestInitialsBeginNoWord tests that single letters of a text count as initials, and not as the
+// beginnings of longer words.
 func TestInitialsBeginNoWord(t *testing.T) {
 	r := build(t, []Entry{{ID: 1, Name: "A Ba"}, {ID: 2, Name: "C D East"}})
 	for text, want := range map[string]string{"a b": "[]", "A.B.": "[]", "a ba": "[1]", "c d": "[2]", "C.D.": "[2]"} {

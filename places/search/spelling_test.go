@@ -60,7 +60,7 @@ var spelled = []Entry{
 	{ID: 26, Name: "Washington, D.C.", Class: 'P', Code: "PPLC", Country: "US", Population: 601_723},
 }
 
-// Names are found in other scripts and spellings.
+// TestSpellings tests that a search finds names that are typed in another script or spelling.
 func TestSpellings(t *testing.T) {
 	r := build(t, spelled, ContextName{Text: "Italy", Country: "IT"})
 	for _, tc := range []struct{ text, want string }{

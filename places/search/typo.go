@@ -163,7 +163,7 @@ func (sp *speller) wrongAt(right []byte, i, typos int) error {
 	})
 }
 
-// try gathers the names that begin with right and the text from at on.
+// try gathers the names that begin with right, followed by the text from offset at on.
 func (sp *speller) try(right []byte, at int) error {
 	fold := append(bytes.Clone(right), string(sp.text[at:])...)
 	if sp.done() || sp.tried[string(fold)] || len(fold) == 0 || fold[0] == ' ' || fold[len(fold)-1] == ' ' {

@@ -9,7 +9,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// The race detector empties pools, so the test proves nothing under it.
+// TestQueriesAllocateLittle bounds the allocations of Nearest and Features. The race detector
+// empties pools, so the test proves nothing under it.
 func TestQueriesAllocateLittle(t *testing.T) {
 	f := build(t, scatter(2, 3000, shapes["clustered"]))
 	q := feature.Query{Near: feature.NearTo(10, 10, 0), Limit: 10}

@@ -37,7 +37,8 @@ func filterFor(t *testing.T, terms ...feature.Term) feature.Filter {
 	return must.Get(feature.ParseFilter(schema, terms)).In(t)
 }
 
-// Days compare as in a filter, whether the index has them or not.
+// TestDaysCompareExactly tests that terms on days give the same result as a filter, whether the
+// index has the days or not.
 func TestDaysCompareExactly(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	f := build(t, scatter(16, 400, shapes["even"]))

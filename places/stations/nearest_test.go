@@ -271,7 +271,8 @@ func TestNearestWithoutStations(t *testing.T) {
 	}
 }
 
-// Stations at one position are one candidate, with the least id.
+// TestSharedPositions tests that several stations at one position are a single candidate, with the
+// least of their ids.
 func TestSharedPositions(t *testing.T) {
 	list := []Station{
 		{ID: numbered(5), Lat: 10, Lon: 180}, {ID: numbered(3), Lat: 10, Lon: -180}, {ID: numbered(4), Lat: 10, Lon: 180},

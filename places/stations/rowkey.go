@@ -107,7 +107,7 @@ func parseEntry(b []byte) entry {
 	}
 }
 
-// cellKey returns the key for the seek to the leaf of a point.
+// cellKey returns the key for the seek to the leaf of a point in cell c.
 func cellKey(c quadkey.Cell) quadkey.Key { return c.Tile().Key() }
 
 // These are the parts of a value in the tiles table.

@@ -107,7 +107,8 @@ func TestInvalidStationsAreRefused(t *testing.T) {
 	}
 }
 
-// The record that ends last is kept, or the first of two that end at the same time.
+// TestDuplicates tests that of several records of a station, Build keeps the one that ends last, or
+// the first of two that end at the same time.
 func TestDuplicates(t *testing.T) {
 	named := func(name, end string) Station {
 		s := Station{ID: numbered(1), Name: name, Lat: 1}

@@ -75,8 +75,8 @@ func (w *Weather) Observations(ctx context.Context, q ObservationQuery, dst []Ob
 	if err != nil {
 		return dst, "", err
 	}
-	// A mark is the time of an observation in minutes. No two observations of a station have the
-	// same time.
+	// A mark is the time of an observation in minutes. It identifies the observation, because no
+	// two of a station have the same time.
 	of := feature.Info{Name: fmt.Sprintf("observations of %s %d-%d", q.Station[:], oldest, newest), Fingerprint: w.meta.Fingerprint}
 	pages := feature.Query{Order: newestFirst}
 	if err := pages.Continue(&of, q.Cursor); err != nil {

@@ -9,7 +9,8 @@ import (
 	"quadrille/internal/must"
 )
 
-// The race detector empties pools, so the test proves nothing under it.
+// TestOffsetAllocatesNothing tests that Reader.Offset allocates nothing. The race detector empties
+// pools, so the test proves nothing under it.
 func TestOffsetAllocatesNothing(t *testing.T) {
 	r := newReader(t, some)
 	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)

@@ -176,7 +176,8 @@ func TestOffsetProperty(t *testing.T) {
 	})
 }
 
-// These offsets are known without any database.
+// TestKnownOffsets compares Offset with offsets that are generally known, so that the test does not
+// depend on the zone database.
 func TestKnownOffsets(t *testing.T) {
 	testrace.SkipUnderRace(t, "many questions")
 	r := newReader(t, some)
@@ -274,7 +275,8 @@ func TestBuildRefusals(t *testing.T) {
 	}
 }
 
-// The fingerprint depends on the names, but not on their order.
+// TestFingerprint tests that the fingerprint depends on the names of the zones, but not on their
+// order.
 func TestFingerprint(t *testing.T) {
 	sum := func(names ...string) string {
 		meta, _ := must.Two(Build(t.Context(), buildtest.NewStore(t), names, nil)).In(t)

@@ -405,8 +405,8 @@ func TestTileBudgetIslands(t *testing.T) {
 	}
 }
 
-// Very many regions on both sides of one border are linked, but not in all pairs. Each has at least
-// one neighbour.
+// TestShareBorders tests very many regions on both sides of one border. Each is linked to at least
+// one neighbour, but not all pairs are linked, because there would be too many.
 func TestShareBorders(t *testing.T) {
 	const side = 20_000
 	reg := grid.NewShareSets()
@@ -480,7 +480,8 @@ func TestSimplifies(t *testing.T) {
 	}
 }
 
-// As long as one tile of a zoom is a coast, regions do not merge in the other tiles of the zoom.
+// TestRefineSimplifiesFirst tests that refine merges no regions at a zoom as long as one of its
+// tiles is too large because of a coast alone. It simplifies borders instead.
 func TestRefineSimplifiesFirst(t *testing.T) {
 	tile := func(edges int, heads ...int32) tileSize {
 		return tileSize{layers: []layerSize{{bytes: 1000, edges: edges, heads: heads}}}

@@ -79,7 +79,7 @@ func TestHostileRings(t *testing.T) {
 	}
 }
 
-// A ring with too many self-crossings is bad geometry.
+// TestTangle tests that a ring with too many self-crossings is refused as bad geometry.
 func TestTangle(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	rnd := rand.New(rand.NewPCG(79, 80))

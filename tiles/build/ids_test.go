@@ -16,7 +16,8 @@ import (
 	"quadrille/tiles/internal/layout"
 )
 
-// All forms have ids as published, in the order of their folds. Lookups accept any spelling.
+// TestIDsAsPublished tests that lists and tiles have the ids as published, in the order of their
+// folds, and that lookups accept any spelling of an id.
 func TestIDsAsPublished(t *testing.T) {
 	ids := []string{"b", "E06000001", "DE21", "KEN.1.1_1", "KEN.1.10_1", "a_1", "Zz"}
 	var features []Feature

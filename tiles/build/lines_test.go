@@ -360,8 +360,8 @@ func TestLinesInEveryForm(t *testing.T) {
 	}
 }
 
-// A region whose lines exceed a value gets fewer decimals. A region that exceeds it even then is
-// refused before anything is written.
+// TestLinesTooLong tests that lineGeometry gives lines fewer decimals if they would be too long for
+// a value. Lines that are too long even then are refused.
 func TestLinesTooLong(t *testing.T) {
 	r := &region{lines: []ring{ring(wander(rand.New(rand.NewPCG(1, 2)), 8, 47, 0.0005, 10_000)), {{8, 47}, {8.000001, 47}}}}
 	whole, ok := r.lineGeometry(1 << 30)

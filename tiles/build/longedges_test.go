@@ -100,8 +100,8 @@ func shut(r orb.Ring, more ...orb.Point) orb.Ring {
 	return append(r, r[0])
 }
 
-// dome returns an arc over a base that extends half degrees to each side of Greenwich. The arc goes
-// from east to west in even steps, without its ends.
+// dome returns the inner points of an arc from longitude half to -half in degrees, from east to
+// west, one in every step degrees. The ends of the arc, at latitude 20, are left out.
 func dome(half, step float64) (line []orb.Point) {
 	for lon := half - step; lon > -half; lon -= step {
 		line = append(line, orb.Point{lon, 20 + 30*math.Cos(lon/half*math.Pi/2)})
@@ -298,7 +298,8 @@ func TestLongEdges(t *testing.T) {
 	}
 }
 
-// A ring once round the globe holds the pole on its side, in any notation.
+// TestRoundThePole tests that a ring once round the globe contains the pole on its side, in any
+// notation.
 func TestRoundThePole(t *testing.T) {
 	at := func(lat float64, lons ...float64) (r orb.Ring) {
 		for _, lon := range lons {
@@ -434,7 +435,9 @@ func TestWideBoxes(t *testing.T) {
 	})
 }
 
-// This compares rings round a pole, stitched anywhere, with the latitude of their line.
+// TestRingsRoundAPole builds rings round a pole, stitched at any longitude. It tests that such a
+// ring contains a position if and only if the position is nearer to the pole than the ring's line
+// at its longitude.
 func TestRingsRoundAPole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(9, 60).Draw(rt, "points") // steps of at most 45°, which may be those of a crossing ring
@@ -482,7 +485,8 @@ func TestRingsRoundAPole(t *testing.T) {
 	})
 }
 
-// The real continent reaches the pole, though its source may end before.
+// TestAntarcticaHoldsThePole tests that the real continent reaches the pole, although its source
+// may end before the pole.
 func TestAntarcticaHoldsThePole(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy

@@ -87,7 +87,7 @@ func TestIdenticalPolygons(t *testing.T) {
 	}
 }
 
-// This tests one ring with very many vertices.
+// TestLongRing builds one ring with very many vertices.
 func TestLongRing(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	n := scaled(1_000_000, 50)
@@ -106,7 +106,8 @@ func TestLongRing(t *testing.T) {
 	}
 }
 
-// Layers that need too much memory are refused, and the error has the need.
+// TestMemory tests that layers that need too much memory are refused, and that the error names the
+// need.
 func TestMemory(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	many := make(orb.Ring, 2000)
@@ -134,7 +135,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Many regions of one shape have few lines, but each has a border.
+// TestMemoryOfCopies tests that the memory is estimated by borders: many regions of one shape share
+// few lines, but each region has a border of its own.
 func TestMemoryOfCopies(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	layer := Layer{Type: "land"}

@@ -284,7 +284,8 @@ func TestSelfCrossingRandom(t *testing.T) {
 	testFigures(t, randomFigures(rand.New(rand.NewPCG(73, 74)), 20), 60)
 }
 
-// This is a bow-tie at the scale of degrees, in a box that used to lose its lobes.
+// TestBowTieInBox builds a bow-tie in a box, at the scale of degrees. Earlier builds lost the lobes
+// of this figure.
 func TestBowTieInBox(t *testing.T) {
 	r, _, _ := buildReader(t, Layer{Type: "land", Features: featuresOf(figures()["a bow-tie in a box"], "f", 0, 0, 1, true)})
 	for _, lon := range []float64{1, 3, 5, 7, 9} {

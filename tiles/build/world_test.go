@@ -37,8 +37,8 @@ func ids(t testing.TB, r *tiles.Reader, lat, lon float64, types ...string) strin
 	return strings.Join(s, " ")
 }
 
-// This is the same land in the three notations of sources: cut at ±180°, stitched across it with a
-// jump, and stitched with longitudes beyond 180.
+// TestAntimeridian builds the same land in the three notations of sources: cut at ±180°, stitched
+// across it with a jump, and stitched with longitudes beyond 180.
 func TestAntimeridian(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	for name, g := range map[string]orb.Geometry{
@@ -114,8 +114,8 @@ func markOf(t *testing.T, store cellstore.Store, tile quadkey.Tile) byte {
 	return 0
 }
 
-// This tests land around the south pole, both as a ring around the pole and as a cut ring along
-// −90°. It also tests land at the north pole.
+// TestPoles tests land around the south pole, both as a ring around the pole and as a cut ring
+// along −90°. It also tests land at the north pole.
 func TestPoles(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	t.Parallel() // it takes long, and one build does not keep two processors busy

@@ -41,7 +41,7 @@ type Encoder struct {
 	columns []column
 	named   map[string]int32 // the columns by their names
 	ids     []uint64
-	lacking []bool // which features have no id
+	lacking []bool // whether a feature has no id, by feature
 	body    []byte
 	bits    []byte
 	ints    ints
@@ -109,8 +109,8 @@ func (e *Encoder) read() error {
 	return nil
 }
 
-// column returns the column of a key. It first tries the index at, because most features have a key
-// at the same index.
+// column returns the column of a key. It first tries the column with the index `at`, because most
+// features have a key at the same index.
 func (e *Encoder) column(key []byte, at int) *column {
 	if at < len(e.columns) && string(e.columns[at].name) == string(key) {
 		return &e.columns[at]

@@ -170,7 +170,8 @@ func valuesOf(t *testing.T, l *mvt.Layer) (values []any) {
 	return values
 }
 
-// Integers of each size have a column that holds them, and that styles can compare.
+// TestIntegers tests that the column type is large enough for its integers, and is one that styles
+// can compare wherever that is possible.
 func TestIntegers(t *testing.T) {
 	for _, tt := range []struct {
 		values []int64

@@ -38,7 +38,8 @@ func ExampleLayer() {
 	// Output: country 7 Lesotho
 }
 
-// Another decoder and our own read back what the writer writes.
+// TestRoundTrip tests that both our reader and another decoder read back what the writer has
+// written.
 func TestRoundTrip(t *testing.T) {
 	var l mvt.Layer // reused: leftovers of one layer must not show in the next
 	rapid.Check(t, func(rt *rapid.T) {

@@ -116,8 +116,9 @@ func TestPlacesApart(t *testing.T) {
 	}
 }
 
-// A region has the smallest look at the first two zooms with its name, and a larger one with each
-// further zoom. Names that are new at a zoom come late in the order.
+// TestSizes tests the size of a region's name: it has the smallest look at the first two zooms with
+// the name, and a larger one with each further zoom. A name that is new at a zoom comes late in the
+// order in which names are placed.
 func TestSizes(t *testing.T) {
 	s := someStyle()
 	country := s.Types["country"]
@@ -155,7 +156,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Names lists the names of the tile, and those of its neighbours that reach into it.
+// TestNamesTold tests that Names returns the names of the tile, and those of its neighbours that
+// reach into the tile.
 func TestNamesTold(t *testing.T) {
 	r := newRenderer(t)
 	got, err := r.Names(sampleMap().window(0, 0, 5, 1))

@@ -109,7 +109,7 @@ func describeFindings(r Report) string {
 	return string(b)
 }
 
-// The output of a build has no errors.
+// TestVerify tests that Run finds no errors in the output of a build.
 func TestVerify(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
@@ -151,8 +151,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// The same holds for real borders: a few of the coarsest ones, and with the full tests all of the
-// finest.
+// TestVerifyNaturalEarth tests that Run finds no errors in builds of real borders: a few of the
+// coarsest ones, and with the full tests all of the finest.
 func TestVerifyNaturalEarth(t *testing.T) {
 	testrace.SkipUnderRace(t, "it builds much data; smaller builds run under the detector")
 	if tiles.SchemaVersion < 2 {
@@ -194,7 +194,8 @@ func boundsTable(t *testing.T, store cellstore.Store) cellstore.Table {
 	return table
 }
 
-// Labels of layout 2 have the id and the number of their region as their own. They are valid.
+// TestOlderLabels tests that labels of layout 2 are valid, although they have the id and the number
+// of their region as their own.
 func TestOlderLabels(t *testing.T) {
 	store, meta, _ := built(t, build.Layer{Type: "land", Features: []build.Feature{
 		{ID: "west", Name: "West", Geometry: tilestest.Square(0, 0, 1, 1)}, {ID: "east", Name: "East", Geometry: tilestest.Square(1, 0, 2, 1)},
@@ -552,7 +553,8 @@ func TestPolygonChecks(t *testing.T) {
 	}
 }
 
-// The area within the tile is that of the clipped polygon.
+// TestAreaWithin tests that the sum of areaWithin over the edges of a polygon is the area of the
+// clipped polygon.
 func TestAreaWithin(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range 2000 {

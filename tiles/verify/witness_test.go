@@ -46,9 +46,9 @@ func setWitnesses(t *testing.T, store *pebblestore.Store, typeByte uint8, id str
 	}
 }
 
-// Verify detects a build that agrees with itself but not with its source. The witnesses are those
-// of figures that the build draws wrongly: without their lobes, as an earlier build that added up
-// windings did, or with too much area.
+// TestVerifyFindsLostArea tests that Run detects a build that agrees with itself but not with
+// its source. Each build gets the witnesses of another figure, from which it differs as a faulty
+// build would: without the lobes, which an earlier build lost, or with too much area.
 func TestVerifyFindsLostArea(t *testing.T) {
 	box := tilestest.Box(0, 0, 10, 10)
 	for name, faulty := range map[string]tilestest.Figure{

@@ -110,7 +110,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Figures are measured on a commit, unless the user wants others.
+// TestDirty tests that figures are measured only on a commit without changed files, unless the flag
+// -dirty is set.
 func TestDirty(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")

@@ -45,9 +45,9 @@ func diskJobs() []diskJob {
 // filled is a row of the third table of the report.
 type filled struct {
 	name    string
-	disks   int      // that were too small
-	largest int64    // of those, in bytes
-	stages  []string // in which they were full
+	disks   int      // the number of disks that were too small
+	largest int64    // the size of the largest of them, in bytes
+	stages  []string // the stages in which they were full
 	failed  error
 }
 

@@ -79,7 +79,8 @@ func TestSeq(t *testing.T) {
 	}
 }
 
-// The other tables are valid, refer to existing places, and are the same each time.
+// TestSource tests that the tables besides the places are valid, refer to existing places, and are
+// the same each time.
 func TestSource(t *testing.T) {
 	const n = 20_000
 	src, again := Source(n, 1), Source(n, 1)

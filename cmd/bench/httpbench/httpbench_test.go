@@ -95,8 +95,8 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// The tile server answers a request with the tag with 304. It is compared with its own full
-// answers.
+// TestNotModified tests that the scenario of notModified expects status 304 for a request with the
+// ETag. The tile server is compared with its own full answers.
 func TestNotModified(t *testing.T) {
 	tile := answer{Path: "/tiles/a/1/0/0.mvt", Status: 200, ETag: `"x"`, Body: []byte("tile")}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

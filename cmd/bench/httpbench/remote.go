@@ -27,8 +27,8 @@ type remoteCmd struct {
 // remoteBudget is the share of the local server's rate that the remote one has to reach.
 const remoteBudget = 0.8
 
-// Both servers read IP ranges from the table: the index, which is a file, would be the same for
-// both.
+// tableOnly makes both servers look IP addresses up in the table. With the index, which is a local
+// file, the remote server would not use its store.
 const tableOnly = "--no-ip-index"
 
 func (r *remoteCmd) Run(ctx context.Context) (err error) {

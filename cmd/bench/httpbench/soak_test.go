@@ -103,7 +103,8 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// If the answers to a kind of requests do not fit the purpose of the kind, the mix has a mistake.
+// TestKindCheck tests that answers that do not fit the purpose of their kind of requests are
+// refused, because they mean that the mix has a mistake.
 func TestKindCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Every request is timed, and those that fail are counted.
+// TestTimed tests that the time of every request is measured, and that failed requests are counted.
 func TestTimed(t *testing.T) {
 	good := answer{Path: "/ip/me", Forwarded: "5.6.7.8", Type: "application/json", Body: []byte("{5.6.7.8}")}
 	server := httptest.NewServer(bare([]answer{good}))

@@ -44,7 +44,7 @@ type answer struct {
 type face struct {
 	name   string
 	path   string // with %v for latitude and longitude
-	levels int    // that the face names at a point: 1 is countries alone
+	levels int    // the number of levels that the face names at a point: 1 is countries alone
 	read   func(body []byte) (answer, error)
 }
 

@@ -40,8 +40,8 @@ func (s *sampler) questions(n int) (list []question) {
 	return append(list, s.inSeveral(n/20)...)
 }
 
-// inSeveral returns up to n towns that several countries or several states hold: enclaves, and
-// areas that layers count twice.
+// inSeveral returns up to n towns that lie in several countries or in several states of the layers:
+// in enclaves, or in areas that the layers count twice.
 func (s *sampler) inSeveral(n int) (list []question) {
 	for _, i := range s.random.Perm(len(s.Places)) {
 		p := &s.Places[i]

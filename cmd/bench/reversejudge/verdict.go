@@ -168,8 +168,9 @@ func (j judge) isLake(name string) bool {
 	return j.Lakes != nil && len(j.Lakes.ByName(name)) > 0 && len(j.Layers[judged.County].ByName(name)) == 0
 }
 
-// claims reports whether one of some regions fits all parts of a claim. A code that the files lack
-// does not contradict the claim, and neither does a division if the region has none.
+// claims reports whether any of the regions in right fits all parts of a claim. A code that the
+// files lack does not contradict the claim. If a region has no division, a division does not
+// either.
 func (j judge) claims(c claim, right []*judged.Region) bool {
 	return slices.ContainsFunc(right, func(r *judged.Region) bool {
 		if known := j.Layers[c.level].ByCode(c.id); len(known) > 0 {

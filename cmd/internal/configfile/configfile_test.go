@@ -114,8 +114,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Printed settings, when they are read again, have the same meaning, and so have the settings that
-// were read before.
+// TestPrintedIsReadable tests that the output of Print can be read as a configuration file, and
+// gives the same flags and settings as those that were printed.
 func TestPrintedIsReadable(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		// Characters that no environment or command line can have are not tested.

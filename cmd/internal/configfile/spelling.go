@@ -12,8 +12,8 @@ import (
 // read.
 var spellings = [...][2]string{{"license", "licence"}, {"color", "colour"}, {"center", "centre"}}
 
-// respelled returns a name with words between dashes. Each word that is in a pair of spellings is
-// replaced by the word of the pair at index to.
+// respelled returns a name, whose words are separated by dashes, with another spelling. It replaces
+// each word of a pair in spellings by the word of this pair that has the index `to`.
 func respelled(name string, to int) string {
 	words := strings.Split(name, "-")
 	for i, word := range words {

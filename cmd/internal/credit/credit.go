@@ -50,8 +50,8 @@ func ParseHTML(attribution string) (asHTML, asText string) {
 	return r.html()
 }
 
-// DisplayLine makes foreign text fit for display: one line of up to most bytes, without control
-// characters.
+// DisplayLine makes foreign text fit for display: it returns one line without control characters.
+// most bounds its bytes.
 func DisplayLine(s string, most int) string {
 	s = strings.TrimSpace(printable(s))
 	if len(s) <= most {

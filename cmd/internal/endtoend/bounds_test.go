@@ -36,7 +36,8 @@ var told = []struct {
 
 var atMost = regexp.MustCompile(`(?i)\bat most [\d][\d,.]*`)
 
-// The bounds on pages equal the constants of the programs.
+// TestBoundsOnPages tests that the bounds that pages of the documentation name equal the constants
+// of the programs.
 func TestBoundsOnPages(t *testing.T) {
 	for _, path := range pages(t) {
 		text := testfile.Read(t, path)

@@ -27,8 +27,9 @@ func TestHBase(t *testing.T) {
 	address := fmt.Sprintf("hbase://%s/endtoend%d_%d?compression=off", gateways, os.Getpid(), time.Now().Unix())
 	store := "--store=" + address
 	dir, data := t.TempDir(), t.TempDir()
-	// The generations that are published in this directory must be the ones that a server serves.
-	// Some data sets are derived from others.
+	// published returns the generations that are published in the directory, by data set. Every
+	// server must serve exactly these. They are read from the directory, because a command may also
+	// publish data sets that are derived from its own.
 	published := func() map[string]uint64 { return publishedIn(t, catalogOf(t, data).Generations) }
 	load := func(mark string) {
 		layers := writeFile(t, filepath.Join(dir, mark, "areas.geojson"), countries(mark, 400))

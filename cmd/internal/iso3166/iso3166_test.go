@@ -43,7 +43,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Every country that CLDR still names must have a continent and a unique name.
+// TestComplete tests that every country in CLDR that still exists has a continent and a unique
+// name.
 func TestComplete(t *testing.T) {
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {

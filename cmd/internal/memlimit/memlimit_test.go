@@ -122,7 +122,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// This machine's limit is a plausible number.
+// TestThisMachine tests that Detect follows GOMEMLIMIT, and otherwise finds a plausible limit of
+// this machine.
 func TestThisMachine(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1MiB")
 	if l := Detect(); l.Bytes != 1<<20 || l.Source != "GOMEMLIMIT" {

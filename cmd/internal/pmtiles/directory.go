@@ -42,9 +42,9 @@ func AppendDirectory(dst []byte, entries []Entry) []byte {
 // ErrDirectory is matched by errors about directories that no writer should have made.
 var ErrDirectory = errors.New("a directory is damaged")
 
-// DecodeDirectory appends the entries of an uncompressed directory. It refuses more than most
-// entries, ids that do not increase, runs that overlap, and sums that overflow. The caller checks
-// that the contents lie in their section.
+// DecodeDirectory appends the entries of an uncompressed directory, whose number most bounds. It
+// refuses further entries, ids that do not increase, runs that overlap, and sums that overflow. The
+// caller checks that the contents lie in their section.
 func DecodeDirectory(dst []Entry, b []byte, most int) ([]Entry, error) {
 	d := decoder{rest: b}
 	n := d.number("the number of entries", math.MaxUint64)

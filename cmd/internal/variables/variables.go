@@ -1,6 +1,6 @@
 // Package variables lists the environment variables of both programs. Both may get the same file of
 // variables, so a variable that one program does not have may belong to the other. A variable that
-// neither has is a mistake, which would otherwise go unnoticed.
+// belongs to neither program is a mistake, which would otherwise go unnoticed.
 package variables
 
 import (

@@ -47,7 +47,7 @@ func TestServiceLinks(t *testing.T) {
 	}
 }
 
-// The list has all variables that tests read, and no others.
+// TestVariablesOfTests tests that the list of variables has exactly those that tests read.
 func TestVariablesOfTests(t *testing.T) {
 	reads := regexp.MustCompile(`(?:Getenv|LookupEnv|Setenv|Environ\(\), )\(?"(QUADRILLE_[A-Z0-9_]+)`)
 	named := regexp.MustCompile(`"(QUADRILLE_[A-Z0-9_]+)`) // also by a constant

@@ -33,7 +33,7 @@ func count(t *testing.T, s cellstore.Store) (n int) {
 	return n
 }
 
-// The load takes more than a batch, from memory that is reused at once.
+// TestLoad loads more rows than fit into a batch, from memory that the caller reuses at once.
 func TestLoad(t *testing.T) {
 	s := open(t)
 	l := must.Get(New(t.Context(), s, "t")).In(t)

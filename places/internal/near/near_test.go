@@ -73,7 +73,8 @@ func (e *everywhere) Visit(_ context.Context, n *Node) error {
 	return nil
 }
 
-// A descent finds the first points of several lists, and reads few others.
+// TestSearchAgainstSorting tests that a descent through several lists finds the same first points
+// as sorting all points, and reads few others.
 func TestSearchAgainstSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

@@ -200,8 +200,8 @@ func TestTangledRings(t *testing.T) {
 	}
 }
 
-// TestLensStays tests that a region of two arcs between two neighbours is not thinned away while it
-// is large enough to see.
+// TestLensStays tests that a region of two arcs between two neighbours is not thinned away at a
+// zoom at which it can be seen.
 func TestLensStays(t *testing.T) {
 	reg := NewShareSets()
 	step := int32(1) << StepShift(5)

@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// CutAtSeams cuts a chain that is closed in the plane at every copy of the
-// antimeridian, closes the parts along it, and shifts all to [0, WorldSize].
+// CutAtSeams cuts a closed chain wherever it crosses a copy of the antimeridian. It closes the
+// parts along the antimeridian and shifts them to [0, WorldSize].
 //
-// The winding number just east of the antimeridian is the number of times that the western part
-// runs south along it, and the eastern part north. Edges of the source along the antimeridian
-// belong to the west.
+// To close them, it adds edges between consecutive crossings: w edges to the south at x =
+// WorldSize, for the part west of the antimeridian, and w edges to the north at x = 0, for the part
+// east of it. Here w is the winding number just east of the antimeridian. Edges of the source along
+// the antimeridian belong to the west.
 func CutAtSeams(edges []Edge) []Edge {
 	passes := map[int32][]flux{} // by the seam's x
 	out := cutAt(edges, func(p Point, d int32) { passes[p.X] = append(passes[p.X], flux{at: int64(p.Y), p: p, d: d}) })

@@ -240,7 +240,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// Lines far from the polygons cost little time and no memory.
+// TestEnterFar tests that EntersInterior allocates nothing for lines far from the polygons.
 func TestEnterFar(t *testing.T) {
 	o, ring := NewOutliner(), Perimeter(Box{1000, 1000, 1100, 1100})
 	lines := make([]Edge, 1000)

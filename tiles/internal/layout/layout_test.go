@@ -10,7 +10,8 @@ import (
 	"quadrille/tiles/internal/grid"
 )
 
-// Numbers have no trailing zeros, and parse back to the same value.
+// TestFixed tests that AppendFixed writes numbers without trailing zeros, and that they parse back
+// to the same value.
 func TestFixed(t *testing.T) {
 	for _, c := range []struct {
 		v        float64
@@ -40,7 +41,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// Each projection has an inverse. All share the world's width and its poles.
+// TestProjections tests that each projection has an inverse, and that all projections have the same
+// width of the world and the same poles.
 func TestProjections(t *testing.T) {
 	for lat := -85.0; lat <= 85; lat += 2.5 {
 		if got := MercatorLat(MercatorY(lat)); math.Abs(got-lat) > 1e-9 {
@@ -68,7 +70,8 @@ func TestProjections(t *testing.T) {
 	}
 }
 
-// Rows of tiles come before those of the polar caps, and each key gives its tile.
+// TestRowTile tests that RowTile returns the tile of each key, and that the rows of tiles come
+// before those of the polar caps.
 func TestRowTile(t *testing.T) {
 	for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1, Y: 1}, {Z: 13, X: 8191, Y: 8191}} {
 		key := tile.Key()
@@ -120,7 +123,8 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// GeoJSON's shells run the opposite way to those of the grid, and repeat the first point.
+// TestGeometry tests the conversion of rings to GeoJSON: its shells run the opposite way to those
+// of the grid, and repeat the first point.
 func TestGeometry(t *testing.T) {
 	shell := []grid.Point{grid.Pt(0, 0), grid.Pt(grid.WorldSize/2, 0), grid.Pt(grid.WorldSize/2, grid.WorldSize/4)}
 	const one = `[[[-180,90],[0,0],[0,90],[-180,90]]]`

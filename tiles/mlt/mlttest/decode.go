@@ -1,5 +1,6 @@
 // Package mlttest decodes MapLibre Tiles for tests. It is slow, reads whole tiles, and shares no
-// code with package mlt, whose output it reads. make check-clients runs foreign decoders.
+// code with package mlt, whose output it reads. The command `make check-clients` also runs decoders
+// of others.
 package mlttest
 
 import (

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The umask decides who may read a published file.
+// TestPublishKeepsUmask tests that a published file has the mode that the umask permits, like any
+// new file.
 func TestPublishKeepsUmask(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.csv")
 	for mask, want := range map[int]os.FileMode{0o077: 0o600, 0o022: 0o644} {

@@ -260,7 +260,8 @@ func TestChangedWhileDownloading(t *testing.T) {
 	}
 }
 
-// Weak validators do not guarantee equal bytes, so nothing is appended.
+// TestWeakValidator tests that an interrupted download with a weak validator begins again. Nothing
+// is appended to it, because weak validators do not guarantee equal bytes.
 func TestWeakValidator(t *testing.T) {
 	p := newPublisher(t, text(1, 700_000))
 	p.etag = `W/"1"`

@@ -416,7 +416,7 @@ func TestRegionCode(t *testing.T) {
 	}
 }
 
-// There is a setter for every column that a list may have.
+// TestEveryColumn tests that NewColumns has a setter for every column that a list may have.
 func TestEveryColumn(t *testing.T) {
 	for _, list := range []string{"network,continent,continent_code,continent_name,country,country_code,country_name,region,region_code,region_name,subdivision_2_iso_code,subdivision_2_name,city,postal,latitude,longitude,accuracy_radius,metro_code,timezone,asn,as_name,geoname_id,registered_country_geoname_id,represented_country_geoname_id",
 		"network,connection_type,domain,isp,mobile_country_code,mobile_network_code,organization,static_ip_score,user_count,user_type,is_anonymous,is_anonymous_vpn,is_anycast,is_hosting_provider,is_legitimate_proxy,is_public_proxy,is_residential_proxy,is_satellite_provider,is_tor_exit_node"} {

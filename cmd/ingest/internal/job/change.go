@@ -35,10 +35,10 @@ func Percent(share float64) string {
 	return "under 0.01%"
 }
 
-// check returns an error that matches ErrChanged if more than the share most of the records of a
-// kind, or of all rows, has changed. A kind without earlier records is not a change, and rows that
-// cannot be compared count as equal. If not even the numbers of records can be read, the change is
-// unknown, and check returns an error too.
+// check returns an error that matches ErrChanged if too large a share of the records of a kind, or
+// of all rows, has changed. The bound is most, 0 to 1. A kind without earlier records is not a
+// change, and rows that cannot be compared count as equal. If not even the numbers of records can
+// be read, the change is unknown, and check returns an error too.
 func (r *Rehearsal) check(most float64) error {
 	if r.Published == nil && r.Err != nil {
 		return fmt.Errorf("what is published cannot be compared with (%w); to publish all the same, run this again without --max-change", r.Err)

@@ -151,7 +151,7 @@ func PolygonsOf(g orb.Geometry) (out orb.Geometry, repair, reason, detail string
 }
 
 // LinesOf returns the lines of a geometry that consists of lines only, with positions as in PolygonsOf.
-// LinesOf of fewer than two points are left out. ok reports whether the geometry consists of lines.
+// Lines of fewer than two points are left out. ok reports whether the geometry consists of lines.
 // If no line is left, reason says why.
 func LinesOf(g orb.Geometry) (out orb.MultiLineString, ok bool, reason, detail string) {
 	lines, ok := g.(orb.MultiLineString)

@@ -8,7 +8,8 @@ import (
 	"quadrille/places/airports"
 )
 
-// The last word of a two-word type may be omitted. Each type has a unique short word.
+// TestShortTypes tests that the last word of a two-word type may be omitted in requests. Each such
+// type has a unique short word.
 func TestShortTypes(t *testing.T) {
 	var want []string
 	for _, typ := range airports.Types() {

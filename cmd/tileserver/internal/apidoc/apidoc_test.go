@@ -147,8 +147,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// A prefix that also exists with a final slash is described only once below the prefix, always in
-// the same way.
+// TestBelow tests the description below a prefix that also exists with a final slash, /x and /x/.
+// Both become the path /, which is described only once, always in the same way.
 func TestBelow(t *testing.T) {
 	slash := one(func(e *endpoint.Endpoint) { e.OtherPaths = []string{"/x/"} })
 	for range 20 {
@@ -163,7 +163,7 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// Folding changes only white space.
+// TestFold tests that fold changes only white space, and makes no long lines.
 func TestFold(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `"x"`, `{"a":1e400,"b":[` + strings.Repeat(`{"c":"\u003cé","d":null},`, 9) + `true]}`,

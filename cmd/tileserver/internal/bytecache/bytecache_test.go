@@ -76,7 +76,7 @@ func checkCache(t interface{ Fatalf(string, ...any) }, c *Cache[pageKey, *page])
 	}
 }
 
-// Recently used values stay when others are evicted.
+// TestKeepsTheUsed tests that the values that are evicted are not the recently used ones.
 func TestKeepsTheUsed(t *testing.T) {
 	c := New[pageKey, *page](shardCount * 100 * (entryOverhead + 1))
 	hot := pageKey{layers: "a", tile: 1}
@@ -164,7 +164,7 @@ func TestConcurrent(t *testing.T) {
 	checkCache(t, c)
 }
 
-// A value of half the bytes fits into a cache for large values.
+// TestLarge tests that a cache made by NewOfLarge keeps a value of half its bytes.
 func TestLarge(t *testing.T) {
 	c := NewOfLarge[pageKey, *page](1 << 20)
 	for i := range uint64(100) {

@@ -33,9 +33,9 @@ const (
 	thumbWidth, thumbHeight = 64, 40
 )
 
-// A view differs from its golden thumbnail if more than the share mostDifferent of the pixels
-// differ by more than mostShade of 255 in any colour. Fonts of another machine change fewer pixels;
-// a missing label, colour or outline changes more.
+// A view may differ from its golden thumbnail in a share of mostDifferent of its pixels. A pixel
+// counts as different if it differs by more than mostShade, of 255, in any colour. Fonts of another
+// machine change fewer pixels; a missing label, colour or outline changes more.
 const (
 	mostShade     = 24
 	mostDifferent = 0.04

@@ -247,8 +247,8 @@ func (w *window) frames() {
 	w.waitFor(`window.frames2 === 2`)
 }
 
-// drawn waits until the tiles in view and their names are drawn, and the names of at least so many
-// places.
+// drawn waits until the tiles in view and their names are drawn. At least the given number of
+// places must have names.
 func (w *window) drawn(names int) {
 	w.t.Helper()
 	w.waitFor(fmt.Sprintf(`document.querySelectorAll('.regions canvas').length > 0 && document.querySelector('.names canvas') && %s.length >= %d`, placesShown, names))

@@ -73,8 +73,8 @@ func TestFiltersAreNotShadowed(t *testing.T) {
 	counts("it is gone", map[string]string{"p.price.lt=x": "0"})
 }
 
-// If one write has spoiled the type of a property, the type recovers when that point is removed.
-// Declaring the type helps immediately.
+// TestTypesRecover tests that a property has its type again once the one point that had a value of
+// another type is removed. Declaring the type helps immediately.
 func TestTypesRecover(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("shops", `{"title":"Shops","schema":{"open":"boolean"}}`)
@@ -157,8 +157,8 @@ func TestDescriptionsMerge(t *testing.T) {
 	}
 }
 
-// Every time may have the forms of RFC 3339, section 5.6: with a blank or a t, with a z, or only a
-// date.
+// TestInstantsOfOneKind tests that all parameters and members for a time accept the same forms: a
+// blank or t instead of T and z instead of Z (RFC 3339, section 5.6), or a date alone.
 func TestInstantsOfOneKind(t *testing.T) {
 	s := newService(t, nil)
 	l := s.make("vans", `{"history":"9000h","schema":{"since":"time"}}`)

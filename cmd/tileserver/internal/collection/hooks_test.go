@@ -140,7 +140,8 @@ func TestHooksRefuse(t *testing.T) {
 	s.want(s.send(rootKey, "PUT", "/points/taxis/hooks/more", `{"url":"https://example.org"}`), 409, "too-many-hooks")
 }
 
-// The id of a point may be a word of the service's paths.
+// TestPointsCalledHooks tests that the id of a point may be a word that the service uses in its
+// paths.
 func TestPointsCalledHooks(t *testing.T) {
 	s := withHooks(t, false)
 	s.make("taxis", `{"history":"1h"}`)

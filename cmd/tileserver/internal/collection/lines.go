@@ -58,7 +58,7 @@ type batch struct {
 	live *live.Collection
 	ctx  context.Context
 
-	chunk   *chunk // which is being filled
+	chunk   *chunk // the chunk that is being filled
 	waiting bool   // the last chunk was queued because there was nothing to read
 
 	turn *web.Turn // for reading lines

@@ -237,7 +237,8 @@ func TestNoLineTaken(t *testing.T) {
 	}
 }
 
-// A client that waits for the answer to each line gets the refusals too.
+// TestRefusalsAreAnsweredAtOnce tests that a client that waits for the answer to each line also
+// gets the refusals without delay.
 func TestRefusalsAreAnsweredAtOnce(t *testing.T) {
 	s := newService(t, nil)
 	s.make("shops", "")

@@ -20,7 +20,8 @@ func good() Endpoint {
 	}
 }
 
-// Declarations that contradict themselves or each other are refused, with the endpoint's name.
+// TestCheck tests that Check refuses declarations that contradict themselves or each other, and
+// that its error names the endpoint.
 func TestCheck(t *testing.T) {
 	known := func(typ string) bool { return typ == "known" }
 	if err := Check([]Endpoint{good()}, known); err != nil {

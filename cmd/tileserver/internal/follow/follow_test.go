@@ -7,8 +7,8 @@ import (
 	"quadrille/places/live"
 )
 
-// Moves have the previous position of the point, crossings have the fence, and both have the new
-// position.
+// TestAppendMembers tests that AppendMembers writes the previous position of a move and the fence
+// of a crossing, and the new position of both.
 func TestAppendMembers(t *testing.T) {
 	from, to := &[2]float64{8.5, 47.25}, &[2]float64{-0.125, 51}
 	for _, c := range []struct {

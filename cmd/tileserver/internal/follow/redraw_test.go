@@ -35,8 +35,9 @@ func (t *text) String() string {
 	return t.b.String()
 }
 
-// Collections get the generation in service without delay, and new collections get it with the next
-// check. An error is logged once, not for each collection.
+// TestRedraws tests that ReportRedraws gives the generation of the boundaries to existing
+// collections at once, and to new collections at its next check. It logs an error that several
+// collections have in common only once.
 func TestRedraws(t *testing.T) {
 	boundaries := dataset.NewFixedLive(tiles.Join(), dataset.Manifest{Generation: 3, Digest: "0123456789abcdef"})
 	views := ask.NewViews(ask.Sets{Boundaries: boundaries})

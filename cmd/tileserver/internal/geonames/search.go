@@ -393,12 +393,12 @@ func appendForeign(docs, rest []places.Record, country string) []places.Record {
 	return docs
 }
 
-// within reads the places that pass a filter and meet the conditions of q. It returns those from
-// index from up to, but not including, index to, counted from 0. It also returns a lower bound of
-// their number: to, or one more if there are more places, so that a client which pages by the count
-// continues. Its work has the same limit as a search by name. The most important places are
-// examined first. When the limit is reached, it returns the places found so far. If it has found
-// none by then, it returns errTooWide, because such places may still exist.
+// within reads the places that pass a filter and meet the conditions of q. It returns those with
+// the indexes `from` to `to`-1, counted from 0. It also returns a lower bound of the number of all:
+// `to`, or one more if there are more places, so that a client which pages by the count continues.
+// Its work has the same limit as a search by name. The most important places are examined first.
+// When the limit is reached, it returns the places found so far. If it has found none by then, it
+// returns errTooWide, because such places may still exist.
 func (g *request) within(ctx context.Context, finder *places.Finder, f places.Filter, from, to int,
 	q *placeSearch) ([]places.Record, int, error) {
 	if to == 0 {

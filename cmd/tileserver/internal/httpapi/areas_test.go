@@ -293,8 +293,8 @@ func TestAreasThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Fences of such a layer work like those of regions, whatever generation of boundaries a move was
-// compared with.
+// TestFencesOfTheCallers tests that fences of an added layer of areas work like those of regions,
+// whatever generation of the boundaries a move was compared with.
 func TestFencesOfTheCallers(t *testing.T) {
 	of := &yards{boxes: map[string]quadkey.Box{"a": {West: 3, South: 46, East: 6, North: 48}}}
 	fixed := dataset.NewFixedLive[feature.Encloser](of, dataset.Manifest{Dataset: "yards", Generation: 7})

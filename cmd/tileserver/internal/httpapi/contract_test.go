@@ -23,7 +23,8 @@ import (
 // The description of the interface is a contract: the router and the handlers behave as described,
 // and the description is complete.
 
-// Every route is described, and nothing else is.
+// TestEveryRouteIsDescribed tests that the OpenAPI document describes exactly the routes of the
+// server.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{})) // with every route there is
 	doc := servertest.ReadDescription(t)

@@ -225,8 +225,8 @@ func TestDatesOfCollections(t *testing.T) {
 	}
 }
 
-// Frequent answers have at most eight headers, because the ninth would make the header map grow.
-// Therefore compressed answers have no date.
+// TestHeadersOfHotAnswers tests that frequent answers have at most eight headers, because the ninth
+// would make the header map grow. For this reason compressed answers have no date.
 func TestHeadersOfHotAnswers(t *testing.T) {
 	w := servertest.NewShops(t)
 	for _, path := range []string{"/tiles/country/6/33/22.mvt", "/tiles/country/6/33/22.geojson", "/tiles/country/5/16/11.png",

@@ -30,7 +30,7 @@ type Face struct {
 	// Settings returns the defaults of the operator's settings for this face. Settings is nil if
 	// there are none.
 	Settings func() Settings
-	// Rooted is set if its handlers implement rooted.
+	// Rooted is set if the face's handlers implement the interface rooted.
 	Rooted bool
 	// New makes its handlers. It is nil if the face only declares errors that several faces share.
 	New func(*Parts) Handlers

@@ -11,7 +11,8 @@ import (
 	"quadrille/internal/testrace"
 )
 
-// No two faces have the same position. Otherwise documents would differ between starts.
+// TestPlacesOfFaces tests that no two faces have the same Order. Otherwise documents would differ
+// between starts.
 func TestPlacesOfFaces(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	all := httpapi.Faces()

@@ -37,7 +37,8 @@ var toyForm = listing.Format{
 	},
 }
 
-// A registered form is in the lists of every layer.
+// TestFormOfTheCallers tests that a form that was added by listing.Register is available in the
+// lists of every layer.
 func TestFormOfTheCallers(t *testing.T) {
 	forms := listing.Formats
 	t.Cleanup(func() { listing.Formats = forms })

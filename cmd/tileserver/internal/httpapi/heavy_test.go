@@ -15,7 +15,7 @@ import (
 	"quadrille/quadkey"
 )
 
-// Long requests leave capacity for the others.
+// TestHeavy tests that heavy requests that take long leave capacity for the other requests.
 func TestHeavy(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.MaxConcurrent = 4 }, servertest.DefaultDatasets...)
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
@@ -57,8 +57,8 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// Compressing a large tile is heavy. A small tile, an uncompressed tile and a cached tile are
-// light.
+// TestHeavyTile tests which requests for tiles are heavy: those for which a large tile must be
+// compressed. A small tile, an uncompressed tile and a cached tile are light.
 func TestHeavyTile(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	// The tile of zoom 0 is one byte larger than the largest tile that is compressed without a

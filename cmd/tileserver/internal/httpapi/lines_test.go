@@ -57,7 +57,8 @@ func TestNoBatch(t *testing.T) {
 	}
 }
 
-// A line gets the same answer as a single request, or a separate error.
+// TestQuestionLines tests that each line of a batch gets the same answer as a single request, or an
+// error of its own.
 func TestQuestionLines(t *testing.T) {
 	f := servertest.NewGlobe(t, nil)
 	const at = "&at=2026-01-15T11:30:00Z"

@@ -11,8 +11,9 @@ import (
 	"quadrille/feature"
 )
 
-// No layer has a name that a path of the server begins with, or that gives it another's operations.
-// Without the face of the path it may.
+// TestNamesOfLayers tests that Compose refuses a name of a layer with which a path of the server
+// begins, or which would give the layer's operations the names of another's. If the face with that
+// path is switched off, the name is accepted.
 func TestNamesOfLayers(t *testing.T) {
 	refused := func(name string, faces []httpapi.Face) (words any) {
 		of := &yards{}

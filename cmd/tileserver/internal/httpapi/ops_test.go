@@ -304,7 +304,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// Only a disconnected client gets the status for disconnected clients.
+// TestCancelled tests that only a request whose client has disconnected gets the status for this
+// case.
 func TestCancelled(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
@@ -322,7 +323,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Each type of problem has one status, and each row has an explanation.
+// TestKinds tests that each type of problem has one status, and that each entry of Kinds has an
+// explanation.
 func TestKinds(t *testing.T) {
 	status := map[string]int{}
 	s := httpapi.Compose(&httpapi.Config{}, httpapi.Faces())

@@ -58,8 +58,9 @@ func TestUnknownParameters(t *testing.T) {
 	}
 }
 
-// Names that begin with _ are always accepted. So are all parameters outside our own interface: of
-// imitated services, of the page and the documents, of probes, and of proxies' requests.
+// TestFreeParameters tests which unknown parameters are accepted: names that begin with _,
+// everywhere, and all parameters outside our own interface. These are those of imitated services,
+// of the page and the documents, of probes, and of proxies' requests.
 func TestFreeParameters(t *testing.T) {
 	f := servertest.New(t, servertest.WithMetrics, servertest.DefaultDatasets...)
 	for _, path := range []string{

@@ -15,7 +15,7 @@ import (
 	"quadrille/internal/instant"
 )
 
-// Every parameter for a time accepts the same texts.
+// TestTimesAgree tests that every parameter for a time accepts the same texts as the others.
 func TestTimesAgree(tt *testing.T) {
 	writers, stations, globe := servertest.NewWriters(tt), servertest.NewStations(tt, ask.Stations.Name,
 		ask.Weather.Name), servertest.NewGlobe(tt, nil)

@@ -169,7 +169,8 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 	}
 }
 
-// Names of layers become paths and operations.
+// TestNamesOfLayers tests which names a layer can have: they become parts of paths and of the names
+// of operations.
 func TestNamesOfLayers(t *testing.T) {
 	handlers := func(name string) *Handlers {
 		live := dataset.NewFixedLive[feature.Layer](toys(1), dataset.Manifest{Dataset: name, Generation: 1})
@@ -193,7 +194,8 @@ func TestNamesOfLayers(t *testing.T) {
 	}
 }
 
-// A cursor is valid for one layer and its parameters only: other cursors are refused.
+// TestCursorsOfOthers tests that a cursor is valid only for the layer and the parameters for which
+// it was made. Any other cursor is refused.
 func TestCursorsOfOthers(t *testing.T) {
 	m := toys(30)
 	s := serve(t, m, &m.About)

@@ -277,7 +277,8 @@ func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	})
 }
 
-// Writing a feature allocates nothing in any form once the buffer is large enough.
+// TestListsAllocateNothing tests that writing a feature allocates nothing in any form, once the
+// buffer has room for it.
 func TestListsAllocateNothing(t *testing.T) {
 	testrace.SkipUnderRace(t, "the race detector allocates")
 	f, schema := shop(t)

@@ -45,7 +45,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The parameter selects the form, or else the Accept header.
+// TestFormOf tests that the parameter format selects the form of a list, or the header Accept if
+// there is no such parameter.
 func TestFormOf(t *testing.T) {
 	csv := Formats[slices.IndexFunc(Formats, func(f *Format) bool { return f.Name == "csv" })]
 	for _, c := range []struct {

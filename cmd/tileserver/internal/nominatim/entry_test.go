@@ -40,7 +40,7 @@ func TestNamesakes(t *testing.T) {
 	}
 }
 
-// The tags determine the layers by which requests filter.
+// TestLayers tests that newEntry derives the layer, by which requests filter, from the tags.
 func TestLayers(t *testing.T) {
 	for code, want := range map[string]string{
 		"P.PPL":  "place city address",

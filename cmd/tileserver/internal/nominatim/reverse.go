@@ -83,7 +83,7 @@ func (q *request) at(ctx context.Context, lat, lon float64, most int) (best geoc
 	if !ok || best.Kind == geocoder.Place {
 		return best, ok, nil
 	}
-	// The answer has only the names of the regions at a point.
+	// A reverse query finds only the names of regions, so the whole feature is read here.
 	whole, known, err := q.Feature(ctx, geocoder.NumberOf(&best))
 	if err != nil || !known {
 		return best, ok, err

@@ -48,7 +48,7 @@ type filter struct {
 	// countries are ISO 3166-1 alpha-2 codes in lower case. There may be more than a search
 	// accepts.
 	countries []string
-	country   string // that a structured query names
+	country   string // the country of a structured query
 	// within are the regions with the name of the country, if no country has this name. A result is
 	// one of them or lies in one of them.
 	within []names.Feature

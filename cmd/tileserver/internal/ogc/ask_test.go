@@ -149,7 +149,7 @@ func TestViewOf(t *testing.T) {
 	}
 }
 
-// An HTML page shows a number unchanged.
+// TestCells tests that a cell of an HTML page shows a number exactly as it is written.
 func TestCells(t *testing.T) {
 	values := feature.CompactProperties([]byte(`"n":12345678901234567890123,"f":1.50,"l":["a",1,true,null],"o":{"b":1e2},"t":false,"s":"x"`))
 	for name, want := range map[string]string{
@@ -168,7 +168,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Every kind of question that a layer can answer has a description.
+// TestCanBeAsked tests that canBeAsked describes every kind of question in feature.Abilities.
 func TestCanBeAsked(t *testing.T) {
 	if all := canBeAsked(&feature.Abilities{
 		Near:       true,

@@ -233,8 +233,9 @@ func (c *collection) meets() feature.MeetsBox {
 	}
 }
 
-// page calls fn with a page of features; size returns the length of the answer so far. page returns
-// the cursor of the next page, and how many features were skipped before the first.
+// page calls fn with each feature of a page. fn returns the length of the answer so far, and the
+// page ends early when it reaches maxPageBytes. page returns the cursor of the next page, or "" if
+// there is none, and how many features it skipped before the first.
 func (a *question) page(ctx context.Context, c *collection, fn func(f *feature.Feature) (size int, err error)) (next string,
 	left int, err error) {
 	a.Limit = a.offset + a.limit + 1 // one more, to see whether another page follows
@@ -501,7 +502,7 @@ func (s *Handlers) getItem(c echo.Context, q *endpoint.Params) error {
 type pageKey struct {
 	address string // with the server's, which is in the links
 	from    uint64
-	form    web.Format // which the header Accept may have chosen
+	form    web.Format // a format that the header Accept may have chosen
 	coding  web.Coding
 }
 

@@ -10,7 +10,8 @@ import (
 	"quadrille/places/names"
 )
 
-// Layers follow from the tags that both stand-ins share.
+// TestLayers tests that featureOf derives the layer from the OpenStreetMap tags, which are the same
+// as in the imitation of Nominatim.
 func TestLayers(t *testing.T) {
 	for _, c := range []struct {
 		class, code string

@@ -10,7 +10,7 @@ import (
 	"quadrille/places/live"
 )
 
-// NewTrouble gives advice that fits the error of the store.
+// TestNewTrouble tests that NewTrouble gives advice that fits the error of the store.
 func TestNewTrouble(t *testing.T) {
 	for _, c := range []struct {
 		err         error

@@ -52,7 +52,8 @@ func TestReadKeysRefuses(t *testing.T) {
 	}
 }
 
-// Scopes are read in addition to limits, and the right to write includes the right to read.
+// TestScopes tests that ReadKeys reads scopes in addition to limits, and that the right to write
+// includes the right to read.
 func TestScopes(t *testing.T) {
 	key := NewKey()
 	line := FormatLine("acme", HashOf(key), []Limit{{600, Minute}}, Scope{Write: true, Collection: "shops"}, Scope{Collection: "taxis"})

@@ -160,7 +160,8 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// The reference is a list of the requests that passed.
+// TestAgainstList compares a Meter with a list of the requests that passed, which is counted anew
+// for each request.
 func TestAgainstList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newClock(noon)

@@ -105,8 +105,8 @@ func TestClockIsSet(t *testing.T) {
 	}
 }
 
-// Counts from a time at which the clock was ahead or behind do not refuse a client for longer than
-// a window either.
+// TestClockIsSetAndRestart tests counts that were stored while the clock was ahead or behind. After
+// a restart, these do not refuse a client for longer than a window either.
 func TestClockIsSetAndRestart(t *testing.T) {
 	const limit = 3
 	for name, steps := range jumps {

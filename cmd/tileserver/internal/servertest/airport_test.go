@@ -271,7 +271,8 @@ func TestAirportPages(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/places/nearby?lat=48&lon=5&limit=3&cursor="+p.Next), 400, "bad-parameter")
 }
 
-// Both formats of a tile show the same airports, with places and alone.
+// TestAirportTiles tests that both formats of a tile show the same airports, whether the tile also
+// has places or not.
 func TestAirportTiles(t *testing.T) {
 	f := servertest.NewAirfield(t)
 	deep, err := quadkey.TileAt(5, 47, 16)

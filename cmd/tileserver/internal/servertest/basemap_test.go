@@ -147,7 +147,8 @@ func TestBaseMapReplaced(t *testing.T) {
 	}
 }
 
-// Texts of archives are not trusted.
+// TestBaseMapTexts tests that the server does not trust texts of archives, which come from third
+// parties.
 func TestBaseMapTexts(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewBaseMaps(t, nil)

@@ -248,7 +248,8 @@ func cursorOf(cursor string) string {
 	return "&cursor=" + url.QueryEscape(cursor)
 }
 
-// The points in a region are those for which /regions/at has the region.
+// TestCollectionRegions tests that the search for the points in a region finds exactly those for
+// which /regions/at returns this region.
 func TestCollectionRegions(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)
@@ -306,7 +307,7 @@ func TestCollectionRegions(t *testing.T) {
 	}
 }
 
-// Several collections are queried at once.
+// TestSeveralCollections tests requests that query several collections at once.
 func TestSeveralCollections(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w := servertest.NewShops(t)

@@ -145,8 +145,8 @@ func TestBatchHeaders(t *testing.T) {
 	}
 }
 
-// An error of a whole batch is a status if nothing has been answered, and otherwise the last line.
-// curl removes line ends by default.
+// TestBatchOfCurl sends a batch without line ends, which curl removes by default. If the batch is a
+// single line of the media type that curl sends, the error advises --data-binary.
 func TestBatchOfCurl(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for kind, advised := range map[string]bool{"application/x-www-form-urlencoded": true, "text/plain": false} {
@@ -242,7 +242,8 @@ func TestBatchFailingStore(t *testing.T) {
 	}
 }
 
-// Batches leave capacity for other requests.
+// TestBatchBusy tests that a batch is refused if too many are running, and that they leave capacity
+// for other requests.
 func TestBatchBusy(t *testing.T) {
 	f := servertest.NewAddresses(t, func(c *httpapi.Config) { c.MaxConcurrent = 64 }) // 8 places, 2 of a client
 	var hold [2]*io.PipeWriter

@@ -33,8 +33,8 @@ func manyRanges() []ipgeo.Range {
 	)
 }
 
-// A code that belongs to no country is refused in every filter, because an empty answer would look
-// like a real result. UK is GB.
+// TestUnknownCountry tests that every filter refuses a code that belongs to no country, because an
+// empty answer would look like a real result. UK is accepted, as another code of GB.
 func TestUnknownCountry(t *testing.T) {
 	w := servertest.NewWorld(t)
 	for _, path := range []string{

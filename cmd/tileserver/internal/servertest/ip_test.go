@@ -183,7 +183,8 @@ func TestIPHeaders(t *testing.T) {
 	}
 }
 
-// A caller in a refused country gets 403, the only status other than 200.
+// TestIPHeadersDenied tests that a caller in a refused country gets 403. This is the only status of
+// /ip/headers besides 200.
 func TestIPHeadersDenied(t *testing.T) {
 	f := servertest.NewAddresses(t, nil)
 	for _, tt := range []struct {
@@ -227,9 +228,9 @@ func TestIPHeadersUnavailable(t *testing.T) {
 	}
 }
 
-// Refusals have no error status either, and the server does not wait for a body that is announced
-// and not sent. It closes the connection after the answer, because the next bytes could be this
-// body.
+// TestIPHeadersRefused tests that a refusal has status 200, too: the header X-Geo-Status reports
+// it. The server does not wait for a body that is announced and not sent. It closes the connection
+// after the answer, because the next bytes could be this body.
 func TestIPHeadersRefused(t *testing.T) {
 	f := servertest.New(t, servertest.NewGuarded(t, false, quota.Limits{1}), ask.Addresses.Name)
 	for _, headers := range [][]string{{}, {"X-API-Key", "wrong"}, {}} { // no key, a wrong one, over the limit

@@ -84,7 +84,8 @@ func TestFiltersAgree(t *testing.T) {
 	}
 }
 
-// A filter finds a region by its id in either letter case, like its address.
+// TestFiltersOfRegionIDs tests that a filter finds a region by its id in either letter case, as the
+// address of the region does.
 func TestFiltersOfRegionIDs(t *testing.T) {
 	w := servertest.NewRivers(t)
 	for request, want := range map[string]string{

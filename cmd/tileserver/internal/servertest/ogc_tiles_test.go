@@ -250,7 +250,8 @@ func TestWebMercatorQuad(t *testing.T) {
 	}
 }
 
-// If there are only collections of points, the tilesets of all data have these.
+// TestOGCTilesetsOfPointsAlone tests the tilesets of all data if there are only collections of
+// points: they have these collections.
 func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	w, _ := servertest.NewCollections(t)
 	cfg := w.Config
@@ -274,7 +275,8 @@ func TestOGCTilesetsOfPointsAlone(t *testing.T) {
 	}
 }
 
-// A description lists the questions that the layer can answer.
+// TestDescribedAsAsked tests that the description of a layer lists the kinds of questions that the
+// layer can answer.
 func TestDescribedAsAsked(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for name, want := range map[string]string{

@@ -91,7 +91,8 @@ type brokenFS struct{}
 
 func (brokenFS) Open(string) (fs.File, error) { return nil, fs.ErrPermission }
 
-// HEAD of a page has the headers of its GET, without the page.
+// TestHeadOfPages tests that the answer to HEAD of a page has the headers of its GET, without the
+// page.
 func TestHeadOfPages(t *testing.T) {
 	f := servertest.New(t, nil, servertest.DefaultDatasets...)
 	for path, status := range map[string]int{"/": 200, "/status": 200, "/docs": 200, "/nowhere": 404, "/regions/at?lat=x&lon=1": 400} {

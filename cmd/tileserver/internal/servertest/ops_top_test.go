@@ -38,7 +38,8 @@ func TestTopHandler(t *testing.T) {
 	}
 }
 
-// The operator's list is as strict about its parameters as other endpoints.
+// TestTopParameters tests that the operator's list of clients is as strict about its parameters as
+// the other endpoints.
 func TestTopParameters(t *testing.T) {
 	f := servertest.NewAdmin(t)
 	for path, want := range map[string]string{

@@ -180,8 +180,9 @@ func TestPhotonLanguage(t *testing.T) {
 	}
 }
 
-// The country's name comes from the region that contains the feature, because it has languages that
-// the gazetteer lacks. A country has its own name.
+// TestPhotonCountry tests that the country's name comes from the region that contains the feature,
+// because the region has languages that the gazetteer lacks. If the feature is a country itself,
+// that name is the feature's own.
 func TestPhotonCountry(t *testing.T) {
 	g := newPhoton(t, nil)
 	for path, want := range map[string]string{
@@ -282,7 +283,8 @@ func TestPhotonRefusals(t *testing.T) {
 	}
 }
 
-// The ids of one service are also valid in the other.
+// TestPhotonNumbersAreNominatims tests that the ids in Photon's answers are also valid in a lookup
+// of Nominatim.
 func TestPhotonNumbersAreNominatims(t *testing.T) {
 	g := newPhoton(t, nil)
 	for _, f := range photon(g, "/photon/api?q=zur&limit=50") {

@@ -10,8 +10,9 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
-// A region has one address, which contains its published id. Other spellings redirect to it, and
-// keep the query. As a parameter any spelling of an id is accepted.
+// TestIDsAsPublished tests that a region has one address, which contains its published id. Other
+// spellings in the path redirect to that address, and keep the query. In a parameter any spelling
+// of an id is accepted.
 func TestIDsAsPublished(t *testing.T) {
 	w := servertest.NewWhole(t)
 	for path, to := range map[string]string{

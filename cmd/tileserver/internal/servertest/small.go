@@ -11,7 +11,7 @@ import (
 	"quadrille/tiles/build"
 )
 
-// small is a world of three countries and three places. Some texts need escaping.
+// small is a world of three countries and three places. Some of its texts need escaping.
 var small = sync.OnceValue(func() map[string]*Rows {
 	return byDataset(
 		Regions(

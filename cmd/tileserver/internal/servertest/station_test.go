@@ -177,7 +177,8 @@ func TestStationProblems(t *testing.T) {
 	servertest.WantProblem(t, f.Get("/stations/066600-99999/other"), 404, "not-found")
 }
 
-// Each data set has its own endpoints. They answer once the data set is published.
+// TestStationDatasets tests that the data sets of stations and of weather have endpoints of their
+// own, which answer once the data set is published.
 func TestStationDatasets(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	paths := []string{"/stations/nearest?lat=1&lon=1", "/stations/nearby?lat=1&lon=1", "/stations/within?bbox=0,0,1,1",

@@ -132,7 +132,7 @@ func inked(img image.Image) (n int) {
 	return n
 }
 
-// Places are dots with names.
+// TestPicturePlaces tests that pictures of tiles show places as dots with names.
 func TestPicturePlaces(t *testing.T) {
 	f := servertest.New(t, nil)
 	f.PublishRows(servertest.Places([]places.Place{{

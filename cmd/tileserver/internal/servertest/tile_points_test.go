@@ -202,7 +202,8 @@ func TestCollectionTilesOfHostilePoints(t *testing.T) {
 	}
 }
 
-// The documents about tiles name collections.
+// TestCollectionsInDocuments tests that the documents that describe tiles also name the collections
+// of points.
 func TestCollectionsInDocuments(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	w, _ := servertest.NewCollections(t)

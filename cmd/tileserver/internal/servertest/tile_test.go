@@ -223,7 +223,8 @@ func TestTileFailures(t *testing.T) {
 	}
 }
 
-// A missing table is damage, unless other programs remove generations.
+// TestTableGone tests that a missing table is answered as damage. If other programs may remove
+// generations, it is answered as a temporary failure.
 func TestTableGone(t *testing.T) {
 	for remote, want := range map[bool]int{false: 500, true: 503} {
 		f := servertest.New(t, func(c *httpapi.Config) { c.Remote = remote }, servertest.DefaultDatasets...)
@@ -415,8 +416,8 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// The test makes twenty swaps under load: no request fails, and no body mixes two generations or
-// has the ETag of another generation.
+// TestSwapUnderLoad makes twenty swaps under load: no request fails, and no body mixes two
+// generations or has the ETag of another generation.
 func TestSwapUnderLoad(t *testing.T) {
 	f := servertest.New(t, func(c *httpapi.Config) { c.ResponseCacheBytes = 64 << 10 })
 	// A region and a place in every requested tile have the generation as their name.

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// These are times from almanacs, in local time, with a tolerance of two minutes.
+// TestKnownTimes compares the computed times with those of almanacs, in local time, with a
+// tolerance of two minutes.
 func TestKnownTimes(t *testing.T) {
 	for _, tt := range []struct {
 		name      string

@@ -56,7 +56,7 @@ type PlaceNaming struct {
 // AroundCity defines which places are not named, up to the zoom DotDistanceMaxZoom, because a larger city is
 // near.
 type AroundCity struct {
-	People float64 `json:"people"` // that the city has
+	People float64 `json:"people"` // the least population of such a city
 	Times  float64 `json:"times"`  // the city has more than Times times the place's people
 	KM     float64 `json:"km"`     // the place is within KM kilometres
 }

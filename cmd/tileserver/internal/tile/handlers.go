@@ -35,8 +35,8 @@ type Handlers struct {
 	layerSets *bytecache.Cache[layerKey, *layerSet]
 }
 
-// New returns the handlers. An EmptyTile of 0 means status 204. They cache finished tiles in up to
-// CacheBytes of memory.
+// New returns the handlers. The handlers cache finished tiles in up to CacheBytes of memory. An
+// EmptyTile of 0 means status 204.
 func New(k *web.Kit, cfg Config) *Handlers {
 	cfg.EmptyTile = cmp.Or(cfg.EmptyTile, http.StatusNoContent)
 	s := &Handlers{

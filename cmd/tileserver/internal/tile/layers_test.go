@@ -13,7 +13,8 @@ import (
 	"quadrille/tiles"
 )
 
-// A refused list takes no memory, however often it is requested.
+// TestRefusedListsAreNotKept tests that a refused list of layers is not cached, however often it is
+// requested.
 func TestRefusedListsAreNotKept(t *testing.T) {
 	s := &Handlers{Kit: &web.Kit{}, layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)}
 	s.Timeout = time.Second
@@ -28,7 +29,7 @@ func TestRefusedListsAreNotKept(t *testing.T) {
 	}
 }
 
-// The memory of lists is bounded in bytes.
+// TestLayerSetsAreBounded tests that the cache of lists of layers is bounded in bytes.
 func TestLayerSetsAreBounded(t *testing.T) {
 	c := bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes)
 	for i := range 5000 {

@@ -8,7 +8,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// The canonical list of a set is a valid list, however many layers there are.
+// TestListsMayBeAskedFor tests that the canonical list of a layerSet is a list that requests may
+// have, however many layers there are.
 func TestListsMayBeAskedFor(t *testing.T) {
 	set := func(layers int, points ...string) *layerSet {
 		of := &layerSet{}

@@ -9,7 +9,8 @@ import (
 
 var someSets = []string{"boundaries", "places", "airports", "bus-stops"}
 
-// Every set of generations has one text, which parses to the same set.
+// TestGenerationsText tests that every set of generations has only one text, and that this text
+// parses to the same set.
 func TestGenerationsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := generations{mark: rapid.Uint32().Draw(t, "mark")}
@@ -25,7 +26,8 @@ func TestGenerationsText(t *testing.T) {
 	})
 }
 
-// Addresses of releases up to 0.16 have only numbers.
+// TestOlderGenerations tests addresses of releases up to 0.16, which have only the numbers of the
+// generations.
 func TestOlderGenerations(t *testing.T) {
 	for text, want := range map[string][]uint64{
 		"3.2.0-1f0c77ab": {3, 2, 0}, "0.0.1-00000000": {0, 0, 1}, "0.0.0.7-ffffffff": {0, 0, 0, 7},

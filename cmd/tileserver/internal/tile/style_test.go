@@ -48,7 +48,8 @@ func layersOf(theme string, types ...string) map[string]styleLayer {
 	return layers
 }
 
-// The lowest type, whichever it is, is the land; the others are drawn on top of it.
+// TestStyleLand tests that the lowest type is drawn as the land, whichever type it is, and that the
+// others are drawn on top of it.
 func TestStyleLand(t *testing.T) {
 	for _, name := range theme.Themes {
 		land := theme.GetTokens().Themes[name].Map.Land
@@ -108,7 +109,8 @@ func TestStyleSources(t *testing.T) {
 	}
 }
 
-// Names appear at the zooms of the table, which are greater by one than those of styles.
+// TestStyleZoomsOfNames tests that names appear at the zooms of theme.GetNames. These zooms are
+// greater by one than those of styles, which count for tiles of 512 pixels.
 func TestStyleZoomsOfNames(t *testing.T) {
 	for typ, naming := range theme.GetNames().Regions {
 		p := newPalette("light", setOf(nil, "country", typ))
@@ -131,7 +133,8 @@ func TestStyleZoomsOfNames(t *testing.T) {
 	}
 }
 
-// The sea has only a name; rivers and roads are lines.
+// TestStyleTypes tests which style layers a type has: the sea has only a name, and rivers and roads
+// are lines.
 func TestStyleTypes(t *testing.T) {
 	layers := layersOf("light", "country", "marine", "river", "road", "urban")
 	for id, want := range map[string]bool{
@@ -146,7 +149,8 @@ func TestStyleTypes(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// Layers of every kind stay the same. The golden file has one a line, and each once.
+// TestStyleGolden tests that style layers of every kind stay the same. The golden file has one
+// layer on each line, and each layer once.
 func TestStyleGolden(t *testing.T) {
 	const golden = "testdata/style.golden"
 	var lines []string

@@ -8,7 +8,8 @@ import (
 	"quadrille/places/zones"
 )
 
-// A zone has the known members and no others.
+// TestAppend tests that a zone is written with the members that are known of it, and with no
+// others.
 func TestAppend(t *testing.T) {
 	at := time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC)
 	summer := zones.Offset{Seconds: 7200, DST: true, Abbreviation: "CEST", Since: time.Date(2026, 3, 29, 1, 0, 0, 0, time.UTC)}

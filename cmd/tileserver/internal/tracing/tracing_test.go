@@ -31,8 +31,8 @@ func TestTracesURL(t *testing.T) {
 	}
 }
 
-// Many more spans than the queue can hold end while the collector accepts none, and ending them
-// does not wait; Close ends the request that hangs.
+// TestNothingWaits ends many more spans than the queue can hold, while the collector accepts none.
+// Ending a span never waits. Close ends the request to the collector, which hangs.
 func TestNothingWaits(t *testing.T) {
 	cut := make(chan struct{}, 10)
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

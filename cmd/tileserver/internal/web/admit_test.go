@@ -75,8 +75,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A peer on this machine that sends the address of a client is a proxy that the operator forgot to
-// configure.
+// TestDisbelieved tests when a peer counts as a proxy that the operator forgot to configure: it is
+// on this machine, sends the address of a client, and is not trusted.
 func TestDisbelieved(t *testing.T) {
 	for _, tt := range []struct {
 		peer, header string

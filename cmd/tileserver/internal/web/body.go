@@ -69,7 +69,7 @@ func (l *limited) Read(p []byte) (int, error) {
 }
 
 // ReadBody reads a body of JSON, compressed or not, and returns its media type, or "" if the
-// request gives none. It refuses a body of more than most bytes with tooLarge.
+// request gives none. most bounds the bytes of the body; tooLarge is the error for a larger one.
 func ReadBody(c echo.Context, most int64, tooLarge error) (body []byte, mediaType string, err error) {
 	r := c.Request()
 	if mediaType, err = bodyType(r, false, false); err != nil {

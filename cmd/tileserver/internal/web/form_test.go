@@ -31,8 +31,8 @@ func TestNewFormRefuses(t *testing.T) {
 	}
 }
 
-// Forms have different tags, whatever their media types, and a form has the same tag in every
-// process.
+// TestFormTags tests that two forms have different ETags whatever their media types are, and that a
+// form has the same ETag in every process.
 func TestFormTags(t *testing.T) {
 	seen := map[uint64]string{}
 	for i := range forms {

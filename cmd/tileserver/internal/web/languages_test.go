@@ -36,7 +36,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// For any header, only a few short codes are tried.
+// FuzzLanguages tests that only a few short codes of languages are tried, whatever the header has.
 func FuzzLanguages(f *testing.F) {
 	f.Add("fr-CH, fr;q=0.9, de;q=0.5")
 	f.Add("\x00,é;q=1e999")

@@ -228,7 +228,7 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-// Counter sends a number that only grows to ch.
+// Counter sends to ch the value of a number that only grows.
 func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }

@@ -151,8 +151,8 @@ const (
 	heavyClient = "heavyClient"
 )
 
-// beginStream takes a place for a streamed request and releases the heavy place, if there is one,
-// because the client of a stream may be slow.
+// beginStream occupies a place for a streamed request. If the request has a heavy place, it
+// releases that, because the client of a stream may be slow.
 func (s *Kit) beginStream(c echo.Context) (free func(), err error) {
 	who := s.ClientOf(c)
 	if !s.streams.begin(who) {

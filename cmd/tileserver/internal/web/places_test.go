@@ -130,8 +130,8 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 	}
 }
 
-// If all processors are occupied, they pause between turns: after each turn if requests begin
-// meanwhile, and otherwise sometimes.
+// TestProcessorsRest tests that Processors pause between turns if all of them are occupied: after
+// each turn if requests begin meanwhile, and otherwise sometimes.
 func TestProcessorsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1, 2} {
@@ -277,7 +277,8 @@ func TestProcessorIsGivenUp(t *testing.T) {
 	}
 }
 
-// Work that is not cancelled has a processor from its first step, and none while it pauses.
+// TestTurn tests that work that is not cancelled occupies a processor from its first Step on, and
+// none after Pause.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProcessors(1)

@@ -155,7 +155,7 @@ func (p *Processors) ask(who Client) chan struct{} {
 	return turn
 }
 
-// give releases a processor that has worked for the time worked.
+// give releases a processor. worked is the time for which the client has used it.
 func (p *Processors) give(who Client, worked time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -128,7 +128,7 @@ func (s *tracing) traceProblem(ctx context.Context, k *ProblemKind) {
 type Generation struct {
 	Dataset string
 	Number  uint64
-	ID      uint64    // the identity of the generation, as in keys and tags; it is odd
+	ID      uint64    // the identity of the generation, as in cache keys and ETags; it is odd
 	Built   time.Time // zero if that is not the generation's alone
 }
 

@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A database with one record for all addresses has one node.
+// TestWhole writes a database in which one record covers all IPv4 addresses.
 func TestWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.mmdb")
 	write(t, path, Options{}, []network{{netip.MustParsePrefix("0.0.0.0/0"), `{"a":1}`}})

@@ -342,8 +342,8 @@ func TestSampleFacts(t *testing.T) {
 	}
 }
 
-// This ingests the airports of the real file that have scheduled service, with the time zones of
-// the real places.
+// TestRealAirports ingests the airports of the real file that have scheduled service, with the time
+// zones of the real places.
 func TestRealAirports(t *testing.T) {
 	const cities = "../../../../../../shared/data/geonames/cities15000.zip"
 	for _, path := range []string{jobtest.RealAirports, cities} {

@@ -35,7 +35,8 @@ var ordinary = map[string]*regexp.Regexp{
 	"county":  regexp.MustCompile(`^[0-9]{5}$`),
 }
 
-// The golden files list the ids of real layers that are not ordinary, and count the others.
+// TestIDsOfRealLayers compares the ids of real layers with golden files, which list the unusual ids
+// and count the others.
 func TestIDsOfRealLayers(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine, and much to read")
 	for _, tc := range []struct{ typ, file, missing string }{

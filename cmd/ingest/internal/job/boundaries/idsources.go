@@ -23,7 +23,8 @@ func isNumber(text string) bool {
 // countryNumbers reports whether numeric ids of features are ISO 3166-1 numbers. A number alone
 // proves nothing, because tools number rows. At least half of the names must match the countries of
 // the numbers. Names in another language never match. So names are ignored if there are many
-// numbers and all are numbers of countries, because only one in four three-digit numbers is.
+// numbers and all are numbers of countries. This is hardly chance, because only a quarter of the
+// three-digit numbers belong to a country.
 func countryNumbers(features []source.Feature) bool {
 	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0

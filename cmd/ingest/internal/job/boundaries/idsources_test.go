@@ -236,7 +236,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 	}
 }
 
-// This tests sources of ids without an IDProperty.
+// TestCodesAreFound tests sources of ids without an IDProperty.
 func TestCodesAreFound(t *testing.T) {
 	row := func(i int, id, properties string) string { return gridded(id, properties, float64(i), 10) }
 	for name, tc := range map[string]struct {
@@ -340,7 +340,7 @@ func TestCodesAreFound(t *testing.T) {
 	}
 }
 
-// The order of rows has no influence.
+// TestRowNumbers tests that rowNumbers recognises the numbers of rows in any order.
 func TestRowNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.IntRange(0, 2).Draw(t, "first")
@@ -360,7 +360,7 @@ func TestRowNumbers(t *testing.T) {
 	})
 }
 
-// The packages of the demo keep the ids they have.
+// TestAtlases tests that the regions of the demo's packages keep the ids that they have.
 func TestAtlases(t *testing.T) {
 	for _, tc := range []struct {
 		typ, file string

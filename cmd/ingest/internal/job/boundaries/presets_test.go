@@ -127,7 +127,8 @@ func TestSpot(t *testing.T) {
 	}
 }
 
-// Every id is valid, and two claims have one id only if they share a value.
+// TestAssignIDsProperties tests that every id of assignIDs is valid, and that two claims get one id
+// only if they share a value.
 func TestAssignIDsProperties(t *testing.T) {
 	valid := regexp.MustCompile(`^[A-Za-z0-9]+(-[a-z0-9]+)*$`)
 	value := rapid.SampledFrom([]string{"", "", "a", "A", "b", "a b", "a-b", "a-2", "2", "-", "ß", "ss", "日本"})

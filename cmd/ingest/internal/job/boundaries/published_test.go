@@ -26,8 +26,9 @@ func squaresWith(t *testing.T, codes ...string) string {
 	return testfile.WriteTemp(t, "squares.geojson", `{"type":"FeatureCollection","features":[`+strings.Join(features, ",")+`]}`)
 }
 
-// Codes stay in the publisher's spelling. Common codes and values that cannot be ids keep their
-// slugs. Ids that differ only in case are one region, which is reported.
+// TestCodesAsPublished tests that codes stay in the publisher's spelling. As an exception, common
+// codes and values that cannot be ids keep their slugs. Ids that differ only in case are one
+// region, which is reported.
 func TestCodesAsPublished(t *testing.T) {
 	for _, c := range []struct {
 		typ   string

@@ -94,8 +94,8 @@ func regionsOf(t *testing.T, in Input) string {
 	return b.String()
 }
 
-// This compares the countries of Natural Earth in each of its views with those in the file's own
-// view.
+// TestWorldviewsOfNaturalEarth compares the countries of Natural Earth in each of its views with
+// those in the file's own view.
 func TestWorldviewsOfNaturalEarth(t *testing.T) {
 	file := naturalEarth + "/zip/ne_50m_admin_0_countries.zip"
 	if _, err := os.Stat(file); err != nil {

@@ -33,8 +33,8 @@ func (c *Change) Shares() (v4, v6 Shares) {
 	return v4, v6
 }
 
-// check returns a *ChangeError when more than the share most of the addresses of a version changed.
-// A version of IP that had no addresses before counts as unchanged.
+// check returns a *ChangeError if too large a share of the addresses of a version of IP has
+// changed. The bound is most, 0 to 1. A version that had no addresses before counts as unchanged.
 func (c *Change) check(most float64) error {
 	v4, v6 := c.Shares()
 	old4 := c.Removed.IPv4 + c.Changed.IPv4 + c.Same.IPv4

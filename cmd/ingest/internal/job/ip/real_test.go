@@ -226,7 +226,7 @@ func TestIPBadData(t *testing.T) {
 	}
 }
 
-// says holds those fields of the reference that are compared.
+// says is an answer of the reference: those of its fields that are compared.
 type says struct {
 	country, asn, city, lat string
 }
@@ -410,9 +410,9 @@ func (d *refDatabase) bounds() (list [][2]netip.Addr) {
 	return list
 }
 
-// This ingests all real files together, as sources in this order, and compares random addresses and
-// the ends of ranges. The first source that names a country decides. The others add fields if they
-// name the same country or none.
+// TestIPRealFilesTogether ingests all real files together, as sources in this order, and compares
+// random addresses and the ends of ranges. The first source that names a country decides. The
+// others add fields if they name the same country or none.
 func TestIPRealFilesTogether(t *testing.T) {
 	if _, err := os.Stat(filepath.FromSlash(ipData)); err != nil {
 		t.Skip("no real data: ", err)

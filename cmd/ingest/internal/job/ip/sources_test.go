@@ -149,7 +149,8 @@ func TestIPGeoLiteSet(t *testing.T) {
 	}
 }
 
-// This uses sources of all kinds at once: each field comes from the first source that has it.
+// TestIPSeveralSources uses sources of all kinds at once: each field comes from the first source
+// that has it.
 func TestIPSeveralSources(t *testing.T) {
 	city := &mmdbtest.Database{Type: "GeoLite2-City", IPVersion: 6, Epoch: 1800000000, Entries: []mmdbtest.Entry{
 		{
@@ -288,8 +289,8 @@ func TestIPColumnsGiven(t *testing.T) {
 	}
 }
 
-// A field with the same value for all rows of a list is given once. With the option, lists may
-// locate private networks, and databases may not.
+// TestIPPrivateNetworksOfLists tests lists for which --columns gives a field the same value in all
+// rows. With the option for private networks, such lists may locate them, but databases may not.
 func TestIPPrivateNetworksOfLists(t *testing.T) {
 	columns, err := ipcsv.ParseColumns("network,country=DE,extra.list=offices")
 	if err != nil {

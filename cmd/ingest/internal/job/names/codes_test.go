@@ -99,7 +99,8 @@ func TestNamesOfCodes(t *testing.T) {
 	}
 }
 
-// This searches for 200 real airports by their ident or GPS code, which is their only code.
+// TestRealCodesOfAirports searches for 200 real airports by their ident or GPS code, which is their
+// only code.
 func TestRealCodesOfAirports(t *testing.T) {
 	testrace.SkipUnderRace(t, "indexing all airports takes long")
 	file, err := os.Open(jobtest.RealAirports)

@@ -115,7 +115,7 @@ func (n *namer) divisionNames(f *names.Feature, ascii string) error {
 }
 
 // addISONames adds the code and the known names of a first-level division, looked up by its own
-// code or else by one of its names. A country gets the names of its code.
+// code or else by one of its names. It adds to a country the known names for its code.
 func addISONames(f *names.Feature) {
 	country := f.Country
 	if of, _, ok := strings.Cut(f.Code, "-"); ok && country == "" {

@@ -201,7 +201,8 @@ func TestDeletedPlaces(t *testing.T) {
 	}
 }
 
-// Rows of daily changes are treated like any other rows.
+// TestModifiedPlaces tests that rows in files of daily changes are treated like the rows of any
+// other file.
 func TestModifiedPlaces(t *testing.T) {
 	newer := strings.Replace(strings.Replace(jobtest.RowBern, "Bern\t", "Bern anew\t", 1), "2019-09-05", "2026-11-20", 1)
 	files := writeAll(t, [2]string{"allCountries.zip", allPlaces}, [2]string{"modifications-2026-11-20.txt", newer})
@@ -478,7 +479,8 @@ func TestPlacesInterrupted(t *testing.T) {
 	}
 }
 
-// This ingests the real files that come with the places, and hand-made names and parents.
+// TestPlacesRealTables ingests the real files that come with the places, and hand-made names and
+// parents.
 func TestPlacesRealTables(t *testing.T) {
 	const dir = "../../../../../../shared/data/geonames/"
 	if _, err := os.Stat(dir); err != nil {

@@ -156,8 +156,8 @@ func TestPlacesFailures(t *testing.T) {
 	}
 }
 
-// This compares real files, which overlap and are from different years, with a measurement of every
-// place in them.
+// TestPlacesRealFiles ingests real files, which overlap and are from different years. It compares
+// searches with a measurement of every place in the files.
 func TestPlacesRealFiles(t *testing.T) {
 	const dir = "../../../../../../shared/data/geonames/"
 	files := []string{"countries/NL.zip", "countries/SG.zip", "countries/no-country.zip", "countries/LV.zip", "cities15000.zip"}

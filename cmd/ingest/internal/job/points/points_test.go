@@ -252,7 +252,7 @@ func TestPointsLostOfRefused(t *testing.T) {
 	}
 }
 
-// This tests columns that are given by flags, and columns without flags.
+// TestPointsColumns reads files whose columns are given by flags, and files without such flags.
 func TestPointsColumns(t *testing.T) {
 	document := func(id, properties string) string {
 		return `{"type":"Feature",` + id + `"properties":` + properties + `,"geometry":{"type":"Point","coordinates":[7,46]}}`
@@ -346,7 +346,8 @@ func TestPointsNearPlace(t *testing.T) {
 	}
 }
 
-// A possible column of ids is not used as such if two points have the same value.
+// TestPointsGuessedID tests that a column that looks like ids is not used as such if two points
+// have the same value in it.
 func TestPointsGuessedID(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	keyed := func(id string) string {
@@ -1016,7 +1017,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 	}
 }
 
-// This reads a real table, with the columns of its publisher.
+// TestRealPoints reads a real table, with the columns of its publisher.
 func TestRealPoints(t *testing.T) {
 	testrace.SkipUnderRace(t, "one goroutine goes through much data")
 	if _, err := os.Stat(jobtest.RealAirports); err != nil {

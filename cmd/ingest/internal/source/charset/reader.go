@@ -149,10 +149,10 @@ func exampleOf(text []byte) []byte {
 	return append(bytes.Clone(before), after...)
 }
 
-// survey reads a whole text that is not UTF-8. It returns the reason why it is not windows-1252
-// either, or "". A text is windows-1252 under three conditions: that encoding has all of its bytes,
-// hardly any of its characters could be UTF-8, and its non-ASCII letters are not next to each other
-// as in other alphabets.
+// survey reads a whole text that is not UTF-8. It returns the reason why the text is not
+// windows-1252 either, or "". A text is windows-1252 under three conditions: windows-1252 defines
+// all bytes of the text, hardly any characters of the text could be UTF-8, and its non-ASCII
+// letters are not next to each other as in other alphabets.
 func survey(open func() (io.ReadCloser, error)) (why string, err error) {
 	file, err := open()
 	if err != nil {

@@ -151,7 +151,7 @@ var address = regexp.MustCompile(`(?i)^(?:https?://www\.opengis\.net/def/crs/(OG
 // eastFirst are the codes whose longitudes come first according to EPSG.
 var eastFirst = []int64{7035, 7037, 7039, 7041, 7084, 7086, 7088, 7133, 8902, 9779, 9784, 10307, 10312, 10673}
 
-// newCodes is the first code whose axis order is unknown, except for eastFirst.
+// newCodes is the first of the codes whose axis order is unknown, apart from those in eastFirst.
 const newCodes = 10639
 
 // ByAddress returns the system of an address before well-known text, as in GeoSPARQL and Wikidata.

@@ -283,10 +283,12 @@ func plain(text string) string {
 }
 
 // Fields returns the fields of the row that Next returned, valid until the next call. A row with
-// unclosed quotes or a wrong number of columns is a *source.BadRecord for its first line. The next
-// line then begins a row again, because perhaps only the first line is at fault. Quotes may join
-// several lines. These lines count as separate rows if the first one and most others have as many
-// columns as the header.
+// unclosed quotes or a wrong number of columns is a *source.BadRecord for its first line. Reading
+// then goes on with the next line, because perhaps only the first line is at fault.
+//
+// Quotes may span several lines, which are then one row. As an exception, these lines are separate
+// rows if the first line and most of the others have the header's number of columns, unless this
+// may be chance.
 func (r *Reader) Fields() ([][]byte, error) {
 	text := r.text
 	r.fields = r.fields[:0]

@@ -132,7 +132,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// Misplaced quotes do not lose rows.
+// TestStrayQuotes tests that quotes in the wrong places do not make the reader lose rows.
 func TestStrayQuotes(t *testing.T) {
 	table := delimited.Format{Separator: ',', Quoted: true, MaxBytes: 64, MaxLines: 4, AllowBlanks: true, RequireUTF8: true}
 	tabbed, long := table, table

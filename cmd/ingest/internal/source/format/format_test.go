@@ -128,8 +128,8 @@ func open(t *testing.T, path string, o Options) (features []source.Feature, f *F
 	return features, f, err
 }
 
-// The samples of a format are read plain, compressed and in an archive, for each kind of content
-// that it can have, and refused for other kinds.
+// TestSamples reads the samples of each format: plain, compressed and in an archive. Those with the
+// wanted kind of content, points or polygons, are read, and the others are refused.
 func TestSamples(t *testing.T) {
 	for _, format := range table {
 		for _, path := range samples(t, format) {

@@ -271,7 +271,8 @@ func TestIDsAndProperties(t *testing.T) {
 	}
 }
 
-// Reading on after the properties of a single feature leaves them unchanged.
+// TestPropertiesBeforeOthers tests that the properties of a single feature stay unchanged while
+// members after them are read.
 func TestPropertiesBeforeOthers(t *testing.T) {
 	other := `{"type":"Feature","properties":{"c":"zzzzzzzz","d":[9,9,9,9]},"geometry":null}`
 	r := read(`{"type":"Feature","properties":{"a":"first","b":[1,2,3]},"geometry":{"type":"Polygon","coordinates":[` + square + `]},
@@ -510,7 +511,7 @@ func TestOpenRings(t *testing.T) {
 	}
 }
 
-// A single line may have a whole ocean.
+// TestLongLine reads a file in which one line has a feature of 17 MiB, like a whole ocean.
 func TestLongLine(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[`)

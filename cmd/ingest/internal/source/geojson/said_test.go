@@ -155,7 +155,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Files are refused if and only if a feature of the pages is missing, in any order.
+// TestPagesTogether tests that several files with the pages of a layer are refused if and only if a
+// feature of the pages is missing, in any order of the files.
 func TestPagesTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 5).Draw(t, "sizes")

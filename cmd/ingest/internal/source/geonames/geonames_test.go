@@ -171,7 +171,8 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// The last line of a file may have no line end, even if it is too long.
+// TestLastLine tests last lines without a line end. Such a line is read like any other, or refused
+// if it is too long.
 func TestLastLine(t *testing.T) {
 	long := strings.Repeat("x", 3*MaxLineBytes)
 	for text, want := range map[string][2]int{ // good, bad

@@ -291,7 +291,8 @@ func TestLanguages(t *testing.T) {
 		}...))
 }
 
-// Every table ends with the error of its reader, and stops when the loop ends.
+// TestTablesEnd tests that every table yields the error of its reader last, and that the reading
+// stops when the caller leaves the loop.
 func TestTablesEnd(t *testing.T) {
 	broken := errors.New("broken")
 	for name, read := range tables {

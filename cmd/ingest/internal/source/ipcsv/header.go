@@ -270,7 +270,8 @@ func (h *header) ascend(first, last int) bool {
 // networks in another column have no length.
 var vague = []string{"length", "len", "bits", "slash", "size"}
 
-// lengths finds the column of missing prefix lengths. A column of dotted masks may have any name.
+// lengths finds the column of prefix lengths if the networks themselves have none. A column of
+// dotted masks may have any name.
 func (h *header) lengths() error {
 	for i, c := range h.columns {
 		if c == PrefixLength && (slices.Contains(h.columns[:i], c) || !h.holds(i, isMask)) {

@@ -241,7 +241,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// These lists need --columns, or have unknown names of columns.
+// TestNamesCount reads lists that need --columns, and lists whose columns have unknown names.
 func TestNamesCount(t *testing.T) {
 	for _, tc := range []struct{ name, columns, text, guess, want string }{
 		{

@@ -236,7 +236,8 @@ func isLetters(s []byte) bool {
 	return true
 }
 
-// isName reports whether a text is longer than a code.
+// isName reports whether a text can be a name: it is longer than a code, or it is "-", which stands
+// for an unknown name.
 func isName(s []byte) bool { return len(s) > 3 || len(s) == 1 && s[0] == '-' }
 
 // isNameOf reports whether a name may be the name of a code's country. Lists spell names in many

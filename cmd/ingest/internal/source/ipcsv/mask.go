@@ -82,7 +82,8 @@ func areWildcards(rows [][][]byte, column int, name string) bool {
 }
 
 // maskLasts reports whether in most rows the second of two addresses is a mask for the first, and
-// not a last address. A mask of all bits is also the last of all addresses, so it shows nothing.
+// not the last address of a range. At least one mask must be other than 0.0.0.0 and
+// 255.255.255.255, because these two may also be last addresses.
 func maskLasts(rows [][][]byte, first, last int) bool {
 	masks, of, telling := 0, 0, false
 	for _, f := range rows {

@@ -186,7 +186,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// All lost properties are counted, and the first is named.
+// TestLostProperties tests that all properties beyond the bound are counted as lost, and that the
+// first of them is named.
 func TestLostProperties(t *testing.T) {
 	var text strings.Builder
 	for i := range 5000 {

@@ -13,8 +13,8 @@ func (r *raw) keep(b []byte) {
 	}
 }
 
-// Raw reads a value of any kind and appends its bytes as they are. If they are
-// more than most, whole is false and dst is returned unchanged.
+// Raw reads a value of any kind and appends its bytes as they are. most bounds their number: if
+// there are more, whole is false and dst is returned unchanged.
 func (s *Scanner) Raw(dst []byte, most int) (out []byte, whole bool, err error) {
 	if _, err := s.Kind(); err != nil {
 		return dst, false, err

@@ -101,7 +101,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// The library reads the writer's output, so a fixture is a real database.
+// TestFixtureByLibrary tests that MaxMind's library reads the output of mmdbtest, so that the
+// fixtures are real databases.
 func TestFixtureByLibrary(t *testing.T) {
 	db, err := maxminddb.OpenBytes(sample.Bytes())
 	if err != nil {
@@ -225,7 +226,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// A tree whose nodes are shared at every level has 2¹²⁸ networks. It is refused quickly.
+// TestSharedNodes tests that a tree whose nodes are shared at every level is refused quickly,
+// because it has 2¹²⁸ networks.
 func TestSharedNodes(t *testing.T) {
 	for _, empty := range []bool{true, false} {
 		d := sample

@@ -75,7 +75,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// This reads files without icao_code, with columns in another order, and made by users.
+// TestOtherColumns reads files without the column icao_code, files with the columns in another
+// order, and files made by users.
 func TestOtherColumns(t *testing.T) {
 	good, bad, err := collect("\"id\",\"ident\",\"type\",\"name\",\"latitude_deg\",\"longitude_deg\",\"gps_code\",\"iata_code\"\n" +
 		"1,EGXX,closed_airport,A,1,2,EGXY,\n2,GB-0001,small_airport,B,1,2,EGXZ,\n3,2G7,small_airport,C,1,2,K2G7,\n")

@@ -115,7 +115,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first row determines the syntax of a table. Guesses are reported.
+// TestQuotes tests that the first row decides how a table separates and quotes its fields. Rows for
+// which this must be guessed are reported.
 func TestQuotes(t *testing.T) {
 	for text, want := range map[string]struct {
 		properties string
@@ -154,7 +155,8 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
-// The text of a column determines the form of its positions.
+// TestPositions tests that the text of a cell shows in which form, and in which order, it has a
+// position.
 func TestPositions(t *testing.T) {
 	for cell, want := range map[string]string{
 		"46, 7":                 "46 7 lat-lon",
@@ -306,8 +308,9 @@ func TestEmptyWords(t *testing.T) {
 	}
 }
 
-// Quotes of two rows near each other do not join them, however few columns there are. Text in
-// quotes may have lines with as many columns as the table.
+// TestStrayQuotes tests that a stray quote in each of two near rows does not join these rows, even
+// in tables with few columns. In contrast, a text in correct quotes may have lines with as many
+// columns as the table.
 func TestStrayQuotes(t *testing.T) {
 	for text, want := range map[string]string{
 		"id,name,lat,lon\n1,\"Hirsch,48.1,11.1\n2,Post\",48.2,11.2\n3,Adler,48.3,11.3\n":          "48.1 48.2 48.3",
@@ -334,7 +337,8 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
-// Text that is read ahead does not affect the detected order of the positions.
+// TestOrderOfLookedAt tests that positions in text that is only read ahead do not affect the
+// detected order of latitude and longitude.
 func TestOrderOfLookedAt(t *testing.T) {
 	found, taken, bad, err := read("id;name;p\n1;\"a;[11.1, 48.3]\n2;b;[11.2, 48.4]\n\";48.1 11.1\n2;Post;48.2 11.2\n",
 		pointtable.Columns{Lat: "p", Lon: "p"})

@@ -49,9 +49,9 @@ func (g *shape) assemble(starts []uint32, points []orb.Point) {
 	g.geometry = source.JoinPolygons(g.polygons)
 }
 
-// sliver is for a ring of the wrong direction of which only a small share lies in another ring. Up
-// to the share sliver the ring is not a hole, but an island next to the other ring that overlaps it
-// a little.
+// sliver is a small share of a ring. If a ring has the direction of holes, but at most this share
+// of it lies in another ring, it is not a hole. It is an island next to the other ring, which
+// overlaps it a little.
 const sliver = 1. / 8
 
 // nest groups the rings into polygons, in the order of their outer rings. It returns false if that

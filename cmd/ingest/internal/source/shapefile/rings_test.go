@@ -67,7 +67,8 @@ func TestHolesKeepTheirShells(t *testing.T) {
 	})
 }
 
-// If every hole must be compared with every edge, the nesting of rings is given up in time.
+// TestNestingIsBounded tests that the nesting of rings is given up after bounded work, for a shape
+// in which every hole must be compared with every edge.
 func TestNestingIsBounded(t *testing.T) {
 	// The ring is a comb: every horizontal line through its teeth crosses all of them.
 	const teeth = 2000

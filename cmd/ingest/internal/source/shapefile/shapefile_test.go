@@ -355,8 +355,8 @@ func TestRefusesWholeFiles(t *testing.T) {
 const utm = `PROJCS["WGS_1984_UTM_Zone_33N",` + wgs84 +
 	`,PROJECTION["Transverse_Mercator"],PARAMETER["False_Easting",500000.0],UNIT["Meter",1.0]]`
 
-// This is the .shx of a file that was edited in place: remains of old records lie between the
-// records, and the first record was written last.
+// TestIndex reads a file that was edited in place by its .shx: remains of old records lie between
+// the records, and the first record was written last.
 func TestIndex(t *testing.T) {
 	b := shp(5, record(box(0, 0, 1, 1)), record(box(5, 5, 6, 6)), record(box(7, 7, 8, 8)))
 	index := shx(b)
@@ -637,7 +637,7 @@ func TestRingCases(t *testing.T) {
 	}
 }
 
-// Clipper's text fields may be wider than 255 bytes.
+// TestWideText tests text fields wider than 255 bytes, as Clipper writes them.
 func TestWideText(t *testing.T) {
 	text := strings.Repeat("x", 600)
 	path := files(t, map[string][]byte{

@@ -2,8 +2,8 @@ package shapefile
 
 import "testing"
 
-// A type that is a multiple of ten is unknown. It is not treated as a null shape, which would be
-// left out without a message.
+// TestPlain tests that plain keeps a multiple of ten as an unknown type. If such a type became 0,
+// its shapes would be taken for null shapes and left out without a message.
 func TestPlain(t *testing.T) {
 	for typ, want := range map[int32]int32{
 		0:   typeNull,

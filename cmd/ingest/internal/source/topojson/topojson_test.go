@@ -201,8 +201,9 @@ func TestChoosingTheObject(t *testing.T) {
 	}
 }
 
-// Vatican City in world-atlas and Falls Church in us-atlas have lost their area
-// to quantisation, but are regions that people look up.
+// TestCollapsedShapes tests that a shape that has lost its area to quantisation becomes a small
+// box: Vatican City in world-atlas and Falls Church in us-atlas are such shapes, but people look
+// them up.
 func TestCollapsedShapes(t *testing.T) {
 	quantised := func(geometry, arcs string) result {
 		return read(`{"type":"Topology","transform":{"scale":[0.5,0.25],"translate":[10,20]},"objects":{"a":` + geometry +
@@ -232,7 +233,9 @@ func TestCollapsedShapes(t *testing.T) {
 	}
 }
 
-// The border of Illinois in us-atlas's counties is open by one step.
+// TestGapsOfAStepAreClosed tests that rings that are open by one or two steps are closed, because
+// the border of Illinois in us-atlas's counties is open by one step. Rings with larger gaps are
+// refused.
 func TestGapsOfAStepAreClosed(t *testing.T) {
 	for gap, good := range map[int]bool{0: true, 1: true, 2: true, 3: false, 100: false} {
 		// There are two arcs; the second begins gap steps away from the end of the first.

@@ -12,8 +12,8 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// MaxBytes is the size of the largest geometry that is decoded: MaxVertices in two dimensions, and the
-// heads of as many small rings as fit.
+// MaxBytes is the size of the largest geometry that is decoded: MaxVertices positions of two
+// float64 values, and 32 MiB for the headers of its parts and rings.
 const MaxBytes = 16*source.MaxVertices + 32<<20
 
 const (

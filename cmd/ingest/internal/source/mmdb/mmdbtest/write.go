@@ -65,8 +65,9 @@ func (d *Database) Bytes() []byte {
 	})
 }
 
-// While the tree is built, none marks an empty record. A record from dataAt on is dataAt plus the
-// offset of data.
+// These are values of records while the tree is built: an empty record has the value none, and a
+// record that leads to data has dataAt plus the offset of the data. Any other record has the number
+// of a node.
 const none, dataAt = math.MaxUint32, 1 << 31
 
 // searchTree has the two records of each node. The first node is the root.
