@@ -302,7 +302,7 @@ func (g *Ground) Area(typ, id string) feature.Area {
 	if e := g.area(typ); e != nil {
 		return namedArea{e.Encloser.Ground(id), typ, id}
 	}
-	return g.regions.Area(typ, id)
+	return g.regions.QueryArea(typ, id)
 }
 
 // namedArea is the ground of a feature, named by its layer.

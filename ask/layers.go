@@ -65,7 +65,7 @@ func (l *Layer) Count(ctx context.Context, q *feature.Query) (int64, error) {
 }
 
 // Tiler returns the layer as a feature.Tiler, or the error why it cannot be read. The layer must
-// come from Moment.AppendTiled or Moment.TiledCollection.
+// come from Moment.AppendTiledLayers or Moment.TiledCollection.
 func (l *Layer) Tiler() (feature.Tiler, error) {
 	if l.Err != nil {
 		return nil, l.Err
@@ -215,9 +215,9 @@ func (s *Sets) singleNames(wanted func(described) bool) (names []string) {
 	return names
 }
 
-// AppendTiled appends the layers of TiledLayerNames, in their order. A private one counts as not
-// published.
-func (m *Moment) AppendTiled(dst []*Layer) []*Layer {
+// AppendTiledLayers appends the layers of TiledLayerNames, in their order. A private one counts as
+// not published.
+func (m *Moment) AppendTiledLayers(dst []*Layer) []*Layer {
 	list := m.singles()
 	for i := range list {
 		if !list[i].tiled {

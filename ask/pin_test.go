@@ -33,7 +33,7 @@ func TestDataSetWithoutFields(t *testing.T) {
 	meadows := layered(&DatasetOf[feature.Layer]{
 		Dataset: Dataset{Name: "meadows", Schema: 1},
 		open: func(*dataset.Generation) (feature.Layer, error) {
-			return &layertest.Memory{About: feature.Info{AllPoints: true}}, nil
+			return &layertest.Memory{LayerInfo: feature.Info{AllPoints: true}}, nil
 		},
 	})
 	before := builtIn

@@ -213,7 +213,7 @@ func (r *Regions) nameEdition() {
 			more = append(more, strings.TrimPrefix(p.dataset, RegionSetPrefix)+"."+strconv.FormatUint(p.manifest.Generation, 10))
 		}
 	}
-	r.edition.Rest = strings.Join(more, " ")
+	r.edition.Suffix = strings.Join(more, " ")
 }
 
 // Generation is a generation of a data set.
@@ -227,7 +227,7 @@ func GenerationsOf(e live.Edition) (list []Generation) {
 	if e.Number != 0 {
 		list = append(list, Generation{BoundariesName, e.Number})
 	}
-	for part := range strings.FieldsSeq(e.Rest) {
+	for part := range strings.FieldsSeq(e.Suffix) {
 		set, text, _ := strings.Cut(part, ".")
 		number, err := strconv.ParseUint(text, 10, 64)
 		if err == nil { // other content cannot be read, and counts as absent

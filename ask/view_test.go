@@ -37,7 +37,7 @@ func (n *numbered) Close() error {
 func follow(t *testing.T, c *dataset.Catalog, name string, open *atomic.Int64) *dataset.Live[*numbered] {
 	live := dataset.NewLive(c, name, func(g *dataset.Generation) (*numbered, error) {
 		open.Add(1)
-		return &numbered{&layertest.Memory{About: feature.Info{Name: name, Bounds: quadkey.World, AllPoints: true}},
+		return &numbered{&layertest.Memory{LayerInfo: feature.Info{Name: name, Bounds: quadkey.World, AllPoints: true}},
 			g.Manifest.Generation, open}, nil
 	})
 	must.Close(t, live)
@@ -148,7 +148,7 @@ func TestGenerationsHaveNoCollections(t *testing.T) {
 
 // TestViewsOfClosed tests that a view taken after a data set was closed has an error for it.
 func TestViewsOfClosed(t *testing.T) {
-	m := &layertest.Memory{About: feature.Info{Name: "toys", Bounds: quadkey.World, AllPoints: true}}
+	m := &layertest.Memory{LayerInfo: feature.Info{Name: "toys", Bounds: quadkey.World, AllPoints: true}}
 	live := dataset.NewFixedLive[feature.Tiler](m, dataset.Manifest{Dataset: "toys"})
 	views := ask.NewViews(ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys",
 		func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}})

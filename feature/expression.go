@@ -60,8 +60,8 @@ func (e *Expression) require(name string, values []operand) {
 // Equality is a condition that an index may use: a feature that fulfils the filter has
 // one of the values in the property, alone or in a list, byte for byte.
 type Equality struct {
-	Name   string   // in compact form, with its quotation marks
-	Values [][]byte // in compact form
+	QuotedName string   // in compact form, with its quotation marks
+	Values     [][]byte // in compact form
 }
 
 // Equalities returns the conditions that are an [Equality]. Only conditions on texts and booleans
@@ -97,7 +97,7 @@ func (e *Expression) prepare() {
 // equals adds the equality of a condition with some values, if these are written in one way. A list
 // with a boolean does not count: in lists, an index finds texts only.
 func (e *Expression) equals(c *condition, values []operand) {
-	one := Equality{Name: c.key[:len(c.key)-1]}
+	one := Equality{QuotedName: c.key[:len(c.key)-1]}
 	for i := range values {
 		if values[i].is != kindText && c.kind != Boolean {
 			return

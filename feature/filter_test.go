@@ -292,8 +292,8 @@ func checkEqualities(t interface {
 	t.Helper()
 	for _, e := range f.Equalities() {
 		var name string
-		if err := json.Unmarshal([]byte(e.Name), &name); err != nil {
-			t.Fatalf("%s: %v", e.Name, err)
+		if err := json.Unmarshal([]byte(e.QuotedName), &name); err != nil {
+			t.Fatalf("%s: %v", e.QuotedName, err)
 		}
 		value, _ := Member(object, name)
 		found := slices.Collect(Elements(value))
@@ -303,7 +303,7 @@ func checkEqualities(t interface {
 		if !slices.ContainsFunc(found, func(v []byte) bool {
 			return slices.ContainsFunc(e.Values, func(one []byte) bool { return bytes.Equal(v, one) })
 		}) {
-			t.Fatalf("%s has none of %s in %s, and matches", object, e.Values, e.Name)
+			t.Fatalf("%s has none of %s in %s, and matches", object, e.Values, e.QuotedName)
 		}
 	}
 }

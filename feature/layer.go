@@ -192,8 +192,8 @@ type Tracker interface {
 	Track(ctx context.Context, id string, from, to time.Time, most int) (stops []Stop, next time.Time, err error)
 }
 
-// ErrSeq returns an iterator that yields one error.
-func ErrSeq(err error) iter.Seq2[*Feature, error] {
+// SeqOfError returns an iterator that yields one error.
+func SeqOfError(err error) iter.Seq2[*Feature, error] {
 	return func(yield func(*Feature, error) bool) { yield(nil, err) }
 }
 

@@ -423,8 +423,8 @@ func (l *Learner) Changes() uint64 { return l.changes }
 // Len returns the number of properties, including declared ones.
 func (l *Learner) Len() int { return len(l.columns) }
 
-// AddResult adds an earlier result. Where values are counted, the result is forgotten.
-func (l *Learner) AddResult(found Schema) {
+// AddSchema adds a schema that was found earlier. Where values are counted, it is forgotten.
+func (l *Learner) AddSchema(found Schema) {
 	for _, f := range found {
 		c := l.column(jsontext.AppendString(nil, f.Name))
 		if c == nil || c.declared != Null {

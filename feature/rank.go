@@ -39,11 +39,11 @@ func (q *Query) SelectRanked(
 ) iter.Seq2[*Feature, error] {
 	switch by := q.Order.Field; {
 	case q.Limit < 1:
-		return ErrSeq(BadQuery("limit %d: give at least 1, since only a layer's own order has all", q.Limit))
+		return SeqOfError(BadQuery("limit %d: give at least 1, since only a layer's own order has all", q.Limit))
 	case r.Rank == nil && !Sortable(by.Kind):
-		return ErrSeq(BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", by.Name))
+		return SeqOfError(BadQuery("the property %.40q cannot be sorted by: use a number, a time or a boolean", by.Name))
 	case len(q.After) > 0 && len(q.After) <= rankSize:
-		return ErrSeq(BadCursor("it is not one of this order"))
+		return SeqOfError(BadCursor("it is not one of this order"))
 	}
 	if r.Compare == nil {
 		r.Compare = func(a, b Mark) int { return bytes.Compare(a, b) }

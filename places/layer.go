@@ -103,8 +103,8 @@ func (f *Finder) Get(ctx context.Context, id string, at time.Time, into *feature
 // tell. A search with other filters that few places pass looks at most at MaxExamined places. A
 // search for the most important then yields those that it has found so far before its error.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	if err := near.Check(&f.about, q); err != nil {
-		return feature.ErrSeq(err)
+	if err := near.CheckQuery(&f.about, q); err != nil {
+		return feature.SeqOfError(err)
 	}
 	switch {
 	case q.Near != nil:
@@ -119,11 +119,11 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	after, err := parseMark(q.After)
 	if err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	reach, after, err := near.CheckRing(q.Near, after)
 	if err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
 		flt, rest, possible := filterOf(q.Filter, f.Kinds)
@@ -155,7 +155,7 @@ func (f *Finder) important(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	}
 	after, err := parseMark(q.After)
 	if err := cmp.Or(bad, err); err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
 		flt, rest, possible := filterOf(q.Filter, f.Kinds)
@@ -239,7 +239,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 	l := &lister{f: f}
 	if len(q.After) > 0 {
 		if len(q.After) != tileKeySize {
-			return feature.ErrSeq(near.BadCursor())
+			return feature.SeqOfError(near.BadCursor())
 		}
 		l.from = append(slices.Clone(q.After), 0)
 	}

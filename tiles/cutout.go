@@ -207,7 +207,7 @@ func (c *cutout) gather(d *descent, b quadkey.Box, frame grid.Box, zoom int) err
 	if err := c.gatherTiles(d, frame, zoom); err != nil {
 		return err
 	}
-	c.edges = grid.CancelEdges(append(c.edges, grid.SumLines(c.frames)...))
+	c.edges = grid.CancelEdges(append(c.edges, grid.SumAxisEdges(c.frames)...))
 	return nil
 }
 

@@ -18,5 +18,5 @@
 //
 // A [Reader] is bound to one store and may be used by any number of goroutines. Package verify
 // checks all rows of a store. [Reader.Layer] has the regions of a type as features, and
-// [Reader.Area] is the ground of a region, for queries of other layers.
+// [Reader.QueryArea] is the ground of a region, for queries of other layers.
 package tiles

@@ -29,4 +29,4 @@ func (l *layer) Enclosing(ctx context.Context, at quadkey.Position) iter.Seq2[*f
 }
 
 // Ground implements feature.Encloser.
-func (l *layer) Ground(id string) feature.Area { return l.r.Area(l.rt.Name, id) }
+func (l *layer) Ground(id string) feature.Area { return l.r.QueryArea(l.rt.Name, id) }

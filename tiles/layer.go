@@ -152,16 +152,16 @@ func (l *layer) Get(ctx context.Context, id string, at time.Time, f *feature.Fea
 // Features implements feature.Layer.
 func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := l.rt.about.Check(q); err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	switch in := q.In.(type) {
 	case feature.Box:
 		if err := quadkey.Box(in).Check(); err != nil {
-			return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+			return feature.SeqOfError(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 		}
 	case feature.Tile:
 		if !quadkey.Tile(in).Valid() {
-			return feature.ErrSeq(errNoTile(quadkey.Tile(in)))
+			return feature.SeqOfError(errNoTile(quadkey.Tile(in)))
 		}
 	}
 	switch {
@@ -170,7 +170,7 @@ func (l *layer) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	case q.Order != feature.Order{}:
 		return l.ranked(ctx, q)
 	case len(q.After) > 0 && !layout.IDPattern.Match(q.After):
-		return feature.ErrSeq(errNoMark())
+		return feature.SeqOfError(errNoMark())
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		return l.answer(ctx, q, consider).run()
@@ -228,19 +228,19 @@ func (l *layer) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 	after, behind := -1.0, ""
 	if len(q.After) > 0 {
 		if len(q.After) <= distanceSize || !layout.IDPattern.Match(q.After[distanceSize:]) {
-			return feature.ErrSeq(errNoMark())
+			return feature.SeqOfError(errNoMark())
 		}
 		after, behind = math.Float64frombits(binary.BigEndian.Uint64(q.After)), string(q.After[distanceSize:])
 	}
 	// In this form the condition also refuses NaN.
 	switch err := near.Check(); {
 	case err != nil:
-		return feature.ErrSeq(fmt.Errorf("%w: %w", feature.ErrQuery, err))
+		return feature.SeqOfError(fmt.Errorf("%w: %w", feature.ErrQuery, err))
 	case !(near.MinM >= 0 && near.MinM <= near.MaxM) || math.IsInf(q.Near.MaxM, 0):
-		return feature.ErrSeq(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound",
+		return feature.SeqOfError(feature.BadQuery("a ring from %v to %v m: give metres from 0 on, the least first, or 0 for no bound",
 			q.Near.MinM, q.Near.MaxM))
 	case len(q.After) > 0 && !(after >= 0):
-		return feature.ErrSeq(errNoMark())
+		return feature.SeqOfError(errNoMark())
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		s := l.r.scratch.Get().(*scratch)
@@ -443,10 +443,10 @@ func middle(b [4]float64) quadkey.Position {
 	return quadkey.Position{Lat: round((b[1] + b[3]) / 2), Lon: round(lon)}
 }
 
-// Area returns the ground of a region as an area for queries of features, with borders. Its Cover
-// returns the errors of Reader.Cover. A line has no ground, because no point is in it: its Cover is
-// empty.
-func (r *Reader) Area(typ, id string) feature.Area { return area{r, typ, id} }
+// QueryArea returns the ground of a region as an area for queries of features, with borders. Its
+// Cover returns the errors of Reader.Cover. A line has no ground, because no point is in it: its
+// Cover is empty.
+func (r *Reader) QueryArea(typ, id string) feature.Area { return area{r, typ, id} }
 
 type area struct {
 	r       *Reader

@@ -378,10 +378,10 @@ func TestLayerReadsFewBorders(t *testing.T) {
 func TestAreaOfLine(t *testing.T) {
 	r, _, _ := buildReader(t, sharingLayers()...)
 	none := func(p *feature.Part) error { return fmt.Errorf("it has %v", p.Cells) }
-	if err := r.Area("line", "through").Cover(t.Context(), 0, none); err != nil {
+	if err := r.QueryArea("line", "through").Cover(t.Context(), 0, none); err != nil {
 		t.Error(err)
 	}
-	if err := r.Area("line", "nowhere").Cover(t.Context(), 0, none); !errors.Is(err, feature.ErrNotFound) {
+	if err := r.QueryArea("line", "nowhere").Cover(t.Context(), 0, none); !errors.Is(err, feature.ErrNotFound) {
 		t.Errorf("no line: %v", err)
 	}
 }
@@ -394,7 +394,7 @@ func TestArea(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(37, 38))
 	points := awkwardPoints(rnd, ref, 61)
 	for _, id := range []string{"west", "dateline", "hat"} {
-		area := r.Area("land", id)
+		area := r.QueryArea("land", id)
 		if area.String() != "region land/"+id {
 			t.Errorf("%s", area)
 		}
@@ -426,10 +426,10 @@ func TestArea(t *testing.T) {
 		}
 	}
 	none := func(*feature.Part) error { return nil }
-	if err := r.Area("sea", "a").Cover(t.Context(), 0, none); !errors.Is(err, tiles.ErrUnknownType) {
+	if err := r.QueryArea("sea", "a").Cover(t.Context(), 0, none); !errors.Is(err, tiles.ErrUnknownType) {
 		t.Errorf("unknown type: %v", err)
 	}
-	if err := r.Area("land", "nowhere").Cover(t.Context(), 0, none); !errors.Is(err, feature.ErrNotFound) {
+	if err := r.QueryArea("land", "nowhere").Cover(t.Context(), 0, none); !errors.Is(err, feature.ErrNotFound) {
 		t.Errorf("no region: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Members.
 func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
 	if !t.Valid() {
-		return feature.ErrSeq(errNoTile(t))
+		return feature.SeqOfError(errNoTile(t))
 	}
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		text, err := l.r.AppendGeoJSON(ctx, []byte{'['}, t, []Selector{{Type: l.rt.Name}})

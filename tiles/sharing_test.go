@@ -47,7 +47,7 @@ func compareShares(t *testing.T, grounds *tiles.Reader, of *planes, l feature.La
 	t.Helper()
 	shared, apart := 0, 0
 	for i, id := range of.ref.ids {
-		got := strings.Fields(listed(t, l, feature.Query{In: grounds.Area(of.ref.typ, id), Detail: feature.WithoutGeometry}))
+		got := strings.Fields(listed(t, l, feature.Query{In: grounds.QueryArea(of.ref.typ, id), Detail: feature.WithoutGeometry}))
 		for k, other := range p.ref.ids {
 			common := squareUnits(t, of.tiles[i], p.tiles[k])
 			for c := range of.caps[i] {
@@ -112,7 +112,7 @@ func TestSharesGroundNaturalEarth(t *testing.T) {
 	ref := newStoredWorld(t, store, "country")
 	l := layerOf(t, r, "country")
 	for _, id := range ref.ids {
-		if got := listed(t, l, feature.Query{In: r.Area("country", id)}); got != id {
+		if got := listed(t, l, feature.Query{In: r.QueryArea("country", id)}); got != id {
 			t.Errorf("in %s: %s", id, got)
 		}
 	}
@@ -186,34 +186,34 @@ func TestShares(t *testing.T) {
 		in   feature.Area
 		want string
 	}{
-		{"land", r.Area("land", "a"), "a dot isles twin"}, // in itself, and none that touches it
-		{"land", r.Area("land", "twin"), "a dot isles twin"},
-		{"land", r.Area("land", "b"), "b"},
-		{"land", r.Area("land", "corner"), "corner"},
-		{"land", r.Area("land", "dot"), "a dot twin"},
-		{"land", r.Area("land", "enclave"), "enclave"},
-		{"land", r.Area("land", "ring"), "ring"},
-		{"land", r.Area("land", "isles"), "a isles twin"},
-		{"land", r.Area("land", "seam"), "seam"},
-		{"land", r.Area("land", "north"), "north"},
-		{"land", other.Area("zone", "a"), "a dot isles twin"},
-		{"land", other.Area("zone", "beside"), ""},
-		{"land", other.Area("zone", "cap"), "north"},
-		{"land", other.Area("zone", "farcap"), ""},
-		{"land", other.Area("zone", "pole"), "south"},
-		{"land", other.Area("zone", "day"), "seam"},
-		{"land", other.Area("zone", "hole"), "enclave"},
-		{"land", other.Area("zone", "over"), "a b dot isles twin"},
-		{"land", other.Area("zone", "sliver"), "a twin"},
-		{"land", other.Area("zone", "strip"), "b"},
-		{"line", r.Area("land", "a"), "through"},
-		{"line", r.Area("land", "b"), "through"},
-		{"line", r.Area("land", "ring"), ""},
-		{"line", r.Area("land", "seam"), "date"},
-		{"line", other.Area("zone", "day"), ""},
-		{"line", r.Area("land", "enclave"), "hole"},
-		{"line", other.Area("zone", "equator"), "equator"},
-		{"line", other.Area("zone", "sliver"), "through"},
+		{"land", r.QueryArea("land", "a"), "a dot isles twin"}, // in itself, and none that touches it
+		{"land", r.QueryArea("land", "twin"), "a dot isles twin"},
+		{"land", r.QueryArea("land", "b"), "b"},
+		{"land", r.QueryArea("land", "corner"), "corner"},
+		{"land", r.QueryArea("land", "dot"), "a dot twin"},
+		{"land", r.QueryArea("land", "enclave"), "enclave"},
+		{"land", r.QueryArea("land", "ring"), "ring"},
+		{"land", r.QueryArea("land", "isles"), "a isles twin"},
+		{"land", r.QueryArea("land", "seam"), "seam"},
+		{"land", r.QueryArea("land", "north"), "north"},
+		{"land", other.QueryArea("zone", "a"), "a dot isles twin"},
+		{"land", other.QueryArea("zone", "beside"), ""},
+		{"land", other.QueryArea("zone", "cap"), "north"},
+		{"land", other.QueryArea("zone", "farcap"), ""},
+		{"land", other.QueryArea("zone", "pole"), "south"},
+		{"land", other.QueryArea("zone", "day"), "seam"},
+		{"land", other.QueryArea("zone", "hole"), "enclave"},
+		{"land", other.QueryArea("zone", "over"), "a b dot isles twin"},
+		{"land", other.QueryArea("zone", "sliver"), "a twin"},
+		{"land", other.QueryArea("zone", "strip"), "b"},
+		{"line", r.QueryArea("land", "a"), "through"},
+		{"line", r.QueryArea("land", "b"), "through"},
+		{"line", r.QueryArea("land", "ring"), ""},
+		{"line", r.QueryArea("land", "seam"), "date"},
+		{"line", other.QueryArea("zone", "day"), ""},
+		{"line", r.QueryArea("land", "enclave"), "hole"},
+		{"line", other.QueryArea("zone", "equator"), "equator"},
+		{"line", other.QueryArea("zone", "sliver"), "through"},
 		{"land", tile(0, 0, 0), "a b corner dot enclave isles north ring seam south twin"},
 		{"land", tile(8, 129, 126), "a isles twin"},
 		{"land", tile(8, 128, 126), ""},
@@ -250,7 +250,7 @@ func TestShares(t *testing.T) {
 	for id, want := range map[string]string{
 		"a": "a over sliver", "ring": "", "north": "cap", "south": "pole", "seam": "day", "enclave": "hole",
 	} {
-		if got := listed(t, zone, feature.Query{In: r.Area("land", id)}); got != want {
+		if got := listed(t, zone, feature.Query{In: r.QueryArea("land", id)}); got != want {
 			t.Errorf("zones in %s: %q, want %q", id, got, want)
 		}
 	}
@@ -452,14 +452,14 @@ func TestSharesRefuses(t *testing.T) {
 		q    feature.Query
 		want error
 	}{
-		"no border":      {t.Context(), feature.Query{In: blind{r.Area("land", "west")}}, errors.ErrUnsupported},
-		"no region":      {t.Context(), feature.Query{In: r.Area("land", "nowhere")}, feature.ErrNotFound},
-		"no type":        {t.Context(), feature.Query{In: r.Area("sea", "a")}, tiles.ErrUnknownType},
+		"no border":      {t.Context(), feature.Query{In: blind{r.QueryArea("land", "west")}}, errors.ErrUnsupported},
+		"no region":      {t.Context(), feature.Query{In: r.QueryArea("land", "nowhere")}, feature.ErrNotFound},
+		"no type":        {t.Context(), feature.Query{In: r.QueryArea("sea", "a")}, tiles.ErrUnknownType},
 		"no tile":        {t.Context(), feature.Query{In: feature.Tile{Z: 3, X: 8}}, feature.ErrQuery},
-		"no such mark":   {t.Context(), feature.Query{In: r.Area("land", "west"), After: feature.Mark("~")}, feature.ErrCursor},
-		"the nearest":    {t.Context(), feature.Query{In: r.Area("land", "west"), Near: feature.NearTo(1, 1, 0)}, errors.ErrUnsupported},
+		"no such mark":   {t.Context(), feature.Query{In: r.QueryArea("land", "west"), After: feature.Mark("~")}, feature.ErrCursor},
+		"the nearest":    {t.Context(), feature.Query{In: r.QueryArea("land", "west"), Near: feature.NearTo(1, 1, 0)}, errors.ErrUnsupported},
 		"an ended ask":   {ended, feature.Query{In: cells{{Last: 1 << 30}}}, context.Canceled},
-		"no more turns":  {t.Context(), feature.Query{In: r.Area("land", "west"), Step: step}, turns},
+		"no more turns":  {t.Context(), feature.Query{In: r.QueryArea("land", "west"), Step: step}, turns},
 		"turns in tiles": {t.Context(), feature.Query{In: feature.Tile{}, Step: step}, turns},
 	} {
 		var err error
@@ -498,7 +498,7 @@ func TestSharesTakesTurns(t *testing.T) {
 	r, _, _ := buildReader(t, lines, land)
 	for of, want := range map[string]string{"far": "", "near": "", "on": "l0"} {
 		turns := 0
-		q := feature.Query{In: r.Area("land", of), Step: func(context.Context) error { turns++; return nil }}
+		q := feature.Query{In: r.QueryArea("land", of), Step: func(context.Context) error { turns++; return nil }}
 		if got := listed(t, layerOf(t, r, "line"), q); got != want || turns < 4 {
 			t.Errorf("%s: %q in %d turns", of, got, turns)
 		}
@@ -518,7 +518,7 @@ func TestSharesSeam(t *testing.T) {
 		{ID: "b", Geometry: orb.LineString{{-180, -9.028}, {-180, -9.022}}},
 	}})
 	for of, want := range map[string]string{"both": "a b", "east": "", "west": "", "wide": "a b"} {
-		if got := listed(t, layerOf(t, r, "line"), feature.Query{In: r.Area("land", of)}); got != want {
+		if got := listed(t, layerOf(t, r, "line"), feature.Query{In: r.QueryArea("land", of)}); got != want {
 			t.Errorf("in %s: %q, want %q", of, got, want)
 		}
 	}
@@ -534,7 +534,7 @@ func TestSharesRim(t *testing.T) {
 		}},
 		build.Layer{Type: "cap", Features: []build.Feature{{ID: "cap", Geometry: tilestest.Square(0, 85.06, 3, 87)}}})
 	for of, want := range map[string]string{"below": "", "across": "cap"} {
-		if got := listed(t, layerOf(t, r, "cap"), feature.Query{In: r.Area("land", of)}); got != want {
+		if got := listed(t, layerOf(t, r, "cap"), feature.Query{In: r.QueryArea("land", of)}); got != want {
 			t.Errorf("in %s: %q", of, got)
 		}
 	}
@@ -546,10 +546,10 @@ func TestLayerInAreas(t *testing.T) {
 	other, _, _ := buildReader(t, blobs("zone", 2, 179.9, 84, 30, 6), blobs("district", 4, 10.2, 10.2, 0.8, 4))
 	areas := []feature.Area{cells{{First: 1 << 29, Last: 1<<29 + 1<<28}}}
 	for _, id := range []string{"west", "hat", "ice", "islands"} {
-		areas = append(areas, r.Area("land", id))
+		areas = append(areas, r.QueryArea("land", id))
 	}
 	for i := range 4 {
-		areas = append(areas, other.Area("zone", fmt.Sprint("zone", i)), other.Area("district", fmt.Sprint("district", i)))
+		areas = append(areas, other.QueryArea("zone", fmt.Sprint("zone", i)), other.QueryArea("district", fmt.Sprint("district", i)))
 	}
 	layertest.Test(t, layerOf(t, r, "ward"), layertest.Options{Rounds: 8, Areas: areas})
 	layertest.Test(t, layerOf(t, r, "land"), layertest.Options{Rounds: 8, Areas: areas})
@@ -592,7 +592,7 @@ func (w wrong) Features(ctx context.Context, q *feature.Query) iter.Seq2[*featur
 // boxes of regions with an area.
 func TestLayertestJudgesAreas(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
-	in := []feature.Area{r.Area("land", "west"), r.Area("land", "big")}
+	in := []feature.Area{r.QueryArea("land", "west"), r.QueryArea("land", "big")}
 	for what, l := range map[string]feature.Layer{
 		"lacks one":   wrong{Layer: layerOf(t, r, "land"), spare: func(f *feature.Feature) bool { return f.ID == "west" }},
 		"has all":     wrong{Layer: layerOf(t, r, "land"), spare: func(*feature.Feature) bool { return false }, all: true},
@@ -659,18 +659,18 @@ func TestSharesPatchwork(t *testing.T) {
 			want = append(want, fmt.Sprintf("c%d-%03d", i, k))
 		}
 		of := fmt.Sprint("country", i)
-		if got := listed(t, county, feature.Query{In: r.Area("country", of)}); got != strings.Join(want, " ") {
+		if got := listed(t, county, feature.Query{In: r.QueryArea("country", of)}); got != strings.Join(want, " ") {
 			t.Errorf("counties in %s: %s", of, got)
 		}
 		for _, id := range want {
-			if got := listed(t, country, feature.Query{In: r.Area("county", id)}); got != of {
+			if got := listed(t, country, feature.Query{In: r.QueryArea("county", id)}); got != of {
 				t.Errorf("the country of %s: %s", id, got)
 			}
-			if got := listed(t, county, feature.Query{In: r.Area("county", id)}); got != id {
+			if got := listed(t, county, feature.Query{In: r.QueryArea("county", id)}); got != id {
 				t.Errorf("counties in %s: %s", id, got)
 			}
 		}
-		if got := listed(t, country, feature.Query{In: r.Area("country", of)}); got != of {
+		if got := listed(t, country, feature.Query{In: r.QueryArea("country", of)}); got != of {
 			t.Errorf("countries in %s: %s", of, got)
 		}
 	}
@@ -729,11 +729,11 @@ func BenchmarkSharing(b *testing.B) {
 		l    feature.Layer
 		in   feature.Area
 	}{
-		{"counties in a country", county, r.Area("country", "country0")},
+		{"counties in a country", county, r.QueryArea("country", "country0")},
 		{"counties in its box", county, feature.Box(of.Bounds)},
 		{"counties in a tile", county, feature.Tile{Z: 7, X: 66, Y: 45}},
-		{"countries in a country", country, r.Area("country", "country0")},
-		{"the country of a county", country, r.Area("county", "c0-055")},
+		{"countries in a country", country, r.QueryArea("country", "country0")},
+		{"the country of a county", country, r.QueryArea("county", "c0-055")},
 		{"all counties", county, cells{{Last: math.MaxUint32}}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

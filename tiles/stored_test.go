@@ -97,7 +97,7 @@ func newStoredWorld(t testing.TB, store cellstore.Store, typ string) *storedWorl
 				free = append(free, e)
 			}
 		}
-		w.edges[i] = append(free, grid.SumLines(frames)...)
+		w.edges[i] = append(free, grid.SumAxisEdges(frames)...)
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(w.ids[a], w.ids[b]) })
 	sorted := &storedWorld{typ: typ}

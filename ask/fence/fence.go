@@ -149,14 +149,14 @@ func (f *Set) appendCrossings(ctx context.Context, dst []Event, e *live.Event, b
 	if len(f.types) > 0 {
 		var err error
 		if e.From != nil {
-			before := live.Edition{Number: e.Edition, Rest: e.EditionRest}
+			before := live.Edition{Number: e.Edition, Suffix: e.EditionSuffix}
 			if e.IsRedraw() {
-				before = live.Edition{Number: e.WasEdition, Rest: e.WasEditionRest}
+				before = live.Edition{Number: e.PreviousEdition, Suffix: e.PreviousEditionSuffix}
 			}
 			from, err = by.regions(ctx, before, e.From, f.types)
 		}
 		if err == nil && e.To != nil {
-			to, err = by.regions(ctx, live.Edition{Number: e.Edition, Rest: e.EditionRest}, e.To, f.types)
+			to, err = by.regions(ctx, live.Edition{Number: e.Edition, Suffix: e.EditionSuffix}, e.To, f.types)
 		}
 		if err != nil {
 			return dst, err

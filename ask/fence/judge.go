@@ -29,8 +29,8 @@ func (j *judge) regions(ctx context.Context, e live.Edition, at *[2]float64, typ
 	v := j.views.Take(time.Time{})
 	defer v.Release()
 	serving, err := v.Boundaries.Edition()
-	none := e.Number == 0 && e.Rest == ""
-	if now := err == nil && e.Number == serving.Number && e.Rest == serving.Rest; none || now { // the usual case
+	none := e.Number == 0 && e.Suffix == ""
+	if now := err == nil && e.Number == serving.Number && e.Suffix == serving.Suffix; none || now { // the usual case
 		g, err := v.Ground(types...)
 		if err != nil {
 			return nil, err

@@ -231,7 +231,7 @@ func TestRedraw(t *testing.T) {
 	for range 3 {
 		events := must.Get(all.Append(t.Context(), nil)).In(t)
 		for _, e := range events {
-			if moves++; e.WasEdition != 0 {
+			if moves++; e.PreviousEdition != 0 {
 				t.Errorf("%+v", e.Event)
 			}
 		}
@@ -379,7 +379,7 @@ func TestRedrawUntold(t *testing.T) {
 	r.put("b", 1)
 	r.redraw()
 
-	must.Get(r.catalog.Drop(t.Context(), ask.BoundariesName)).In(t)
+	must.Get(r.catalog.Unpublish(t.Context(), ask.BoundariesName)).In(t)
 	must.Do(t, r.boundaries.Poll(t.Context()))
 	r.redraw() // nothing is published: wait
 	if now, _ := r.live.Editions(); now.Number != 6 {
@@ -454,7 +454,7 @@ func TestRedrawOwnRegions(t *testing.T) {
 
 	held := r.views.HoldRegions()
 	defer held.Release()
-	must.Get(r.catalog.Drop(t.Context(), name)).In(t)
+	must.Get(r.catalog.Unpublish(t.Context(), name)).In(t)
 	must.Do(t, beats.Poll(t.Context()))
 	for done := false; !done; {
 		done = must.Get(fence.Redraw(t.Context(), r.live, r.views, held)).In(t)
@@ -475,7 +475,7 @@ func TestRedrawWithoutBoundaries(t *testing.T) {
 	r := newRig(t)
 	beats := r.follow()
 	held := r.views.HoldRegions()
-	must.Get(r.catalog.Drop(t.Context(), ask.BoundariesName)).In(t)
+	must.Get(r.catalog.Unpublish(t.Context(), ask.BoundariesName)).In(t)
 	must.Do(t, r.boundaries.Poll(t.Context()))
 	for done := false; !done; {
 		done = must.Get(fence.Redraw(t.Context(), r.live, r.views, held)).In(t)

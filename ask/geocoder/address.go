@@ -99,9 +99,9 @@ func AddressNamesOf(parents []names.Parent) (a AddressNames) {
 	return a
 }
 
-// WithOwn returns the address of something with the given rank and name. Its own level gets the
+// WithOwnName returns the address of something with the given rank and name. Its own level gets the
 // name, and finer levels are empty.
-func (a AddressNames) WithOwn(rank int, name string) AddressNames {
+func (a AddressNames) WithOwnName(rank int, name string) AddressNames {
 	own := slices.Index(ordered, LevelOf(rank))
 	for i, s := range ordered {
 		if i > own {

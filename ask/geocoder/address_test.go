@@ -75,7 +75,7 @@ func TestAddressLevels(t *testing.T) {
 		RankCity:   {Country: "A", State: "B", County: "C", City: "X"},
 		RankHamlet: {Country: "A", State: "B", County: "C", City: "D", District: "X"},
 	} {
-		if got := whole.WithOwn(rank, "X"); got != want {
+		if got := whole.WithOwnName(rank, "X"); got != want {
 			t.Errorf("rank %d: %+v, want %+v", rank, got, want)
 		}
 	}

@@ -40,7 +40,7 @@ func (v *View) WidenCountries(asked []string) []string {
 	for _, country := range asked {
 		add(parts[country])
 		if v.Names != nil {
-			add(v.Names.SourceCodes(country))
+			add(v.Names.SourceCountryCodes(country))
 		}
 	}
 	return wide

@@ -270,8 +270,8 @@ func TestFilters(t *testing.T) {
 	}
 	v := world(t, list...)
 	v.Names = namesOf(t, names.Options{
-		SourceCodes: map[string][]string{"CA": {"GF", "US"}},
-		Admin1Codes: map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
+		SourceCountryCodes: map[string][]string{"CA": {"GF", "US"}},
+		Admin1Codes:        map[string]string{"ca-on": "CA.08", "ca-qc": "CA.10"},
 	})
 	if got := v.WidenCountries([]string{"CA"}); !slices.Equal(got, []string{"CA", "GF", "US"}) {
 		t.Errorf("%v", got)

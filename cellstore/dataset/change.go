@@ -112,10 +112,10 @@ func (g *Generations) Activate(ctx context.Context, dataset string, generation u
 	})
 }
 
-// Drop unpublishes a data set: readers answer as if it had never existed. It returns the number of
-// the published generation. All generations stay until Prune, which then removes every one; until
-// then Rollback undoes Drop. Errors match ErrNoGeneration if nothing is published.
-func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint64, err error) {
+// Unpublish unpublishes a data set: readers answer as if it had never existed. It returns the
+// number of the published generation. All generations stay until Prune, which then removes every
+// one; until then Rollback undoes Unpublish. Errors match ErrNoGeneration if nothing is published.
+func (g *Generations) Unpublish(ctx context.Context, dataset string) (generation uint64, err error) {
 	if err := checkName(dataset); err != nil {
 		return 0, err
 	}
@@ -137,7 +137,7 @@ func (g *Generations) Drop(ctx context.Context, dataset string) (generation uint
 }
 
 // Rollback publishes the previously published generation. It skips those that earlier rollbacks
-// have withdrawn. After Drop it publishes the dropped generation again. The error matches
+// have withdrawn. After Unpublish it publishes the dropped generation again. The error matches
 // ErrNoGeneration if there is no such generation.
 func (g *Generations) Rollback(ctx context.Context, dataset string) (Manifest, error) {
 	var chosen uint64

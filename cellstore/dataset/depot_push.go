@@ -231,7 +231,7 @@ func (p *push) prepare(ctx context.Context) (*loadRecord, bool, error) {
 		return nil, false, err
 	}
 	// Use the number of the local generation if it is free, so that people
-	// recognise the generation. Numbers are used again only after Drop and Prune.
+	// recognise the generation. Numbers are used again only after Unpublish and Prune.
 	number := p.g.Manifest.Generation
 	if ptr != nil {
 		number = max(number, ptr.Last+1)

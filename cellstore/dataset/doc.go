@@ -28,8 +28,8 @@
 // from a killed prune, and stay until the next prune.
 //
 // Without CURRENT nothing is published. If there are generations nevertheless, that is an error and
-// not an empty data set. Nothing is published after [Generations.Drop] either: CURRENT then names
-// no generation and still lists them. CURRENT ends with a checksum of itself.
+// not an empty data set. Nothing is published after [Generations.Unpublish] either: CURRENT then
+// names no generation and still lists them. CURRENT ends with a checksum of itself.
 //
 // # Places
 //

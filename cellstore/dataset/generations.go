@@ -166,7 +166,7 @@ type GenerationInfo struct {
 	Dataset    string
 	Generation uint64
 	Current    bool // published
-	// Dropped: nothing of the data set is published since Drop, and Rollback would
+	// Dropped: nothing of the data set is published since Unpublish, and Rollback would
 	// publish this one again.
 	Dropped  bool
 	Manifest Manifest

@@ -244,7 +244,7 @@ func TestUnpublished(t *testing.T) {
 		back func(*Catalog) error
 	}{
 		"dropped": {
-			func(c *Catalog) error { _, err := c.Drop(t.Context(), "ip"); return err },
+			func(c *Catalog) error { _, err := c.Unpublish(t.Context(), "ip"); return err },
 			func(c *Catalog) error { _, err := c.Rollback(t.Context(), "ip"); return err },
 		},
 		"data set gone": {

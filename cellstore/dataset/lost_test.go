@@ -239,7 +239,7 @@ func TestPruneBesideOthers(t *testing.T) {
 	must.Do(t, err)
 	for _, at := range []string{"unlisted", "directory made"} {
 		mustIngest(t, c, "ip", "one")
-		if _, err := c.Drop(t.Context(), "ip"); err != nil {
+		if _, err := c.Unpublish(t.Context(), "ip"); err != nil {
 			t.Fatal(err)
 		}
 		once := false
@@ -292,7 +292,7 @@ func TestPruneLeavesWhatIsPushedAnew(t *testing.T) {
 	d, other := depotAt(t, r), depotAt(t, r)
 	mustIngest(t, c, "ip", "one")
 	pushed(t, d, c, "ip")
-	if _, err := d.Drop(t.Context(), "ip"); err != nil {
+	if _, err := d.Unpublish(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
 	once := false
@@ -363,13 +363,13 @@ func TestLiveKeepsWhatIsLost(t *testing.T) {
 	poll(false, nil)
 }
 
-// TestDrop: Drop is a single step. Another single step undoes it until a prune has removed the
-// files. After that nothing is left.
-func TestDrop(t *testing.T) {
+// TestUnpublish: Unpublish is a single step. Another single step undoes it until a prune has
+// removed the files. After that nothing is left.
+func TestUnpublish(t *testing.T) {
 	for name, open := range places(t) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t)
-			_, err := p.Drop(t.Context(), "ip")
+			_, err := p.Unpublish(t.Context(), "ip")
 			wantErr(t, err, ErrNoGeneration)
 			for _, text := range []string{"one", "two", "three"} {
 				p.publish(t, text)
@@ -377,10 +377,10 @@ func TestDrop(t *testing.T) {
 			if _, err := p.Rollback(t.Context(), "ip"); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := p.Drop(t.Context(), "ip"); n != 2 || err != nil {
+			if n, err := p.Unpublish(t.Context(), "ip"); n != 2 || err != nil {
 				t.Fatalf("dropped %d, %v", n, err)
 			}
-			_, err = p.Drop(t.Context(), "ip")
+			_, err = p.Unpublish(t.Context(), "ip")
 			wantErr(t, err, ErrNoGeneration)
 			_, err = p.OpenCurrent(t.Context(), "ip")
 			wantErr(t, err, ErrNoGeneration)
@@ -394,14 +394,14 @@ func TestDrop(t *testing.T) {
 			if m, err := p.Rollback(t.Context(), "ip"); err != nil || m.Generation != 2 {
 				t.Fatalf("rolled back to %d, %v", m.Generation, err)
 			}
-			if _, err := p.Drop(t.Context(), "ip"); err != nil {
+			if _, err := p.Unpublish(t.Context(), "ip"); err != nil {
 				t.Fatal(err)
 			}
 			p.publish(t, "four") // begins the data set again
 			if got := p.listed(t); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
 				t.Errorf("listed are %v", got)
 			}
-			if _, err := p.Drop(t.Context(), "ip"); err != nil {
+			if _, err := p.Unpublish(t.Context(), "ip"); err != nil {
 				t.Fatal(err)
 			}
 			done, err := p.Prune(t.Context(), 2, 0)
@@ -426,7 +426,7 @@ func TestDropInUse(t *testing.T) {
 	mustIngest(t, c, "ip", "two")
 	reader, err := c.OpenGeneration(t.Context(), "ip", 1)
 	must.Do(t, err)
-	if _, err := c.Drop(t.Context(), "ip"); err != nil {
+	if _, err := c.Unpublish(t.Context(), "ip"); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := c.Prune(t.Context(), 2, 0); err != nil || len(done.InUse) != 1 || len(done.EmptiedDatasets) > 0 {

@@ -296,7 +296,7 @@ func runModel(t *rapid.T, g *modelled) {
 		},
 		"drop": func(t *rapid.T) {
 			faulty(t)
-			n, err := g.Drop(ctx, "ip")
+			n, err := g.Unpublish(ctx, "ip")
 			if m.current == 0 {
 				m.wantNothing(t, err)
 				return

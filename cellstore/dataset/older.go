@@ -183,7 +183,7 @@ func (o *older[T]) drop(i int) {
 }
 
 // keepListed closes the generations that are no longer listed. A Depot may remove them although
-// they are open here. After Drop and Prune another generation may have the number.
+// they are open here. After Unpublish and Prune another generation may have the number.
 func (o *older[T]) keepListed(p *pointer) {
 	// The holder of the lock may be opening a generation, which can take long. The next poll tries
 	// again within seconds.

@@ -31,7 +31,7 @@ type pointer struct {
 	// know the field and use the numbers.
 	Before []uint64 `json:"before,omitzero"`
 	// Last is the highest number known. Numbers are not used again, so that data cached under a
-	// number stays correct. This holds until Drop and Prune have removed the pointer too.
+	// number stays correct. This holds until Unpublish and Prune have removed the pointer too.
 	Last        uint64  `json:"last"`
 	Generations []entry `json:"generations"` // ascending; those that exist
 	// Unread are numbers up to Last. Their generations were stored when Last passed these numbers,

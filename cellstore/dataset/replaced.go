@@ -23,8 +23,8 @@ func (m *Manifest) SetPredecessor(old *Manifest) {
 		OlderSource: earlierEdition(m.Sources, old)}
 }
 
-// Loss is a kind of record whose number is less than in the replaced generation.
-type Loss struct {
+// RecordLoss is a kind of record whose number is less than in the replaced generation.
+type RecordLoss struct {
 	Kind   string `json:"kind"`
 	Before int64  `json:"before"`
 	Now    int64  `json:"now"`
@@ -33,14 +33,14 @@ type Loss struct {
 // Losses lists, by name, the kinds that have lost too large a share of their records since the
 // generation that was replaced. The bound is most, 0 to 1. The list is empty if nothing was
 // replaced.
-func (m *Manifest) Losses(most float64) (list []Loss) {
+func (m *Manifest) Losses(most float64) (list []RecordLoss) {
 	if m.Predecessor == nil {
 		return nil
 	}
 	for _, kind := range slices.Sorted(maps.Keys(m.Predecessor.Records)) {
 		before, now := m.Predecessor.Records[kind], m.Records[kind]
 		if float64(before-now) > most*float64(before) {
-			list = append(list, Loss{kind, before, now})
+			list = append(list, RecordLoss{kind, before, now})
 		}
 	}
 	return list

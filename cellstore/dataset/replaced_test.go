@@ -12,10 +12,10 @@ func TestLosses(t *testing.T) {
 		t.Errorf("lost %v where nothing was replaced", got)
 	}
 	m.SetPredecessor(&Manifest{Generation: 3, Records: map[string]int64{"ward": 20, "city": 100, "gone": 1, "empty": 0}})
-	if got, want := m.Losses(0.1), []Loss{{"gone", 1, 0}, {"ward", 20, 5}}; !slices.Equal(got, want) {
+	if got, want := m.Losses(0.1), []RecordLoss{{"gone", 1, 0}, {"ward", 20, 5}}; !slices.Equal(got, want) {
 		t.Errorf("lost %v, want %v", got, want)
 	}
-	if got, want := m.Losses(0), []Loss{{"city", 100, 90}, {"gone", 1, 0}, {"ward", 20, 5}}; !slices.Equal(got, want) {
+	if got, want := m.Losses(0), []RecordLoss{{"city", 100, 90}, {"gone", 1, 0}, {"ward", 20, 5}}; !slices.Equal(got, want) {
 		t.Errorf("lost %v, want %v", got, want)
 	}
 }

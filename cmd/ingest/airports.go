@@ -46,7 +46,7 @@ func (c *airportsCmd) reads() []string { return []string{c.File} }
 func (c *airportsCmd) Run(s *session) error {
 	credit := job.OurAirports
 	if filepath.Base(filepath.Dir(c.File)) == "sample" {
-		credit = job.SampleAirports
+		credit = job.SampleAirportsCredit
 	}
 	_, err := airports.Ingest(s.ctx, s.catalog, job.Input{Path: c.File, Credit: credit}, c.options(s))
 	return err

@@ -273,7 +273,7 @@ names for search follow: they are made anew without those of the data set.
 }
 
 func (c *dropCmd) Run(s *session) error {
-	generation, err := s.generations().Drop(s.ctx, c.Dataset)
+	generation, err := s.generations().Unpublish(s.ctx, c.Dataset)
 	if err != nil {
 		return seeList(err)
 	}

@@ -468,7 +468,7 @@ func TestJSONEvents(t *testing.T) {
 	var out, stderr bytes.Buffer
 	r := newReporter(&cli{JSON: true}, &out, &stderr)
 	r.Progress(job.Progress{Stage: "reading", Done: 1, Total: 2, Unit: "bytes"})
-	r.Bad("odd\n", 2, []*source.BadRecord{{Source: "f", Line: 3, Reason: "odd\n", Detail: "\x00"}})
+	r.BadRecords("odd\n", 2, []*source.BadRecord{{Source: "f", Line: 3, Reason: "odd\n", Detail: "\x00"}})
 	r.Note("note")
 	r.Published(dataset.Manifest{Dataset: "places", Generation: 4, Records: map[string]int64{"places": 5}})
 	r.failed(errors.New("boom"))
@@ -490,7 +490,7 @@ func TestQuiet(t *testing.T) {
 	var out, stderr bytes.Buffer
 	r := newReporter(&cli{Quiet: true}, &out, &stderr)
 	r.Progress(job.Progress{Stage: "reading"})
-	r.Bad("odd", 2, nil)
+	r.BadRecords("odd", 2, nil)
 	r.Note("note")
 	r.Published(dataset.Manifest{Dataset: "places"})
 	r.close()

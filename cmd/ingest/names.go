@@ -40,7 +40,7 @@ func (s *session) indexNames() error {
 	o.MaxChange = nil // it applies to the data sets, not to their names
 	_, err := names.Ingest(s.ctx, s.catalog, o)
 	if errors.Is(err, names.ErrNoNames) {
-		if _, err = s.catalog.Drop(s.ctx, ask.Names.Name); errors.Is(err, dataset.ErrNoGeneration) {
+		if _, err = s.catalog.Unpublish(s.ctx, ask.Names.Name); errors.Is(err, dataset.ErrNoGeneration) {
 			return nil // there were none
 		}
 		if err == nil {

@@ -61,8 +61,8 @@ func (r *reporter) say(format string, args ...any) {
 	fmt.Fprintf(r.err, format+"\n", args...)
 }
 
-// Bad implements job.Reporter.
-func (r *reporter) Bad(reason string, count int64, examples []*source.BadRecord) {
+// BadRecords implements job.Reporter.
+func (r *reporter) BadRecords(reason string, count int64, examples []*source.BadRecord) {
 	if r.quiet {
 		return
 	}
@@ -138,10 +138,10 @@ func (r *reporter) Published(m dataset.Manifest) {
 		r.event(struct {
 			Event string `json:"event"`
 			generation
-			Seconds    float64        `json:"seconds"`
-			Phases     []phase        `json:"phases,omitempty"`
-			PeakMemory int64          `json:"peak_memory_bytes,omitempty"`
-			Lost       []dataset.Loss `json:"lost,omitempty"`
+			Seconds    float64              `json:"seconds"`
+			Phases     []phase              `json:"phases,omitempty"`
+			PeakMemory int64                `json:"peak_memory_bytes,omitempty"`
+			Lost       []dataset.RecordLoss `json:"lost,omitempty"`
 		}{"published", describe(m), took.Seconds(), phases, peak, catalogue.Losses(&m)})
 	case !r.quiet:
 		fmt.Fprintf(r.out, "published %s generation %d: %s, %s, in %s\n", m.Dataset, m.Generation,

@@ -96,7 +96,7 @@ func (c *worldCmd) Run(s *session) error {
 			Progress: func(name string, done, total int64) {
 				s.reporter.Progress(job.Progress{Stage: "downloading " + name, Done: done, Total: total, Unit: "bytes"})
 			},
-			Note: s.reporter.Note,
+			OnRetry: s.reporter.Note,
 		},
 		Job: s.options,
 		IP:  ip.Options{Derive: true, OnCompared: s.reporter.compared},

@@ -74,7 +74,7 @@ func TestDroppedCollections(t *testing.T) {
 	url, log, stop := start(t, "--data", dir)
 	neverCode, never := fetch(t, url+"/points/stops")
 	for name, take := range map[string]func() error{
-		"dropped": func() error { _, err := c.Drop(t.Context(), "points-shops"); return err },
+		"dropped": func() error { _, err := c.Unpublish(t.Context(), "points-shops"); return err },
 		"removed": func() error { return os.RemoveAll(filepath.Join(dir, "points-shops")) },
 	} {
 		eventually(t, url+"/points/shops/count", `{"count":20}`)

@@ -261,7 +261,7 @@ func (c *config) newClock(log *slog.Logger) *cellstore.Clock {
 const writesClient = "\x00writes"
 
 // openLive opens the live collections of --live. stop waits for the running writes and closes them.
-func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.Processors, observed *observer,
+func (c *config) openLive(ctx context.Context, cache *pebblestore.Cache, processors *web.CPUScheduler, observed *observer,
 	log *slog.Logger) (collections *live.Store, store cellstore.Store, stop func() error, err error) {
 	none := func() error { return nil }
 	if c.Live == "" {

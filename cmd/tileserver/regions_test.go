@@ -75,7 +75,7 @@ func TestRegionsOfTheirOwn(t *testing.T) {
 	if tag("district") != first {
 		t.Error("the tiles of a generation that is back have their tags again")
 	}
-	if _, err := c.Drop(t.Context(), "boundaries-sales"); err != nil {
+	if _, err := c.Unpublish(t.Context(), "boundaries-sales"); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, url+"/tiles/district/0/0/0.mvt", "country")

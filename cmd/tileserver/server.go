@@ -56,7 +56,7 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	}
 	followed := &followed{source: data, log: log}
 	defer func() { err = errors.Join(err, followed.stop()) }()
-	processors := web.AllProcessors()
+	processors := web.NewMachineCPUScheduler()
 	live, liveStore, stopLive, err := cfg.openLive(ctx, cache, processors, observed, log)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQue
 	defer func() { err = errors.Join(err, stopLive()) }()
 	followed.collections.Live = live
 	api := cfg.api(followed, log)
-	api.Processors, api.Draining = processors, ctx.Done()
+	api.CPUScheduler, api.Draining = processors, ctx.Done()
 	if live != nil && cfg.Guard.Keys == "" {
 		log.Warn("nobody can write the live collections, since writes need a key: make one by tileserver keys new NAME "+
 			"--keys FILE --scope write:*, and start with --keys FILE too", "live", cfg.Live)

@@ -48,7 +48,7 @@ func TestPlantedDrawings(t *testing.T) {
 		}, false, "goes on after an error"},
 	} {
 		l := &sketched{shops(40), c.draw}
-		l.About.Drawing = &feature.Drawing{
+		l.LayerInfo.Drawing = &feature.Drawing{
 			Attributes: feature.Schema{{Name: "kind", Kind: feature.Text}},
 			HasNames:   c.named,
 		}

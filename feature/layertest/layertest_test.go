@@ -18,7 +18,7 @@ import (
 // shops returns a layer of points everywhere on the Earth, some of them at one position.
 func shops(n int) *Memory {
 	r := rand.New(rand.NewPCG(1, 2))
-	m := &Memory{About: feature.Info{Name: "shops",
+	m := &Memory{LayerInfo: feature.Info{Name: "shops",
 		Schema: feature.Schema{{Name: "kind", Kind: feature.Text}, {Name: "name", Kind: feature.Text}, {Name: "price", Kind: feature.Number}},
 		Bounds: quadkey.World, Count: int64(n), AllPoints: true}}
 	for i := range n {

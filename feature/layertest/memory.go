@@ -18,15 +18,15 @@ import (
 // and meant for tests: of code that uses layers, and of Test itself. Its own order is that of the
 // slice.
 type Memory struct {
-	About feature.Info
-	List  []feature.Feature
+	LayerInfo feature.Info
+	List      []feature.Feature
 	// Sorts is set if the layer supports the order by a property.
 	Sorts bool
 }
 
 // Info implements feature.Layer.
 func (m *Memory) Info() *feature.Info {
-	about := m.About
+	about := m.LayerInfo
 	about.Can = feature.Abilities{Near: true, Area: true, NearArea: true, Sort: m.Sorts}
 	return &about
 }
@@ -44,7 +44,7 @@ func (m *Memory) Get(_ context.Context, id string, _ time.Time, f *feature.Featu
 // Features implements feature.Layer.
 func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := m.Info().Check(q); err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	if q.Order != (feature.Order{}) {
 		return q.SelectRanked(ctx, feature.Ranking{}, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
@@ -53,7 +53,7 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	}
 	var after [16]byte
 	if len(q.After) > 0 && copy(after[:], q.After) != len(after) || len(q.After) > len(after) {
-		return feature.ErrSeq(feature.BadCursor("it is not one of a slice"))
+		return feature.SeqOfError(feature.BadCursor("it is not one of a slice"))
 	}
 	list := slices.Clone(m.List)
 	for i := range list {

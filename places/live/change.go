@@ -20,18 +20,18 @@ type Change struct {
 	// previous change. Seq is 0 for a change that the log does not store: one without a move, in a
 	// log that is not whole.
 	Seq, Before uint64
-	// Edition is the edition of the areas by which both ends of the move are judged. WasEdition is set if
-	// the feature has stayed while areas around it changed. It is the edition by which the feature
-	// was judged before.
-	Edition, WasEdition         uint64
-	EditionRest, WasEditionRest string // the rest of the names of these editions
+	// Edition is the edition of the areas by which both ends of the move are judged. PreviousEdition is
+	// set if the feature has stayed while areas around it changed. It is the edition by which the
+	// feature was judged before.
+	Edition, PreviousEdition             uint64
+	EditionSuffix, PreviousEditionSuffix string // of the names of these editions
 
 	date    int64  // of the event, in milliseconds
 	was, is []byte // the properties, as objects
 }
 
 // redrawn reports whether the feature has stayed while areas around it changed.
-func (c *Change) redrawn() bool { return c.WasEdition != 0 || c.WasEditionRest != "" }
+func (c *Change) redrawn() bool { return c.PreviousEdition != 0 || c.PreviousEditionSuffix != "" }
 
 // moved reports whether the position of the feature has changed.
 func (c *Change) moved() bool {

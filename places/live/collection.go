@@ -132,7 +132,7 @@ type stored struct {
 // load opens the log and the index of a table, and brings the index to the end of the log.
 func (c *Collection) load(ctx context.Context, table cellstore.Table, m *description) (*stored, error) {
 	s := &stored{rows: table, log: c.store.kind.OpenLog(table), meta: m, learner: feature.NewLearner(m.Declared)}
-	s.learner.AddResult(m.Schema)
+	s.learner.AddSchema(m.Schema)
 	meta := func() *Meta {
 		if now := c.meta.Load(); now != nil {
 			return &now.Meta
@@ -206,7 +206,7 @@ func (s *stored) redo(c Change) error {
 	}
 	was.ID = c.ID
 	if was.Version != 0 {
-		object, err := s.index.Properties(nil, &was)
+		object, err := s.index.AppendProperties(nil, &was)
 		if err != nil {
 			return err
 		}

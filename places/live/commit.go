@@ -27,7 +27,7 @@ func (k *step) begin(c *Collection) {
 	clear(k.outcomes)
 	k.c, k.outcomes, k.next, k.undescribe = c, k.outcomes[:0], nil, nil
 	m := c.meta.Load()
-	k.state, k.types, k.redraw, k.whole = c.index, m.Declared, &m.Redraw, c.store.kind.WholeLog
+	k.state, k.types, k.redraw, k.whole = c.index, m.Declared, &m.RedrawProgress, c.store.kind.WholeLog
 	k.now, k.limit, k.settled = c.store.clock.Now(), c.store.clock.Limit(), c.store.clock.Settled()
 	k.seq, k.floor = c.end.Seq, c.end.Floor
 	k.decision.begin()

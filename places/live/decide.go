@@ -13,8 +13,8 @@ type State interface {
 	// has expired. If there is none, f.Version is 0. Properties are left out. last is the last
 	// version of the id, or 0 if that is unknown.
 	Find(id string, f *feature.Feature) (last int64, err error)
-	// Properties appends the properties of a feature that Find found, as a compact object.
-	Properties(dst []byte, f *feature.Feature) ([]byte, error)
+	// AppendProperties appends the properties of a feature that Find found, as a compact object.
+	AppendProperties(dst []byte, f *feature.Feature) ([]byte, error)
 }
 
 // decision turns the writes of one step and a State into changes. It reads nothing else, and
@@ -98,7 +98,7 @@ func (d *decision) fill(f *found) error {
 		return nil
 	}
 	from := len(d.arena)
-	all, err := d.state.Properties(d.arena, f.Feature)
+	all, err := d.state.AppendProperties(d.arena, f.Feature)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (d *decision) change(c Change, was, is found) found {
 	}
 	c.Is, c.is = is.Feature, is.object
 	by := d.redraw.by(c.ID)
-	if c.Edition, c.EditionRest = by.Number, by.Rest; c.moved() || d.whole {
+	if c.Edition, c.EditionSuffix = by.Number, by.Suffix; c.moved() || d.whole {
 		d.number(&c)
 	}
 	d.bytes += len(c.was) + len(c.is)

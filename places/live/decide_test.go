@@ -41,7 +41,7 @@ func (w *world) Find(id string, f *feature.Feature) (int64, error) {
 	return w.last[id], nil
 }
 
-func (w *world) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
+func (w *world) AppendProperties(dst []byte, f *feature.Feature) ([]byte, error) {
 	object, err := json.Marshal(w.things[f.ID].properties)
 	return append(dst, object...), err
 }

@@ -35,7 +35,7 @@ func (c *Collection) Describe(ctx context.Context, change func(m *Meta) error) (
 func (k *step) describe(change func(m *Meta) error) (others map[string]int64, err error) {
 	c := k.c
 	was := c.meta.Load()
-	next := description{Meta: was.Meta, Redraw: was.Redraw}
+	next := description{Meta: was.Meta, RedrawProgress: was.RedrawProgress}
 	next.Schema = slices.Clone(was.Declared)
 	err = change(&next.Meta)
 	if err == nil {

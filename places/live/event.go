@@ -26,14 +26,14 @@ type Event struct {
 	To      *[2]float64 `json:"to,omitempty"`
 	Version int64       `json:"version"`           // of the feature: milliseconds since 1970
 	Expired bool        `json:"expired,omitempty"` // the feature is gone because its time was over
-	// Edition is the edition of the areas by which both ends are judged, or 0 if none was known. WasEdition is
-	// set if the feature has stayed while areas around it changed. It is the edition by which the
-	// feature was judged before. From and To are then equal.
-	Edition    uint64 `json:"by,omitempty"`
-	WasEdition uint64 `json:"was,omitempty"`
-	// EditionRest and WasEditionRest are the rests of the names of these editions.
-	EditionRest    string `json:"more,omitempty"`
-	WasEditionRest string `json:"was_more,omitempty"`
+	// Edition is the edition of the areas by which both ends are judged, or 0 if none was known.
+	// PreviousEdition is set if the feature has stayed while areas around it changed. It is the edition
+	// by which the feature was judged before. From and To are then equal.
+	Edition         uint64 `json:"by,omitempty"`
+	PreviousEdition uint64 `json:"was,omitempty"`
+	// EditionSuffix and PreviousEditionSuffix are the suffixes of the names of these editions.
+	EditionSuffix         string `json:"more,omitempty"`
+	PreviousEditionSuffix string `json:"was_more,omitempty"`
 	// Content is the further content of a complete log.
 	Content *Content `json:"is,omitempty"`
 }
@@ -65,7 +65,8 @@ func (e *Event) parse(row *cellstore.Row) bool {
 // change converts an event of a whole log to a Change, without the feature before. It returns an
 // error if the log is not whole.
 func (e *Event) change() (Change, error) {
-	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before, Edition: e.Edition, EditionRest: e.EditionRest}
+	c := Change{ID: e.ID, Version: e.Version, Expired: e.Expired, Seq: e.Seq, Before: e.Before,
+		Edition: e.Edition, EditionSuffix: e.EditionSuffix}
 	switch {
 	case e.Content != nil:
 		c.is = e.Content.Properties
@@ -79,7 +80,7 @@ func (e *Event) change() (Change, error) {
 }
 
 // IsRedraw reports whether the feature has stayed while areas around it changed.
-func (e *Event) IsRedraw() bool { return e.WasEdition != 0 || e.WasEditionRest != "" }
+func (e *Event) IsRedraw() bool { return e.PreviousEdition != 0 || e.PreviousEditionSuffix != "" }
 
 // announce wakes all Followers.
 func (c *Collection) announce() {
@@ -192,9 +193,9 @@ func (e *Event) still() bool {
 // follows reports whether there was no event between the one with number after and e.
 func (e *Event) follows(after uint64) bool { return e.Before == after || e.Seq == after+1 }
 
-// CheckEvents returns the error that a Follower after the given event would get at once. It matches
-// ErrEventsGone unless all events after the given one are still stored.
-func (c *Collection) CheckEvents(ctx context.Context, after uint64) error {
+// CheckEventsAfter returns the error that a Follower after the given event would get at once. It
+// matches ErrEventsGone unless all events after the given one are still stored.
+func (c *Collection) CheckEventsAfter(ctx context.Context, after uint64) error {
 	last, err := c.LastEvent(ctx)
 	if err != nil || after == 0 || after == last {
 		return err

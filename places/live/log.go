@@ -146,7 +146,8 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 func (l *TableLog) eventOf(c *Change) *Event {
 	l.event = Event{
 		Seq: c.Seq, Before: c.Before, ID: c.ID, Version: c.Version, Expired: c.Expired,
-		Edition: c.Edition, EditionRest: c.EditionRest, WasEdition: c.WasEdition, WasEditionRest: c.WasEditionRest,
+		Edition: c.Edition, EditionSuffix: c.EditionSuffix,
+		PreviousEdition: c.PreviousEdition, PreviousEditionSuffix: c.PreviousEditionSuffix,
 	}
 	if c.Was != nil {
 		l.ends[0] = [2]float64{c.Was.Lon, c.Was.Lat}

@@ -391,7 +391,7 @@ func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*featur
 		if tiler, is := in.(feature.Tiler); is {
 			return tiler.Tile(ctx, t)
 		}
-		return feature.ErrSeq(feature.Unsupported("tiles of this collection"))
+		return feature.SeqOfError(feature.Unsupported("tiles of this collection"))
 	})
 }
 

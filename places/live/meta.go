@@ -112,8 +112,8 @@ func checkMeta(m *Meta) error {
 // description is the stored description of a collection.
 type description struct {
 	Meta
-	Declared feature.Schema `json:"declared,omitempty"`
-	Redraw   redraw         `json:"redraw,omitzero"`
+	Declared       feature.Schema `json:"declared,omitempty"`
+	RedrawProgress redraw         `json:"redraw,omitzero"`
 }
 
 // mutation writes the description.

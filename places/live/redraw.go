@@ -16,13 +16,13 @@ import (
 // distinguishes two editions with equal names. The zero Edition means that there is none.
 type Edition struct {
 	Number   uint64 `json:"number"`
-	Rest     string `json:"more,omitempty"`
+	Suffix   string `json:"more,omitempty"`
 	Identity uint64 `json:"identity"`
 }
 
 // String returns the name of the edition.
 func (e Edition) String() string {
-	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.Rest)
+	return strings.TrimSpace(strconv.FormatUint(e.Number, 10) + " " + e.Suffix)
 }
 
 // redraw is the progress of a Redraw: points with an id before From are judged by Next, all
@@ -51,7 +51,7 @@ const (
 // Editions returns the edition that the points of the collection are judged by, and the target of a
 // Redraw. next is the zero Edition unless Redraw has begun.
 func (c *Collection) Editions() (now, next Edition) {
-	r := &c.meta.Load().Redraw
+	r := &c.meta.Load().RedrawProgress
 	return r.Now, r.Next
 }
 
@@ -99,7 +99,7 @@ func (c *Collection) judge(ctx context.Context, differs Differs) (map[string]jud
 		at quadkey.Position
 	}
 	var next []place
-	from := c.meta.Load().Redraw.From
+	from := c.meta.Load().RedrawProgress.From
 	err := c.read(ctx, func(now *current) error {
 		next = next[:0]
 		_, err := idsOf(ctx, now.index, from, func(id string, f *feature.Feature) (bool, error) {
@@ -144,7 +144,7 @@ func idsOf(ctx context.Context, in Index, from string, fn func(id string, f *fea
 // there is nothing to write.
 func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[string]judged, differs Differs) error {
 	next := *k.c.meta.Load()
-	at := &next.Redraw
+	at := &next.RedrawProgress
 	switch {
 	case at.Now != from:
 		return nil
@@ -180,8 +180,8 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 		if first = false; is.differs {
 			here := k.feature()
 			here.Position = f.Position
-			c := Change{ID: id, Version: f.Version, Was: here, Is: here, Edition: to.Number, EditionRest: to.Rest, WasEdition: from.Number,
-				WasEditionRest: from.Rest}
+			c := Change{ID: id, Version: f.Version, Was: here, Is: here, Edition: to.Number, EditionSuffix: to.Suffix,
+				PreviousEdition: from.Number, PreviousEditionSuffix: from.Suffix}
 			k.number(&c)
 			k.changes = append(k.changes, c)
 		}
@@ -191,7 +191,7 @@ func (k *step) redrawAreas(ctx context.Context, from, to Edition, known map[stri
 	if whole {
 		*at = redraw{Now: to}
 	}
-	if *at != k.c.meta.Load().Redraw {
+	if *at != k.c.meta.Load().RedrawProgress {
 		k.next = &next
 	}
 	return err

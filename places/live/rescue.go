@@ -110,7 +110,7 @@ func (s *Salvage) Learner() (*feature.Learner, error) {
 		}
 	}
 	learner := feature.NewLearner(s.meta.Declared)
-	learner.AddResult(s.meta.Schema)
+	learner.AddSchema(s.meta.Schema)
 	return learner, nil
 }
 

@@ -54,8 +54,8 @@ func (x *toy) Find(id string, f *feature.Feature) (last int64, err error) {
 	return f.Version, nil
 }
 
-// Properties implements live.State.
-func (x *toy) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
+// AppendProperties implements live.State.
+func (x *toy) AppendProperties(dst []byte, f *feature.Feature) ([]byte, error) {
 	return append(f.Properties.AppendMembers(append(dst, '{')), '}'), nil
 }
 
@@ -109,7 +109,7 @@ func (x *toy) Get(_ context.Context, id string, at time.Time, f *feature.Feature
 // Features implements feature.Layer, in the order of ids.
 func (x *toy) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := x.Info().Check(q); err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {
 		box, boxed := q.In.(feature.Box)

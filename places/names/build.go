@@ -30,10 +30,10 @@ type Options struct {
 	TempDir string // for sorting; empty is the system's
 	Memory  int64  // bytes; 0 is the default of package search
 	// Progress, if set, is called at intervals.
-	Progress    func(stage string, done, total int64)
-	Timestamp   int64               // of all cells, in milliseconds
-	SourceCodes map[string][]string // see Meta
-	Admin1Codes map[string]string   // see Meta
+	Progress           func(stage string, done, total int64)
+	Timestamp          int64               // of all cells, in milliseconds
+	SourceCountryCodes map[string][]string // see Meta
+	Admin1Codes        map[string]string   // see Meta
 }
 
 // Meta describes the result of Build. It is stored in the manifest of the generation.
@@ -41,10 +41,10 @@ type Meta struct {
 	SchemaVersion int            `json:"schema_version"`
 	Features      map[Kind]int64 `json:"features"`
 	Search        search.Meta    `json:"search"`
-	// SourceCodes maps the code of a country on the map to the other country codes that sources have for
-	// places in it. These are the codes of territories without a region of their own, and of other
-	// countries that claim the places.
-	SourceCodes map[string][]string `json:"drawn,omitempty"`
+	// SourceCountryCodes maps the code of a country on the map to the other country codes that sources
+	// have for places in it. These are the codes of territories without a region of their own, and of
+	// other countries that claim the places.
+	SourceCountryCodes map[string][]string `json:"drawn,omitempty"`
 	// Admin1Codes maps the id of a region of type state to the source's code of the division, such as
 	// FR.76. The region is that division or a part of it.
 	Admin1Codes map[string]string `json:"divisions,omitempty"`
@@ -53,7 +53,8 @@ type Meta struct {
 // Build writes features into a store that has no tables of them. Discard the store after
 // a failed build. Errors match ErrFeature, or come from the sequence or the store.
 func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Feature, error], opts Options) (Meta, error) {
-	meta := Meta{SchemaVersion: SchemaVersion, Features: map[Kind]int64{}, SourceCodes: opts.SourceCodes, Admin1Codes: opts.Admin1Codes}
+	meta := Meta{SchemaVersion: SchemaVersion, Features: map[Kind]int64{},
+		SourceCountryCodes: opts.SourceCountryCodes, Admin1Codes: opts.Admin1Codes}
 	fail := func(err error) (Meta, error) { return Meta{}, fmt.Errorf("names: %w", err) }
 	for table, family := range map[string]string{tableFeatures: famFeature, tableLocal: famLocal} {
 		schema := cellstore.Schema{Table: table, Families: []cellstore.Family{{Name: family}}}

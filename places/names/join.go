@@ -8,8 +8,8 @@ import (
 	"quadrille/places/search"
 )
 
-// Join returns a reader of several indexes as if they were one. SourceCodes and Admin1Codes come
-// from the first one. At least one index is required.
+// Join returns a reader of several indexes as if they were one. SourceCountryCodes and Admin1Codes
+// come from the first one. At least one index is required.
 func Join(readers ...*Reader) *Reader {
 	r := *readers[0]
 	r.more = append(slices.Clone(r.more), readers[1:]...)

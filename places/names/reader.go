@@ -55,9 +55,11 @@ func OpenPublished(ctx context.Context, p cellstore.Published) (*Reader, error) 
 	return cellstore.OpenPublished(ctx, p, SchemaVersion, Open)
 }
 
-// SourceCodes returns the codes, besides the country's own, that sources have for places in a
-// country of the map: see Meta. The list is shared and must not be changed.
-func (r *Reader) SourceCodes(country string) []string { return r.meta.SourceCodes[country] }
+// SourceCountryCodes returns the codes, besides the country's own, that sources have for places in
+// a country of the map: see Meta. The list is shared and must not be changed.
+func (r *Reader) SourceCountryCodes(country string) []string {
+	return r.meta.SourceCountryCodes[country]
+}
 
 // Admin1Code returns the source's code of the division to which a region of type state belongs, or ""
 // if it is unknown: see Meta.

@@ -126,8 +126,8 @@ func (x *Index) Find(id string, f *feature.Feature) (last int64, err error) {
 	return r.version, nil
 }
 
-// Properties implements live.State by the row of the point.
-func (x *Index) Properties(dst []byte, f *feature.Feature) ([]byte, error) {
+// AppendProperties implements live.State by the row of the point.
+func (x *Index) AppendProperties(dst []byte, f *feature.Feature) ([]byte, error) {
 	x.key = appendPointKey(x.key[:0], positionFor(f).key, f.ID)
 	found, err := x.table.Get(context.Background(), x.key, selectPoint, &x.row)
 	if err != nil {

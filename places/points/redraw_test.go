@@ -37,8 +37,8 @@ type watcher struct {
 // take applies an event.
 func (w *watcher) take(e *Event) {
 	was := e.Edition
-	if e.WasEdition != 0 {
-		was = e.WasEdition
+	if e.PreviousEdition != 0 {
+		was = e.PreviousEdition
 		if w.redrawn++; e.From == nil || e.To == nil || *e.From != *e.To {
 			w.t.Errorf("an area was redrawn around a point that moves: %+v", e)
 		}
@@ -179,7 +179,7 @@ func TestRedrawFails(t *testing.T) {
 	f := c.Follower(last)
 	for f.HasMore() {
 		for _, e := range must.Get(f.Next(ctx)).In(t) {
-			if e.WasEdition == 1 && e.Edition == 4 {
+			if e.PreviousEdition == 1 && e.Edition == 4 {
 				if told[e.ID]++; e.Version == 0 {
 					t.Errorf("%+v", e)
 				}

@@ -35,7 +35,7 @@ func bitOf(hash uint64) uint64 { return 1 << (hash >> 48 & 63) }
 // one bit of each set. few reports whether signatures have all values of a property.
 func masks(dst []uint64, f *feature.Expression, few func(name string) bool) []uint64 {
 	for _, e := range f.Equalities() {
-		if !few(e.Name) {
+		if !few(e.QuotedName) {
 			continue
 		}
 		var set uint64
@@ -44,7 +44,7 @@ func masks(dst []uint64, f *feature.Expression, few func(name string) bool) []ui
 				set = 0
 				break
 			}
-			set |= bitOf(valueHash(e.Name, value))
+			set |= bitOf(valueHash(e.QuotedName, value))
 		}
 		if set != 0 && set != math.MaxUint64 {
 			dst = append(dst, set)

@@ -260,13 +260,13 @@ func TestEventsKnowTheOneBefore(t *testing.T) {
 		}
 		return stop
 	})
-	if !errors.Is(err, stop) || c.CheckEvents(t.Context(), last) != nil {
+	if !errors.Is(err, stop) || c.CheckEventsAfter(t.Context(), last) != nil {
 		t.Error(err)
 	}
 	must.Do(t, l.Drop(t.Context(), meta.Name))
 	c = must.Get(l.Create(t.Context(), meta)).In(t)
 	for range 2 {
-		if err := c.CheckEvents(t.Context(), last); !errors.Is(err, points.ErrEventsGone) {
+		if err := c.CheckEventsAfter(t.Context(), last); !errors.Is(err, points.ErrEventsGone) {
 			t.Error(err)
 		}
 		write(t, c, points.Write{Kind: points.Put, ID: "a"})

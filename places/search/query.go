@@ -75,7 +75,7 @@ func (q *Query) check() (f filter, err error) {
 	if len(q.Classes) > MaxFilterValues || len(q.Codes) > MaxFilterValues {
 		return f, bad("a filter has at most %d values", MaxFilterValues)
 	}
-	if f.countries, err = near.CheckCountries(q.Countries); err != nil {
+	if f.countries, err = near.ParseCountries(q.Countries); err != nil {
 		return f, wrap(err)
 	}
 	for _, c := range q.Classes {

@@ -80,8 +80,8 @@ const MaxExamined = 100_000
 // any number. A search for the nearest yields at most places.MaxLimit + 1. Terms on country, and on
 // begin and end as the latest or earliest day, are answered from memory.
 func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
-	if err := near.Check(&f.about, q); err != nil {
-		return feature.ErrSeq(err)
+	if err := near.CheckQuery(&f.about, q); err != nil {
+		return feature.SeqOfError(err)
 	}
 	flt, rest, possible := filterOf(q.Filter)
 	switch {
@@ -196,11 +196,11 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query, flt filter, rest
 	possible bool) iter.Seq2[*feature.Feature, error] {
 	after, err := parseDistance(q.After)
 	if err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	reach, after, err := near.CheckRing(q.Near, after)
 	if err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	return func(yield func(*feature.Feature, error) bool) {
 		if !possible {
@@ -251,7 +251,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query, flt filter) iter.Se
 	if len(q.After) > 0 {
 		var err error
 		if first, err = f.after(q.After); err != nil {
-			return feature.ErrSeq(err)
+			return feature.SeqOfError(err)
 		}
 	}
 	return q.Select(ctx, func(consider func(*feature.Feature, bool) error) error {

@@ -162,11 +162,11 @@ type TileWeather struct {
 	// 2 at zoom 7 and 1 at zoom 8.
 	Total        Sums
 	PartsPerSide int
-	Parts        []Part
+	Parts        []WeatherPart
 }
 
-// Part is the weather of a part of a tile.
-type Part struct {
+// WeatherPart is the weather of a part of a tile.
+type WeatherPart struct {
 	X, Y int // column from the west and row from the north, from 0
 	Sums
 }
@@ -210,7 +210,7 @@ func (w *Weather) Tile(ctx context.Context, t quadkey.Tile, at time.Time, dst *T
 			p := &parts[partOf(quadkey.Tile{Z: first.Z, X: first.X + uint32(x), Y: first.Y + uint32(y)})]
 			if p.Observations > 0 {
 				dst.Total.merge(p)
-				dst.Parts = append(dst.Parts, Part{X: x, Y: y, Sums: *p})
+				dst.Parts = append(dst.Parts, WeatherPart{X: x, Y: y, Sums: *p})
 			}
 		}
 	}

@@ -206,7 +206,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 							}
 						}
 						if s.Observations > 0 {
-							want.Parts = append(want.Parts, Part{X: x, Y: y, Sums: s})
+							want.Parts = append(want.Parts, WeatherPart{X: x, Y: y, Sums: s})
 							want.Total.merge(&s)
 						}
 					}

@@ -54,9 +54,9 @@ type besideResult struct {
 	AloneP99 float64 `json:"alone_p99_us"`
 	Ratio    float64 `json:"p99_ratio"`
 	Budget   float64 `json:"budget"`
-	// CPU is the share of a core that the server took. It is 0 if the system does not report it.
-	CPU      float64 `json:"cpu_share,omitempty"`
-	AloneCPU float64 `json:"alone_cpu_share,omitempty"`
+	// CPUShare is the share of a core that the server took. It is 0 if the system does not report it.
+	CPUShare      float64 `json:"cpu_share,omitempty"`
+	AloneCPUShare float64 `json:"alone_cpu_share,omitempty"`
 }
 
 // besideRuns are the results of the runs of one kind, run by run.
@@ -126,7 +126,7 @@ func (c *besideCmd) Run(ctx context.Context) (err error) {
 		"core | alone |\n|---|---|---|---|---|---|---|---|---|\n", c.Rate)
 	for _, res := range results {
 		fmt.Printf("| %s | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.2f | ≤ %.0f | %.0f %% | %.0f %% |\n", res.Name, res.P50,
-			res.AloneP50, res.P99, res.AloneP99, res.Ratio, res.Budget, 100*res.CPU, 100*res.AloneCPU)
+			res.AloneP50, res.P99, res.AloneP99, res.Ratio, res.Budget, 100*res.CPUShare, 100*res.AloneCPUShare)
 	}
 	fmt.Printf("\nMedians of the percentiles of %d runs of %v of each by turns, at fixed times and counted from those, "+
 		"over %d connections. Requests are those of `httpbench run` but for pages of features, in equal shares, from many addresses. "+
@@ -292,7 +292,7 @@ func (b *besideBench) measure(troubles []trouble) (results []besideResult, err e
 		beside, alone := runs[t.beside], runs[t.than]
 		res := besideResult{
 			Name: t.name, P50: median(beside.p50), AloneP50: median(alone.p50), P99: median(beside.p99), AloneP99: median(alone.p99),
-			Budget: besideBudget, CPU: median(beside.cpu), AloneCPU: median(alone.cpu),
+			Budget: besideBudget, CPUShare: median(beside.cpu), AloneCPUShare: median(alone.cpu),
 		}
 		if res.AloneP99 > 0 {
 			res.Ratio = res.P99 / res.AloneP99

@@ -14,11 +14,11 @@ import (
 
 // state has the resources of a server process at one moment, as bytes and counts.
 type state struct {
-	RSS   float64 `json:"rss_bytes"`       // resident memory
-	Anon  float64 `json:"anonymous_bytes"` // the part that is no file: heap, stacks, caches
-	Heap  float64 `json:"live_heap_bytes"` // right after a garbage collection
-	Tasks float64 `json:"goroutines"`
-	Files float64 `json:"open_files"` // connections included
+	RSS        float64 `json:"rss_bytes"`       // resident memory
+	Anon       float64 `json:"anonymous_bytes"` // the part that is no file: heap, stacks, caches
+	Heap       float64 `json:"live_heap_bytes"` // right after a garbage collection
+	Goroutines float64 `json:"goroutines"`
+	Files      float64 `json:"open_files"` // connections included
 }
 
 // memory reads the resident memory of a process. It is 0 if the system does not report it.
@@ -42,7 +42,7 @@ func look(ctx context.Context, admin string, pid int) (s state, err error) {
 	if err != nil {
 		return s, err
 	}
-	s.Heap, s.Tasks, s.Files = heap[0], counts[0], counts[1]
+	s.Heap, s.Goroutines, s.Files = heap[0], counts[0], counts[1]
 	s.RSS, s.Anon = memory(pid)
 	return s, nil
 }

@@ -35,7 +35,7 @@ const growth = 1.1
 
 // slack is the amount by which a state may vary at any moment: because a generation is being opened
 // while the one before is still being read, because of buffers, or because a collection has begun.
-var slack = state{Anon: 16 << 20, Heap: 4 << 20, Tasks: 16, Files: 16}
+var slack = state{Anon: 16 << 20, Heap: 4 << 20, Goroutines: 16, Files: 16}
 
 // soakResult is the result of a soak test.
 type soakResult struct {
@@ -151,7 +151,7 @@ func (s *soakCmd) watch(ctx context.Context, load *soakLoad, swap func(context.C
 		if i%max(s.Samples/20, 1) == 0 {
 			fmt.Fprintf(os.Stderr, "%3d %%: %d requests, %d failed, %.0f/s; resident %s, live heap %s, %.0f goroutines, %.0f files\n",
 				100*i/s.Samples, load.done.Load(), load.failed.Load(), float64(load.done.Load())/time.Since(begin).Seconds(),
-				mebibytes(st.RSS), mebibytes(st.Heap), st.Tasks, st.Files)
+				mebibytes(st.RSS), mebibytes(st.Heap), st.Goroutines, st.Files)
 		}
 		return nil
 	})
@@ -199,10 +199,10 @@ func middle(all []state) state {
 		return median(v)
 	}
 	return state{
-		RSS:   of(func(s *state) float64 { return s.RSS }),
-		Anon:  of(func(s *state) float64 { return s.Anon }),
-		Heap:  of(func(s *state) float64 { return s.Heap }),
-		Tasks: of(func(s *state) float64 { return s.Tasks }), Files: of(func(s *state) float64 { return s.Files }),
+		RSS:        of(func(s *state) float64 { return s.RSS }),
+		Anon:       of(func(s *state) float64 { return s.Anon }),
+		Heap:       of(func(s *state) float64 { return s.Heap }),
+		Goroutines: of(func(s *state) float64 { return s.Goroutines }), Files: of(func(s *state) float64 { return s.Files }),
 	}
 }
 
@@ -213,7 +213,7 @@ func grown(from, to state) (all []string) {
 		from, to, slack float64
 	}{
 		{"live heap", from.Heap, to.Heap, slack.Heap}, {"anonymous memory", from.Anon, to.Anon, slack.Anon},
-		{"goroutines", from.Tasks, to.Tasks, slack.Tasks}, {"open files", from.Files, to.Files, slack.Files},
+		{"goroutines", from.Goroutines, to.Goroutines, slack.Goroutines}, {"open files", from.Files, to.Files, slack.Files},
 	} {
 		if f.to > f.from*growth+f.slack {
 			all = append(all, fmt.Sprintf("%s from %.0f to %.0f", f.name, f.from, f.to))
@@ -230,7 +230,7 @@ func (s *soakCmd) table(w io.Writer, res soakResult) error {
 		"files |\n|---|---|---|---|---|---|\n")
 	for i, t := range res.Tenths {
 		fmt.Fprintf(&b, "| %d–%d %% | %s | %s | %s | %.0f | %.0f |\n", 10*i, 10*(i+1), mebibytes(t.RSS), mebibytes(t.Anon),
-			mebibytes(t.Heap), t.Tasks, t.Files)
+			mebibytes(t.Heap), t.Goroutines, t.Files)
 	}
 	verdict := "nothing grows"
 	if len(res.Grown) > 0 {
@@ -247,7 +247,7 @@ func (s *soakCmd) table(w io.Writer, res soakResult) error {
 	fmt.Fprintf(&b, "\nMedians of %d looks, each after a forced collection; by the last tenth against the fourth, %s "+
 		"(budget ≤ %.1f × + %s of heap, %s of memory, %.0f goroutines, %.0f files). %d connections, `--cache %s`, %.0f s, "+
 		"by `bin/bench/httpbench soak`. Requests: %s.\n",
-		s.Samples, verdict, growth, mebibytes(slack.Heap), mebibytes(slack.Anon), slack.Tasks, slack.Files, s.Connections, s.Cache,
+		s.Samples, verdict, growth, mebibytes(slack.Heap), mebibytes(slack.Anon), slack.Goroutines, slack.Files, s.Connections, s.Cache,
 		res.Seconds, strings.Join(names, ", "))
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -41,7 +41,7 @@ func TestSoak(t *testing.T) {
 		return nil
 	}, func() (state, error) {
 		looks++
-		return state{Heap: float64(looks) * (8 << 20), Tasks: 7}, nil
+		return state{Heap: float64(looks) * (8 << 20), Goroutines: 7}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,16 +83,16 @@ func TestSoak(t *testing.T) {
 }
 
 func TestGrown(t *testing.T) {
-	base := state{RSS: 90 << 20, Anon: 80 << 20, Heap: 20 << 20, Tasks: 90, Files: 90}
+	base := state{RSS: 90 << 20, Anon: 80 << 20, Heap: 20 << 20, Goroutines: 90, Files: 90}
 	for _, tt := range []struct {
 		name string
 		to   state
 		want int
 	}{
 		{"equal", base, 0},
-		{"within", state{RSS: 200 << 20, Anon: 104 << 20, Heap: 26 << 20, Tasks: 115, Files: 115}, 0},
+		{"within", state{RSS: 200 << 20, Anon: 104 << 20, Heap: 26 << 20, Goroutines: 115, Files: 115}, 0},
 		{"smaller", state{}, 0},
-		{"all of it", state{Anon: 105 << 20, Heap: 27 << 20, Tasks: 116, Files: 116}, 4},
+		{"all of it", state{Anon: 105 << 20, Heap: 27 << 20, Goroutines: 116, Files: 116}, 4},
 	} {
 		if got := grown(base, tt.to); len(got) != tt.want {
 			t.Errorf("%s: %q", tt.name, got)

@@ -13,7 +13,7 @@ const lossTold = 0.1
 // Losses lists the kinds of records whose number has fallen by more than a tenth since the
 // generation before. For the data set names it returns none, because its records follow those of
 // the other data sets.
-func Losses(m *dataset.Manifest) []dataset.Loss {
+func Losses(m *dataset.Manifest) []dataset.RecordLoss {
 	if m.Dataset == ask.NamesName {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 	"quadrille/feature"
 )
 
-// Check checks a query for a layer of package places or a subpackage, in which ranked answers are
-// short.
-func Check(of *feature.Info, q *feature.Query) error {
+// CheckQuery checks a query for a layer of package places or a subpackage, in which ranked answers
+// are short.
+func CheckQuery(of *feature.Info, q *feature.Query) error {
 	if err := of.Check(q); err != nil {
 		return err
 	}

@@ -59,8 +59,8 @@ type Country [2]byte
 // Countries is a filter by countries: sorted, without repetition, and empty if all pass.
 type Countries []Country
 
-// CheckCountries reads a filter of codes, in either case.
-func CheckCountries(codes []string) (list Countries, err error) {
+// ParseCountries reads a filter of codes, in either case.
+func ParseCountries(codes []string) (list Countries, err error) {
 	if len(codes) > MaxFilterValues {
 		return nil, feature.BadQuery("%d countries: give at most %d", len(codes), MaxFilterValues)
 	}

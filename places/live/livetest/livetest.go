@@ -370,7 +370,7 @@ func tornEvent(r *rig) {
 	if at := r.c.Index().LastSeq(); at != last {
 		r.Errorf("the index has change %d, and the log ends with %d", at, last)
 	}
-	if err := r.c.CheckEvents(r.Context(), last-1); !errors.Is(err, cellstore.ErrCorrupt) {
+	if err := r.c.CheckEventsAfter(r.Context(), last-1); !errors.Is(err, cellstore.ErrCorrupt) {
 		r.Fatal(err)
 	}
 }

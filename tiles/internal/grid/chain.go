@@ -304,9 +304,9 @@ func sumVertical(edges []Edge) []Edge {
 	return out
 }
 
-// SumLines adds up vertical and horizontal edges, line by line. Where two tiles
+// SumAxisEdges adds up vertical and horizontal edges, line by line. Where two tiles
 // of a region meet, their edges cancel.
-func SumLines(edges []Edge) []Edge {
+func SumAxisEdges(edges []Edge) []Edge {
 	flip := func(e Edge) Edge { return Edge{Point{e.A.Y, e.A.X}, Point{e.B.Y, e.B.X}} }
 	var lines [2][]Edge // vertical lines, and horizontal ones with x and y exchanged
 	for _, e := range edges {

@@ -126,7 +126,7 @@ func (c *Clipper) sumSides(b Box) {
 			n++
 		}
 	}
-	c.inside = append(c.inside[:n], SumLines(along)...)
+	c.inside = append(c.inside[:n], SumAxisEdges(along)...)
 }
 
 // AlongSide reports whether an edge lies on a side of the box.

@@ -75,8 +75,8 @@ type Options struct {
 	MaxTotal int64
 	// Progress, if set, is called with the bytes of a file so far. total is 0 if it is unknown.
 	Progress func(name string, done, total int64)
-	// Note, if set, is called with a text about each failed attempt that will be repeated.
-	Note func(text string)
+	// OnRetry, if set, is called with a text about each failed attempt that will be repeated.
+	OnRetry func(text string)
 	// Wait pauses between attempts. If it is nil, the pause has the given length, or ends with ctx.
 	Wait func(ctx context.Context, d time.Duration) error
 }
@@ -116,8 +116,8 @@ func New(dir string, o Options) (*Client, error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	if o.Note == nil {
-		o.Note = func(string) {}
+	if o.OnRetry == nil {
+		o.OnRetry = func(string) {}
 	}
 	if o.Wait == nil {
 		o.Wait = wait
@@ -225,7 +225,7 @@ func (c *Client) Get(ctx context.Context, f File) (Result, error) {
 		if errors.As(err, &told) && told.after > 0 {
 			delay = told.after
 		}
-		c.o.Note(fmt.Sprintf("%s: %v; trying again in %v", f.Name, err, delay.Round(time.Second)))
+		c.o.OnRetry(fmt.Sprintf("%s: %v; trying again in %v", f.Name, err, delay.Round(time.Second)))
 		if err := c.o.Wait(ctx, delay); err != nil {
 			return Result{}, fmt.Errorf("%s: %w", f.Name, err)
 		}

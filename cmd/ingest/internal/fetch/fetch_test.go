@@ -88,8 +88,8 @@ func newClient(t *testing.T, dir string, change func(*Options)) *clientOf {
 	c := &clientOf{dir: dir}
 	o := Options{
 		UserAgent: "Quadrille/test (+https://maps.example.org)", Attempts: 3, StallTimeout: 2 * time.Second,
-		Note: func(s string) { c.notes = append(c.notes, s) },
-		Wait: func(ctx context.Context, d time.Duration) error { c.waits = append(c.waits, d); return ctx.Err() },
+		OnRetry: func(s string) { c.notes = append(c.notes, s) },
+		Wait:    func(ctx context.Context, d time.Duration) error { c.waits = append(c.waits, d); return ctx.Err() },
 	}
 	if change != nil {
 		change(&o)

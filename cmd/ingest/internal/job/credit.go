@@ -54,18 +54,19 @@ func KnownCredit(path string) Credit {
 	return Credit{}
 }
 
-// SampleAirports credits the sample's airports. They have their time zones, so nothing is derived.
-var SampleAirports = Credit{
+// SampleAirportsCredit credits the sample's airports. They have their time zones, so nothing is
+// derived.
+var SampleAirportsCredit = Credit{
 	Name: "Quadrille's sample airports", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
 
-// SampleStations credits the sample's weather stations.
-var SampleStations = Credit{
+// SampleStationsCredit credits the sample's weather stations.
+var SampleStationsCredit = Credit{
 	Name: "Quadrille's sample stations", License: "public domain", Released: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC),
 }
 
-// SampleSeas credits the sample's seas.
-var SampleSeas = Credit{
+// SampleSeasCredit credits the sample's seas.
+var SampleSeasCredit = Credit{
 	Name: "Quadrille's sample seas", License: "public domain", Released: time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC),
 }
 

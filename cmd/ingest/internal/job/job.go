@@ -34,9 +34,9 @@ type Progress struct {
 // stage begins with its first Progress and ends when another begins or the job ends.
 type Reporter interface {
 	Progress(Progress)
-	// Bad reports how many records of a job were left out for one reason, with the first few of
+	// BadRecords reports how many records of a job were left out for one reason, with the first few of
 	// them.
-	Bad(reason string, count int64, examples []*source.BadRecord)
+	BadRecords(reason string, count int64, examples []*source.BadRecord)
 	// Note reports a sentence for the user that is neither progress nor a failure.
 	Note(text string)
 	// Published reports the end of a successful job, and Rehearsed the end of a successful dry run.
@@ -47,11 +47,11 @@ type Reporter interface {
 // SilentReporter is a Reporter that discards all reports.
 type SilentReporter struct{}
 
-func (SilentReporter) Progress(Progress)                      {}
-func (SilentReporter) Bad(string, int64, []*source.BadRecord) {}
-func (SilentReporter) Note(string)                            {}
-func (SilentReporter) Published(dataset.Manifest)             {}
-func (SilentReporter) Rehearsed(Rehearsal)                    {}
+func (SilentReporter) Progress(Progress)                             {}
+func (SilentReporter) BadRecords(string, int64, []*source.BadRecord) {}
+func (SilentReporter) Note(string)                                   {}
+func (SilentReporter) Published(dataset.Manifest)                    {}
+func (SilentReporter) Rehearsed(Rehearsal)                           {}
 
 // Options are common to all jobs.
 type Options struct {
@@ -351,7 +351,7 @@ func (t *Tally) Report(rep Reporter) {
 				b.examples[0]))
 			continue
 		}
-		rep.Bad(reason, b.count, b.examples)
+		rep.BadRecords(reason, b.count, b.examples)
 	}
 }
 

@@ -39,16 +39,16 @@ type Target struct {
 	Server     *url.URL // such as http://127.0.0.1:8080
 	Collection string
 	Key        string
-	// Note is called with a text for each failed attempt that will be repeated.
-	Note func(text string)
+	// OnRetry is called with a text for each failed attempt that will be repeated.
+	OnRetry func(text string)
 	// Wait pauses between attempts. If it is nil, the pause lasts for d, or until the context ends.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
 // Line is a feature that is to be written.
 type Line struct {
-	Position int64 // where it stands in its source
-	Text     []byte
+	SourcePosition int64 // where it stands in its source
+	Text           []byte
 }
 
 // Client writes a collection. It belongs to one goroutine.
@@ -272,8 +272,8 @@ func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) 
 			pause = max(pause, refused.RetryAfter)
 		}
 		pause = min(pause, longestPause)
-		if c.to.Note != nil {
-			c.to.Note(fmt.Sprintf("%s; trying again in %v", strings.TrimSuffix(err.Error(), "."), pause))
+		if c.to.OnRetry != nil {
+			c.to.OnRetry(fmt.Sprintf("%s; trying again in %v", strings.TrimSuffix(err.Error(), "."), pause))
 		}
 		if err := c.to.Wait(ctx, pause); err != nil {
 			return err

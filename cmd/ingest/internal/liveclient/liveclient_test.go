@@ -41,7 +41,7 @@ func serve(t *testing.T, fn http.HandlerFunc) (*liveclient.Client, *[]time.Durat
 
 func lines(n int) (list []liveclient.Line) {
 	for i := range n {
-		list = append(list, liveclient.Line{Position: int64(100 + i), Text: fmt.Appendf(nil, `{"id":"%d"}`, i)})
+		list = append(list, liveclient.Line{SourcePosition: int64(100 + i), Text: fmt.Appendf(nil, `{"id":"%d"}`, i)})
 	}
 	return list
 }
@@ -119,7 +119,7 @@ func TestWriteGoesOn(t *testing.T) {
 			var got []string
 			err := c.Write(t.Context(), all, func(l *liveclient.Line, refusal string) error {
 				got = append(got, string(l.Text))
-				if (refusal == "Correct it.") != (l.Position == 133) {
+				if (refusal == "Correct it.") != (l.SourcePosition == 133) {
 					t.Errorf("%s: %q", l.Text, refusal)
 				}
 				return nil

@@ -123,7 +123,7 @@ func (n *notes) Note(text string) {
 	defer n.mu.Unlock()
 	n.text = append(n.text, text)
 }
-func (n *notes) Bad(reason string, _ int64, _ []*source.BadRecord) { n.Note(reason) }
+func (n *notes) BadRecords(reason string, _ int64, _ []*source.BadRecord) { n.Note(reason) }
 func (n *notes) Published(m dataset.Manifest) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -28,10 +28,10 @@ func (s *Handlers) collect(ch chan<- prometheus.Metric) {
 			}
 			return 0
 		}
-		web.Gauge(ch, descStale, state(catalogue.Stale), st.Name)
-		web.Gauge(ch, descDamaged, state(catalogue.Damaged), st.Name)
-		web.Counter(ch, descReadFailed, st.ReadFailures, st.Name)
-		web.Gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Name)
-		web.Gauge(ch, descBytes, float64(st.Archive.Size), st.Name)
+		web.SendGauge(ch, descStale, state(catalogue.Stale), st.Name)
+		web.SendGauge(ch, descDamaged, state(catalogue.Damaged), st.Name)
+		web.SendCounter(ch, descReadFailed, st.ReadFailures, st.Name)
+		web.SendGauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Name)
+		web.SendGauge(ch, descBytes, float64(st.Archive.Size), st.Name)
 	}
 }

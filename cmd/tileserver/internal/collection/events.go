@@ -99,7 +99,7 @@ func (e *eventStream) begin(resumed bool) error {
 		e.last = fence.ID{Seq: seq}
 		return err
 	}
-	return e.live.CheckEvents(e.c.Request().Context(), e.last.CompletedSeq())
+	return e.live.CheckEventsAfter(e.c.Request().Context(), e.last.CompletedSeq())
 }
 
 // run sends events until the client disconnects, the collection is dropped, the key may no longer
@@ -118,7 +118,7 @@ func (e *eventStream) run() error {
 	if e.c.Request().Method == http.MethodHead || e.beat() != nil {
 		return nil
 	}
-	from := follow.NewReader(&e.fences, e.live, e.last, e.s.Views, e.s.Processors)
+	from := follow.NewReader(&e.fences, e.live, e.last, e.s.Views, e.s.CPUScheduler)
 	tick := time.NewTicker(e.s.heartbeat)
 	defer tick.Stop()
 	for {

@@ -41,7 +41,7 @@ func (s *Handlers) postLines(c echo.Context, _ *endpoint.Params) error {
 		// The context of the request ends when the client closes its half of the connection. A
 		// client may do this after sending the whole body.
 		ctx:    context.WithoutCancel(c.Request().Context()),
-		turn:   s.Processors.Turn(s.ClientOf(c)),
+		turn:   s.CPUScheduler.Turn(s.ClientOf(c)),
 		length: c.Request().ContentLength,
 	}
 	defer b.Release()

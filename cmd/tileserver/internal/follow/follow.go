@@ -110,21 +110,21 @@ func CheckRegions(ctx context.Context, set *fence.Set, views *ask.Views) error {
 }
 
 // Reader reads the events of a collection, and shares the processors with other requests through
-// web.Processors. It belongs to one goroutine.
+// web.CPUScheduler. It belongs to one goroutine.
 type Reader struct {
 	*fence.Reader
-	processors *web.Processors
+	processors *web.CPUScheduler
 }
 
 // NewReader returns a Reader of the events of a set. It starts behind the event with the id after, and
 // uses the processors of the parameter from.
-func NewReader(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.Processors) *Reader {
+func NewReader(set *fence.Set, live *live.Collection, after fence.ID, views *ask.Views, from *web.CPUScheduler) *Reader {
 	r := &Reader{set.Follow(live, after, views), from}
 	r.Step = web.Step
 	return r
 }
 
-// Append does the same as fence.Reader.Append, but takes a processor of web.Processors for the
+// Append does the same as fence.Reader.Append, but takes a processor of web.CPUScheduler for the
 // client of ctx, because a follower may have a large backlog of moves. Without a backlog and
 // without fences, it takes no processor.
 func (r *Reader) Append(ctx context.Context, dst []fence.Event) ([]fence.Event, error) {

@@ -84,7 +84,7 @@ func (y *yards) Get(_ context.Context, id string, _ time.Time, f *feature.Featur
 // id.
 func (y *yards) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	if err := y.Info().Check(q); err != nil {
-		return feature.ErrSeq(err)
+		return feature.SeqOfError(err)
 	}
 	list := y.list()
 	for i := range list {
@@ -314,7 +314,7 @@ func TestFencesOfTheCallers(t *testing.T) {
 	}{
 		{live.Event{From: &out, To: &in}, "enter yards:a"},
 		{live.Event{From: &in, To: &out}, "leave yards:a"},
-		{live.Event{From: &in, To: &out, EditionRest: "wards.2"}, "leave yards:a"},
+		{live.Event{From: &in, To: &out, EditionSuffix: "wards.2"}, "leave yards:a"},
 		{live.Event{From: &in, To: &in}, ""},
 	} {
 		events, err := set.AppendCrossings(t.Context(), nil, &c.move, views)

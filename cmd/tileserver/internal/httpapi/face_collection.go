@@ -56,7 +56,7 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 		s.sender = webhook.Start(ctx, webhook.Config{
 			Live:         c.Collections.Live,
 			Views:        c.Views,
-			Processors:   c.Processors,
+			CPUScheduler: c.CPUScheduler,
 			AllowPrivate: s.Private,
 			Grace:        in.GracePeriod,
 			Log:          in.Log,
@@ -79,7 +79,7 @@ func (s *hooks) Open(ctx context.Context, in *Process) error {
 func (s *hooks) collect(ch chan<- prometheus.Metric) {
 	s.sender.Deliveries(func(outcome string, n int64) {
 		if n > 0 || outcome == "delivered" {
-			web.Counter(ch, descHooks, n, outcome)
+			web.SendCounter(ch, descHooks, n, outcome)
 		}
 	})
 }

@@ -30,7 +30,7 @@ import (
 // Then every list of the server has the form, including lists of added layers and of OGC API: as a
 // value of format and f, for the header Accept, in links, and in the description.
 var toyForm = listing.Format{
-	Name: "toy", Format: web.NewFormat(web.Media{Name: "toy", Type: "text/toy"}), Whole: true, Doc: "a line each",
+	Name: "toy", Format: web.NewFormat(web.Media{Name: "toy", Type: "text/toy"}), Unpaged: true, Doc: "a line each",
 	Head: func(dst []byte, _ *listing.List) []byte { return append(dst, "id,lat,lon,name\n"...) },
 	Item: func(dst []byte, _ *listing.List, f *feature.Feature, _ string) ([]byte, error) {
 		return fmt.Appendf(dst, "%s,%v,%v,%q\n", f.ID, f.Lat, f.Lon, f.Name()), nil
@@ -46,7 +46,7 @@ func TestFormOfTheCallers(t *testing.T) {
 	listing.Register(&toyForm)
 	w := servertest.NewWhole(t)
 	woods := &layertest.Memory{
-		About: feature.Info{Name: "woods", AllPoints: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
+		LayerInfo: feature.Info{Name: "woods", AllPoints: true, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
 		List: []feature.Feature{{ID: "oak", Properties: feature.PropertiesOf(feature.Property{Name: "name",
 			Value: feature.TextValue([]byte("Oak"))})}},
 	}

@@ -24,7 +24,7 @@ import (
 func TestLayerOfTheCallers(t *testing.T) {
 	w := servertest.NewWorld(t)
 	toys := &layertest.Memory{
-		About: feature.Info{
+		LayerInfo: feature.Info{
 			Name:        "toys",
 			Title:       "Toys",
 			Attribution: "Toy & makers",

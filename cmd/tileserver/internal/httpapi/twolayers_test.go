@@ -181,7 +181,7 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 	list := []feature.Feature{{ID: "oak", Position: quadkey.Position{Lat: 47.001, Lon: 5}}, {ID: "fir", Position: quadkey.Position{Lat: -47}}}
 	for name, is := range map[string]kind{"woods": {}, "cars": {live: true}, "drawings": {flat: true}, "secrets": {private: true}} {
 		about := feature.Info{Name: name, AllPoints: true, Live: is.live, Private: is.private, Bounds: quadkey.World}
-		memory := &layertest.Memory{About: about, List: list}
+		memory := &layertest.Memory{LayerInfo: about, List: list}
 		layer := feature.Layer(memory)
 		if is.flat {
 			layer = flat{memory}

@@ -21,9 +21,9 @@ type Address struct {
 	Quadkey string `json:"quadkey,omitempty" doc:"Of the location, at zoom 16." schema:"pattern=^[0-3]+$"`
 }
 
-// AddressLine answers a line of /ip/batch.
-type AddressLine struct {
-	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
+// AddressBatchLine answers a line of /ip/batch.
+type AddressBatchLine struct {
+	_      struct{} `name:"AddressLine" doc:"A line of a batch: the answer, or an error." schema:"is"`
 	Answer Address
 	Error  struct {
 		web.LineError
@@ -37,8 +37,8 @@ type Networks struct {
 	Networks []string `json:"networks" doc:"In CIDR notation."`
 }
 
-// NetworkLine is a line of the answer of /ip/ranges as lines of JSON.
-type NetworkLine struct {
-	_       struct{} `doc:"One of the networks."`
+// NetworkJSONLine is a line of the answer of /ip/ranges as lines of JSON.
+type NetworkJSONLine struct {
+	_       struct{} `name:"NetworkLine" doc:"One of the networks."`
 	Network string   `json:"network" doc:"In CIDR notation."`
 }

@@ -136,11 +136,11 @@ func (l *list) nearby() endpoint.Endpoint {
 func (l *list) within() endpoint.Endpoint {
 	e := l.endpoint("/within", "Within", 1, false)
 	e.Summary, e.Handle = "The "+l.Words.Things+" in a box or a tile"+l.Words.OrderText, l.getWithin
-	tile := listing.TileOrBBox
+	tile := listing.TileUnlessBBox
 	if l.AppendToFirstPage != nil {
 		tile = tile.WithDoc(tile.Doc + " Up to zoom 10 the answer has also `counts`.")
 	}
-	l.area(&e, listing.BBoxOrTile, tile)
+	l.area(&e, listing.BBoxUnlessTile, tile)
 	return e
 }
 

@@ -66,7 +66,7 @@ func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server 
 }
 
 func toys(n int) *layertest.Memory {
-	m := &layertest.Memory{About: feature.Info{
+	m := &layertest.Memory{LayerInfo: feature.Info{
 		Name:      "toys",
 		AllPoints: true,
 		Bounds:    quadkey.World,
@@ -94,7 +94,7 @@ func TestFailingLayers(t *testing.T) {
 	} {
 		for _, before := range []int{0, 7, 900} {
 			m := toys(1000)
-			s := serve(t, &faulty{m, before, tt.err}, &m.About)
+			s := serve(t, &faulty{m, before, tt.err}, &m.LayerInfo)
 			for _, path := range []string{
 				"/toys/nearby?lat=1&lon=1&limit=1000", "/toys/within?bbox=-180,-90,180,90&limit=1000&format=geojson",
 				"/toys/within?tile=0/0/0&limit=1000",
@@ -198,10 +198,10 @@ func TestNamesOfLayers(t *testing.T) {
 // it was made. Any other cursor is refused.
 func TestCursorsOfOthers(t *testing.T) {
 	m := toys(30)
-	s := serve(t, m, &m.About)
+	s := serve(t, m, &m.LayerInfo)
 	other := toys(30)
-	other.About.Name = "games"
-	o := serve(t, other, &other.About)
+	other.LayerInfo.Name = "games"
+	o := serve(t, other, &other.LayerInfo)
 	get := func(url string) (int, string) {
 		res, err := http.Get(url)
 		if err != nil {

@@ -228,7 +228,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 	}
 	query.In = where.Area
 	q.from, q.turns = where.AppendGenerationIDs(q.from), where.FromData
-	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Whole && !paged {
+	if paged := listing.Limit.Given(p) || endpoint.Cursor.Given(p) || sort != ""; q.form.Unpaged && !paged {
 		query.Order = feature.Order{}
 		return q.stream(query)
 	}

@@ -212,9 +212,9 @@ type OpenFeatures struct {
 
 // Count is the number of features of open layers.
 type Count struct {
-	_           struct{}       `name:"CollectionCount" doc:"How many points there are."`
-	Count       int            `json:"count" schema:"min=0"`
-	Collections map[string]int `json:"collections,omitempty" doc:"Of each collection, in answers over several."`
+	_            struct{}       `name:"CollectionCount" doc:"How many points there are."`
+	Count        int            `json:"count" schema:"min=0"`
+	ByCollection map[string]int `json:"collections,omitempty" doc:"Of each collection, in answers over several."`
 }
 
 // Track is the positions of a feature of an open layer, in the order of time.

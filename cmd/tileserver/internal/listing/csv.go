@@ -24,7 +24,7 @@ import (
 func init() {
 	Register(&Format{
 		Name: "csv", Format: web.NewFormat(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true}),
-		Whole: true, Doc: "a row of names and a row for each feature",
+		Unpaged: true, Doc: "a row of names and a row for each feature",
 		Head: beginTable, Item: appendRow,
 	})
 }

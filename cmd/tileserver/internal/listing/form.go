@@ -18,9 +18,9 @@ type Format struct {
 	Name    string
 	Format  web.Format
 	Content func(s *Spec) any
-	// Whole is set if an answer has all features of an area, which are sent as they are found,
+	// Unpaged is set if an answer has all features of an area, which are sent as they are found,
 	// unless the request selects a page.
-	Whole bool
+	Unpaged bool
 	// Doc is a short description of the list, such as "a row each", or "".
 	Doc string
 	// GeoJSON is set if features are written as GeoJSON. Object is set if a list is a JSON object,
@@ -64,7 +64,7 @@ func FormatParam(areas bool) *endpoint.Value[string] {
 		if f.Doc == "" {
 			continue
 		}
-		if doc += " `" + f.Name + "` is " + f.Doc; f.Whole && areas {
+		if doc += " `" + f.Name + "` is " + f.Doc; f.Unpaged && areas {
 			doc += ", of all there are unless `limit`, `cursor` or `sort` asks for a page"
 		}
 		doc += "."
@@ -182,7 +182,7 @@ var GeoJSON = &Format{
 // Lines has one GeoJSON feature per line.
 var Lines = &Format{
 	Name: "ndjson", Format: web.FormatNDJSON, Content: func(s *Spec) any { return s.Item }, GeoJSON: true,
-	Whole: true, Doc: "a GeoJSON feature in each line",
+	Unpaged: true, Doc: "a GeoJSON feature in each line",
 	Item: func(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error) {
 		dst, err := l.Writer.Append(dst, f, memberOf(of))
 		return append(dst, '\n'), err

@@ -24,9 +24,9 @@ var (
 	SkipGeometry = endpoint.Flag("skipGeometry", "Without geometries: GeoJSON has null in their place.")
 	Properties   = PropertiesParam("properties", "Properties of the answer, with commas between them; all of them if absent.")
 
-	// BBoxOrTile and TileOrBBox are alternative parameters for an area.
-	BBoxOrTile = endpoint.BBox.WithDoc(endpoint.BBox.Doc + " Either this or `tile`.").AsOptional()
-	TileOrBBox = endpoint.Tile.WithDoc(endpoint.Tile.Doc + " Either this or `bbox`.")
+	// BBoxUnlessTile and TileUnlessBBox are alternative parameters for an area.
+	BBoxUnlessTile = endpoint.BBox.WithDoc(endpoint.BBox.Doc + " Either this or `tile`.").AsOptional()
+	TileUnlessBBox = endpoint.Tile.WithDoc(endpoint.Tile.Doc + " Either this or `bbox`.")
 )
 
 // Region is the parameter for a region as an area.

@@ -229,7 +229,7 @@ func (w *writer) geocoding(q *request, e *entry) {
 func (w *writer) admin(e *entry) {
 	a := geocoder.AddressNamesOf(e.Parents)
 	if geocoder.LevelOf(e.rank) != geocoder.House {
-		a = a.WithOwn(e.rank, e.Name)
+		a = a.WithOwnName(e.rank, e.Name)
 	}
 	for _, t := range [...]tag{
 		{"district", a.District},

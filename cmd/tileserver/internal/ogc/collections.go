@@ -113,8 +113,8 @@ func (s *Handlers) links(base string, c *collection) []ogcapi.Link {
 		}
 	}
 	for _, p := range s.parts {
-		if p.Collection != nil {
-			all = append(all, p.Collection(c.view, base, c.LayerInfo.Name)...)
+		if p.CollectionLinks != nil {
+			all = append(all, p.CollectionLinks(c.view, base, c.LayerInfo.Name)...)
 		}
 	}
 	return all

@@ -126,8 +126,8 @@ func (s *Handlers) getLanding(c echo.Context, q *endpoint.Params) error {
 		{Href: here + "/collections", Rel: "data", Type: ogcapi.TypeJSON, Title: "The collections of features"},
 	}
 	for _, p := range s.parts {
-		if p.Landing != nil {
-			links = append(links, p.Landing(base)...)
+		if p.LandingLinks != nil {
+			links = append(links, p.LandingLinks(base)...)
 		}
 	}
 	return ogcapi.Send(s.Kit, c, q, nil, false, &ogcapi.Document{

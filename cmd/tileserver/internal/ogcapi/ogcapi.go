@@ -105,8 +105,8 @@ func CollectionURL(base, id string) string { return base + "/ogc/collections/" +
 type Part struct {
 	// Conformance lists the URIs of the conformance classes that the part implements.
 	Conformance []string
-	// Landing returns links for the landing page. Collection returns links for a collection, if the
-	// package serves data of the collection. base is the server's address.
-	Landing    func(base string) []Link
-	Collection func(v ask.View, base, id string) []Link
+	// LandingLinks returns links for the landing page. CollectionLinks returns links for a collection,
+	// if the package serves data of the collection. base is the server's address.
+	LandingLinks    func(base string) []Link
+	CollectionLinks func(v ask.View, base, id string) []Link
 }

@@ -35,26 +35,26 @@ var MetricDescs = []*prometheus.Desc{
 // collectDatasets reports the state of the data sets to Prometheus.
 func (s *Handlers) collectDatasets(ch chan<- prometheus.Metric) {
 	for _, st := range s.Views.States() {
-		web.Gauge(ch, descPublished, float64(st.Published), st.Dataset)
-		web.Gauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
-		web.Gauge(ch, descDamaged, oneIf(st.Damage != nil), st.Dataset)
-		web.Counter(ch, descReadFailed, st.ReadFailures, st.Dataset)
-		web.Gauge(ch, descServing, oneIf(st.Serving != nil), st.Dataset)
+		web.SendGauge(ch, descPublished, float64(st.Published), st.Dataset)
+		web.SendGauge(ch, descFailed, oneIf(st.Err != nil), st.Dataset)
+		web.SendGauge(ch, descDamaged, oneIf(st.Damage != nil), st.Dataset)
+		web.SendCounter(ch, descReadFailed, st.ReadFailures, st.Dataset)
+		web.SendGauge(ch, descServing, oneIf(st.Serving != nil), st.Dataset)
 		generation := 0.0
 		if g := st.Serving; g != nil {
 			generation = float64(g.Generation)
-			web.Gauge(ch, descAge, s.Now().Sub(g.Built).Seconds(), st.Dataset)
-			web.Gauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Dataset)
+			web.SendGauge(ch, descAge, s.Now().Sub(g.Built).Seconds(), st.Dataset)
+			web.SendGauge(ch, descSince, float64(st.Since.UnixMilli())/1000, st.Dataset)
 			for kind, n := range g.Records {
-				web.Gauge(ch, descRecords, float64(n), st.Dataset, kind)
+				web.SendGauge(ch, descRecords, float64(n), st.Dataset, kind)
 			}
 			lost := int64(0)
 			for _, l := range catalogue.Losses(g) {
 				lost += l.Before - l.Now
 			}
-			web.Gauge(ch, descLost, float64(lost), st.Dataset)
+			web.SendGauge(ch, descLost, float64(lost), st.Dataset)
 		}
-		web.Gauge(ch, descGeneration, generation, st.Dataset)
+		web.SendGauge(ch, descGeneration, generation, st.Dataset)
 	}
 	count := func(store string, list []problems.Trouble) {
 		for _, state := range problems.TroubleStates {
@@ -64,7 +64,7 @@ func (s *Handlers) collectDatasets(ch chan<- prometheus.Metric) {
 					n++
 				}
 			}
-			web.Gauge(ch, descTrouble, n, store, state)
+			web.SendGauge(ch, descTrouble, n, store, state)
 		}
 	}
 	if s.Views.Collections != nil && s.Views.Collections.Live != nil {

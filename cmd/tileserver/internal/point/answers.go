@@ -41,9 +41,9 @@ type At struct {
 	Missing []string `json:"missing,omitempty" doc:"Data sets that are not published."`
 }
 
-// AtLine answers a line of POST /at.
-type AtLine struct {
-	_      struct{} `doc:"A line of a batch: the answer, or an error." schema:"is"`
+// AtBatchLine answers a line of POST /at.
+type AtBatchLine struct {
+	_      struct{} `name:"AtLine" doc:"A line of a batch: the answer, or an error." schema:"is"`
 	Answer At
 	Error  web.LineError
 }

@@ -44,7 +44,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			BodyContent: endpoint.Content{"application/x-ndjson": endpoint.Schema{"type": "string"},
 				"text/plain": endpoint.Schema{"type": "string"}},
 			BodyRequired: true,
-			Answers:      endpoint.Content{"application/x-ndjson": AtLine{}}, CachePolicy: endpoint.CacheNever,
+			Answers:      endpoint.Content{"application/x-ndjson": AtBatchLine{}}, CachePolicy: endpoint.CacheNever,
 			Problems: []string{"bad-parameter", "bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type",
 				"bad-body", "dataset-missing", "unknown-layer"},
 			Example: endpoint.Example{Request: "/at?at=2026-07-01T12:00:00Z", Body: "47.37,8.54\n91,0\n"},

@@ -110,17 +110,17 @@ func newMeter(o Options) *Meter {
 }
 
 // CountAddress counts a request of an address and reports whether it may pass.
-func (m *Meter) CountAddress(c Client, limits *Limits) Verdict {
+func (m *Meter) CountAddress(c ClientAddr, limits *Limits) Verdict {
 	return m.withAddress(c, func(t *count, at moment) Verdict { return t.take(at, limits) })
 }
 
 // ChargeAddress counts n more requests of an address that have been answered
 // regardless of its limits.
-func (m *Meter) ChargeAddress(c Client, n int64) {
+func (m *Meter) ChargeAddress(c ClientAddr, n int64) {
 	m.withAddress(c, func(t *count, _ moment) Verdict { return t.charge(n) })
 }
 
-func (m *Meter) withAddress(c Client, do func(*count, moment) Verdict) Verdict {
+func (m *Meter) withAddress(c ClientAddr, do func(*count, moment) Verdict) Verdict {
 	at := m.moment()
 	s := m.shardOf(c)
 	s.mu.Lock()
@@ -139,12 +139,12 @@ func (m *Meter) withAddress(c Client, do func(*count, moment) Verdict) Verdict {
 	return v
 }
 
-func (m *Meter) shardOf(c Client) *shard {
+func (m *Meter) shardOf(c ClientAddr) *shard {
 	return &m.shard[maphash.Comparable(m.seed, c.addr)>>(64-shardBits)]
 }
 
 // slot returns the index of a client, and makes a new entry if necessary. The lock is held.
-func (m *Meter) slot(s *shard, c Client, r *running) int32 {
+func (m *Meter) slot(s *shard, c ClientAddr, r *running) int32 {
 	if i, ok := s.index[c.addr]; ok {
 		return i
 	}
@@ -154,7 +154,7 @@ func (m *Meter) slot(s *shard, c Client, r *running) int32 {
 	} else {
 		i = s.least(r)
 		old := &s.slots[i]
-		m.retire(&old.count, &s.ended, Client{old.addr}.id())
+		m.retire(&old.count, &s.ended, ClientAddr{old.addr}.id())
 		delete(s.index, old.addr)
 		m.evicted.Add(1)
 		*old = slot{addr: c.addr, count: count{queued: old.queued}}
@@ -286,7 +286,7 @@ func (m *Meter) Top(n int) []Busy {
 		for j := range s.slots {
 			t := &s.slots[j]
 			if b := t.busy(r); b != (Busy{}) {
-				b.Client = Client{t.addr}.String()
+				b.Client = ClientAddr{t.addr}.String()
 				all = append(all, b)
 			}
 		}

@@ -105,23 +105,23 @@ type Verdict struct {
 	Reset     time.Duration // until the window ends, whole seconds, at least 1
 }
 
-// Client is the address under which requests are counted: an IPv4 address, or the /64 of an IPv6
-// address, which is the smallest range that a single subscriber gets.
-type Client struct{ addr netip.Addr }
+// ClientAddr is the address under which requests are counted: an IPv4 address, or the /64 of an
+// IPv6 address, which is the smallest range that a single subscriber gets.
+type ClientAddr struct{ addr netip.Addr }
 
-// ClientOf returns the client of an address. The zero Addr is a client too: it represents all
+// ClientAddrOf returns the client of an address. The zero Addr is a client too: it represents all
 // unknown addresses.
-func ClientOf(a netip.Addr) Client {
+func ClientAddrOf(a netip.Addr) ClientAddr {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {
 		b := a.As16()
 		clear(b[8:])
 		a = netip.AddrFrom16(b)
 	}
-	return Client{a}
+	return ClientAddr{a}
 }
 
-func (c Client) String() string {
+func (c ClientAddr) String() string {
 	switch {
 	case !c.addr.IsValid():
 		return "unknown"

@@ -107,14 +107,14 @@ func TestParseLimit(t *testing.T) {
 	}
 }
 
-func TestClientOf(t *testing.T) {
+func TestClientAddrOf(t *testing.T) {
 	for addr, want := range map[string]string{
 		"198.51.100.7":         "198.51.100.7",
 		"::ffff:198.51.100.7":  "198.51.100.7",
 		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
 		"fe80::1%eth0":         "fe80::/64",
 	} {
-		c := ClientOf(netip.MustParseAddr(addr))
+		c := ClientAddrOf(netip.MustParseAddr(addr))
 		if c.String() != want {
 			t.Errorf("%s counts as %s, want %s", addr, c, want)
 		}
@@ -122,7 +122,7 @@ func TestClientOf(t *testing.T) {
 			t.Errorf("%s is read back as %v", addr, back)
 		}
 	}
-	if c := ClientOf(netip.Addr{}); c.String() != "unknown" {
+	if c := ClientAddrOf(netip.Addr{}); c.String() != "unknown" {
 		t.Errorf("no address counts as %s", c)
 	}
 }
@@ -132,7 +132,7 @@ func TestEdges(t *testing.T) {
 	c := newClock(noon)
 	m := open(t, Options{Now: c.now})
 	l := limits(t, "3/1m", "5/1h")
-	client := ClientOf(netip.MustParseAddr("198.51.100.7"))
+	client := ClientAddrOf(netip.MustParseAddr("198.51.100.7"))
 	for i, step := range []struct {
 		at        time.Duration
 		refused   bool
@@ -208,7 +208,7 @@ func TestConcurrent(t *testing.T) {
 				if !m.CountKey("acme", l).Refused {
 					passed[0].Add(1)
 				}
-				if !m.CountAddress(Client{}, l).Refused {
+				if !m.CountAddress(ClientAddr{}, l).Refused {
 					passed[1].Add(1)
 				}
 				if i%50 == 0 {
@@ -261,7 +261,7 @@ func TestConcurrent(t *testing.T) {
 func TestRestart(t *testing.T) {
 	c, dir := newClock(noon), t.TempDir()
 	l := limits(t, "10/1m", "20/1d")
-	client := ClientOf(netip.MustParseAddr("2001:db8::1"))
+	client := ClientAddrOf(netip.MustParseAddr("2001:db8::1"))
 	session := func(do func(m *Meter)) {
 		table, closeTable := openTable(t, dir, c)
 		m := open(t, Options{Now: c.now, Table: table})
@@ -335,7 +335,7 @@ func TestTableFails(t *testing.T) {
 	f.down.Store(true)
 	for range 400 {
 		m.CountKey("acme", &Limits{})
-		m.CountAddress(Client{}, &Limits{})
+		m.CountAddress(ClientAddr{}, &Limits{})
 		if err := m.Flush(context.Background(), 0); err == nil {
 			t.Fatal("a failure to write was not told")
 		}
@@ -404,7 +404,7 @@ func TestFlood(t *testing.T) {
 	table, closeTable := openTable(t, t.TempDir(), c)
 	defer closeTable()
 	m := open(t, Options{Now: c.now, Clients: 1 << 12, Table: table})
-	busy, l := ClientOf(netip.MustParseAddr("198.51.100.7")), &Limits{}
+	busy, l := ClientAddrOf(netip.MustParseAddr("198.51.100.7")), &Limits{}
 	for range 1000 {
 		m.CountAddress(busy, l)
 	}
@@ -416,7 +416,7 @@ func TestFlood(t *testing.T) {
 		flood = 1_000_000
 	}
 	for i := range flood {
-		m.CountAddress(ClientOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), l)
+		m.CountAddress(ClientAddrOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), l)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -434,7 +434,7 @@ func TestFlood(t *testing.T) {
 func TestAllocs(t *testing.T) {
 	m := newMeter(Options{})
 	l := limits(t, "1000000/1m")
-	client := ClientOf(netip.MustParseAddr("2001:db8::1"))
+	client := ClientAddrOf(netip.MustParseAddr("2001:db8::1"))
 	if n := testing.AllocsPerRun(1000, func() { m.CountAddress(client, l); m.CountKey("acme", l) }); n > 2 { // the two closures
 		t.Errorf("%v allocations per request", n)
 	}
@@ -442,7 +442,7 @@ func TestAllocs(t *testing.T) {
 
 func BenchmarkAddress(b *testing.B) {
 	m := newMeter(Options{})
-	client := ClientOf(netip.MustParseAddr("198.51.100.7"))
+	client := ClientAddrOf(netip.MustParseAddr("198.51.100.7"))
 	l := limits(b, "1000000/1m")
 	for b.Loop() {
 		m.CountAddress(client, l)

@@ -51,7 +51,7 @@ var jumps = map[string][]time.Duration{
 // requests than its limit.
 func TestClockIsSet(t *testing.T) {
 	const limit = 3
-	client := ClientOf(netip.MustParseAddr("198.51.100.7"))
+	client := ClientAddrOf(netip.MustParseAddr("198.51.100.7"))
 	for name, steps := range jumps {
 		for w := range windows {
 			t.Run(name+"/"+[windows]string{"minute", "hour", "day"}[w], func(t *testing.T) {

@@ -53,7 +53,7 @@ func rowKey(dst []byte, w Window, number uint32, client string) []byte {
 
 func keyID(name string) string { return "k" + name }
 
-func (c Client) id() string {
+func (c ClientAddr) id() string {
 	switch {
 	case c.addr.Is4():
 		b := c.addr.As4()
@@ -65,17 +65,17 @@ func (c Client) id() string {
 	return "?"
 }
 
-// clientOf returns the client of an id that Client.id wrote.
-func clientOf(id string) (Client, bool) {
+// clientOf returns the client of an id that ClientAddr.id wrote.
+func clientOf(id string) (ClientAddr, bool) {
 	switch {
 	case len(id) == 5 && id[0] == '4':
-		return Client{netip.AddrFrom4([4]byte([]byte(id[1:])))}, true
+		return ClientAddr{netip.AddrFrom4([4]byte([]byte(id[1:])))}, true
 	case len(id) == 9 && id[0] == '6':
 		var b [16]byte
 		copy(b[:], id[1:])
-		return Client{netip.AddrFrom16(b)}, true
+		return ClientAddr{netip.AddrFrom16(b)}, true
 	}
-	return Client{}, id == "?"
+	return ClientAddr{}, id == "?"
 }
 
 // Open returns a Meter that continues with the counts of the current windows. Run writes its counts
@@ -223,7 +223,7 @@ func (m *Meter) collect(s *shard, most int) []late {
 		t.queued = false
 		for w := range windows {
 			if t.pending[w] != 0 || t.pendingRefused[w] != 0 {
-				batch = append(batch, late{Client{t.addr}.id(), w, t.turns[w].number(), t.pending[w], t.pendingRefused[w]})
+				batch = append(batch, late{ClientAddr{t.addr}.id(), w, t.turns[w].number(), t.pending[w], t.pendingRefused[w]})
 				t.pending[w], t.pendingRefused[w] = 0, 0
 			}
 		}

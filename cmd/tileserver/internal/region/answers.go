@@ -100,7 +100,7 @@ type RegionsCount struct {
 type RegionsOrPart struct {
 	_       struct{} `doc:"The regions in an area or, with id, the part of one." schema:"is"`
 	Regions RegionFeatures
-	Part    RegionPart
+	Part    ClippedRegion
 }
 
 // RegionRecord is the answer of /regions/{type}/{id}.
@@ -112,9 +112,9 @@ type RegionRecord struct {
 	Geometry listing.Area `json:"geometry,omitzero"`
 }
 
-// RegionPart is the answer of /regions/{type}/{id} for a box.
-type RegionPart struct {
-	_        struct{}                                                                 `doc:"The part of a region in a box."`
+// ClippedRegion is the answer of /regions/{type}/{id} for a box.
+type ClippedRegion struct {
+	_        struct{}                                                                 `name:"RegionPart" doc:"The part of a region in a box."`
 	Type     string                                                                   `json:"type" schema:"const=FeatureCollection"`
 	Features []listing.Identified[string, listing.Area, struct{ listing.RegionName }] `json:"features" schema:"maxItems=1"`
 	Zoom     int                                                                      `json:"zoom" doc:"Whose border it is: 13 is the exact one, less a simpler one." schema:"min=0,max=13"`

@@ -45,11 +45,11 @@ func (s *several) Features(ctx context.Context, q *feature.Query) iter.Seq2[*fea
 	switch {
 	case len(q.After) == 0:
 	case !whole || len(rest) == 0:
-		return feature.ErrSeq(feature.BadCursor("it is not one of regions"))
+		return feature.SeqOfError(feature.BadCursor("it is not one of regions"))
 	default:
 		at = slices.IndexFunc(of, func(l feature.Layer) bool { return l.Info().Name == string(typ) })
 		if at < 0 {
-			return feature.ErrSeq(feature.BadCursor("its region type is gone"))
+			return feature.SeqOfError(feature.BadCursor("its region type is gone"))
 		}
 	}
 	if q.Near != nil {
@@ -90,7 +90,7 @@ func (s *several) nearest(ctx context.Context, q *feature.Query, at int, after [
 			last = math.Float64frombits(binary.BigEndian.Uint64(after))
 		}
 		if !(last >= 0) {
-			return feature.ErrSeq(feature.BadCursor("it is not one of the nearest regions"))
+			return feature.SeqOfError(feature.BadCursor("it is not one of the nearest regions"))
 		}
 		after = after[8:]
 	}

@@ -19,7 +19,7 @@ func TestTopHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.CountAddress(quota.Client{}, &quota.Limits{})
+	m.CountAddress(quota.ClientAddr{}, &quota.Limits{})
 	m.CountKey("acme", &quota.Limits{})
 	for path, want := range map[string]int{
 		"/usage/top":            200,

@@ -162,7 +162,7 @@ func NewAdmin(t *testing.T) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.CountAddress(quota.ClientOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
+	m.CountAddress(quota.ClientAddrOf(netip.MustParseAddr("192.0.2.1")), &quota.Limits{})
 	mux := http.NewServeMux()
 	mux.Handle("GET /usage/top", ops.TopHandler(m))
 	return &Server{T: t, Handler: mux}

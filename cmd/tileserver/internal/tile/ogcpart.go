@@ -17,11 +17,11 @@ func (s *Handlers) OGCPart() ogcapi.Part {
 			matrices + "tilesetmetadata",
 			matrices + "json-tilematrixset", matrices + "json-tilematrixsetlimits", matrices + "json-tilesetmetadata",
 		},
-		Landing: func(base string) []ogcapi.Link {
+		LandingLinks: func(base string) []ogcapi.Link {
 			return append(tilesetLinks(base+"/ogc"),
 				ogcapi.Link{Href: base + "/ogc/tileMatrixSets?f=json", Rel: ogcapi.RelSchemes, Type: ogcapi.TypeJSON, Title: "The tile matrix sets"})
 		},
-		Collection: func(of ask.View, base, id string) []ogcapi.Link {
+		CollectionLinks: func(of ask.View, base, id string) []ogcapi.Link {
 			v := viewOf(of)
 			defer v.release()
 			if err := v.isTiled(id); err != nil && !errors.Is(err, ask.ErrFailed) {

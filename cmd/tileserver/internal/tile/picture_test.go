@@ -11,7 +11,7 @@ import (
 
 // A request that waits for a place to draw stops waiting when its context ends.
 func TestDrawingWaits(t *testing.T) {
-	s := &Handlers{Kit: &web.Kit{Processors: web.NewProcessors(0)}}
+	s := &Handlers{Kit: &web.Kit{CPUScheduler: web.NewCPUScheduler(0)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.appendPNG(ctx, nil, &view{}, &layerSet{}, quadkey.Tile{}, web.FormatPNG, 0); !errors.Is(err, context.Canceled) {

@@ -33,7 +33,7 @@ var views = sync.Pool{New: func() any { return new(view) }}
 func viewOf(of ask.View) *view {
 	v := views.Get().(*view)
 	v.View = of
-	v.points = of.AppendTiled(v.points)
+	v.points = of.AppendTiledLayers(v.points)
 	v.singles = len(v.points)
 	return v
 }

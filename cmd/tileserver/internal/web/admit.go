@@ -55,7 +55,7 @@ func (s *Kit) admit(e *endpoint.Endpoint, c echo.Context) error {
 	}
 	// Wrong keys also count against the limit of the address. The counts then also show the busiest
 	// senders of such keys.
-	client := quota.ClientOf(s.ClientAddr(r))
+	client := quota.ClientAddrOf(s.ClientAddr(r))
 	if err := verdict(c, g.Meter.CountAddress(client, &g.AddressLimits)); err != nil {
 		return err
 	}

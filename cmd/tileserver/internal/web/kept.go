@@ -176,10 +176,10 @@ func (k *ResponseCache[K]) make(ctx context.Context, key K, fill fillFunc) (*Cac
 func watchCache[K bytecache.Key, V bytecache.Value](s *Kit, name string, c *bytecache.Cache[K, V]) {
 	s.Collect(func(ch chan<- prometheus.Metric) {
 		st := c.Stats()
-		Counter(ch, descCacheHits, st.Hits, name)
-		Counter(ch, descCacheMisses, st.Misses, name)
-		Counter(ch, descCacheEvicted, st.Evicted, name)
-		Gauge(ch, descCacheBytes, float64(st.Bytes), name)
-		Gauge(ch, descCacheEntries, float64(st.Entries), name)
+		SendCounter(ch, descCacheHits, st.Hits, name)
+		SendCounter(ch, descCacheMisses, st.Misses, name)
+		SendCounter(ch, descCacheEvicted, st.Evicted, name)
+		SendGauge(ch, descCacheBytes, float64(st.Bytes), name)
+		SendGauge(ch, descCacheEntries, float64(st.Entries), name)
 	})
 }

@@ -11,7 +11,7 @@
 // The files form layers, and each file uses only the layers below it. The lowest layer does not
 // depend on Kit: status.go has the table from errors to statuses; form.go, condition.go and
 // compress.go handle headers; query.go and params.go read parameters; clientip.go, trace.go and
-// accesslog.go determine and log the client; guard.go, processors.go and metrics.go limit and
+// accesslog.go determine and log the client; guard.go, cpuscheduler.go and metrics.go limit and
 // count. kit.go combines these. The next layer has the ways to answer: reply.go with dates.go for
 // new answers, kept.go for cached answers, stream.go and batch.go for lines, asset.go for the page,
 // and problem.go for errors. admit.go and places.go admit requests. route.go and serve.go make the
@@ -73,9 +73,9 @@ type Config struct {
 	AccessLogSample int
 	SlowRequest     time.Duration
 
-	// Processors shares the CPUs fairly between expensive requests and other work that uses it. If
+	// CPUScheduler shares the CPUs fairly between expensive requests and other work that uses it. If
 	// it is nil, requests are not scheduled.
-	Processors *Processors
+	CPUScheduler *CPUScheduler
 	// Guard checks API keys and rate limits. If it is nil, nothing is checked, at no cost.
 	Guard *Guard
 	// Metrics counts the work of the handlers. If it is nil, nothing is counted, at no cost.
@@ -118,7 +118,7 @@ type Kit struct {
 	PinnedCacheControl []string // Cache-Control of content that never changes at its address
 	origins            []string // whose pages may read the answers, nil for none
 
-	Processors *Processors // for InTurn
+	CPUScheduler *CPUScheduler // for InTurn
 
 	running     places             // all but the followers
 	HeavyPlaces places             // of running, those that take long
@@ -162,8 +162,8 @@ func New(cfg *Config) *Kit {
 	if s.Views == nil {
 		s.Views = ask.NewViews(ask.Sets{})
 	}
-	if s.Processors = cfg.Processors; s.Processors == nil {
-		s.Processors = AllProcessors()
+	if s.CPUScheduler = cfg.CPUScheduler; s.CPUScheduler == nil {
+		s.CPUScheduler = NewMachineCPUScheduler()
 	}
 	if cfg.CacheControl != "" {
 		s.CacheControl = []string{cfg.CacheControl}

@@ -171,17 +171,17 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 		r.collect(ch)
 	}
 	for typ, n := range m.problems {
-		Counter(ch, descProblems, n.Load(), typ)
+		SendCounter(ch, descProblems, n.Load(), typ)
 	}
-	Counter(ch, descPanics, m.panics.Load())
+	SendCounter(ch, descPanics, m.panics.Load())
 	for i := range refusals {
-		Counter(ch, descRefused, m.refusals[i].Load(), refusals[i].reason)
+		SendCounter(ch, descRefused, m.refusals[i].Load(), refusals[i].reason)
 	}
 	if m.running == nil {
 		return
 	}
-	Gauge(ch, descRunning, float64(m.running.Taken()))
-	Gauge(ch, descPlaces, float64(m.running.most))
+	SendGauge(ch, descRunning, float64(m.running.Taken()))
+	SendGauge(ch, descPlaces, float64(m.running.most))
 	for _, collect := range m.others {
 		collect(ch)
 	}
@@ -214,11 +214,11 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	}
 	for i, n := range classes {
 		if i > 0 || n > 0 {
-			Counter(ch, descRequests, n, r.name, classNames[i])
+			SendCounter(ch, descRequests, n, r.name, classNames[i])
 		}
 	}
-	Counter(ch, descBytes, bytes, r.name)
-	Gauge(ch, descInFlight, float64(started-done), r.name)
+	SendCounter(ch, descBytes, bytes, r.name)
+	SendGauge(ch, descInFlight, float64(started-done), r.name)
 	buckets := make(map[float64]uint64, len(latencyBounds))
 	var below uint64
 	for i, bound := range latencyBounds {
@@ -228,12 +228,12 @@ func (r *routeCount) collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstHistogram(descLatency, uint64(done), float64(nanos)/1e9, buckets, r.name)
 }
 
-// Counter sends to ch the value of a number that only grows.
-func Counter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
+// SendCounter sends to ch the value of a number that only grows.
+func SendCounter(ch chan<- prometheus.Metric, d *prometheus.Desc, v int64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-// Gauge sends a number that can go up and down to ch.
-func Gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+// SendGauge sends a number that can go up and down to ch.
+func SendGauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }

@@ -15,7 +15,7 @@ import (
 // address counts as its /64.
 type Client struct {
 	Key  string // its name
-	Addr quota.Client
+	Addr quota.ClientAddr
 }
 
 // ClientOf returns the client of a request. A light request with a key without scopes counts for
@@ -24,7 +24,7 @@ func (s *Kit) ClientOf(c echo.Context) Client {
 	if k, ok := c.Get(clientKey).(keyed); ok {
 		return Client{Key: k.name}
 	}
-	return Client{Addr: quota.ClientOf(s.ClientAddr(c.Request()))}
+	return Client{Addr: quota.ClientAddrOf(s.ClientAddr(c.Request()))}
 }
 
 type clientInContext struct{}
@@ -125,7 +125,7 @@ func (p *places) Taken() int64 { return p.all.Load() }
 // guard returns a handler that admits a request only if a place is free.
 func (s *Kit) guard(r *endpoint.Endpoint, p *places, h echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		s.Processors.begun.Add(1)
+		s.CPUScheduler.begun.Add(1)
 		few, who := p.beginFew(), Client{}
 		if !few {
 			if who = s.ClientOf(c); !p.begin(who) {
@@ -180,7 +180,7 @@ func (s *Kit) RunHeavy(ctx context.Context, dear bool, fn func() error) error {
 	return fn()
 }
 
-// InTurn calls Processors.InTurn of the server's processors.
+// InTurn calls CPUScheduler.InTurn of the server's processors.
 func (s *Kit) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
-	return s.Processors.InTurn(ctx, fn)
+	return s.CPUScheduler.InTurn(ctx, fn)
 }

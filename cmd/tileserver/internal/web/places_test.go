@@ -42,7 +42,7 @@ func TestPlacesAreShared(t *testing.T) {
 			t.Errorf("%s: one client has %d places, want %d", class, n, p.share)
 		}
 		many := fill(func(i int) Client {
-			return Client{Addr: quota.ClientOf(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))}
+			return Client{Addr: quota.ClientAddrOf(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}))}
 		})
 		if many < 1 {
 			t.Errorf("%s: one client has kept all others out", class)
@@ -135,7 +135,7 @@ func TestStreamsKeepNoHeavyPlace(t *testing.T) {
 func TestProcessorsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, n := range []int{1, 2} {
-			p := NewProcessors(n)
+			p := NewCPUScheduler(n)
 			who := Client{Key: "a"}
 			waited := func() time.Duration {
 				start := time.Now()
@@ -177,7 +177,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "processors")
-		p := NewProcessors(n)
+		p := NewCPUScheduler(n)
 		var held, queue []turn
 		since := map[Client]map[Client]int{} // how often others had a turn while one waited
 		settle := func() {
@@ -262,7 +262,7 @@ func TestProcessorsAreTakenByTurns(t *testing.T) {
 
 // A request that gives up stops waiting and keeps no processor.
 func TestProcessorIsGivenUp(t *testing.T) {
-	p := NewProcessors(1)
+	p := NewCPUScheduler(1)
 	if err := p.take(t.Context(), Client{Key: "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestProcessorIsGivenUp(t *testing.T) {
 // none after Pause.
 func TestTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewProcessors(1)
+		p := NewCPUScheduler(1)
 		work := p.Turn(Client{Key: "a"})
 		work.Pause()
 		work.Step()

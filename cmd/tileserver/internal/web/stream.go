@@ -31,8 +31,8 @@ type Stream struct {
 	zip    *gzip.Writer // nil for lines as they are
 	begun  bool         // the header is out
 	reset  resettable   // the connection, if the answer ends with it; nil otherwise
-	// turn is the right to use one of the Processors while the answer is made, or nil if none is
-	// needed. It pauses while lines are written, because the client may be slow.
+	// turn is the right to use a processor of the CPUScheduler while the answer is made, or nil if none
+	// is needed. It pauses while lines are written, because the client may be slow.
 	turn *Turn
 	wait context.Context // for the next turn
 }
@@ -199,7 +199,7 @@ func (s *Kit) stream(c echo.Context, a Answer, most time.Duration, fill func(ctx
 		out.release()
 		memory.Body = out.Body
 	}()
-	out.turn, out.wait = &Turn{of: s.Processors, who: s.ClientOf(c)}, ctx
+	out.turn, out.wait = &Turn{of: s.CPUScheduler, who: s.ClientOf(c)}, ctx
 	if err = out.turn.begin(ctx); err == nil {
 		err = fill(out.turn.in(ctx), out)
 	}

@@ -73,7 +73,7 @@ func (h *hook) run() {
 func (h *hook) gather() (b batch, err error) {
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
-	from := follow.NewReader(&h.fences, h.live, h.stored.position(), h.s.Views, h.s.Processors)
+	from := follow.NewReader(&h.fences, h.live, h.stored.position(), h.s.Views, h.s.CPUScheduler)
 	for {
 		select {
 		case <-from.Changed():

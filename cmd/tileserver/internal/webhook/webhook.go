@@ -43,9 +43,9 @@ var (
 type Config struct {
 	Live  *live.Store
 	Views *ask.Views // the views that fences are judged by
-	// Processors are the processors that the evaluation of fences shares with requests. All hooks
+	// CPUScheduler has the processors that the evaluation of fences shares with requests. All hooks
 	// count as one client. Nil means all processors of the machine.
-	Processors *web.Processors
+	CPUScheduler *web.CPUScheduler
 	// AllowPrivate lets hooks send to private addresses, and over http.
 	AllowPrivate bool
 	// Grace bounds how long a running request may continue after the sender ends.
@@ -84,8 +84,8 @@ func Start(ctx context.Context, cfg Config) *Sender {
 	if cfg.LastRetry <= 0 {
 		cfg.LastRetry = 5 * time.Minute
 	}
-	if cfg.Processors == nil {
-		cfg.Processors = web.AllProcessors()
+	if cfg.CPUScheduler == nil {
+		cfg.CPUScheduler = web.NewMachineCPUScheduler()
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

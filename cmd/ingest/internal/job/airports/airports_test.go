@@ -266,7 +266,7 @@ func TestAirportsFailures(t *testing.T) {
 func TestSampleAirports(t *testing.T) {
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
-	m, err := Ingest(t.Context(), c, job.Input{Path: sampleAirports, Credit: job.SampleAirports}, job.Options{Reporter: rep})
+	m, err := Ingest(t.Context(), c, job.Input{Path: sampleAirports, Credit: job.SampleAirportsCredit}, job.Options{Reporter: rep})
 	if err != nil {
 		t.Fatal(err)
 	}

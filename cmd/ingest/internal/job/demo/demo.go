@@ -89,7 +89,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 				Credit: job.ViaPackage(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),
 			},
 		},
-		{Type: "marine", Input: job.Input{Path: filepath.Join(sample, seaNames), Credit: job.SampleSeas}},
+		{Type: "marine", Input: job.Input{Path: filepath.Join(sample, seaNames), Credit: job.SampleSeasCredit}},
 		{
 			Type: zonefinder.Layer,
 			Input: job.Input{Path: filepath.Join(sample, zonePieces),
@@ -120,10 +120,12 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 	if _, err := timezones.Ingest(ctx, c, o); err != nil {
 		return err
 	}
-	if _, err := airports.Ingest(ctx, c, job.Input{Path: filepath.Join(sample, airportCSV), Credit: job.SampleAirports}, o); err != nil {
+	if _, err := airports.Ingest(ctx, c,
+		job.Input{Path: filepath.Join(sample, airportCSV), Credit: job.SampleAirportsCredit}, o); err != nil {
 		return err
 	}
-	if _, err := stations.Ingest(ctx, c, job.Input{Path: filepath.Join(sample, stationCSV), Credit: job.SampleStations}, o); err != nil {
+	if _, err := stations.Ingest(ctx, c,
+		job.Input{Path: filepath.Join(sample, stationCSV), Credit: job.SampleStationsCredit}, o); err != nil {
 		return err
 	}
 	if _, err := names.Ingest(ctx, c, o); err != nil {

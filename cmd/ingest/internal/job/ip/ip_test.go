@@ -88,7 +88,7 @@ type ipReport struct {
 	stages []string
 }
 
-func (r *ipReport) Bad(reason string, n int64, examples []*source.BadRecord) {
+func (r *ipReport) BadRecords(reason string, n int64, examples []*source.BadRecord) {
 	r.bad = append(r.bad, fmt.Sprintf("%s %d, first line %d", reason, n, examples[0].Line))
 }
 func (r *ipReport) Note(s string) { r.notes = append(r.notes, s) }

@@ -71,8 +71,8 @@ func (r *Recorder) Progress(p job.Progress) {
 	}
 }
 
-// Bad implements Reporter.
-func (r *Recorder) Bad(reason string, count int64, _ []*source.BadRecord) {
+// BadRecords implements Reporter.
+func (r *Recorder) BadRecords(reason string, count int64, _ []*source.BadRecord) {
 	if r.Counts == nil {
 		r.Counts = map[string]int64{}
 	}

@@ -84,8 +84,8 @@ func TestNamesOfFacts(t *testing.T) {
 			t.Errorf("%s is in %v", f.Name, f.Parents)
 		}
 	}
-	if got := r.SourceCodes("FR"); !slices.Equal(got, []string{"GF"}) || len(meta.SourceCodes) != 1 {
-		t.Errorf("%v", meta.SourceCodes)
+	if got := r.SourceCountryCodes("FR"); !slices.Equal(got, []string{"GF"}) || len(meta.SourceCountryCodes) != 1 {
+		t.Errorf("%v", meta.SourceCountryCodes)
 	}
 	if want := map[string]string{"fra-1": "FR.76", "fra-2": "FR.76"}; !maps.Equal(meta.Admin1Codes, want) {
 		t.Errorf("%v, want %v", meta.Admin1Codes, want)

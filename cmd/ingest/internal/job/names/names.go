@@ -75,7 +75,7 @@ func newNamer(ctx context.Context, o job.Options) *namer {
 // build writes the index.
 func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
 	return names.Build(n.ctx, b.Store(), job.Sequence(n.read), names.Options{
-		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), SourceCodes: n.drawnIn(),
+		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), SourceCountryCodes: n.drawnIn(),
 		Admin1Codes: n.divisions(),
 		Progress: func(stage string, done, total int64) {
 			n.rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})

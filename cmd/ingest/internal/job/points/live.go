@@ -29,14 +29,14 @@ const reasonRefused = "the server refuses it"
 // are not in the files stay.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
 	j := newJob(ctx, of, o)
-	to.Note = j.rep.Note
+	to.OnRetry = j.rep.Note
 	client := liveclient.New(to)
 	there, err := client.Exists(ctx)
 	if err != nil {
 		return err
 	}
 	if there {
-		if j.types, err = typesThere(ctx, client, of.Types); err != nil {
+		if j.types, err = typesThere(ctx, client, of.PropertyTypes); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,8 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 	}
 	defer func() { err = errors.Join(err, s.file.Close()) }()
 	if !there {
-		meta := live.Meta{Title: of.Title, Attribution: of.Credit.Attribution, Licence: of.Credit.License, Private: of.Private, Schema: of.Types}
+		meta := live.Meta{Title: of.Title, Attribution: of.Credit.Attribution, Licence: of.Credit.License,
+			Private: of.Private, Schema: of.PropertyTypes}
 		if err := client.Create(ctx, &meta); err != nil {
 			return err
 		}
@@ -136,8 +137,8 @@ func appendFeature(dst, spooled []byte, schema feature.Schema) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// spool reads all files. Types are known only after that, so the points are stored on disk until
-// then.
+// spool reads all files. The types of properties are known only after that, so the points are
+// stored on disk until then.
 func (j *pointsJob) spool() (s *spooled, err error) {
 	s = &spooled{}
 	file, err := os.CreateTemp(j.dir, "features-*")
@@ -195,7 +196,7 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 			return nil
 		}
 		refused++
-		return j.leaveOut(l.Position, reasonRefused, refusal)
+		return j.leaveOut(l.SourcePosition, reasonRefused, refusal)
 	}
 	var batch []liveclient.Line
 	size := 0
@@ -203,7 +204,7 @@ func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refuse
 		l, err := s.next(in)
 		if errors.Is(err, feature.ErrProperties) {
 			refused++
-			err = j.leaveOut(l.Position, reasonProperties, err.Error())
+			err = j.leaveOut(l.SourcePosition, reasonProperties, err.Error())
 		} else if err == nil {
 			batch, size = append(batch, l), size+len(l.Text)
 		}
@@ -232,7 +233,7 @@ func (s *spooled) next(in *bufio.Reader) (l liveclient.Line, err error) {
 	if _, err = io.ReadFull(in, value); err != nil {
 		return l, err
 	}
-	l.Position = int64(binary.BigEndian.Uint64(value))
+	l.SourcePosition = int64(binary.BigEndian.Uint64(value))
 	l.Text, err = appendFeature(nil, value, s.schema)
 	return l, err
 }

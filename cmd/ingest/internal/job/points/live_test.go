@@ -76,7 +76,7 @@ func TestPointsIntoLive(t *testing.T) {
 	s, rep := &liveServer{refuse: `"id":"r"`}, &examples{}
 	of := Collection{
 		Name: "mine", Title: "Mine", Private: true, Credit: job.Credit{License: "CC0-1.0"},
-		Types: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Columns: pointtable.Columns{Name: "label"},
+		PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Columns: pointtable.Columns{Name: "label"},
 		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46,5;7;x;1;1;\nr;1;2;R;2;3;\n"),
 	}
 	path := testfile.WriteTemp(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
@@ -115,7 +115,7 @@ func TestIntoLiveTakesTypes(t *testing.T) {
 		there:  true,
 		schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`,
 	}, &examples{}
-	of := Collection{Name: "mine", Types: feature.Schema{{Name: "tags", Kind: feature.Texts}},
+	of := Collection{Name: "mine", PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}},
 		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,ask,6,\n")}
 	if err := IntoLive(t.Context(), of, []string{"-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9}); err != nil {
 		t.Fatal(err)

@@ -43,8 +43,8 @@ type Collection struct {
 	Dataset ask.Dataset
 	Name    string
 	Columns pointtable.Columns // of tables; for other files the id and the name
-	// Types are the given types of properties. The others are inferred from the points.
-	Types feature.Schema
+	// PropertyTypes are the given types of properties. The others are inferred from the points.
+	PropertyTypes feature.Schema
 	// Empty are the words that mean an empty value. If it is nil, they are source.EmptyWords in
 	// tables. In other files there are none then, because such files have a null of their own.
 	Empty []string
@@ -107,7 +107,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, of Collection, paths []stri
 		}
 		var unseen error
 		meta, err := points.Build(ctx, b.Store(), job.Sequence(j.read), points.BuildOptions{
-			Name: of.Name, Schema: of.Types, AllTexts: j.tables(), Timestamp: j.newest().UnixMilli(),
+			Name: of.Name, Schema: of.PropertyTypes, AllTexts: j.tables(), Timestamp: j.newest().UnixMilli(),
 			Memory: o.MemoryLimit() / 4, TempDir: j.dir,
 			KeepLast:    of.Repeated == KeepLast,
 			OnDuplicate: j.duplicate,
@@ -188,7 +188,7 @@ func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 		ctx:   ctx,
 		rep:   o.ReporterOrSilent(),
 		of:    of,
-		types: of.Types,
+		types: of.PropertyTypes,
 		tally: job.NewTally(o.MaxBad),
 		zero:  job.NullIsland{Drop: o.DropZero},
 	}
@@ -402,7 +402,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // learned warns about properties with unexpected types, and refuses types for properties that no
 // point has. For tables the headers have already been checked.
 func (j *pointsJob) learned(l *feature.Learner) error {
-	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.Types.Lookup(name); return !told })
+	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.PropertyTypes.Lookup(name); return !told })
 	if !j.tables() && len(unseen) > 0 {
 		var names []string
 		for _, f := range l.Schema() {
@@ -606,7 +606,7 @@ func (j *pointsJob) look() error {
 			names = append(names, f.properties()...)
 		}
 	}
-	for _, t := range j.of.Types {
+	for _, t := range j.of.PropertyTypes {
 		if j.tables() && !slices.Contains(names, t.Name) {
 			return noProperty(t.Name, names)
 		}

@@ -277,7 +277,7 @@ func TestPointsColumns(t *testing.T) {
 		"pairs":           {files: []string{"id;location\na;46,7\nb;(47, 8)\n"}, want: []string{"a 46 7 {}", "b 47 8 {}"}},
 		"declared": {
 			files: []string{"id,lat,lon,zip,tags,since\na,46,7,08001,x; y,2026-01-31\nb,47,8,8002,,2026-01-31T12:00:00+01:00\n"},
-			of:    Collection{Types: feature.Schema{{Name: "tags", Kind: feature.Texts}, {Name: "zip", Kind: feature.Text}}},
+			of:    Collection{PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}, {Name: "zip", Kind: feature.Text}}},
 			want: []string{
 				`a 46 7 {"zip":"08001","tags":["x","y"],"since":"2026-01-31T00:00:00Z"}`, `b 47 8 {"zip":"8002","since":"2026-01-31T11:00:00Z"}`,
 			},
@@ -787,8 +787,8 @@ type examples struct {
 	first []string
 }
 
-func (e *examples) Bad(reason string, count int64, records []*source.BadRecord) {
-	e.Recorder.Bad(reason, count, records)
+func (e *examples) BadRecords(reason string, count int64, records []*source.BadRecord) {
+	e.Recorder.BadRecords(reason, count, records)
 	e.first = append(e.first, records[0].Error())
 }
 
@@ -876,7 +876,7 @@ func TestPointsBadRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, rep := jobtest.Catalog(t), &examples{}
 			path := testfile.WriteTemp(t, "file", tc.text)
-			of := Collection{Name: "mine", Types: tc.types}
+			of := Collection{Name: "mine", PropertyTypes: tc.types}
 			m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep, MaxBad: 0.67})
 			if err != nil {
 				t.Fatal(err)
@@ -1054,7 +1054,7 @@ func TestRealPoints(t *testing.T) {
 // is read.
 func TestPointsTypeOfNothing(t *testing.T) {
 	const line = `{"type":"Feature","id":"a","properties":{"name":"A","n":1},"geometry":{"type":"Point","coordinates":[7,46]}}`
-	of := Collection{Name: "mine", Types: feature.Schema{{Name: "zipp", Kind: feature.Text}}}
+	of := Collection{Name: "mine", PropertyTypes: feature.Schema{{Name: "zipp", Kind: feature.Text}}}
 	want := `there is no property "zipp" for --type: the properties are ["n" "name"]`
 	for _, text := range []string{"id,lat,lon,name,n\na,x,y,z\n", line} {
 		_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{testfile.WriteTemp(t, "file", text)}, job.Options{})

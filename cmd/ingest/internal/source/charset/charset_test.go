@@ -55,7 +55,7 @@ func guess(t interface{ Fatal(...any) }, text string, in io.Reader, size int) (g
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(all), r.Note()
+	return string(all), r.Warning()
 }
 
 func TestGuess(t *testing.T) {
@@ -142,12 +142,12 @@ func TestNamed(t *testing.T) {
 	e, _ := charset.Find("windows-1252")
 	r := charset.New(strings.NewReader("B\xe4ck \x81\n"), "f", e)
 	if got, err := io.ReadAll(r); err != nil || string(got) != "Bäck \uFFFD\n" ||
-		!strings.Contains(r.Note(), "1 characters are not in the encoding") {
-		t.Errorf("%q %v %q", got, err, r.Note())
+		!strings.Contains(r.Warning(), "1 characters are not in the encoding") {
+		t.Errorf("%q %v %q", got, err, r.Warning())
 	}
 	r = charset.New(strings.NewReader("B\xe4ck \uFFFD\n"), "f", nil)
-	if got, err := io.ReadAll(r); err != nil || string(got) != "B\xe4ck \uFFFD\n" || r.Note() != "" {
-		t.Errorf("%q %v %q", got, err, r.Note())
+	if got, err := io.ReadAll(r); err != nil || string(got) != "B\xe4ck \uFFFD\n" || r.Warning() != "" {
+		t.Errorf("%q %v %q", got, err, r.Warning())
 	}
 }
 

@@ -38,7 +38,7 @@ func New(in io.Reader, name string, e encoding.Encoding) *Reader {
 // NewGuessing returns a reader of text that should be UTF-8. At the first byte that is not UTF-8, it
 // opens the whole text by again, reads it, and decides whether it is windows-1252. If it is, the
 // text is read as that. Otherwise bytes that are not UTF-8 stay unchanged. name is the subject of
-// Note.
+// Warning.
 func NewGuessing(in io.Reader, name string, again func() (io.ReadCloser, error)) *Reader {
 	return &Reader{name: name, in: in, again: again}
 }
@@ -56,8 +56,8 @@ func NewMarked(in io.Reader, name string, e encoding.Encoding, what string) *Rea
 // Text returns a buffered reader of the text after a byte order mark.
 func (r *Reader) Text() *bufio.Reader { return bom.Skip(bufio.NewReaderSize(r, 256<<10)) }
 
-// Note returns a sentence about the guesses and losses up to now, or "".
-func (r *Reader) Note() string {
+// Warning returns a sentence about the guesses and losses up to now, or "".
+func (r *Reader) Warning() string {
 	if r.lost > 0 {
 		return fmt.Sprintf("warning: %s: %d characters are not in the encoding that --encoding names and are lost; check "+
 			"that it is the right one", r.name, r.lost)

@@ -37,20 +37,20 @@ type System struct {
 // convert them.
 type Error struct {
 	System
-	File string   // the subject of the message
-	Out  string   // a file of the same format
-	In   []string // ogr2ogr's input; empty if it is not a file
+	File       string   // the subject of the message
+	OutputPath string   // a file of the same format
+	InputArgs  []string // ogr2ogr's input; empty if it is not a file
 }
 
 func (e *Error) Error() string {
-	in, save := slices.Clone(e.In), ""
+	in, save := slices.Clone(e.InputArgs), ""
 	if len(in) == 0 {
 		in, save = []string{"FILE"}, "save it to a file, then "
 	}
 	for i, word := range in {
 		in[i] = ShellQuoted(word)
 	}
-	command := e.Out + " " + strings.Join(in, " ")
+	command := e.OutputPath + " " + strings.Join(in, " ")
 	if e.Kind == NeedsConversion {
 		return fmt.Sprintf("%s: coordinates are in %s; convert them to longitude and latitude (WGS84) first (%sogr2ogr "+
 			"-t_srs EPSG:4326 %s)", e.File, e.Name, save, command)

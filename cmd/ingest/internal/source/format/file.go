@@ -253,7 +253,7 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 		if notes != nil {
 			all = notes()
 		}
-		all = append(append(all, f.Said.Notes...), text.Note())
+		all = append(append(all, f.Said.Notes...), text.Warning())
 		f.Said.Notes = nil
 		return all
 	}
@@ -266,9 +266,9 @@ func (f *File) named(err error) error {
 	if system := (*crs.Error)(nil); errors.As(err, &system) {
 		switch {
 		case f.gdal != "":
-			system.In[0] = f.gdal
+			system.InputArgs[0] = f.gdal
 		case f.OnDisk != f.Path:
-			system.In = nil
+			system.InputArgs = nil
 		}
 		system.File = f.Path
 		return err

@@ -10,13 +10,13 @@ import (
 	"quadrille/feature"
 )
 
-// Processors distributes processors fairly: each waiting client gets one before another client gets
-// a second one, and no client exceeds its share. A request uses a processor for a turn and then
-// waits again. While all processors are occupied, they pause between turns. Most requests need none
-// of these processors. Without the pauses they would wait for 10 ms, because the runtime does not
-// poll the network while all of Go's processors (P) are busy. Its methods may be called
+// CPUScheduler distributes processors fairly: each waiting client gets one before another client
+// gets a second one, and no client exceeds its share. A request uses a processor for a turn and
+// then waits again. While all processors are occupied, they pause between turns. Most requests need
+// none of these processors. Without the pauses they would wait for 10 ms, because the runtime does
+// not poll the network while all of Go's processors (P) are busy. Its methods may be called
 // concurrently.
-type Processors struct {
+type CPUScheduler struct {
 	share int
 	begun atomic.Int64 // how many requests have, so far
 
@@ -34,21 +34,22 @@ type waiting struct {
 	ask []chan struct{} // closed when its turn has come
 }
 
-// NewProcessors makes n processors.
-func NewProcessors(n int) *Processors {
-	return &Processors{share: max(n/2, 1), free: n, of: map[Client]int{}}
+// NewCPUScheduler returns a scheduler of n processors.
+func NewCPUScheduler(n int) *CPUScheduler {
+	return &CPUScheduler{share: max(n/2, 1), free: n, of: map[Client]int{}}
 }
 
-// AllProcessors returns the processors of the machine that the program may use.
-func AllProcessors() *Processors {
-	return NewProcessors(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+// NewMachineCPUScheduler returns a scheduler of the processors of the machine that the program may
+// use.
+func NewMachineCPUScheduler() *CPUScheduler {
+	return NewCPUScheduler(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 }
 
 // InTurn calls fn as soon as a processor is free for it. It is for answers that keep a processor
 // busy and take megabytes. If more of them ran than there are processors, they would take more
 // memory and would not finish sooner. fn makes the answer and does not send it. It calls Step with
 // its context between two steps. The error is that of fn or of ctx.
-func (p *Processors) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
+func (p *CPUScheduler) InTurn(ctx context.Context, fn func(ctx context.Context) error) error {
 	who, _ := ctx.Value(clientInContext{}).(Client)
 	t := &Turn{of: p, who: who}
 	if err := t.begin(ctx); err != nil {
@@ -72,7 +73,7 @@ const (
 
 // Turn is the use of a processor by a goroutine for a limited time.
 type Turn struct {
-	of    *Processors
+	of    *CPUScheduler
 	who   Client
 	began time.Time // zero without the processor
 }
@@ -102,7 +103,7 @@ func (t *Turn) step(ctx context.Context) error {
 }
 
 // Turn takes processors for a client's work that is never cancelled. At first it has none.
-func (p *Processors) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
+func (p *CPUScheduler) Turn(who Client) *Turn { return &Turn{of: p, who: who} }
 
 // Step waits for a processor if the Turn has none, or if its time is over.
 func (t *Turn) Step() { _ = t.step(context.Background()) } // whose error is none
@@ -121,7 +122,7 @@ func Step(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (p *Processors) take(ctx context.Context, who Client) error {
+func (p *CPUScheduler) take(ctx context.Context, who Client) error {
 	turn := p.ask(who)
 	select {
 	case <-turn:
@@ -140,7 +141,7 @@ func (p *Processors) take(ctx context.Context, who Client) error {
 }
 
 // ask joins the queue. The returned channel is closed when a processor has been assigned.
-func (p *Processors) ask(who Client) chan struct{} {
+func (p *CPUScheduler) ask(who Client) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	turn := make(chan struct{})
@@ -156,7 +157,7 @@ func (p *Processors) ask(who Client) chan struct{} {
 }
 
 // give releases a processor. worked is the time for which the client has used it.
-func (p *Processors) give(who Client, worked time.Duration) {
+func (p *CPUScheduler) give(who Client, worked time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of[who]--; p.of[who] == 0 {
@@ -177,7 +178,7 @@ func (p *Processors) give(who Client, worked time.Duration) {
 }
 
 // tired reports whether a processor must pause. If so, the pause begins. The lock is held.
-func (p *Processors) tired() bool {
+func (p *CPUScheduler) tired() bool {
 	if p.worked < turnTime {
 		return false
 	}
@@ -189,7 +190,7 @@ func (p *Processors) tired() bool {
 }
 
 // leave removes a request from the queue, and reports whether it had not yet got a processor.
-func (p *Processors) leave(who Client, turn chan struct{}) bool {
+func (p *CPUScheduler) leave(who Client, turn chan struct{}) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, w := range p.queue {
@@ -206,7 +207,7 @@ func (p *Processors) leave(who Client, turn chan struct{}) bool {
 }
 
 // next assigns free processors to the first clients in the queue. The lock is held.
-func (p *Processors) next() {
+func (p *CPUScheduler) next() {
 	for i := 0; i < len(p.queue) && p.free > 0; {
 		w := p.queue[i]
 		if p.of[w.who] >= p.share {
