@@ -79,7 +79,7 @@ build: bin/ingest bin/tileserver ## both programs, in bin/
 # Browsers wait more than they compute: their module is tested beside the others, and its
 # output follows theirs.
 IN = $(MAKE) --no-print-directory -C $$module -f "$$THIS_MAKEFILE" GO_TEST='$(GO_TEST)' $(1)
-IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) >"$$out" 2>&1 & \
+IN_MODULES = status=0; out=$$(mktemp); module=$(CLIENTTEST); $(call IN,$(1)) RACE= >"$$out" 2>&1 & \
   clients=$$!; trap 'kill $$clients 2>/dev/null || true; cat "$$out"; rm -f "$$out"' EXIT; trap 'exit 130' INT TERM; \
   for module in $(filter-out $(CLIENTTEST),. $(MODULES)); do $(call IN,$(1)) || status=1; done; \
   wait $$clients || status=1; exit $$status
@@ -97,9 +97,9 @@ test-plain:
 
 test-of-module:
 ifeq ($(RACE),)
-	$(SHORT) ./...
+	CGO_ENABLED=0 $(SHORT) ./...
 else
-	@raced=$$("$$RACED"); { read -r packages; read -r run; } <<<"$$raced"; [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) -run "$$run" $$packages
+	@raced=$$("$$RACED"); { read -r packages; read -r run; read -r _; } <<<"$$raced"; [ -z "$$packages" ] || GORACE=atexit_sleep_ms=20 $(SHORT) $(RACE) -run "$$run" $$packages
 	@$(MAKE) --no-print-directory -f "$$THIS_MAKEFILE" test-plain-of-module
 endif
 
@@ -107,7 +107,9 @@ endif
 # is compiled for both.
 test-plain-of-module: export CGO_ENABLED := 0
 test-plain-of-module:
-	@raced=$$("$$RACED"); $(SHORT) -skip "$$(sed -n 3p <<<"$$raced")" ./...
+	@raced=$$("$$RACED"); { read -r packages; read -r _; read -r skip; read -r others; } <<<"$$raced"; status=0; \
+	[ -z "$$others" ] || $(SHORT) $$others || status=1; \
+	[ -z "$$packages" ] || $(SHORT) -skip "$$skip" $$packages || status=1; exit $$status
 
 test-full: page test test-page ## also long tests, the page's tests, no cgo and 32 bits
 	@for module in . $(MODULES); do (set -x; cd $$module; QUADRILLE_FULL=1 CGO_ENABLED=0 go test -timeout 60m ./...); done

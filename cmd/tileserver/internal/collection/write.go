@@ -293,6 +293,9 @@ func (s *Handlers) patchCollection(c echo.Context, _ *endpoint.Params) error {
 	if err := checkMembers(body, descriptionMembers...); err != nil {
 		return err
 	}
+	if len(body) > 0 && (!json.Valid(body) || !utf8.Valid(body)) {
+		return errDescription // before it waits for its turn among the writes
+	}
 	others, err := l.Describe(c.Request().Context(), func(m *live.Meta) error {
 		was, err := json.Marshal(describing(m))
 		if err != nil {
