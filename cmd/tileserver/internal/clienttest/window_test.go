@@ -219,8 +219,11 @@ func (w *window) waitFor(condition string) {
 	w.t.Helper()
 	poll := chromedp.Poll[chromedp.Void](condition, chromedp.WithPollingTimeout(patience), chromedp.WithPollingInterval(20*time.Millisecond))
 	err := chromedp.Do(w.ctx, poll)
-	// When a page is closing, the browser drops the evaluation that waits in it.
-	for n := 0; n < 10 && err != nil && strings.Contains(err.Error(), "context with specified id"); n++ {
+	// When a page is closing, the browser drops the evaluation that waits in it, in one of two words.
+	dropped := func() bool {
+		return err != nil && (strings.Contains(err.Error(), "context with specified id") || strings.Contains(err.Error(), "navigated or closed"))
+	}
+	for n := 0; n < 10 && dropped(); n++ {
 		err = chromedp.Do(w.ctx, poll)
 	}
 	if err != nil {
