@@ -48,7 +48,8 @@ const (
 	formReal                       // with a point or a minus, which codes do not have
 )
 
-// maxTexts is the number of texts that make a column text if nothing else has come before them.
+// maxTexts is the number of values that decide a column's type: if the first values of a column,
+// so many, are all plain text, the column is text, whatever follows.
 const maxTexts = 1 << 10
 
 // maxSighting bounds the stored bytes of a value.

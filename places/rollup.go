@@ -200,7 +200,7 @@ func (r *rollup) close(from int) error {
 	return nil
 }
 
-// offer adds the best place of one of its quarters to the current tile of a zoom.
+// offer offers a place to the current tile of zoom z: b is the best place of a quarter of the tile.
 func (r *rollup) offer(z int, b *shown) {
 	best, second := &r.best[z], &r.second[z]
 	switch {

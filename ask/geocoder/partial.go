@@ -287,7 +287,7 @@ func (f *finding) part() error {
 		tries, keep = append(tries, bare), f.numbered
 	}
 	for i := 1; i < len(parts) && i < contextWords; i++ {
-		// The omitted words are not the name of anything, or have a number, like a street.
+		// Words are omitted only if they have a number, as streets have, or are not the name of anything.
 		if bare[i-1] == parts[i-1] {
 			known, err := f.certain(parts[i-1])
 			if err != nil {

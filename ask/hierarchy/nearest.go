@@ -60,11 +60,11 @@ func (v *View) Nearest(ctx context.Context, q feature.Query, at []names.Parent, 
 	return list, first, nil
 }
 
-// prefer returns the place that describes a point with the regions at. It begins with the nearest
-// place, which q has found. A place in the point's own country replaces it if it is at most twice
-// as far. By the same rule a place in the point's own state replaces that one, and then a place in
-// its own county. A place that another country claims is treated like a place of another county,
-// because the country in its row may be wrong.
+// prefer returns the place that describes a point. The parameter at has the regions at the point,
+// and nearest is the nearest place, which q has found. A place in the point's country replaces it if
+// that place is at most twice as far away. A place in the point's state replaces this one by the
+// same rule, and then a place in the point's county. A place that another country claims counts as a
+// place of another county, because the country in its row may be wrong.
 func (v *View) prefer(ctx context.Context, q feature.Query, nearest *places.Hit, at []names.Parent) (best places.Hit,
 	is Relation, err error) {
 	best = *nearest
@@ -115,8 +115,9 @@ func (r Relation) AcrossBorder() bool { return r >= apartCounty }
 // type, and in all regions that hold that region.
 func (r Relation) InSameRegion(typ string) bool { return r < apart(typ) }
 
-// Relate returns the relation of a place to a point with the regions at. It compares the row, or
-// else the map if the row is inconclusive or the map assigns the ground to another country.
+// Relate returns the relation of a place to a point, of which the parameter at has the regions. The
+// place's row decides. The map decides instead if the row is inconclusive, or if the place lies on
+// the map in another country than in its row.
 func (v *View) Relate(ctx context.Context, p *places.Hit, at []names.Parent) (Relation, error) {
 	return v.relate(ctx, p, at, true)
 }

@@ -293,8 +293,8 @@ func (c *Catalog) lockBuild(dataset, purpose string) (*os.File, error) {
 	return f, nil
 }
 
-// withhold locks the manifest, which readers keep locked. A generation without
-// a manifest has no readers.
+// withhold keeps readers from a generation. Their locks of the manifest are shared, and this one is
+// exclusive, so that it fails while there is a reader. A generation without a manifest has no readers.
 func (c *Catalog) withhold(dataset string, generation uint64) (release func(), err error) {
 	f, err := withholdDir(c.generationDir(dataset, generation))
 	switch {

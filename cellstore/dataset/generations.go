@@ -39,14 +39,14 @@ type backing interface {
 	present(ctx context.Context, serving *Generation) error
 	// readPointer returns the stored pointer, or nil if there is none.
 	readPointer(ctx context.Context, dataset string) ([]byte, error)
-	// swapPointer replaces the pointer before by after if before is still the stored one; nil means
-	// no pointer. If swapped is true and there is an error, readers see the new pointer, but a
+	// swapPointer stores the pointer after if the stored one still equals before; nil means no
+	// pointer. If swapped is true and there is an error, readers see the new pointer, but a
 	// crash may undo the change. After cellstore.ErrUnknownOutcome the caller has to read the
 	// pointer.
 	swapPointer(ctx context.Context, dataset string, before, after []byte) (swapped bool, err error)
-	// removePointer removes the pointer before, and all other remains of a data set without
-	// generations. It does nothing if another pointer is stored. The caller has claimed the data
-	// set.
+	// removePointer removes the pointer of a data set without generations, and all that remains of
+	// the data set. It does nothing if the stored pointer does not equal before. The caller has
+	// claimed the data set.
 	removePointer(ctx context.Context, dataset string, before []byte) error
 	// watched names directories in which a change of the pointer causes an event. The first of them
 	// that exists is the best one to watch.

@@ -87,7 +87,7 @@ type cli struct {
 	file *configfile.File // of --config
 }
 
-// added are commands that their own files add, in the order of the files:
+// added are the commands that are declared outside this file, each in a file of its own:
 //
 //	var _ = added.add(func() any {
 //		return new(struct {

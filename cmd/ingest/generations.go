@@ -207,7 +207,7 @@ func (c *verifyCmd) Run(s *session) error {
 	return errors.Join(errs...)
 }
 
-// seeList adds where to look to an error about a generation that does not exist.
+// seeList adds the advice to run ingest list to an error about a generation that does not exist.
 func seeList(err error) error {
 	if errors.Is(err, dataset.ErrNoGeneration) {
 		return fmt.Errorf("%w; ingest list shows what there is", err)

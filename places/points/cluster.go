@@ -16,8 +16,9 @@ import (
 // ErrNoCluster is matched when no tile shows a cluster of an id.
 var ErrNoCluster = errors.New("no such cluster")
 
-// The id of a cluster has the zoom and, in base 36, the square (cellZooms deeper) that holds the
-// mean of its head cell: 8-3f9k2. A square has at most one head.
+// The id of a cluster, such as 8-3f9k2, is its zoom and, in base 36, the number of a square. The
+// square is cellZooms zooms deeper than the cluster's tile. It holds the mean of the cluster's head,
+// the cell that the others joined. A square has at most one head.
 const clusterBase = 36
 
 // squareShift returns the shift from a key to its square.

@@ -64,8 +64,8 @@ type Offset struct {
 	Seconds      int    // east of UTC
 	DST          bool   // whether daylight saving time is in force
 	Abbreviation string // "CEST", or "+03" in zones without an abbreviation
-	// Since is the instant from which the offset is in force, UTC. It is zero if the offset always
-	// was.
+	// Since is the instant at which the offset came into force, UTC. It is zero if the offset has
+	// always been in force.
 	Since time.Time
 }
 

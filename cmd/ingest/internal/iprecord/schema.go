@@ -304,7 +304,7 @@ func (s *Schema) take(d *draft, prefix string, m map[string]any) (extra map[stri
 	return extra, nil
 }
 
-// isObject reports whether the schema has fields inside this one.
+// isObject reports whether the schema has fields below path.
 func (s *Schema) isObject(path string) bool {
 	for known := range s.fields {
 		if strings.HasPrefix(known, path) && len(known) > len(path) && known[len(path)] == '.' {

@@ -32,7 +32,7 @@ func (p *parser) arrayOf() (arrayFunction, bool) {
 	return arrayFunction(max(i, 0)), i >= 0 && p.kind == tokenName && p.opens()
 }
 
-// arrayComparison reads a function of lists, at its name.
+// arrayComparison reads a call of f, which compares lists. The current token is the function's name.
 func (p *parser) arrayComparison(f arrayFunction) (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
 		return test, err

@@ -125,7 +125,7 @@ var geometries = []string{"BBOX", "ENVELOPE", "POLYGON", "POINT", "LINESTRING", 
 
 const boxAdvice = "write BBOX(west, south, east, north) in degrees"
 
-// intersects reads S_INTERSECTS, at its name.
+// intersects reads a call of S_INTERSECTS. The current token is the function's name.
 func (p *parser) intersects() (test feature.Test, err error) {
 	if err := p.advance(); err != nil {
 		return test, err
@@ -164,7 +164,7 @@ func (p *parser) intersects() (test feature.Test, err error) {
 	return feature.NewBoxTest(box), p.expect(")", "close S_INTERSECTS with )")
 }
 
-// geometry reads a geometry that is a box, at its name.
+// geometry reads a geometry, which must be a box. The current token is the geometry's name.
 func (p *parser) geometry() (b quadkey.Box, err error) {
 	name := p.token
 	if err := p.advance(); err != nil {

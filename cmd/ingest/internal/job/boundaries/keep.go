@@ -31,9 +31,9 @@ import (
 	"quadrille/tiles/build"
 )
 
-// In TYPE.gz below this directory, a generation of boundaries keeps each layer as it was read,
-// after the regions have got their names. If borders were read back from tiles instead, they would
-// be rounded a second time, and would no longer fit layers that are published again with them.
+// A generation of boundaries keeps each layer in layers/TYPE.gz as it was read, with the names of
+// its regions. The next generation can take layers from there. Tiles would not do: their borders are
+// rounded, and would be rounded a second time, so that they would not fit the borders of other layers.
 //
 // The file begins with a line of JSON for the layer. Then each feature has a line of JSON and its
 // geometry: as uvarints the number of polygons, of rings of each, and of points of each ring;

@@ -22,8 +22,9 @@ type setSource struct {
 	read int64 // bytes of the members read to their ends
 }
 
-// openSetSource opens a set. Its places must fit in a quarter of memory, the limit of the whole
-// program: each of its networks may refer to any of them.
+// openSetSource opens a set. The parameter memory is the limit of the whole program, in bytes. The
+// places of the set must fit in a quarter of it. All of them stay in memory, because a network may
+// refer to any place.
 func openSetSource(in Input, memory int64) (*setSource, error) {
 	set, err := geolite.Open(in.Path)
 	if err != nil {

@@ -159,7 +159,7 @@ type Table struct {
 	latFirst      bool
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
-	systemNote string // a note about the first system other than WGS84 itself
+	systemNote string // a note about the first coordinate system other than WGS84 itself
 }
 
 // New returns a reader of the table in r. name is the name in errors and bad rows. Columns that the
