@@ -26,7 +26,7 @@ import (
 	"quadrille/tiles"
 )
 
-// Sets are the data sets of a program. A nil one counts as not published. Published makes the Sets
+// Sets are the data sets of a program. A nil one counts as not published. PublishedSets makes the Sets
 // of a directory. dataset.NewFixedLive makes one data set of a single reader. Sets must not change after
 // their first use, and may be used concurrently.
 type Sets struct {

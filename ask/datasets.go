@@ -295,7 +295,7 @@ func IsPoints(name string) bool {
 	})
 }
 
-// FollowOptions configures how data sets are followed. Published uses the zero value.
+// FollowOptions configures how data sets are followed. PublishedSets uses the zero value.
 type FollowOptions struct {
 	// Notify is called after every change of the state of a data set; see dataset.Live. It may be nil.
 	Notify func(dataset.Status)
@@ -317,8 +317,8 @@ func (f FollowOptions) Sets(from *dataset.Generations) (s Sets) {
 	return s
 }
 
-// Published returns the published data sets, like FollowOptions.Sets with the zero value.
-func Published(from *dataset.Generations) Sets { return FollowOptions{}.Sets(from) }
+// PublishedSets returns the published data sets, like FollowOptions.Sets with the zero value.
+func PublishedSets(from *dataset.Generations) Sets { return FollowOptions{}.Sets(from) }
 
 // datasets returns the data sets of the server and of Sets.ExtraLayers.
 func (s *Sets) datasets() []described {

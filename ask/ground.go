@@ -315,9 +315,9 @@ type namedArea struct {
 func (a namedArea) String() string { return a.typ + "/" + a.id }
 
 // Cover implements feature.Area.
-func (a namedArea) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+func (a namedArea) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
 	var own error
-	err := a.Area.Cover(ctx, from, func(p *feature.Part) error {
+	err := a.Area.Cover(ctx, from, func(p *feature.AreaPart) error {
 		own = fn(p)
 		return own
 	})

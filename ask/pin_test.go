@@ -39,7 +39,7 @@ func TestDataSetWithoutFields(t *testing.T) {
 	before := builtIn
 	t.Cleanup(func() { builtIn = before })
 	builtIn = append(before[:len(before):len(before)], meadows)
-	sets := Published(c.Generations)
+	sets := PublishedSets(c.Generations)
 	must.Close(t, &sets)
 	views := NewViews(sets)
 	none := views.Take(time.Time{})

@@ -54,7 +54,7 @@ func TestRegionsOfSeveralDataSets(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, smallworld.Publish(t.Context(), dir))
 	c := must.Get(published.OpenCatalog(dir)).In(t)
-	sets := ask.Published(c.Generations)
+	sets := ask.PublishedSets(c.Generations)
 	sets.RegionSets = new(ask.DatasetGroup[*ask.RegionSet])
 	must.Do(t, sets.Poll(t.Context()))
 	must.Close(t, &sets)

@@ -12,13 +12,13 @@ type Area interface {
 	// Cover calls fn with the parts of the area in the order of their cells. No two parts
 	// share a cell. Parts that end before the cell from may be left out. A part is valid
 	// until fn returns.
-	Cover(ctx context.Context, from quadkey.Cell, fn func(p *Part) error) error
+	Cover(ctx context.Context, from quadkey.Cell, fn func(p *AreaPart) error) error
 	// String distinguishes the area from others.
 	String() string
 }
 
-// Part is a run of cells of an Area.
-type Part struct {
+// AreaPart is a run of cells of an Area.
+type AreaPart struct {
 	Cells quadkey.Range
 	// Contains reports whether a position in these cells is in the area. If it is nil, all
 	// positions are.
@@ -47,7 +47,7 @@ type Border struct {
 type Ring [][2]int32
 
 // Holds reports whether a position in the cells of the part is in the area.
-func (p *Part) Holds(at quadkey.Position) (bool, error) {
+func (p *AreaPart) Holds(at quadkey.Position) (bool, error) {
 	if p.Contains == nil {
 		return true, nil
 	}
@@ -61,13 +61,13 @@ type Box quadkey.Box
 const boxRanges = 64
 
 // Cover implements Area. Its error matches ErrQuery if the box is not valid.
-func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
+func (b Box) Cover(_ context.Context, _ quadkey.Cell, fn func(p *AreaPart) error) error {
 	box := quadkey.Box(b)
 	ranges, err := quadkey.CoverBox(box, boxRanges)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrQuery, err)
 	}
-	p := Part{}
+	p := AreaPart{}
 	if box != quadkey.World {
 		p.Contains = func(at quadkey.Position) (bool, error) { return box.Contains(at.Lon, at.Lat), nil }
 	}
@@ -87,9 +87,9 @@ func (b Box) String() string { return "box " + quadkey.Box(b).String() }
 type Tile quadkey.Tile
 
 // Cover implements Area.
-func (t Tile) Cover(_ context.Context, _ quadkey.Cell, fn func(p *Part) error) error {
+func (t Tile) Cover(_ context.Context, _ quadkey.Cell, fn func(p *AreaPart) error) error {
 	tile := quadkey.Tile(t)
-	p := Part{}
+	p := AreaPart{}
 	p.Cells.First, p.Cells.Last = tile.CellRange()
 	if tile.Z > quadkey.CellZoom {
 		p.Contains = func(at quadkey.Position) (bool, error) {

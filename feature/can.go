@@ -5,7 +5,7 @@ package feature
 type Abilities struct {
 	Near       bool // the nearest first
 	Area       bool // features in any area; for features other than points, its parts must have a Border or no Contains
-	NearArea   bool // the nearest of an area
+	NearInArea bool // the nearest of an area
 	Importance bool // the most important first
 	Sort       bool // the order of a property
 }
@@ -22,7 +22,7 @@ func (in *Info) Check(q *Query) error {
 		return BadQuery("the nearest come by their distance: leave the order out")
 	case q.Near != nil && !in.Can.Near:
 		return Unsupported("the nearest as a list: ask for those in a box")
-	case q.Near != nil && q.In != nil && !in.Can.NearArea:
+	case q.Near != nil && q.In != nil && !in.Can.NearInArea:
 		return Unsupported("the nearest of an area: ask for the nearest, or for those in the area")
 	case q.Order.Importance && !in.Can.Importance:
 		return Unsupported("an order by importance: leave the order out")

@@ -261,7 +261,7 @@ func (f *Finder) list(ctx context.Context, q *feature.Query) iter.Seq2[*feature.
 		if l.from != nil {
 			from = quadkey.Cell(binary.BigEndian.Uint32(l.from))
 		}
-		err := area.Cover(ctx, from, func(p *feature.Part) error { return l.add(ctx, p) })
+		err := area.Cover(ctx, from, func(p *feature.AreaPart) error { return l.add(ctx, p) })
 		if err != nil {
 			return err
 		}
@@ -275,8 +275,8 @@ type lister struct {
 	from     []byte // the first row
 	filter   filter
 	consider func(f *feature.Feature, in bool) error
-	steady   bool           // what parts contain is known for good
-	parts    []feature.Part // to read
+	steady   bool               // what parts contain is known for good
+	parts    []feature.AreaPart // to read
 	ranges   []cellstore.Range
 	shown    feature.Feature
 }
@@ -285,7 +285,7 @@ type lister struct {
 const scanParts = 64
 
 // add adds the next part of the area.
-func (l *lister) add(ctx context.Context, p *feature.Part) error {
+func (l *lister) add(ctx context.Context, p *feature.AreaPart) error {
 	start, stop := p.Cells.Keys()
 	if string(start) < string(l.from) {
 		start = l.from

@@ -21,7 +21,7 @@ type within struct {
 	// ofArea is set if places are read by cells, which come in order.
 	ofArea bool
 	cells  []quadkey.Range
-	part   *feature.Part // the current part of its edge
+	part   *feature.AreaPart // the current part of its edge
 	// weighAtEdge is the method weighInPart, stored to avoid an allocation.
 	weighAtEdge func(*place)
 }
@@ -38,7 +38,7 @@ func newWithin() *within {
 func (s *within) searchArea(ctx context.Context, a feature.Area) error {
 	s.ofArea, s.cells = true, s.cells[:0]
 	defer func() { s.ofArea, s.part = false, nil }()
-	err := a.Cover(ctx, 0, func(p *feature.Part) error {
+	err := a.Cover(ctx, 0, func(p *feature.AreaPart) error {
 		if s.step != nil {
 			if err := s.step(); err != nil {
 				return err

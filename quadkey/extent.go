@@ -57,9 +57,9 @@ func (e *Extent) Bounds() [4]float64 {
 	return [4]float64{b.West, b.South, b.East, b.North}
 }
 
-// Center returns the centre of a Mercator map that shows the extent, in degrees. zoom is the
+// CenterAndZoom returns the centre of a Mercator map that shows the extent, in degrees. zoom is the
 // greatest whole zoom from least to most at which about 512 pixels hold the extent.
-func (e *Extent) Center(least, most float64) (lon, lat, zoom float64) {
+func (e *Extent) CenterAndZoom(least, most float64) (lon, lat, zoom float64) {
 	b := e.shown()
 	left, top := Project(b.West, b.North)
 	_, bottom := Project(b.East, b.South)

@@ -30,7 +30,7 @@ func TestExtent(t *testing.T) {
 		for _, b := range c.boxes {
 			e.Add(b)
 		}
-		lon, lat, zoom := e.Center(1, 14)
+		lon, lat, zoom := e.CenterAndZoom(1, 14)
 		if e.box != c.want || math.Abs(lon-c.lon) > 1e-9 || zoom != c.zoom || !e.box.Contains(lon, lat) {
 			t.Errorf("%s: %v, centre %v, %v at %v; want %v, %v at %v", name, e.box, lon, lat, zoom, c.want, c.lon, c.zoom)
 		}

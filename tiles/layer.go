@@ -457,8 +457,8 @@ type area struct {
 func (a area) String() string { return "region " + a.typ + "/" + a.id }
 
 // Cover implements feature.Area.
-func (a area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
-	var part feature.Part
+func (a area) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
+	var part feature.AreaPart
 	var tile *CoveredTile
 	var outline feature.Border
 	contains := func(at quadkey.Position) (bool, error) { return tile.Contains(at.Lat, at.Lon) }

@@ -377,7 +377,7 @@ func TestLayerReadsFewBorders(t *testing.T) {
 // TestAreaOfLine tests that the area of a line covers nothing. An unknown line is an error.
 func TestAreaOfLine(t *testing.T) {
 	r, _, _ := buildReader(t, sharingLayers()...)
-	none := func(p *feature.Part) error { return fmt.Errorf("it has %v", p.Cells) }
+	none := func(p *feature.AreaPart) error { return fmt.Errorf("it has %v", p.Cells) }
 	if err := r.QueryArea("line", "through").Cover(t.Context(), 0, none); err != nil {
 		t.Error(err)
 	}
@@ -400,7 +400,7 @@ func TestArea(t *testing.T) {
 		}
 		inside := make([]bool, len(points))
 		last := -1
-		err := area.Cover(t.Context(), 0, func(p *feature.Part) error {
+		err := area.Cover(t.Context(), 0, func(p *feature.AreaPart) error {
 			if int(p.Cells.First) <= last {
 				t.Fatalf("%s: %v comes after %d", id, p.Cells, last)
 			}
@@ -425,7 +425,7 @@ func TestArea(t *testing.T) {
 			}
 		}
 	}
-	none := func(*feature.Part) error { return nil }
+	none := func(*feature.AreaPart) error { return nil }
 	if err := r.QueryArea("sea", "a").Cover(t.Context(), 0, none); !errors.Is(err, tiles.ErrUnknownType) {
 		t.Errorf("unknown type: %v", err)
 	}

@@ -24,7 +24,7 @@ type sharing struct {
 	seen map[string]struct{}
 	caps [2][]byte // the type's layers in the polar rows
 
-	part       *feature.Part
+	part       *feature.AreaPart
 	read       bool        // tiles, cap and size are those of part
 	tiles, cap []grid.Edge // the part's border
 	size       int32       // of tiles, in steps
@@ -51,7 +51,7 @@ func (r *Reader) sharing(
 		}
 		w.caps[i] = bytes.Clone(value)
 	}
-	return w.seen, in.Cover(ctx, 0, func(p *feature.Part) error {
+	return w.seen, in.Cover(ctx, 0, func(p *feature.AreaPart) error {
 		if err := w.turn(); err != nil {
 			return err
 		}

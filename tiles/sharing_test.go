@@ -301,9 +301,9 @@ type cells []quadkey.Range
 
 func (cells) String() string { return "cells" }
 
-func (c cells) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) error) error {
+func (c cells) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.AreaPart) error) error {
 	for i := range c {
-		if err := fn(&feature.Part{Cells: c[i]}); err != nil {
+		if err := fn(&feature.AreaPart{Cells: c[i]}); err != nil {
 			return err
 		}
 	}
@@ -378,8 +378,8 @@ type frame struct{ outer, inner grid.Box }
 
 func (frame) String() string { return "frame" }
 
-func (f frame) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.Part) error) error {
-	return fn(&feature.Part{
+func (f frame) Cover(_ context.Context, _ quadkey.Cell, fn func(*feature.AreaPart) error) error {
+	return fn(&feature.AreaPart{
 		Cells:    quadkey.Range{Last: math.MaxUint32},
 		Contains: func(quadkey.Position) (bool, error) { return false, errors.New("nobody asks for points") },
 		Border: func() (*feature.Border, error) {
@@ -434,9 +434,9 @@ func TestSharesWideBorder(t *testing.T) {
 // blind is an area without borders.
 type blind struct{ feature.Area }
 
-func (b blind) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Part) error) error {
-	return b.Area.Cover(ctx, from, func(p *feature.Part) error {
-		return fn(&feature.Part{Cells: p.Cells, Contains: p.Contains})
+func (b blind) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.AreaPart) error) error {
+	return b.Area.Cover(ctx, from, func(p *feature.AreaPart) error {
+		return fn(&feature.AreaPart{Cells: p.Cells, Contains: p.Contains})
 	})
 }
 

@@ -112,7 +112,7 @@ func (r *rig) openBoundaries() {
 	if r.catalog == nil {
 		r.catalog, r.strips = must.Get(dataset.Open(r.t.TempDir(), r.open)).In(r.t), map[string]strip{}
 	}
-	r.boundaries = ask.Published(r.catalog.Generations).Boundaries
+	r.boundaries = ask.PublishedSets(r.catalog.Generations).Boundaries
 	must.Do(r.t, r.boundaries.Poll(r.t.Context()))
 	r.sets = new(ask.DatasetGroup[*ask.RegionSet])
 	r.sets.AddAll(nil)

@@ -24,7 +24,7 @@ func BenchmarkReverse(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sets := ask.Published(c.Generations)
+	sets := ask.PublishedSets(c.Generations)
 	must.Do(b, sets.Poll(b.Context()))
 	b.Cleanup(func() { _ = sets.Close() })
 	v := ask.NewViews(sets).Take(time.Now())

@@ -29,7 +29,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sets := ask.Published(catalog.Generations)
+	sets := ask.PublishedSets(catalog.Generations)
 	defer sets.Close()
 	if err := sets.Poll(ctx); err != nil { // call again, or Run each set, to follow new generations
 		log.Fatal(err)

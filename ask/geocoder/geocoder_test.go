@@ -209,7 +209,7 @@ func publishSets(t *testing.T, c *dataset.Catalog, towns []places.Place, more []
 // follow opens the published data.
 func follow(t *testing.T, c *dataset.Catalog) *Session {
 	t.Helper()
-	s := ask.Published(c.Generations)
+	s := ask.PublishedSets(c.Generations)
 	must.Do(t, s.Poll(t.Context()))
 	must.Close(t, &s)
 	v := ask.NewViews(s).Take(time.Now())

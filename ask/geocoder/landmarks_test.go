@@ -28,7 +28,7 @@ func TestLandmarks(t *testing.T) {
 		t.Skip("QUADRILLE_DEMO_DATA names no directory with the demo's data")
 	}
 	c := must.Get(published.OpenCatalog(dir)).In(t)
-	sets := ask.Published(c.Generations)
+	sets := ask.PublishedSets(c.Generations)
 	must.Do(t, sets.Poll(t.Context()))
 	t.Cleanup(func() { _ = sets.Close() })
 	v := ask.NewViews(sets).Take(time.Now())

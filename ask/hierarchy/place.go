@@ -148,7 +148,7 @@ func (r *row) state(ctx context.Context) error {
 		r.put(State, nil)
 		return nil
 	}
-	snapped, _, err := r.AddNearest(ctx, r.Lat, r.Lon, coarseM, State, nil)
+	snapped, _, err := r.AddNearestRegion(ctx, r.Lat, r.Lon, coarseM, State, nil)
 	if err != nil || len(snapped) == 0 {
 		return err
 	}

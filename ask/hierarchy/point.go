@@ -58,7 +58,7 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	}
 	at, reach := AddressRegions(all), max(radius, PlaceReachM)
 	if v.published(Country) {
-		if all, c.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, Country, all); err != nil {
+		if all, c.DistanceM, err = v.AddNearestRegion(ctx, lat, lon, radius, Country, all); err != nil {
 			return c, err
 		}
 		for i := range all {
@@ -91,9 +91,9 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 	return PointCountry{}, err
 }
 
-// AddNearest adds the nearest region of a type to the regions at a point, if these have none of the
+// AddNearestRegion adds the nearest region of a type to the regions at a point, if these have none of the
 // type and it is at most radius metres away. It returns the distance.
-func (v *View) AddNearest(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
+func (v *View) AddNearestRegion(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
 	}
@@ -130,7 +130,7 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 	if err != nil {
 		return d, err
 	}
-	if at, d.DistanceM, err = v.AddNearest(ctx, lat, lon, radius, State, AddressRegions(at)); err != nil {
+	if at, d.DistanceM, err = v.AddNearestRegion(ctx, lat, lon, radius, State, AddressRegions(at)); err != nil {
 		return d, err
 	}
 	// If layers disagree about the country, the layer of countries takes precedence.

@@ -67,9 +67,9 @@ type nearest struct {
 	known    bool
 }
 
-// Nearest returns the populated places nearest to a point, if the search for the point's time zone
+// NearestFound returns the populated places nearest to a point, if the search for the point's time zone
 // has found them. They are valid until the next search.
-func (v *View) Nearest(lat, lon float64) (hits []places.Hit, known bool) {
+func (v *View) NearestFound(lat, lon float64) (hits []places.Hit, known bool) {
 	n := &v.near
 	return n.hits, n.known && n.lat == lat && n.lon == lon
 }
@@ -229,7 +229,7 @@ type zoneQuery struct {
 // place: the map must have drawn its coast too coarsely or left out its island. At sea shore
 // returns "".
 func (q *zoneQuery) shore(ctx context.Context) (string, error) {
-	found, _, err := q.hierarchy.AddNearest(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
+	found, _, err := q.hierarchy.AddNearestRegion(ctx, q.lat, q.lon, territorialSea, CountryType, nil)
 	if err != nil {
 		return "", err
 	}

@@ -48,7 +48,7 @@ type Answer struct {
 	// Zone is the time zone, and how it was found. Its ID is "" if none is known.
 	Zone localtime.LocalZone
 	// Place is the nearest populated place, or one of the point's own country, state or county that
-	// is hardly farther: see [hierarchy.View.Nearest]. It is nil if there is none. PlaceName is its
+	// is hardly farther: see [hierarchy.View.NearestFound]. It is nil if there is none. PlaceName is its
 	// name in Query.Lang, or "" if it has none or Lang is "". Place and all the fields below are of
 	// localtime.MatchNearest.
 	Place     *places.Hit
@@ -188,7 +188,7 @@ func (a *Answer) findPlace(ctx context.Context, v *localtime.View, q *Query, reg
 		return err
 	}
 	near := a.nearest(q, places.OnlyPopulated)
-	hits, known := v.Nearest(q.Lat, q.Lon)
+	hits, known := v.NearestFound(q.Lat, q.Lon)
 	if !known {
 		if hits, err = places.CollectHits(a.nearby, finder.Features(ctx, near)); err != nil {
 			return err

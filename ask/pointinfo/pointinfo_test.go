@@ -20,7 +20,7 @@ func TestAsk(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, smallworld.Publish(t.Context(), dir))
 	c := must.Get(published.OpenCatalog(dir)).In(t)
-	all := ask.Published(c.Generations)
+	all := ask.PublishedSets(c.Generations)
 	must.Do(t, all.Poll(t.Context()))
 	must.Close(t, &all)
 	var a Answer

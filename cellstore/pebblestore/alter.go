@@ -63,17 +63,17 @@ func (s *Store) alterTable(ctx context.Context, schema cellstore.Schema) error {
 // their bytes, new ones get bytes never used before.
 func (t storedTable) alter(s cellstore.Schema) (storedTable, error) {
 	fresh := newStoredTable(s)
-	next := storedTable{Name: t.Name, NextByte: t.NextByte, format: t.format, ledger: t.ledger}
+	next := storedTable{Name: t.Name, NextFamilyByte: t.NextFamilyByte, format: t.format, ledger: t.ledger}
 	for _, f := range fresh.Families {
 		if i := slices.IndexFunc(t.Families, func(old storedFamily) bool { return old.Name == f.Name }); i >= 0 {
 			f.Byte = t.Families[i].Byte
 		} else {
-			if next.NextByte == lastFamily {
+			if next.NextFamilyByte == lastFamily {
 				return t, fmt.Errorf("%w: %d families have been added over time, which is all a table can have: copy it into a new table",
 					cellstore.ErrBadSchema, lastFamily-1)
 			}
-			f.Byte = next.NextByte
-			next.NextByte++
+			f.Byte = next.NextFamilyByte
+			next.NextFamilyByte++
 		}
 		next.Families = append(next.Families, f)
 	}
@@ -92,7 +92,7 @@ func (t *table) clearDropped(stored storedTable) error {
 		used[f.Byte] = true
 	}
 	cleared := false
-	for b := byte(1); b < stored.NextByte; b++ {
+	for b := byte(1); b < stored.NextFamilyByte; b++ {
 		if used[b] {
 			continue
 		}

@@ -40,8 +40,8 @@ type storedTable struct {
 	Name string `json:"name"`
 	// Families are in the order of their creation. Their bytes are never
 	// reused, so that data of a dropped family cannot come back.
-	Families []storedFamily `json:"families"`
-	NextByte byte           `json:"next_byte"`
+	Families       []storedFamily `json:"families"`
+	NextFamilyByte byte           `json:"next_byte"`
 
 	format int  // of the file from which the schema was read
 	ledger bool // whether a program has made a ledger of the table
@@ -73,10 +73,10 @@ type family struct {
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 func newStoredTable(s cellstore.Schema) storedTable {
-	t := storedTable{Name: s.Table, NextByte: 1, format: schemaFormat, ledger: true}
+	t := storedTable{Name: s.Table, NextFamilyByte: 1, format: schemaFormat, ledger: true}
 	for _, f := range s.Families {
 		t.Families = append(t.Families, storedFamily{
-			Byte:        t.NextByte,
+			Byte:        t.NextFamilyByte,
 			Name:        f.Name,
 			MaxVersions: f.MaxVersions,
 			MinVersions: f.MinVersions,
@@ -85,7 +85,7 @@ func newStoredTable(s cellstore.Schema) storedTable {
 			Compression: f.Compression,
 			BlockSize:   f.BlockSize,
 		})
-		t.NextByte++
+		t.NextFamilyByte++
 	}
 	return t
 }
@@ -152,7 +152,7 @@ func parseSchema(data []byte) (storedTable, error) {
 func (t storedTable) validate() error {
 	seen := map[byte]bool{}
 	for _, f := range t.Families {
-		if f.Byte == 0 || f.Byte >= t.NextByte || seen[f.Byte] {
+		if f.Byte == 0 || f.Byte >= t.NextFamilyByte || seen[f.Byte] {
 			return fmt.Errorf("%w: family %q has byte %d", cellstore.ErrCorrupt, f.Name, f.Byte)
 		}
 		seen[f.Byte] = true

@@ -101,7 +101,7 @@ func (j *judge) verdicts(in feature.Area) map[string]verdict {
 		f := &j.all[i]
 		all[f.ID], held[f.ID] = verdict{apart: true}, make([]int, len(j.groundOf(f).inside))
 	}
-	err := in.Cover(j.Context(), 0, func(p *feature.Part) error {
+	err := in.Cover(j.Context(), 0, func(p *feature.AreaPart) error {
 		for i := range j.all {
 			id := j.all[i].ID
 			v := all[id]
@@ -121,7 +121,7 @@ func (j *judge) verdicts(in feature.Area) map[string]verdict {
 
 // compare adds the evidence of a part of an area. held counts the positions of each place that
 // are in the area.
-func (g *ground) compare(p *feature.Part, v *verdict, held []int) error {
+func (g *ground) compare(p *feature.AreaPart, v *verdict, held []int) error {
 	near := false
 	for _, r := range g.around {
 		near = near || r.Last >= p.Cells.First && r.First <= p.Cells.Last

@@ -303,9 +303,9 @@ const stripe = 360.0 / 256 // degrees
 
 func (stripes) String() string { return "stripes" }
 
-func (stripes) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
+func (stripes) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
 	for i, tile := range (quadkey.Tile{}).Children() {
-		p := feature.Part{}
+		p := feature.AreaPart{}
 		p.Cells.First, p.Cells.Last = tile.CellRange()
 		over := false
 		if i%2 == 1 {

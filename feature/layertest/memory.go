@@ -27,7 +27,7 @@ type Memory struct {
 // Info implements feature.Layer.
 func (m *Memory) Info() *feature.Info {
 	about := m.LayerInfo
-	about.Can = feature.Abilities{Near: true, Area: true, NearArea: true, Sort: m.Sorts}
+	about.Can = feature.Abilities{Near: true, Area: true, NearInArea: true, Sort: m.Sorts}
 	return &about
 }
 
@@ -110,7 +110,7 @@ func within(ctx context.Context, a feature.Area, at quadkey.Position) (in bool, 
 	if err != nil {
 		return false, err
 	}
-	err = a.Cover(ctx, cell, func(p *feature.Part) (err error) {
+	err = a.Cover(ctx, cell, func(p *feature.AreaPart) (err error) {
 		switch {
 		case cell < p.Cells.First:
 			return errFound

@@ -133,9 +133,9 @@ func (p *patchwork) contains(lat, lon float64) bool {
 func (p *patchwork) String() string { return fmt.Sprint(p.patches, p.kinds) }
 
 // Cover implements feature.Area.
-func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*feature.Part) error) error {
+func (p *patchwork) Cover(_ context.Context, from quadkey.Cell, fn func(*feature.AreaPart) error) error {
 	for i, patch := range p.patches {
-		var part feature.Part
+		var part feature.AreaPart
 		part.Cells.First, part.Cells.Last = patch.CellRange()
 		if p.kinds[i] == patchOut || part.Cells.Last < from {
 			continue

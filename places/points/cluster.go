@@ -107,8 +107,8 @@ type members struct {
 func (m *members) String() string { return "cluster " + m.id }
 
 // Cover implements feature.Area.
-func (m *members) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
-	var part feature.Part
+func (m *members) Cover(_ context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
+	var part feature.AreaPart
 	contains := func(at quadkey.Position) (bool, error) { return m.holds(at), nil }
 	for i := 0; i < len(m.keys); i++ {
 		// A range of whole cells needs no Contains. Ranges within one cell become one part.
@@ -152,24 +152,24 @@ func (m *members) holds(at quadkey.Position) bool {
 // eachRun calls fn with the runs of keys of an area, beginning at from, and with the part of the
 // area, which tests their points. The runs matter because a cell can have far more points than a
 // cluster in it.
-func eachRun(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func(keys keyRange, p *feature.Part) error) error {
+func eachRun(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func(keys keyRange, p *feature.AreaPart) error) error {
 	if m, is := a.(*members); is {
 		for _, keys := range m.keys {
 			if keys.last < from {
 				continue
 			}
-			if err := fn(keyRange{max(keys.first, from), keys.last}, &feature.Part{}); err != nil {
+			if err := fn(keyRange{max(keys.first, from), keys.last}, &feature.AreaPart{}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	part := func(p *feature.Part) error {
+	part := func(p *feature.AreaPart) error {
 		first, last := pointKeys(p.Cells)
 		return fn(keyRange{max(first, from), last}, p)
 	}
 	if a == nil {
-		return part(&feature.Part{Cells: quadkey.Range{Last: math.MaxUint32}})
+		return part(&feature.AreaPart{Cells: quadkey.Range{Last: math.MaxUint32}})
 	}
 	return a.Cover(ctx, quadkey.Cell(from>>cellShift), part)
 }

@@ -62,7 +62,7 @@ func TestClusterMembers(t *testing.T) {
 					if err != nil {
 						return fmt.Errorf("zoom %d, tile %v: %w", z, tile, err)
 					}
-					must.Do(t, in.Cover(t.Context(), 0, func(p *feature.Part) error {
+					must.Do(t, in.Cover(t.Context(), 0, func(p *feature.AreaPart) error {
 						if p.Contains == nil {
 							whole++
 							return nil

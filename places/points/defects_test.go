@@ -18,13 +18,13 @@ type halves struct {
 
 func (h *halves) String() string { return "halves" }
 
-func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *feature.Part) error) error {
+func (h *halves) Cover(_ context.Context, _ quadkey.Cell, fn func(p *feature.AreaPart) error) error {
 	world := quadkey.Tile{}.Children()
 	for i, tiles := range [2][2]quadkey.Tile{{world[0], world[1]}, {world[2], world[3]}} {
 		if i == 1 {
 			h.between()
 		}
-		p := feature.Part{Contains: h.contains}
+		p := feature.AreaPart{Contains: h.contains}
 		p.Cells.First, _ = tiles[0].CellRange()
 		_, p.Cells.Last = tiles[1].CellRange()
 		if err := fn(&p); err != nil {

@@ -50,11 +50,11 @@ var errEnough = errors.New("enough")
 
 // walk calls fn with the points in an area that pass the filter, each in s.record.
 func (s *search) walk(ctx context.Context, a feature.Area, from quadkey.PointKey, fn func() error) error {
-	return eachRun(ctx, a, from, func(keys keyRange, p *feature.Part) error { return s.walkPart(ctx, keys, p, fn) })
+	return eachRun(ctx, a, from, func(keys keyRange, p *feature.AreaPart) error { return s.walkPart(ctx, keys, p, fn) })
 }
 
 // walkPart does the same as walk, for one part of an area.
-func (s *search) walkPart(ctx context.Context, keys keyRange, p *feature.Part, fn func() error) error {
+func (s *search) walkPart(ctx context.Context, keys keyRange, p *feature.AreaPart, fn func() error) error {
 	first, last := keys.first, keys.last
 	for first <= last {
 		run, rest, found := s.run(first, last)
@@ -143,7 +143,7 @@ func (t *tree) run(first, last quadkey.PointKey, masks []uint64) (run keyRange, 
 const stepPoints = 256
 
 // walkRun calls fn with the points of a run.
-func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.Part, fn func() error) error {
+func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.AreaPart, fn func() error) error {
 	s.key = appendPointKey(s.key[:0], run.first, "")
 	if a := &s.After.Key; s.resumes && a.key == run.first {
 		s.key = append(append(s.key, a.id...), 0)
@@ -186,7 +186,7 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	// The tree counts the tiles that lie inside completely. The points of other tiles are read,
 	// from the same state of the collection.
 	var whole, parts []keyRange
-	err = eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.Part) error {
+	err = eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.AreaPart) error {
 		switch end := len(whole) - 1; {
 		case p.Contains != nil:
 		case end >= 0 && whole[end].last+1 == keys.first:
@@ -210,11 +210,11 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 	defer c.end(r)
 	return n, c.askOf(ctx, r, &all, func(s *search) error {
 		for _, part := range parts {
-			if err := s.walkRun(ctx, part, &feature.Part{}, count); err != nil {
+			if err := s.walkRun(ctx, part, &feature.AreaPart{}, count); err != nil {
 				return err
 			}
 		}
-		return eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.Part) error {
+		return eachRun(ctx, q.In, 0, func(keys keyRange, p *feature.AreaPart) error {
 			if p.Contains == nil {
 				return nil
 			}

@@ -275,7 +275,7 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 	if first >= len(f.entries) {
 		return nil
 	}
-	look := func(from, to int, p *feature.Part) error {
+	look := func(from, to int, p *feature.AreaPart) error {
 		for i := max(from, first); i < to; i++ {
 			e := &f.entries[i]
 			in := flt.passes(e)
@@ -295,16 +295,16 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 	}
 	switch a := a.(type) {
 	case nil:
-		return look(0, len(f.cells), &feature.Part{})
+		return look(0, len(f.cells), &feature.AreaPart{})
 	case feature.Box:
 		box := quadkey.Box(a)
 		if err := near.CheckBox(box); err != nil {
 			return err
 		}
-		p := feature.Part{Contains: func(at quadkey.Position) (bool, error) { return box.Contains(at.Lon, at.Lat), nil }}
+		p := feature.AreaPart{Contains: func(at quadkey.Position) (bool, error) { return box.Contains(at.Lon, at.Lat), nil }}
 		return f.leaves(box, quadkey.Tile{}, first, len(f.cells), func(from, to int) error { return look(from, to, &p) })
 	}
-	return a.Cover(ctx, f.cells[first], func(p *feature.Part) error {
+	return a.Cover(ctx, f.cells[first], func(p *feature.AreaPart) error {
 		from, to := near.IndexRange(f.cells, p.Cells.First, p.Cells.Last)
 		return look(from, to, p)
 	})

@@ -101,7 +101,7 @@ func TestIDsAsPublished(t *testing.T) {
 				t.Errorf("%s: %.100s, %v", asked, cut, err)
 			}
 			cells := 0
-			err = r.QueryArea("ward", asked).Cover(t.Context(), 0, func(*feature.Part) error { cells++; return nil })
+			err = r.QueryArea("ward", asked).Cover(t.Context(), 0, func(*feature.AreaPart) error { cells++; return nil })
 			if err != nil || cells == 0 {
 				t.Errorf("%s: %d parts, %v", asked, cells, err)
 			}

@@ -165,9 +165,9 @@ func (r *Region) box() polygon {
 	return all
 }
 
-// Edge returns a point on the region's outlines and the edge's direction, both in degrees. share is
+// PointOnEdge returns a point on the region's outlines and the edge's direction, both in degrees. share is
 // the position of the point as a part of the way along all outlines, from 0 to 1.
-func (r *Region) Edge(share float64) (at, direction [2]float64) {
+func (r *Region) PointOnEdge(share float64) (at, direction [2]float64) {
 	total := 0.0
 	for pass, left := 0, 0.0; pass < 2; pass++ {
 		for i := range r.polygons {

@@ -72,7 +72,7 @@ func TestGeoJSON(t *testing.T) {
 		}
 	}
 	for share := 0.0; share < 1; share += 0.07 {
-		if at, edge := in.Edge(share); !in.EdgeNearer(at[0], at[1], 1) || math.Hypot(edge[0], edge[1]) != 2 {
+		if at, edge := in.PointOnEdge(share); !in.EdgeNearer(at[0], at[1], 1) || math.Hypot(edge[0], edge[1]) != 2 {
 			t.Errorf("%v along the outline is %v with the edge %v", share, at, edge)
 		}
 	}

@@ -59,7 +59,7 @@ func (s *sampler) inSeveral(n int) (list []question) {
 func (s *sampler) besideBorder(level judged.Level) (q question, ok bool) {
 	layer := s.Layers[level]
 	r := layer.Regions[s.random.IntN(len(layer.Regions))]
-	at, edge := r.Edge(s.random.Float64())
+	at, edge := r.PointOnEdge(s.random.Float64())
 	length := math.Hypot(edge[0]*math.Cos(at[1]*math.Pi/180), edge[1])
 	if length == 0 || math.Abs(at[1]) > 80 {
 		return q, false

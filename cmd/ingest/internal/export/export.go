@@ -393,7 +393,7 @@ func describe(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, o Optio
 		return nil, err
 	}
 	d.bounds = extent.Bounds() // neither format can cross ±180°
-	lon, lat, zoom := extent.Center(float64(o.MinZoom), float64(o.MaxZoom))
+	lon, lat, zoom := extent.CenterAndZoom(float64(o.MinZoom), float64(o.MaxZoom))
 	if len(o.Layers) == 1 && o.Layers[0].ID != "" {
 		var err error
 		if lon, lat, err = ashore(ctx, r, o.Layers[0], lon, lat); err != nil {

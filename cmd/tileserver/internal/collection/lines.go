@@ -268,7 +268,7 @@ func (b *batch) write(c *chunk) error {
 	}
 	switch {
 	case !b.NoneTaken:
-		return b.Spill()
+		return b.WriteIfFull()
 	case len(b.Body) > maxUntaken:
 		return endpoint.Refuse(endpoint.ErrLine, "",
 			"None of the first "+strconv.FormatInt(b.at, 10)+" lines was taken, and no more were read. Write a Feature in each, such as "+sampleLine)

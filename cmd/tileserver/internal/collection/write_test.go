@@ -84,7 +84,7 @@ func newServiceOn(t testing.TB, dir string, opts *pebblestore.Options, change fu
 	}
 	cfg := web.Config{
 		Guard: &web.Guard{Meter: meter, Keys: func() *quota.Keys { return keys }, Anonymous: true},
-		Kinds: slices.Concat(problems.Kinds, Kinds, problems.LayerKinds, problems.PointKinds, problems.RegionKinds),
+		Kinds: slices.Concat(problems.Kinds, Kinds, problems.LayerProblems, problems.PointProblems, problems.RegionProblems),
 	}
 	sets := ask.Sets{Collections: &ask.Collections{Live: live}}
 	face := Config{

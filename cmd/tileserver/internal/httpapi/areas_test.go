@@ -152,7 +152,7 @@ type yard struct {
 
 func (a yard) String() string { return "yard " + a.id }
 
-func (a yard) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.Part) error) error {
+func (a yard) Cover(ctx context.Context, from quadkey.Cell, fn func(*feature.AreaPart) error) error {
 	var f feature.Feature
 	if err := a.of.Get(ctx, a.id, time.Time{}, &f); err != nil {
 		return err

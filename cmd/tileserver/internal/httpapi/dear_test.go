@@ -159,7 +159,7 @@ func newDearWorld(t testing.TB, dir string) *dearWorld {
 		t.Fatal(err)
 	}
 	w.Server = &servertest.Server{T: t, Catalog: c}
-	w.Config.Sets = ask.Published(c.Generations)
+	w.Config.Sets = ask.PublishedSets(c.Generations)
 	w.Config.Addresses, w.Config.Names = ask.Addresses.Live(c.Generations), nil // from its index
 	w.Config.Collections = &ask.Collections{}
 	servertest.NewGuarded(t, false, quota.Limits{})(&w.Config)

@@ -105,13 +105,13 @@ type Server struct {
 func init() {
 	// These are errors that several faces share, by their positions in documents.
 	for at, kinds := range map[int][]web.ProblemKind{
-		25: problems.RegionKinds,
-		42: problems.LayerKinds,
-		45: problems.PlaceKinds,
-		65: problems.AirportKinds,
+		25: problems.RegionProblems,
+		42: problems.LayerProblems,
+		45: problems.PlaceProblems,
+		65: problems.AirportProblems,
 		75: timezone.Kinds,
-		78: problems.PointKinds,
-		85: problems.StationKinds,
+		78: problems.PointProblems,
+		85: problems.StationProblems,
 	} {
 		register(Face{Order: at, Kinds: kinds})
 	}

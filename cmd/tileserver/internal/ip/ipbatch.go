@@ -43,7 +43,7 @@ func (s *Handlers) postBatch(c echo.Context, p *endpoint.Params) error {
 			if err != nil {
 				return err
 			}
-			return b.Spill()
+			return b.WriteIfFull()
 		})
 	}
 	b.Refuse = func(err error) { b.RefuseLine("", "", err) }

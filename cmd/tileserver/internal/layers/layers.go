@@ -70,6 +70,6 @@ func byName(name string) listing.Spec {
 	return listing.Spec{
 		Layer: name, Path: "/" + name, Name: name, Open: true, NoLayer: "dataset-missing", NoFeature: "not-found",
 		Words: listing.Words{Tag: "collections", Rank: 50, IDSuffix: id, Things: things},
-		List:  listing.OpenList(name, id+"Points"), Features: listing.OpenFeatures{}, Item: listing.OpenFeature{},
+		List:  listing.OpenPointsAs(name, id+"Points"), Features: listing.OpenFeatures{}, Item: listing.OpenFeature{},
 	}
 }

@@ -56,7 +56,7 @@ func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server 
 	t.Helper()
 	live := dataset.NewFixedLive(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
 	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
-	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerKinds),
+	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerProblems),
 		RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)
 	handlers := New(k, Config{StreamTimeout: 200 * time.Millisecond})
@@ -154,7 +154,7 @@ func TestSlowReadersHoldNothing(t *testing.T) {
 	l := &counting{Memory: toys(2000)}
 	live := dataset.NewFixedLive[feature.Layer](l, dataset.Manifest{Dataset: "toys", Generation: 1})
 	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer("toys", func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
-	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerKinds)})
+	k := web.New(&web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerProblems)})
 	handlers := New(k, Config{})
 	w := &watched{ResponseRecorder: httptest.NewRecorder(), of: l}
 	k.Handler(handlers.Endpoints()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/toys/within?tile=0/0/0&format=ndjson", nil))

@@ -230,9 +230,9 @@ type Track struct {
 	Next time.Time `json:"next,omitzero" doc:"Where the next page begins; absent on the last one."`
 }
 
-// OpenList returns a description of OpenPoints with another name for the member with the features.
+// OpenPointsAs returns a description of OpenPoints with another name for the member with the features.
 // title is the name of the type in the description.
-func OpenList(name, title string) any {
+func OpenPointsAs(name, title string) any {
 	of := reflect.TypeFor[OpenPoints]()
 	about, list, next := of.Field(0), of.Field(1), of.Field(2)
 	about.Tag = reflect.StructTag(`name:"` + title + `" doc:"A page of points."`)

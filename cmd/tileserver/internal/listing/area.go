@@ -48,8 +48,8 @@ func InRegion(v ask.View, typ, id, parameter string) (Ground, error) {
 type inTurns struct{ feature.Area }
 
 // Cover implements feature.Area.
-func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.Part) error) error {
-	return a.Area.Cover(ctx, from, func(p *feature.Part) error {
+func (a inTurns) Cover(ctx context.Context, from quadkey.Cell, fn func(p *feature.AreaPart) error) error {
+	return a.Area.Cover(ctx, from, func(p *feature.AreaPart) error {
 		if err := web.Step(ctx); err != nil {
 			return err
 		}

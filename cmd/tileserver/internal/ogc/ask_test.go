@@ -173,7 +173,7 @@ func TestCanBeAsked(t *testing.T) {
 	if all := canBeAsked(&feature.Abilities{
 		Near:       true,
 		Area:       true,
-		NearArea:   true,
+		NearInArea: true,
 		Importance: true,
 		Sort:       true,
 	}); len(all) != reflect.TypeFor[feature.Abilities]().NumField() {

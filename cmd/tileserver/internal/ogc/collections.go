@@ -63,7 +63,7 @@ func canBeAsked(can *feature.Abilities) []string {
 	for _, of := range []struct {
 		word string
 		can  bool
-	}{{"near", can.Near}, {"area", can.Area}, {"near_area", can.NearArea}, {"importance", can.Importance}, {"sort", can.Sort}} {
+	}{{"near", can.Near}, {"area", can.Area}, {"near_area", can.NearInArea}, {"importance", can.Importance}, {"sort", can.Sort}} {
 		if of.can {
 			words = append(words, of.word)
 		}

@@ -23,7 +23,7 @@ func BenchmarkAt(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sets := ask.Published(c.Generations)
+	sets := ask.PublishedSets(c.Generations)
 	if err := sets.Poll(b.Context()); err != nil {
 		b.Fatal(err)
 	}

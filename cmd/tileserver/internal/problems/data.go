@@ -17,7 +17,7 @@ import (
 // These are the problems of questions to each data set. Several packages answer from the same data
 // set.
 var (
-	RegionKinds = []web.ProblemKind{
+	RegionProblems = []web.ProblemKind{
 		{Err: tiles.ErrUnknownType, Status: http.StatusNotFound, Type: "unknown-layer", Title: "There is no such layer",
 			Detail: "Use a layer that /tiles/all.json lists."},
 		{Err: tiles.ErrNotFound, Status: http.StatusNotFound, Type: "region-not-found", Title: "There is no such region",
@@ -25,8 +25,8 @@ var (
 		{Err: tiles.ErrTooLarge, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 			Detail: "Ask for the region in a smaller bbox: its border in this one is too much for one answer."},
 	}
-	// LayerKinds are the problems of questions that a layer of features cannot answer.
-	LayerKinds = []web.ProblemKind{
+	// LayerProblems are the problems of questions that a layer of features cannot answer.
+	LayerProblems = []web.ProblemKind{
 		{Err: ask.ErrNoLayer, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 			Detail: "Use one of the collections that /points lists."},
 		{Err: feature.ErrQuery, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
@@ -40,15 +40,15 @@ var (
 		{Err: feature.ErrFilter, Status: http.StatusBadRequest, Type: "bad-parameter", Title: "A parameter is not valid",
 			Detail: "Correct the filters; /points lists the properties of each collection."},
 	}
-	PlaceKinds = []web.ProblemKind{
+	PlaceProblems = []web.ProblemKind{
 		{Err: places.ErrNotFound, Status: http.StatusNotFound, Type: "place-not-found", Title: "There is no such place",
 			Detail: "Check the GeoNames id; this server may hold only part of GeoNames."},
 	}
-	AirportKinds = []web.ProblemKind{
+	AirportProblems = []web.ProblemKind{
 		{Err: airports.ErrNotFound, Status: http.StatusNotFound, Type: "airport-not-found", Title: "There is no such airport",
 			Detail: "Check the code: IATA, ICAO or the airport's local code; this server may hold only the largest airports."},
 	}
-	PointKinds = []web.ProblemKind{
+	PointProblems = []web.ProblemKind{
 		{Err: live.ErrNoCollection, Status: http.StatusNotFound, Type: "collection-not-found", Title: "There is no such collection",
 			Detail: "Use one of the collections that /points lists."},
 		{Err: points.ErrNoCluster, Status: http.StatusNotFound, Type: "cluster-not-found", Title: "There is no such cluster",
@@ -56,7 +56,7 @@ var (
 		{Err: points.ErrNotFound, Status: http.StatusNotFound, Type: "point-not-found", Title: "There is no such point",
 			Detail: "Check the point's id; it may have been removed, or have expired."},
 	}
-	StationKinds = []web.ProblemKind{
+	StationProblems = []web.ProblemKind{
 		{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
 			Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
 	}

@@ -58,7 +58,7 @@ func ServeAirfield(t testing.TB, dir string, missing ...string) *Server {
 		t.Fatal(err)
 	}
 	f := &Server{T: t, Catalog: c}
-	all, none := ask.Published(c.Generations), ask.Published(nothing.Generations)
+	all, none := ask.PublishedSets(c.Generations), ask.PublishedSets(nothing.Generations)
 	f.Config = httpapi.Config{
 		Sets:               ask.Sets{Places: all.Places, Airports: all.Airports, TimeZones: all.TimeZones},
 		Config:             web.Config{Version: "v1", Now: func() time.Time { return noon }},

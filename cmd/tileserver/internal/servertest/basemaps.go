@@ -72,7 +72,7 @@ func NewBaseMaps(t testing.TB, change func(*httpapi.Config)) *baseMapWorld {
 	add("bad", "bad.mbtiles")
 	w := &baseMapWorld{Dir: dir}
 	w.Server = New(t, func(c *httpapi.Config) {
-		w.Look = OpenFlag(t, c, "basemap", names...)
+		w.Look = SetFlag(t, c, "basemap", names...)
 		WithMetrics(c)
 		if change != nil {
 			change(c)
@@ -92,5 +92,5 @@ func OpenDearMaps(t testing.TB, cfg *httpapi.Config) {
 	path := archivetest.Write(t, filepath.Join(t.TempDir(), "dear.pmtiles"), p.Bytes([]archivetest.Tile{
 		{Data: archivetest.Pack(archivetest.Gzip, large)}, {Z: 1, Data: archivetest.Pack(archivetest.Gzip, CoastTile)},
 	}))
-	OpenFlag(t, cfg, "basemap", "dear="+path)
+	SetFlag(t, cfg, "basemap", "dear="+path)
 }

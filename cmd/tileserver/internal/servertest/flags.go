@@ -9,9 +9,9 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 )
 
-// OpenFlag sets a flag like an operator, and opens the files that it names until the test ends.
+// SetFlag sets a flag like an operator, and opens the files that it names until the test ends.
 // Without values, the flag has its default. look checks the files for changes.
-func OpenFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) (look func()) {
+func SetFlag(t testing.TB, cfg *httpapi.Config, name string, values ...string) (look func()) {
 	t.Helper()
 	all := httpapi.NewSettings()
 	field := func(s httpapi.Settings) reflect.Value {

@@ -227,7 +227,7 @@ func TestGeoIPKeys(t *testing.T) {
 	if err := os.WriteFile(file, []byte(testKeys), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := servertest.NewAddresses(t, func(c *httpapi.Config) { servertest.OpenFlag(t, c, "geoip-keys", file) })
+	f := servertest.NewAddresses(t, func(c *httpapi.Config) { servertest.SetFlag(t, c, "geoip-keys", file) })
 	basic := func(s string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
 	for _, tt := range []struct{ auth, code string }{
 		{basic("42:secret"), ""},

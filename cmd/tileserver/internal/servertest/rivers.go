@@ -27,7 +27,7 @@ func NewRivers(t testing.TB) *World {
 	if err := w.Config.Boundaries.Close(); err != nil {
 		t.Fatal(err)
 	}
-	w.Config.Boundaries = ask.Published(c.Generations).Boundaries
+	w.Config.Boundaries = ask.PublishedSets(c.Generations).Boundaries
 	w.Poll()
 	w.Serve()
 	return w

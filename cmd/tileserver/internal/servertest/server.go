@@ -57,7 +57,7 @@ func serve(t testing.TB, rows map[string]*Rows, change func(*httpapi.Config), pu
 		t.Fatal(err)
 	}
 	f.Config = httpapi.Config{
-		Sets:   ask.Published(f.Catalog.Generations),
+		Sets:   ask.PublishedSets(f.Catalog.Generations),
 		Config: web.Config{Version: "v1.2.3-test"}, ResponseCacheBytes: 1 << 20,
 	}
 	if change != nil {

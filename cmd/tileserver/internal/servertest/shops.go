@@ -77,7 +77,7 @@ func NewShopsOf(t testing.TB, number int) *Shops {
 		}
 	}
 	earlier.Close()
-	OpenFlag(t, &w.Config, "hooks-private")
+	SetFlag(t, &w.Config, "hooks-private")
 	w.Composed = httpapi.Compose(&w.Config, httpapi.Faces())
 	w.Handler = w.Composed.Handler()
 	return w

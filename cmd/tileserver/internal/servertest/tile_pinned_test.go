@@ -112,7 +112,7 @@ func TestPinnedTiles(t *testing.T) {
 	f.Publish(ask.Boundaries.Name)
 	f.Poll()
 	f.Config.Boundaries.Close()
-	f.Config.Boundaries = ask.Published(f.Catalog.Generations).Boundaries
+	f.Config.Boundaries = ask.PublishedSets(f.Catalog.Generations).Boundaries
 	f.Poll()
 	f.Serve()
 	if _, err := f.Catalog.Prune(t.Context(), 0, 0, ask.Boundaries.Name); err != nil {

@@ -51,7 +51,7 @@ func NewWorld(t testing.TB) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := ask.Published(w.Catalog.Generations)
+	all := ask.PublishedSets(w.Catalog.Generations)
 	w.Config = httpapi.Config{
 		Sets: ask.Sets{
 			Boundaries: all.Boundaries,

@@ -92,7 +92,7 @@ func NewWhole(t *testing.T) *Server {
 		t.Fatal(err)
 	}
 	f := &Server{T: t, Catalog: c}
-	f.Config.Sets = ask.Published(c.Generations)
+	f.Config.Sets = ask.PublishedSets(c.Generations)
 	shops := ask.CollectionOf(toyworld.ShopsCollection).Live(c.Generations)
 	f.Config.Collections = &ask.Collections{}
 	f.Config.Collections.Add(toyworld.ShopsCollection, shops)

@@ -26,14 +26,14 @@ var CSS = sync.OnceValue(func() []byte {
 	t := GetTokens()
 	var b strings.Builder
 	b.WriteString(":root {\n  color-scheme: light dark;\n")
-	for _, name := range slices.Sorted(maps.Keys(t.Type.Fonts)) {
-		property(&b, "font-"+name, `"`+strings.Join(t.Type.Fonts[name], `", "`)+`"`)
+	for _, name := range slices.Sorted(maps.Keys(t.Typography.Fonts)) {
+		property(&b, "font-"+name, `"`+strings.Join(t.Typography.Fonts[name], `", "`)+`"`)
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Type.Sizes)) {
-		property(&b, "size-"+name, fmt.Sprintf("%gpx", t.Type.Sizes[name]))
+	for _, name := range slices.Sorted(maps.Keys(t.Typography.Sizes)) {
+		property(&b, "size-"+name, fmt.Sprintf("%gpx", t.Typography.Sizes[name]))
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.Type.Weights)) {
-		property(&b, "weight-"+name, t.Type.Weights[name])
+	for _, name := range slices.Sorted(maps.Keys(t.Typography.Weights)) {
+		property(&b, "weight-"+name, t.Typography.Weights[name])
 	}
 	t.Themes["light"].properties(&b)
 	b.WriteString("}\n@media (prefers-color-scheme: dark) {\n  :root {\n")

@@ -23,8 +23,8 @@ const LandColors = 6
 
 // Tokens has all tokens. It is shared and must not be changed.
 type Tokens struct {
-	Themes map[string]*Theme `json:"themes"`
-	Type   Typography        `json:"type"`
+	Themes     map[string]*Theme `json:"themes"`
+	Typography Typography        `json:"type"`
 }
 
 // Theme has the colours of a theme by their names in the style sheets. UI is empty in a theme

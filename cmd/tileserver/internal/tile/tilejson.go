@@ -252,7 +252,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 	}
 	doc.Version = fmt.Sprintf("%d.%d.%d", boundaries, places, others)
 	doc.Attribution = strings.Join(credits, " | ")
-	lon, lat, zoom := extent.Center(1, dataZoom)
+	lon, lat, zoom := extent.CenterAndZoom(1, dataZoom)
 	round := func(v float64) float64 { return math.Round(v*1e5) / 1e5 }
 	doc.Bounds, doc.Center = extent.Bounds(), [3]float64{round(lon), round(lat), zoom}
 	return doc, nil

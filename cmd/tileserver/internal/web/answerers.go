@@ -72,7 +72,7 @@ func (b *questions) run() error {
 		if err := b.answer(); err != nil {
 			return err
 		}
-		return b.Spill()
+		return b.WriteIfFull()
 	})
 	// The error that ended the batch is about the line after the waiting ones.
 	if failed := b.answer(); failed != nil {

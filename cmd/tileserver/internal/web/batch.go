@@ -259,9 +259,9 @@ func (b *Batch) read() (line []byte, err error) {
 	}
 }
 
-// Spill writes the answers if there are many. A compressed body can give many answers between two
+// WriteIfFull writes the answers if there are many. A compressed body can give many answers between two
 // reads.
-func (b *Batch) Spill() error {
+func (b *Batch) WriteIfFull() error {
 	if !b.Full() {
 		return nil
 	}

@@ -39,7 +39,7 @@ func TestAnswerBeforeTheBodyEnds(t *testing.T) {
 					return b.Each(errLong, func([]byte, error) error {
 						lines++
 						b.Body = append(b.Body, "{}\n"...)
-						return b.Spill()
+						return b.WriteIfFull()
 					})
 				}
 				b.Refuse = func(err error) { b.RefuseLine("", "", err) }

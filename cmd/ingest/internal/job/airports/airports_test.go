@@ -55,7 +55,7 @@ func lookup(t *testing.T, f *airports.Finder, code string) map[string]any {
 
 func TestAirports(t *testing.T) {
 	path := testfile.WriteTemp(t, "airports.csv",
-		jobtest.AirportHead+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
+		jobtest.AirportHeader+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	released := time.Date(2026, 5, 11, 0, 0, 0, 0, time.UTC)
@@ -105,7 +105,7 @@ func TestAirports(t *testing.T) {
 // Airports at exactly 0, 0 are reported, or left out with DropZero.
 func TestZeroAirports(t *testing.T) {
 	path := testfile.WriteTemp(t, "airports.csv",
-		jobtest.AirportHead+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
+		jobtest.AirportHeader+jobtest.AirportBern+strings.Replace(jobtest.AirportSuva, "-18.1,178.5", "0,0", 1))
 	for drop, want := range map[bool]string{
 		false: "exactly 0, 0, as many programs write unknown ones: 1, the first in " + path + ":3; --drop-zero",
 		true:  "1 of 2 records are left out and not counted as bad, such as " + path + ":3: position is exactly 0, 0",
@@ -124,7 +124,7 @@ func TestAirportZones(t *testing.T) {
 	row := func(id int, country string, lat, lon float64) string {
 		return fmt.Sprintf("%d,X-%04d,small_airport,Field %d,%v,%v,,%s,,,no,,,,,,,\n", id, id, id, lat, lon, country)
 	}
-	path := testfile.WriteTemp(t, "airports.csv", jobtest.AirportHead+
+	path := testfile.WriteTemp(t, "airports.csv", jobtest.AirportHeader+
 		row(1, "CH", 46.9, 7.5)+ // by Bern
 		row(2, "FJ", -18.1, 178.5)+ // in the zone of Fiji, by Suva
 		row(3, "DZ", 31, 2)+ // in the square, far from all places
@@ -180,7 +180,7 @@ func TestAirportZones(t *testing.T) {
 		t.Fatal(err)
 	}
 	far := testfile.WriteTemp(t, "far.csv",
-		jobtest.AirportHead+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
+		jobtest.AirportHeader+row(1, "CH", 46.9, 7.5)+row(2, "FJ", -18.1, 178.5)+row(3, "DZ", 31, 2)+row(5, "FR", 46.8, 7.5)+
 			row(7, "CH", 31, 2)+row(8, "US", 46.8, 7.5)+row(9, "DE", 47.5, 21)+row(10, "FJ", -40, 170)+row(11, "JP", 46.9, 7.6))
 	if _, err := Ingest(t.Context(), c, job.Input{Path: far}, job.Options{}); err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestAirportZones(t *testing.T) {
 
 func TestAirportsFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
-	good := testfile.WriteTemp(t, "good.csv", jobtest.AirportHead+jobtest.AirportBern)
+	good := testfile.WriteTemp(t, "good.csv", jobtest.AirportHeader+jobtest.AirportBern)
 	if _, err := Ingest(t.Context(), c, job.Input{Path: good}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -228,9 +228,9 @@ func TestAirportsFailures(t *testing.T) {
 	}{
 		"missing":      {filepath.Join(t.TempDir(), "missing.csv"), "no such file"},
 		"empty":        {testfile.WriteTemp(t, "empty.csv", ""), "empty"},
-		"header only":  {testfile.WriteTemp(t, "head.csv", jobtest.AirportHead), "no airports"},
+		"header only":  {testfile.WriteTemp(t, "head.csv", jobtest.AirportHeader), "no airports"},
 		"other table":  {testfile.WriteTemp(t, "other.csv", "id,name\n1,2\n"), `no column "ident"`},
-		"too many bad": {testfile.WriteTemp(t, "bad.csv", jobtest.AirportHead+jobtest.AirportBern+"x\n"), "of 2 records are bad"},
+		"too many bad": {testfile.WriteTemp(t, "bad.csv", jobtest.AirportHeader+jobtest.AirportBern+"x\n"), "of 2 records are bad"},
 		"tz":           {testfile.WriteTemp(t, "tz.csv", own+"A,closed,B,1,2,Europe/Zürich\n"), "no time zone of the IANA database"},
 		"bad UTF-8":    {testfile.WriteTemp(t, "utf.csv", own+"A,closed,B\xff,1,2,\n"), "not UTF-8"},
 		"latitude":     {testfile.WriteTemp(t, "lat.csv", own+"A,closed,B,91,2,\n"), "latitude"},

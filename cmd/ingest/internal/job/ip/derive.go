@@ -67,7 +67,7 @@ func openFiller(ctx context.Context, c *dataset.Catalog) (*filler, error) {
 		return nil, err
 	}
 	f := &filler{zones: zones, known: map[point]derived{}}
-	for _, name := range zones.Types {
+	for _, name := range zones.RegionTypes {
 		if name == "state" || name == "country" {
 			f.types = append(f.types, name)
 		}

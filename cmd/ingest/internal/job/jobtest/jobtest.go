@@ -119,10 +119,10 @@ const (
 
 // These are rows of airports in the format of OurAirports; RealAirports is the real file.
 const (
-	RealAirports = "../../../../../../shared/data/airports/ourairports-airports.csv.gz"
-	AirportHead  = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
-	AirportBern  = `1,LSZZ,medium_airport,Bern Test,46.91,7.5,1674,CH,CH-BE,Bern,yes,LSZZ,ZZB,LSZZ,,https://example.org/,,"ZZB, Belp"` + "\n"
-	AirportSuva  = "2,FJ-0001,small_airport,Suva Test,-18.1,178.5,,FJ,FJ-C,,no,,,,ZZB,,,\n"
+	RealAirports  = "../../../../../../shared/data/airports/ourairports-airports.csv.gz"
+	AirportHeader = "id,ident,type,name,latitude_deg,longitude_deg,elevation_ft,iso_country,iso_region,municipality,scheduled_service,icao_code,iata_code,gps_code,local_code,home_link,wikipedia_link,keywords\n"
+	AirportBern   = `1,LSZZ,medium_airport,Bern Test,46.91,7.5,1674,CH,CH-BE,Bern,yes,LSZZ,ZZB,LSZZ,,https://example.org/,,"ZZB, Belp"` + "\n"
+	AirportSuva   = "2,FJ-0001,small_airport,Suva Test,-18.1,178.5,,FJ,FJ-C,,no,,,,ZZB,,,\n"
 )
 
 // These are rows of stations in the format of NOAA.

@@ -60,7 +60,7 @@ func TestNamesOfCodes(t *testing.T) {
 		},
 	}, o))
 	must(airports.Ingest(t.Context(), c,
-		job.Input{Path: testfile.WriteTemp(t, "airports.csv", jobtest.AirportHead+jobtest.AirportBern+jobtest.AirportSuva+
+		job.Input{Path: testfile.WriteTemp(t, "airports.csv", jobtest.AirportHeader+jobtest.AirportBern+jobtest.AirportSuva+
 			`3,GP-0007,heliport,Roof,16,-61,,GP,,,no,,,TFGX,971,,,"TFXX, Old Roof"`+"\n"), Credit: job.OurAirports}, o))
 	must(stations.Ingest(t.Context(), c, job.Input{
 		Path:   testfile.WriteTemp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich),

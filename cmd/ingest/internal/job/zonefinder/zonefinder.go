@@ -53,11 +53,11 @@ const (
 // More distant places do not count, because the zone is stored as a fact about the point, without
 // the distance to the place.
 type Finder struct {
-	Regions *tiles.Reader  // nil without boundaries
-	Types   []string       // of the regions
-	Places  *places.Finder // nil without places
-	zones   *zones.Reader  // nil without time zones
-	open    []*dataset.Generation
+	Regions     *tiles.Reader  // nil without boundaries
+	RegionTypes []string       // of the regions
+	Places      *places.Finder // nil without places
+	zones       *zones.Reader  // nil without time zones
+	open        []*dataset.Generation
 
 	known map[string]region // by region id
 	hits  []places.Hit
@@ -87,7 +87,7 @@ func Open(ctx context.Context, c *dataset.Catalog) (_ *Finder, err error) {
 	}
 	if z.Regions != nil {
 		for _, t := range z.Regions.Types() {
-			z.Types = append(z.Types, t.Name)
+			z.RegionTypes = append(z.RegionTypes, t.Name)
 		}
 	}
 	if z.Places, err = openFor(ctx, z, c, ask.Places); err != nil {
@@ -110,7 +110,7 @@ func openFor[R any](ctx context.Context, z *Finder, c *dataset.Catalog, d *ask.D
 }
 
 // HasZones reports whether a layer of time zones is published.
-func (z *Finder) HasZones() bool { return slices.Contains(z.Types, Layer) }
+func (z *Finder) HasZones() bool { return slices.Contains(z.RegionTypes, Layer) }
 
 // Close closes the data sets.
 func (z *Finder) Close() {
