@@ -68,10 +68,17 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		return of, &usageError{err}
 	}
 	return pointsjob.Collection{
-		Repeated: pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
-		Dataset:  d, Name: name, PropertyTypes: types, Layer: c.Layer, Title: c.Title, Stdin: os.Stdin, Empty: c.Empty, Encoding: c.Encoding,
-		Columns: pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Credit:  job.Credit{License: c.License, Attribution: string(c.Attribution)},
+		Repeated:      pointsjob.Repeated(strings.TrimPrefix(c.Repeated, "refuse")),
+		Dataset:       d,
+		Name:          name,
+		PropertyTypes: types,
+		Layer:         c.Layer,
+		Title:         c.Title,
+		Stdin:         os.Stdin,
+		Empty:         c.Empty,
+		Encoding:      c.Encoding,
+		Columns:       pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Credit:        job.Credit{License: c.License, Attribution: string(c.Attribution)},
 	}, nil
 }
 

@@ -27,7 +27,12 @@ func small() fstest.MapFS {
 
 func one(change func(e *endpoint.Endpoint)) []endpoint.Endpoint {
 	e := endpoint.Endpoint{
-		Path: "/x", ID: "getX", Tag: "one", Summary: "X", Params: []endpoint.Param{endpoint.Lat.WithDoc("Use `<i>`.")}, Cost: endpoint.Light,
+		Path:    "/x",
+		ID:      "getX",
+		Tag:     "one",
+		Summary: "X",
+		Params:  []endpoint.Param{endpoint.Lat.WithDoc("Use `<i>`.")},
+		Cost:    endpoint.Light,
 		Handle:  func(echo.Context, *endpoint.Params) error { return nil },
 		Answers: endpoint.Content{"application/json": Answer{}}, CachePolicy: endpoint.CacheTagged, Problems: []string{"dataset-missing"},
 		Example: endpoint.Example{Request: "/x?lat=1"},

@@ -80,9 +80,10 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "The description of OGC API in OpenAPI 3.0",
 			Params:  []endpoint.Param{fDocumentParam},
 			Handle:  s.getAPI, Cost: endpoint.Light,
-			Answers: endpoint.Content{"application/vnd.oai.openapi+json": Description{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
-			Headers:  []string{"Content-Security-Policy"},
-			Problems: []string{"bad-parameter", "bad-host"},
+			Answers:     endpoint.Content{"application/vnd.oai.openapi+json": Description{}, "text/html": nil},
+			CachePolicy: endpoint.CacheVaries,
+			Headers:     []string{"Content-Security-Policy"},
+			Problems:    []string{"bad-parameter", "bad-host"},
 		},
 	}
 }

@@ -221,8 +221,11 @@ type extent struct {
 
 func (s *Handlers) describeCollection(base string, c *collection) *Collection {
 	d := &Collection{
-		ID: c.LayerInfo.Name, Title: c.LayerInfo.Title, Description: c.LayerInfo.Description, Attribution: credit.AsText(c.LayerInfo.Attribution),
-		ItemType: "feature", CRS: systemIDs, StorageCRS: crs84.uri,
+		ID:          c.LayerInfo.Name,
+		Title:       c.LayerInfo.Title,
+		Description: c.LayerInfo.Description,
+		Attribution: credit.AsText(c.LayerInfo.Attribution),
+		ItemType:    "feature", CRS: systemIDs, StorageCRS: crs84.uri,
 		Can: canBeAsked(&c.LayerInfo.Can), Links: s.links(base, c),
 	}
 	b := c.LayerInfo.Bounds

@@ -80,7 +80,10 @@ func PictureStyle(of *theme.Theme) raster.Style {
 	for _, name := range []string{"capital", "major", "city", "town"} {
 		style.Places.Tiers = append(style.Places.Tiers, raster.PlaceTier{
 			// half of the rim is within on the page
-			MinPopulation: p.Tiers[name], Turn: 1 + p.Turns[name], Text: text(name, theme.RegionNaming{}), Radius: p.Dots[name]*pictureScale - 0.5,
+			MinPopulation: p.Tiers[name],
+			Turn:          1 + p.Turns[name],
+			Text:          text(name, theme.RegionNaming{}),
+			Radius:        p.Dots[name]*pictureScale - 0.5,
 		})
 	}
 	return style
