@@ -37,7 +37,8 @@ func TestRegionIDOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := id.Draw(t, "a"), id.Draw(t, "b")
 		x, y := feature.FoldedRegionID(a), feature.FoldedRegionID(b)
-		if got, want := feature.CompareRegionIDs(a, []byte(b)), strings.Compare(x, y); (got < 0) != (want < 0) || (got == 0) != (want == 0) {
+		if got, want := feature.CompareRegionIDs(a, []byte(b)), strings.Compare(x, y); (got < 0) != (want < 0) ||
+			(got == 0) != (want == 0) {
 			t.Fatalf("%q and %q compare as %d, %q and %q as %d", a, b, got, x, y, want)
 		}
 		if feature.FoldedRegionID(x) != x || string(feature.AppendFoldedRegionID(nil, a)) != x {

@@ -415,7 +415,8 @@ func TestMerge(t *testing.T) {
 			}},
 			`"city":{"names":{"en":"Paris"}},"postal":{"code":"75001"},"subdivisions":[{"iso_code":"75"}],"traits":{"network":"8.8.8.0/24"}`},
 		{"what is stated tells it after what is derived", []Record{
-			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "X"}}, DerivedFields: []string{"subdivisions"}},
+			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "X"}},
+				DerivedFields: []string{"subdivisions"}},
 			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "IL"}}},
 			{City: City{Names: Names{"en": "Springfield"}}, Subdivisions: []Subdivision{{ISOCode: "MO"}}, Postal: Postal{Code: "1"}}},
 			`"city":{"names":{"en":"Springfield"}},"subdivisions":[{"iso_code":"IL"}],"traits":{"network":"8.8.8.0/24"}`},

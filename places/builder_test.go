@@ -187,7 +187,8 @@ func TestInvalidPlacesAreRefused(t *testing.T) {
 		if err := p.Validate(); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := Build(t.Context(), buildtest.NewStore(t), source([]Place{bern, p}), BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), source([]Place{bern, p}),
+			BuildOptions{}); !errors.Is(err, ErrInvalidPlace) {
 			t.Errorf("%s: Build: %v", name, err)
 		}
 	}

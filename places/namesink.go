@@ -97,7 +97,10 @@ func (t *nameTables) searchContexts() []search.ContextName {
 		}
 	}
 	for _, country := range countriesOfBritain {
-		if !slices.ContainsFunc(list, func(c search.ContextName) bool { return c.Country == country.Country && c.Admin1 == country.Admin1 }) {
+		if !slices.ContainsFunc(list, func(c search.ContextName) bool {
+			return c.Country == country.Country &&
+				c.Admin1 == country.Admin1
+		}) {
 			list = append(list, country)
 		}
 	}

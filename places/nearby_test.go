@@ -163,7 +163,8 @@ func TestNearbyRefuses(t *testing.T) {
 	// Filter values that no place can have are not an error.
 	for _, q := range []NearbyQuery{
 		{Classes: []string{"PP"}}, {Classes: []string{"P", "é"}}, {Classes: []string{""}}, {Codes: []string{""}}, {Countries: []string{"CH", ""}},
-		{Classes: make([]string, MaxFilterValues+1)}, {Codes: make([]string, MaxFilterValues+1)}, {Countries: make([]string, MaxFilterValues+1)},
+		{Classes: make([]string, MaxFilterValues+1)}, {Codes: make([]string,
+			MaxFilterValues+1)}, {Countries: make([]string, MaxFilterValues+1)},
 		{Codes: []string{"P.PPL"}}, {Codes: []string{strings.Repeat("A", 11)}}, {Countries: []string{"CHE"}},
 		{Countries: []string{"1"}}, {Countries: []string{"\x00\x00"}},
 	} {

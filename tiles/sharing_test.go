@@ -452,12 +452,13 @@ func TestSharesRefuses(t *testing.T) {
 		q    feature.Query
 		want error
 	}{
-		"no border":      {t.Context(), feature.Query{In: blind{r.QueryArea("land", "west")}}, errors.ErrUnsupported},
-		"no region":      {t.Context(), feature.Query{In: r.QueryArea("land", "nowhere")}, feature.ErrNotFound},
-		"no type":        {t.Context(), feature.Query{In: r.QueryArea("sea", "a")}, tiles.ErrUnknownType},
-		"no tile":        {t.Context(), feature.Query{In: feature.Tile{Z: 3, X: 8}}, feature.ErrQuery},
-		"no such mark":   {t.Context(), feature.Query{In: r.QueryArea("land", "west"), After: feature.Mark("~")}, feature.ErrCursor},
-		"the nearest":    {t.Context(), feature.Query{In: r.QueryArea("land", "west"), Near: feature.NearTo(1, 1, 0)}, errors.ErrUnsupported},
+		"no border":    {t.Context(), feature.Query{In: blind{r.QueryArea("land", "west")}}, errors.ErrUnsupported},
+		"no region":    {t.Context(), feature.Query{In: r.QueryArea("land", "nowhere")}, feature.ErrNotFound},
+		"no type":      {t.Context(), feature.Query{In: r.QueryArea("sea", "a")}, tiles.ErrUnknownType},
+		"no tile":      {t.Context(), feature.Query{In: feature.Tile{Z: 3, X: 8}}, feature.ErrQuery},
+		"no such mark": {t.Context(), feature.Query{In: r.QueryArea("land", "west"), After: feature.Mark("~")}, feature.ErrCursor},
+		"the nearest": {t.Context(), feature.Query{In: r.QueryArea("land", "west"), Near: feature.NearTo(1, 1, 0)},
+			errors.ErrUnsupported},
 		"an ended ask":   {ended, feature.Query{In: cells{{Last: 1 << 30}}}, context.Canceled},
 		"no more turns":  {t.Context(), feature.Query{In: r.QueryArea("land", "west"), Step: step}, turns},
 		"turns in tiles": {t.Context(), feature.Query{In: feature.Tile{}, Step: step}, turns},

@@ -321,7 +321,10 @@ func (f *finding) preferCodes() {
 	text := strings.TrimSpace(f.q.Text)
 	folded := string(search.Fold(nil, text))
 	capitals := text == strings.ToUpper(text)
-	named := slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact && !r.Match.IsCode && r.Match.Name == "" })
+	named := slices.ContainsFunc(f.found, func(r Result) bool {
+		return r.Match.Kind == search.Exact &&
+			!r.Match.IsCode && r.Match.Name == ""
+	})
 	isAirport := func(r Result) bool { // not if the code is that of a city with several airports
 		return r.Kind == names.Airport && (strings.EqualFold(r.Code, text) || strings.EqualFold(r.ID, text))
 	}
@@ -595,7 +598,10 @@ func inside(f, region *names.Feature) bool {
 	if region.Type == hierarchy.Country && !outlined(region) && f.Country == region.Country {
 		return true
 	}
-	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool { return p.Type == region.Type && feature.SameRegionID(p.ID, region.ID) })
+	return slices.ContainsFunc(f.Parents, func(p names.Parent) bool {
+		return p.Type == region.Type &&
+			feature.SameRegionID(p.ID, region.ID)
+	})
 }
 
 // outlined reports whether a layer has the outline of a region.

@@ -83,7 +83,8 @@ func (f *finding) describe(r *Result) error {
 
 // city adds the city of a section if no municipality is drawn around it.
 func (f *finding) city(r *Result) error {
-	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents, func(p names.Parent) bool { return f.view.IsMunicipal(p.Type) }) {
+	if r.Kind != Place || f.places == nil || slices.ContainsFunc(r.Parents,
+		func(p names.Parent) bool { return f.view.IsMunicipal(p.Type) }) {
 		return nil
 	}
 	hit, ok, err := f.view.City(f.ctx, &r.Place)

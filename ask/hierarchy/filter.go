@@ -123,7 +123,8 @@ func (v *View) InRegions(ctx context.Context, p *places.Hit, list []names.Parent
 				if err != nil {
 					return false, err
 				}
-				is = yesOrNo(slices.ContainsFunc(own, func(o names.Parent) bool { return o.Type == County && feature.SameRegionID(o.ID, r.ID) }))
+				is = yesOrNo(slices.ContainsFunc(own,
+					func(o names.Parent) bool { return o.Type == County && feature.SameRegionID(o.ID, r.ID) }))
 			}
 		}
 		switch {

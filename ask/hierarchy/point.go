@@ -93,7 +93,8 @@ func (v *View) CountryAt(ctx context.Context, lat, lon, radius float64) (c Point
 
 // AddNearestRegion adds the nearest region of a type to the regions at a point, if these have none of the
 // type and it is at most radius metres away. It returns the distance.
-func (v *View) AddNearestRegion(ctx context.Context, lat, lon, radius float64, typ string, at []names.Parent) ([]names.Parent, float64, error) {
+func (v *View) AddNearestRegion(ctx context.Context, lat, lon, radius float64, typ string,
+	at []names.Parent) ([]names.Parent, float64, error) {
 	if radius <= 0 || !v.published(typ) || index(at, typ) >= 0 {
 		return at, 0, nil
 	}

@@ -189,7 +189,8 @@ func TestDepotDamagedTable(t *testing.T) {
 		must.Do(t, err)
 		tab, err := s.Table(t.Context(), "t")
 		must.Do(t, err)
-		must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: rowKey(7), Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}}))
+		must.Do(t, tab.Apply(t.Context(), cellstore.Mutation{Row: rowKey(7),
+			Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}}))
 	}
 	d.onStep = func(step string) error {
 		if step == "loaded" {

@@ -22,11 +22,13 @@ func TestParseURL(t *testing.T) {
 		check    func(Options) bool
 	}{
 		{"hbase://a:1/ns", "a:1", func(o Options) bool {
-			return o.Namespace == "ns" && !o.FramedTransport && !o.CompactProtocol && o.HTTPPath == "" && o.TLS == nil && o.Timeout == 10*time.Second
+			return o.Namespace == "ns" && !o.FramedTransport && !o.CompactProtocol && o.HTTPPath == "" &&
+				o.TLS == nil && o.Timeout == 10*time.Second
 		}},
 		{"hbase://a/ns", "a:9090", nil},
 		{"hbase://a,b:7,[::1],[::2]:8/ns", "a:9090 b:7 [::1]:9090 [::2]:8", nil},
-		{"hbase://a/ns?transport=framed&protocol=compact", "a:9090", func(o Options) bool { return o.FramedTransport && o.CompactProtocol }},
+		{"hbase://a/ns?transport=framed&protocol=compact", "a:9090",
+			func(o Options) bool { return o.FramedTransport && o.CompactProtocol }},
 		{"hbase://a/ns?transport=http", "a:9090", func(o Options) bool { return o.HTTPPath == "/" }},
 		{"hbase://a/ns?transport=http&path=/x/y", "a:9090", func(o Options) bool { return o.HTTPPath == "/x/y" }},
 		{"hbase://a/ns?tls=on&servername=z", "a:9090", func(o Options) bool { return o.TLS != nil && o.TLS.ServerName == "z" }},

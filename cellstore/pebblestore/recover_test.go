@@ -165,7 +165,8 @@ func TestRecover(t *testing.T) {
 				t.Fatalf("round %d, writer %d: %d values after %d were shown", round, w, n, shown[w])
 			}
 			if acked[w] = shown[w]; round%3 == 2 { // otherwise every round reads all values
-				must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Append(nil, w), Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}}))
+				must(0, tab.Apply(ctx, cellstore.Mutation{Row: fmt.Append(nil, w),
+					Ops: []cellstore.Op{cellstore.DeleteRow(cellstore.AllVersions)}}))
 				acked[w] = 0
 			}
 		}

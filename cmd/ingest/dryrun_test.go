@@ -67,7 +67,8 @@ func TestDryRun(t *testing.T) {
 			[]string{
 				"boundaries",
 				"--layer",
-				"ward=" + write("b.json", jobtest.FeatureCollection(jobtest.Square("a", "A", "", 0, 0, 5), jobtest.Square("b", "B", "", 10, 0, 5))),
+				"ward=" + write("b.json", jobtest.FeatureCollection(jobtest.Square("a", "A", "", 0, 0, 5),
+					jobtest.Square("b", "B", "", 10, 0, 5))),
 			},
 			"boundaries would have: 2 ward\n  generation 1, which is published, has: 1 ward\n"},
 		{[]string{"places", "--as", "places=" + write("p.txt", jobtest.RowBern+"\n"+jobtest.RowThun+"\n")},

@@ -569,7 +569,8 @@ func (j *judge) distances(from quadkey.Position) map[string]float64 {
 	for i := range list {
 		f := &list[i]
 		if _, twice := far[f.ID]; twice || !(f.DistanceM >= last) {
-			j.Errorf("by its distance from %v, the feature %q is there twice, or comes at %v m behind one at %v m", from, f.ID, f.DistanceM, last)
+			j.Errorf("by its distance from %v, the feature %q is there twice, or comes at %v m behind one at %v m",
+				from, f.ID, f.DistanceM, last)
 		}
 		last = f.DistanceM
 		far[f.ID] = last

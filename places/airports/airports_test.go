@@ -461,7 +461,8 @@ func TestBuildRefusals(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	_, _, err := Build(t.Context(), buildtest.NewStore(t), func(yield func(Airport, error) bool) { yield(Airport{}, broken) }, BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.NewStore(t), func(yield func(Airport, error) bool) { yield(Airport{}, broken) },
+		BuildOptions{})
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}

@@ -137,7 +137,8 @@ func (l *TableLog) follow(ctx context.Context, step uint64) (err error) {
 		return err
 	case !is || l.last.Step+1 != step:
 		l.last = LogEnd{}
-		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory", ErrOtherWriter, step)
+		return fmt.Errorf("%w: it has step %d, which was to be the next one: let one program alone have the directory",
+			ErrOtherWriter, step)
 	}
 	return nil
 }

@@ -101,7 +101,8 @@ func checkMeta(m *Meta) error {
 	if m.EventRetention == 0 {
 		m.EventRetention = DefaultEventRetention
 	}
-	if m.HistoryRetention < 0 || m.HistoryRetention > MaxHistory || m.EventRetention < Duration(time.Second) || m.EventRetention > MaxHistory {
+	if m.HistoryRetention < 0 || m.HistoryRetention > MaxHistory || m.EventRetention < Duration(time.Second) ||
+		m.EventRetention > MaxHistory {
 		return feature.Faultf(ErrInvalid, "history and events: give a time such as 24h, at most %v", time.Duration(MaxHistory))
 	}
 	var err error

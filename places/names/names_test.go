@@ -88,7 +88,8 @@ func TestNameIn(t *testing.T) {
 		{Kind: names.Region, Type: "state", ID: "de", Name: "Delaware", Names: []search.Name{{Text: "Délaware", Lang: "fr"}}},
 		{Kind: names.Region, Type: "country", ID: "de", Name: "Germany", Names: []search.Name{
 			{Text: "BRD", Lang: "de", Short: true}, {Text: "Bundesrepublik", Lang: "de"}, {Text: "Deutschland", Lang: "de", Preferred: true},
-			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.CodeLang}, {Text: "RFA", Lang: "fr", Short: true},
+			{Text: "Deutsches Reich", Lang: "la", Historic: true}, {Text: "DE", Lang: search.CodeLang}, {Text: "RFA",
+				Lang: "fr", Short: true},
 			{Text: "德国", Lang: "zh"}, {Text: "德國", Lang: "zh-hant"}, {Text: "Schland", Lang: "gsw", Colloquial: true},
 		}},
 		{Kind: names.Airport, Type: "large_airport", ID: "EDDM", Name: "Munich", Names: []search.Name{{Text: "München", Lang: "de"}}},

@@ -56,7 +56,8 @@ func CheckPosition(lat, lon float64) error {
 	case quadkey.Position{Lat: lat, Lon: lon}.Valid():
 		return nil
 	case quadkey.Position{Lat: lon, Lon: lat}.Valid():
-		return feature.Faultf(ErrInvalidPoint, "latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?", lat, lon)
+		return feature.Faultf(ErrInvalidPoint, "latitude %v is not within ±90°, and longitude %v could be one: are the two swapped?",
+			lat, lon)
 	}
 	return feature.Faultf(ErrInvalidPoint, "latitude %v, longitude %v: give degrees, at most ±90 and ±180", lat, lon)
 }

@@ -90,12 +90,14 @@ func TestInvalidStationsAreRefused(t *testing.T) {
 	} {
 		s := zurich
 		spoil(&s)
-		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]Station{s}), BuildOptions{}); !errors.Is(err, ErrInvalid) {
+		if _, _, err := Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf([]Station{s}),
+			BuildOptions{}); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	failure := errors.New("the file ended")
-	_, _, err := Build(t.Context(), buildtest.NewStore(t), func(yield func(Station, error) bool) { yield(Station{}, failure) }, BuildOptions{})
+	_, _, err := Build(t.Context(), buildtest.NewStore(t), func(yield func(Station, error) bool) { yield(Station{}, failure) },
+		BuildOptions{})
 	if !errors.Is(err, failure) {
 		t.Error(err)
 	}

@@ -230,7 +230,8 @@ func TestWeatherIsDeterministic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	// With the smallest memory the build spills to disk.
-	again, stats := must.Two(BuildWeather(t.Context(), second, f, buildtest.SeqOf(list), BuildOptions{TempDir: t.TempDir(), Memory: 1})).In(t)
+	again, stats := must.Two(BuildWeather(t.Context(), second, f, buildtest.SeqOf(list),
+		BuildOptions{TempDir: t.TempDir(), Memory: 1})).In(t)
 	if diff := cmp.Diff(meta, again); diff != "" || buildtest.Checksum(t, first) != buildtest.Checksum(t, second) {
 		t.Error(diff)
 	}

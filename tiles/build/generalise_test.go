@@ -217,7 +217,8 @@ func TestTileBudget(t *testing.T) {
 				t.Errorf("seed %d: the polygons of zoom %d stand for %d regions of %d", seed, z, sum, meta.Types[0].Regions)
 			}
 			if int(z) < meta.Types[0].MergedBelow() {
-				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.ShownRegions != len(shown) || g.MergedPolygons != len(regions)-len(shown) {
+				if g := meta.Types[0].Generalised[z]; g.Zoom != int(z) || g.ShownRegions != len(shown) ||
+					g.MergedPolygons != len(regions)-len(shown) {
 					t.Errorf("seed %d: %+v, %d of %d polygons are regions", seed, g, len(shown), len(regions))
 				}
 			}

@@ -43,8 +43,9 @@ func PoliticalStyle(p *Palette) Style {
 				Border:        LineStyle{Width: 0.9, Color: p.State, GrowsFromZoom: 2, Dashed: true},
 				Coast:         line(0.7, p.Coast, 0, 2),
 			},
-			"county": {Order: 4, NoCoastOnLand: true, BordersFromZoom: 8, Border: line(0.6, p.County, 0, 8), Coast: line(0.5, p.Coast, 0, 8)},
-			"urban":  {Order: 7, Fill: one(p.Urban, 0.55)}, // places have their names
+			"county": {Order: 4, NoCoastOnLand: true, BordersFromZoom: 8, Border: line(0.6, p.County, 0, 8),
+				Coast: line(0.5, p.Coast, 0, 8)},
+			"urban": {Order: 7, Fill: one(p.Urban, 0.55)}, // places have their names
 			// Layers of lines have nothing on either side, so they are drawn as coasts.
 			"river":  {Order: 8, Coast: line(1.2, p.River, 0, 3)},
 			"road":   {Order: 7, Coast: line(0.8, p.Other, 0, 5)},

@@ -136,8 +136,9 @@ func TestContributedDataSet(t *testing.T) {
 		"package main\n.*?)   ```")
 	indented := strings.NewReplacer("\n   ", "\n")
 	files := map[string]string{
-		descriptors: edited(t, root, descriptors, "\tNames = &DatasetOf[", found[0]+"\tNames = &DatasetOf[", " Stations, Names,", " Stations, Parks, Names,"),
-		found[1]:    indented.Replace("\n" + found[2]),
+		descriptors: edited(t, root, descriptors, "\tNames = &DatasetOf[", found[0]+"\tNames = &DatasetOf[",
+			" Stations, Names,", " Stations, Parks, Names,"),
+		found[1]: indented.Replace("\n" + found[2]),
 	}
 	if len(files) > 3 {
 		t.Errorf("%d files make a data set, which should take 3 at most", len(files))

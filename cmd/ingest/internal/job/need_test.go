@@ -31,7 +31,8 @@ func TestAnnounce(t *testing.T) {
 			"this takes about 3 minutes on two processors, 2.1 GB of memory and 1 MB of disk",
 			"",
 		},
-		{job.Need{Time: time.Hour, MemoryBytes: 1, MinDiskBytes: math.MaxInt64}, "", "make room there, or name another directory with --data"},
+		{job.Need{Time: time.Hour, MemoryBytes: 1, MinDiskBytes: math.MaxInt64}, "",
+			"make room there, or name another directory with --data"},
 	} {
 		if _, known := disk.Free(c.Dir()); !known {
 			tc.fail = ""

@@ -255,7 +255,8 @@ func TestSources(t *testing.T) {
 			}
 			names := map[string]bool{}
 			for _, s := range list {
-				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.ApproxBytes <= 0 || s.File.MaxBytes < s.ApproxBytes ||
+				if names[s.File.Name] || filepath.Base(s.File.Name) != s.File.Name || s.ApproxBytes <= 0 ||
+					s.File.MaxBytes < s.ApproxBytes ||
 					s.Credit.License == "" || !strings.HasPrefix(s.File.URL, "https://") {
 					t.Errorf("%+v", s)
 				}

@@ -40,8 +40,9 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			},
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The archive has no such tile.",
-			Problems:    []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-basemap", "basemap-changing", "basemap-damaged"},
-			Example:     endpoint.Example{Request: "/basemap/world/3/4/2.mvt"},
+			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-basemap",
+				"basemap-changing", "basemap-damaged"},
+			Example: endpoint.Example{Request: "/basemap/world/3/4/2.mvt"},
 		},
 		{
 			Path: "/basemap/{name}.json", Route: "/basemap/:file",

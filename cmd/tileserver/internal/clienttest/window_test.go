@@ -221,7 +221,8 @@ func (w *window) waitFor(condition string) {
 	err := chromedp.Do(w.ctx, poll)
 	// When a page is closing, the browser drops the evaluation that waits in it, in one of two words.
 	dropped := func() bool {
-		return err != nil && (strings.Contains(err.Error(), "context with specified id") || strings.Contains(err.Error(), "navigated or closed"))
+		return err != nil && (strings.Contains(err.Error(), "context with specified id") ||
+			strings.Contains(err.Error(), "navigated or closed"))
 	}
 	for n := 0; n < 10 && dropped(); n++ {
 		err = chromedp.Do(w.ctx, poll)

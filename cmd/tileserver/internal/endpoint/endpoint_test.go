@@ -31,8 +31,10 @@ func TestCheck(t *testing.T) {
 		change func(e *Endpoint)
 		want   string
 	}{
-		"default":      {func(e *Endpoint) { e.Params[1] = Integer("limit", 1, 10, "Most.").WithDefault(11) }, "the default of limit is refused"},
-		"word":         {func(e *Endpoint) { e.Params[1] = Word("limit", "", "1", "7").WithDefault("2") }, "the default of limit is refused"},
+		"default": {func(e *Endpoint) { e.Params[1] = Integer("limit", 1, 10, "Most.").WithDefault(11) },
+			"the default of limit is refused"},
+		"word": {func(e *Endpoint) { e.Params[1] = Word("limit", "", "1", "7").WithDefault("2") },
+			"the default of limit is refused"},
 		"example":      {func(e *Endpoint) { e.Example.Request = "/x/1?limit=70" }, "the example is refused"},
 		"other":        {func(e *Endpoint) { e.Example.Request = "/x/1?limt=7" }, "the example is refused"},
 		"problem":      {func(e *Endpoint) { e.Problems = []string{"odd"} }, `"odd"`},

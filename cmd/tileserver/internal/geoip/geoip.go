@@ -289,7 +289,8 @@ func refusalOf(err error) error {
 
 // These are the forms of GeoIP2's web service.
 var (
-	formCountry = web.NewFormat(web.Media{Name: "geoip-country", Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
-	formCity    = web.NewFormat(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
-	formError   = web.NewFormat(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
+	formCountry = web.NewFormat(web.Media{Name: "geoip-country",
+		Type: "application/vnd.maxmind.com-country+json; charset=UTF-8; version=2.1"})
+	formCity  = web.NewFormat(web.Media{Name: "geoip-city", Type: "application/vnd.maxmind.com-city+json; charset=UTF-8; version=2.1"})
+	formError = web.NewFormat(web.Media{Name: "geoip-error", Type: "application/vnd.maxmind.com-error+json; charset=UTF-8; version=2.0"})
 )

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/feature"
 	"quadrille/feature/layertest"
+	"quadrille/internal/must"
 	"quadrille/quadkey"
 )
 
@@ -123,5 +124,65 @@ func TestLayerOfTheCallers(t *testing.T) {
 	}
 	if text := servertest.Body(t, w.Get("/tiles/none/0/0/0.mvt")); !strings.Contains(text, "toys") {
 		t.Errorf("the layers that there are: %s", text)
+	}
+}
+
+// A region type gives way to a registered layer of its name in every list of layers, tile and style.
+func TestLayerOfTheNameOfAType(t *testing.T) {
+	for _, name := range []string{"country", "county"} {
+		w := servertest.NewWorld(t)
+		toys := &layertest.Memory{
+			LayerInfo: feature.Info{Name: name, AllPoints: true, Count: 1, Schema: feature.Schema{{Name: "name", Kind: feature.Text}}},
+			List: []feature.Feature{{
+				ID: "car", Position: quadkey.Position{Lat: 1, Lon: 20},
+				Properties: feature.PropertiesOf(feature.Property{Name: "name", Value: feature.TextValue([]byte("Red car"))}),
+			}},
+		}
+		live := dataset.NewFixedLive[feature.Tiler](toys, dataset.Manifest{Dataset: name, Generation: 7, Digest: strings.Repeat("7", 64)})
+		w.Config.ExtraLayers = []ask.LayerKind{ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Tiler] { return live })}
+		w.Serve()
+		for _, list := range []string{"all", name} {
+			var doc struct {
+				Layers []struct{ ID string } `json:"vector_layers"`
+			}
+			must.Do(t, json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/"+list+".json"))), &doc))
+			times := 0
+			for _, l := range doc.Layers {
+				if l.ID == name {
+					times++
+				}
+			}
+			if times != 1 {
+				t.Errorf("%s is %d times in %s.json", name, times, list)
+			}
+		}
+		layers, err := orbmvt.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/all/0/0/0.mvt"))))
+		must.Do(t, err)
+		for _, l := range layers {
+			if l.Name == name && (len(l.Features) != 1 || l.Features[0].Properties["name"] != "Red car") {
+				t.Errorf("the layer %s has %d features, the first with %v", name, len(l.Features), l.Features[0].Properties)
+			}
+		}
+		if res := w.Get("/tiles/" + name + ":ch.json"); res.StatusCode != http.StatusNotFound {
+			t.Errorf("a region of a type that gave way: %d", res.StatusCode)
+		}
+		var style struct {
+			Sources map[string]any
+			Layers  []struct {
+				ID, Source string
+				Of         string `json:"source-layer"`
+			}
+		}
+		must.Do(t, json.Unmarshal([]byte(servertest.Body(t, w.Get("/style.json"))), &style))
+		drawn := false
+		for _, l := range style.Layers {
+			drawn = drawn || l.Of == name
+			if l.Of == name && (l.Source != name || style.Sources[name] == nil) {
+				t.Errorf("layer %s of the style draws from the source %s", l.ID, l.Source)
+			}
+		}
+		if !drawn {
+			t.Errorf("the style does not draw %s", name)
+		}
 	}
 }

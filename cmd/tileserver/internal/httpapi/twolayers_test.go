@@ -103,8 +103,9 @@ type aroundList struct {
 }
 
 var (
-	ofParam    = endpoint.DescribedParam(endpoint.InPath, "of", "A layer.", endpoint.Schema{"type": "string"}, "places")
-	byParam    = endpoint.DescribedParam(endpoint.InPath, "by", "Another layer, or the same.", endpoint.Schema{"type": "string"}, "airports")
+	ofParam = endpoint.DescribedParam(endpoint.InPath, "of", "A layer.", endpoint.Schema{"type": "string"}, "places")
+	byParam = endpoint.DescribedParam(endpoint.InPath, "by", "Another layer, or the same.",
+		endpoint.Schema{"type": "string"}, "airports")
 	firstParam = endpoint.Integer("first", 1, 10, "Around so many features of the other layer, those nearest to the position.").WithDefault(1)
 	farParam   = endpoint.Radius.WithDoc("Farthest distance in metres from one of them.").AsRequired()
 )
@@ -187,7 +188,8 @@ func TestQuestionOverTwoLayers(t *testing.T) {
 			layer = flat{memory}
 		}
 		of := dataset.NewFixedLive(layer, dataset.Manifest{Dataset: name, Generation: 7})
-		w.Config.ExtraLayers = append(w.Config.ExtraLayers, ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
+		w.Config.ExtraLayers = append(w.Config.ExtraLayers,
+			ask.SingleLayer(name, func(*ask.Sets) *dataset.Live[feature.Layer] { return of }))
 	}
 	w.Handler = httpapi.Compose(&w.Config, append(httpapi.Faces(), aroundFace)).Handler()
 	const there = "?lat=47&lon=5&radius=30000"

@@ -55,7 +55,8 @@ func (l *faulty) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 func serve(t *testing.T, l feature.Layer, about *feature.Info) *httptest.Server {
 	t.Helper()
 	live := dataset.NewFixedLive(l, dataset.Manifest{Dataset: about.Name, Generation: 1})
-	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(about.Name, func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
+	sets := ask.Sets{ExtraLayers: []ask.LayerKind{ask.SingleLayer(about.Name,
+		func(*ask.Sets) *dataset.Live[feature.Layer] { return live })}}
 	cfg := web.Config{Views: ask.NewViews(sets), Kinds: slices.Concat(problems.Kinds, problems.LayerProblems),
 		RequestTimeout: 200 * time.Millisecond}
 	k := web.New(&cfg)

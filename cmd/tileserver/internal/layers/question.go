@@ -210,6 +210,7 @@ func (q *question) reply(a web.Answer, fill func(ctx context.Context, out *web.S
 		if !q.turns {
 			return q.explain(fill(ctx, out))
 		}
-		return q.handlers.InTurn(q.handlers.WithClientOf(ctx, q.context), func(turn context.Context) error { return q.explain(fill(turn, out)) })
+		return q.handlers.InTurn(q.handlers.WithClientOf(ctx, q.context),
+			func(turn context.Context) error { return q.explain(fill(turn, out)) })
 	})
 }

@@ -213,8 +213,10 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		table := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts}, {Name: "name", Kind: feature.Text}}}
-		text := written(t, "csv", table, "", feature.Feature{ID: id, Properties: feature.CompactProperties(properties[1 : len(properties)-1])})
+		table := List{Spec: &Spec{Open: true}, Schema: feature.Schema{{Name: "list", Kind: feature.Texts},
+			{Name: "name", Kind: feature.Text}}}
+		text := written(t, "csv", table, "", feature.Feature{ID: id,
+			Properties: feature.CompactProperties(properties[1 : len(properties)-1])})
 		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 		if err != nil || len(rows) != 2 || len(rows[0]) != 5 || len(rows[1]) != 5 {
 			t.Fatalf("%q: %v %q", text, err, rows)

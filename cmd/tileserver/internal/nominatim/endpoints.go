@@ -65,7 +65,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Summary: "What has an id",
 			Doc: "As Nominatim's `/lookup` answers, for the ids that this server gives: none is an id of OpenStreetMap. " +
 				"With `--root-geocoder nominatim` it is at `/lookup` too.",
-			Params: endpoint.ForeignParams("Nominatim", "osm_ids", "format", "accept-language", "addressdetails", "extratags", "namedetails",
+			Params: endpoint.ForeignParams("Nominatim", "osm_ids", "format", "accept-language",
+				"addressdetails", "extratags", "namedetails",
 				"polygon_geojson", "polygon_threshold", "polygon_kml", "json_callback", "email", "debug"),
 			IgnoresOthers: true,
 			Handle:        s.handle(&lookupQuestion),

@@ -145,7 +145,8 @@ func (s *crs) appendPosition(dst []byte, p quadkey.Position) []byte {
 // writer writes features in the system of the request, with the requested properties. Bounds are in
 // degrees, so only the default system has them.
 func (s *shown) writer() *feature.Writer {
-	w := &feature.Writer{GeoJSON: true, NestProperties: true, WithBounds: s.crs == crs84, Fields: s.properties, SkipGeometry: s.skipGeometry}
+	w := &feature.Writer{GeoJSON: true, NestProperties: true, WithBounds: s.crs == crs84,
+		Fields: s.properties, SkipGeometry: s.skipGeometry}
 	if s.crs != crs84 {
 		w.Position = s.appendPosition
 	}

@@ -306,7 +306,8 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 		if form := listOf(format); form != nil {
 			dst, next, err := appendList(ctx, dst, of, a, form, s.list(of))
 			if next != "" {
-				next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" + query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
+				next = ogcapi.CollectionURL(base, of.LayerInfo.Name) + "/items" +
+					query(r.URL, s.withKey(c, "f", form.Name, "cursor", next)...)
 			}
 			return dst, next, err
 		}
@@ -343,7 +344,8 @@ func (s *Handlers) withKey(c echo.Context, pairs ...string) []string {
 
 // listIn returns a list of features of a collection in a form.
 func (s *shown) listIn(form *listing.Format, set *listing.Spec, of *collection) listing.List {
-	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.LayerInfo.Schema, Shapes: !of.LayerInfo.AllPoints, Axes: s.axes}
+	l := listing.List{Spec: set, Format: form, Writer: *s.writer(), Schema: of.LayerInfo.Schema,
+		Shapes: !of.LayerInfo.AllPoints, Axes: s.axes}
 	l.UnlistedProperties = listing.MayLackProperties(l.Schema, of.TakesWrites)
 	l.Writer.GeoJSON = form.GeoJSON
 	return l

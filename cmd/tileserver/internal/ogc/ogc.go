@@ -423,7 +423,8 @@ func (s *Handlers) sendItemPage(c echo.Context, base string, of *collection, f *
 		Name, Title, Collection, GeoJSON, Map string
 		Properties                            []property
 	}{
-		name, of.LayerInfo.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) + "?f=json", base + "/" + viewOf(box), list,
+		name, of.LayerInfo.Title, here + "/items?f=html", here + "/items/" + url.PathEscape(f.ID) +
+			"?f=json", base + "/" + viewOf(box), list,
 	}})
 }
 

@@ -46,7 +46,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"first. Regions come first where no place of the point's own country, state and county is near. `city` of a " +
 				"section is the municipality around it, or else the largest place of its divisions. With `--root-geocoder photon` " +
 				"it is at `/reverse` too, and the other one only at `/geocode/reverse`.",
-			Params: endpoint.ForeignParams("Photon", "lat", "lon", "lang", "limit", "radius", "query_string_filter", "distance_sort", "layer",
+			Params: endpoint.ForeignParams("Photon", "lat", "lon", "lang", "limit", "radius",
+				"query_string_filter", "distance_sort", "layer",
 				"osm_tag", "include", "exclude", "dedupe", "geometry", "debug"),
 			IgnoresOthers: true,
 			Handle:        s.getReverse, Cost: endpoint.Light, Refuse: refuse, DocsURL: manual,

@@ -109,7 +109,8 @@ func (s *Handlers) send(
 	return s.Reply(c, answer, from, func(ctx context.Context, out *web.Scratch) error {
 		fill := func(ctx context.Context) (err error) {
 			var next string
-			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil && next != "" && !l.Format.Object {
+			if out.Body, next, err = appendPage(ctx, out.Body, g, l, types, query, limit, cursor); err == nil &&
+				next != "" && !l.Format.Object {
 				s.LinkNext(c, next, l.Format.Name)
 			}
 			return err

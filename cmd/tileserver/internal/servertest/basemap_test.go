@@ -39,7 +39,8 @@ func TestBaseMapCodings(t *testing.T) {
 					res.Header.Get("Vary") != "Accept-Encoding" {
 					t.Errorf("%s for %q: %d, coding %q, want %q, %v", stored, accepted, res.StatusCode, got, want[stored], res.Header)
 				}
-				if servertest.Unpack(t, res.Header.Get("Content-Encoding"), servertest.Body(t, res)) != string(bytes.Repeat(servertest.CoastTile, 50)) {
+				if servertest.Unpack(t, res.Header.Get("Content-Encoding"),
+					servertest.Body(t, res)) != string(bytes.Repeat(servertest.CoastTile, 50)) {
 					t.Errorf("%s for %q: other bytes", stored, accepted)
 				}
 				if again := f.Get("/basemap/"+stored+"/1/0/0.mvt", "Accept-Encoding", accepted, "If-None-Match",

@@ -92,7 +92,8 @@ func TestLayersAreAsPromised(t *testing.T) {
 	}
 	singles := append([]string{"country:el", "state:wl-n"}, everything...)
 	for _, name := range names {
-		if name != "type:id" && name != "points:name" && name != "all" && !slices.Contains(append(singles, w.Config.OpenLayerNames()...), name) {
+		if name != "type:id" && name != "points:name" && name != "all" &&
+			!slices.Contains(append(singles, w.Config.OpenLayerNames()...), name) {
 			t.Errorf("%s is promised, and not in %s", name, "all")
 		}
 	}

@@ -107,7 +107,8 @@ func parseNames(text []byte) (*Names, error) {
 			return nil, fmt.Errorf("names: the tier %s needs a look, a turn and a dot", tier)
 		}
 	}
-	if _, ok := n.Regions["other"]; !ok || len(n.Fonts) == 0 || len(n.Places.MinPopulation) == 0 || len(n.Places.MinPopulationOfCapital) == 0 {
+	if _, ok := n.Regions["other"]; !ok || len(n.Fonts) == 0 || len(n.Places.MinPopulation) == 0 ||
+		len(n.Places.MinPopulationOfCapital) == 0 {
 		return nil, fmt.Errorf("names: give fonts, the people that places need by zoom, and how regions of other types are named")
 	}
 	return n, nil

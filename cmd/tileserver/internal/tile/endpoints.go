@@ -82,7 +82,8 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			},
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
-			Problems:    []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found", "tile-too-complex", "dataset-missing"},
+			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found",
+				"tile-too-complex", "dataset-missing"},
 		},
 		{
 			Path: "/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/g/:generations/tiles/:layers/:z/:x/:file",

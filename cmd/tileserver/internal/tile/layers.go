@@ -103,7 +103,7 @@ func (n *namedLayers) add(ctx context.Context, v *view, name string) error {
 	if err != nil {
 		return err
 	}
-	if !b.Has(typ) {
+	if !b.Has(typ) || v.single(typ) != nil {
 		return v.unknownLayer()
 	}
 	if !one {

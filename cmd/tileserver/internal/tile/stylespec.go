@@ -91,10 +91,10 @@ func (p *palette) first(name string) float64 {
 // them.
 func (p *palette) source(name string) string {
 	switch {
-	case p.hidden(name):
-		return styleSourceName + "_" + name
 	case slices.Contains(p.set.points, name) && p.set.look(name) == nil:
 		return name
+	case p.hidden(name):
+		return styleSourceName + "_" + name
 	}
 	if from := p.first(name); from > 0 {
 		return fmt.Sprintf("%s_from_%g", styleSourceName, from)

@@ -54,10 +54,13 @@ func (v *view) single(name string) *ask.Layer {
 	return nil
 }
 
-// types returns the names of the region types that can be read.
+// types returns the names of the region types that can be read. A type gives way to a single of its
+// name, as in ask.View.
 func (v *view) types() (names []string) {
 	for _, t := range v.Boundaries.Types() {
-		names = append(names, t.Name)
+		if v.single(t.Name) == nil {
+			names = append(names, t.Name)
+		}
 	}
 	return names
 }

@@ -180,7 +180,8 @@ func (d *Definition) fences() (fence.Set, error) {
 	} {
 		for _, text := range part.list {
 			if strings.Count(text, ",") != part.commas {
-				return fence.Set{}, endpoint.Refuse(ErrInvalidHook, part.name, "Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
+				return fence.Set{}, endpoint.Refuse(ErrInvalidHook, part.name,
+					"Set "+part.name+` to a list of texts such as ["`+part.one+`"].`)
 			}
 		}
 		if len(part.list) > 0 {

@@ -160,7 +160,8 @@ func (r *airportReader) note(stats *airports.Stats) {
 	}
 	z := r.zones
 	if z.FoundNearest+z.FoundInside > 0 {
-		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region", z.FoundNearest, z.FoundInside))
+		r.rep.Note(fmt.Sprintf("%d airports have the time zone of the nearest place, %d that of their region",
+			z.FoundNearest, z.FoundInside))
 	}
 	if z.FoundOnly > 0 {
 		r.rep.Note(fmt.Sprintf("%d airports have the only time zone of their country", z.FoundOnly))

@@ -55,7 +55,8 @@ func lookup(t *testing.T, f *airports.Finder, code string) map[string]any {
 
 func TestAirports(t *testing.T) {
 	path := testfile.WriteTemp(t, "airports.csv",
-		jobtest.AirportHeader+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva, "2,FJ-0001", "3,FJ-0002", 1))
+		jobtest.AirportHeader+jobtest.AirportBern+"junk\n"+jobtest.AirportSuva+strings.Replace(jobtest.AirportSuva,
+			"2,FJ-0001", "3,FJ-0002", 1))
 	c := jobtest.Catalog(t)
 	rep := &jobtest.Recorder{}
 	released := time.Date(2026, 5, 11, 0, 0, 0, 0, time.UTC)

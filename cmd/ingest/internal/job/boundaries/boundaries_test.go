@@ -176,9 +176,10 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 		"type of points":   {ctx, []Input{layerInput("points", "testdata/squares.geojson", "")}, 0, "means something else"},
 		"too many types":   {ctx, many, 0, "more than 16"},
 		"not JSON":         {ctx, []Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", "<html>"), "")}, 0, "it is a page in HTML"},
-		"truncated":        {ctx, []Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", collection(square)[:90]), "")}, 1, "truncated"},
-		"no features":      {ctx, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection()), "")}, 1, "no polygon in it"},
-		"only bad":         {ctx, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
+		"truncated": {ctx, []Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", collection(square)[:90]), "")},
+			1, "truncated"},
+		"no features": {ctx, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection()), "")}, 1, "no polygon in it"},
+		"only bad":    {ctx, []Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection("null")), "")}, 1, "no polygon in it"},
 		"one bad": {
 			ctx,
 			[]Input{good, layerInput("x", testfile.WriteTemp(t, "a.json", collection(square, "null")), "")},

@@ -134,7 +134,8 @@ func TestZonePolygonsRefused(t *testing.T) {
 	}
 	rep := &jobtest.Recorder{}
 	m, err := IngestZones(t.Context(), c,
-		zoneInput(testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), job.Options{MaxBad: 0.5, Reporter: rep})
+		zoneInput(testfile.WriteTemp(t, "combined.json", zonesOf("Europe/Zurich", "Europe/Atlantis"))), job.Options{MaxBad: 0.5,
+			Reporter: rep})
 	if err != nil || m.Records["timezone"] != 1 || len(m.Bad) != 1 {
 		t.Errorf("%+v, %v", m, err)
 	}

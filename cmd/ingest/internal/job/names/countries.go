@@ -80,7 +80,8 @@ func (n *namer) locate(f *names.Feature, id uint32) (known bool, err error) {
 // locateBy gives a feature the position of the most important feature of a layer that
 // passes a filter, if there is one.
 func (n *namer) locateBy(f *names.Feature, l feature.Layer, filter feature.Filter) (known bool, err error) {
-	hits, err := places.CollectHits(nil, l.Features(n.ctx, &feature.Query{Filter: filter, Order: feature.Order{Importance: true}, Limit: 1}))
+	hits, err := places.CollectHits(nil, l.Features(n.ctx,
+		&feature.Query{Filter: filter, Order: feature.Order{Importance: true}, Limit: 1}))
 	if len(hits) == 0 {
 		return false, err
 	}

@@ -43,8 +43,9 @@ func TestNamesInLanguages(t *testing.T) {
 	if _, err := places.Ingest(t.Context(), c, []places.Input{
 		{Input: job.Input{Path: testfile.WriteTemp(t, "places.txt", jobtest.RowBern)}, Kind: geonames.KindPlaces},
 		{
-			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt", country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))},
-			Kind:  geonames.KindCountries,
+			Input: job.Input{Path: testfile.WriteTemp(t, "countryInfo.txt",
+				country("JP", "Japan", "1861060")+country("DE", "Germany", "2921044"))},
+			Kind: geonames.KindCountries,
 		},
 		{
 			Input: job.Input{Path: testfile.WriteTemp(t, "alternateNames.txt",

@@ -669,8 +669,10 @@ func TestRepeated(t *testing.T) {
 	for repeated, want := range map[Repeated]struct {
 		point, note string
 	}{
-		KeepFirst: {"1 1 1 {}", "2 records have the id of another one, of which the first counts, and are left out, one in " + paths[0] + ":4"},
-		KeepLast:  {"1 3 3 {}", "2 records have the id of another one, of which the last counts, and are left out, one in " + paths[0] + ":2"},
+		KeepFirst: {"1 1 1 {}", "2 records have the id of another one, of which the first counts, and are left out, one in " +
+			paths[0] + ":4"},
+		KeepLast: {"1 3 3 {}", "2 records have the id of another one, of which the last counts, and are left out, one in " +
+			paths[0] + ":2"},
 	} {
 		of.Repeated = repeated
 		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}

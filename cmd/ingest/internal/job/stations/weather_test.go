@@ -39,7 +39,8 @@ func publishedList(t *testing.T) *dataset.Catalog {
 	t.Helper()
 	c := jobtest.Catalog(t)
 	if _, err := Ingest(t.Context(), c,
-		job.Input{Path: testfile.WriteTemp(t, "isd-history.csv", jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
+		job.Input{Path: testfile.WriteTemp(t, "isd-history.csv",
+			jobtest.StationsHead+jobtest.RowZurich+rowPole)}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return c

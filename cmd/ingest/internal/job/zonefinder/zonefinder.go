@@ -122,7 +122,8 @@ func (z *Finder) Close() {
 // Credits returns the sources from which time zones were taken.
 func (z *Finder) Credits() (list []dataset.Source) {
 	for _, g := range z.open {
-		used := g.Manifest.Dataset == ask.Places.Name && z.FoundNearest > 0 || g.Manifest.Dataset == ask.Boundaries.Name && z.FoundInside > 0
+		used := g.Manifest.Dataset == ask.Places.Name && z.FoundNearest > 0 ||
+			g.Manifest.Dataset == ask.Boundaries.Name && z.FoundInside > 0
 		for _, src := range g.Manifest.Sources {
 			credit := dataset.Source{Name: src.Name, License: src.License, Attribution: src.Attribution}
 			if used && src.Attribution != "" && !slices.Contains(list, credit) {

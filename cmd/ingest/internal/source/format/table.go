@@ -26,7 +26,8 @@ var table = []*Format{
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Columns)
-			return &Layer{Features: t.Features(), TakenColumns: &t.Columns, Properties: func() []string { return t.Properties }, Notes: t.Notes}
+			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
+				Properties: func() []string { return t.Properties }, Notes: t.Notes}
 		},
 	},
 	&geoJSON,

@@ -57,7 +57,8 @@ func TestDecodePoint(t *testing.T) {
 			source.ReasonUnknownKind,
 			"well-known binary of type 5001",
 		},
-		"extended": {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.ReasonUnknownKind, "GeoPackage geometry of a later or an extended kind"},
+		"extended": {[]byte("GP\x00\x21\x00\x00\x00\x00xxxx"), source.ReasonUnknownKind,
+			"GeoPackage geometry of a later or an extended kind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, reason, detail := decodePoint(tc.blob)

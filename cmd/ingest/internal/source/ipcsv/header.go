@@ -85,7 +85,8 @@ func readHeader(names [][]byte, rows [][][]byte) (*header, error) {
 	}
 	// A column name is then the name of the system, and the domain belongs to the system's owner.
 	columns := h.columns
-	if i := slices.Index(columns, ExtraPrefix+"name"); i >= 0 && slices.Contains(columns, ASN) && !slices.Contains(columns, ASOrganization) {
+	if i := slices.Index(columns, ExtraPrefix+"name"); i >= 0 && slices.Contains(columns, ASN) &&
+		!slices.Contains(columns, ASOrganization) {
 		columns[i] = ASOrganization
 		if i = slices.Index(columns, "traits.domain"); i >= 0 {
 			columns[i] = ExtraPrefix + "domain"

@@ -124,7 +124,8 @@ func TestRead(t *testing.T) {
 		{"bad quotes", "\"1.0.0.0,1.0.0.255,AU\n1.0.0.0,\"1.0.0.255\"x,AU\n1.0.0.0,1.0.0.255,AU\n", []string{
 			"1! quotes are not closed or not alone in their field", "2! quotes are not closed or not alone in their field",
 			"3 1.0.0.0-1.0.0.255 AU"}},
-		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLineBytes) + "\n1.0.0.0,1.0.0.255,AU\n" + strings.Repeat("y", MaxLineBytes), []string{
+		{"long line", "# x\n" + strings.Repeat("x", 3*MaxLineBytes) + "\n1.0.0.0,1.0.0.255,AU\n" +
+			strings.Repeat("y", MaxLineBytes), []string{
 			"2! line is too long", "3 1.0.0.0-1.0.0.255 AU", "4! line is too long"}},
 		{
 			"a line like a delegation",

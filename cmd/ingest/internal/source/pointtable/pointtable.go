@@ -180,7 +180,8 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 // format returns the syntax of the table.
 func (t *Table) format() delimited.Format {
 	separator := cmp.Or(delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
-	return delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes, MaxLines: maxLines, RequireUTF8: true}
+	return delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes,
+		MaxLines: maxLines, RequireUTF8: true}
 }
 
 // notAvailable is a word for an empty value. Among two-letter codes it is Namibia or North America.
