@@ -49,8 +49,7 @@ func TileAt(lon, lat float64, z uint8) (Tile, error) {
 // them right for other zooms.
 func gridAt(lon, lat float64) (x, y uint32) {
 	x = uint32(projectX(lon)*grid) % grid // 180° is column 0
-	y = min(uint32(projectY(lat)*grid), grid-1)
-	return x, y
+	return x, rowAt(lat)
 }
 
 // Project maps degrees to the unit square of spherical Web Mercator (EPSG:3857,
