@@ -88,6 +88,15 @@ func (b Box) Check() error {
 	return nil
 }
 
+// SquareDegrees returns the width times the height of the box in degrees.
+func (b Box) SquareDegrees() float64 {
+	width := b.East - b.West
+	if b.West > b.East {
+		width += 360
+	}
+	return width * (b.North - b.South)
+}
+
 // Valid reports whether [Box.Check] returns nil.
 func (b Box) Valid() bool { return b.Check() == nil }
 

@@ -6,9 +6,9 @@ import "math"
 // for each small range of latitudes finds it without sine and logarithm. rowAt trusts a polynomial
 // only away from the edges of rows: there an error of it cannot change the integer part.
 //
-// A piece is the Hermite interpolation of the function and its derivative at its two ends. Its error
-// is at most h⁴/384 times the fourth derivative, which is largest at MaxLatitude. The error there is
-// less than 10⁻⁴ rows.
+// A piece is the Hermite interpolation of the function and its derivative at its two ends. Its
+// error is at most h⁴/384 times the fourth derivative, which is largest at MaxLatitude. The error
+// there is less than 10⁻⁴ rows.
 const (
 	rowPieces = 1 << 11
 	rowMargin = 1.0 / 64 // rows; more than a hundred times the error

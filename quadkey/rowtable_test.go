@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRowTable compares the row of the table with that of the formula, at random, at the edges of rows and
-// pieces, and just beside them.
+// TestRowTable compares the row of the table with that of the formula, at random, at the edges of
+// rows and pieces, and just beside them.
 func TestRowTable(t *testing.T) {
 	check := func(lat float64) {
 		t.Helper()

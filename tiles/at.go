@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/cells"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
@@ -22,13 +23,13 @@ type Region struct {
 
 // At returns the regions at a point in degrees, in the data set's order of types. Of one type the
 // smallest comes first: an enclave before what is drawn around it. At reads the given types, or all
-// of them if none is given, with one seek each. It needs no seek for a type if the Reader has
-// cached that the answer is the same all over a tile around the point.
+// of them if none is given. The first lookup in a tile of zoom 8, 156 km wide at the equator, needs
+// one seek for each type. Its answers for the whole tile stay in memory; see SetCacheBytes.
 //
-// A tile owns its western and northern edges, so a point lies in one tile. A point on a
-// border belongs to exactly one of its two regions, and longitude 180 is −180. The answer
-// is exact to the border on the world grid: the point is rounded to 2⁻²⁰ of a unit, about a
-// micrometre. Beyond the latitudes of the tiles the polar rows answer just as exactly.
+// A tile owns its western and northern edges, so a point lies in one tile. A point on a border
+// belongs to exactly one of its two regions, and longitude 180 is −180. The answer is exact to the
+// border on the world grid: the point is rounded to 2⁻²⁰ of a unit, about a micrometre. Beyond the
+// latitudes of the tiles the polar rows answer just as exactly.
 //
 // Errors match ErrUnknownType or quadkey.ErrCoordinate, or come from the store.
 func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]Region, error) {
@@ -37,62 +38,89 @@ func (r *Reader) At(ctx context.Context, lat, lon float64, types ...string) ([]R
 	}
 	s := r.scratch.Get().(*scratch)
 	defer r.scratch.Put(s)
-	for _, t := range types {
-		if err := r.Check(t); err != nil {
-			return nil, err
-		}
+	if err := s.asked(r, types); err != nil {
+		return nil, err
 	}
 	lon = meridian(lon, lat)
 	if math.Abs(lat) > quadkey.MaxLatitude {
-		return r.atPole(ctx, s, lon, lat, types)
+		return r.atPole(ctx, s, lon, lat)
 	}
 	t, err := quadkey.TileAt(lon, lat, grid.MaxZoom)
 	if err != nil {
 		return nil, err
 	}
-	var before *uniform
-	if r.uniform != nil {
-		before = r.uniform.of(t)
-	}
-	s.asked(r, types, before)
-	if len(s.types) > 0 {
-		if err := r.seek(ctx, s, t, s.types, true); err != nil {
-			return nil, err
-		}
-	}
-	px, py := tilePoint(t, lon, lat)
-	found, err := s.regionsAt(px, py, tileSubBits)
-	if err == nil {
-		err = r.smallestFirst(ctx, found)
-	}
-	if err != nil {
+	if err := r.answers(ctx, s, t, s.types); err != nil {
 		return nil, err
 	}
-	if learnt, in := s.uniform(t); learnt != 0 && r.uniform != nil {
-		r.uniform.keep(r.learn(in, learnt, found, before))
-	}
-	return r.merge(found, before, types), nil
+	return r.hits(ctx, s, t, lon, lat)
 }
 
-// asked sets s.types to the types that must be read: the requested ones, or all if none is given,
-// except those with a cached answer.
-func (s *scratch) asked(r *Reader, types []string, known *uniform) {
+// hit is a region that was found, and its type.
+type hit struct {
+	rt     *readerType
+	region *cells.Region
+}
+
+// hits returns the regions at a point of a tile from s.blocks.
+func (r *Reader) hits(ctx context.Context, s *scratch, t quadkey.Tile, lon, lat float64) ([]Region, error) {
+	var px, py int64
+	placed, overlap := false, false // overlap is set if several regions of an older build are not in order
+	s.hits = s.hits[:0]
+	for i, rt := range s.types {
+		b := s.blocks[i]
+		v := b.Find(cells.TileIn(t))
+		if v.Mixed() && !placed {
+			px, py = tilePoint(t, lon, lat)
+			placed = true
+		}
+		s.in = b.AppendRegions(s.in[:0], v, px, py)
+		for _, n := range s.in {
+			s.hits = append(s.hits, hit{rt, &b.Regions[n]})
+		}
+		overlap = overlap || len(s.in) > 1 && rt.stamp == 0
+	}
+	if len(s.hits) == 0 {
+		return nil, nil
+	}
+	found := make([]Region, len(s.hits))
+	for i, h := range s.hits {
+		found[i] = Region{h.rt.Name, h.region.ID, h.region.Name}
+	}
+	if overlap {
+		return found, r.smallestFirst(ctx, found)
+	}
+	return found, nil
+}
+
+// asked sets s.types to the requested types, or to all that have areas if none is given. Its error
+// matches ErrUnknownType.
+func (s *scratch) asked(r *Reader, types []string) error {
+	for _, t := range types {
+		if err := r.Check(t); err != nil {
+			return err
+		}
+	}
 	s.types = s.types[:0]
 	for _, rt := range r.order {
-		if (len(types) == 0 || slices.Contains(types, rt.Name)) && !known.has(rt) {
+		if !rt.IsLines && (len(types) == 0 || slices.Contains(types, rt.Name)) {
 			s.types = append(s.types, rt)
 		}
 	}
+	return nil
 }
 
 // atPole returns the regions at a point beyond the latitudes of the tiles.
-func (r *Reader) atPole(ctx context.Context, s *scratch, lon, lat float64, types []string) ([]Region, error) {
-	s.asked(r, types, nil)
-	px, py, err := r.seekCap(ctx, s, lon, lat)
-	if err != nil {
+func (r *Reader) atPole(ctx context.Context, s *scratch, lon, lat float64) ([]Region, error) {
+	polar := polarOf(lat)
+	if err := s.seekCap(ctx, polar); err != nil {
 		return nil, err
 	}
-	found, err := s.regionsAt(px, py, capSubBits)
+	return r.inCap(ctx, s, polar, lon, lat)
+}
+
+// inCap returns the regions of s.types at a point of a polar cap whose rows are in s.
+func (r *Reader) inCap(ctx context.Context, s *scratch, polar *layout.PolarCap, lon, lat float64) ([]Region, error) {
+	found, err := s.regionsAtPole(capPoint(polar, lon, lat))
 	if err != nil {
 		return nil, err
 	}
@@ -128,107 +156,31 @@ func (r *Reader) area(ctx context.Context, of *Region) (float64, error) {
 	if errors.Is(err, ErrNotFound) {
 		return 0, fmt.Errorf("%w: %s %s is drawn and has no record", ErrCorrupt, of.Type, of.ID)
 	}
-	return squareDegrees(boxOf(rec.bounds)), err
+	return boxOf(rec.bounds).SquareDegrees(), err
 }
 
-func squareDegrees(b quadkey.Box) float64 { return spanOf(b.West, b.East).width * (b.North - b.South) }
-
-// regionsAt returns the regions at a point from the rows in s.
-func (s *scratch) regionsAt(px, py int64, sub uint) (found []Region, err error) {
+// regionsAtPole returns the regions at a point of a polar cap from the rows in s.
+func (s *scratch) regionsAtPole(px, py int64) (found []Region, err error) {
 	for i, rt := range s.types {
 		if s.rows[i].Empty() {
 			continue
 		}
-		mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
+		_, tile, err := splitMark(s.rows[i].Cells[0].Value)
 		if err != nil {
 			return nil, err
 		}
 		err = s.eachFeature(tile, nil, func(f mvt.Feature, id, name []byte) error {
-			if mark != layout.MarkLeaf {
-				in, err := s.holds(f, px, py, sub)
-				if err != nil || !in {
-					return err
-				}
+			in, err := s.holds(f, px, py, capSubBits)
+			if err == nil && in {
+				found = append(found, Region{rt.Name, string(id), string(name)})
 			}
-			found = append(found, Region{rt.Name, string(id), string(name)})
-			return nil
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
-}
-
-// uniform returns a bit set of the types whose rows give one answer for every point of tile t. in
-// is the largest tile around t to which all those answers apply: a leaf may be larger than t, but
-// an empty row is known to be empty only in t.
-func (s *scratch) uniform(t quadkey.Tile) (bits uint64, in quadkey.Tile) {
-	for i, rt := range s.types {
-		row := &s.rows[i]
-		of := t
-		if !row.Empty() {
-			if row.Cells[0].Value[0] != layout.MarkLeaf {
-				continue
-			}
-			if leaf, ok := layout.RowTile(row.Key); ok {
-				of = leaf
-			}
-		}
-		bits |= rt.bit()
-		in = finer(in, of)
-	}
-	return bits, in
-}
-
-// finer returns the smaller of two tiles around one point.
-func finer(a, b quadkey.Tile) quadkey.Tile {
-	if a.Z > b.Z {
-		return a
-	}
-	return b
-}
-
-// learn adds the types in the bit set learnt, which have just been read, to the cached answers for
-// a tile. found are their regions at one point of the tile. The result holds for the smaller of the
-// two tiles.
-func (r *Reader) learn(t quadkey.Tile, learnt uint64, found []Region, before *uniform) *uniform {
-	u := &uniform{tile: t, known: learnt}
-	if before != nil {
-		u.tile = finer(t, before.tile)
-		u.known |= before.known
-		u.found = slices.Clone(before.found)
-	}
-	for _, f := range found {
-		if r.types[f.Type].bit()&learnt != 0 {
-			u.found = append(u.found, f)
-		}
-	}
-	return u
-}
-
-// merge adds the known regions of the requested types, in the data set's order. The caller owns the
-// result.
-func (r *Reader) merge(found []Region, known *uniform, types []string) []Region {
-	if known == nil || len(known.found) == 0 {
-		return found
-	}
-	all := make([]Region, 0, len(found)+len(known.found))
-	for _, rt := range r.order {
-		if len(types) > 0 && !slices.Contains(types, rt.Name) {
-			continue
-		}
-		from := found
-		if known.has(rt) {
-			from = known.found
-		}
-		for i := range from {
-			if from[i].Type == rt.Name {
-				all = append(all, from[i])
-			}
-		}
-	}
-	return all
 }
 
 // meridian normalizes the longitude of a point: 180° is −180°, and so is every longitude at a pole.
@@ -239,11 +191,10 @@ func meridian(lon, lat float64) float64 {
 	return lon
 }
 
-// Points are rounded down to this many fractional bits of a grid unit. Caps
-// have fewer, because they are as wide as the world and products of their
-// coordinates must fit 64 bits.
+// Points are rounded down to this many fractional bits of a grid unit. Caps have fewer, because
+// they are as wide as the world and products of their coordinates must fit 64 bits.
 const (
-	tileSubBits = 20
+	tileSubBits = cells.SubBits
 	capSubBits  = 16
 )
 
@@ -257,13 +208,16 @@ func tilePoint(t quadkey.Tile, lon, lat float64) (px, py int64) {
 	return inTile(layout.GridX(lon), t.X), inTile(layout.MercatorY(lat), t.Y)
 }
 
-// seekCap reads the polar rows beyond the tiles and returns the point in
-// their coordinates.
-func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px, py int64, err error) {
-	polar := layout.NorthCap
+// polarOf returns the polar cap of a latitude beyond the tiles.
+func polarOf(lat float64) *layout.PolarCap {
 	if lat < 0 {
-		polar = layout.SouthCap
+		return layout.SouthCap
 	}
+	return layout.NorthCap
+}
+
+// seekCap reads the rows of a polar cap for s.types.
+func (s *scratch) seekCap(ctx context.Context, polar *layout.PolarCap) error {
 	for len(s.rows) < len(s.types) {
 		s.rows = append(s.rows, cellstore.Row{})
 	}
@@ -271,11 +225,10 @@ func (r *Reader) seekCap(ctx context.Context, s *scratch, lon, lat float64) (px,
 		// There is one key and few types, so each type costs one get.
 		sel := cellstore.Selection{Families: []string{rt.mvt}}
 		if _, err := rt.bounds.Get(ctx, polar.Key, &sel, &s.rows[i]); err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
-	px, py = capPoint(polar, lon, lat)
-	return px, py, nil
+	return nil
 }
 
 // capPoint returns a point in the sub-units of the polar cap that it lies in.
@@ -288,26 +241,33 @@ func capPoint(polar *layout.PolarCap, lon, lat float64) (px, py int64) {
 	return in(layout.GridX(lon), polar.X1-polar.X0), in(layout.PlateCarreeY(lat)-float64(polar.Y0), polar.Y1-polar.Y0)
 }
 
-// holds reports whether a stored polygon feature contains a point given in
-// sub-units of its coordinates. It counts the winding number along the ray to
-// the east. Edges are half-open in y, so exactly one of two regions that share
-// a border contains a point on it.
+// holds reports whether a stored polygon feature contains a point given in sub-units of its
+// coordinates. It counts the winding number along the ray to the east. Edges are half-open in y, so
+// exactly one of two regions that share a border contains a point on it.
 func (s *scratch) holds(f mvt.Feature, px, py int64, sub uint) (bool, error) {
+	winding := 0
+	err := s.eachRing(f, func(ring []grid.Point) error {
+		winding += windingOf(ring, px, py, sub)
+		return nil
+	})
+	return winding > 0, err
+}
+
+// eachRing calls fn for the rings of a polygon feature. A ring is valid until fn returns.
+func (s *scratch) eachRing(f mvt.Feature, fn func([]grid.Point) error) error {
 	if f.Type != mvt.Polygon {
-		return false, errNoPolygon()
+		return errNoPolygon()
 	}
 	var p mvt.Path
 	p.Reset(f)
-	winding := 0
 	for {
 		pts, err := s.nextRing(&p)
-		if err != nil {
-			return false, err
+		if pts == nil || err != nil {
+			return err
 		}
-		if pts == nil {
-			return winding > 0, nil
+		if err := fn(pts); err != nil {
+			return err
 		}
-		winding += windingOf(pts, px, py, sub)
 	}
 }
 

@@ -256,20 +256,12 @@ type rings struct {
 }
 
 func (r *rings) read(s *scratch, f mvt.Feature) error {
-	if f.Type != mvt.Polygon {
-		return errNoPolygon()
-	}
 	r.points, r.ends = r.points[:0], r.ends[:0]
-	var p mvt.Path
-	p.Reset(f)
-	for {
-		pts, err := s.nextRing(&p)
-		if pts == nil || err != nil {
-			return err
-		}
-		r.points = append(r.points, pts...)
+	return s.eachRing(f, func(ring []grid.Point) error {
+		r.points = append(r.points, ring...)
 		r.ends = append(r.ends, len(r.points))
-	}
+		return nil
+	})
 }
 
 // appendTo appends the rings, moved to a corner, and reuses the memory of earlier rings in dst.

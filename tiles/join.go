@@ -41,8 +41,8 @@ func (d *tables) apart(t quadkey.Tile) bool {
 }
 
 // Join returns a reader that combines several data sets. It has the types of all of them, in the
-// order of the data sets. If several have a type with the same name, the first one is read. The new
-// reader has its own cache of answers; the given readers stay usable.
+// order of the data sets. If several have a type with the same name, the first one is read. The
+// given readers stay usable and share their answers in memory with the new one.
 func Join(readers ...*Reader) *Reader {
 	var types []*readerType
 	known := map[string]bool{}

@@ -206,7 +206,7 @@ func (l *layer) ranked(ctx context.Context, q *feature.Query) iter.Seq2[*feature
 		},
 	}
 	if q.Order.Importance {
-		r.Rank = func(f *feature.Feature) uint64 { return ^math.Float64bits(squareDegrees(f.Bounds)) }
+		r.Rank = func(f *feature.Feature) uint64 { return ^math.Float64bits(f.Bounds.SquareDegrees()) }
 	}
 	return q.SelectRanked(ctx, r, func(own *feature.Query, consider func(*feature.Feature, bool) error) error {
 		if _, all := l.rt.about.Schema.ForIndex(own.Filter); all { // no filter asks for borders

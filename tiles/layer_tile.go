@@ -34,7 +34,7 @@ func (l *layer) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fea
 			}
 			parts = append(parts, f)
 		}
-		slices.SortStableFunc(parts, func(a, b feature.Feature) int { return cmp.Compare(squareDegrees(b.Bounds), squareDegrees(a.Bounds)) })
+		slices.SortStableFunc(parts, func(a, b feature.Feature) int { return cmp.Compare(b.Bounds.SquareDegrees(), a.Bounds.SquareDegrees()) })
 		for i := range parts {
 			if err := fn(&parts[i]); err != nil {
 				return err

@@ -9,9 +9,10 @@ import (
 )
 
 // SchemaVersion is the version of the row layouts. Layout 3 keeps ids of regions as published, and
-// gives labels ids of their own. A reader takes all layouts from OldestSchemaVersion on.
+// gives labels ids of their own. Layout 4 has finished answers for lookups. A reader takes all
+// layouts from OldestSchemaVersion on.
 const (
-	SchemaVersion       = 3
+	SchemaVersion       = 4
 	OldestSchemaVersion = 2
 )
 
@@ -26,6 +27,9 @@ type Meta struct {
 	// TileBudget is the greatest size in bytes of a tile of zooms 0 to 12 after gzip, with all
 	// types together. 0 means that no budget was given.
 	TileBudget int64 `json:"tile_budget,omitempty"`
+	// Stamp is a hash of the borders and names. Finished answers with another stamp are refused. Data
+	// sets that older programs built have none, and no finished answers.
+	Stamp uint32 `json:"stamp,omitempty"`
 }
 
 // TypeMeta describes a region type.

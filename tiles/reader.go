@@ -13,6 +13,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/feature"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/cells"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
@@ -36,16 +37,17 @@ type Reader struct {
 	types   map[string]*readerType
 	order   []*readerType
 	list    []TypeMeta
-	uniform *uniforms // nil if there are more types than a mask has bits
 	scratch sync.Pool // *scratch
 }
 
 type readerType struct {
 	TypeMeta
 	*tables
-	mvt, label string // families
-	place      int    // in the order
-	about      *feature.Info
+	mvt, label, cells string // families
+	about             *feature.Info
+	stamp             uint32 // of the build; 0 without finished answers
+	seal              cells.Seal
+	answers           *answerIndex
 }
 
 // scratch is the memory of one call.
@@ -60,6 +62,18 @@ type scratch struct {
 	line     []grid.Point // to be encoded
 	edges    []grid.Edge
 	clip     grid.Clipper
+
+	// These are for lookups at a point. See Reader.answers.
+	blocks     []*cells.Block // by types
+	span       uint64
+	missing    []*readerType
+	places     []int
+	part       cellstore.Row
+	rowAnswers cells.Builder
+	named      []cells.Region   // in rowAnswers
+	numbers    map[string]int32 // in named, by id
+	in         []uint32
+	hits       []hit
 }
 
 // Open binds a reader to the store of a data set that meta describes. For another layout the error
@@ -82,7 +96,8 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 		stored.add(&t)
 		types = append(types, &readerType{
 			TypeMeta: t, tables: stored, about: t.info(),
-			mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel,
+			mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel, cells: t.Name + layout.FamilyCells,
+			stamp: meta.Stamp, seal: cells.NewSeal(meta.Stamp, t.Name), answers: new(answerIndex),
 		})
 	}
 	return newReader(types), nil
@@ -92,12 +107,9 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 func newReader(types []*readerType) *Reader {
 	r := &Reader{types: make(map[string]*readerType, len(types)), order: types}
 	r.scratch.New = func() any { return new(scratch) }
-	for i, rt := range types {
-		rt.place, r.types[rt.Name] = i, rt
+	for _, rt := range types {
+		r.types[rt.Name] = rt
 		r.list = append(r.list, rt.TypeMeta)
-	}
-	if len(types) <= maxUniformTypes {
-		r.uniform = new(uniforms)
 	}
 	return r
 }

@@ -131,7 +131,7 @@ func (r *rig) open(_, dir string, readOnly bool) (cellstore.Store, error) {
 	}
 	faults := new(buildtest.Faults)
 	if s.Broken {
-		tile, err := quadkey.TileAt(66, 1, 13)
+		tile, err := quadkey.TileAt(66, 1, 8)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore"
 	"quadrille/cellstore/pebblestore"
+	"quadrille/tiles"
 )
 
 // observer collects the metrics of the process. Its methods may be called concurrently.
@@ -129,12 +130,13 @@ var (
 	descBlockMisses = prometheus.NewDesc("quadrille_block_cache_misses_total", "Blocks that had to be read from files.", nil, nil)
 	descBlockBytes  = prometheus.NewDesc("quadrille_block_cache_bytes", "Memory that the block cache takes.", nil, nil)
 	descBlockMax    = prometheus.NewDesc("quadrille_block_cache_max_bytes", "Memory that the block cache may take.", nil, nil)
+	descRegionBytes = prometheus.NewDesc("quadrille_region_cache_bytes", "Memory that cached regions at points take.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (a *storeStats) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descSeeks, descBlocks, descRead, descReadCached, descBlockHits, descBlockMisses,
-		descBlockBytes, descBlockMax} {
+		descBlockBytes, descBlockMax, descRegionBytes} {
 		ch <- d
 	}
 }
@@ -153,6 +155,7 @@ func (a *storeStats) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descBlockMisses, prometheus.CounterValue, float64(c.Misses))
 	ch <- prometheus.MustNewConstMetric(descBlockBytes, prometheus.GaugeValue, float64(c.Bytes))
 	ch <- prometheus.MustNewConstMetric(descBlockMax, prometheus.GaugeValue, float64(c.MaxBytes))
+	ch <- prometheus.MustNewConstMetric(descRegionBytes, prometheus.GaugeValue, float64(tiles.CachedBytes()))
 }
 
 func (a *storeStats) sum() map[tableOf]cellstore.IOStats {

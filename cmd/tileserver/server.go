@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/static"
+	"quadrille/tiles"
 )
 
 // runServer is the command "tileserver serve". It serves until ctx ends. Logging does not wait for
@@ -47,6 +48,7 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 // serveData opens the published data sets, the live collections and everything that serves them. It
 // closes them in reverse order after the last request. log writes to lines.
 func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQueue, stdout io.Writer) (err error) {
+	tiles.SetCacheBytes(cfg.regionBytes())
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
 	observed := newObserver(cache, version.String())

@@ -14,6 +14,7 @@ import (
 	"quadrille/feature"
 	"quadrille/quadkey"
 	"quadrille/tiles"
+	"quadrille/tiles/internal/cells"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 )
@@ -67,6 +68,8 @@ type build struct {
 	nextLine func() (lineRow, error, bool)
 	caps     []capCell
 	label    layout.LayerWriter
+	stamp    uint32   // of the finished answers
+	limit    int      // bytes of a value
 	families []string // sorted
 	position [grid.MaxZoom + 1]func([]byte, grid.Point) []byte
 	vertices int64 // of all layers' sources
@@ -86,7 +89,10 @@ type buildLayer struct {
 	generalised []tiles.Generalisation // the deepest zoom first
 	overBudget  int                    // tiles of zoom 13
 
-	family, familyMVT, familyLabel int // indexes into build.families
+	answered []*region // the source's, in the order of answers
+	seal     cells.Seal
+
+	family, familyMVT, familyLabel, familyCells int // indexes into build.families
 }
 
 // Run creates the tables of the given layers in an empty store and writes them.
@@ -106,6 +112,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 		b.position[z] = layout.MercatorPosition(z)
 	}
 	limit := store.Limits().ValueBytes
+	b.limit = limit
 	types, err := b.addLayers(layers)
 	if err != nil {
 		return tiles.Meta{}, Stats{}, err
@@ -121,6 +128,7 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	if err := b.prepare(ctx); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
+	b.prepareAnswers()
 	if err := b.encodeCaps(limit); err != nil {
 		return tiles.Meta{}, Stats{}, err
 	}
@@ -185,7 +193,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 			typ: l.Type, typeByte: uint8(i), regions: regions, lines: lines,
 			schema: slices.DeleteFunc(learner.Schema(), func(f feature.Field) bool { return f.Name == "bbox" }),
 		})
-		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel)
+		b.families = append(b.families, l.Type, l.Type+layout.FamilyMVT, l.Type+layout.FamilyLabel, l.Type+layout.FamilyCells)
 	}
 	for _, r := range b.regions {
 		b.vertices += int64(r.vertices)
@@ -201,6 +209,7 @@ func (b *build) addLayers(layers []Layer) ([]string, error) {
 		l.family = slices.Index(b.families, l.typ)
 		l.familyMVT = slices.Index(b.families, l.typ+layout.FamilyMVT)
 		l.familyLabel = slices.Index(b.families, l.typ+layout.FamilyLabel)
+		l.familyCells = slices.Index(b.families, l.typ+layout.FamilyCells)
 	}
 	return types, nil
 }
@@ -299,7 +308,7 @@ func (b *build) root(ctx context.Context) (node, error) {
 }
 
 func (b *build) meta() tiles.Meta {
-	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion, TileBudget: b.opts.TileBudget}
+	m := tiles.Meta{SchemaVersion: tiles.SchemaVersion, TileBudget: b.opts.TileBudget, Stamp: b.stamp}
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, KeyByte: l.typeByte, Regions: len(l.regions),

@@ -246,6 +246,9 @@ func (b *build) checkRecords(limit int) error {
 	return nil
 }
 
+// boundsDecimals is the number of decimals of the bounds in a record.
+const boundsDecimals = 6
+
 // record returns the region's record as a JSON object.
 func (r *region) record(typ string) ([]byte, error) {
 	dst := append([]byte(`{"type":"`), typ...)
@@ -258,7 +261,7 @@ func (r *region) record(typ string) ([]byte, error) {
 	}
 	dst = append(dst, `,"bbox":[`...)
 	for _, v := range r.bounds {
-		dst = layout.AppendFixed(jsontext.Next(dst), v, 6)
+		dst = layout.AppendFixed(jsontext.Next(dst), v, boundsDecimals)
 	}
 	dst = append(dst, `],"`+layout.TagColor+`":`...)
 	dst = strconv.AppendInt(dst, int64(r.color), 10)
@@ -287,6 +290,17 @@ func (r *region) record(typ string) ([]byte, error) {
 		dst = appendJSON(dst, p.Value)
 	}
 	return append(dst, '}'), nil
+}
+
+// recordBounds returns the bounds as a reader of the record gets them.
+func (r *region) recordBounds() quadkey.Box {
+	var v [4]float64
+	var buf []byte
+	for i := range v {
+		buf = layout.AppendFixed(buf[:0], r.bounds[i], boundsDecimals)
+		v[i], _, _ = layout.ParseFixed(buf)
+	}
+	return quadkey.Box{West: v[0], South: v[1], East: v[2], North: v[3]}
 }
 
 // appendJSON appends a scalar, or JSON, as JSON.

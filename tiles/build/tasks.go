@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/cells"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 )
@@ -25,7 +26,8 @@ const tasksAhead = 8
 
 type task struct {
 	node   node
-	deep   bool // the whole subtree, not only the node's own row
+	tile   quadkey.Tile // of the node
+	deep   bool         // the whole subtree, not only the node's own row
 	weight int
 	done   chan *rows
 }
@@ -89,7 +91,7 @@ func (b *build) writeTiles(ctx context.Context, store cellstore.Store) (int64, e
 
 // walkTasks computes the rows of tasks until work is closed.
 func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
-	w := &walker{b: b}
+	w := &walker{b: b, cells: newCellWriter(b)}
 	for t := range work {
 		if w.rows, _ = spare.Get().(*rows); w.rows == nil {
 			w.rows = new(rows)
@@ -99,6 +101,9 @@ func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
 		} else {
 			w.own(&t.node)
 		}
+		if t.tile.Z > cells.Zoom {
+			w.cells.handOver(w.rows)
+		}
 		t.node = node{}
 		t.done <- w.rows
 	}
@@ -106,9 +111,11 @@ func (b *build) walkTasks(work <-chan *task, spare *sync.Pool) {
 
 // loadTasks loads the rows of tasks in order and returns the bytes of their values.
 func (b *build) loadTasks(ctx context.Context, bulk cellstore.BulkLoader, order <-chan *task, spare *sync.Pool) (bytes int64, err error) {
+	answers := newCellWriter(b)
 	for t := range order {
 		select {
 		case r := <-t.done:
+			answers.join(r, t)
 			n, err := b.load(bulk, r)
 			if err != nil {
 				return 0, err
@@ -153,7 +160,7 @@ func (p *planner) plan(n *node) error {
 }
 
 func (p *planner) hand(t *task) error {
-	t.done = make(chan *rows, 1)
+	t.tile, t.done = t.node.tile, make(chan *rows, 1)
 	for _, ch := range [2]chan<- *task{p.order, p.work} {
 		select {
 		case ch <- t:
@@ -170,21 +177,25 @@ func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 	next := 0
 	for i := range r.keys {
 		row := &r.keys[i]
-		labels, err := b.labelsUpTo(bulk, row.key)
-		if err != nil {
-			return 0, err
+		key, labels := row.part, []cellstore.Cell(nil)
+		if key == nil {
+			var err error
+			if labels, err = b.labelsUpTo(bulk, row.key); err != nil {
+				return 0, err
+			}
+			key = row.key[:]
 		}
 		for ; next < row.cells; next++ {
 			c := &r.cells[next]
 			for len(labels) > 0 && labels[0].Family < b.families[c.family] {
-				if err := bulk.Add(row.key[:], labels[0]); err != nil {
+				if err := bulk.Add(key, labels[0]); err != nil {
 					return 0, err
 				}
 				labels = labels[1:]
 			}
 			value := r.bytes[c.start:c.end]
 			bytes += int64(len(value))
-			err := bulk.Add(row.key[:], cellstore.Cell{
+			err := bulk.Add(key, cellstore.Cell{
 				Family: b.families[c.family], Qualifier: []byte(c.qualifier),
 				Timestamp: b.opts.Timestamp, Value: value,
 			})

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/cells"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 	"quadrille/tiles/mvt"
@@ -19,6 +20,8 @@ type walker struct {
 	mvt  layout.LayerWriter
 	line borderWriter
 	rows *rows
+	// cells are the finished answers in the current tile of zoom 8; nil to make none.
+	cells *cellWriter
 	// drawn are the regions of a tile in the order in which maps draw them.
 	drawn []group
 }
@@ -66,15 +69,21 @@ func (w *walker) own(n *node) {
 		ln := &n.layers[i]
 		switch ln.kind {
 		case nodeLeaf:
-			w.leaf(ln)
+			w.leaf(n.tile, ln)
 		case nodeMixed:
 			w.mixed(n.tile, ln)
 		}
 	}
+	if n.tile.Z != cells.Zoom || w.cells == nil {
+		w.rows.end()
+		return
+	}
+	w.cells.finish(w.rows, n.tile)
 	w.rows.end()
+	w.cells.writeParts(w.rows, n.tile)
 }
 
-func (w *walker) leaf(ln *layerNode) {
+func (w *walker) leaf(t quadkey.Tile, ln *layerNode) {
 	layer := &w.b.layers[ln.layer]
 	w.mvt.Reset(layer.typ)
 	for _, g := range w.inOrder(layer.shown, ln.levels[0]) {
@@ -89,6 +98,9 @@ func (w *walker) leaf(ln *layerNode) {
 	w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
 		return w.mvt.AppendTo(append(dst, layout.MarkLeaf))
 	})
+	if w.cells != nil {
+		w.cells.leaf(w.rows, t, ln.layer, ln.levels[0])
+	}
 	w.b.stats.leaves.Add(1)
 }
 
@@ -109,6 +121,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 	outerCorner := outer.Corner()
 	innerCorner := inner.Corner()
 	w.mvt.Reset(layer.typ)
+	answers := w.cells.begin(t, ln.layer)
 	written := false
 	for _, g := range w.inOrder(layer.shown, ln.levels[0]) {
 		r := layer.shown[g.region]
@@ -116,6 +129,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 			w.begin(r)
 			w.mvt.Ring(layout.BufferedSquare)
 			w.mvt.End()
+			answers.whole(r)
 			w.rows.cell(layer.family, r.key, func(dst []byte) []byte {
 				dst = append(append(dst, layout.MarkMixed), r.feature...)
 				return append(layout.AppendSquare(dst, t), '}')
@@ -127,6 +141,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 			w.begin(r)
 			w.mvt.Polygons(polys, innerCorner, shift)
 			w.mvt.End()
+			answers.polygons(r, polys, innerCorner)
 		}
 		inside := grid.CarryWinding(g.edges, outerCorner, innerCorner, g.w)
 		if polys := w.clip.Polygons(g.edges, inside, inner, shift); len(polys) > 0 {
@@ -137,6 +152,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 			written = true
 		}
 	}
+	answers.end()
 	if w.mvt.Len() > 0 {
 		w.line.layer(layer, ln.levels[0], outer, innerCorner, shift)
 		w.rows.cell(layer.familyMVT, "", func(dst []byte) []byte {
@@ -154,11 +170,14 @@ type rows struct {
 	keys  []rowRef
 	cells []cellRef
 	bytes []byte
+	// answers are the finished answers of each layer in a task below zoom 8.
+	answers []cells.Builder
 }
 
 type rowRef struct {
 	key   quadkey.Key
-	cells int // end of its cells
+	part  []byte // the whole key of a row of layout.PartKey; nil for others
+	cells int    // end of its cells
 }
 
 type cellRef struct {

@@ -27,7 +27,7 @@ type checkPart struct {
 	found findings
 	rows  int64
 	tile  tileCheck
-	cells [][3][]*cellstore.Cell // of the current row, by type and kind
+	cells [][kinds][]*cellstore.Cell // of the current row, by type and kind
 }
 
 // partType has the findings of a part about a type.
@@ -65,7 +65,7 @@ type overlapCount struct {
 const maxOverlaps = 1 << 16
 
 func (v *verifier) newPart() *checkPart {
-	p := &checkPart{v: v, found: findings{}, types: make([]partType, len(v.types)), cells: make([][3][]*cellstore.Cell, len(v.types))}
+	p := &checkPart{v: v, found: findings{}, types: make([]partType, len(v.types)), cells: make([][kinds][]*cellstore.Cell, len(v.types))}
 	for i, t := range v.types {
 		n := len(t.ids)
 		p.types[i] = partType{
@@ -118,6 +118,9 @@ func (p *checkPart) row(row *cellstore.Row) {
 	}
 	for i := range p.cells {
 		c := &p.cells[i]
+		if len(c[kindCells]) > 0 {
+			p.answers(i, row.Key, t, ok)
+		}
 		if len(c[kindFeature])+len(c[kindTile])+len(c[kindLabel]) == 0 {
 			continue
 		}

@@ -45,7 +45,7 @@ type regionPiece struct {
 }
 
 // tileRow checks the cells of a row that belong to one type.
-func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
+func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[kinds][]*cellstore.Cell) {
 	if p.v.types[typ].IsLines {
 		p.lineRow(typ, t, cells)
 		return
@@ -103,7 +103,7 @@ func (p *checkPart) tileRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell
 
 // lineRow checks the cells of a row that belong to a type of lines. They enclose nothing, and the
 // budget does not bound them.
-func (p *checkPart) lineRow(typ int, t quadkey.Tile, cells *[3][]*cellstore.Cell) {
+func (p *checkPart) lineRow(typ int, t quadkey.Tile, cells *[kinds][]*cellstore.Cell) {
 	c, ct := &p.tile, p.v.types[typ]
 	if len(cells[kindTile]) != 1 || len(cells[kindFeature])+len(cells[kindLabel]) > 0 || len(cells[kindTile][0].Value) == 0 ||
 		cells[kindTile][0].Value[0] != layout.MarkMixed {
@@ -321,7 +321,7 @@ func (p *checkPart) formats(typ int, t quadkey.Tile, leaf bool, features []*cell
 }
 
 // polar checks the vector tile of a polar cap.
-func (p *checkPart) polar(typ int, cells *[3][]*cellstore.Cell) {
+func (p *checkPart) polar(typ int, cells *[kinds][]*cellstore.Cell) {
 	find := func(format string, args ...any) {
 		p.found.add(p.v.opts.Examples, typ, p.v.types[typ].Name, ProblemTile, Example{Tile: "polar", Detail: fmt.Sprintf(format, args...)})
 	}

@@ -33,6 +33,7 @@ const (
 	ProblemArea     Problem = "area"     // pieces whose area is not the region's
 	ProblemBudget   Problem = "budget"   // a tile that is larger than the data set allows
 	ProblemSource   Problem = "source"   // a point that lies on the other side of the border in the source
+	ProblemAnswers  Problem = "answers"  // finished answers that are damaged or not those of the rows
 )
 
 // Example is one place of a finding.
@@ -113,6 +114,7 @@ type Options struct {
 //     each of them, inside it, and its pieces at the deepest zoom have the area of its
 //     record's geometry, within the rounding of both.
 //   - A tile of lines has only lines, and each line's region has a record.
+//   - The finished answers of lookups are those of the zoom-13 tiles, everywhere.
 //   - [tiles.Reader.At] answers the witnesses as the source did before the build.
 //
 // Lines and labels are judged from row layout 2 on. The report lists the faults. The error is the
@@ -136,6 +138,7 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 		v.families[t.Name] = checkFamily{i, kindFeature}
 		v.families[t.Name+layout.FamilyMVT] = checkFamily{i, kindTile}
 		v.families[t.Name+layout.FamilyLabel] = checkFamily{i, kindLabel}
+		v.families[t.Name+layout.FamilyCells] = checkFamily{i, kindCells}
 	}
 	var err error
 	if v.bounds, err = store.Table(ctx, layout.TableBounds); err != nil {
@@ -168,6 +171,9 @@ func Run(ctx context.Context, store cellstore.Store, meta tiles.Meta, opts Optio
 	if meta.SchemaVersion >= tiles.OldestSchemaVersion {
 		reader, err := tiles.Open(ctx, store, meta)
 		if err != nil {
+			return Report{}, err
+		}
+		if err := whole.checkAnswers(ctx, reader, workers); err != nil {
 			return Report{}, err
 		}
 		if err := whole.askWitnesses(ctx, reader, workers); err != nil {
@@ -216,6 +222,8 @@ const (
 	kindFeature cellKind = iota
 	kindTile
 	kindLabel
+	kindCells
+	kinds
 )
 
 type checkFamily struct {

@@ -466,6 +466,21 @@ func TestVerifyFindsDamage(t *testing.T) {
 				}
 			}
 		}},
+		{"answers damaged", ProblemAnswers, 4, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, borderTile(t, s, 13).Ancestor(8), "land.cells", "", func(v []byte) []byte { v[len(v)/2] ^= 4; return v })
+		}},
+		{"answers lost", ProblemAnswers, 4, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, borderTile(t, s, 13).Ancestor(8), "land.cells", "", drop)
+		}},
+		{"answers of no tile with answers", ProblemAnswers, 4, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, borderTile(t, s, 13), "land.cells", "", func([]byte) []byte { return []byte("L") })
+		}},
+		{"a border moved without its answers", ProblemAnswers, 4, func(t *testing.T, s *pebblestore.Store) {
+			edited(t, s, borderTile(t, s, 13), "land.mvt", "", reshaped("west", func(rings [][]mvt.XY) [][]mvt.XY {
+				rings[0][inner(rings[0])].X++
+				return rings
+			}))
+		}},
 		{"river: a line lost at a zoom", ProblemZoom, 0, func(t *testing.T, s *pebblestore.Store) {
 			for _, tile := range rowsOf(t, s, "river", "canal", layout.MarkMixed) {
 				if tile.Z == 12 {

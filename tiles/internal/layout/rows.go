@@ -3,6 +3,7 @@
 package layout
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"regexp"
@@ -24,11 +25,12 @@ import (
 //
 //	FF FF FF FF FF 'N'    FF FF FF FF FF 'S'
 //
-// For each region type T three families, each its own ordered partition:
+// For each region type T four families, each its own ordered partition:
 //
 //	T        qualifier: folded id   value: mark, GeoJSON Feature
 //	T.mvt    qualifier: none        value: mark, vector layer T, vector layer T_line
 //	T.label  qualifier: none        value: mark, vector layer T_label
+//	T.cells  qualifier: none        value: mark, finished answers, checksum
 //
 // The mark is one byte: 'M' for a mixed row, 'L' for a leaf, 'P' for a polar cap. The Feature of a
 // leaf ends before its geometry, which is the square of the tile asked for; the vector layer of a
@@ -38,6 +40,17 @@ import (
 // right. A row with borders is always mixed, so lines need no row of their own. T_label holds a
 // point inside each region, in one tile per zoom. Its rows are found only by their own key, and may
 // lie inside leaves of the other families.
+//
+// T.cells answers which regions hold a point, without the rest of the row. Package cells defines its
+// values. It has rows for tiles of zoom 8, and for leaves above them. If the answers of a tile of
+// zoom 8 are long, its row has the mark 'S' and a byte with a number of zooms d. Then the answers
+// are in the rows of its tiles of zoom 8+d, with their first tile of zoom 13, counted from 0 in the
+// order of the cells, appended to the key of the row:
+//
+//	key of the tile of zoom 8, 5 bytes | first tile, 2 bytes
+//
+// The checksum is the CRC-32C of the build's stamp, which is in the manifest, the name T, the key
+// and the value. Builds before layout 4 and layers of lines have no such family.
 //
 // A polar row has the family T.mvt only: a vector layer in plate carrée, whose
 // unit is the unit of the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
@@ -64,6 +77,7 @@ const (
 
 	FamilyMVT   = ".mvt"
 	FamilyLabel = ".label"
+	FamilyCells = ".cells"
 
 	LayerLine  = "_line"
 	LayerLabel = "_label"
@@ -75,6 +89,7 @@ const (
 	MarkMixed = 'M'
 	MarkLeaf  = 'L'
 	MarkPolar = 'P'
+	MarkSplit = 'S'
 )
 
 // These are patterns for the names of region types and for the ids of regions.
@@ -87,7 +102,7 @@ var (
 func Schemas(types []string) []cellstore.Schema {
 	bounds := cellstore.Schema{Table: TableBounds}
 	for _, t := range types {
-		for _, f := range [3]string{t, t + FamilyMVT, t + FamilyLabel} {
+		for _, f := range [4]string{t, t + FamilyMVT, t + FamilyLabel, t + FamilyCells} {
 			// Most rows are found by Next, never by an exact key, so they need no filter. Rows of
 			// labels are looked up by their exact key, and most tiles have none.
 			bloom := cellstore.BloomNone
@@ -106,6 +121,12 @@ func Schemas(types []string) []cellstore.Schema {
 		{Name: FamilyWitness, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 	}}
 	return []cellstore.Schema{bounds, regions}
+}
+
+// PartKey returns the key of a row of T.cells below a tile of zoom 8. first is its first tile of
+// zoom 13.
+func PartKey(tile quadkey.Key, first uint16) []byte {
+	return binary.BigEndian.AppendUint16(append(make([]byte, 0, len(tile)+2), tile[:]...), first)
 }
 
 // RegionKey returns the key of a region's record.
@@ -130,10 +151,10 @@ func FeatureID(typ, id string) uint64 {
 // polygon.
 func LabelID(featureID uint64) uint64 { return featureID ^ 1<<52 }
 
-// RowTile returns the tile of a row, and false for a polar row, which has no tile.
+// RowTile returns the tile of a row, and false for a polar row and a row of PartKey.
 func RowTile(key []byte) (quadkey.Tile, bool) {
 	if len(key) != len(quadkey.Key{}) {
-		return quadkey.Tile{}, false // a polar row
+		return quadkey.Tile{}, false
 	}
 	t, err := quadkey.ParseKey(key)
 	return t, err == nil

@@ -3,10 +3,13 @@ package tiles_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"quadrille/cellstore"
 	"quadrille/internal/tilestest"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
 )
@@ -96,4 +99,68 @@ func TestAtRemembers(t *testing.T) {
 	if _, err := r.At(t.Context(), 0.7001, 0.2001); err != nil || store.Stats().Seeks != before {
 		t.Errorf("%d seeks for a point of a known tile, %v", store.Stats().Seeks-before, err)
 	}
+}
+
+// buildStore builds layers into a new store.
+func buildStore(t testing.TB, layers ...build.Layer) (cellstore.Store, tiles.Meta) {
+	t.Helper()
+	store := tilestest.OpenStore(t)
+	meta, _, err := build.Run(t.Context(), store, layers, build.Options{Timestamp: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, meta
+}
+
+// TestPointJoinConcurrently joins from several goroutines, which share a table of answers, and more
+// points than a chunk has.
+func TestPointJoinConcurrently(t *testing.T) {
+	store, meta := buildStore(t, build.Layer{
+		Type: "land", Features: []build.Feature{
+			{ID: "a", Geometry: tilestest.Square(0, 40, 9, 60)},
+			{ID: "b", Geometry: tilestest.Square(9, 40, 20, 47)},
+		},
+	}, build.Layer{Type: "area", Features: []build.Feature{
+		{ID: "c", Geometry: tilestest.Square(7, 46, 9.5, 50)},
+		{ID: "d", Geometry: tilestest.Square(8, 45, 14, 48)},
+	}})
+	r, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := r.PointJoin("area", "land")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for seed := range uint64(3) {
+		all.Go(func() {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			points := make([]quadkey.Position, 300_000)
+			for i := range points {
+				points[i] = quadkey.Position{Lat: 47.4 + 9*rnd.NormFloat64()/2, Lon: 8.5 + 6*rnd.NormFloat64()}
+			}
+			out := [][]int32{make([]int32, len(points)), make([]int32, len(points))}
+			if err := j.Find(t.Context(), points, out); err != nil {
+				t.Error(err)
+				return
+			}
+			for range 3000 {
+				i := rnd.IntN(len(points))
+				want, err := r.At(t.Context(), points[i].Lat, points[i].Lon)
+				if got := append(slices.Clone(j.Regions(0, out[0][i])), j.Regions(1, out[1][i])...); err != nil || !sameRegions(got, want) {
+					t.Errorf("%v: %v, want %v, %v", points[i], got, want, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// sameRegions compares regions type by type, whatever the order of the types.
+func sameRegions(a, b []tiles.Region) bool {
+	byType := func(a, b tiles.Region) int { return strings.Compare(a.Type, b.Type) }
+	slices.SortStableFunc(a, byType)
+	slices.SortStableFunc(b, byType)
+	return slices.Equal(a, b)
 }

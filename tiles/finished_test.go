@@ -1,0 +1,205 @@
+//go:build !race
+
+package tiles_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quadrille/cellstore"
+	"quadrille/internal/tilestest"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/internal/layout"
+)
+
+// compareAnswers compares finished answers with those that a Reader makes from the rows of the
+// tiles, and with those of a join, for points (longitude, latitude).
+func compareAnswers(t *testing.T, store cellstore.Store, meta tiles.Meta, at [][2]float64) {
+	t.Helper()
+	open := func(meta tiles.Meta) *tiles.Reader {
+		r, err := tiles.Open(t.Context(), store, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	older := meta
+	older.Stamp = 0
+	finished, rows := open(meta), open(older)
+	var points []quadkey.Position
+	for _, p := range at {
+		points = append(points, quadkey.Position{Lat: p[1], Lon: p[0]})
+	}
+	points = append(points, quadkey.Position{Lat: math.NaN()}, quadkey.Position{Lon: math.Inf(1)}, quadkey.Position{Lat: -90.1})
+	joined := map[*tiles.Reader][]tiles.Region{}
+	joins := map[*tiles.Reader]*tiles.PointJoin{}
+	columns := map[*tiles.Reader][][]int32{}
+	for _, r := range []*tiles.Reader{finished, rows} {
+		j, err := r.PointJoin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([][]int32, len(j.Types()))
+		for k := range out {
+			out[k] = make([]int32, len(points))
+		}
+		if err := j.Find(t.Context(), points, out); err != nil {
+			t.Fatal(err)
+		}
+		joins[r], columns[r] = j, out
+	}
+	wrong := 0
+	for i, p := range points {
+		for r, j := range joins {
+			joined[r] = nil
+			for k := range j.Types() {
+				answer := columns[r][k][i]
+				if (answer == tiles.NoPoint) == p.Valid() || int(answer) >= j.Answers(k) {
+					t.Fatalf("%v has answer %d", p, answer)
+				}
+				joined[r] = append(joined[r], j.Regions(k, answer)...)
+			}
+		}
+		if !p.Valid() {
+			continue
+		}
+		want, err := rows.At(t.Context(), p.Lat, p.Lon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := finished.At(t.Context(), p.Lat, p.Lon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) || !slices.Equal(joined[finished], want) || !slices.Equal(joined[rows], want) {
+			t.Errorf("%.17g,%.17g: rows %v, finished %v, joined %v and %v", p.Lat, p.Lon, want, got, joined[finished], joined[rows])
+			if wrong++; wrong > 5 {
+				t.FailNow()
+			}
+		}
+	}
+}
+
+// TestFinishedAnswers compares finished answers with the rows: on borders, at the corners of tiles,
+// at ±180° and the poles, where regions overlap, and where a type has only lines or nothing.
+func TestFinishedAnswers(t *testing.T) {
+	store, meta := buildStore(t, toyLayer(), blobs("ward", 1, 8.5, 47.4, 0.1, 8), blobs("zone", 2, 179.9, 84, 30, 6),
+		blobs("area", 3, 8.5, 47.4, 12, 9), blobs("sea", 4, 8.5, 20, 60, 3))
+	rnd := rand.New(rand.NewPCG(31, 32))
+	for _, typ := range []string{"land", "ward", "zone", "area", "sea"} {
+		compareAnswers(t, store, meta, awkwardPoints(rnd, newStoredWorld(t, store, typ), 60))
+	}
+}
+
+// TestFinishedAnswersOfTheWorld does the same with real borders.
+func TestFinishedAnswersOfTheWorld(t *testing.T) {
+	store, meta := buildStore(t, naturalEarth(t, "country", "50m/ne_50m_admin_0_countries.geojson.gz", "ADM0_A3", "NAME"),
+		naturalEarth(t, "state", "50m/ne_50m_admin_1_states_provinces.geojson.gz", "adm1_code", "name"))
+	rnd := rand.New(rand.NewPCG(33, 34))
+	n := 200
+	if tilestest.Full {
+		n = 20_000
+	}
+	compareAnswers(t, store, meta, awkwardPoints(rnd, newStoredWorld(t, store, "country"), n))
+}
+
+// TestDividedAnswers tests answers that are too long for one row, and a type beside them whose
+// answers are not.
+func TestDividedAnswers(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(35, 36))
+	star := blob(rnd, 10.5, 10.5, 0.6, 60_000)
+	store, meta := buildStore(t, toyLayer(), build.Layer{Type: "star", Features: []build.Feature{{ID: "s", Geometry: star}}})
+	table, err := store.Table(t.Context(), layout.TableBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := 0
+	for row, err := range table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{"star" + layout.FamilyCells}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(row.Key) > len(quadkey.Key{}) {
+			parts++
+		}
+	}
+	if parts < 4 {
+		t.Errorf("%d parts of divided answers", parts)
+	}
+	var at [][2]float64
+	for range 5000 {
+		at = append(at, [2]float64{10.5 + 1.4*(rnd.Float64()-.5), 10.5 + 1.4*(rnd.Float64()-.5)})
+	}
+	compareAnswers(t, store, meta, append(at, awkwardPoints(rnd, newStoredWorld(t, store, "land"), 20)...))
+}
+
+// TestSetCacheBytes tests that answers stay right while hardly any fit into memory.
+func TestSetCacheBytes(t *testing.T) {
+	tiles.SetCacheBytes(2000)
+	defer tiles.SetCacheBytes(tiles.DefaultCacheBytes)
+	store, meta := buildStore(t, toyLayer(), blobs("ward", 1, 8.5, 47.4, 0.1, 8))
+	rnd := rand.New(rand.NewPCG(37, 38))
+	compareAnswers(t, store, meta, awkwardPoints(rnd, newStoredWorld(t, store, "land"), 40))
+}
+
+// TestDamagedAnswers tests that a row which is damaged, or of another build, is told and never an
+// answer.
+func TestDamagedAnswers(t *testing.T) {
+	store, meta := buildStore(t, toyLayer())
+	ask := func(meta tiles.Meta) error {
+		r, err := tiles.Open(t.Context(), store, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.At(t.Context(), 10.05, 10.2)
+		return err
+	}
+	if err := ask(meta); err != nil {
+		t.Fatal(err)
+	}
+	other := meta
+	other.Stamp++
+	if err := ask(other); !errors.Is(err, tiles.ErrCorrupt) {
+		t.Errorf("another build: %v", err)
+	}
+	table, err := store.Table(t.Context(), layout.TableBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tile, err := quadkey.TileAt(10.2, 10.05, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := tile.Key()
+	var row cellstore.Row
+	family := "land" + layout.FamilyCells
+	sel := cellstore.Selection{Families: []string{family}}
+	if ok, err := table.Get(t.Context(), key[:], &sel, &row); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	value := bytes.Clone(row.Cells[0].Value)
+	for range 50 {
+		bad := bytes.Clone(value)
+		bad[rand.IntN(len(bad))] ^= 1 << rand.IntN(8)
+		if err := table.Apply(t.Context(), cellstore.Mutation{
+			Row: key[:], Ops: []cellstore.Op{{Kind: cellstore.OpPut, Family: family, Timestamp: 2, Value: bad}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(meta); !errors.Is(err, tiles.ErrCorrupt) {
+			t.Errorf("damaged: %v", err)
+		}
+	}
+}
+
+func TestPointJoinOfUnknownType(t *testing.T) {
+	r, _, _ := buildReader(t, toyLayer())
+	if _, err := r.PointJoin("land", "moon"); !errors.Is(err, tiles.ErrUnknownType) {
+		t.Error(err)
+	}
+}
