@@ -1,6 +1,7 @@
 package mvt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -66,8 +67,8 @@ type Layer struct {
 	name     string
 	extent   uint32
 	keys     []string
-	keyIndex map[string]uint32
-	values   [][]byte // encoded value messages
+	values   [][]byte          // encoded value messages
+	keyIndex map[string]uint32 // of keys and values beyond the first few, which searchFirst finds
 	valIndex map[string]uint32
 	features []byte
 	count    int
@@ -86,8 +87,12 @@ func (l *Layer) Reset(name string) {
 	l.extent = Extent
 	l.keys = l.keys[:0]
 	l.values = l.values[:0]
-	clear(l.keyIndex)
-	clear(l.valIndex)
+	if len(l.keyIndex) > 0 {
+		clear(l.keyIndex)
+	}
+	if len(l.valIndex) > 0 { // clearing takes as long as the largest layer so far was
+		clear(l.valIndex)
+	}
 	l.features = l.features[:0]
 	l.count = 0
 }
@@ -151,13 +156,21 @@ func (l *Layer) tag(key string) {
 		l.keyIndex = make(map[string]uint32)
 		l.valIndex = make(map[string]uint32)
 	}
-	k, ok := l.keyIndex[key]
+	k, ok := searchFirst(l.keys, func(k string) bool { return k == key })
+	if !ok && len(l.keys) > mostSearched {
+		k, ok = l.keyIndex[key]
+	}
 	if !ok {
 		k = uint32(len(l.keys))
 		l.keys = append(l.keys, key)
-		l.keyIndex[key] = k
+		if k >= mostSearched {
+			l.keyIndex[key] = k
+		}
 	}
-	v, ok := l.valIndex[string(l.scratch)]
+	v, ok := searchFirst(l.values, func(v []byte) bool { return bytes.Equal(v, l.scratch) })
+	if !ok && len(l.values) > mostSearched {
+		v, ok = l.valIndex[string(l.scratch)]
+	}
 	if !ok {
 		v = uint32(len(l.values))
 		// This reuses the slot's memory from before a Reset.
@@ -167,10 +180,25 @@ func (l *Layer) tag(key string) {
 		} else {
 			l.values = append(l.values, append([]byte(nil), l.scratch...))
 		}
-		l.valIndex[string(l.scratch)] = v
+		if v >= mostSearched {
+			l.valIndex[string(l.scratch)] = v
+		}
 	}
 	l.tags = binary.AppendUvarint(l.tags, uint64(k))
 	l.tags = binary.AppendUvarint(l.tags, uint64(v))
+}
+
+// mostSearched is the number of keys and values that are searched one by one. Most layers have no more.
+const mostSearched = 16
+
+// searchFirst returns the place of an element among the first ones of a list.
+func searchFirst[T any](list []T, is func(T) bool) (uint32, bool) {
+	for i := range min(len(list), mostSearched) {
+		if is(list[i]) {
+			return uint32(i), true
+		}
+	}
+	return 0, false
 }
 
 // Point adds one point to the current feature.
