@@ -12,11 +12,15 @@
 // the answer if it is the row of the tile itself or of a leaf that covers the tile. Otherwise the
 // tile is empty.
 //
+// Which regions hold a point is a question of its own, with finished answers in rows of zoom 8: runs
+// of tiles with the same regions, and for a tile with borders the edges that can decide.
+//
 // internal/layout/rows.go draws the tables.
 //
 // # Reading
 //
 // A [Reader] is bound to one store and may be used by any number of goroutines. Package verify
-// checks all rows of a store. [Reader.Layer] has the regions of a type as features, and
+// checks all rows of a store. [Reader.At] has the regions at a point, and [Reader.PointJoin] those at
+// millions of points. [Reader.Layer] has the regions of a type as features, and
 // [Reader.QueryArea] is the ground of a region, for queries of other layers.
 package tiles
