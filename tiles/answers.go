@@ -23,21 +23,21 @@ const DefaultCacheBytes = 64 << 20
 // SetCacheBytes bounds the memory for the decoded answers of all Readers of the process, in bytes.
 // One answer more may be in use by each call.
 func SetCacheBytes(most int64) {
-	answers.mu.Lock()
-	defer answers.mu.Unlock()
-	answers.most = most
-	answers.shrink()
+	decoded.mu.Lock()
+	defer decoded.mu.Unlock()
+	decoded.most = max(0, most)
+	decoded.shrink()
 }
 
 // CachedBytes returns the memory that decoded answers take, in bytes.
 func CachedBytes() int64 {
-	answers.mu.Lock()
-	defer answers.mu.Unlock()
-	return answers.list.Size()
+	decoded.mu.Lock()
+	defer decoded.mu.Unlock()
+	return decoded.list.Size()
 }
 
-// answers has the decoded answers of all Readers, so that one bound holds for all.
-var answers = answerCache{most: DefaultCacheBytes}
+// decoded has the decoded answers of all Readers, so that one bound holds for all.
+var decoded = answerCache{most: DefaultCacheBytes}
 
 type answerCache struct {
 	mu   sync.Mutex
@@ -86,6 +86,11 @@ func (c *answerCache) shrink() {
 	for c.list.Size() > c.most {
 		old := c.list.Evict().Value
 		old.home.CompareAndSwap(old, nil)
+		for i := range old.parts { // nothing leads to them any more
+			if p := old.parts[i].Load(); p != nil {
+				c.list.Remove(&p.place)
+			}
+		}
 	}
 }
 
@@ -117,6 +122,7 @@ func (x *answerIndex) find(packed, tile uint32) (b *cells.Block, span uint64) {
 	span = cells.Tiles
 	a := x.slot(packed).Load()
 	if a != nil && a.parts != nil {
+		a.place.Use()
 		span /= uint64(len(a.parts))
 		a = a.parts[partAt(a.parts, tile)].Load()
 	}
@@ -151,9 +157,9 @@ func (r *Reader) answers(ctx context.Context, s *scratch, t quadkey.Tile, types 
 	return r.readTiles(ctx, s, t, types)
 }
 
-// reading sets s.reading to the types whose answers are missing, and s.places to where they belong
-// in s.blocks.
-func (s *scratch) reading(types []*readerType, finished bool) {
+// findMissing sets s.missing to the types whose answers are missing, either those with finished
+// answers or the others, and s.places to where they belong in s.blocks.
+func (s *scratch) findMissing(types []*readerType, finished bool) {
 	s.missing, s.places = s.missing[:0], s.places[:0]
 	for i, rt := range types {
 		if s.blocks[i] == nil && (rt.stamp != 0) == finished {
@@ -167,7 +173,7 @@ func (s *scratch) reading(types []*readerType, finished bool) {
 
 // readAnswers reads the missing finished answers.
 func (r *Reader) readAnswers(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType) error {
-	s.reading(types, true)
+	s.findMissing(types, true)
 	s.families = s.families[:0]
 	for _, rt := range s.missing {
 		s.families = append(s.families, rt.cells)
@@ -183,7 +189,7 @@ func (r *Reader) readAnswers(ctx context.Context, s *scratch, t quadkey.Tile, ty
 			return err
 		}
 		home := rt.answers.slot(uint32(square.Packed()))
-		if a = answers.keep(home, a); a.parts != nil {
+		if a = decoded.keep(home, a); a.parts != nil {
 			s.span = min(s.span, cells.Tiles/uint64(len(a.parts)))
 			if a, err = rt.readPart(ctx, s, a, square, cells.TileIn(t)); err != nil {
 				return err
@@ -201,6 +207,10 @@ func (rt *readerType) answerOf(row *cellstore.Row, square quadkey.Tile) (*cached
 	}
 	key := square.Key()
 	if own := bytes.Equal(row.Key, key[:]); !own {
+		if bytes.HasPrefix(row.Key, key[:]) {
+			return nil, fmt.Errorf("%w: the answers of %s in tile %v are divided, and the row that says so is gone: %s",
+				ErrCorrupt, rt.Name, square, renewAnswers)
+		}
 		above, ok := layout.RowTile(row.Key)
 		if !ok || !above.Contains(square) {
 			return &cachedAnswer{block: cells.Empty}, nil
@@ -225,8 +235,11 @@ func (rt *readerType) decode(row *cellstore.Row, square quadkey.Tile) (*cachedAn
 			return &cachedAnswer{block: b}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: answers of %s in tile %v: %w", ErrCorrupt, rt.Name, square, err)
+	return nil, fmt.Errorf("%w: answers of %s in tile %v: %w: %s", ErrCorrupt, rt.Name, square, err, renewAnswers)
 }
+
+// renewAnswers says what to do about damaged answers.
+const renewAnswers = "run ingest boundaries again, or ingest rollback boundaries"
 
 // readPart reads one of the parts of divided answers.
 func (rt *readerType) readPart(ctx context.Context, s *scratch, of *cachedAnswer, square quadkey.Tile, tile uint32) (*cachedAnswer, error) {
@@ -243,42 +256,58 @@ func (rt *readerType) readPart(ctx context.Context, s *scratch, of *cachedAnswer
 			return nil, err
 		}
 		if a.parts != nil {
-			return nil, fmt.Errorf("%w: answers of %s in tile %v are divided twice", ErrCorrupt, rt.Name, square)
+			return nil, fmt.Errorf("%w: answers of %s in tile %v are divided twice: %s", ErrCorrupt, rt.Name, square, renewAnswers)
 		}
 	}
-	return answers.keep(&of.parts[part], a), nil
+	return decoded.keep(&of.parts[part], a), nil
 }
 
 // readTiles makes the missing answers of builds without finished ones, from the rows of the tile.
 func (r *Reader) readTiles(ctx context.Context, s *scratch, t quadkey.Tile, types []*readerType) error {
-	s.reading(types, false)
+	s.findMissing(types, false)
 	s.span = 1
 	if err := r.seek(ctx, s, t, s.missing, true); err != nil {
 		return err
 	}
 	for i, rt := range s.missing {
-		block, err := s.blockOf(&s.rows[i], cells.TileIn(t))
+		divided := rt.answers.slot(uint32(t.Ancestor(cells.Zoom).Packed()))
+		row, tile, n := &s.rows[i], cells.TileIn(t), 1
+		if isLeaf(row) {
+			if leaf, ok := layout.RowTile(row.Key); ok && leaf.Z <= cells.Zoom {
+				tile, n = 0, cells.Tiles
+			}
+		}
+		block, err := s.blockOf(row, tile, n)
 		if err != nil {
 			return err
 		}
-		divided := rt.answers.slot(uint32(t.Ancestor(cells.Zoom).Packed()))
 		a := divided.Load()
-		if a == nil {
-			a = answers.keep(divided, &cachedAnswer{parts: make([]answerSlot, cells.Tiles)})
+		if a == nil && n == cells.Tiles {
+			decoded.keep(divided, &cachedAnswer{block: block})
+			s.blocks[s.places[i]] = block
+			continue
 		}
-		answers.keep(&a.parts[cells.TileIn(t)], &cachedAnswer{block: block})
+		if a == nil {
+			a = decoded.keep(divided, &cachedAnswer{parts: make([]answerSlot, cells.Tiles)})
+		}
+		decoded.keep(&a.parts[cells.TileIn(t)], &cachedAnswer{block: block})
 		s.blocks[s.places[i]] = block
 	}
 	return nil
 }
 
-// blockOf makes the answers of one tile from its row.
-func (s *scratch) blockOf(row *cellstore.Row, tile uint32) (*cells.Block, error) {
+// isLeaf reports whether a row is that of a leaf.
+func isLeaf(row *cellstore.Row) bool {
+	return !row.Empty() && len(row.Cells[0].Value) > 0 && row.Cells[0].Value[0] == layout.MarkLeaf
+}
+
+// blockOf makes the answers of tiles from their row, of several only if it is a leaf.
+func (s *scratch) blockOf(row *cellstore.Row, tile uint32, n int) (*cells.Block, error) {
 	if row.Empty() {
 		return cells.Empty, nil
 	}
 	s.resetRows()
-	if err := s.addRow(row, tile, 1); err != nil {
+	if err := s.addRow(row, tile, n); err != nil {
 		return nil, err
 	}
 	return s.rowBlock()
@@ -394,7 +423,7 @@ func (r *Reader) rowsOf(ctx context.Context, s *scratch, rt *readerType, square 
 		return nil, err
 	}
 	s.resetRows()
-	if row := &s.rows[0]; !row.Empty() && len(row.Cells[0].Value) > 0 && row.Cells[0].Value[0] == layout.MarkLeaf {
+	if row := &s.rows[0]; isLeaf(row) {
 		if err := s.addRow(row, 0, cells.Tiles); err != nil {
 			return nil, err
 		}
@@ -412,7 +441,7 @@ func (r *Reader) rowsOf(ctx context.Context, s *scratch, rt *readerType, square 
 		if !ok || t.Z > grid.MaxZoom {
 			return nil, fmt.Errorf("%w: key %x", ErrCorrupt, row.Key)
 		}
-		if leaf := len(row.Cells[0].Value) > 0 && row.Cells[0].Value[0] == layout.MarkLeaf; leaf || t.Z == grid.MaxZoom {
+		if isLeaf(row) || t.Z == grid.MaxZoom {
 			at, _ := t.AtZoom(grid.MaxZoom)
 			if err := s.addRow(row, cells.TileIn(at), 1<<(2*(grid.MaxZoom-t.Z))); err != nil {
 				return nil, err

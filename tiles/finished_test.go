@@ -4,10 +4,13 @@ package tiles_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"quadrille/cellstore"
@@ -145,6 +148,35 @@ func TestSetCacheBytes(t *testing.T) {
 	store, meta := buildStore(t, toyLayer(), blobs("ward", 1, 8.5, 47.4, 0.1, 8))
 	rnd := rand.New(rand.NewPCG(37, 38))
 	compareAnswers(t, store, meta, awkwardPoints(rnd, newStoredWorld(t, store, "land"), 40))
+	if n := tiles.CachedBytes(); n > 2000 {
+		t.Errorf("%d bytes of answers", n)
+	}
+}
+
+// TestNamesOfManyRegions tests that regions which all hold everything are not written again and again.
+func TestNamesOfManyRegions(t *testing.T) {
+	zones := build.Layer{Type: "zone"}
+	for i := range 5000 {
+		zones.Features = append(zones.Features, build.Feature{
+			ID: fmt.Sprint("zone", i), Name: strings.Repeat("long name ", 4), Geometry: tilestest.Square(1, 1, 1.02, 1.02),
+		})
+	}
+	store, meta := buildStore(t, zones)
+	table, err := store.Table(t.Context(), layout.TableBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := 0
+	for row, err := range table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{"zone" + layout.FamilyCells}}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored += len(row.Cells[0].Value)
+	}
+	if stored > 2<<20 {
+		t.Errorf("%d bytes", stored)
+	}
+	compareAnswers(t, store, meta, [][2]float64{{1.01, 1.01}, {1, 1}, {1.02, 1.02}, {0.999, 1.01}})
 }
 
 // TestDamagedAnswers tests that a row which is damaged, or of another build, is told and never an
@@ -183,9 +215,10 @@ func TestDamagedAnswers(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	value := bytes.Clone(row.Cells[0].Value)
+	rnd := rand.New(rand.NewPCG(39, 40))
 	for range 50 {
 		bad := bytes.Clone(value)
-		bad[rand.IntN(len(bad))] ^= 1 << rand.IntN(8)
+		bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
 		if err := table.Apply(t.Context(), cellstore.Mutation{
 			Row: key[:], Ops: []cellstore.Op{{Kind: cellstore.OpPut, Family: family, Timestamp: 2, Value: bad}},
 		}); err != nil {
@@ -200,6 +233,24 @@ func TestDamagedAnswers(t *testing.T) {
 func TestPointJoinOfUnknownType(t *testing.T) {
 	r, _, _ := buildReader(t, toyLayer())
 	if _, err := r.PointJoin("land", "moon"); !errors.Is(err, tiles.ErrUnknownType) {
+		t.Error(err)
+	}
+	if _, err := r.PointJoin("land", "land"); err == nil {
+		t.Error("a type twice")
+	}
+	j, err := r.PointJoin("land")
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := make([]quadkey.Position, 3)
+	for _, out := range [][][]int32{nil, {make([]int32, 2)}, {make([]int32, 3), make([]int32, 3)}} {
+		if err := j.Find(t.Context(), points, out); err == nil {
+			t.Errorf("columns %v for three points", out)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := j.Find(ctx, points, [][]int32{make([]int32, 3)}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

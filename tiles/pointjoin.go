@@ -3,8 +3,10 @@ package tiles
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,8 +17,9 @@ import (
 )
 
 // PointJoin finds the regions of many points, as At does for one. Its answers are numbers of a
-// table, so a million points need no more memory than their numbers. Any number of goroutines may
-// use it; they share the table.
+// table, which has each distinct answer once and grows with these. Any number of goroutines may use
+// a PointJoin; they share the table. For a stream, call Find with some thousands of points at a
+// time.
 type PointJoin struct {
 	r       *Reader
 	types   []*readerType
@@ -27,25 +30,44 @@ type PointJoin struct {
 // NoPoint is the answer for a position that is none, such as NaN or a latitude of 91.
 const NoPoint = -1
 
-// PointJoin returns a join with the given types, or with all that have areas if none is given.
-// Errors match ErrUnknownType.
+// PointJoin returns a join with the given types, in their order, or with all that have areas if
+// none is given. Errors match ErrUnknownType, also for a type of lines.
 func (r *Reader) PointJoin(types ...string) (*PointJoin, error) {
-	var s scratch
-	if err := s.asked(r, types); err != nil {
-		return nil, err
+	j := &PointJoin{r: r}
+	for _, t := range types {
+		rt := r.types[t]
+		switch {
+		case rt == nil:
+			return nil, r.unknownType(t)
+		case rt.IsLines:
+			return nil, fmt.Errorf("%w: %s has lines, which hold no point: leave it out", ErrUnknownType, t)
+		case slices.Contains(j.types, rt):
+			return nil, fmt.Errorf("type %s is given twice: give it once", t)
+		}
+		j.types = append(j.types, rt)
 	}
-	j := &PointJoin{r: r, types: s.types, tables: make([]answerTable, len(s.types))}
-	for i := range j.tables {
+	if len(types) == 0 {
+		var s scratch
+		if err := s.asked(r, nil); err != nil {
+			return nil, err
+		}
+		j.types = s.types
+	}
+	j.tables = make([]answerTable, len(j.types))
+	for i, rt := range j.types {
 		j.tables[i] = answerTable{lists: [][]Region{nil}, one: map[string]int32{}, several: map[string]int32{}}
-		if rt := j.types[i]; rt.stamp != 0 {
-			j.tables[i].numbered = make([]atomic.Int32, rt.TypeMeta.Regions)
+		if n := rt.TypeMeta.Regions; rt.stamp != 0 && n > 0 && n < mostNumbered {
+			j.tables[i].numbered = make([]atomic.Int32, n)
 		}
 	}
 	j.scratch.New = func() any { return new(joinScratch) }
 	return j, nil
 }
 
-// Types returns the names of the types, in the data set's order.
+// mostNumbered bounds the regions of a type whose answers are found without a lock.
+const mostNumbered = 1 << 26
+
+// Types returns the names of the types, in the order of the columns of Find.
 func (j *PointJoin) Types() []string {
 	names := make([]string, len(j.types))
 	for i, rt := range j.types {
@@ -102,7 +124,11 @@ func (t *answerTable) numberOf(regions []Region) int32 {
 	}
 	n, ok := t.several[string(key)]
 	if !ok {
-		n = t.add(slices.Clone(regions))
+		list := make([]Region, len(regions))
+		for i, r := range regions {
+			list[i] = t.lists[t.one[r.ID]][0]
+		}
+		n = t.add(list)
 		t.several[string(key)] = n
 	}
 	return n
@@ -111,6 +137,7 @@ func (t *answerTable) numberOf(regions []Region) int32 {
 func (t *answerTable) oneOf(r Region) int32 {
 	n, ok := t.one[r.ID]
 	if !ok {
+		r.ID, r.Name = strings.Clone(r.ID), strings.Clone(r.Name) // r is a part of a block's text
 		n = t.add([]Region{r})
 		t.one[r.ID] = n
 	}
@@ -140,10 +167,13 @@ const (
 	tileBits    = 2 * grid.MaxZoom
 )
 
-// Find sets out[k][i] to the number of the answer of type k for point i, for all types. Each of out
-// must be as long as points. Points may come in any order: Find sorts them in chunks of 262,144,
-// for which it needs 4 MB. Errors come from the store or the context; then out is undefined.
+// Find sets out[k][i] to the number of the answer of type k for point i, for all types. Points may
+// come in any order: Find sorts them in chunks of 262,144, for which it needs 4 MB. Errors match
+// ErrCorrupt, or come from the store or the context; then out is undefined.
 func (j *PointJoin) Find(ctx context.Context, points []quadkey.Position, out [][]int32) error {
+	if len(out) != len(j.types) || slices.ContainsFunc(out, func(column []int32) bool { return len(column) != len(points) }) {
+		return fmt.Errorf("give a column for each of %d types, as long as the %d points", len(j.types), len(points))
+	}
 	s := j.scratch.Get().(*joinScratch)
 	defer j.scratch.Put(s)
 	for from := 0; from < len(points); from += chunkPoints {
@@ -185,39 +215,59 @@ func (j *PointJoin) chunk(ctx context.Context, s *joinScratch, points []quadkey.
 // place sets s.sorted to the tiles of the points. It answers those that are in no tile.
 func (j *PointJoin) place(ctx context.Context, s *joinScratch, points []quadkey.Position, out [][]int32) error {
 	s.sorted = slices.Grow(s.sorted[:0], len(points))
-	var read *layout.PolarCap // whose rows are in s
+	var polar [2][]uint32 // points of the north and of the south
 	for i, p := range points {
 		switch {
 		case !p.Valid():
 			for k := range out {
 				out[k][i] = NoPoint
 			}
-		case math.Abs(p.Lat) > quadkey.MaxLatitude:
-			if polar := polarOf(p.Lat); polar != read {
-				s.types = append(s.types[:0], j.types...)
-				if err := s.seekCap(ctx, polar); err != nil {
-					return err
-				}
-				read = polar
-			}
-			found, err := j.r.inCap(ctx, &s.scratch, read, meridian(p.Lon, p.Lat), p.Lat)
-			if err != nil {
-				return err
-			}
-			for k, rt := range j.types {
-				n := 0
-				for n < len(found) && found[n].Type == rt.Name {
-					n++
-				}
-				out[k][i] = j.tables[k].numberOf(found[:n])
-				found = found[n:]
-			}
+		case p.Lat > quadkey.MaxLatitude:
+			polar[0] = append(polar[0], uint32(i))
+		case p.Lat < -quadkey.MaxLatitude:
+			polar[1] = append(polar[1], uint32(i))
 		default:
 			t, err := quadkey.TileAt(meridian(p.Lon, p.Lat), p.Lat, grid.MaxZoom)
 			if err != nil {
 				return err
 			}
 			s.sorted = append(s.sorted, t.Packed()<<chunkBits|uint64(i))
+		}
+	}
+	for i, polar := range polar {
+		if err := j.cap(ctx, s, layout.PolarCaps[i], polar, points, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cap answers the points of a polar cap, which are given by their places.
+func (j *PointJoin) cap(ctx context.Context, s *joinScratch, polar *layout.PolarCap, places []uint32, points []quadkey.Position,
+	out [][]int32) error {
+	if len(places) == 0 {
+		return nil
+	}
+	s.types = append(s.types[:0], j.types...)
+	if err := s.seekCap(ctx, polar); err != nil {
+		return err
+	}
+	for _, i := range places {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := points[i]
+		found, err := j.r.inCap(ctx, &s.scratch, polar, meridian(p.Lon, p.Lat), p.Lat)
+		if err != nil {
+			return err
+		}
+		for k, rt := range j.types {
+			n := 0
+			for n < len(found) && found[n].Type == rt.Name {
+				n++
+			}
+			out[k][i] = j.tables[k].numberOf(found[:n])
+			found = found[n:]
 		}
 	}
 	return nil

@@ -212,7 +212,7 @@ func (r *Reader) seek(ctx context.Context, s *scratch, t quadkey.Tile, types []*
 		}
 		// The row of another tile answers only if it is a leaf above t.
 		above, ok := layout.RowTile(row.Key)
-		if !ok || !above.Contains(t) || len(row.Cells[0].Value) == 0 || row.Cells[0].Value[0] != layout.MarkLeaf {
+		if !ok || !above.Contains(t) || !isLeaf(row) {
 			row.Reset()
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/memlimit"
 	"quadrille/cmd/internal/variables"
+	"quadrille/tiles"
 )
 
 // minMemory is the memory of a build that has hardly any data in memory at once.
@@ -54,6 +55,7 @@ func (c *cli) limitMemory() error {
 	if c.Memory < minMemory {
 		return fmt.Errorf("--memory %d: too little for any command; give at least 256MiB", c.Memory)
 	}
+	tiles.SetCacheBytes(int64(c.Memory) / 16)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(c.Memory) / 4 * 3)
 	}

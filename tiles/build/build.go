@@ -89,8 +89,8 @@ type buildLayer struct {
 	generalised []tiles.Generalisation // the deepest zoom first
 	overBudget  int                    // tiles of zoom 13
 
-	answered []*region // the source's, in the order of answers
-	seal     cells.Seal
+	byRank []*region // the source's, in the order of answers
+	seal   cells.Seal
 
 	family, familyMVT, familyLabel, familyCells int // indexes into build.families
 }

@@ -29,12 +29,12 @@ func (b *build) prepareAnswers() {
 		for _, r := range l.regions {
 			size[r] = r.recordBounds().SquareDegrees()
 		}
-		l.answered = slices.Clone(l.regions)
-		slices.SortFunc(l.answered, func(r, s *region) int {
+		l.byRank = slices.Clone(l.regions)
+		slices.SortFunc(l.byRank, func(r, s *region) int {
 			return cmp.Or(cmp.Compare(size[r], size[s]), cmp.Compare(s.area, r.area), cmp.Compare(r.number, s.number))
 		})
-		for n, r := range l.answered {
-			r.answer = int32(n)
+		for n, r := range l.byRank {
+			r.rank = int32(n)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (w *cellWriter) leaf(rows *rows, t quadkey.Tile, layer int, shown level) {
 	l := &w.b.layers[layer]
 	regions := make([]int32, 0, 4)
 	for _, g := range shown {
-		regions = append(regions, l.shown[g.region].answer)
+		regions = append(regions, l.shown[g.region].rank)
 	}
 	if t.Z > cells.Zoom {
 		first, _ := t.AtZoom(grid.MaxZoom)
@@ -113,7 +113,7 @@ func (w *cellWriter) leaf(rows *rows, t quadkey.Tile, layer int, shown level) {
 func (w *cellWriter) encode(layer int, answers *cells.Builder, key []byte) []byte {
 	l := &w.b.layers[layer]
 	w.value = answers.AppendTo(w.value[:0], func(n int32) (id, name string) {
-		return l.answered[n].id, l.answered[n].name
+		return l.byRank[n].id, l.byRank[n].name
 	})
 	if len(w.value) > 0 {
 		w.value = l.seal.Append(w.value, key)
@@ -131,8 +131,8 @@ func (w *cellWriter) finish(rows *rows, t quadkey.Tile) {
 		if len(value) == 0 {
 			continue
 		}
-		if len(value) > min(splitBytes, w.b.limit) {
-			value = w.split(i, key)
+		if len(value) > splitBytes {
+			value = w.split(i, key, value)
 		}
 		rows.cell(w.b.layers[i].familyCells, "", func(dst []byte) []byte { return append(dst, value...) })
 		answers.Reset()
@@ -140,23 +140,37 @@ func (w *cellWriter) finish(rows *rows, t quadkey.Tile) {
 }
 
 // split divides the answers of a layer into rows of tiles of one zoom, and returns the value that
-// says so. The zoom is the first at which all rows are short, or 13.
-func (w *cellWriter) split(layer int, key quadkey.Key) []byte {
-	before := len(w.parts)
-	for zooms := 1; ; zooms++ {
-		w.parts = w.parts[:before]
-		n, fits := cells.Tiles>>(2*zooms), true
-		for first := 0; first < cells.Tiles; first += n {
-			w.part.Reset()
-			w.part.Append(&w.layers[layer], first, n)
-			value := w.encode(layer, &w.part, layout.PartKey(key, uint16(first)))
-			fits = fits && len(value) <= splitBytes
-			if len(value) > 0 {
-				w.parts = append(w.parts, cellPart{uint16(first), w.b.layers[layer].familyCells, slices.Clone(value)})
-			}
+// says so: the first zoom at which all rows are short, or the last that makes them much shorter.
+// Where the names of regions that hold everything are most of a row, it returns whole.
+func (w *cellWriter) split(layer int, key quadkey.Key, whole []byte) []byte {
+	whole = slices.Clone(whole)
+	zooms, largest := 0, len(whole)
+	for largest > splitBytes && zooms < grid.MaxZoom-cells.Zoom {
+		next := 0
+		w.eachPart(layer, key, zooms+1, func(_ uint16, value []byte) { next = max(next, len(value)) })
+		if next > largest/4*3 {
+			break
 		}
-		if fits || n == 1 {
-			return w.b.layers[layer].seal.Append([]byte{layout.MarkSplit, byte(zooms)}, key[:])
+		zooms, largest = zooms+1, next
+	}
+	if zooms == 0 {
+		return whole
+	}
+	w.eachPart(layer, key, zooms, func(first uint16, value []byte) {
+		w.parts = append(w.parts, cellPart{first, w.b.layers[layer].familyCells, slices.Clone(value)})
+	})
+	return w.b.layers[layer].seal.Append([]byte{layout.MarkSplit, byte(zooms)}, key[:])
+}
+
+// eachPart calls fn with the parts of the answers of a layer that are not empty, by their first
+// tiles.
+func (w *cellWriter) eachPart(layer int, key quadkey.Key, zooms int, fn func(first uint16, value []byte)) {
+	n := cells.Tiles >> (2 * zooms)
+	for first := 0; first < cells.Tiles; first += n {
+		w.part.Reset()
+		w.part.Append(&w.layers[layer], first, n)
+		if value := w.encode(layer, &w.part, layout.PartKey(key, uint16(first))); len(value) > 0 {
+			fn(uint16(first), value)
 		}
 	}
 }
@@ -196,7 +210,7 @@ func (w *cellWriter) begin(t quadkey.Tile, layer int) *tileAnswers {
 // whole adds a region that holds the whole tile.
 func (a *tileAnswers) whole(r *region) {
 	if a != nil {
-		a.Region(r.answer)
+		a.Region(r.rank)
 		a.Ring(layout.BufferedSquare)
 	}
 }
@@ -206,7 +220,7 @@ func (a *tileAnswers) polygons(r *region, polys []grid.Polygon, corner grid.Poin
 	if a == nil {
 		return
 	}
-	a.Region(r.answer)
+	a.Region(r.rank)
 	for _, p := range polys {
 		for _, points := range p {
 			ring := a.w.ring[:0]

@@ -92,7 +92,7 @@ type region struct {
 	astray   bool  // the source's place for its label is outside
 	assumed  assumed
 
-	answer  int32      // its place in the order of answers
+	rank    int32      // its place in the order of answers
 	bounds  [4]float64 // west, south, east, north; west > east across ±180°
 	tag     uint64     // vector-tile feature id
 	feature []byte     // the GeoJSON Feature up to its geometry

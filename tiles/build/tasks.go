@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -194,6 +195,10 @@ func (b *build) load(bulk cellstore.BulkLoader, r *rows) (int64, error) {
 				labels = labels[1:]
 			}
 			value := r.bytes[c.start:c.end]
+			if len(value) > b.limit {
+				return 0, fmt.Errorf("%w: a row of %s near tile %v takes %d bytes, the store takes %d in a value: simplify the source there, or make fewer regions overlap",
+					ErrTooDetailed, b.families[c.family], tileOf(row.key), len(value), b.limit)
+			}
 			bytes += int64(len(value))
 			err := bulk.Add(key, cellstore.Cell{
 				Family: b.families[c.family], Qualifier: []byte(c.qualifier),
@@ -244,6 +249,15 @@ func (b *build) labelsUpTo(bulk cellstore.BulkLoader, key quadkey.Key) ([]cellst
 		}
 	}
 	return nil, nil
+}
+
+// tileOf returns the tile of a key, for messages.
+func tileOf(key quadkey.Key) quadkey.Tile {
+	t, err := quadkey.ParseKey(key[:])
+	if err != nil {
+		return quadkey.Tile{}
+	}
+	return t
 }
 
 func addCells(bulk cellstore.BulkLoader, key quadkey.Key, cells []cellstore.Cell) error {

@@ -17,6 +17,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"quadrille/quadkey"
 	"quadrille/tiles/internal/grid"
@@ -45,8 +46,8 @@ type Region struct {
 type Block struct {
 	Regions []Region
 
-	runs   [Tiles / 64]runStarts
-	values []Value // of the runs
+	runs   *[Tiles / 64]runStarts // nil for a single run
+	values []Value                // of the runs
 
 	sets  [][]uint32 // answers of several regions
 	tiles []uint32   // the first part of each mixed tile, and after them the number of parts
@@ -92,6 +93,9 @@ func (b *Block) start(tile int, v Value) {
 
 // count counts the runs, once all have started.
 func (b *Block) count() *Block {
+	if b.runs == nil {
+		return b
+	}
 	n := uint64(0)
 	for w := range b.runs {
 		b.runs[w].before = n
@@ -101,16 +105,13 @@ func (b *Block) count() *Block {
 }
 
 // Empty is a block without regions.
-var Empty = empty()
-
-func empty() *Block {
-	b := new(Block)
-	b.start(0, 0)
-	return b.count()
-}
+var Empty = &Block{values: []Value{0}}
 
 // Find returns the answer of a tile.
 func (b *Block) Find(tile uint32) Value {
+	if b.runs == nil {
+		return b.values[0]
+	}
 	w := &b.runs[tile/64%(Tiles/64)]
 	return b.values[int(w.before)+bits.OnesCount64(w.bits&(2<<(tile%64)-1))-1]
 }
@@ -169,7 +170,7 @@ func windingOf(edges []edge, px, py int64) (winding int32) {
 func Compare(a, b *Block, first uint32, n int) (tile uint32, same bool) {
 	var at, bt []tilePart
 	for tile := first; tile < first+uint32(n); tile++ {
-		if w, bit := tile/64, uint64(1)<<(tile%64); tile > first && (a.runs[w].bits|b.runs[w].bits)&bit == 0 {
+		if tile > first && !a.starts(tile) && !b.starts(tile) {
 			continue // both go on as before
 		}
 		at, bt = a.appendParts(at[:0], tile), b.appendParts(bt[:0], tile)
@@ -180,6 +181,11 @@ func Compare(a, b *Block, first uint32, n int) (tile uint32, same bool) {
 		}
 	}
 	return 0, true
+}
+
+// starts reports whether a run starts at a tile other than the first.
+func (b *Block) starts(tile uint32) bool {
+	return b.runs != nil && b.runs[tile/64].bits>>(tile%64)&1 != 0
 }
 
 // tilePart is what a region has of a tile.
@@ -217,13 +223,15 @@ func (b *Block) edgesFrom(part uint32) uint32 {
 
 // Size returns the memory of the block in bytes.
 func (b *Block) Size() int64 {
-	const fixed = 640 // the block itself, and slack
-	n := int64(fixed) + 4*int64(len(b.values)+len(b.tiles)) + 12*int64(len(b.parts)) + 8*int64(len(b.edges))
+	n := int64(unsafe.Sizeof(*b)) + 4*int64(cap(b.values)+cap(b.tiles)) + 12*int64(cap(b.parts)) + 8*int64(cap(b.edges))
+	if b.runs != nil {
+		n += int64(unsafe.Sizeof(*b.runs))
+	}
 	for i := range b.Regions {
 		n += 40 + int64(len(b.Regions[i].ID)+len(b.Regions[i].Name))
 	}
 	for _, s := range b.sets {
-		n += 24 + 4*int64(len(s))
+		n += 24 + 4*int64(cap(s))
 	}
 	return n
 }

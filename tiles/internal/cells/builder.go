@@ -60,6 +60,7 @@ func (b *Builder) whole(tile uint32, n, from int) {
 	if len(regions) == 0 {
 		return
 	}
+	slices.Sort(regions)
 	if i := len(b.runs) - 1; i >= 0 {
 		last := &b.runs[i]
 		if !last.mixed && uint32(last.end) == tile && slices.Equal(b.list[last.from:last.to], regions) {
@@ -208,7 +209,6 @@ func (b *Builder) AppendTo(dst []byte, name func(region int32) (id, name string)
 	case len(b.runs) == 0:
 		return dst
 	case len(b.runs) == 1 && !b.runs[0].mixed && b.runs[0].end-b.runs[0].first == Tiles:
-		slices.Sort(b.list)
 		dst = append(dst, layout.MarkLeaf)
 		return appendRegions(dst, b.list, name)
 	}
@@ -265,7 +265,6 @@ func (c *coder) number(b *Builder) {
 
 // setOf returns the number of a set of several regions.
 func (c *coder) setOf(regions []int32) uint32 {
-	slices.Sort(regions)
 	c.set = binary.AppendUvarint(c.set[:0], uint64(len(regions)))
 	for _, r := range regions {
 		c.set = binary.AppendUvarint(c.set, uint64(c.numberOf(r)))

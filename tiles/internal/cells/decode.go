@@ -11,8 +11,8 @@ import (
 
 var errDamaged = errors.New("the answers of a tile cannot be decoded")
 
-// Decode reads the stored form of a block. It refuses everything that no Builder writes and that
-// could not be read safely. It keeps nothing of the value.
+// Decode reads the stored form of a block. It refuses everything that could not be read safely. It
+// keeps nothing of the value.
 func Decode(value []byte) (*Block, error) {
 	if len(value) == 0 {
 		return nil, errDamaged
@@ -101,7 +101,7 @@ func (d *decoder) regions(b *Block) {
 // leaf completes the block of a leaf: all of its regions are everywhere.
 func (d *decoder) leaf(b *Block) {
 	if len(b.Regions) == 1 {
-		b.start(0, 1)
+		b.values = []Value{1}
 		return
 	}
 	all := make([]uint32, len(b.Regions))
@@ -109,7 +109,7 @@ func (d *decoder) leaf(b *Block) {
 		all[i] = uint32(i)
 	}
 	b.sets = [][]uint32{all}
-	b.start(0, Value(len(all)+1))
+	b.values = []Value{Value(len(all) + 1)}
 }
 
 func (d *decoder) sets(b *Block) {
@@ -121,7 +121,12 @@ func (d *decoder) sets(b *Block) {
 	for i := range b.sets {
 		set := make([]uint32, d.count(1))
 		for j := range set {
-			set[j] = d.region(b)
+			if set[j] = d.region(b); j > 0 && set[j] <= set[j-1] {
+				d.fail()
+			}
+		}
+		if len(set) < 2 {
+			d.fail()
 		}
 		b.sets[i] = set
 	}
@@ -131,6 +136,7 @@ func (d *decoder) region(b *Block) uint32 { return d.number(uint64(len(b.Regions
 
 // runs reads the runs and returns the number of mixed tiles.
 func (d *decoder) runs(b *Block) (tiles int) {
+	b.runs = new([Tiles / 64]runStarts)
 	b.values = make([]Value, 0, min(Tiles, len(d.rest)))
 	for next := 0; next < Tiles && !d.failed; {
 		head := d.number(2*Tiles - 1)
@@ -150,7 +156,7 @@ func (d *decoder) runs(b *Block) (tiles int) {
 			tiles++
 		}
 	}
-	b.values = slices.Clip(b.values)
+	b.values = tight(b.values)
 	return tiles
 }
 
@@ -192,4 +198,13 @@ func (d *decoder) tiles(b *Block, n int) {
 		}
 		b.tiles = append(b.tiles, uint32(len(b.parts)))
 	}
+	b.parts, b.edges = tight(b.parts), tight(b.edges)
+}
+
+// tight returns a list without most of its spare capacity.
+func tight[T any](list []T) []T {
+	if cap(list)-len(list) > len(list)/8 {
+		return slices.Clone(list)
+	}
+	return list
 }
