@@ -34,11 +34,11 @@ const (
 	// tile with more must be divided anyway, or soon has fewer.
 	compareAll = 256
 	// maxLeaves, leavesPerSite, maxWork and workPerSite bound the leaves and the comparisons of
-	// hostile input. Real positions have one leaf each, and some 500 comparisons.
+	// hostile input. Real positions have one leaf each, and some 150 comparisons.
 	maxLeaves     = 1 << 18
 	leavesPerSite = 64
-	maxWork       = 1 << 31
-	workPerSite   = 5000
+	maxWork       = 1 << 27
+	workPerSite   = 2000
 
 	// ahead is the least difference of distance, in the cosine of the angle, by which a nearer
 	// position makes another superfluous. It is more than ten times the rounding error of this
