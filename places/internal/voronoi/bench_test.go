@@ -44,20 +44,38 @@ func sitesOf(tb testing.TB, list []Position) *Sites {
 	return s
 }
 
-func BenchmarkDivide(b *testing.B) {
-	const n = 400_000
-	list := clusters(rand.New(rand.NewPCG(1, 2)), n)
-
-	for b.Loop() {
-		b.StopTimer()
-		s := sitesOf(b, list)
-		b.StartTimer()
-		listed := 0
-		d := Division{Sites: s, Emit: func(_ quadkey.Tile, listed_ []Site) error { listed += len(listed_); return nil }}
-		must.Do(b, d.Run(b.Context()))
-		b.ReportMetric(float64(listed)/float64(d.leaves), "positions/leaf")
-		b.ReportMetric(float64(d.leaves)/float64(s.Len()), "leaves/position")
-		b.ReportMetric(float64(d.work)/float64(s.Len()), "comparisons/position")
+// lands draws n positions evenly in rectangles, which have straight coasts.
+func lands(rng *rand.Rand, n int) []Position {
+	list := make([]Position, 0, n)
+	for len(list) < n {
+		south, west := 120*rng.Float64()-60, 360*rng.Float64()-180
+		height, width := 10*rng.Float64(), 20*rng.Float64()
+		for range min(n-len(list), 1+rng.IntN(n/20)) {
+			list = append(list, PositionOf(south+height*rng.Float64(), math.Remainder(west+width*rng.Float64(), 360)))
+		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/position")
+	return list
+}
+
+func BenchmarkDivide(b *testing.B) {
+	const n = 200_000
+	for name, list := range map[string][]Position{
+		"towns": clusters(rand.New(rand.NewPCG(1, 2)), n),
+		"lands": lands(rand.New(rand.NewPCG(3, 4)), n),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				s := sitesOf(b, list)
+				b.StartTimer()
+				sum := 0
+				d := Division{Sites: s, Emit: func(_ quadkey.Tile, listed []Site) error { sum += len(listed); return nil }}
+				must.Do(b, d.Run(b.Context()))
+				b.ReportMetric(float64(sum)/float64(d.leaves), "positions/leaf")
+				b.ReportMetric(float64(d.leaves)/float64(s.Len()), "leaves/position")
+				b.ReportMetric(float64(d.work)/float64(s.Len()), "comparisons/position")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/position")
+		})
+	}
 }

@@ -31,9 +31,11 @@ func latitude(degrees float64) direction {
 }
 
 func vecOf(lon, lat float64) vec {
-	l, f := toDirection(lon), latitude(lat)
-	return vec{f.cos * l.cos, f.cos * l.sin, f.sin}
+	return corner(toDirection(lon), latitude(lat))
 }
+
+// corner returns the point of a longitude and a latitude.
+func corner(lon, lat direction) vec { return vec{lat.cos * lon.cos, lat.cos * lon.sin, lat.sin} }
 
 // ground is the area of a tile's points: its edges as directions.
 type ground struct {

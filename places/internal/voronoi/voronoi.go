@@ -30,9 +30,11 @@ const (
 	// maxLeafSites bounds the list of a tile that cannot be divided. A zoom-16
 	// tile is 600 m wide, where positions rounded to 0.001° come to about 40.
 	maxLeafSites = 1024
-	// compareAll bounds the number of positions that are compared in pairs. A
-	// tile with more must be divided anyway, or soon has fewer.
-	compareAll = 256
+	// compareAll bounds the number of positions that are compared in pairs. A tile with more must be
+	// divided anyway, and its parts have fewer. From compareZoom on, and in slivers, all are compared:
+	// several groups far away may have many positions at nearly one distance.
+	compareAll  = 256
+	compareZoom = 10
 	// maxLeaves, leavesPerSite, maxWork and workPerSite bound the leaves and the comparisons of
 	// hostile input. Real positions have one leaf each, and some 150 comparisons.
 	maxLeaves     = 1 << 18
@@ -69,7 +71,6 @@ type Division struct {
 	tiles  []quadkey.Tile
 	ranges []span
 	lists  [quadkey.CellZoom + 1][]int32 // of around, for the tile being divided, by zoom
-	high   []float64
 	order  []ranked
 	listed []Site
 }
@@ -292,7 +293,7 @@ func (v *Division) refine(t quadkey.Tile, from []int32, vain int) error {
 		return v.leaf(t, nil)
 	}
 	g := groundOf(t)
-	list := v.narrow(&g, append(v.lists[t.Z][:0], from...), t.Z == quadkey.CellZoom)
+	list := v.narrow(&g, append(v.lists[t.Z][:0], from...), t.Z >= compareZoom || isSliver(t))
 	v.lists[t.Z] = list
 	if vain++; len(list) < len(from) {
 		vain = 0
@@ -329,70 +330,73 @@ func (v *Division) leaf(t quadkey.Tile, list []int32) error {
 	return v.Emit(t, v.listed)
 }
 
+func isSliver(t quadkey.Tile) bool { return t.Z > sliverZoom && (t.Y == 0 || t.Y == 1<<t.Z-1) }
+
 func isLeaf(t quadkey.Tile, list []int32, vain int) bool {
 	if len(list) <= leafSites || t.Z == quadkey.CellZoom {
 		return true
 	}
-	if t.Z > sliverZoom && (t.Y == 0 || t.Y == 1<<t.Z-1) && len(list) <= min(leafSites<<(t.Z-sliverZoom), maxLeafSites) {
-		return true
+	if isSliver(t) {
+		return len(list) <= min(leafSites<<(t.Z-sliverZoom), maxLeafSites) || vain >= vainDivisions && len(list) <= maxLeafSites
 	}
 	return vain >= vainDivisions && len(list) <= LeafSitesAlike
 }
 
 // narrow drops the positions that another one of the list makes superfluous on the ground, in
-// place. A short list is then sorted by distance from the ground's centre. If all is set, every
-// comparison is made, until the list is too long for a leaf.
+// place. A short list is then sorted by distance from the ground's centre, and a long one only
+// becomes shorter. If all is set, long ones are compared in pairs too, until more than a leaf may list
+// have remained.
 func (v *Division) narrow(g *ground, list []int32, all bool) []int32 {
 	if len(list) > compareAll {
-		list = v.narrowAlone(g, list)
+		if list = v.narrowByFew(g, list); len(list) > compareAll && !all {
+			return list
+		}
 	}
 	v.order = v.order[:0]
+	first := v.nearestTo(g.centre, list)
 	for _, i := range list {
-		v.order = append(v.order, ranked{i, v.around[i].dot(g.centre)})
-	}
-	list = list[:0]
-	if len(v.order) > compareAll && !all {
-		first := []int32{slices.MinFunc(v.order, ranked.compare).at}
-		for _, r := range v.order {
-			if !v.superfluous(g, r.at, first) {
-				list = append(list, r.at)
-			}
+		if i != first && !v.superfluous(g, i, []int32{first}) {
+			v.order = append(v.order, ranked{i, v.around[i].dot(g.centre)})
 		}
-		return list
 	}
-	// Only a position nearer to the centre can make another superfluous,
-	// because the centre is one of the points.
+	// Only a position nearer to the centre can make another superfluous, because the centre is one
+	// of the points.
 	slices.SortFunc(v.order, ranked.compare)
+	list = append(list[:0], first)
 	for _, r := range v.order {
-		if !v.superfluous(g, r.at, list) {
-			if list = append(list, r.at); len(list) > maxLeafSites {
-				break
-			}
+		if len(list) > maxLeafSites || !v.superfluous(g, r.at, list[1:]) {
+			list = append(list, r.at)
 		}
 	}
 	return list
 }
 
-// narrowAlone drops the positions that are not the nearest to any point of the ground, as far as
-// their own distances from it show. For each position there is a farthest point of the ground. The
-// position for which that distance is least bounds the distance from every point to its nearest
-// position.
-func (v *Division) narrowAlone(g *ground, list []int32) []int32 {
-	bound := -2.0
-	v.high = v.high[:0]
-	for _, i := range list {
-		at := v.around[i].vec
-		bound = max(bound, -g.maxDot(at.negative()))
-		v.high = append(v.high, g.maxDot(at))
+// narrowByFew drops the positions that one of a few makes superfluous: those nearest to the centre
+// and the corners of the ground.
+func (v *Division) narrowByFew(g *ground, list []int32) []int32 {
+	few := [...]int32{
+		v.nearestTo(g.centre, list),
+		v.nearestTo(corner(g.west, g.south), list), v.nearestTo(corner(g.east, g.south), list),
+		v.nearestTo(corner(g.west, g.north), list), v.nearestTo(corner(g.east, g.north), list),
 	}
-	v.spend(2 * len(list))
 	kept := list[:0]
-	for k, i := range list {
-		if v.high[k] >= bound-ahead {
+	for _, i := range list {
+		if !v.superfluous(g, i, few[:]) {
 			kept = append(kept, i)
 		}
 	}
 	return kept
+}
+
+// nearestTo returns the position of a list that is nearest to a point.
+func (v *Division) nearestTo(p vec, list []int32) (nearest int32) {
+	most := -2.0
+	for _, i := range list {
+		if dot := v.around[i].dot(p); dot > most {
+			nearest, most = i, dot
+		}
+	}
+	return nearest
 }
 
 func (a ranked) compare(b ranked) int {
