@@ -172,8 +172,8 @@ func (v *Division) look(t quadkey.Tile, of span) {
 	}
 }
 
-// first returns the site nearest to the centre of a ground. Beside the centre of a small ground it may be
-// another one. of are sites near the ground, of which no point is farther than r from its centre.
+// first returns the site nearest to the centre of a ground, or another one no farther than r from it. No
+// point of the ground is farther than r from the centre. of are sites near the ground.
 func (v *Division) first(g *ground, of span, r float64) (first vec) {
 	most := -2.0
 	look := func(s span, step int) {
@@ -320,8 +320,8 @@ func (v *Division) leaf(t quadkey.Tile, list []int32) error {
 	}
 	v.leaves++
 	if v.spent = v.spent || v.leaves >= maxLeaves+leavesPerSite*len(v.Sites.list); v.spent && !v.Partial {
-		return fmt.Errorf("%w: %d positions lie so that they divide the world into more than %d tiles; leave out those whose "+
-			"coordinates are not their own", ErrTooMany, len(v.Sites.list), v.leaves)
+		return fmt.Errorf("%w: %d positions lie so that they would divide the world into far more than %d tiles; leave out those "+
+			"whose coordinates are not their own", ErrTooMany, len(v.Sites.list), v.leaves)
 	}
 	v.listed = v.listed[:0]
 	for _, i := range list {
