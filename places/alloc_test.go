@@ -5,6 +5,7 @@ package places
 import (
 	"testing"
 
+	"quadrille/feature"
 	"quadrille/internal/must"
 )
 
@@ -19,6 +20,21 @@ func TestNearbyAllocatesLittle(t *testing.T) {
 	}
 	run()
 	if n := testing.AllocsPerRun(100, run); n > 60 {
+		t.Errorf("%v allocations per query", n)
+	}
+}
+
+// TestNearestAllocatesLittle bounds the allocations of a query for the nearest populated place: the
+// text of its id, and the iterator.
+func TestNearestAllocatesLittle(t *testing.T) {
+	f := build(t, scatter(2, 5000, clustered))
+	q := feature.Query{Near: feature.NearTo(10, 10, 0), Filter: OnlyPopulated, Limit: 1}
+	var dst []Hit
+	run := func() {
+		dst = must.Get(CollectHits(dst, f.Features(t.Context(), &q))).In(t)
+	}
+	run()
+	if n := testing.AllocsPerRun(100, run); n > 2 {
 		t.Errorf("%v allocations per query", n)
 	}
 }

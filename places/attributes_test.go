@@ -509,7 +509,7 @@ func TestPrefix(t *testing.T) {
 	meta, _ := must.Two(Build(t.Context(), store, source(list), BuildOptions{Prefix: "airport_", NoNames: true})).In(t)
 	names := must.Get(store.Tables(t.Context())).In(t)
 	if got := fmt.Sprint(names); !strings.HasPrefix(got,
-		"[airport_codes airport_index airport_info airport_rollup airport_tiles gazetteer place_index place_info") {
+		"[airport_codes airport_index airport_info airport_nearest airport_rollup airport_tiles gazetteer place_index place_info") {
 		t.Error(got)
 	}
 	if d := cmp.Diff(map[string]int64{"high": 1, "medium": 1, "low": 1}, meta.Tiers); d != "" {

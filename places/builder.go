@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quadrille/cellstore"
+	"quadrille/feature"
 	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
 	"quadrille/places/search"
@@ -32,6 +33,10 @@ type BuildOptions struct {
 	Prefix string
 	// NoNames leaves out the tables of name search.
 	NoNames bool
+	// Nearest selects the places, by class and kind alone, of which the nearest one to a point is
+	// listed beforehand, so that Features finds it by two reads. nil means OnlyPopulated. Give a filter of
+	// Kinds.PrepareFilter if the data set has Kinds.
+	Nearest feature.Filter
 }
 
 const (
@@ -79,6 +84,9 @@ type Meta struct {
 	Unweighted bool `json:"unweighted,omitempty"`
 	// Search describes the tables of name search; nil if they were left out.
 	Search *search.Meta `json:"search,omitempty"`
+	// Nearest describes the table that lists the nearest places. It is nil for older data sets, and
+	// if there are more than 16 million such places.
+	Nearest *NearestMeta `json:"nearest,omitempty"`
 }
 
 // Build writes the tables of the package documentation into a store that has none of them. Places
@@ -87,7 +95,7 @@ type Meta struct {
 // invalid entry ends the build. Discard the store of a failed build.
 //
 // Memory stays within the sum of opts.Memory, the Gazetteer's size and the future Finder's
-// memory: about a byte per place.
+// memory: about a byte per place, and 20 bytes for each of the places of opts.Nearest.
 func Build(ctx context.Context, store cellstore.Store, src Source, opts BuildOptions) (Meta, Stats, error) {
 	b := &builder{opts: opts}
 	b.ctx, b.cancel = context.WithCancel(ctx)
@@ -121,6 +129,8 @@ type builder struct {
 	bounds       [4]float64
 	tier         [tiers]int64
 	weighted     bool // a place has a weight
+	nearest      nearestBuilder
+	nearestMeta  *NearestMeta
 	tilesDone    atomic.Bool
 }
 
@@ -132,6 +142,9 @@ func (b *builder) build(store cellstore.Store, src *Source) (_ Meta, err error) 
 		memory = defaultMemory
 	}
 	memory = max(memory, minMemory)
+	if err := b.nearest.use(b.opts.Nearest); err != nil {
+		return Meta{}, err
+	}
 	b.byID = extsort.New(b.opts.TempDir, memory/2)
 	defer func() { err = errors.Join(err, b.byID.Close()) }()
 	if b.names, err = newNameTables(&src.Gazetteer); err != nil {
@@ -230,6 +243,7 @@ func (b *builder) meta() Meta {
 		Fingerprint:   hex.EncodeToString(b.sum.Sum(nil)[:16]),
 		Prefix:        b.opts.Prefix,
 		Unweighted:    !b.weighted,
+		Nearest:       b.nearestMeta,
 	}
 	if b.sink != nil {
 		meta.Search = &b.search

@@ -303,8 +303,17 @@ func TestMeta(t *testing.T) {
 		Bounds:        []float64{180, 90, -180, -90},
 		Fingerprint:   meta.Fingerprint,
 	}
+	if meta.Nearest == nil || meta.Nearest.Leaves == 0 {
+		t.Fatalf("%+v", meta.Nearest)
+	}
+	nearest := *meta.Nearest
+	nearest.Classes, nearest.Positions = "P", 0
+	want.Nearest = &nearest
 	for _, p := range list {
 		p = settled(p)
+		if p.Class == "P" {
+			nearest.Positions++
+		}
 		want.Tiers[tierNames[tierOf(appendQualifier(nil, p.Class, p.Code), uint64(p.Population), 0)]]++
 		want.Bounds[0], want.Bounds[1] = min(want.Bounds[0], p.Lon), min(want.Bounds[1], p.Lat)
 		want.Bounds[2], want.Bounds[3] = max(want.Bounds[2], p.Lon), max(want.Bounds[3], p.Lat)
@@ -321,7 +330,7 @@ func TestMeta(t *testing.T) {
 	if diff := cmp.Diff(meta, back); diff != "" {
 		t.Error(diff)
 	}
-	if got := fmt.Sprint(stages); got != "[writing places520 520 writing tiles of places500 500]" {
+	if got := fmt.Sprint(stages); got != "[writing places520 520 writing tiles of places500 500 listing nearest places244 244]" {
 		t.Error(got)
 	}
 }

@@ -4,9 +4,9 @@
 //
 // # Tables
 //
-// Build writes five tables, and the tables of name search. All numbers in keys and values are
-// big-endian. With BuildOptions.Prefix "airport_" the five are called airport_tiles, airport_info,
-// airport_rollup, airport_index and airport_codes.
+// Build writes six tables, and the tables of name search. All numbers in keys and values are
+// big-endian. With BuildOptions.Prefix "airport_" the six are called airport_tiles, airport_info,
+// airport_rollup, airport_index, airport_codes and airport_nearest.
 //
 // tile_places holds every place once, in the order of quadkeys:
 //
@@ -49,8 +49,22 @@
 // gazetteer holds the meaning of codes, as JSON: rows c/ and a country's code, d/ and a
 // division's (family admin2 for the second level), f/ and a feature's.
 //
-// Cell timestamps are the places' own modification dates, and in place_rollup, place_index and
-// gazetteer the newest of them: equal places give equal bytes.
+// place_nearest finds the nearest of the places that BuildOptions.Nearest selects, the populated ones
+// if it is nil. It divides the world into leaves. A leaf lists each position of such places that is
+// the nearest to some point of its tile:
+//
+//	row     quadkey.Key of the tile
+//	family  near, empty qualifier
+//	value   id (4) │ lat (4) │ lon (4) │ tier (1)   …, one for each position
+//
+// If several places have one position, the leaf lists the one with the least id. A tier is the index
+// of a family of tile_places: 0 is high. So a query for the one nearest place is a seek of the leaf and
+// a get of the place. A leaf that lists nothing would list too many: the search answers there, as in
+// older data sets, which lack the table. Package voronoi has the details. There is about one leaf for
+// each place, and it lists five on average.
+//
+// Cell timestamps are the places' own modification dates, and in place_rollup, place_index,
+// place_nearest and gazetteer the newest of them: equal places give equal bytes.
 //
 // # Importance
 //

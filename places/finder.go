@@ -32,6 +32,7 @@ type Finder struct {
 	kept       *lru.Cache[string, *masks] // of the most recently used filters
 	codes      *codes
 	names      *search.Reader   // nil without name search
+	nearest    *nearestTable    // nil in older data sets
 	cells      [][]quadkey.Cell // of indexes
 	about      feature.Info
 
@@ -73,6 +74,9 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 		return nil, fmt.Errorf("places: %w", err)
 	}
 	if f.codes, err = readCodes(ctx, f.codeTable); err != nil {
+		return nil, fmt.Errorf("places: %w", err)
+	}
+	if f.nearest, err = openNearest(ctx, store, &meta); err != nil {
 		return nil, fmt.Errorf("places: %w", err)
 	}
 	if meta.Search != nil {

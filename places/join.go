@@ -140,6 +140,7 @@ func (j *joiner) flush() error {
 	if !p.parse(s.qualifier, j.record[at:]) {
 		return errTempFile
 	}
+	b.nearest.expect(&p)
 	cell, err := quadkey.CellOf(toDegrees(c.lon), toDegrees(c.lat))
 	if err != nil {
 		return err

@@ -108,15 +108,15 @@ func (f *Finder) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	}
 	switch {
 	case q.Near != nil:
-		return f.nearest(ctx, q)
+		return f.around(ctx, q)
 	case q.Order.Importance:
 		return f.important(ctx, q)
 	}
 	return f.list(ctx, q)
 }
 
-// nearest yields the places nearest to a point.
-func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
+// around yields the places nearest to a point.
+func (f *Finder) around(ctx context.Context, q *feature.Query) iter.Seq2[*feature.Feature, error] {
 	after, err := parseMark(q.After)
 	if err != nil {
 		return feature.SeqOfError(err)
@@ -128,6 +128,9 @@ func (f *Finder) nearest(ctx context.Context, q *feature.Query) iter.Seq2[*featu
 	return func(yield func(*feature.Feature, error) bool) {
 		flt, rest, possible := filterOf(q.Filter, f.Kinds)
 		if !possible {
+			return
+		}
+		if rest == nil && f.nearest.answers(q, &flt, after) && f.listed(ctx, q, reach, yield) {
 			return
 		}
 		s := f.nearbys.Get().(*nearby)
@@ -210,7 +213,7 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 		if shown.DistanceM = 0; q.Near != nil {
 			shown.DistanceM = found[i].Distance()
 		}
-		shown.Mark = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(shown.Mark[:0], found[i].Rank), uint32(found[i].Key))
+		shown.Mark = appendMark(shown.Mark[:0], found[i].Rank, uint32(found[i].Key))
 		if !yield(shown, nil) {
 			return
 		}
@@ -223,6 +226,10 @@ func (s *tileSearch) answer(ctx context.Context, q *feature.Query, rest feature.
 // A feature.Mark is the row of the place in the layer's own order. In any other order it is the
 // rank (8) and the id (4).
 const markSize = 12
+
+func appendMark(dst []byte, rank uint64, id uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, rank), id)
+}
 
 func parseMark(m feature.Mark) (near.Cursor, error) {
 	switch len(m) {

@@ -20,6 +20,8 @@ const (
 	tableRollup = "rollup"
 	tableIndex  = "index"
 	tableCodes  = "codes"
+	// tableNearest is absent in older generations.
+	tableNearest = "nearest"
 )
 
 // These are families other than the tiers of tile_places, and qualifiers.
@@ -31,6 +33,7 @@ const (
 	famPoints  = "points"
 	famSummary = "summary"
 	famAdmin2  = "admin2"
+	famNear    = "near"
 
 	qualMore = "more"
 	// qualNames is the qualifier of a country's alternate names.
@@ -56,7 +59,7 @@ func schemas(prefix string) []cellstore.Schema {
 		bloom    cellstore.Bloom
 		families []string
 	}{
-		// The table is read by range, never by Get, so a filter would only cost.
+		// Get reads only rows of this table that exist, so a filter would only cost.
 		{tableTiles, cellstore.BloomNone, tierNames[:]},
 		{tableInfo, cellstore.BloomRow, []string{famJSON, famNames}},
 		{tableRollup, cellstore.BloomRow, []string{famCounts, famGeoJSON, famPoints}},
@@ -71,7 +74,7 @@ func schemas(prefix string) []cellstore.Schema {
 			list[i].Families = append(list[i].Families, cellstore.Family{Name: name, Bloom: t.bloom, MaxVersions: cellstore.Unlimited})
 		}
 	}
-	return list
+	return append(list, leaves.Schema(tableName(prefix, tableNearest)))
 }
 
 // tileKeySize is the length of a row key of tile_places: cell, id.

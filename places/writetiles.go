@@ -51,6 +51,7 @@ func (b *builder) writeTiles(store cellstore.Store) error {
 		if err := indexes[tier].add(cell, &p); err != nil {
 			return err
 		}
+		b.nearest.add(cell, tier, &p)
 		if err := roll.add(cell, &p); err != nil {
 			return err
 		}
@@ -75,7 +76,11 @@ func (b *builder) writeTiles(store cellstore.Store) error {
 	if err := b.writeIndexes(store, &indexes); err != nil {
 		return err
 	}
-	return b.end(stage, done)
+	if err := b.end(stage, done); err != nil {
+		return err
+	}
+	b.nearestMeta, err = b.writeNearest(store)
+	return err
 }
 
 // count adds a place to the totals.

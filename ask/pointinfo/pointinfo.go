@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"quadrille/ask"
@@ -216,19 +215,12 @@ func (a *Answer) nearest(q *Query, f feature.Filter) *feature.Query {
 	return &a.query
 }
 
-// flying returns the filter for airports with passenger service.
-var flying = sync.OnceValues(airports.Filter{Types: []string{airports.Large, airports.Medium, airports.Small}}.FeatureFilter)
-
 func (a *Answer) findAirport(ctx context.Context, v *localtime.View, q *Query) error {
 	r, ok, err := reader(a, &v.Airports, ask.AirportsName)
 	if !ok {
 		return err
 	}
-	flying, err := flying()
-	if err != nil {
-		return err
-	}
-	hits, err := places.CollectHits(a.airports, r.Features(ctx, a.nearest(q, flying)))
+	hits, err := places.CollectHits(a.airports, r.Features(ctx, a.nearest(q, airports.ForTravellers)))
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Airport, er
 		return meta, stats, err
 	}
 	geo, _, err := places.Build(ctx, store, places.Source{Places: placesOf(list, opts.Modified)}, places.BuildOptions{
-		TempDir: opts.TempDir, Memory: 64 << 20, Progress: opts.Progress, Prefix: prefix, NoNames: true,
+		TempDir: opts.TempDir, Memory: 64 << 20, Progress: opts.Progress, Prefix: prefix, NoNames: true, Nearest: ForTravellers,
 	})
 	if err != nil {
 		return meta, stats, err

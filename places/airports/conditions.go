@@ -15,6 +15,18 @@ type Filter struct {
 	Closed    bool     // closed ones too
 }
 
+// ForTravellers is the filter for airports for travellers: those of the three sizes. The nearest of them
+// to a point is found by two reads.
+var ForTravellers = forTravellers()
+
+func forTravellers() feature.Filter {
+	f, err := Filter{Types: []string{Large, Medium, Small}}.FeatureFilter()
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
 // FeatureFilter returns the filter for a query, or nil for all airports.
 func (f Filter) FeatureFilter() (feature.Filter, error) {
 	types := slices.Clone(f.Types)

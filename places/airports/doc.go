@@ -3,7 +3,8 @@
 // # Tables
 //
 // Build writes the table airports. It also writes the tables of package places with the prefix
-// "airport_", which find the airports near a point, in a box and in a tile.
+// "airport_", which find the airports near a point, in a box and in a tile. Its table airport_nearest
+// lists the airports of ForTravellers.
 //
 //	row     kind (1) │ code     i: IATA, o: ICAO, f: everything else
 //	family  r

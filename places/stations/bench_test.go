@@ -7,8 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"quadrille/cellstore"
 	"quadrille/internal/buildtest"
 	"quadrille/internal/must"
+	"quadrille/places/internal/voronoi"
 	"quadrille/quadkey"
 )
 
@@ -121,12 +123,13 @@ func BenchmarkNearest(b *testing.B) {
 }
 
 func seekAlone(b *testing.B, f *Finder, lat, lon float64) {
-	cell := must.Get(quadkey.CellOf(lon, lat)).In(b)
-	l := f.lookups.Get().(*lookup)
-	defer f.lookups.Put(l)
-	l.key = cellKey(cell)
-	must.Get(f.tiles.Next(b.Context(), l.key[:], nil, selectNear, &l.row)).In(b)
+	key := voronoi.CellKey(must.Get(quadkey.CellOf(lon, lat)).In(b))
+	row := f.rows.Get().(*cellstore.Row)
+	defer f.rows.Put(row)
+	must.Get(f.tiles.Next(b.Context(), key[:], nil, selectNear, row)).In(b)
 }
+
+var selectNear = &cellstore.Selection{Families: []string{famNear}}
 
 func BenchmarkNearby(b *testing.B) {
 	list := realStations(b)

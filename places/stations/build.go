@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore"
 	"quadrille/internal/extsort"
 	"quadrille/places/internal/bulkload"
+	"quadrille/places/internal/voronoi"
 	"quadrille/quadkey"
 )
 
@@ -92,6 +93,13 @@ func Build(ctx context.Context, store cellstore.Store, seq iter.Seq2[Station, er
 	return meta, b.stats, nil
 }
 
+// site is a position of stations.
+type site struct {
+	id     ID // the least one
+	at     position
+	shared int // how many stations are there
+}
+
 type builder struct {
 	ctx   context.Context
 	store cellstore.Store
@@ -101,7 +109,7 @@ type builder struct {
 
 	stations []Station // in the order of their ids
 	at       []position
-	sites    []site
+	sites    []site  // in the order of their ids
 	siteOf   []int32 // of each station
 	tiles    *extsort.Sorter
 	meta     Meta
@@ -167,7 +175,7 @@ func (b *builder) findSites() {
 		if !ok {
 			n = int32(len(b.sites))
 			index[at] = n
-			b.sites = append(b.sites, site{candidate: candidate{id: s.ID, at: at}, vec: at.vec()})
+			b.sites = append(b.sites, site{id: s.ID, at: at})
 		}
 		b.at[i], b.siteOf[i] = at, n
 		b.sites[n].shared++
@@ -180,7 +188,7 @@ func (b *builder) bounds() []float64 {
 	}
 	box := []float64{180, 90, -180, -90}
 	for _, p := range b.at {
-		lon, lat := p.degrees()
+		lon, lat := p.Degrees()
 		box[0], box[1] = min(box[0], lon), min(box[1], lat)
 		box[2], box[3] = max(box[2], lon), max(box[3], lat)
 	}
@@ -203,35 +211,79 @@ func (b *builder) writeTiles() error {
 	for i := range b.stations {
 		newest = max(newest, timestamp(b.stations[i].End))
 	}
+	sites, err := b.competing()
+	if err != nil {
+		return err
+	}
 	return bulkload.Fill(b.ctx, b.store, tableTiles, func(l *bulkload.Load) error {
-		var value []byte
-		v := &voronoi{ctx: b.ctx, sites: b.sites}
-		v.emit = func(t quadkey.Tile, listed []int32) error {
-			key := t.Key()
-			value = value[:0]
-			for _, i := range listed {
-				value = b.sites[i].append(value)
-				if err := b.tiles.Add(uint64(i), key[:]); err != nil {
-					return err
+		appendID := func(dst []byte, s *voronoi.Site) []byte { return append(dst, b.sites[s.Ref].id[:]...) }
+		counts, err := leaves.Write(b.ctx, l, &voronoi.Division{Sites: sites}, newest, appendID,
+			func(t quadkey.Tile, value []byte, listed []voronoi.Site) error {
+				key := t.Key()
+				for i := range listed {
+					if err := b.tiles.Add(uint64(listed[i].Ref), key[:]); err != nil {
+						return err
+					}
 				}
-			}
-			b.sum.Write(key[:])
-			b.sum.Write(value)
-			b.meta.Leaves++
-			b.meta.Listed += int64(len(listed))
-			if b.meta.Leaves%progressEvery == 0 {
-				// Leaves come in the order of their cells. There are 2³² cells.
-				_, last := t.CellRange()
-				b.opts.progress(stage, int64(last), math.MaxUint32)
-			}
-			return l.Add(key[:], cellstore.Cell{Family: famNear, Timestamp: newest, Value: value})
+				b.sum.Write(key[:])
+				b.sum.Write(value)
+				if b.meta.Leaves++; b.meta.Leaves%progressEvery == 0 {
+					// Leaves come in the order of their cells. There are 2³² cells.
+					_, last := t.CellRange()
+					b.opts.progress(stage, int64(last), math.MaxUint32)
+				}
+				return nil
+			})
+		if errors.Is(err, voronoi.ErrTooMany) {
+			return fmt.Errorf("%w: %w", ErrTooMany, err)
 		}
-		if err := v.run(); err != nil {
+		if err != nil {
 			return err
 		}
+		b.meta.Leaves, b.meta.Listed = counts.Leaves, counts.Listed
 		b.opts.progress(stage, math.MaxUint32, math.MaxUint32)
 		return nil
 	})
+}
+
+// competing returns the positions in the order of their cells.
+func (b *builder) competing() (*voronoi.Sites, error) {
+	at := make([]position, len(b.sites))
+	for i := range b.sites {
+		at[i] = b.sites[i].at
+	}
+	order, err := byCell(at)
+	if err != nil {
+		return nil, err
+	}
+	sites := &voronoi.Sites{}
+	sites.Grow(len(order))
+	for _, p := range order {
+		s := &b.sites[p.n]
+		sites.Add(p.cell, voronoi.Site{Position: s.at, Ref: uint32(p.n), Note: uint16(min(s.shared, maxShared))})
+	}
+	return sites, nil
+}
+
+// placed is a position of a list with its cell.
+type placed struct {
+	cell quadkey.Cell
+	n    int32
+}
+
+// byCell returns the positions of a list in the order of their cells.
+func byCell(list []position) ([]placed, error) {
+	order := make([]placed, len(list))
+	for i := range order {
+		lon, lat := list[i].Degrees()
+		cell, err := quadkey.CellOf(lon, lat)
+		if err != nil {
+			return nil, err
+		}
+		order[i] = placed{cell, int32(i)}
+	}
+	slices.SortFunc(order, func(x, y placed) int { return cmp.Or(cmp.Compare(x.cell, y.cell), cmp.Compare(x.n, y.n)) })
+	return order, nil
 }
 
 // writeInfo writes the records. Positions are in the order of their least ids,
@@ -341,25 +393,10 @@ func (w *infoWriter) tiles(part uint16) error {
 
 // writeIndex writes the table that a Finder keeps in memory.
 func (b *builder) writeIndex() error {
-	type placed struct {
-		cell quadkey.Cell
-		n    int32
+	order, err := byCell(b.at)
+	if err != nil {
+		return err
 	}
-	order := make([]placed, len(b.stations))
-	for i := range order {
-		lon, lat := b.at[i].degrees()
-		cell, err := quadkey.CellOf(lon, lat)
-		if err != nil {
-			return err
-		}
-		order[i] = placed{cell, int32(i)}
-	}
-	slices.SortFunc(order, func(x, y placed) int {
-		if x.cell != y.cell {
-			return cmp.Compare(x.cell, y.cell)
-		}
-		return cmp.Compare(x.n, y.n)
-	})
 	return bulkload.Fill(b.ctx, b.store, tableIndex, func(l *bulkload.Load) error {
 		var key [4]byte
 		var value []byte

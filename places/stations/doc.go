@@ -18,10 +18,8 @@
 //	value      't' │ quadkey.Key (5) …     the leaves, in their order
 //	           's' │ id (11)               those of another station at the same place
 //
-// station_tiles divides the whole world into leaves: no leaf lies in another,
-// and every point is in exactly one. A leaf lists each position of stations
-// that is the nearest to some point of its tile. Comparing their distances
-// therefore finds the nearest station of any point there:
+// station_tiles divides the whole world into leaves. A leaf lists each position of stations that is
+// the nearest to some point of its tile:
 //
 //	row     quadkey.Key of the tile
 //	family  near, empty qualifier
@@ -30,10 +28,8 @@
 // lat and lon are int32 of 1e-7 degrees. Stations are stored, measured and
 // shown at that precision, about a centimetre. If several stations have stood
 // at one position, the leaf lists the one with the least id and the number of
-// stations.
-//
-// One seek finds the leaf that holds a point: the first row at or after the key
-// of the point's cell. See the proof in package quadkey.
+// stations. Package voronoi has the details. NOAA's 28,094 stations give 27,298
+// leaves that list five positions on average.
 //
 // station_index is the table that a [Finder] keeps in memory for searches that
 // the leaves cannot answer. It has every station in 29 bytes, in the order of
@@ -44,21 +40,6 @@
 //
 // begin and end are int32 days since 1970, or the least and the greatest int32
 // if unknown. 30,000 stations take 1 MB. No data set has more than MaxStations.
-//
-// # Which stations a leaf lists
-//
-// On the unit sphere a point p is nearer to station a than to b if and only if
-// (b−a)·p < 0. So a makes b superfluous on a tile if the greatest value of that
-// product over the tile is negative. On a box of longitudes and latitudes the
-// maximum has a closed form ([ground.maxDot]). Tiles of the top and bottom rows
-// extend to the pole. A station is left out only if another is nearer by more
-// than rounding could matter. Stations that tie therefore both stay, and the
-// answer equals that of comparing [quadkey.Distance] with every station.
-//
-// Tiles are divided until they list eight positions or fewer, or are of zoom 16. Two kinds are not
-// divided so far, because it would not help: tiles with a few positions that stay the same in
-// smaller and smaller tiles, and tiles of the top and bottom rows, which become thin and all touch
-// the pole. NOAA's 28,094 stations give 27,247 leaves that list five positions on average.
 //
 // # Tables of weather
 //

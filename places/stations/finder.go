@@ -3,11 +3,13 @@ package stations
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
+	"quadrille/places/internal/voronoi"
 	"quadrille/quadkey"
 )
 
@@ -22,7 +24,7 @@ type Finder struct {
 	entries []entry
 	cells   []quadkey.Cell
 
-	lookups sync.Pool // of *lookup
+	lookups sync.Pool // of *voronoi.Lookup
 	rows    sync.Pool // of *cellstore.Row
 }
 
@@ -34,7 +36,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 		return nil, err
 	}
 	f := &Finder{about: meta.info()}
-	f.lookups.New = func() any { return new(lookup) }
+	f.lookups.New = func() any { return new(voronoi.Lookup) }
 	f.rows.New = func() any { return new(cellstore.Row) }
 	var index cellstore.Table
 	if err := openTables(ctx, store, map[string]*cellstore.Table{tableInfo: &f.info, tableTiles: &f.tiles, tableIndex: &index}); err != nil {
@@ -82,10 +84,10 @@ func (f *Finder) readIndex(ctx context.Context, index cellstore.Table, count int
 		}
 		for ; len(value) > 0; value = value[entrySize:] {
 			e := parseEntry(value)
-			if e.at.lat < -quarterTurn || e.at.lat > quarterTurn || e.at.lon < -halfTurn || e.at.lon > halfTurn || !e.id.Valid() {
+			if e.at.Lat < -quarterTurn || e.at.Lat > quarterTurn || e.at.Lon < -halfTurn || e.at.Lon > halfTurn || !e.id.Valid() {
 				return cellstore.CorruptRow(tableIndex, row.Key, "has another layout")
 			}
-			lon, lat := e.at.degrees()
+			lon, lat := e.at.Degrees()
 			cell, err := quadkey.CellOf(lon, lat)
 			if n := len(f.cells); err != nil || n > 0 && cell < f.cells[n-1] {
 				return cellstore.CorruptRow(tableIndex, row.Key, "is not in the order of quadkeys")
@@ -102,7 +104,6 @@ func (f *Finder) readIndex(ctx context.Context, index cellstore.Table, count int
 var (
 	selectJSON  = &cellstore.Selection{Families: []string{famJSON}}
 	selectTiles = &cellstore.Selection{Families: []string{famTiles}}
-	selectNear  = &cellstore.Selection{Families: []string{famNear}}
 )
 
 // Record appends the record of a station to dst: the members of a JSON object,
@@ -172,12 +173,6 @@ type NearestStation struct {
 	Candidates int
 }
 
-// lookup is the memory of one Nearest call.
-type lookup struct {
-	key quadkey.Key
-	row cellstore.Row
-}
-
 // Nearest returns the station nearest to a point, in degrees, by great-circle
 // distance (quadkey.Distance). Of equally near stations it returns the one with
 // the least id. It is exact everywhere: across ±180°, at the poles and beyond
@@ -187,41 +182,21 @@ type lookup struct {
 // Errors match places.ErrQuery for an invalid point or ErrNotFound if the data
 // set is empty, or come from the store.
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (NearestStation, error) {
-	cell, err := quadkey.CellOf(lon, lat)
-	if err != nil {
-		return NearestStation{}, feature.BadQuery("%v", err)
-	}
-	l := f.lookups.Get().(*lookup)
+	l := f.lookups.Get().(*voronoi.Lookup)
 	defer f.lookups.Put(l)
-	l.key = cellKey(cell)
-	row := &l.row
-	found, err := f.tiles.Next(ctx, l.key[:], nil, selectNear, row)
-	if err != nil {
+	found, err := leaves.Nearest(ctx, f.tiles, lat, lon, l)
+	switch {
+	case errors.Is(err, quadkey.ErrCoordinate):
+		return NearestStation{}, feature.BadQuery("%v", err)
+	case err != nil:
 		return NearestStation{}, fmt.Errorf("stations: %w", err)
+	case !found && len(f.entries) == 0:
+		return NearestStation{}, fmt.Errorf("%w: the data set is empty", ErrNotFound)
+	case !found || l.Candidates == 0:
+		return NearestStation{}, fmt.Errorf("stations: %w: no row of %s tells the nearest station to %v, %v: ingest the stations again",
+			cellstore.ErrCorrupt, tableTiles, lat, lon)
 	}
-	if !found {
-		if len(f.entries) == 0 {
-			return NearestStation{}, fmt.Errorf("%w: the data set is empty", ErrNotFound)
-		}
-		return NearestStation{}, cellstore.CorruptRow(tableTiles, l.key[:], "is missing")
-	}
-	t, err := quadkey.ParseKey(row.Key)
-	if err != nil {
-		return NearestStation{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
-	}
-	value := row.Cells[0].Value
-	if len(value) == 0 || len(value)%candidateSize != 0 || !t.Contains(cell.Tile()) {
-		return NearestStation{}, cellstore.CorruptRow(tableTiles, row.Key, "has another layout")
-	}
-	best := NearestStation{DistanceM: -1, Tile: t, Candidates: len(value) / candidateSize}
-	for ; len(value) > 0; value = value[candidateSize:] {
-		c := parseCandidate(value)
-		d := c.at.distance(lon, lat)
-		if best.DistanceM >= 0 && (d > best.DistanceM || d == best.DistanceM && string(c.id[:]) > string(best.ID[:])) {
-			continue
-		}
-		best.ID, best.DistanceM, best.Shared = c.id, d, c.shared
-		best.Lon, best.Lat = c.at.degrees()
-	}
-	return best, nil
+	at := NearestStation{ID: ID(l.ID), DistanceM: l.DistanceM, Shared: l.Note, Tile: l.Tile, Candidates: l.Candidates}
+	at.Lon, at.Lat = l.Degrees()
+	return at, nil
 }

@@ -24,8 +24,8 @@ func appendMembers(dst []byte, s *Station, at position) []byte {
 	}
 	dst = appendDay(dst, "begin", s.Begin)
 	dst = appendDay(dst, "end", s.End)
-	dst = jsontext.AppendDegrees(append(dst, `,"lat":`...), at.lat)
-	return jsontext.AppendDegrees(append(dst, `,"lon":`...), at.lon)
+	dst = jsontext.AppendDegrees(append(dst, `,"lat":`...), at.Lat)
+	return jsontext.AppendDegrees(append(dst, `,"lon":`...), at.Lon)
 }
 
 func appendDay(dst []byte, name string, day time.Time) []byte {

@@ -148,7 +148,7 @@ func (f *Finder) show(ctx context.Context, e *entry, into *feature.Feature, memo
 		return memory, inside(err, e.id[:])
 	}
 	into.ID, into.Properties = e.id.String(), feature.CompactProperties(memory)
-	into.Lon, into.Lat = e.at.degrees()
+	into.Lon, into.Lat = e.at.Degrees()
 	return memory, nil
 }
 
@@ -281,7 +281,7 @@ func (f *Finder) each(ctx context.Context, a feature.Area, first int, flt *filte
 			in := flt.passes(e)
 			if in {
 				var at quadkey.Position
-				at.Lon, at.Lat = e.at.degrees()
+				at.Lon, at.Lat = e.at.Degrees()
 				var err error
 				if in, err = p.Holds(at); err != nil {
 					return err

@@ -118,7 +118,7 @@ func (s *nearby) Visit(_ context.Context, n *near.Node) error {
 			return err
 		}
 		// In a ranking ids start at 1.
-		rank, id := near.DistanceRank(e.at.distance(s.lon, s.lat)), near.ID(e.id.number()+1)
+		rank, id := near.DistanceRank(e.at.Distance(s.lon, s.lat)), near.ID(e.id.number()+1)
 		wanted := s.Wants(rank, id)
 		if wanted && s.admit != nil {
 			var err error

@@ -14,9 +14,8 @@ import (
 	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/places/internal/near"
+	"quadrille/places/internal/voronoi"
 	"quadrille/quadkey"
-
-	"pgregory.net/rapid"
 )
 
 func checkNearest(t *testing.T, f *Finder, list []Station, lat, lon float64) {
@@ -127,7 +126,7 @@ type chordScan struct {
 func newChordScan(list []Station) *chordScan {
 	c := &chordScan{list: list}
 	for i := range list {
-		c.vecs = append(c.vecs, positionOf(list[i].Lat, list[i].Lon).vec())
+		c.vecs = append(c.vecs, vecOf(positionOf(list[i].Lat, list[i].Lon).Degrees()))
 	}
 	return c
 }
@@ -149,7 +148,7 @@ func (c *chordScan) find(lat, lon float64) (id ID, d float64, at int) {
 			continue
 		}
 		s := &c.list[i]
-		if m := positionOf(s.Lat, s.Lon).distance(lon, lat); m < d || m == d && string(s.ID[:]) < string(id[:]) {
+		if m := positionOf(s.Lat, s.Lon).Distance(lon, lat); m < d || m == d && string(s.ID[:]) < string(id[:]) {
 			id, d, at = s.ID, m, i
 		}
 	}
@@ -173,12 +172,12 @@ func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 		next = uint64(last) + 1
 		leaves++
 		value := row.Cells[0].Value
-		if n := len(value) / candidateSize; n == 0 || n > leafSitesAlike && tile.Z < quadkey.CellZoom && tile.Y != 0 && tile.Y != 1<<tile.Z-1 {
+		edge := tile.Y == 0 || tile.Y == 1<<tile.Z-1
+		if n := len(value) / candidateSize; n == 0 || n > voronoi.LeafSitesAlike && tile.Z < quadkey.CellZoom && !edge {
 			t.Fatalf("leaf %v lists %d positions", tile, n)
 		}
 		for ; len(value) > 0; value = value[candidateSize:] {
-			c := parseCandidate(value)
-			lists[c.id] = append(lists[c.id], tile)
+			lists[ID(value)] = append(lists[ID(value)], tile)
 		}
 	}
 	if next != 1<<32 || leaves != meta.Leaves {
@@ -201,13 +200,16 @@ func checkLeaves(t *testing.T, store cellstore.Store, meta Meta) {
 		if want := lists[first[e.at]]; len(want) == 0 || !slices.Equal(tiles, want) {
 			t.Fatalf("%s: %d tiles, %d leaves list it", e.id, len(tiles), len(want))
 		}
-		lon, lat := e.at.degrees()
+		lon, lat := e.at.Degrees()
 		cell := must.Get(quadkey.CellOf(lon, lat)).In(t)
 		if !slices.ContainsFunc(tiles, func(q quadkey.Tile) bool { return q.Contains(cell.Tile()) }) {
 			t.Fatalf("%s: not in the leaf it stands in", e.id)
 		}
 	}
 }
+
+// candidateSize is the length of a position in a leaf, as the package documentation says.
+const candidateSize = 11 + 4 + 4 + 2
 
 func TestLeavesTileTheWorld(t *testing.T) {
 	for name, shape := range shapes {
@@ -217,46 +219,6 @@ func TestLeavesTileTheWorld(t *testing.T) {
 			checkLeaves(t, store, meta)
 		})
 	}
-}
-
-// maxDot is exact: it is at least the product for every point of the ground, and equal to the
-// product for one of them.
-func TestMaxDot(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		z := rapid.Uint8Range(0, 16).Draw(t, "z")
-		side := uint32(1) << z
-		tile := quadkey.Tile{Z: z, X: rapid.Uint32Range(0, side-1).Draw(t, "x"), Y: rapid.Uint32Range(0, side-1).Draw(t, "y")}
-		part := rapid.Float64Range(-1, 1)
-		v := vec{part.Draw(t, "vx"), part.Draw(t, "vy"), part.Draw(t, "vz")}
-		// The difference of two positions is zero or longer than this. The squares of shorter
-		// vectors would be too small for a float.
-		if v.norm() < 1e-20 {
-			v = vec{}
-		}
-		g := groundOf(tile)
-		b := tile.Bound()
-		if tile.Y == 0 {
-			b.North = 90
-		}
-		if tile.Y == side-1 {
-			b.South = -90
-		}
-		got, most := g.maxDot(v), math.Inf(-1)
-		const steps = 64
-		for i := range steps + 1 {
-			for j := range steps + 1 {
-				lon := b.West + (b.East-b.West)*float64(i)/steps
-				lat := b.South + (b.North-b.South)*float64(j)/steps
-				most = max(most, v.dot(vecOf(lon, lat)))
-			}
-		}
-		// Between points of the mesh the product is greater by at most 1 − cos d, for vectors of
-		// length 1, where d is about half the width of the mesh.
-		width := max(b.East-b.West, b.North-b.South) * radians / steps
-		if got < most-1e-14 || got > most+width*width*v.norm() {
-			t.Fatalf("tile %v, %v: %v, mesh has %v", tile, v, got, most)
-		}
-	})
 }
 
 func TestNearestWithoutStations(t *testing.T) {
@@ -348,15 +310,4 @@ func TestTooDense(t *testing.T) {
 	if _, _, err = Build(t.Context(), buildtest.NewStore(t), buildtest.SeqOf(near(40)), BuildOptions{}); !errors.Is(err, ErrTooMany) {
 		t.Error(err)
 	}
-}
-
-func TestCellKeyIsBeforeItsLeaf(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cell := quadkey.Cell(rapid.Uint32().Draw(t, "cell"))
-		z := rapid.Uint8Range(0, 16).Draw(t, "z")
-		from, leaf := cellKey(cell), cell.Tile().Ancestor(z).Key()
-		if string(from[:]) > string(leaf[:]) {
-			t.Fatalf("%x is after %x", from, leaf)
-		}
-	})
 }

@@ -74,7 +74,7 @@ func bruteNearest(list []Station, lat, lon float64) (ID, float64) {
 	for i := range list {
 		s := &list[i]
 		// The distance is measured at the stored precision.
-		d := positionOf(s.Lat, s.Lon).distance(lon, lat)
+		d := positionOf(s.Lat, s.Lon).Distance(lon, lat)
 		if d < distance || d == distance && slices.Compare(s.ID[:], best[:]) < 0 {
 			best, distance = s.ID, d
 		}
@@ -88,8 +88,8 @@ func bruteNearby(list []Station, q NearbyQuery) []Hit {
 	for i := range list {
 		s := &list[i]
 		p := positionOf(s.Lat, s.Lon)
-		h := Hit{ID: s.ID, DistanceM: p.distance(q.Lon, q.Lat)}
-		h.Lon, h.Lat = p.degrees()
+		h := Hit{ID: s.ID, DistanceM: p.Distance(q.Lon, q.Lat)}
+		h.Lon, h.Lat = p.Degrees()
 		if q.RadiusM > 0 && h.DistanceM > q.RadiusM || q.Country != "" && s.Country != q.Country || !active(s, q.At) {
 			continue
 		}
@@ -230,6 +230,19 @@ func points(rng *rand.Rand, list []Station) (lat, lon float64) {
 }
 
 func clampedLat(v vec) float64 { return math.Atan2(v.z, math.Hypot(v.x, v.y)) / radians }
+
+// vec is a point of three-dimensional space.
+type vec struct{ x, y, z float64 }
+
+// vecOf returns a point of the unit sphere.
+func vecOf(lon, lat float64) vec {
+	sinLon, cosLon := math.Sincos(lon * radians)
+	sinLat, cosLat := math.Sincos(lat * radians)
+	return vec{cosLat * cosLon, cosLat * sinLon, sinLat}
+}
+
+func (a vec) minus(b vec) vec   { return vec{a.x - b.x, a.y - b.y, a.z - b.z} }
+func (a vec) dot(b vec) float64 { return a.x*b.x + a.y*b.y + a.z*b.z }
 
 func (a vec) plus(b vec) vec { return vec{a.x + b.x, a.y + b.y, a.z + b.z} }
 func (a vec) norm() float64  { return math.Sqrt(a.dot(a)) }

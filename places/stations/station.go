@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/places/internal/near"
+	"quadrille/places/internal/voronoi"
 	"quadrille/quadkey"
 )
 
@@ -120,36 +121,25 @@ func (s *Station) Validate() error {
 }
 
 const (
-	unitsPerDegree = 1e7
-	halfTurn       = 180 * unitsPerDegree
-	quarterTurn    = 90 * unitsPerDegree
+	radians     = math.Pi / 180
+	halfTurn    = 180 * voronoi.UnitsPerDegree
+	quarterTurn = 90 * voronoi.UnitsPerDegree
 )
 
-func toUnits(degrees float64) int32 { return int32(math.Round(degrees * unitsPerDegree)) }
-
-func toDegrees(units int32) float64 { return float64(units) / unitsPerDegree }
-
-// position is the position of a station in units of 1e-7 degrees.
-type position struct{ lat, lon int32 }
+// position is the position of a station.
+type position = voronoi.Position
 
 // positionOf returns the same position for equal points of the globe: 180° becomes −180°, and a
 // pole gets longitude 0. Stations at one point then share their position.
 func positionOf(lat, lon float64) position {
-	p := position{toUnits(lat), toUnits(lon)}
-	if p.lon == halfTurn {
-		p.lon = -halfTurn
+	p := voronoi.PositionOf(lat, lon)
+	if p.Lon == halfTurn {
+		p.Lon = -halfTurn
 	}
-	if p.lat == quarterTurn || p.lat == -quarterTurn {
-		p.lon = 0
+	if p.Lat == quarterTurn || p.Lat == -quarterTurn {
+		p.Lon = 0
 	}
 	return p
-}
-
-func (p position) degrees() (lon, lat float64) { return toDegrees(p.lon), toDegrees(p.lat) }
-
-func (p position) distance(lon, lat float64) float64 {
-	plon, plat := p.degrees()
-	return quadkey.Distance(lon, lat, plon, plat)
 }
 
 // These are the days of a record, in days since 1970.

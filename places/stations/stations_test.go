@@ -194,7 +194,7 @@ func TestWithinAgainstBruteForce(t *testing.T) {
 				}
 				want := map[ID]bool{}
 				for i := range list {
-					lon, lat := positionOf(list[i].Lat, list[i].Lon).degrees()
+					lon, lat := positionOf(list[i].Lat, list[i].Lon).Degrees()
 					if q.Box.Contains(lon, lat) && active(&list[i], q.At) {
 						want[list[i].ID] = true
 					}

@@ -117,7 +117,7 @@ func (b *weatherBuilder) build(stations *Finder, seq iter.Seq2[Observation, erro
 func (b *weatherBuilder) locate(f *Finder) error {
 	b.stations = make([]weatherStation, len(f.entries))
 	for i := range f.entries {
-		lon, lat := f.entries[i].at.degrees()
+		lon, lat := f.entries[i].at.Degrees()
 		t, err := quadkey.TileAt(lon, lat, partZoom)
 		if err != nil {
 			return err

@@ -180,7 +180,7 @@ func TestTilesAgainstBruteForce(t *testing.T) {
 			list := distinct(given)
 			where := map[ID]quadkey.Tile{}
 			for i := range stations {
-				lon, lat := positionOf(stations[i].Lat, stations[i].Lon).degrees()
+				lon, lat := positionOf(stations[i].Lat, stations[i].Lon).Degrees()
 				tile := must.Get(quadkey.TileAt(lon, lat, partZoom)).In(t)
 				where[stations[i].ID] = tile
 			}

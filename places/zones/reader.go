@@ -1,10 +1,13 @@
 package zones
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,13 +21,26 @@ type Reader struct {
 	countries cellstore.Table // nil without any
 	reads     sync.Pool       // of *read
 
-	// abbreviations has the abbreviations of earlier answers, so that a new answer need not copy
-	// its own. A new abbreviation replaces the whole map.
-	abbreviations atomic.Pointer[map[string]string]
+	// known has the rules of zones that were asked for, by name, the newest first. A new zone replaces
+	// the whole map.
+	known atomic.Pointer[map[string][]since]
 }
 
-// maxAbbreviations bounds the map. The whole database has about 300.
-const maxAbbreviations = 2000
+// since is a rule in memory.
+type since struct {
+	timestamp    int64 // of its cell
+	seconds      int32
+	dst          bool
+	abbreviation string
+}
+
+const (
+	// maxKnown bounds the zones whose rules are kept in memory. The database has about 600, aliases
+	// included, with 2 MB of rules.
+	maxKnown = 2000
+	// maxRules is more than the rules of any zone from 1900 to 2100.
+	maxRules = 4096
+)
 
 // Open returns a Reader of the table in a store. Meta is the result of Build. A
 // table of another layout is refused with cellstore.ErrLayout.
@@ -42,8 +58,8 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 			return nil, fmt.Errorf("zones: %w", err)
 		}
 	}
-	r.reads.New = func() any { return &read{sel: cellstore.Selection{Families: []string{family}}} }
-	r.abbreviations.Store(&map[string]string{})
+	r.reads.New = func() any { return &read{sel: cellstore.Selection{Families: []string{family}, Versions: maxRules}} }
+	r.known.Store(&map[string][]since{})
 	return r, nil
 }
 
@@ -70,34 +86,88 @@ type Offset struct {
 }
 
 // Offset returns the offset of a zone at an instant. An instant outside 1900 to
-// 2100 UTC gives ErrTimeRange, an unknown zone ErrNotFound.
+// 2100 UTC gives ErrTimeRange, an unknown zone ErrNotFound. Only the first question about a zone
+// reads the store.
 func (r *Reader) Offset(ctx context.Context, zone string, at time.Time) (Offset, error) {
 	if err := checkTime(at); err != nil {
 		return Offset{}, err
 	}
-	m := r.reads.Get().(*read)
-	defer r.reads.Put(m)
-	if err := r.get(ctx, m, zone, at, 1); err != nil {
+	list, err := r.rules(ctx, zone)
+	if err != nil {
 		return Offset{}, err
 	}
-	return r.decode(&m.row, 0)
+	i := inForce(list, at)
+	if i == len(list) {
+		return Offset{}, fmt.Errorf("%w: %q", ErrNotFound, zone)
+	}
+	return list[i].offset(), nil
 }
 
-// get reads the newest rules that are not newer than at.
-func (r *Reader) get(ctx context.Context, m *read, zone string, at time.Time, versions int) error {
-	if zone == "" || len(zone) > maxName {
-		return fmt.Errorf("%w: %.80q", ErrNotFound, zone)
+// inForce returns the index of the rule in force at an instant, or the number of rules if there is
+// none.
+func inForce(list []since, at time.Time) int {
+	i, _ := slices.BinarySearchFunc(list, at.UnixMilli()+bias, func(s since, at int64) int { return cmp.Compare(at, s.timestamp) })
+	return i
+}
+
+func (s *since) offset() Offset {
+	o := Offset{Seconds: int(s.seconds), DST: s.dst, Abbreviation: s.abbreviation}
+	if s.timestamp != 0 {
+		o.Since = time.UnixMilli(s.timestamp - bias).UTC()
 	}
+	return o
+}
+
+// rules returns the rules of a zone, the newest first.
+func (r *Reader) rules(ctx context.Context, zone string) ([]since, error) {
+	known := r.known.Load()
+	if list, ok := (*known)[zone]; ok {
+		return list, nil
+	}
+	if zone == "" || len(zone) > maxName {
+		return nil, fmt.Errorf("%w: %.80q", ErrNotFound, zone)
+	}
+	m := r.reads.Get().(*read)
+	defer r.reads.Put(m)
 	m.key = append(m.key[:0], zone...)
-	m.sel.Time, m.sel.Versions = cellstore.AsOf(at.UnixMilli()+bias), versions
 	found, err := r.table.Get(ctx, m.key, &m.sel, &m.row)
 	if err != nil {
-		return fmt.Errorf("zones: %w", err)
+		return nil, fmt.Errorf("zones: %w", err)
 	}
 	if !found {
-		return fmt.Errorf("%w: %q", ErrNotFound, zone)
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, zone)
 	}
-	return nil
+	list, err := decode(&m.row)
+	if err != nil {
+		return nil, err
+	}
+	if len(*known) < maxKnown {
+		more := maps.Clone(*known)
+		more[strings.Clone(zone)] = list
+		// If another goroutine stores first, the next question about the zone reads it again.
+		r.known.CompareAndSwap(known, &more)
+	}
+	return list, nil
+}
+
+// decode reads the rules of a row.
+func decode(row *cellstore.Row) ([]since, error) {
+	list := make([]since, len(row.Cells))
+	texts := map[string]string{}
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		if len(c.Value) < valueHead || len(list) == maxRules {
+			return nil, fmt.Errorf("zones: %w: row %q of %s has another layout: ingest the time zones again", cellstore.ErrCorrupt,
+				row.Key, table)
+		}
+		text, ok := texts[string(c.Value[valueHead:])]
+		if !ok {
+			text = string(c.Value[valueHead:])
+			texts[text] = text
+		}
+		list[i] = since{c.Timestamp, int32(binary.BigEndian.Uint32(c.Value)), c.Value[4]&flagDST != 0, text}
+	}
+	return list, nil
 }
 
 func checkTime(at time.Time) error {
@@ -105,40 +175,6 @@ func checkTime(at time.Time) error {
 		return fmt.Errorf("%w: %s: give one from 1900 to 2100", ErrTimeRange, at.UTC().Format(time.RFC3339))
 	}
 	return nil
-}
-
-// decode reads a cell of a row.
-func (r *Reader) decode(row *cellstore.Row, i int) (Offset, error) {
-	c := &row.Cells[i]
-	if len(c.Value) < valueHead {
-		return Offset{}, fmt.Errorf("zones: %w: row %q of %s has another layout: ingest the time zones again", cellstore.ErrCorrupt,
-			row.Key, table)
-	}
-	o := Offset{
-		Seconds:      int(int32(binary.BigEndian.Uint32(c.Value))),
-		DST:          c.Value[4]&flagDST != 0,
-		Abbreviation: r.abbreviation(c.Value[valueHead:]),
-	}
-	if c.Timestamp != 0 {
-		o.Since = time.UnixMilli(c.Timestamp - bias).UTC()
-	}
-	return o, nil
-}
-
-// abbreviation returns the bytes as a string.
-func (r *Reader) abbreviation(b []byte) string {
-	known := r.abbreviations.Load()
-	if s, ok := (*known)[string(b)]; ok {
-		return s
-	}
-	s := string(b)
-	if len(*known) < maxAbbreviations {
-		more := maps.Clone(*known)
-		more[s] = s
-		// If another goroutine stores first, the next call copies the map again.
-		r.abbreviations.CompareAndSwap(known, &more)
-	}
-	return s
 }
 
 // CountryZone returns the zone of a country that has only one, by its ISO
@@ -161,10 +197,6 @@ func (r *Reader) CountryZone(ctx context.Context, code string) (string, error) {
 	return string(m.row.Cells[0].Value), nil
 }
 
-// rulesPerYear exceeds the rules of any year. At most four have begun in one
-// year so far.
-const rulesPerYear = 16
-
 // YearOffsets returns the offsets of a year in the form of time zone lists, in
 // seconds: at the beginning of 1 January and of 1 July UTC, and the least
 // offset during the year. The least is standard time where daylight saving time
@@ -175,18 +207,18 @@ func (r *Reader) YearOffsets(ctx context.Context, zone string, year int) (jan, j
 	}
 	begin, middle := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
 	end := time.Date(year+1, 1, 1, 0, 0, 0, 0, time.UTC)
-	m := r.reads.Get().(*read)
-	defer r.reads.Put(m)
-	if err := r.get(ctx, m, zone, end.Add(-time.Millisecond), rulesPerYear); err != nil {
+	list, err := r.rules(ctx, zone)
+	if err != nil {
 		return 0, 0, 0, err
 	}
+	last := inForce(list, end.Add(-time.Millisecond))
+	if last == len(list) {
+		return 0, 0, 0, fmt.Errorf("%w: %q", ErrNotFound, zone)
+	}
 	julFound := false
-	for i := range m.row.Cells { // the newest first
-		o, err := r.decode(&m.row, i)
-		if err != nil {
-			return 0, 0, 0, err
-		}
-		if i == 0 || o.Seconds < raw {
+	for i := last; i < len(list); i++ {
+		o := list[i].offset()
+		if i == last || o.Seconds < raw {
 			raw = o.Seconds
 		}
 		if !julFound && !o.Since.After(middle) {
@@ -197,7 +229,7 @@ func (r *Reader) YearOffsets(ctx context.Context, zone string, year int) (jan, j
 		}
 	}
 	return 0, 0, 0, fmt.Errorf("zones: %w: row %q of %s does not reach back to %d: ingest the time zones again",
-		cellstore.ErrCorrupt, m.row.Key, table, year)
+		cellstore.ErrCorrupt, zone, table, year)
 }
 
 // Local returns an instant as clocks with an offset show it.

@@ -1,4 +1,4 @@
-package stations
+package voronoi
 
 import (
 	"math"
@@ -30,12 +30,12 @@ func latitude(degrees float64) direction {
 	return direction{math.Sin((90 - math.Abs(degrees)) * radians), math.Sin(degrees * radians)}
 }
 
-func (p position) vec() vec { return vecOf(p.degrees()) }
-
 func vecOf(lon, lat float64) vec {
-	l, f := toDirection(lon), latitude(lat)
-	return vec{f.cos * l.cos, f.cos * l.sin, f.sin}
+	return corner(toDirection(lon), latitude(lat))
 }
+
+// corner returns the point of a longitude and a latitude.
+func corner(lon, lat direction) vec { return vec{lat.cos * lon.cos, lat.cos * lon.sin, lat.sin} }
 
 // ground is the area of a tile's points: its edges as directions.
 type ground struct {
@@ -43,6 +43,7 @@ type ground struct {
 	south, north direction // of latitude, −90° to 90°
 	round        bool      // every longitude
 	centre       vec
+	lon, lat     float64 // of the centre
 }
 
 // groundOf returns the ground of a tile. Tiles of the top and bottom rows
@@ -55,11 +56,12 @@ func groundOf(t quadkey.Tile) ground {
 	if t.Y == 1<<t.Z-1 {
 		b.South = -90
 	}
+	lon, lat := (b.West+b.East)/2, (b.South+b.North)/2
 	return ground{
 		west: toDirection(b.West), east: toDirection(b.East),
 		south: latitude(b.South), north: latitude(b.North),
 		round:  t.Z == 0,
-		centre: vecOf((b.West+b.East)/2, (b.South+b.North)/2),
+		centre: vecOf(lon, lat), lon: lon, lat: lat,
 	}
 }
 

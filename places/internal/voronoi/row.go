@@ -1,0 +1,149 @@
+package voronoi
+
+import (
+	"context"
+	"encoding/binary"
+
+	"quadrille/cellstore"
+	"quadrille/places/internal/bulkload"
+	"quadrille/places/internal/near"
+	"quadrille/quadkey"
+)
+
+// Layout is the layout of a table of leaves.
+type Layout struct {
+	Table, Family string
+	ID            int // length of an id in bytes; ids are compared as bytes
+	Note          int // length of a note in bytes: 1 or 2
+}
+
+// Schema returns the declaration of the table in a store, where it may have another name.
+func (l *Layout) Schema(name string) cellstore.Schema {
+	// The table is read by seeks, never by get, so a filter would only cost.
+	return cellstore.Schema{Table: name, Families: []cellstore.Family{{Name: l.Family, Bloom: cellstore.BloomNone}}}
+}
+
+// candidateSize is the length of a position in a row.
+func (l *Layout) candidateSize() int { return l.ID + 4 + 4 + l.Note }
+
+// Counts describes a table of leaves.
+type Counts struct {
+	// Positions is the number of distinct positions.
+	Positions int64 `json:"positions"`
+	// Leaves counts the leaves, and Listed the positions in all of them.
+	Leaves int64 `json:"leaves"`
+	Listed int64 `json:"listed"`
+	// Unlisted is the number of leaves that list nothing.
+	Unlisted int64 `json:"unlisted,omitempty"`
+}
+
+// Write divides the world among sites and writes the leaves. appendID appends the id of a site, of
+// the length in the layout. each, if not nil, gets the leaves with their values, and must not
+// keep these.
+func (l *Layout) Write(ctx context.Context, to *bulkload.Load, d *Division, timestamp int64,
+	appendID func(dst []byte, s *Site) []byte, each func(t quadkey.Tile, value []byte, listed []Site) error) (c Counts, err error) {
+	var value []byte
+	d.Emit = func(t quadkey.Tile, listed []Site) error {
+		key := t.Key()
+		value = value[:0]
+		for i := range listed {
+			value = l.append(value, &listed[i], appendID)
+		}
+		c.Leaves++
+		c.Listed += int64(len(listed))
+		if len(listed) == 0 {
+			c.Unlisted++
+		}
+		if each != nil {
+			if err := each(t, value, listed); err != nil {
+				return err
+			}
+		}
+		return to.Add(key[:], cellstore.Cell{Family: l.Family, Timestamp: timestamp, Value: value})
+	}
+	err = d.Run(ctx)
+	c.Positions = int64(d.Sites.Len())
+	return c, err
+}
+
+func (l *Layout) append(dst []byte, s *Site, appendID func(dst []byte, s *Site) []byte) []byte {
+	dst = appendID(dst, s)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(s.Lat))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(s.Lon))
+	if l.Note == 1 {
+		return append(dst, byte(s.Note))
+	}
+	return binary.BigEndian.AppendUint16(dst, s.Note)
+}
+
+// Candidate is a position that a leaf lists. Its ID is of the row.
+type Candidate struct {
+	ID []byte
+	Position
+	Note int
+}
+
+// parse reads the candidate at the beginning of a value.
+func (l *Layout) parse(value []byte) (c Candidate) {
+	at := value[l.ID:l.candidateSize()]
+	c.ID = value[:l.ID:l.ID]
+	c.Lat, c.Lon = int32(binary.BigEndian.Uint32(at)), int32(binary.BigEndian.Uint32(at[4:]))
+	for _, b := range at[8:] {
+		c.Note = c.Note<<8 | int(b)
+	}
+	return c
+}
+
+// Lookup is the memory and the answer of one call of Nearest. Its zero value is ready for use.
+type Lookup struct {
+	// Candidate is the nearest position.
+	Candidate
+	DistanceM float64 // metres from the given point
+	// Tile is the leaf of the point, and Candidates the number of positions that it lists. Without
+	// any the leaf does not tell.
+	Tile       quadkey.Tile
+	Candidates int
+
+	key quadkey.Key
+	row cellstore.Row
+	sel cellstore.Selection
+	fam [1]string
+}
+
+// Nearest finds the position nearest to a point, in degrees, by quadkey.Distance. Of equally near
+// ones it finds the one with the least id. It is exact everywhere: across ±180°, at the poles and
+// beyond ±85.0511°. It reads one row and allocates nothing. found is false if the table is empty.
+// Errors match quadkey.ErrCoordinate for an invalid point, or come from the store.
+func (l *Layout) Nearest(ctx context.Context, table cellstore.Table, lat, lon float64, of *Lookup) (found bool, err error) {
+	cell, err := quadkey.CellOf(lon, lat)
+	if err != nil {
+		return false, err
+	}
+	of.key = CellKey(cell)
+	of.fam[0] = l.Family
+	of.sel.Families = of.fam[:]
+	row := &of.row
+	if found, err = table.Next(ctx, of.key[:], nil, &of.sel, row); !found || err != nil {
+		return false, err
+	}
+	of.Tile, err = quadkey.ParseKey(row.Key)
+	size := l.candidateSize()
+	if err != nil || len(row.Cells) != 1 || len(row.Cells[0].Value)%size != 0 || !of.Tile.Contains(cell.Tile()) {
+		return false, cellstore.CorruptRow(l.Table, row.Key, "has another layout")
+	}
+	value := row.Cells[0].Value
+	of.Candidates = len(value) / size
+	best := uint64(0)
+	for i := range of.Candidates {
+		c := l.parse(value[i*size:])
+		d := c.Distance(lon, lat)
+		rank := near.DistanceRank(d)
+		if i == 0 || rank < best || rank == best && string(c.ID) < string(of.ID) {
+			best, of.Candidate, of.DistanceM = rank, c, d
+		}
+	}
+	return true, nil
+}
+
+// CellKey returns the key for the seek to the leaf of a point in a cell.
+func CellKey(c quadkey.Cell) quadkey.Key { return c.Tile().Key() }
