@@ -182,3 +182,27 @@ func TestSpentBudgetAnswersWhatItFound(t *testing.T) {
 		t.Errorf("%v, %d results without their regions", err, len(f.found))
 	}
 }
+
+// TestNamesTakeFewSeeks tests that no data set searches for misspellings of a text that is the whole
+// name of a place.
+func TestNamesTakeFewSeeks(t *testing.T) {
+	testrace.SkipUnderRace(t, "many questions")
+	var c counter
+	towns, regions := crowd(2_000)
+	s := serveFrom(t, c.open, towns, regions, boundarySet, placesSet, nameSet)
+	seeks := func(text string) int64 {
+		c.seeks.Store(0)
+		must.Get(s.Search(t.Context(), Query{Text: text, Limit: 1})).In(t)
+		return c.seeks.Load()
+	}
+	var most, misspelt int64
+	for i := range 50 {
+		if name := towns[i].Name; !strings.Contains(name, " ") {
+			most, misspelt = max(most, seeks(name)), max(misspelt, seeks(name+"q"))
+		}
+	}
+	t.Logf("the dearest name takes %d seeks, and the dearest misspelling %d", most, misspelt)
+	if most > 80 || misspelt < 2*most {
+		t.Errorf("the dearest name takes %d seeks, the dearest misspelling %d", most, misspelt)
+	}
+}

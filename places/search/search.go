@@ -81,7 +81,7 @@ type search struct {
 
 	found    []foundPlace
 	byID     map[uint32]int
-	exact    bool   // a whole name was found, though a filter may have dropped it
+	exact    bool   // the text is a whole name, though a filter may have dropped it
 	others   bool   // also find beginnings of names that are not main ones, however short
 	respaced bool   // the text was found with other blanks, so its words are not the words of a name
 	coded    bool   // a code was found
@@ -137,7 +137,7 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
-	s.exact, s.coded, s.others, s.respaced, s.checked = false, false, false, false, 0
+	s.exact, s.coded, s.others, s.respaced, s.checked = q.IsName, false, false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
 		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)

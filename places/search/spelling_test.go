@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -197,5 +198,30 @@ func TestSeeksAreBounded(t *testing.T) {
 		if _, _, err := r.Search(t.Context(), Query{Text: text}, nil); err == nil || counting.seeks.Load() > 0 {
 			t.Errorf("%.20q: %v, %d seeks", text, err, counting.seeks.Load())
 		}
+	}
+}
+
+// TestIsName tests that a search for a text that is known to be a name finds the same, in the same
+// order, but for misspellings.
+func TestIsName(t *testing.T) {
+	r := build(t, slices.Concat(spelled, []Entry{
+		{ID: 30, Name: "Vera Cruz", Class: 'P', Population: 40_000}, {ID: 31, Name: "Veracruz", Class: 'P', Population: 600_000},
+		{ID: 32, Name: "Verakruz", Class: 'P', Population: 900},
+	}), ContextName{Text: "Italy", Country: "IT"})
+	misspelt := 0
+	for _, text := range []string{
+		"veracruz", "vera cruz", "verecruz", "munchen", "muenchn", "newyork", "laquila italy", "laquilla italy", "saint johns",
+		"Мюнхен", "Новосибирк", "москва", "東京市", "va d or", "oro cagayan", "nowhere",
+	} {
+		want := find(t, r, Query{Text: text})
+		n := len(want)
+		want = slices.DeleteFunc(want, func(h Hit) bool { return h.Match.Kind == Typo })
+		misspelt += n - len(want)
+		if got := find(t, r, Query{Text: text, IsName: true}); !slices.Equal(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+	if misspelt < 5 {
+		t.Errorf("only %d misspellings were found", misspelt)
 	}
 }
