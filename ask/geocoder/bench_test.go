@@ -52,14 +52,20 @@ func cities(b *testing.B, s *Session) (list []string) {
 
 // BenchmarkSearch searches for names of cities in the data of the directory QUADRILLE_DATA, which
 // ingest has published. "distinct" searches for another one each time until it has searched for all,
-// "hot" for the same 64 again and again.
+// "hot" for the same 64 again and again, and "misspelt" for names that lack their fourth letter.
 func BenchmarkSearch(b *testing.B) {
 	session := sessionOf(b)
 	all := cities(b, session)
+	var misspelt []string
+	for _, name := range all {
+		if letters := []rune(name); len(letters) > 5 {
+			misspelt = append(misspelt, string(slices.Delete(letters, 3, 4)))
+		}
+	}
 	for _, bench := range []struct {
 		name  string
 		texts []string
-	}{{"distinct", all}, {"hot", all[:min(64, len(all))]}} {
+	}{{"distinct", all}, {"hot", all[:min(64, len(all))]}, {"misspelt", misspelt}} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {

@@ -16,6 +16,8 @@ type Hit struct {
 	ID         uint32
 	Match      Match
 	Lat, Lon   int32  // 1e-7 degrees
+	Country    string // ISO 3166-1 alpha-2, or ""
+	Admin1     string // code of the first-level division, or ""
 	Importance uint64 // weight in searches: 256 for each doubling of people
 	Score      int32  // the rank, greater first
 }
@@ -92,11 +94,13 @@ type search struct {
 	reads    int
 	mostRead int // the most that may be sought
 
-	row  cellstore.Row
-	list cellstore.Row
-	text []byte
-	heap []openNode
-	gaps gaps
+	row   cellstore.Row
+	list  cellstore.Row
+	text  []byte
+	near  []byte // the fold that was last looked up
+	heap  []openNode
+	gaps  gaps
+	asked asked
 }
 
 // foundPlace is a place with its best match so far.
@@ -112,7 +116,7 @@ type foundPlace struct {
 }
 
 func newSearch(r *Reader) *search {
-	return &search{r: r, byID: map[uint32]int{}}
+	return &search{r: r, byID: map[uint32]int{}, asked: asked{least: map[int]span{}}}
 }
 
 func (s *search) begin(ctx context.Context, q *Query, f filter) error {
@@ -137,6 +141,7 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
+	s.asked.forget()
 	s.exact, s.coded, s.others, s.respaced, s.checked = q.IsName, false, false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
@@ -366,6 +371,7 @@ func (s *search) hits(dst []Hit) []Hit {
 		}
 		dst = append(dst, Hit{
 			ID: f.id, Match: m, Lat: f.lat, Lon: f.lon,
+			Country: string(bytes.TrimRight(r.country[:], "\x00")), Admin1: string(r.admin1),
 			Importance: f.weight, Score: f.points,
 		})
 	}
