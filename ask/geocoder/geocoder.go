@@ -510,6 +510,9 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		for i := range hits {
 			h := &hits[i]
+			if len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return hierarchy.MayHold(&r, h) }) {
+				continue
+			}
 			if !f.budget.Take(2) {
 				break
 			}

@@ -210,10 +210,15 @@ func (v *View) published(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().names, typ)
 }
 
+// margin returns coarseM in degrees of latitude and longitude at a latitude.
+func margin(lat float64) (north, east float64) {
+	north = coarseM / metresPerDegree
+	return north, min(north/max(math.Cos(lat*math.Pi/180), 0.01), 90)
+}
+
 // near returns the regions of a type within coarseM of the place, the possible error of the map.
 func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
-	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
-	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)
+	north, east := margin(r.Lat)
 	box := quadkey.Box{
 		West:  math.Remainder(r.Lon-east, 360),
 		South: max(r.Lat-north, -90),
