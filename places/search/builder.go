@@ -48,8 +48,8 @@ type Meta struct {
 	Names         int64 `json:"names"`    // rows of place_names
 	Prefixes      int64 `json:"prefixes"` // finished answers
 	Contexts      int64 `json:"contexts,omitempty"`
-	// Folds counts the rows' distinct folds, if place_folds has them.
-	Folds int64 `json:"folds,omitempty"`
+	// FoldBytes is the size of place_folds. It is 0 if the names have too many folds.
+	FoldBytes int64 `json:"fold_bytes,omitempty"`
 	// Skipped counts names left out because they exceed the limits or are not
 	// UTF-8.
 	Skipped int64 `json:"skipped,omitempty"`
@@ -202,7 +202,7 @@ func (b *Builder) writeNames(ts int64) error {
 	if err := folds.write(b.ctx, b.store, ts); err != nil {
 		return err
 	}
-	b.meta.Folds = folds.folds
+	b.meta.FoldBytes = int64(len(folds.text))
 	return b.end(stage, b.meta.Names)
 }
 

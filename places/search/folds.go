@@ -39,7 +39,7 @@ type foldList struct {
 // foldWriter builds the text of a foldList. After more than limit bytes it has none.
 type foldWriter struct {
 	limit  int
-	folds  int64 // in text
+	folds  int // in text
 	text   []byte
 	last   []byte
 	excess bool
@@ -79,50 +79,54 @@ func (w *foldWriter) write(ctx context.Context, store cellstore.Store, timestamp
 	})
 }
 
-// readFolds reads a table of n folds. Errors match cellstore.ErrCorrupt for other content.
-func readFolds(ctx context.Context, table cellstore.Table, n int64) (*foldList, error) {
-	var f foldList
-	var last []byte
+// readFolds reads a table with the given number of bytes. Errors match cellstore.ErrCorrupt for other
+// content.
+func readFolds(ctx context.Context, table cellstore.Table, size int64) (*foldList, error) {
+	if size > maxFoldBytes {
+		return nil, cellstore.CorruptRow(tableFolds, nil, "is too large")
+	}
+	f := &foldList{text: make([]byte, 0, size)}
 	for row, err := range table.Scan(ctx, cellstore.Scan{}) {
 		if err != nil {
 			return nil, wrap(err)
 		}
-		last = append(last[:0], row.Key...)
-		if len(row.Cells) != 1 || len(f.text)+len(row.Cells[0].Value) > maxFoldBytes {
-			return nil, cellstore.CorruptRow(tableFolds, last, "has another layout")
+		for _, cell := range row.Cells {
+			if len(cell.Value) > cap(f.text)-len(f.text) {
+				return nil, cellstore.CorruptRow(tableFolds, row.Key, "has another layout")
+			}
+			f.text = append(f.text, cell.Value...)
 		}
-		f.text = append(f.text, row.Cells[0].Value...)
 	}
-	f.text = slices.Clip(f.text)
-	if !f.index(n) {
-		return nil, cellstore.CorruptRow(tableFolds, last, "is damaged")
+	if len(f.text) < cap(f.text) || !f.index() {
+		return nil, cellstore.CorruptRow(tableFolds, nil, "is damaged")
 	}
-	return &f, nil
+	return f, nil
 }
 
-// index finds the blocks. It reports whether text has n folds in order.
-func (f *foldList) index(n int64) bool {
-	var last, fold []byte
-	folds := int64(0)
-	for at := 0; at < len(f.text); folds++ {
-		if folds%foldBlock == 0 {
-			f.blocks = append(f.blocks, uint32(at))
-		}
-		if len(f.text)-at < foldHead {
+// index finds the blocks. It reports whether the folds in text are in order.
+func (f *foldList) index() bool {
+	var last []byte
+	for at, n := 0, 0; at < len(f.text); n++ {
+		if len(f.text)-at <= foldHead {
 			return false
 		}
 		shared, end := int(f.text[at]), at+foldHead+int(f.text[at+1])
 		if end > len(f.text) || shared > len(last) {
 			return false
 		}
-		fold = append(append(fold[:0], last[:shared]...), f.text[at+foldHead:end]...)
-		if bytes.Compare(fold, last) <= 0 || folds%foldBlock == 0 && shared > 0 || folds%foldBlock > 0 && shared < common(fold, last) {
+		rest, first := f.text[at+foldHead:end], n%foldBlock == 0
+		switch {
+		case first && (shared > 0 || bytes.Compare(rest, last) <= 0):
 			return false
+		case !first && (len(rest) == 0 || shared < len(last) && rest[0] <= last[shared]):
+			return false
+		case first:
+			f.blocks = append(f.blocks, uint32(at))
 		}
-		last, fold, at = fold, last, end
+		last, at = append(last[:shared], rest...), end
 	}
 	f.blocks = slices.Clip(f.blocks)
-	return folds == n
+	return true
 }
 
 // next returns the first fold at or after from, and where it is in text. If there is none, it returns

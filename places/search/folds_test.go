@@ -24,7 +24,7 @@ func listOf(t fataler, sorted []string) *foldList {
 		w.add([]byte(fold))
 	}
 	f := &foldList{text: w.text}
-	if !f.index(w.folds) {
+	if !f.index() {
 		t.Fatal("the list is damaged")
 	}
 	return f
@@ -86,7 +86,7 @@ func TestFoldsChangeNothing(t *testing.T) {
 	if in.folds == nil {
 		t.Fatalf("no folds in memory: %+v", meta)
 	}
-	meta.Folds = 0
+	meta.FoldBytes = 0
 	out := must.Get(Open(t.Context(), counting, meta)).In(t)
 	var texts []string
 	for i := range entries {
@@ -135,8 +135,8 @@ func TestTooManyFolds(t *testing.T) {
 			t.Errorf("bound %d: row %q, %v", limit, row.Key, err)
 		}
 		r := must.Get(Open(t.Context(), store, meta)).In(t)
-		if meta.Folds != 0 || r.folds != nil {
-			t.Errorf("bound %d: %d folds", limit, meta.Folds)
+		if meta.FoldBytes != 0 || r.folds != nil {
+			t.Errorf("bound %d: %d folds", limit, meta.FoldBytes)
 		}
 		if got := fmt.Sprint(ids(find(t, r, Query{Text: "zuriich"}))); got != "[1 2]" {
 			t.Errorf("bound %d: found %s", limit, got)
@@ -169,7 +169,7 @@ func TestDamagedFolds(t *testing.T) {
 	}
 	key, whole := string(row.Key), bytes.Clone(row.Cells[0].Value)
 	list := foldList{text: whole}
-	if !list.index(meta.Folds) {
+	if !list.index() {
 		t.Fatal("the list is damaged")
 	}
 	for at := range whole {
@@ -180,7 +180,7 @@ func TestDamagedFolds(t *testing.T) {
 			put(key, value)
 			r, err := Open(t.Context(), store, meta)
 			if err == nil { // a letter may be another one, if the order is right
-				err = checkFolds(r.folds, int(meta.Folds))
+				err = checkFolds(r.folds)
 			}
 			if err != nil && !errors.Is(err, cellstore.ErrCorrupt) || len(value) < len(whole) && err == nil {
 				t.Fatalf("%d of %d bytes: %v", at, len(whole), err)
@@ -188,28 +188,32 @@ func TestDamagedFolds(t *testing.T) {
 		}
 	}
 	put(key, whole)
-	meta.Folds++
+	meta.FoldBytes++
 	if _, err := Open(t.Context(), store, meta); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Error(err)
 	}
-	meta.Folds--
-	for i := range maxFoldBytes/foldChunk + 1 {
-		put(fmt.Sprintf("more%04d", i), make([]byte, foldChunk))
+	meta.FoldBytes = maxFoldBytes + 1
+	if _, err := Open(t.Context(), store, meta); !errors.Is(err, cellstore.ErrCorrupt) {
+		t.Error(err)
 	}
+	meta.FoldBytes = int64(len(whole))
+	put("more", []byte("x"))
 	if _, err := Open(t.Context(), store, meta); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Error(err)
 	}
 }
 
 // checkFolds walks through a list by next.
-func checkFolds(f *foldList, n int) error {
+func checkFolds(f *foldList) error {
 	var from []byte
-	for range n {
-		fold, _ := f.next(nil, append(from, 1))
+	for {
+		fold, at := f.next(nil, append(bytes.Clone(from), 1))
+		if at == len(f.text) {
+			return nil
+		}
 		if bytes.Compare(fold, from) <= 0 {
 			return fmt.Errorf("%q comes after %q", fold, from)
 		}
 		from = fold
 	}
-	return nil
 }

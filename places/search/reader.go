@@ -43,12 +43,12 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 		}
 		*t.into = table
 	}
-	if meta.Folds > 0 {
+	if meta.FoldBytes > 0 {
 		table, err := store.Table(ctx, tableFolds)
 		if err != nil {
 			return nil, wrap(err)
 		}
-		if r.folds, err = readFolds(ctx, table, meta.Folds); err != nil {
+		if r.folds, err = readFolds(ctx, table, meta.FoldBytes); err != nil {
 			return nil, err
 		}
 	}

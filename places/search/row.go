@@ -42,7 +42,7 @@ func schemas() []cellstore.Schema {
 		}},
 		{Table: tableContext, Families: []cellstore.Family{{Name: famContext, MaxVersions: cellstore.Unlimited}}},
 		{Table: tableFolds, Families: []cellstore.Family{
-			{Name: famFolds, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
+			{Name: famFolds, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionNone, MaxVersions: cellstore.Unlimited},
 		}},
 	}
 }

@@ -164,7 +164,7 @@ func TestSeeksAreBounded(t *testing.T) {
 	counting := &countingStore{Store: store}
 	meta := buildIn(t, store, entries, fewContexts)
 	inMemory := must.Get(Open(t.Context(), counting, meta)).In(t)
-	meta.Folds = 0
+	meta.FoldBytes = 0
 	r := must.Get(Open(t.Context(), counting, meta)).In(t)
 	texts := []string{
 		strings.Repeat("\u0301",
