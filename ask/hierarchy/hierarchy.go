@@ -68,7 +68,24 @@ func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error)
 	if v.Boundaries == nil {
 		return nil, nil
 	}
-	at, err := v.Boundaries.At(ctx, lat, lon, v.layers().names...)
+	return v.at(ctx, lat, lon, v.layers().names)
+}
+
+// AddressAt returns AddressRegions of the result of At. It reads no others.
+func (v *View) AddressAt(ctx context.Context, lat, lon float64) ([]names.Parent, error) {
+	if v.Boundaries == nil {
+		return nil, nil
+	}
+	list, err := v.at(ctx, lat, lon, v.layers().addressed)
+	return AddressRegions(list), err
+}
+
+// at returns the regions of some layers at a point.
+func (v *View) at(ctx context.Context, lat, lon float64, layers []string) ([]names.Parent, error) {
+	if len(layers) == 0 {
+		return nil, nil // without names tiles.Reader.At takes all layers
+	}
+	at, err := v.Boundaries.At(ctx, lat, lon, layers...)
 	if err != nil {
 		return nil, err
 	}

@@ -19,11 +19,11 @@ import (
 // find computes the result of ParentsOf. If the row contradicts a country or state and names
 // another, that one replaces it. A place off a coarse coast gets the nearest state or county.
 func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
-	at, err := v.At(ctx, p.Lat, p.Lon)
+	at, err := v.AddressAt(ctx, p.Lat, p.Lon)
 	if err != nil {
 		return nil, err
 	}
-	r := &row{View: v, Hit: p, list: AddressRegions(at)}
+	r := &row{View: v, Hit: p, list: at}
 	for _, level := range []func(context.Context) error{r.country, r.state, r.county} {
 		if err := level(ctx); err != nil {
 			return nil, err
