@@ -13,7 +13,9 @@ import (
 
 // hitOf returns a place as the index of names has it.
 func hitOf(p *places.Place) *search.Hit {
-	return &search.Hit{ID: p.ID, Lat: int32(p.Lat * unitsPerDegree), Lon: int32(p.Lon * unitsPerDegree), Country: p.Country, Admin1: p.Admin1}
+	return &search.Hit{
+		ID: p.ID, Lat: int32(p.Lat * unitsPerDegree), Lon: int32(p.Lon * unitsPerDegree), Country: p.Country, Admin1: p.Admin1,
+	}
 }
 
 // TestMayHoldIsNeverWrong tests that MayHold excludes no place that is in a region by its row or on the
@@ -23,8 +25,12 @@ func TestMayHoldIsNeverWrong(t *testing.T) {
 	list := make([]places.Place, 400)
 	for i := range list {
 		list[i] = places.Place{
-			Name: fmt.Sprint("P", i), Country: []string{"US", "CA", "VA", ""}[rng.IntN(4)], Admin1: []string{"MI", "WI", "08", ""}[rng.IntN(4)],
-			Admin2: []string{"163", "115", "037", ""}[rng.IntN(4)], Lat: 41.9 + 2*rng.Float64()*rng.Float64(), Lon: -83.5 + rng.NormFloat64(),
+			Name:    fmt.Sprint("P", i),
+			Country: []string{"US", "CA", "VA", ""}[rng.IntN(4)],
+			Admin1:  []string{"MI", "WI", "08", ""}[rng.IntN(4)],
+			Admin2:  []string{"163", "115", "037", ""}[rng.IntN(4)],
+			Lat:     41.9 + 2*rng.Float64()*rng.Float64(),
+			Lon:     -83.5 + rng.NormFloat64(),
 		}
 	}
 	v := world(t, list...)

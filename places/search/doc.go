@@ -94,5 +94,6 @@
 // Any number of goroutines may use a [Reader], until its store is closed. It holds place_folds, which
 // takes up to 9 MiB with its index, and reusable memory. Whether any name begins with a text, it then
 // knows without a seek. That is what searches for wrong letters ask most. Without place_folds, such as
-// with more names or in data of earlier releases, they ask the store, and find the same. A [Builder] belongs to one goroutine and sorts within Options.Memory.
+// with more names or in data of earlier releases, they ask the store, and find the same. A [Builder]
+// belongs to one goroutine and sorts within Options.Memory.
 package search

@@ -46,10 +46,11 @@ const (
 // tried in Latin letters, also with wrong letters.
 //
 // Work is bounded: a search stops after 3000 seeks, after 10000 names, and when the query's Budget
-// is spent. Lookups in memory count as the seeks that they replace. Only searches for wrong letters need that many seeks. Only rare filters on short texts,
-// words that thousands of names share, and distances need that many names. The search then returns
-// the best places that it has seen, without an error. It examines the most important ones first.
-// Typed accents only change the order of the best places.
+// is spent. Lookups in memory count as the seeks that they replace. Only searches for wrong letters
+// need that many seeks. Only rare filters on short texts, words that thousands of names share, and
+// distances need that many names. The search then returns the best places that it has seen, without
+// an error. It examines the most important ones first. Typed accents only change the order of the
+// best places.
 func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, total int, err error) {
 	f, err := q.check()
 	if err != nil {
