@@ -3,6 +3,7 @@ package geocoder
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,9 +14,10 @@ import (
 	"quadrille/places"
 )
 
-// BenchmarkReverse looks up points near places in the data of the directory QUADRILLE_DATA, which
-// ingest has published. For comparison, it measures the regions and the nearest place alone.
-func BenchmarkReverse(b *testing.B) {
+// sessionOf returns a session over the data of the directory QUADRILLE_DATA, which ingest has
+// published. Without one it skips the benchmark.
+func sessionOf(b *testing.B) *Session {
+	b.Helper()
 	dir := os.Getenv("QUADRILLE_DATA")
 	if dir == "" {
 		b.Skip("QUADRILLE_DATA names no directory of published data")
@@ -29,7 +31,57 @@ func BenchmarkReverse(b *testing.B) {
 	b.Cleanup(func() { _ = sets.Close() })
 	v := ask.NewViews(sets).Take(time.Now())
 	b.Cleanup(v.Release)
-	session := &Session{View: v, NoAddresses: true}
+	return &Session{View: v, NoAddresses: true}
+}
+
+// cities returns the distinct names of the populated places of a session, in random order.
+func cities(b *testing.B, s *Session) (list []string) {
+	b.Helper()
+	finder := must.Get(s.View.Places.Get()).In(b)
+	for f, err := range finder.Features(b.Context(), &feature.Query{Filter: places.OnlyPopulated}) {
+		must.Do(b, err)
+		var h places.Hit
+		must.Do(b, h.FromFeature(f))
+		list = append(list, h.Name)
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+	return list
+}
+
+// BenchmarkSearch searches for names of cities in the data of the directory QUADRILLE_DATA, which
+// ingest has published. "distinct" searches for another one each time until it has searched for all,
+// "hot" for the same 64 again and again, and "misspelt" for names that lack their fourth letter.
+func BenchmarkSearch(b *testing.B) {
+	session := sessionOf(b)
+	all := cities(b, session)
+	var misspelt []string
+	for _, name := range all {
+		if letters := []rune(name); len(letters) > 5 {
+			misspelt = append(misspelt, string(slices.Delete(letters, 3, 4)))
+		}
+	}
+	for _, bench := range []struct {
+		name  string
+		texts []string
+	}{{"distinct", all}, {"hot", all[:min(64, len(all))]}, {"misspelt", misspelt}} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := session.Search(b.Context(), Query{Text: bench.texts[i%len(bench.texts)]}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkReverse looks up points near places in the data of the directory QUADRILLE_DATA, which
+// ingest has published. For comparison, it measures the regions and the nearest place alone.
+func BenchmarkReverse(b *testing.B) {
+	session := sessionOf(b)
+	v := session.View
 	finder := must.Get(v.Places.Get()).In(b)
 	rng := rand.New(rand.NewPCG(1, 2))
 	points := make([][2]float64, 4096)
@@ -67,6 +119,7 @@ func BenchmarkReverse(b *testing.B) {
 		var hits []places.Hit
 		for i := 0; b.Loop(); i++ {
 			p := points[i%len(points)]
+			var err error
 			if hits, err = places.CollectHits(hits, finder.Features(b.Context(), &feature.Query{
 				Near:   feature.NearTo(p[0], p[1], defaultReach),
 				Filter: places.OnlyPopulated,

@@ -224,12 +224,17 @@ func (f *finding) search() error {
 	f.preferLetters()
 	f.preferSeats()
 	f.preferSeas()
-	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
+	if f.exact() {
 		// If one data set has the exact name, the text is no misspelling of a name in another.
 		f.found = slices.DeleteFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Typo })
 	}
 	f.order()
 	return f.label()
+}
+
+// exact reports whether a result has the text as its whole name.
+func (f *finding) exact() bool {
+	return slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact })
 }
 
 // find gathers what a text names.
@@ -461,6 +466,8 @@ func (f *finding) query(text string, limit int, within []names.Feature) search.Q
 	q := search.Query{
 		Text: text, Limit: limit, Lang: f.searchLang(), Countries: f.countries, Box: f.q.Box,
 		Lat: f.q.Lat, Lon: f.q.Lon, Bias: f.q.Bias, NoTypos: f.q.NoTypos, WholeNames: f.whole, Budget: &f.budget,
+		// Misspellings would be dropped at the end, and are most of the work.
+		IsName: f.budget.FilterDropped || f.exact(),
 	}
 	if len(within) > 0 {
 		q.Limit, q.NoTypos = candidates, q.NoTypos || !f.forgiving
@@ -503,6 +510,9 @@ func (f *finding) match(text string, limit int, within []names.Feature, penalty 
 		}
 		for i := range hits {
 			h := &hits[i]
+			if len(within) > 0 && !slices.ContainsFunc(within, func(r names.Feature) bool { return hierarchy.MayHold(&r, h) }) {
+				continue
+			}
 			if !f.budget.Take(2) {
 				break
 			}

@@ -47,8 +47,7 @@ func (f *finding) label() error {
 		case Place:
 			r.Parents, err = f.view.ParentsOf(f.ctx, &r.Place)
 		case Position:
-			r.Parents, err = f.view.At(f.ctx, r.Lat, r.Lon)
-			r.Parents = hierarchy.AddressRegions(r.Parents)
+			r.Parents, err = f.view.AddressAt(f.ctx, r.Lat, r.Lon)
 		default:
 			r.Parents, err = f.view.AddressRegions(f.ctx, r.Parents, r.Country)
 		}

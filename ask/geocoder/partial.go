@@ -186,7 +186,7 @@ func isOf(r *Result, types string) bool {
 // generic finds the features that a text names without its generic words, if these words apply to
 // their type. done reports whether there are any. If so, no other reading is tried.
 func (f *finding) generic() (done bool, err error) {
-	if slices.ContainsFunc(f.found, func(r Result) bool { return r.Match.Kind == search.Exact }) {
+	if f.exact() {
 		return false, nil
 	}
 	// "Venezuela, Bolivarian Republic of" is one name, "Johnson City, Washington County" are two,

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"quadrille/ask/hierarchy"
 	"quadrille/ipgeo"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -92,10 +91,9 @@ func (f *finding) address(addr netip.Addr) error {
 	lat, lon, known := res.Location()
 	if known {
 		r.Lat, r.Lon = lat, lon
-		if r.Parents, err = f.view.At(f.ctx, lat, lon); err != nil {
+		if r.Parents, err = f.view.AddressAt(f.ctx, lat, lon); err != nil {
 			return err
 		}
-		r.Parents = hierarchy.AddressRegions(r.Parents)
 	}
 	if len(r.Parents) > 0 || res.Country == "" || f.names == nil {
 		if known {

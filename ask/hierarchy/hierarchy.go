@@ -9,12 +9,15 @@ package hierarchy
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
 	"quadrille/ask"
 	"quadrille/places"
 	"quadrille/places/names"
+	"quadrille/places/search"
+	"quadrille/quadkey"
 	"quadrille/tiles"
 )
 
@@ -65,7 +68,24 @@ func (v *View) At(ctx context.Context, lat, lon float64) ([]names.Parent, error)
 	if v.Boundaries == nil {
 		return nil, nil
 	}
-	at, err := v.Boundaries.At(ctx, lat, lon, v.layers().names...)
+	return v.at(ctx, lat, lon, v.layers().names)
+}
+
+// AddressAt returns AddressRegions of the result of At. It reads no others.
+func (v *View) AddressAt(ctx context.Context, lat, lon float64) ([]names.Parent, error) {
+	if v.Boundaries == nil {
+		return nil, nil
+	}
+	list, err := v.at(ctx, lat, lon, v.layers().addressed)
+	return AddressRegions(list), err
+}
+
+// at returns the regions of some layers at a point.
+func (v *View) at(ctx context.Context, lat, lon float64, layers []string) ([]names.Parent, error) {
+	if len(layers) == 0 {
+		return nil, nil // without names tiles.Reader.At takes all layers
+	}
+	at, err := v.Boundaries.At(ctx, lat, lon, layers...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +177,36 @@ func Holds(region *names.Feature, p *places.Hit) bool {
 	}
 	return false
 }
+
+// MayHold reports whether InRegions or Holds may tell that a place is in a region, by the place's
+// entry in the index of names. So most places of a name need not be read to find those in a region.
+func MayHold(region *names.Feature, p *search.Hit) bool {
+	switch {
+	case region.Type == names.Admin1Type && region.Bounds == [4]float64{}:
+		return Holds(region, &places.Hit{Country: p.Country, Admin1: p.Admin1})
+	case region.Type == Country || region.Type == State: // the row counts, wherever the place is
+		return true
+	}
+	b := quadkey.Box{West: region.Bounds[0], South: region.Bounds[1], East: region.Bounds[2], North: region.Bounds[3]}
+	if region.Bounds == [4]float64{} || !b.Valid() {
+		return true
+	}
+	// A row may move a place across a border of a coarse map.
+	lat, lon := float64(p.Lat)/unitsPerDegree, float64(p.Lon)/unitsPerDegree
+	north, east := margin(lat)
+	turn := math.Remainder(lon-b.West, 360) // from the western border, eastward
+	if turn < -east {
+		turn += 360
+	}
+	width := b.East - b.West
+	if width < 0 {
+		width += 360
+	}
+	return lat >= b.South-north && lat <= b.North+north && turn <= width+east
+}
+
+// unitsPerDegree is the unit of positions in search.Hit.
+const unitsPerDegree = 1e7
 
 // divisionCode returns the gazetteer's code of the first-level division of a place.
 func divisionCode(p *places.Hit) string { return p.Country + "." + p.Admin1 }

@@ -31,6 +31,7 @@ type Layers struct {
 type order struct {
 	generation uint64
 	names      []string // the layers, beginning with the smallest regions
+	addressed  []string // those of names whose regions are parts of addresses
 	municipal  []string // the layers of municipalities
 	drawn      sync.Map // the names of the regions of countries, by code, "" for none
 
@@ -142,6 +143,9 @@ func (v *View) layers() *order {
 		t := &types[i]
 		if t.Name != zone {
 			o.names = append(o.names, t.Name)
+			if addressed(t.Name) {
+				o.addressed = append(o.addressed, t.Name)
+			}
 		}
 		if t.Regions >= manyRegions || municipal(t.Name) {
 			o.municipal = append(o.municipal, t.Name)

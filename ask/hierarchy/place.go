@@ -19,11 +19,11 @@ import (
 // find computes the result of ParentsOf. If the row contradicts a country or state and names
 // another, that one replaces it. A place off a coarse coast gets the nearest state or county.
 func (v *View) find(ctx context.Context, p *places.Hit) ([]names.Parent, error) {
-	at, err := v.At(ctx, p.Lat, p.Lon)
+	at, err := v.AddressAt(ctx, p.Lat, p.Lon)
 	if err != nil {
 		return nil, err
 	}
-	r := &row{View: v, Hit: p, list: AddressRegions(at)}
+	r := &row{View: v, Hit: p, list: at}
 	for _, level := range []func(context.Context) error{r.country, r.state, r.county} {
 		if err := level(ctx); err != nil {
 			return nil, err
@@ -210,10 +210,15 @@ func (v *View) published(typ string) bool {
 	return v.Boundaries != nil && slices.Contains(v.layers().names, typ)
 }
 
+// margin returns coarseM in degrees of latitude and longitude at a latitude.
+func margin(lat float64) (north, east float64) {
+	north = coarseM / metresPerDegree
+	return north, min(north/max(math.Cos(lat*math.Pi/180), 0.01), 90)
+}
+
 // near returns the regions of a type within coarseM of the place, the possible error of the map.
 func (r *row) near(ctx context.Context, typ string) ([]names.Parent, error) {
-	north := coarseM / quadkey.EarthRadius * 180 / math.Pi
-	east := min(north/max(math.Cos(r.Lat*math.Pi/180), 0.01), 90)
+	north, east := margin(r.Lat)
 	box := quadkey.Box{
 		West:  math.Remainder(r.Lon-east, 360),
 		South: max(r.Lat-north, -90),

@@ -127,11 +127,11 @@ func (v *View) DivisionAt(ctx context.Context, lat, lon, radius float64) (d Poin
 		return d, err
 	}
 	country := d.Country.Code
-	at, err := v.At(ctx, lat, lon)
+	at, err := v.AddressAt(ctx, lat, lon)
 	if err != nil {
 		return d, err
 	}
-	if at, d.DistanceM, err = v.AddNearestRegion(ctx, lat, lon, radius, State, AddressRegions(at)); err != nil {
+	if at, d.DistanceM, err = v.AddNearestRegion(ctx, lat, lon, radius, State, at); err != nil {
 		return d, err
 	}
 	// If layers disagree about the country, the layer of countries takes precedence.

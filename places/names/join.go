@@ -23,6 +23,7 @@ func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hi
 	page := q
 	q.Limit, q.Offset = cmp.Or(q.Limit, search.DefaultLimit)+q.Offset, 0
 	dst = dst[:0]
+	misspelt := func(h Hit) bool { return h.Match.Kind == search.Typo }
 	indexes := append([]*Reader{r}, r.more...)
 	for i, index := range indexes {
 		kept := search.Budget{}
@@ -31,6 +32,8 @@ func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hi
 			kept.Seeks, kept.Names = q.Budget.Seeks-q.Budget.Seeks/share, q.Budget.Names-q.Budget.Names/share
 			q.Budget.Seeks, q.Budget.Names = q.Budget.Seeks-kept.Seeks, q.Budget.Names-kept.Names
 		}
+		// Misspellings would be dropped below, so no further index searches for them.
+		q.IsName = q.IsName || slices.ContainsFunc(dst, func(h Hit) bool { return !misspelt(h) })
 		var err error
 		dst, err = index.search(ctx, q, dst)
 		if q.Budget != nil {
@@ -40,7 +43,6 @@ func (r *Reader) searchAll(ctx context.Context, q search.Query, dst []Hit) ([]Hi
 			return dst, err
 		}
 	}
-	misspelt := func(h Hit) bool { return h.Match.Kind == search.Typo }
 	if slices.ContainsFunc(dst, func(h Hit) bool { return !misspelt(h) }) {
 		dst = slices.DeleteFunc(dst, misspelt)
 	}

@@ -29,7 +29,7 @@ func (s *search) match(p *pattern) error {
 	// A whole name in the requested language scores more than its list says.
 	if p.whole || p.ended || s.q.Lang != "" {
 		// The search starts with the names of this fold, best first.
-		if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(p.fold), 0))); err != nil || p.whole {
+		if err := s.scan(p, append(bytes.Clone(p.fold), 0)); err != nil || p.whole {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (s *search) match(p *pattern) error {
 		var n openNode
 		n, s.heap = heap.Pop(s.heap)
 		if n.rows <= uint64(s.r.sizes.scan) || characters(n.prefix) >= prefixCharacters {
-			if err := s.scan(p, cellstore.Prefix(n.prefix)); err != nil {
+			if err := s.scan(p, n.prefix); err != nil {
 				return err
 			}
 			continue
@@ -82,7 +82,7 @@ func (s *search) settled(bound int32) bool {
 // stored, so visit reads all its names.
 func (s *search) visit(p *pattern, prefix []byte) error {
 	if characters(prefix) > prefixCharacters {
-		return s.scan(p, cellstore.Prefix(prefix))
+		return s.scan(p, prefix)
 	}
 	if !s.read() {
 		return nil
@@ -93,12 +93,12 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 	} else if s.q.Lang == "" {
 		cost = begun
 	}
-	found, err := s.r.prefixes.Get(s.ctx, prefix, lists, &s.list)
+	found, err := s.stored(prefix, lists)
 	if err != nil {
-		return wrap(err)
+		return err
 	}
 	if !found {
-		return s.scan(p, cellstore.Prefix(prefix))
+		return s.scan(p, prefix)
 	}
 	open := openNode{prefix: prefix, bound: math.MinInt32}
 	for _, cell := range s.list.Cells {
@@ -117,6 +117,15 @@ func (s *search) visit(p *pattern, prefix []byte) error {
 		s.heap = heap.Push(s.heap, open)
 	}
 	return nil
+}
+
+// stored reads what is stored for a prefix into s.list. It returns false if nothing is.
+func (s *search) stored(prefix []byte, sel *cellstore.Selection) (bool, error) {
+	if !s.some(prefix) {
+		return false, nil
+	}
+	found, err := s.r.prefixes.Get(s.ctx, prefix, sel, &s.list)
+	return found, wrap(err)
 }
 
 // take considers the candidates of a list. Unless the list is complete, it returns an upper bound
@@ -146,12 +155,12 @@ func (s *search) take(p *pattern, prefix, list []byte, rows *uint64) (bound int3
 	return bound, complete, nil
 }
 
-// scan considers the names in a range of rows.
-func (s *search) scan(p *pattern, rng cellstore.Range) error {
-	if !s.read() {
+// scan considers the names in the rows with a prefix.
+func (s *search) scan(p *pattern, prefix []byte) error {
+	if !s.read() || !s.some(prefix) {
 		return nil
 	}
-	scan := cellstore.Scan{Ranges: []cellstore.Range{rng}, Selection: *selectName}
+	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(prefix)}, Selection: *selectName}
 	for row, err := range s.r.names.Scan(s.ctx, scan) {
 		if err != nil {
 			return wrap(err)
@@ -182,7 +191,7 @@ func (s *search) scan(p *pattern, rng cellstore.Range) error {
 // expand visits the prefixes that are one character longer, and considers the
 // names that equal the prefix.
 func (s *search) expand(p *pattern, prefix []byte) error {
-	if err := s.scan(p, cellstore.Prefix(append(bytes.Clone(prefix), 0))); err != nil {
+	if err := s.scan(p, append(bytes.Clone(prefix), 0)); err != nil {
 		return err
 	}
 	end := cellstore.PrefixEnd(prefix)

@@ -5,7 +5,7 @@ package search
 // budget is spent returns the places found so far, perhaps none, and no error. A Budget belongs to
 // one goroutine at a time.
 type Budget struct {
-	Seeks int // in the store: gets, and beginnings of scans
+	Seeks int // gets, and beginnings of scans, in the store or in memory instead
 	Names int // names that may be examined
 	// FilterDropped is set if a filter dropped a place whose whole name is the text. Then the text has no
 	// wrong letter.

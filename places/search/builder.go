@@ -48,6 +48,8 @@ type Meta struct {
 	Names         int64 `json:"names"`    // rows of place_names
 	Prefixes      int64 `json:"prefixes"` // finished answers
 	Contexts      int64 `json:"contexts,omitempty"`
+	// FoldBytes is the size of place_folds. It is 0 if the names have too many folds.
+	FoldBytes int64 `json:"fold_bytes,omitempty"`
 	// Skipped counts names left out because they exceed the limits or are not
 	// UTF-8.
 	Skipped int64 `json:"skipped,omitempty"`
@@ -168,6 +170,7 @@ func (b *Builder) writeNames(ts int64) error {
 		}
 		return b.nodes.Add(order, n.encoded)
 	})
+	folds := foldWriter{limit: b.sizes.folds}
 	total := b.names.Added()
 	err = b.names.Each(func(key, value []byte) error {
 		if err := load.Add(key, cellstore.Cell{Family: famName, Timestamp: ts, Value: value}); err != nil {
@@ -180,6 +183,7 @@ func (b *Builder) writeNames(ts int64) error {
 		if err := tree.add(fold, candidate{base: base, id: id, value: value}); err != nil {
 			return err
 		}
+		folds.add(fold)
 		b.meta.Names++
 		return b.step(stage, b.meta.Names, total)
 	})
@@ -195,6 +199,10 @@ func (b *Builder) writeNames(ts int64) error {
 	if err := load.Commit(); err != nil {
 		return err
 	}
+	if err := folds.write(b.ctx, b.store, ts); err != nil {
+		return err
+	}
+	b.meta.FoldBytes = int64(len(folds.text))
 	return b.end(stage, b.meta.Names)
 }
 

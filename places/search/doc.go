@@ -44,6 +44,16 @@
 // to the divisions with that name: row the fold, family c a list of country (2)
 // │ length of admin1 (varint) │ admin1.
 //
+// place_folds has all distinct folds of place_names in order, if they take at most 8 MiB. Otherwise
+// it has no row.
+//
+//	row     number (4), from 0 without gaps
+//	family  f   a part of the list, whose parts follow each other: for each fold
+//	            length of what it shares with the fold before (1)
+//	            │ length of the rest (1) │ rest
+//
+// Each sixteenth fold, from the first one on, shares nothing.
+//
 // All cells of a build have one timestamp. Equal entries give equal bytes.
 // Tables of version 1 have other folds, see [SchemaVersion], and stay readable.
 //
@@ -81,6 +91,9 @@
 //
 // # Concurrency and memory
 //
-// Any number of goroutines may use a [Reader], until its store is closed. It holds only reusable
-// memory. A [Builder] belongs to one goroutine and sorts within Options.Memory.
+// Any number of goroutines may use a [Reader], until its store is closed. It holds place_folds, which
+// takes up to 9 MiB with its index, and reusable memory. Whether any name begins with a text, it then
+// knows without a seek. That is what searches for wrong letters ask most. Without place_folds, such as
+// with more names or in data of earlier releases, they ask the store, and find the same. A [Builder]
+// belongs to one goroutine and sorts within Options.Memory.
 package search

@@ -41,8 +41,11 @@ type Query struct {
 	Lat, Lon float64
 	Bias     bool
 
-	NoTypos    bool // wrong letters are not allowed
+	NoTypos    bool // wrong letters are not allowed, and no blank more or less
 	WholeNames bool // only whole names match, not their beginnings or words
+	// IsName says that the text is known to be a whole name. Then it has no wrong letter, as if this
+	// search had found that name. It may still be spelled in other ways.
+	IsName bool
 
 	// Budget, if set, bounds the work together with that of other searches.
 	Budget *Budget

@@ -13,8 +13,9 @@ import (
 type Reader struct {
 	names, prefixes, context cellstore.Table
 	sizes                    sizes
-	schema                   int  // firstSchema, or 0 for later ones
-	together                 bool // the lists of candidates hold all names, before schema 3
+	schema                   int       // firstSchema, or 0 for later ones
+	together                 bool      // the lists of candidates hold all names, before schema 3
+	folds                    *foldList // nil if there are too many
 
 	searches sync.Pool // of *search
 	answers  sync.Pool // of *answer
@@ -41,6 +42,15 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 			return nil, wrap(err)
 		}
 		*t.into = table
+	}
+	if meta.FoldBytes > 0 {
+		table, err := store.Table(ctx, tableFolds)
+		if err != nil {
+			return nil, wrap(err)
+		}
+		if r.folds, err = readFolds(ctx, table, meta.FoldBytes); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

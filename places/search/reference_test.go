@@ -606,6 +606,7 @@ func TestAgainstReference(t *testing.T) {
 			scan:  rapid.SampledFrom([]int{3, 40}).Draw(rt, "scan"),
 			reads: 1e9,
 			typos: 1e9,
+			folds: rapid.SampledFrom([]int{0, maxFoldBytes}).Draw(rt, "folds"),
 		}
 		store := memoryStore(t)
 		defer store.Close()

@@ -18,12 +18,14 @@ const (
 	tableNames   = "place_names"
 	tablePrefix  = "place_prefix"
 	tableContext = "place_context"
+	tableFolds   = "place_folds"
 
 	famName       = "n"
 	famJSON       = "j"
 	famCandidates = "c"
 	famOthers     = "o"
 	famContext    = "c"
+	famFolds      = "f"
 )
 
 func schemas() []cellstore.Schema {
@@ -39,6 +41,9 @@ func schemas() []cellstore.Schema {
 			{Name: famOthers, Compression: cellstore.CompressionZstd, MaxVersions: cellstore.Unlimited},
 		}},
 		{Table: tableContext, Families: []cellstore.Family{{Name: famContext, MaxVersions: cellstore.Unlimited}}},
+		{Table: tableFolds, Families: []cellstore.Family{
+			{Name: famFolds, Bloom: cellstore.BloomNone, Compression: cellstore.CompressionNone, MaxVersions: cellstore.Unlimited},
+		}},
 	}
 }
 

@@ -16,6 +16,8 @@ type Hit struct {
 	ID         uint32
 	Match      Match
 	Lat, Lon   int32  // 1e-7 degrees
+	Country    string // ISO 3166-1 alpha-2, or ""
+	Admin1     string // code of the first-level division, or ""
 	Importance uint64 // weight in searches: 256 for each doubling of people
 	Score      int32  // the rank, greater first
 }
@@ -44,10 +46,11 @@ const (
 // tried in Latin letters, also with wrong letters.
 //
 // Work is bounded: a search stops after 3000 seeks, after 10000 names, and when the query's Budget
-// is spent. Only searches for wrong letters need that many seeks. Only rare filters on short texts,
-// words that thousands of names share, and distances need that many names. The search then returns
-// the best places that it has seen, without an error. It examines the most important ones first.
-// Typed accents only change the order of the best places.
+// is spent. Lookups in memory count as the seeks that they replace. Only searches for wrong letters
+// need that many seeks. Only rare filters on short texts, words that thousands of names share, and
+// distances need that many names. The search then returns the best places that it has seen, without
+// an error. It examines the most important ones first. Typed accents only change the order of the
+// best places.
 func (r *Reader) Search(ctx context.Context, q Query, dst []Hit) (hits []Hit, total int, err error) {
 	f, err := q.check()
 	if err != nil {
@@ -81,7 +84,7 @@ type search struct {
 
 	found    []foundPlace
 	byID     map[uint32]int
-	exact    bool   // a whole name was found, though a filter may have dropped it
+	exact    bool   // the text is a whole name, though a filter may have dropped it
 	others   bool   // also find beginnings of names that are not main ones, however short
 	respaced bool   // the text was found with other blanks, so its words are not the words of a name
 	coded    bool   // a code was found
@@ -92,11 +95,13 @@ type search struct {
 	reads    int
 	mostRead int // the most that may be sought
 
-	row  cellstore.Row
-	list cellstore.Row
-	text []byte
-	heap []openNode
-	gaps gaps
+	row   cellstore.Row
+	list  cellstore.Row
+	text  []byte
+	near  []byte // the fold that was last looked up
+	heap  []openNode
+	gaps  gaps
+	asked asked
 }
 
 // foundPlace is a place with its best match so far.
@@ -112,7 +117,7 @@ type foundPlace struct {
 }
 
 func newSearch(r *Reader) *search {
-	return &search{r: r, byID: map[uint32]int{}}
+	return &search{r: r, byID: map[uint32]int{}, asked: asked{least: map[int]span{}}}
 }
 
 func (s *search) begin(ctx context.Context, q *Query, f filter) error {
@@ -137,7 +142,8 @@ func (s *search) begin(ctx context.Context, q *Query, f filter) error {
 	s.found, s.arena = s.found[:0], s.arena[:0]
 	clear(s.byID)
 	s.gaps.forget()
-	s.exact, s.coded, s.others, s.respaced, s.checked = false, false, false, false, 0
+	s.asked.forget()
+	s.exact, s.coded, s.others, s.respaced, s.checked = q.IsName, false, false, false, 0
 	s.most, s.mostRead = maxExamined, s.r.sizes.reads
 	if q.Budget != nil {
 		s.most, s.mostRead = min(s.most, q.Budget.Names), min(s.mostRead, q.Budget.Seeks)
@@ -366,6 +372,7 @@ func (s *search) hits(dst []Hit) []Hit {
 		}
 		dst = append(dst, Hit{
 			ID: f.id, Match: m, Lat: f.lat, Lon: f.lon,
+			Country: string(bytes.TrimRight(r.country[:], "\x00")), Admin1: string(r.admin1),
 			Importance: f.weight, Score: f.points,
 		})
 	}

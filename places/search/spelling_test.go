@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -161,7 +162,10 @@ func TestSeeksAreBounded(t *testing.T) {
 		entries[i].Names = append([]Name(nil), entries[i].Names...)
 	}
 	counting := &countingStore{Store: store}
-	r := must.Get(Open(t.Context(), counting, buildIn(t, store, entries, fewContexts))).In(t)
+	meta := buildIn(t, store, entries, fewContexts)
+	inMemory := must.Get(Open(t.Context(), counting, meta)).In(t)
+	meta.FoldBytes = 0
+	r := must.Get(Open(t.Context(), counting, meta)).In(t)
 	texts := []string{
 		strings.Repeat("\u0301",
 			100), "a" + strings.Repeat("\u0301", 90), "\u202emoor\u202c", "a\u200db\u200d", "👩\u200d👩\u200d👧", strings.Repeat("a ",
@@ -180,12 +184,14 @@ func TestSeeksAreBounded(t *testing.T) {
 	for _, text := range texts {
 		for _, q := range []Query{{Text: text}, {Text: text, Bias: true}, {Text: text, Countries: []string{"XX"}},
 			{Text: text, WholeNames: true}} {
-			counting.seeks.Store(0)
-			if _, _, err := r.Search(t.Context(), q, nil); err != nil && len(Fold(nil, text)) > 0 {
-				t.Fatalf("%q: %v", text, err)
-			}
-			if most = max(most, counting.seeks.Load()); counting.seeks.Load() > maxReads {
-				t.Errorf("%+v took %d seeks", q, counting.seeks.Load())
+			for _, r := range []*Reader{inMemory, r} {
+				counting.seeks.Store(0)
+				if _, _, err := r.Search(t.Context(), q, nil); err != nil && len(Fold(nil, text)) > 0 {
+					t.Fatalf("%q: %v", text, err)
+				}
+				if most = max(most, counting.seeks.Load()); counting.seeks.Load() > maxReads {
+					t.Errorf("%+v took %d seeks", q, counting.seeks.Load())
+				}
 			}
 		}
 	}
@@ -197,5 +203,30 @@ func TestSeeksAreBounded(t *testing.T) {
 		if _, _, err := r.Search(t.Context(), Query{Text: text}, nil); err == nil || counting.seeks.Load() > 0 {
 			t.Errorf("%.20q: %v, %d seeks", text, err, counting.seeks.Load())
 		}
+	}
+}
+
+// TestIsName tests that a search for a text that is known to be a name finds the same, in the same
+// order, but for misspellings.
+func TestIsName(t *testing.T) {
+	r := build(t, slices.Concat(spelled, []Entry{
+		{ID: 30, Name: "Vera Cruz", Class: 'P', Population: 40_000}, {ID: 31, Name: "Veracruz", Class: 'P', Population: 600_000},
+		{ID: 32, Name: "Verakruz", Class: 'P', Population: 900},
+	}), ContextName{Text: "Italy", Country: "IT"})
+	misspelt := 0
+	for _, text := range []string{
+		"veracruz", "vera cruz", "verecruz", "munchen", "muenchn", "newyork", "laquila italy", "laquilla italy", "saint johns",
+		"Мюнхен", "Новосибирк", "москва", "東京市", "va d or", "oro cagayan", "nowhere",
+	} {
+		want := find(t, r, Query{Text: text})
+		n := len(want)
+		want = slices.DeleteFunc(want, func(h Hit) bool { return h.Match.Kind == Typo })
+		misspelt += n - len(want)
+		if got := find(t, r, Query{Text: text, IsName: true}); !slices.Equal(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+	if misspelt < 5 {
+		t.Errorf("only %d misspellings were found", misspelt)
 	}
 }

@@ -28,9 +28,11 @@ type sizes struct {
 	// A search seeks at most reads times, and for the wrong letters of one
 	// spelling at most typos times.
 	reads, typos int
+	// The folds of all names are in memory if they take at most folds bytes.
+	folds int
 }
 
-var usual = sizes{list: 100, rows: 256, scan: 2_000, reads: maxReads, typos: typoReads}
+var usual = sizes{list: 100, rows: 256, scan: 2_000, reads: maxReads, typos: typoReads, folds: maxFoldBytes}
 
 // slack is the ratio of gathered to wanted candidates. The best are then chosen.
 const slack = 5

@@ -180,15 +180,31 @@ func (sp *speller) try(right []byte, at int) error {
 
 // begins reports whether any name begins with fold.
 func (s *search) begins(fold []byte) (bool, error) {
-	key, err := s.nextKey(fold)
-	return bytes.HasPrefix(key, fold), err
+	next, err := s.nextFold(fold)
+	return bytes.HasPrefix(next, fold), err
 }
 
-// nextKey returns the first key of a name at or after from. It is empty if there
-// is none, or no seek is left.
-func (s *search) nextKey(from []byte) ([]byte, error) {
-	if key, known := s.gaps.next(from); known {
-		return key, nil
+// nextFold returns the first fold of a name at or after from. It is empty if there is none, or no
+// seek is left. A fold that is looked up in memory counts as a seek, so that the answer is the same.
+func (s *search) nextFold(from []byte) (fold []byte, err error) {
+	if s.r.folds == nil {
+		return s.seekFold(from)
+	}
+	fold, at := s.r.folds.next(s.near, from)
+	s.near = fold
+	if !s.asked.known(from, at) {
+		if !s.read() {
+			return nil, nil
+		}
+		s.asked.learn(from, at)
+	}
+	return fold, nil
+}
+
+// seekFold does the same as nextFold in the store.
+func (s *search) seekFold(from []byte) (fold []byte, err error) {
+	if fold, known := s.gaps.next(from); known {
+		return fold, nil
 	}
 	if !s.read() {
 		return nil, nil
@@ -197,12 +213,14 @@ func (s *search) nextKey(from []byte) ([]byte, error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	var key []byte
 	if found {
-		key = s.row.Key
+		var ok bool
+		if fold, _, _, ok = parseNameKey(s.row.Key); !ok {
+			return nil, cellstore.CorruptRow(tableNames, s.row.Key, "has another layout")
+		}
 	}
-	s.gaps.learn(from, key)
-	return key, nil
+	s.gaps.learn(from, fold)
+	return fold, nil
 }
 
 // eachLetter calls fn with every letter that follows the beginning right in some name, if its
@@ -235,17 +253,16 @@ func (sp *speller) eachLetter(right []byte, fn func(rune) error) error {
 // nextCharacter returns the first character at or after from that follows a
 // prefix in some name, or -1.
 func (s *search) nextCharacter(prefix, from, end []byte) (rune, error) {
-	key, err := s.nextKey(from)
-	if err != nil || len(key) == 0 || len(end) > 0 && bytes.Compare(key, end) >= 0 {
+	fold, err := s.nextFold(from)
+	if err != nil || len(fold) == 0 || len(end) > 0 && bytes.Compare(fold, end) >= 0 {
 		return -1, err
 	}
-	fold, _, _, ok := parseNameKey(key)
-	if !ok || len(fold) <= len(prefix) {
-		return -1, cellstore.CorruptRow(tableNames, key, "has another layout")
+	if len(fold) <= len(prefix) {
+		return -1, cellstore.CorruptRow(tableNames, fold, "has another layout")
 	}
 	r, size := utf8.DecodeRune(fold[len(prefix):])
 	if r == utf8.RuneError && size <= 1 {
-		return -1, cellstore.CorruptRow(tableNames, key, "is not a fold")
+		return -1, cellstore.CorruptRow(tableNames, fold, "is not a fold")
 	}
 	return r, nil
 }

@@ -64,7 +64,7 @@ func (s *search) inAnyOrder() error {
 	}
 	p := &pattern{fold: words[rarest], kind: Word}
 	scan := cellstore.Scan{Ranges: []cellstore.Range{cellstore.Prefix(p.fold)}, Selection: *selectName, Limit: maxWordRows}
-	if !s.read() {
+	if !s.read() || !s.some(p.fold) {
 		return nil
 	}
 	var name []byte
@@ -101,9 +101,9 @@ func (s *search) rowsOn(word []byte) (uint64, error) {
 	if !s.read() {
 		return 0, nil
 	}
-	found, err := s.r.prefixes.Get(s.ctx, word, selectCandidates, &s.list)
+	found, err := s.stored(word, selectCandidates)
 	if err != nil || !found {
-		return 0, wrap(err)
+		return 0, err
 	}
 	d := decoder{s.list.Cells[0].Value, true}
 	rows, _ := d.listHead()

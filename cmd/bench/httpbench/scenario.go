@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -148,11 +150,15 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		at = append(at, answer{Path: "/at?at=2026-07-01T12:00:00Z&" + point})
 		named = append(named, answer{Path: "/geocode?limit=5&q=" + string([]rune{'a' + rune(i%26), 'a' + rune(i/26)})})
 	}
+	whole, err := placeNames(ctx, url)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range []struct {
 		name     string
 		requests []answer
 		budget   float64
-	}{{"reverse", reverse, 0.7}, {"everything about a point", at, 0.5}, {"geocode", named, 0}} {
+	}{{"reverse", reverse, 0.7}, {"everything about a point", at, 0.5}, {"geocode", named, 0}, {"geocode, distinct names", whole, 0}} {
 		if all, err = add(ctx, all, url, s.name, s.requests, 10); err != nil {
 			return nil, err
 		}
@@ -174,6 +180,34 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		all[len(all)-1].Budget = 0.7
 	}
 	return all, nil
+}
+
+// placeNames returns requests for the names of places from all over the world, each once.
+func placeNames(ctx context.Context, server string) (requests []answer, err error) {
+	seen := map[string]bool{}
+	for west := -180; west < 180; west += 10 {
+		page := answer{Path: fmt.Sprintf("/ogc/collections/places/items?limit=1000&bbox=%d,-60,%d,75", west, west+10)}
+		if err := page.fetch(ctx, server); err != nil {
+			return nil, err
+		}
+		var list struct {
+			Features []struct{ Properties struct{ Name string } }
+		}
+		if page.Status == http.StatusOK {
+			if err := json.Unmarshal(page.Body, &list); err != nil {
+				return nil, fmt.Errorf("%s: %w", page.Path, err)
+			}
+		}
+		for i := range list.Features {
+			if name := list.Features[i].Properties.Name; !seen[name] {
+				seen[name] = true
+				requests = append(requests, answer{Path: "/geocode?limit=5&q=" + url.QueryEscape(name)})
+			}
+		}
+	}
+	// Neighbours in the list are neighbours in the tables.
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(requests), func(i, k int) { requests[i], requests[k] = requests[k], requests[i] })
+	return requests, nil
 }
 
 // These scenarios are also measured in other ways.
