@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,4 +24,39 @@ func Publish(f *os.File, path string) error {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// Pending is a file that is written sequentially and gets its name when it is complete. One goroutine
+// uses it.
+type Pending struct {
+	*bufio.Writer
+	file *os.File
+	path string
+}
+
+// CreatePending creates the file beside path.
+func CreatePending(path string) (*Pending, error) {
+	f, err := CreateBeside(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Pending{bufio.NewWriterSize(f, 1<<20), f, path}, nil
+}
+
+// Finish gives the file its name if err is nil. Otherwise, or if that fails, it removes the file. It returns
+// err, or else why it failed.
+func (p *Pending) Finish(err error) error {
+	if err == nil {
+		err = p.Flush()
+	}
+	if err == nil {
+		err = Publish(p.file, p.path)
+	}
+	if cerr := p.file.Close(); err == nil {
+		return cerr
+	}
+	if rerr := os.Remove(p.file.Name()); !errors.Is(rerr, os.ErrNotExist) {
+		err = errors.Join(err, rerr)
+	}
+	return err
 }

@@ -1,52 +1,18 @@
 package export
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
 )
-
-// lineFile is a temporary file of lines in the directory of its final name.
-type lineFile struct {
-	*bufio.Writer
-	file *os.File
-	path string
-}
-
-func createLines(path string) (*lineFile, error) {
-	f, err := disk.CreateBeside(path)
-	if err != nil {
-		return nil, err
-	}
-	return &lineFile{bufio.NewWriterSize(f, 1<<20), f, path}, nil
-}
-
-// finish gives the file its final name. After an error it removes the file instead.
-func (l *lineFile) finish(err error) error {
-	if err == nil {
-		err = l.Flush()
-	}
-	if err == nil {
-		err = disk.Publish(l.file, l.path)
-	}
-	if cerr := l.file.Close(); err == nil {
-		return cerr
-	}
-	if rerr := os.Remove(l.file.Name()); !errors.Is(rerr, os.ErrNotExist) {
-		err = errors.Join(err, rerr)
-	}
-	return err
-}
 
 // writeNDJSON writes one object a line: the network and its record, with the members of /ip's
 // answers.
@@ -55,7 +21,7 @@ func (a *addresses) writeNDJSON(ctx context.Context, path string, o AddressOptio
 	if err != nil {
 		return AddressStats{}, err
 	}
-	out, err := createLines(path)
+	out, err := disk.CreatePending(path)
 	if err != nil {
 		return AddressStats{}, err
 	}
@@ -64,11 +30,11 @@ func (a *addresses) writeNDJSON(ctx context.Context, path string, o AddressOptio
 	}, func(span ipgeo.Span, record []byte) error {
 		return a.lines(out, span, `{"network":"`, `",`, record, "}\n")
 	})
-	return a.stats, out.finish(err)
+	return a.stats, out.Finish(err)
 }
 
 // lines writes a line for each network of a range.
-func (a *addresses) lines(out *lineFile, span ipgeo.Span, before, after string, record []byte, end string) error {
+func (a *addresses) lines(out *disk.Pending, span ipgeo.Span, before, after string, record []byte, end string) error {
 	for p := range ipgeo.Networks(span.First, span.Last) {
 		b := append(out.AvailableBuffer(), before...)
 		b = append(append(append(p.AppendTo(b), after...), record...), end...)
@@ -122,7 +88,7 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	if err != nil {
 		return AddressStats{}, err
 	}
-	out, err := createLines(path)
+	out, err := disk.CreatePending(path)
 	if err != nil {
 		return AddressStats{}, err
 	}
@@ -131,10 +97,10 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	cells := make([]string, len(paths))
 	err = row.Write(append([]string{"network"}, names...))
 	if row.Flush(); err != nil {
-		return AddressStats{}, out.finish(err)
+		return AddressStats{}, out.Finish(err)
 	}
 	if _, err := out.Write(text.Bytes()); err != nil {
-		return AddressStats{}, out.finish(err)
+		return AddressStats{}, out.Finish(err)
 	}
 	err = a.each(ctx, func(dst []byte, res *ipgeo.Result) ([]byte, error) {
 		some := false
@@ -155,7 +121,7 @@ func (a *addresses) writeCSV(ctx context.Context, path string, o AddressOptions)
 	}, func(span ipgeo.Span, record []byte) error {
 		return a.lines(out, span, "", ",", record, "")
 	})
-	return a.stats, out.finish(err)
+	return a.stats, out.Finish(err)
 }
 
 // cell returns the text of a JSON value. Lists and objects stay JSON. Only a source's own fields

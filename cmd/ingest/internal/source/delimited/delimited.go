@@ -239,6 +239,9 @@ func beforeHash(row []byte) []byte {
 	return row
 }
 
+// Separator returns the separator: that of the Format, unless the first line names another.
+func (r *Reader) Separator() byte { return r.format.Separator }
+
 // Text returns the text that Next returned.
 func (r *Reader) Text() []byte { return r.text }
 

@@ -52,6 +52,8 @@ type Layer struct {
 	TakenColumns *pointtable.Columns
 	Properties   func() []string
 	Notes        func() []string // on assumptions so far; may be nil
+	// Table is the table, for callers that read its rows instead of Features; nil for other formats.
+	Table *pointtable.Table
 	// A format with Read does not set the following fields.
 	Progress func() int64 // how much of Size has been read
 	Size     int64

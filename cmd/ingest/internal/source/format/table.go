@@ -27,7 +27,7 @@ var table = []*Format{
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Columns)
 			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
-				Properties: func() []string { return t.Properties }, Notes: t.Notes}
+				Properties: func() []string { return t.Properties }, Notes: t.Notes, Table: t}
 		},
 	},
 	&geoJSON,

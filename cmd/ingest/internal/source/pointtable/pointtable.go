@@ -50,6 +50,8 @@ type Columns struct {
 	OnlyCertain bool
 	// Empty has the words for an empty cell; nil means source.EmptyWords.
 	Empty *source.Words
+	// If Optional is set, a table may lack columns of positions. Only Rows reads such tables.
+	Optional bool
 }
 
 // These are names of columns as keys, the most certain first.
@@ -241,6 +243,46 @@ func (t *Table) Features() iter.Seq2[source.Feature, error] {
 	return delimited.Records(t.in, t.row)
 }
 
+// Row is a row with all its cells.
+type Row struct {
+	Line   int      // 1-based
+	Fields [][]byte // a cell for each of Names, without the blanks around it; valid until the next row
+	At     orb.Point
+	// NoPosition says why At is not set. Its place is the row.
+	NoPosition *source.BadRecord
+}
+
+// Rows does the same as Features for callers that want the cells as they are, also those of rows without
+// a usable position.
+func (t *Table) Rows() iter.Seq2[Row, error] {
+	return delimited.Records(t.in, func(r *Row) (err error) {
+		if r.Fields, err = t.in.Fields(); err != nil {
+			return err
+		}
+		r.Line = t.in.Line
+		err = t.in.Bad(source.ReasonNoGeometry, "the table has no columns of positions")
+		if t.lat >= 0 && t.lon >= 0 {
+			err = t.position(r.Fields, &r.At)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case !slices.ContainsFunc(r.Fields, func(f []byte) bool { return len(f) > 0 }):
+			return delimited.ErrSkip
+		case !errors.As(err, &r.NoPosition):
+			return err
+		}
+		return nil
+	})
+}
+
+// Names returns the names of all columns, "" for one without a name. They are known once a row has been
+// read.
+func (t *Table) Names() []string { return t.names }
+
+// Separator returns the character between columns.
+func (t *Table) Separator() byte { return t.in.Separator() }
+
 func (t *Table) header(fields [][]byte, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -315,7 +357,7 @@ func (t *Table) find() error {
 		column := guess(t.names, oneNames)
 		c.Lat, c.Lon = column, column
 	}
-	if c.Lat == "" || c.Lon == "" {
+	if (c.Lat == "" || c.Lon == "") && !c.Optional {
 		return fmt.Errorf("%s: the columns of latitudes and longitudes are not recognized by their names; name them by --lat "+
 			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
 	}

@@ -1,0 +1,157 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/feature"
+	"quadrille/places"
+	"quadrille/places/airports"
+)
+
+// These are the names of fields of the nearest feature that are not properties.
+const (
+	fieldID       = "id"
+	fieldLat      = "lat"
+	fieldLon      = "lon"
+	fieldDistance = "distance_m"
+)
+
+// nearestSource makes columns of the nearest feature of a layer.
+type nearestSource struct {
+	layer  *ask.Layer
+	filter feature.Filter
+	prefix string
+	fields []string
+}
+
+// layerAlias is the name of one feature of a layer, with the features that are meant by it.
+var layerAlias = map[string]struct {
+	layer  string
+	filter feature.Filter
+}{
+	"place":   {ask.PlacesLayer, places.OnlyPopulated},
+	"airport": {ask.AirportsLayer, airports.OnlyPassenger},
+	"station": {ask.StationsLayer, nil},
+}
+
+// Nearest returns a Source of the nearest feature of a layer that can be asked so. The layer is one of ask.Moment.Layer,
+// or the name of a collection of points without ask.PointsPrefix, or "place", "airport" or "station": the
+// nearest populated place, airport for travellers and weather station. Fields are properties of the layer, or
+// id, lat, lon and distance_m, rounded to the decimetre. If none is given, they are name and
+// distance_m. The columns are called LAYER_FIELD, without ask.PointsPrefix. The caller must check access to a
+// private layer.
+func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
+	s := &nearestSource{prefix: strings.TrimPrefix(layer, ask.PointsPrefix), fields: fields}
+	name := layer
+	if alias, ok := layerAlias[layer]; ok {
+		name, s.filter = alias.layer, alias.filter
+	}
+	var err error
+	s.layer, err = v.Layer(name)
+	if errors.Is(err, ask.ErrNoLayer) && !strings.HasPrefix(name, ask.PointsPrefix) {
+		if of, failed := v.Layer(ask.PointsPrefix + name); failed == nil || !errors.Is(failed, ask.ErrNoLayer) {
+			s.layer, err = of, failed
+		}
+	}
+	if errors.Is(err, ask.ErrNoLayer) {
+		return nil, fmt.Errorf("%w; there are %s", err, strings.Join(v.LayerNames(), ", "))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nearest %s: %w", layer, err)
+	}
+	info := s.layer.Info()
+	if !info.Can.Near {
+		return nil, fmt.Errorf("the layer %s cannot be asked for what is nearest: name another one", name)
+	}
+	if len(fields) == 0 {
+		s.fields = []string{"name", fieldDistance}
+	}
+	for _, f := range s.fields {
+		if _, known := info.Schema.Lookup(f); !known && !isFixed(f) && !(len(fields) == 0 && f == "name") {
+			return nil, fmt.Errorf("the layer %s has no property %.60q; there are id, lat, lon, distance_m and %s", name, f,
+				strings.Join(schemaNames(info.Schema), ", "))
+		}
+	}
+	return s, nil
+}
+
+func isFixed(field string) bool {
+	return slices.Contains([]string{fieldID, fieldLat, fieldLon, fieldDistance}, field)
+}
+
+func schemaNames(s feature.Schema) (names []string) {
+	for _, f := range s {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func (s *nearestSource) Inputs() []string { return nil }
+
+func (s *nearestSource) Columns() (list []Column) {
+	for _, name := range s.fields {
+		c := Column{Name: s.prefix + "_" + name}
+		switch f, _ := s.layer.Info().Schema.Lookup(name); {
+		case isFixed(name):
+			c.Raw = name != fieldID
+		default:
+			c.Raw = f.Kind == feature.Number || f.Kind == feature.Boolean
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (s *nearestSource) filler() fill {
+	near := &feature.Near{}
+	q := feature.Query{Near: near, Filter: s.filter, Limit: 1, Detail: feature.WithoutGeometry, MaxExamined: math.MaxInt}
+	properties := feature.NewColumns(s.fields)
+	return func(ctx context.Context, c *Chunk, out []Cells) error {
+		for i := range c.Points {
+			if near.Position = c.Points[i]; !near.Valid() {
+				addEmpty(out)
+				continue
+			}
+			none := true
+			for f, err := range s.layer.Features(ctx, &q) {
+				if err != nil {
+					return err
+				}
+				s.add(out, f, properties.ValuesOf(f.Properties))
+				none = false
+				break
+			}
+			if none {
+				addEmpty(out)
+			}
+		}
+		return nil
+	}
+}
+
+// add adds the cells of a feature.
+func (s *nearestSource) add(out []Cells, f *feature.Feature, values []feature.Value) {
+	for k, name := range s.fields {
+		c := &out[k]
+		switch name {
+		case fieldID:
+			c.text = append(c.text, f.ID...)
+		case fieldLat:
+			c.text = strconv.AppendFloat(c.text, f.Lat, 'f', -1, 64)
+		case fieldLon:
+			c.text = strconv.AppendFloat(c.text, f.Lon, 'f', -1, 64)
+		case fieldDistance:
+			c.text = strconv.AppendFloat(c.text, f.DistanceM, 'f', 1, 64)
+		default:
+			c.text = values[k].AppendText(c.text)
+		}
+		c.end()
+	}
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"quadrille/ask"
+	asked "quadrille/ask/enrich"
+	"quadrille/cmd/ingest/internal/enrich"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+)
+
+type enrichCmd struct {
+	File string `arg:"" help:"A table, or GeoJSON, a GeoPackage or a shapefile of points; - is standard input."`
+	Out  string `required:"" env:"-" placeholder:"FILE" help:"The file to write, by its name as CSV (.csv, .tsv), JSON objects (.ndjson, .jsonl) or Features of GeoJSON (.geojsonl, .geojsons), one a line; - is standard output. One that is there is replaced."`
+
+	Format   string   `env:"-" enum:",csv,tsv,ndjson,geojsonl" default:"" placeholder:"FORMAT" help:"The format to write, csv, tsv, ndjson or geojsonl, where the name does not tell."`
+	Regions  []string `env:"-" placeholder:"TYPES" help:"Add the name and id of the regions of these types, such as country,state; all for every type. That is also done if nothing is asked for."`
+	Timezone bool     `env:"-" help:"Add the time zone and its present offset from UTC."`
+	Nearest  []string `env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable."`
+	IP       string   `env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS."`
+	Prefix   string   `env:"-" placeholder:"TEXT" help:"What the names of the added columns begin with."`
+
+	Lat       string `env:"-" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
+	Lon       string `env:"-" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
+	AxisOrder string `env:"-" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat."`
+	Encoding  string `env:"-" placeholder:"NAME" help:"The encoding of a table or GeoJSON, such as windows-1252. Left out, it is found as by ingest points."`
+	Layer     string `env:"-" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
+}
+
+var _ = added.add(func() any {
+	return new(struct {
+		Enrich enrichCmd `cmd:"" group:"published" help:"Add columns to a table of points: regions, time zones, what is nearest, what is known of IP addresses."`
+	})
+})
+
+func (enrichCmd) Help() string {
+	return `Reads a table of points, and writes the same table with columns added from what is published. All rows are
+answered by the generations that are published when the command begins.
+
+  ingest enrich customers.csv --out customers-where.csv
+  ingest enrich customers.csv --out where.csv --regions country,state --timezone --nearest airport:iata,distance_m
+  ingest enrich visits.csv --out visits-where.ndjson --ip client:country,city,asn
+  zcat points.csv.gz | ingest enrich - --out - --nearest shops:name,distance_m > nearest.csv
+
+FILE is read as ingest points reads it: any of its formats, with the columns of positions found by their names,
+and separators and encodings by the text. All columns are written in their order, with their texts. Blanks
+around a cell are left out, and quotes are written where a cell needs them. A CSV file has the separator of
+the table, if that is a semicolon, or else commas. Features that are written as a table or as objects get the
+columns id, lat and lon, unless they have such properties.
+
+The added columns are, in this order:
+
+  --regions   for each type, such as country: country with the name, and country_id. Where regions overlap, a cell has all of them, the smallest first, separated by semicolons.
+  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command.
+  --nearest   LAYER_FIELD: any property of the layer, or id, lat, lon and distance_m, in metres. place is the nearest populated place, airport the nearest with passenger service. Collections of points are named as ingest points names them.
+  --ip        ip_FIELD: country (its code), country_name, city, postal, lat, lon, timezone, asn and organization, or a path as in /ip?fields=, such as city.names.de.
+
+A column that the file has already is not replaced: --prefix gives the added ones other names. Rows without a
+usable position are kept with empty added columns, and counted. Rows that cannot be read, such as those with
+more cells than the header, are left out; --max-bad bounds their share. The file appears when it is complete.`
+}
+
+func (c *enrichCmd) left(*session) string {
+	if c.Out == "-" {
+		return "standard output lacks the rest of the rows"
+	}
+	return c.Out + " is as before"
+}
+
+func (c *enrichCmd) Run(s *session) (err error) {
+	format, err := enrich.FormatOf(c.Out, enrich.Format(c.Format))
+	if err != nil {
+		return &usageError{err}
+	}
+	if c.Out == "-" && s.json {
+		return &usageError{errors.New("--json writes to standard output, which gets the rows: leave it out, or name a file by --out")}
+	}
+	begin := time.Now()
+	view, closeAll, err := s.openView()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	plan, needsPosition, err := c.plan(view)
+	if err != nil {
+		return err
+	}
+	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
+		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
+		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Prefix:  c.Prefix, NeedsPosition: needsPosition,
+	}, s.options)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	s.reporter.close()
+	text := fmt.Sprintf("enriched %s: %s rows, %d columns added, in %s", c.File, grouped(stats.Rows), len(plan.Columns()),
+		took.Round(100*time.Millisecond))
+	if c.Out == "-" {
+		s.reporter.Note(text)
+		return nil
+	}
+	s.tell(struct {
+		Event      string  `json:"event"`
+		File       string  `json:"file"`
+		Rows       int64   `json:"rows"`
+		LeftOut    int64   `json:"left_out,omitempty"`
+		NoPosition int64   `json:"no_position,omitempty"`
+		Seconds    float64 `json:"seconds"`
+	}{"enriched", c.Out, stats.Rows, stats.LeftOut, stats.NoPosition, took.Seconds()}, "%s", text)
+	return nil
+}
+
+// plan makes the added columns.
+func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err error) {
+	var sources []asked.Source
+	add := func(flag string, of asked.Source, failed error) {
+		switch {
+		case errors.Is(failed, ask.ErrMissing):
+			failed = fmt.Errorf("%w: ingest it first, or name another directory by --data", failed)
+			fallthrough
+		case failed != nil:
+			err = errors.Join(err, fmt.Errorf("--%s: %w", flag, failed))
+		default:
+			sources = append(sources, of)
+		}
+	}
+	if len(c.Regions) > 0 || !c.Timezone && len(c.Nearest) == 0 && c.IP == "" {
+		types := c.Regions
+		if slices.Contains(types, "all") {
+			types = nil
+		}
+		of, failed := asked.Regions(v, types...)
+		add("regions", of, failed)
+	}
+	if c.Timezone {
+		of, failed := asked.TimeZone(v)
+		add("timezone", of, failed)
+	}
+	for _, text := range c.Nearest {
+		collection, isCollection := strings.CutPrefix(text, ask.PointsPrefix)
+		layer, fields := splitFields(collection)
+		if isCollection {
+			layer = ask.PointsPrefix + layer
+		}
+		of, failed := asked.Nearest(v, layer, fields...)
+		add("nearest", of, failed)
+	}
+	needsPosition = len(sources) > 0
+	if c.IP != "" {
+		column, fields := splitFields(c.IP)
+		of, failed := asked.IP(v, column, fields...)
+		add("ip", of, failed)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	p, err = asked.New(sources...)
+	return p, needsPosition, err
+}
+
+// splitFields splits NAME:FIELD,FIELD.
+func splitFields(text string) (name string, fields []string) {
+	i := strings.LastIndexByte(text, ':')
+	if i < 0 {
+		return text, nil
+	}
+	for f := range strings.SplitSeq(text[i+1:], ",") {
+		if f = strings.TrimSpace(f); f != "" {
+			fields = append(fields, f)
+		}
+	}
+	return text[:i], fields
+}
+
+// openView opens what is published, and takes a view of it. A data set that cannot be read is an error only of
+// questions that need it.
+func (s *session) openView() (v ask.View, closeAll func() error, err error) {
+	names, err := s.catalog.Datasets(s.ctx)
+	if err != nil {
+		return v, nil, err
+	}
+	sets := ask.PublishedSets(s.catalog.Generations)
+	sets.RegionSets, sets.Collections = new(ask.DatasetGroup[*ask.RegionSet]), new(ask.Collections)
+	opened := sets.LiveDatasets()
+	_ = sets.Poll(s.ctx) // each keeps its error
+	for _, name := range names {
+		if set, ok := strings.CutPrefix(name, ask.RegionSetPrefix); ok {
+			l := ask.RegionSetOf(set).Live(s.catalog.Generations)
+			_ = l.Poll(s.ctx)
+			sets.RegionSets.Add(set, l)
+			opened = append(opened, l)
+		} else if collection, ok := strings.CutPrefix(name, ask.CollectionPrefix); ok {
+			l := ask.CollectionOf(collection).Live(s.catalog.Generations)
+			_ = l.Poll(s.ctx)
+			sets.Collections.Add(collection, l)
+			opened = append(opened, l)
+		}
+	}
+	sets.RegionSets.AddAll(nil)
+	sets.Collections.AddAll(nil)
+	v = ask.NewViews(sets).Take(time.Now())
+	return v, func() (err error) {
+		v.Release()
+		for _, l := range opened {
+			err = errors.Join(err, l.Close())
+		}
+		return err
+	}, nil
+}

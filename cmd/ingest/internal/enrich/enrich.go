@@ -1,0 +1,242 @@
+// Package enrich adds the columns of a plan to a table of points: it reads a file of any format of package
+// format, fills chunks of rows on several processors, and writes them in the order of the file.
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"quadrille/ask/enrich"
+	"quadrille/cmd/ingest/internal/disk"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/format"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/pointtable"
+)
+
+// Options say what is read and written.
+type Options struct {
+	In, Out  string    // paths; - is Stdin or Stdout
+	Stdin    io.Reader // may be nil
+	Stdout   io.Writer
+	Format   Format // of Out
+	Layer    string
+	Encoding string
+	Columns  pointtable.Columns // given by the user
+	Prefix   string             // of the added columns
+	// NeedsPosition is set if some added column depends on positions.
+	NeedsPosition bool
+}
+
+// Stats are what was done.
+type Stats struct {
+	Rows       int64 // written
+	LeftOut    int64 // rows that could not be read
+	NoPosition int64 // rows written without a usable position, if NeedsPosition is set
+}
+
+const (
+	// A chunk ends with this number of rows, or of bytes.
+	chunkRows  = 1 << 16
+	chunkBytes = 4 << 20
+	// chunkMemory is about what a chunk takes in all, and maxWorkers bounds what fills them: reading is the
+	// limit beyond.
+	chunkMemory = 24 << 20
+	maxWorkers  = 8
+	maxColumns  = 10_000 // of a CSV file that is made of features
+)
+
+// run is one run. Its fields are set before any goroutine starts, or belong to the reader.
+type run struct {
+	Options
+	plan  *enrich.Plan
+	added []string // names of the added columns
+	job   job.Options
+	files *features.Files
+	file  *features.File
+	tally *job.Tally
+	// layout is set before the first chunk is sent.
+	layout layout
+	flaws  flaws // belongs to the writer
+	free   chan *chunk
+	work   chan *chunk
+	order  chan *chunk
+	stats  Stats
+}
+
+// Run reads a file and writes it with the columns of a plan added. Rows without a usable position are written
+// with empty cells, and notes tell their number. Rows that cannot be read are left out, and too many of them
+// are an error, as in all jobs. Unless there is an error, the file is complete; otherwise what was under its
+// name before is unchanged. Standard output has what was written until the error.
+func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (stats Stats, err error) {
+	r := &run{Options: o, plan: plan, job: jo, tally: job.NewTally(jo.MaxBad)}
+	for _, c := range plan.Columns() {
+		r.added = append(r.added, o.Prefix+c.Name)
+	}
+	if r.Out != "-" && sameFile(r.In, r.Out) {
+		return stats, fmt.Errorf("--out %s is the file that is read: name another one", r.Out)
+	}
+	if r.files, err = features.New(ctx, jo.ReporterOrSilent(), "", o.Stdin); err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, r.files.Close()) }()
+	columns := o.Columns
+	columns.Optional = !o.NeedsPosition
+	r.file, err = r.files.Open(job.Input{Path: o.In}, format.Options{
+		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{},
+	})
+	if err != nil {
+		return stats, err
+	}
+	if r.Out == "-" {
+		err = r.write(ctx, r.Stdout)
+	} else {
+		err = r.publish(ctx)
+	}
+	r.tally.Report(jo.ReporterOrSilent())
+	if err == nil {
+		r.flaws.note(jo.ReporterOrSilent())
+		r.stats.LeftOut = r.tally.LeftOutCount()
+	}
+	return r.stats, err
+}
+
+func sameFile(in, out string) bool {
+	a, _ := filepath.Abs(in)
+	b, _ := filepath.Abs(out)
+	return a == b
+}
+
+func (r *run) publish(ctx context.Context) error {
+	out, err := disk.CreatePending(r.Out)
+	if err != nil {
+		return err
+	}
+	return out.Finish(r.write(ctx, out))
+}
+
+// write reads the file, and writes it with the added columns.
+func (r *run) write(ctx context.Context, out io.Writer) error {
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers, max(1, int(r.job.MemoryLimit()/4/chunkMemory)))
+	chunks := workers + 2
+	r.free, r.work, r.order = make(chan *chunk, chunks), make(chan *chunk, chunks), make(chan *chunk, chunks)
+	for range chunks {
+		r.free <- r.newChunk()
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(r.work)
+		defer close(r.order)
+		return r.read(ctx)
+	})
+	for range workers {
+		g.Go(func() error { return r.fill(ctx) })
+	}
+	g.Go(func() error { return r.writeChunks(ctx, out) })
+	return g.Wait()
+}
+
+// fill fills chunks.
+func (r *run) fill(ctx context.Context) error {
+	filler := r.plan.Filler()
+	var c *chunk
+	bad := func(row int, reason, detail string) {
+		c.flaws.add(reason, &source.BadRecord{Source: r.file.Path, Line: c.lines[row], Reason: reason, Detail: source.Excerpt(detail)})
+	}
+	for c = range r.work {
+		c.Bad = bad
+		cells, err := filler.Fill(ctx, &c.Chunk)
+		if err != nil {
+			return err
+		}
+		c.out = r.layout.append(c.out[:0], c, cells)
+		c.filled <- struct{}{}
+	}
+	return nil
+}
+
+// writeChunks writes chunks in the order in which they were read.
+func (r *run) writeChunks(ctx context.Context, out io.Writer) error {
+	for c := range r.order {
+		select {
+		case <-c.filled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if _, err := out.Write(c.out); err != nil {
+			return err
+		}
+		r.stats.Rows += int64(len(c.lines))
+		r.stats.NoPosition += c.noPosition
+		r.flaws.merge(&c.flaws)
+		r.free <- c
+	}
+	return nil
+}
+
+// flaws count cells without an answer by reason.
+type flaws struct {
+	reasons map[string]*flaw
+}
+
+type flaw struct {
+	count    int64
+	examples []string
+}
+
+const maxExamples = 3
+
+func (f *flaws) add(reason string, bad *source.BadRecord) {
+	if f.reasons == nil {
+		f.reasons = map[string]*flaw{}
+	}
+	of := f.reasons[reason]
+	if of == nil {
+		of = &flaw{}
+		f.reasons[reason] = of
+	}
+	if of.count++; len(of.examples) < maxExamples {
+		text := fmt.Sprintf("%d", bad.Line)
+		if bad.Detail != "" {
+			text += " (" + bad.Detail + ")"
+		}
+		of.examples = append(of.examples, text)
+	}
+}
+
+func (f *flaws) merge(other *flaws) {
+	if f.reasons == nil {
+		f.reasons = map[string]*flaw{}
+	}
+	for reason, o := range other.reasons {
+		of := f.reasons[reason]
+		if of == nil {
+			of = &flaw{}
+			f.reasons[reason] = of
+		}
+		of.count += o.count
+		of.examples = append(of.examples, o.examples[:min(len(o.examples), maxExamples-len(of.examples))]...)
+	}
+	other.reasons = nil
+}
+
+func (f *flaws) note(rep job.Reporter) {
+	for _, reason := range slices.Sorted(maps.Keys(f.reasons)) {
+		of := f.reasons[reason]
+		rep.Note(fmt.Sprintf("%d rows are kept with empty added columns: %s, in line %s", of.count, reason, strings.Join(of.examples, ", ")))
+	}
+}
