@@ -237,6 +237,10 @@ func (f *flaws) merge(other *flaws) {
 func (f *flaws) note(rep job.Reporter) {
 	for _, reason := range slices.Sorted(maps.Keys(f.reasons)) {
 		of := f.reasons[reason]
-		rep.Note(fmt.Sprintf("%d rows are kept with empty added columns: %s, in line %s", of.count, reason, strings.Join(of.examples, ", ")))
+		rows := "1 row has"
+		if of.count > 1 {
+			rows = fmt.Sprintf("%d rows have", of.count)
+		}
+		rep.Note(fmt.Sprintf("%s empty added columns: %s, in line %s", rows, reason, strings.Join(of.examples, ", ")))
 	}
 }

@@ -1,0 +1,365 @@
+package enrich_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/ask"
+	"quadrille/ask/enrich"
+	"quadrille/ask/localtime"
+	"quadrille/cellstore/dataset"
+	"quadrille/cellstore/published"
+	"quadrille/feature"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/smallworld"
+	"quadrille/ipgeo"
+	"quadrille/places/airports"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+)
+
+// at is the instant of all views.
+var at = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+// dir has the small world.
+var dir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if dir, err = os.MkdirTemp("", "enrich"); err == nil {
+		err = smallworld.Publish(context.Background(), dir)
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// world takes a view of the small world.
+func world(t testing.TB, more ...func(*ask.Sets)) ask.View {
+	catalog, err := published.OpenCatalog(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := ask.PublishedSets(catalog.Generations)
+	if err := sets.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range more {
+		change(&sets)
+	}
+	v := ask.NewViews(sets).Take(at)
+	t.Cleanup(v.Release)
+	return v
+}
+
+// must returns a function that fails the test if there is an error.
+func must(t testing.TB) func(enrich.Source, error) enrich.Source {
+	return func(s enrich.Source, err error) enrich.Source {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+		return s
+	}
+}
+
+// rows returns the filled cells, joined by bars.
+func rows(t testing.TB, c *enrich.Chunk, sources ...enrich.Source) (header string, list []string) {
+	p, err := enrich.New(sources...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, column := range p.Columns() {
+		names = append(names, column.Name)
+	}
+	cells, err := p.Filler().Fill(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Points {
+		var row []string
+		for k := range cells {
+			if cells[k].Len() != len(c.Points) {
+				t.Fatalf("%s: %d cells of %d rows", names[k], cells[k].Len(), len(c.Points))
+			}
+			row = append(row, string(cells[k].At(i)))
+		}
+		list = append(list, strings.Join(row, "|"))
+	}
+	return strings.Join(names, "|"), list
+}
+
+var points = []quadkey.Position{
+	{Lat: 47.37, Lon: 8.54}, {Lat: 45.81, Lon: 9.08}, enrich.NoPosition, {Lat: 30, Lon: -40}, {Lat: 91, Lon: 8}, {Lat: -90, Lon: 180},
+}
+
+func TestColumns(t *testing.T) {
+	v := world(t)
+	ok := must(t)
+	for name, tc := range map[string]struct {
+		source enrich.Source
+		header string
+		want   []string
+	}{
+		"regions": {
+			ok(enrich.Regions(v)), "country|country_id|state|state_id",
+			[]string{"Switzerland|ch|Zürich|ch-zh", "Italy|it||", "|||", "|||", "|||", "|||"},
+		},
+		"one type": {ok(enrich.Regions(v, "state")), "state|state_id", []string{"Zürich|ch-zh", "|", "|", "|", "|", "|"}},
+		"time zone": {
+			ok(enrich.TimeZone(v)), "timezone|utc_offset",
+			[]string{"Europe/Zurich|+02:00", "Europe/Rome|+02:00", "|", "Etc/GMT+3|-03:00", "|", "Etc/GMT+12|-12:00"},
+		},
+		"airport": {
+			ok(enrich.Nearest(v, "airport", "iata", "distance_m", "lat")), "airport_iata|airport_distance_m|airport_lat",
+			nil,
+		},
+		"place": {
+			ok(enrich.Nearest(v, "place")), "place_name|place_distance_m",
+			nil,
+		},
+	} {
+		header, got := rows(t, &enrich.Chunk{Points: points}, tc.source)
+		if header != tc.header {
+			t.Errorf("%s: %s, want %s", name, header, tc.header)
+		}
+		if name == "place" {
+			if !strings.HasPrefix(got[0], "Zürich|") || !strings.HasPrefix(got[1], "Como|") || got[2] != "|" {
+				t.Errorf("%s: %q", name, got)
+			}
+			continue
+		}
+		if name == "airport" { // distances are those of the layer, see TestSameAsSingleQuestions
+			if !strings.HasPrefix(got[0], "ZRH|") || !strings.HasSuffix(got[0], "|47.4581") || got[2] != "||" || got[4] != "||" {
+				t.Errorf("%s: %q", name, got)
+			}
+			continue
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// Every cell is what a single question about its point answers.
+func TestSameAsSingleQuestions(t *testing.T) {
+	v := world(t)
+	ok := must(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	var many []quadkey.Position
+	for range 3000 {
+		p := quadkey.Position{Lat: 44 + 5*r.Float64(), Lon: 5 + 6*r.Float64()}
+		if r.IntN(10) == 0 {
+			p = quadkey.Position{Lat: 180*r.Float64() - 90, Lon: 360*r.Float64() - 180}
+		}
+		many = append(many, p)
+	}
+	_, got := rows(t, &enrich.Chunk{Points: many}, ok(enrich.Regions(v)), ok(enrich.TimeZone(v)), ok(enrich.Nearest(v, "airport")),
+		ok(enrich.Nearest(v, "places", "id", "name", "population", "distance_m")))
+	local := localtime.ViewOf(v)
+	reader, err := v.Boundaries.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range many {
+		at, err := reader.At(t.Context(), p.Lat, p.Lon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, typ := range []string{"country", "state"} {
+			var names, ids []string
+			for _, r := range at {
+				if r.Type == typ {
+					names, ids = append(names, r.Name), append(ids, r.ID)
+				}
+			}
+			want = append(want, strings.Join(names, ";"), strings.Join(ids, ";"))
+		}
+		zone, err := local.Zone(t.Context(), p.Lat, p.Lon, v.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, zone.ID, zone.Local(v.At).Format("-07:00"))
+		airport := nearest(t, v, ask.AirportsLayer, p, airports.OnlyPassenger)
+		want = append(want, airport.Name(), strconv.FormatFloat(airport.DistanceM, 'f', 1, 64))
+		place := nearest(t, v, ask.PlacesLayer, p, nil)
+		population, _ := place.Properties.Lookup("population")
+		want = append(want, place.ID, place.Name(), population.Text(), strconv.FormatFloat(place.DistanceM, 'f', 1, 64))
+		if w := strings.Join(want, "|"); got[i] != w {
+			t.Fatalf("%v: %s, want %s", p, got[i], w)
+		}
+	}
+}
+
+func nearest(t testing.TB, v ask.View, layer string, p quadkey.Position, filter feature.Filter) (found feature.Feature) {
+	l, err := v.Layer(layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &feature.Query{Near: feature.NearTo(p.Lat, p.Lon, 0), Filter: filter, Limit: 1}
+	for f, err := range l.Features(t.Context(), q) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = f.Clone()
+	}
+	return found
+}
+
+// Where regions of a type overlap, a cell has all of them.
+func TestOverlap(t *testing.T) {
+	layers := smallworld.Layers()
+	wide := layers[0].Features[0]
+	wide.ID, wide.Name = "alps", "Alps"
+	layers[0].Features = append(layers[0].Features, wide)
+	store := buildtest.NewStore(t)
+	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := world(t, func(s *ask.Sets) {
+		s.Boundaries = dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})
+	})
+	_, got := rows(t, &enrich.Chunk{Points: points[:1]}, must(t)(enrich.Regions(v, "country")))
+	at, err := reader.At(t.Context(), points[0].Lat, points[0].Lon, "country")
+	if err != nil || len(at) != 2 {
+		t.Fatal(at, err)
+	}
+	if want := at[0].Name + ";" + at[1].Name + "|" + at[0].ID + ";" + at[1].ID; got[0] != want {
+		t.Errorf("%q, want %q", got[0], want)
+	}
+}
+
+// addresses publishes a few ranges.
+func addresses(t testing.TB) func(*ask.Sets) {
+	store := buildtest.NewStore(t)
+	meta, _, err := ipgeo.Build(t.Context(), store, buildtest.SeqOf(ranges), ipgeo.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := ipgeo.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(s *ask.Sets) {
+		s.Addresses = dataset.NewFixedLive[ask.AddressReader](reader, dataset.Manifest{Dataset: ask.AddressesName})
+	}
+}
+
+var ranges = []ipgeo.Range{
+	{First: netip.MustParseAddr("8.8.8.0"), Last: netip.MustParseAddr("8.8.8.255"), Record: ipgeo.Record{
+		Country: ipgeo.Country{ISOCode: "US"},
+		City:    ipgeo.City{Names: ipgeo.Names{"en": "Mountain \"View\""}},
+		Traits:  ipgeo.Traits{AutonomousSystemNumber: 15169},
+	}},
+	{First: netip.MustParseAddr("2a00::"), Last: netip.MustParseAddr("2a00::ff"), Record: ipgeo.Record{Country: ipgeo.Country{ISOCode: "CH"}}},
+}
+
+func TestIP(t *testing.T) {
+	v := world(t, addresses(t))
+	texts := []string{"8.8.8.8", " 2a00::1 ", "", "10.0.0.1", "9.9.9.9", "nowhere", "8.8.8.9"}
+	c := &enrich.Chunk{Inputs: make([]enrich.Cells, 1)}
+	var bad []string
+	c.Bad = func(row int, reason, detail string) { bad = append(bad, fmt.Sprint(row, " ", reason, " ", detail)) }
+	for _, text := range texts {
+		c.Inputs[0].Add(text)
+		c.Points = append(c.Points, enrich.NoPosition)
+	}
+	header, got := rows(t, c, must(t)(enrich.IP(v, "client")))
+	want := []string{`US|Mountain "View"|15169`, "CH||", "||", "||", "||", "||", `US|Mountain "View"|15169`}
+	if header != "ip_country|ip_city|ip_asn" || !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", header, got, want)
+	}
+	if !slices.Equal(bad, []string{"5 not an IP address nowhere"}) {
+		t.Errorf("bad: %q", bad)
+	}
+	if header, got = rows(t, c, must(t)(enrich.IP(v, "client", "city.names.en"))); header != "ip_city_names_en" || got[0] != `Mountain "View"` {
+		t.Errorf("%s: %q", header, got)
+	}
+	if _, err := enrich.IP(v, "client", "town"); !errors.Is(err, ipgeo.ErrFields) {
+		t.Error(err)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	v := ask.NewViews(ask.Sets{}).Take(at)
+	defer v.Release()
+	_, regions := enrich.Regions(v)
+	_, zone := enrich.TimeZone(v)
+	_, near := enrich.Nearest(v, "airport")
+	_, ip := enrich.IP(v, "ip")
+	for i, err := range []error{regions, zone, near, ip} {
+		if !errors.Is(err, ask.ErrMissing) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	w := world(t)
+	if _, err := enrich.Regions(w, "planet"); !errors.Is(err, tiles.ErrUnknownType) {
+		t.Error(err)
+	}
+	if _, err := enrich.Nearest(w, "moons"); !errors.Is(err, ask.ErrNoLayer) || !strings.Contains(err.Error(), "airports") {
+		t.Error(err)
+	}
+	if _, err := enrich.Nearest(w, "airport", "gates"); err == nil || !strings.Contains(err.Error(), `no property "gates"`) {
+		t.Error(err)
+	}
+	one := must(t)(enrich.Regions(w))
+	if _, err := enrich.New(one, one); err == nil {
+		t.Error("columns of one name")
+	}
+}
+
+// A filler that is stopped returns the reason.
+func TestStopped(t *testing.T) {
+	v := world(t)
+	p, err := enrich.New(must(t)(enrich.Regions(v)), must(t)(enrich.Nearest(v, "place")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Filler().Fill(ctx, &enrich.Chunk{Points: points}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Filling chunk after chunk allocates nothing for rows of known regions.
+func TestRegionsAllocateNothing(t *testing.T) {
+	v := world(t)
+	p, err := enrich.New(must(t)(enrich.Regions(v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &enrich.Chunk{}
+	for range 2000 {
+		c.Points = append(c.Points, points[:2]...)
+	}
+	f := p.Filler()
+	n := testing.AllocsPerRun(20, func() {
+		if _, err := f.Fill(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 20 {
+		t.Errorf("%v allocations for %d rows", n, len(c.Points))
+	}
+}
