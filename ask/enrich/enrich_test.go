@@ -22,6 +22,7 @@ import (
 	"quadrille/internal/buildtest"
 	"quadrille/internal/smallworld"
 	"quadrille/ipgeo"
+	"quadrille/places"
 	"quadrille/places/airports"
 	"quadrille/quadkey"
 	"quadrille/tiles"
@@ -121,7 +122,7 @@ func TestColumns(t *testing.T) {
 		},
 		"one type": {ok(enrich.Regions(v, "state")), "state|state_id", []string{"Zürich|ch-zh", "|", "|", "|", "|", "|"}},
 		"time zone": {
-			ok(enrich.TimeZone(v)), "timezone|utc_offset",
+			ok(enrich.TimeZone(v, "")), "timezone|utc_offset",
 			[]string{"Europe/Zurich|+02:00", "Europe/Rome|+02:00", "|", "Etc/GMT+3|-03:00", "|", "Etc/GMT+12|-12:00"},
 		},
 		"airport": {
@@ -168,7 +169,7 @@ func TestSameAsSingleQuestions(t *testing.T) {
 		}
 		many = append(many, p)
 	}
-	_, got := rows(t, &enrich.Chunk{Points: many}, ok(enrich.Regions(v)), ok(enrich.TimeZone(v)), ok(enrich.Nearest(v, "airport")),
+	_, got := rows(t, &enrich.Chunk{Points: many}, ok(enrich.Regions(v)), ok(enrich.TimeZone(v, "")), ok(enrich.Nearest(v, "airport")),
 		ok(enrich.Nearest(v, "places", "id", "name", "population", "distance_m")))
 	local := localtime.ViewOf(v)
 	reader, err := v.Boundaries.Get()
@@ -202,6 +203,46 @@ func TestSameAsSingleQuestions(t *testing.T) {
 		want = append(want, place.ID, place.Name(), population.Text(), strconv.FormatFloat(place.DistanceM, 'f', 1, 64))
 		if w := strings.Join(want, "|"); got[i] != w {
 			t.Fatalf("%v: %s, want %s", p, got[i], w)
+		}
+	}
+}
+
+// Points that are near each other share what is read, and get the answers of single questions, also where
+// many features are in a tile or at one position.
+func TestSharedNearest(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	around := func(lat, lon, spread float64) quadkey.Position {
+		return quadkey.Position{Lat: lat + spread*(r.Float64()-.5), Lon: lon + spread*(r.Float64()-.5)}
+	}
+	var list []places.Place
+	for i := range 4000 {
+		p := around(47, 8, []float64{.01, .2, 4, 60}[i%4])
+		if i%10 == 3 {
+			p = quadkey.Position{Lat: list[i-1].Lat, Lon: list[i-1].Lon}
+		}
+		list = append(list, places.Place{ID: uint32(4000 - i), Name: strconv.Itoa(i), Class: "P", Lat: p.Lat, Lon: p.Lon})
+	}
+	store := buildtest.NewStore(t)
+	meta, _, err := places.Build(t.Context(), store, places.Source{Places: buildtest.SeqOf(list)}, places.BuildOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finder, err := places.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := world(t, func(s *ask.Sets) { s.Places = dataset.NewFixedLive(finder, dataset.Manifest{Dataset: ask.PlacesName}) })
+	c := &enrich.Chunk{}
+	for i := range 6000 {
+		c.Points = append(c.Points, around(47, 8, []float64{.02, .3, 5, 80}[i%4]))
+	}
+	c.Points = append(c.Points, quadkey.Position{Lat: 90}, quadkey.Position{Lat: 89.9, Lon: 180}, quadkey.Position{Lat: 10, Lon: -180})
+	_, got := rows(t, c, must(t)(enrich.Nearest(v, "place", "id", "name", "distance_m", "lat")))
+	for i, p := range c.Points {
+		f := nearest(t, v, ask.PlacesLayer, p, places.OnlyPopulated)
+		want := fmt.Sprintf("%s|%s|%.1f|%s", f.ID, f.Name(), f.DistanceM, strconv.FormatFloat(f.Lat, 'f', -1, 64))
+		if got[i] != want {
+			t.Fatalf("%d, %v: %s, want %s", i, p, got[i], want)
 		}
 	}
 }
@@ -300,11 +341,58 @@ func TestIP(t *testing.T) {
 	}
 }
 
+func TestGeocode(t *testing.T) {
+	v := world(t)
+	ok := must(t)
+	c := &enrich.Chunk{Points: slices.Repeat([]quadkey.Position{enrich.NoPosition}, 5), Inputs: make([]enrich.Cells, 2)}
+	c.Points[1] = points[0]
+	var bad []string
+	c.Bad = func(row int, reason, detail string) { bad = append(bad, fmt.Sprint(row, " ", reason, " ", detail)) }
+	for _, cells := range [][2]string{{"Lugano", "Schweiz"}, {"Lugano", ""}, {"", "ticino"}, {"", ""}, {"Atlantis", ""}} {
+		c.Inputs[0].Add(cells[0])
+		c.Inputs[1].Add(cells[1])
+	}
+	header, got := rows(t, c, ok(enrich.Geocode(v, "city", "region")), ok(enrich.Regions(v, "state")), ok(enrich.Reverse(v)))
+	want := []string{
+		"Lugano, Ticino, Switzerland|46.01008|8.96004|Ticino|ch-ti|Lugano, Ticino, Switzerland",
+		"Lugano, Ticino, Switzerland|46.01008|8.96004|Zürich|ch-zh|Zürich, Switzerland", // the row's own position counts
+		"Ticino, Switzerland|46.2|8.8|Ticino|ch-ti|Lugano, Ticino, Switzerland",
+		"|||||", "|||||",
+	}
+	if header != "geocode_label|geocode_lat|geocode_lon|state|state_id|address" || !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", header, got, want)
+	}
+	if !slices.Equal(bad, []string{"4 nothing is found for the text Atlantis"}) {
+		t.Errorf("bad: %q", bad)
+	}
+}
+
+// The offset is that at the time of the row.
+func TestTimes(t *testing.T) {
+	v := world(t)
+	texts := []string{"2026-01-01T00:00:00Z", "2026-07-01", "", "yesterday", "1066-10-14", "2026-07-01"}
+	c := &enrich.Chunk{Points: slices.Repeat(points[:1], len(texts)), Inputs: make([]enrich.Cells, 1)}
+	c.Points[5] = points[3]
+	var bad []string
+	c.Bad = func(row int, _, detail string) { bad = append(bad, fmt.Sprint(row, " ", detail)) }
+	for _, text := range texts {
+		c.Inputs[0].Add(text)
+	}
+	_, got := rows(t, c, must(t)(enrich.TimeZone(v, "when")))
+	want := []string{"Europe/Zurich|+01:00", "Europe/Zurich|+02:00", "Europe/Zurich|", "Europe/Zurich|", "Europe/Zurich|", "Etc/GMT+3|-03:00"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !slices.Equal(bad, []string{"3 yesterday", "4 1066-10-14"}) {
+		t.Errorf("bad: %q", bad)
+	}
+}
+
 func TestMissing(t *testing.T) {
 	v := ask.NewViews(ask.Sets{}).Take(at)
 	defer v.Release()
 	_, regions := enrich.Regions(v)
-	_, zone := enrich.TimeZone(v)
+	_, zone := enrich.TimeZone(v, "")
 	_, near := enrich.Nearest(v, "airport")
 	_, ip := enrich.IP(v, "ip")
 	for i, err := range []error{regions, zone, near, ip} {

@@ -29,6 +29,7 @@ type nearestSource struct {
 	filter feature.Filter
 	prefix string
 	fields []string
+	memo   memo
 }
 
 // layerAlias is the name of one feature of a layer, with the features that are meant by it.
@@ -113,27 +114,63 @@ func (s *nearestSource) filler() fill {
 	near := &feature.Near{}
 	q := feature.Query{Near: near, Filter: s.filter, Limit: 1, Detail: feature.WithoutGeometry, MaxExamined: math.MaxInt}
 	properties := feature.NewColumns(s.fields)
+	info := s.layer.Info()
+	shares := info.AllPoints && !info.Live // distances are those of positions, and stay
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for i := range c.Points {
 			if near.Position = c.Points[i]; !near.Valid() {
 				addEmpty(out)
 				continue
 			}
-			none := true
-			for f, err := range s.layer.Features(ctx, &q) {
-				if err != nil {
-					return err
+			if shares {
+				of, tile, make := s.memo.take(near.Position)
+				if make {
+					var err error
+					if of, err = s.candidates(ctx, tile, q, properties); err != nil {
+						return err
+					}
+					s.memo.put(tile, of)
 				}
-				s.add(out, f, properties.ValuesOf(f.Properties))
-				none = false
-				break
+				if best, metres, ok := of.nearest(near.Position); ok {
+					s.addCandidate(out, of, best, metres)
+					continue
+				}
 			}
-			if none {
-				addEmpty(out)
+			if err := s.ask(ctx, &q, properties, out); err != nil {
+				return err
 			}
 		}
 		return nil
 	}
+}
+
+// ask adds the cells of the nearest feature.
+func (s *nearestSource) ask(ctx context.Context, q *feature.Query, properties *feature.Columns, out []Cells) error {
+	for f, err := range s.layer.Features(ctx, q) {
+		if err != nil {
+			return err
+		}
+		s.add(out, f, properties.ValuesOf(f.Properties))
+		return nil
+	}
+	addEmpty(out)
+	return nil
+}
+
+// addCandidate adds the cells of a candidate.
+func (s *nearestSource) addCandidate(out []Cells, of *tileCandidates, i int, metres float64) {
+	for k, name := range s.fields {
+		if name != fieldDistance {
+			out[k].AddBytes(of.cells.At(i*of.columns + k))
+			continue
+		}
+		out[k].text = appendMetres(out[k].text, metres)
+		out[k].end()
+	}
+}
+
+func appendMetres(text []byte, metres float64) []byte {
+	return strconv.AppendFloat(text, metres, 'f', 1, 64)
 }
 
 // add adds the cells of a feature.
@@ -148,7 +185,7 @@ func (s *nearestSource) add(out []Cells, f *feature.Feature, values []feature.Va
 		case fieldLon:
 			c.text = strconv.AppendFloat(c.text, f.Lon, 'f', -1, 64)
 		case fieldDistance:
-			c.text = strconv.AppendFloat(c.text, f.DistanceM, 'f', 1, 64)
+			c.text = appendMetres(c.text, f.DistanceM)
 		default:
 			c.text = values[k].AppendText(c.text)
 		}

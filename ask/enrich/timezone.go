@@ -1,10 +1,14 @@
 package enrich
 
 import (
+	"bytes"
 	"context"
+	"errors"
 
 	"quadrille/ask"
 	"quadrille/ask/localtime"
+	"quadrille/internal/instant"
+	"quadrille/places/zones"
 	"quadrille/tiles"
 )
 
@@ -14,13 +18,20 @@ type zoneSource struct {
 	join *tiles.PointJoin // nil without regions
 	// zones is the index of the type of time zones in the join, or -1.
 	zones int
+	times []string // the column of times, if any
 }
 
+// ReasonNoTime is the reason of a cell that is not a time.
+const ReasonNoTime = "not a time from 1900 to 2100, such as 2026-01-31T12:00:00Z or 2026-01-31"
+
 // TimeZone returns a Source of the columns timezone, the IANA name of the zone at a point as package localtime finds
-// it, and utc_offset, such as +01:00, at the instant of the view. The offset is empty where it is not
-// known.
-func TimeZone(v ask.View) (Source, error) {
+// it, and utc_offset, such as +01:00. The offset is that at the time in a column of the table, in RFC 3339 or a date in
+// UTC, or at the instant of the view if column is "". It is empty where it is not known.
+func TimeZone(v ask.View, column string) (Source, error) {
 	s := &zoneSource{view: v, zones: -1}
+	if column != "" {
+		s.times = []string{column}
+	}
 	_, published, err := v.Boundaries.GetIfPublished()
 	if err != nil {
 		return nil, err
@@ -48,12 +59,15 @@ func TimeZone(v ask.View) (Source, error) {
 	return s, err
 }
 
-func (s *zoneSource) Inputs() []string { return nil }
+func (s *zoneSource) Inputs() []string { return s.times }
 
 func (s *zoneSource) Columns() []Column { return []Column{{Name: "timezone"}, {Name: "utc_offset"}} }
 
 // zoneText is the cells of an answer.
-type zoneText struct{ zone, offset string }
+type zoneText struct {
+	zone, offset string
+	fixed        bool // the offset is the same at any time
+}
 
 func (s *zoneSource) filler() fill {
 	f := &zoneFiller{zoneSource: s, local: localtime.ViewOf(s.view), known: map[int32]zoneText{}}
@@ -99,7 +113,7 @@ func (f *zoneFiller) fill(ctx context.Context, c *Chunk, out []Cells) error {
 			if err != nil {
 				return err
 			}
-			t = zoneText{zone: z.ID}
+			t = zoneText{zone: z.ID, fixed: z.Source == localtime.SourceSea}
 			if z.Known {
 				t.offset = z.Local(f.view.At).Format("-07:00")
 			}
@@ -107,8 +121,43 @@ func (f *zoneFiller) fill(ctx context.Context, c *Chunk, out []Cells) error {
 				f.known[answer] = t
 			}
 		}
+		if len(f.times) > 0 {
+			var err error
+			if t.offset, err = f.offset(ctx, c, i, t); err != nil {
+				return err
+			}
+		}
 		out[0].Add(t.zone)
 		out[1].Add(t.offset)
 	}
 	return nil
+}
+
+// offset returns the offset of the zone at the time of a row, and "" if it is not known.
+func (f *zoneFiller) offset(ctx context.Context, c *Chunk, row int, t zoneText) (string, error) {
+	text := bytes.TrimSpace(c.Inputs[0].At(row))
+	if len(text) == 0 || t.zone == "" {
+		return "", nil
+	}
+	at, ok := instant.Parse(text)
+	if ok && t.fixed {
+		return t.offset, nil
+	}
+	reader, published, err := f.view.TimeZones.GetIfPublished()
+	if ok && published {
+		var offset zones.Offset
+		if offset, err = reader.Offset(ctx, t.zone, at); err == nil {
+			return (&localtime.LocalZone{Offset: offset}).Local(at).Format("-07:00"), nil
+		}
+	}
+	switch {
+	case !ok || errors.Is(err, zones.ErrTimeRange):
+		if c.Bad != nil {
+			c.Bad(row, ReasonNoTime, string(text))
+		}
+		return "", nil
+	case errors.Is(err, zones.ErrNotFound):
+		return "", nil
+	}
+	return "", err
 }

@@ -21,8 +21,11 @@ type enrichCmd struct {
 	Format   string   `env:"-" enum:",csv,tsv,ndjson,geojsonl" default:"" placeholder:"FORMAT" help:"The format to write, csv, tsv, ndjson or geojsonl, where the name does not tell."`
 	Regions  []string `env:"-" placeholder:"TYPES" help:"Add the name and id of the regions of these types, such as country,state; all for every type. That is also done if nothing is asked for."`
 	Timezone bool     `env:"-" help:"Add the time zone and its present offset from UTC."`
+	Time     string   `env:"-" placeholder:"COLUMN" help:"Add the time zone and its offset from UTC at the time in a column, such as 2026-01-31T12:00:00Z."`
 	Nearest  []string `env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable."`
 	IP       string   `env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS."`
+	Reverse  bool     `env:"-" help:"Add the address of the position: the place and the regions around it."`
+	Geocode  []string `env:"-" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. Rows without a position take this one."`
 	Prefix   string   `env:"-" placeholder:"TEXT" help:"What the names of the added columns begin with."`
 
 	Lat       string `env:"-" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
@@ -45,6 +48,7 @@ answered by the generations that are published when the command begins.
   ingest enrich customers.csv --out customers-where.csv
   ingest enrich customers.csv --out where.csv --regions country,state --timezone --nearest airport:iata,distance_m
   ingest enrich visits.csv --out visits-where.ndjson --ip client:country,city,asn
+  ingest enrich branches.csv --out branches-where.csv --geocode city,country --regions state
   zcat points.csv.gz | ingest enrich - --out - --nearest shops:name,distance_m > nearest.csv
 
 FILE is read as ingest points reads it: any of its formats, with the columns of positions found by their names,
@@ -55,9 +59,11 @@ columns id, lat and lon, unless they have such properties.
 
 The added columns are, in this order:
 
+  --geocode   geocode_label, geocode_lat and geocode_lon, of the best answer: a place, a region or an airport, and no street. All columns below use this position where the row has none, so the table needs no columns of positions.
   --regions   for each type, such as country: country with the name, and country_id. Where regions overlap, a cell has all of them, the smallest first, separated by semicolons.
-  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command.
+  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command, or at that in the column of --time.
   --nearest   LAYER_FIELD: any property of the layer, or id, lat, lon and distance_m, in metres. place is the nearest populated place, airport the nearest with passenger service. Collections of points are named as ingest points names them.
+  --reverse   address: the place that describes the position with the regions around it.
   --ip        ip_FIELD: country (its code), country_name, city, postal, lat, lon, timezone, asn and organization, or a path as in /ip?fields=, such as city.names.de.
 
 A column that the file has already is not replaced: --prefix gives the added ones other names. Rows without a
@@ -93,7 +99,7 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
 		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Prefix:  c.Prefix, NeedsPosition: needsPosition,
+		Prefix:  c.Prefix, NeedsPosition: needsPosition, Locates: len(c.Geocode) > 0,
 	}, s.options)
 	if err != nil {
 		return err
@@ -131,7 +137,12 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 			sources = append(sources, of)
 		}
 	}
-	if len(c.Regions) > 0 || !c.Timezone && len(c.Nearest) == 0 && c.IP == "" {
+	if len(c.Geocode) > 0 {
+		of, failed := asked.Geocode(v, c.Geocode...)
+		add("geocode", of, failed)
+	}
+	first := len(sources)
+	if c.asksRegions() {
 		types := c.Regions
 		if slices.Contains(types, "all") {
 			types = nil
@@ -139,8 +150,8 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 		of, failed := asked.Regions(v, types...)
 		add("regions", of, failed)
 	}
-	if c.Timezone {
-		of, failed := asked.TimeZone(v)
+	if c.Timezone || c.Time != "" {
+		of, failed := asked.TimeZone(v, c.Time)
 		add("timezone", of, failed)
 	}
 	for _, text := range c.Nearest {
@@ -152,7 +163,11 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 		of, failed := asked.Nearest(v, layer, fields...)
 		add("nearest", of, failed)
 	}
-	needsPosition = len(sources) > 0
+	if c.Reverse {
+		of, failed := asked.Reverse(v)
+		add("reverse", of, failed)
+	}
+	needsPosition = len(sources) > first
 	if c.IP != "" {
 		column, fields := splitFields(c.IP)
 		of, failed := asked.IP(v, column, fields...)
@@ -163,6 +178,11 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 	}
 	p, err = asked.New(sources...)
 	return p, needsPosition, err
+}
+
+// asksRegions reports whether regions are added: if they are asked for, or nothing is.
+func (c *enrichCmd) asksRegions() bool {
+	return len(c.Regions) > 0 || !c.Timezone && c.Time == "" && len(c.Nearest) == 0 && !c.Reverse && len(c.Geocode) == 0 && c.IP == ""
 }
 
 // splitFields splits NAME:FIELD,FIELD.

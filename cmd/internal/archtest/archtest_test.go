@@ -150,8 +150,8 @@ var rules = []rule{
 	},
 	{
 		of: []string{"ask/..."},
-		ours: []string{"cellstore", "cellstore/dataset", "feature", "quadkey", "tiles", "places/...", "ipgeo", "internal/jsontext",
-			"internal/lang"},
+		ours: []string{"cellstore", "cellstore/dataset", "feature", "quadkey", "tiles", "places/...", "ipgeo", "internal/instant",
+			"internal/jsontext", "internal/lang"},
 		why: "what takes several data sets to answer stands on the domains and on generations, whose drivers its caller " +
 			"chooses, and no domain knows it",
 	},

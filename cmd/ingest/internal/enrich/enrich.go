@@ -35,8 +35,9 @@ type Options struct {
 	Encoding string
 	Columns  pointtable.Columns // given by the user
 	Prefix   string             // of the added columns
-	// NeedsPosition is set if some added column depends on positions.
-	NeedsPosition bool
+	// NeedsPosition is set if some added column depends on positions. With Locates, the plan gives positions to rows
+	// that have none.
+	NeedsPosition, Locates bool
 }
 
 // Stats are what was done.
@@ -92,7 +93,7 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 	}
 	defer func() { err = errors.Join(err, r.files.Close()) }()
 	columns := o.Columns
-	columns.Optional = !o.NeedsPosition
+	columns.Optional = !o.NeedsPosition || o.Locates
 	r.file, err = r.files.Open(job.Input{Path: o.In}, format.Options{
 		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{},
 	})
@@ -162,6 +163,13 @@ func (r *run) fill(ctx context.Context) error {
 		cells, err := filler.Fill(ctx, &c.Chunk)
 		if err != nil {
 			return err
+		}
+		if r.NeedsPosition && r.Locates {
+			for i := range c.Points {
+				if !c.Points[i].Valid() {
+					c.noPosition++
+				}
+			}
 		}
 		c.out = r.layout.append(c.out[:0], c, cells)
 		c.filled <- struct{}{}

@@ -279,7 +279,7 @@ func (r *reader) add(c *chunk, line int, at orb.Point, reason, detail string) {
 	}
 	if reason != "" {
 		p = enrich.NoPosition
-		if r.NeedsPosition {
+		if r.NeedsPosition && !r.Locates { // fill counts them otherwise
 			c.noPosition++
 			c.flaws.add(reason, &source.BadRecord{Line: line, Detail: detail})
 		}

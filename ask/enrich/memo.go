@@ -1,0 +1,111 @@
+package enrich
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"quadrille/feature"
+	"quadrille/quadkey"
+)
+
+const (
+	// tileZoom is the zoom of the tiles whose points share candidates, some 10 km wide where people live.
+	tileZoom = 11
+	// maxCandidates is the number of features that are kept of a tile, and maxTiles that of tiles, which take a few KB
+	// each.
+	maxCandidates = 24
+	maxTiles      = 1 << 15
+	// marginM is more than the rounding of sums of distances in metres.
+	marginM = 0.01
+)
+
+// memo has what is nearest to the centres of tiles. A feature that it lacks is farther from the centre than
+// all that it has, and so too far from a point near the centre to be the nearest. Goroutines share it.
+type memo struct {
+	mu    sync.RWMutex
+	tiles map[uint64]*tileCandidates // nil for a tile that had one point so far
+}
+
+// tileCandidates are the nearest features of a tile's centre, the nearest first.
+type tileCandidates struct {
+	centre  quadkey.Position
+	at      []quadkey.Position
+	fromM   []float64 // distances from the centre
+	cells   Cells     // of their fields, one feature after the other
+	reachM  float64   // all other features are at least that far from the centre
+	columns int
+}
+
+// take returns the candidates for a point. It returns nil if there are none, and whether to make them: from the second
+// point in a tile on.
+func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, make bool) {
+	tile, err := quadkey.TileAt(p.Lon, p.Lat, tileZoom)
+	if err != nil {
+		return nil, tile, false // near a pole
+	}
+	m.mu.RLock()
+	c, seen := m.tiles[tile.Packed()]
+	m.mu.RUnlock()
+	if !seen {
+		m.put(tile, nil)
+	}
+	return c, tile, seen && c == nil
+}
+
+func (m *memo) put(tile quadkey.Tile, c *tileCandidates) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tiles == nil || len(m.tiles) >= maxTiles {
+		m.tiles = map[uint64]*tileCandidates{}
+	}
+	m.tiles[tile.Packed()] = c
+}
+
+// candidates reads the candidates of a tile.
+func (s *nearestSource) candidates(ctx context.Context, tile quadkey.Tile, q feature.Query, properties *feature.Columns) (*tileCandidates, error) {
+	b := tile.Bound()
+	c := &tileCandidates{centre: quadkey.Position{Lat: (b.South + b.North) / 2, Lon: (b.West + b.East) / 2},
+		reachM: math.Inf(1), columns: len(s.fields)}
+	q.Near, q.Limit = &feature.Near{Position: c.centre}, maxCandidates
+	cells := make([]Cells, len(s.fields))
+	for f, err := range s.layer.Features(ctx, &q) {
+		if err != nil {
+			return nil, err
+		}
+		for k := range cells {
+			cells[k].Reset()
+		}
+		s.add(cells, f, properties.ValuesOf(f.Properties))
+		for k := range cells {
+			c.cells.AddBytes(cells[k].At(0))
+		}
+		c.at, c.fromM = append(c.at, f.Position), append(c.fromM, f.DistanceM)
+	}
+	if len(c.at) == maxCandidates {
+		c.reachM = c.fromM[maxCandidates-1]
+	}
+	return c, nil
+}
+
+// nearest returns the index of the nearest feature of a point and its distance. It returns false if the candidates do not
+// tell.
+func (c *tileCandidates) nearest(p quadkey.Position) (best int, metres float64, ok bool) {
+	if c == nil || len(c.at) == 0 {
+		return 0, 0, false
+	}
+	off := c.centre.Distance(p)
+	metres = math.Inf(1)
+	for i, at := range c.at {
+		if c.fromM[i]-off > metres+marginM {
+			break
+		}
+		switch d := p.Distance(at); {
+		case d < metres:
+			best, metres, ok = i, d, true
+		case d == metres && at != c.at[best]:
+			ok = false // the layer knows their order
+		}
+	}
+	return best, metres, ok && metres < c.reachM-off-marginM
+}

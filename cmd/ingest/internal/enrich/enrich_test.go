@@ -1,0 +1,176 @@
+package enrich_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"quadrille/ask"
+	asked "quadrille/ask/enrich"
+	"quadrille/cellstore/dataset"
+	"quadrille/cmd/ingest/internal/enrich"
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/internal/testfile"
+	"quadrille/internal/buildtest"
+	"quadrille/internal/smallworld"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+)
+
+// newPlan returns a plan of the regions of the small world, and their reader.
+func newPlan(t testing.TB) (*asked.Plan, *tiles.Reader) {
+	store := buildtest.NewStore(t)
+	meta, _, err := build.Run(t.Context(), store, smallworld.Layers(), build.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := ask.NewViews(ask.Sets{Boundaries: dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})}).Take(time.Now())
+	t.Cleanup(v.Release)
+	regions, err := asked.Regions(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := asked.New(regions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan, reader
+}
+
+// table returns a table of random points, with a few rows that have none.
+func table(rows int) string {
+	r := rand.New(rand.NewPCG(3, 4))
+	var b strings.Builder
+	b.WriteString("row,lat,lon,note\n")
+	for i := range rows {
+		lat := strconv.FormatFloat(40+10*r.Float64(), 'f', 4, 64)
+		if r.IntN(100) == 0 {
+			lat = ""
+		}
+		fmt.Fprintf(&b, "%d,%s,%.4f,\"%s\"\n", i, lat, 5+8*r.Float64(), strings.Repeat("x,", r.IntN(4)))
+	}
+	return b.String()
+}
+
+// Rows of many chunks come out in their order, with the regions of their points.
+func TestOrder(t *testing.T) {
+	plan, reader := newPlan(t)
+	const count = 150_000
+	in := testfile.WriteTemp(t, "in.csv", table(count))
+	out := filepath.Join(t.TempDir(), "out.csv")
+	stats, err := enrich.Run(t.Context(), plan, enrich.Options{In: in, Out: out, Format: enrich.CSV, NeedsPosition: true}, job.Options{})
+	if err != nil || stats.Rows != count || stats.NoPosition == 0 {
+		t.Fatal(stats, err)
+	}
+	given := strings.Split(string(testfile.Read(t, in)), "\n")
+	got := strings.Split(string(testfile.Read(t, out)), "\n")
+	if len(got) != len(given) || got[0] != "row,lat,lon,note,country,country_id,state,state_id" {
+		t.Fatalf("%d lines of %d, and the header %s", len(got), len(given), got[0])
+	}
+	for i := 1; i < len(given)-1; i++ {
+		cells := strings.SplitN(given[i], ",", 4)
+		want := strings.TrimSuffix(given[i], `""`) // needs no quotes
+		names := map[string]tiles.Region{}
+		if cells[1] != "" && i%37 == 0 {
+			lat, _ := strconv.ParseFloat(cells[1], 64)
+			lon, _ := strconv.ParseFloat(cells[2], 64)
+			found, err := reader.At(t.Context(), lat, lon)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range found {
+				names[r.Type] = r
+			}
+		}
+		for _, typ := range []string{"country", "state"} {
+			want += "," + names[typ].Name + "," + names[typ].ID
+		}
+		if i%37 == 0 && got[i] != want || !strings.HasPrefix(got[i], strings.TrimSuffix(given[i], `""`)+",") {
+			t.Fatalf("line %d: %s, want %s", i, got[i], want)
+		}
+	}
+}
+
+// failing is a writer that fails after some bytes.
+type failing struct{ left int }
+
+var errFull = errors.New("no space left")
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.left -= len(b); f.left < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// Whatever stops a run is its error, and no file is left.
+func TestStops(t *testing.T) {
+	plan, _ := newPlan(t)
+	in := testfile.WriteTemp(t, "in.csv", table(200_000))
+	o := enrich.Options{In: in, Out: "-", Stdout: &failing{1 << 20}, Format: enrich.CSV, NeedsPosition: true}
+	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); !errors.Is(err, errFull) {
+		t.Errorf("full: %v", err)
+	}
+	dir := t.TempDir()
+	o.Out = filepath.Join(dir, "out.csv")
+	testfile.Write(t, o.Out, "before")
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := enrich.Run(ctx, plan, o, job.Options{Reporter: &stopper{stop: cancel}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+	bad := testfile.WriteTemp(t, "bad.csv", table(70_000)+strings.Repeat("1,2,3\n", 10_000))
+	o.In = bad
+	var many *job.TooManyBadError
+	if _, err := enrich.Run(t.Context(), plan, o, job.Options{MaxBad: 0.01}); !errors.As(err, &many) {
+		t.Errorf("bad rows: %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || !bytes.Equal(testfile.Read(t, o.Out), []byte("before")) {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// stopper stops a run after its first progress.
+type stopper struct {
+	job.SilentReporter
+	stop  func()
+	calls int
+}
+
+func (s *stopper) Progress(job.Progress) {
+	if s.calls++; s.calls == 3 {
+		s.stop()
+	}
+}
+
+// Ten thousand columns are written as they were read.
+func TestManyColumns(t *testing.T) {
+	plan, _ := newPlan(t)
+	var header, row []string
+	for i := range 10_000 {
+		header, row = append(header, "c"+strconv.Itoa(i)), append(row, strconv.Itoa(i))
+	}
+	text := strings.Join(header, ",") + ",lat,lon\n" + strings.Repeat(strings.Join(row, ",")+",46.2,8.8\n", 200)
+	in := testfile.WriteTemp(t, "in.csv", text)
+	var out bytes.Buffer
+	o := enrich.Options{In: in, Out: "-", Stdout: &out, Format: enrich.CSV, NeedsPosition: true}
+	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.ReplaceAll(text, ",lat,lon\n", ",lat,lon,country,country_id,state,state_id\n")
+	if want = strings.ReplaceAll(want, "46.2,8.8\n", "46.2,8.8,Switzerland,ch,Ticino,ch-ti\n"); out.String() != want {
+		t.Errorf("%d bytes, want %d", out.Len(), len(want))
+	}
+}
