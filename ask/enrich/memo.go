@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// tileZoom is the zoom of the tiles whose points share candidates, some 10 km wide where people live.
-	tileZoom = 11
-	// maxCandidates is the number of features that are kept of a tile, and maxTiles that of tiles, which take a few KB
-	// each.
+	// minZoom and maxZoom bound the zoom of the tiles whose points share candidates.
+	minZoom, maxZoom = 5, 14
+	// maxCandidates is the number of features that are kept of a tile. Twice maxTiles is the number of tiles, which take
+	// 1 to 2 KB each.
 	maxCandidates = 24
-	maxTiles      = 1 << 15
+	maxTiles      = 1 << 16
 	// marginM is more than the rounding of sums of distances in metres.
 	marginM = 0.01
 )
@@ -23,8 +23,11 @@ const (
 // memo has what is nearest to the centres of tiles. A feature that it lacks is farther from the centre than
 // all that it has, and so too far from a point near the centre to be the nearest. Goroutines share it.
 type memo struct {
-	mu    sync.RWMutex
-	tiles map[uint64]*tileCandidates // nil for a tile that had one point so far
+	zoom uint8
+	mu   sync.RWMutex
+	// tiles has nil for a tile that had one point so far. When it is full, its tiles become the older ones, which are
+	// forgotten unless they are asked for again.
+	tiles, older map[uint64]*tileCandidates
 }
 
 // tileCandidates are the nearest features of a tile's centre, the nearest first.
@@ -37,18 +40,32 @@ type tileCandidates struct {
 	columns int
 }
 
+// newMemo returns the memo of a layer with a number of features, or -1. Of 65,000 features that lie where people live, some 24 are in
+// and around a tile of zoom 11; four times as many are one zoom deeper.
+func newMemo(features int64) *memo {
+	zoom := 11.0
+	if features > 0 {
+		zoom += math.Round((math.Log2(float64(features)) - 16) / 2)
+	}
+	return &memo{zoom: uint8(min(max(zoom, minZoom), maxZoom))}
+}
+
 // take returns the candidates for a point. It returns nil if there are none, and whether to make them: from the second
 // point in a tile on.
 func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, make bool) {
-	tile, err := quadkey.TileAt(p.Lon, p.Lat, tileZoom)
+	tile, err := quadkey.TileAt(p.Lon, p.Lat, m.zoom)
 	if err != nil {
 		return nil, tile, false // near a pole
 	}
 	m.mu.RLock()
-	c, seen := m.tiles[tile.Packed()]
+	c, recent := m.tiles[tile.Packed()]
+	seen := recent
+	if !recent {
+		c, seen = m.older[tile.Packed()]
+	}
 	m.mu.RUnlock()
-	if !seen {
-		m.put(tile, nil)
+	if !recent {
+		m.put(tile, c)
 	}
 	return c, tile, seen && c == nil
 }
@@ -57,7 +74,7 @@ func (m *memo) put(tile quadkey.Tile, c *tileCandidates) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.tiles == nil || len(m.tiles) >= maxTiles {
-		m.tiles = map[uint64]*tileCandidates{}
+		m.older, m.tiles = m.tiles, map[uint64]*tileCandidates{}
 	}
 	m.tiles[tile.Packed()] = c
 }

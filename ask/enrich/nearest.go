@@ -29,7 +29,7 @@ type nearestSource struct {
 	filter feature.Filter
 	prefix string
 	fields []string
-	memo   memo
+	memo   *memo
 }
 
 // layerAlias is the name of one feature of a layer, with the features that are meant by it.
@@ -71,6 +71,7 @@ func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
 	if !info.Can.Near {
 		return nil, fmt.Errorf("the layer %s cannot be asked for what is nearest: name another one", name)
 	}
+	s.memo = newMemo(info.Count)
 	if len(fields) == 0 {
 		s.fields = []string{"name", fieldDistance}
 	}
