@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/ask"
 	"quadrille/ask/enrich"
 	"quadrille/ask/localtime"
@@ -287,6 +289,55 @@ func TestOverlap(t *testing.T) {
 	}
 	if want := at[0].Name + ";" + at[1].Name + "|" + at[0].ID + ";" + at[1].ID; got[0] != want {
 		t.Errorf("%q, want %q", got[0], want)
+	}
+}
+
+// Regions that are time zones answer as for single questions, also where they overlap, or are areas of one offset.
+func TestZoneRegions(t *testing.T) {
+	layers := smallworld.Layers()
+	box := func(west, south, east, north float64) orb.Polygon {
+		return orb.Polygon{{{west, south}, {east, south}, {east, north}, {west, north}, {west, south}}}
+	}
+	layers = append(layers, build.Layer{Type: localtime.TimeZoneType, Features: []build.Feature{
+		{ID: "europe-zurich", Name: "Europe/Zurich", Geometry: box(6, 46, 10, 47.5)},
+		{ID: "europe-rome", Name: "Europe/Rome", Geometry: box(6, 36, 18, 46.3)},
+		{ID: "rough", Name: "Europe/Rome", Geometry: box(8, 47, 12, 49), Properties: []build.Property{{Name: "utc_offset", Value: "UTC+01:00"}}},
+	}})
+	store := buildtest.NewStore(t)
+	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := world(t, func(s *ask.Sets) {
+		s.Boundaries = dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})
+	})
+	r := rand.New(rand.NewPCG(7, 8))
+	c := &enrich.Chunk{}
+	for range 2000 {
+		c.Points = append(c.Points, quadkey.Position{Lat: 35 + 15*r.Float64(), Lon: 5 + 14*r.Float64()})
+	}
+	_, got := rows(t, c, must(t)(enrich.TimeZone(v, "")))
+	local, seen := localtime.ViewOf(v), map[string]bool{}
+	for i, p := range c.Points {
+		z, err := local.Zone(t.Context(), p.Lat, p.Lon, v.At)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := z.ID + "|"
+		if z.Known {
+			want += z.Local(v.At).Format("-07:00")
+		}
+		if got[i] != want {
+			t.Fatalf("%v: %s, want %s", p, got[i], want)
+		}
+		seen[z.ID+z.Source] = true
+	}
+	if len(seen) < 3 {
+		t.Errorf("only %v", seen)
 	}
 }
 

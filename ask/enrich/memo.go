@@ -13,8 +13,8 @@ const (
 	// minZoom and maxZoom bound the zoom of the tiles whose points share candidates.
 	minZoom, maxZoom = 5, 14
 	// maxCandidates is the number of features that are kept of a tile. Twice maxTiles is the number of tiles, which take
-	// 1 to 2 KB each.
-	maxCandidates = 24
+	// about 1 KB each.
+	maxCandidates = 14
 	maxTiles      = 1 << 16
 	// marginM is more than the rounding of sums of distances in metres.
 	marginM = 0.01
@@ -40,8 +40,8 @@ type tileCandidates struct {
 	columns int
 }
 
-// newMemo returns the memo of a layer with a number of features, or -1. Of 65,000 features that lie where people live, some 24 are in
-// and around a tile of zoom 11; four times as many are one zoom deeper.
+// newMemo returns the memo of a layer with a number of features, or -1. Of 65,000 features that lie where people live, maxCandidates
+// are in and around a tile of zoom 11; those of four times as many are one zoom deeper.
 func newMemo(features int64) *memo {
 	zoom := 11.0
 	if features > 0 {
