@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -85,8 +85,10 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 	for _, c := range plan.Columns() {
 		r.added = append(r.added, o.Prefix+c.Name)
 	}
-	if r.Out != "-" && sameFile(r.In, r.Out) {
-		return stats, fmt.Errorf("--out %s is the file that is read: name another one", r.Out)
+	if r.Out != "-" {
+		if err := checkOut(r.In, r.Out); err != nil {
+			return stats, err
+		}
 	}
 	if r.files, err = features.New(ctx, jo.ReporterOrSilent(), "", o.Stdin); err != nil {
 		return stats, err
@@ -113,10 +115,20 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 	return r.stats, err
 }
 
-func sameFile(in, out string) bool {
-	a, _ := filepath.Abs(in)
-	b, _ := filepath.Abs(out)
-	return a == b
+// checkOut refuses an output that is the input, or no file that can be replaced, such as a device.
+func checkOut(in, out string) error {
+	is, err := os.Stat(out)
+	if err != nil {
+		return nil // a new one
+	}
+	if !is.Mode().IsRegular() {
+		return fmt.Errorf("--out %s is not a regular file: name one, or - for standard output", out)
+	}
+	path, _ := source.SplitLayer(in)
+	if read, err := os.Stat(path); err == nil && os.SameFile(read, is) {
+		return fmt.Errorf("--out %s is the file that is read: name another one", out)
+	}
+	return nil
 }
 
 func (r *run) publish(ctx context.Context) error {

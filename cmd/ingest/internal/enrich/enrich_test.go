@@ -174,3 +174,15 @@ func TestManyColumns(t *testing.T) {
 		t.Errorf("%d bytes, want %d", out.Len(), len(want))
 	}
 }
+
+// BenchmarkRun measures the rows of a table per second, with the regions of the small world.
+func BenchmarkRun(b *testing.B) {
+	plan, _ := newPlan(b)
+	in := testfile.WriteTemp(b, "in.csv", table(b.N))
+	o := enrich.Options{In: in, Out: filepath.Join(b.TempDir(), "out.csv"), Format: enrich.CSV, NeedsPosition: true}
+	b.ResetTimer()
+	if _, err := enrich.Run(b.Context(), plan, o, job.Options{}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
