@@ -301,7 +301,10 @@ func TestZoneRegions(t *testing.T) {
 	layers = append(layers, build.Layer{Type: localtime.TimeZoneType, Features: []build.Feature{
 		{ID: "europe-zurich", Name: "Europe/Zurich", Geometry: box(6, 46, 10, 47.5)},
 		{ID: "europe-rome", Name: "Europe/Rome", Geometry: box(6, 36, 18, 46.3)},
-		{ID: "rough", Name: "Europe/Rome", Geometry: box(8, 47, 12, 49), Properties: []build.Property{{Name: "utc_offset", Value: "UTC+01:00"}}},
+		{
+			ID: "rough", Name: "Europe/Rome", Geometry: box(8, 47, 12, 49),
+			Properties: []build.Property{{Name: "utc_offset", Value: "UTC+01:00"}},
+		},
 	}})
 	store := buildtest.NewStore(t)
 	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})

@@ -40,8 +40,8 @@ type tileCandidates struct {
 	columns int
 }
 
-// newMemo returns the memo of a layer with a number of features, or -1. Of 65,000 features that lie where people live, maxCandidates
-// are in and around a tile of zoom 11; those of four times as many are one zoom deeper.
+// newMemo returns the memo of a layer with a number of features, or -1. Of 65,000 features that lie where people
+// live, maxCandidates are in and around a tile of zoom 11; those of four times as many are one zoom deeper.
 func newMemo(features int64) *memo {
 	zoom := 11.0
 	if features > 0 {
@@ -50,8 +50,8 @@ func newMemo(features int64) *memo {
 	return &memo{zoom: uint8(min(max(zoom, minZoom), maxZoom))}
 }
 
-// take returns the candidates for a point. It returns nil if there are none, and whether to make them: from the second
-// point in a tile on.
+// take returns the candidates for a point. It returns nil if there are none, and whether to make them: from
+// the second point in a tile on.
 func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, make bool) {
 	tile, err := quadkey.TileAt(p.Lon, p.Lat, m.zoom)
 	if err != nil {
@@ -80,7 +80,9 @@ func (m *memo) put(tile quadkey.Tile, c *tileCandidates) {
 }
 
 // candidates reads the candidates of a tile.
-func (s *nearestSource) candidates(ctx context.Context, tile quadkey.Tile, q feature.Query, properties *feature.Columns) (*tileCandidates, error) {
+func (s *nearestSource) candidates(
+	ctx context.Context, tile quadkey.Tile, q feature.Query, properties *feature.Columns,
+) (*tileCandidates, error) {
 	b := tile.Bound()
 	c := &tileCandidates{centre: quadkey.Position{Lat: (b.South + b.North) / 2, Lon: (b.West + b.East) / 2},
 		reachM: math.Inf(1), columns: len(s.fields)}
@@ -105,8 +107,8 @@ func (s *nearestSource) candidates(ctx context.Context, tile quadkey.Tile, q fea
 	return c, nil
 }
 
-// nearest returns the index of the nearest feature of a point and its distance. It returns false if the candidates do not
-// tell.
+// nearest returns the index of the nearest feature of a point and its distance. It returns false if the
+// candidates do not tell.
 func (c *tileCandidates) nearest(p quadkey.Position) (best int, metres float64, ok bool) {
 	if c == nil || len(c.at) == 0 {
 		return 0, 0, false
