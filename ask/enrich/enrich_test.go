@@ -198,7 +198,7 @@ func TestSameAsSingleQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = append(want, zone.ID, zone.Local(v.At).Format("-07:00"))
-		airport := nearest(t, v, ask.AirportsLayer, p, airports.OnlyPassenger)
+		airport := nearest(t, v, ask.AirportsLayer, p, airports.ForTravellers)
 		want = append(want, airport.Name(), strconv.FormatFloat(airport.DistanceM, 'f', 1, 64))
 		place := nearest(t, v, ask.PlacesLayer, p, nil)
 		population, _ := place.Properties.Lookup("population")

@@ -38,7 +38,7 @@ var layerAlias = map[string]struct {
 	filter feature.Filter
 }{
 	"place":   {ask.PlacesLayer, places.OnlyPopulated},
-	"airport": {ask.AirportsLayer, airports.OnlyPassenger},
+	"airport": {ask.AirportsLayer, airports.ForTravellers},
 	"station": {ask.StationsLayer, nil},
 }
 
