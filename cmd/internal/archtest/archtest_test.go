@@ -144,7 +144,7 @@ var rules = []rule{
 	{
 		of:  []string{"tiles/...", "places/...", "ipgeo/..."},
 		but: []string{"places/live/livetest"}, // imported by tests only
-		ours: []string{"cellstore", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap",
+		ours: []string{"cellstore", "cellstore/sieve", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap",
 			"internal/instant", "internal/lang", "internal/repeats"},
 		why: "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
