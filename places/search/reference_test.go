@@ -714,16 +714,18 @@ func checkHighlight(t *rapid.T, ref *reference, q Query, h Hit) {
 		if strings.HasPrefix(string(fold), text) || strings.HasPrefix(text, string(fold)) {
 			return
 		}
-		// The text may be an alternative spelling.
-		for _, text := range []string{refContracted(text), refFolds(normalize(q.Text), 0)[3]} {
-			if strings.HasPrefix(string(fold), text) {
+		// Otherwise the text may be an alternative spelling, or has other blanks, or both, and perhaps a
+		// sign or a country after the name.
+		blankless := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+		spellings := []string{text, refContracted(text), refFolds(normalize(q.Text), 0)[3], refContracted(blankless(text))}
+		for i, text := range spellings {
+			if i > 0 && strings.HasPrefix(string(fold), text) {
 				return
 			}
-		}
-		// Otherwise the text has other blanks, and perhaps a sign or a country after the name.
-		bare := strings.ReplaceAll(text, " ", "")
-		if f := strings.ReplaceAll(string(fold), " ", ""); strings.HasPrefix(f, bare) || strings.HasPrefix(bare, f) {
-			return
+			f, bare := blankless(string(fold)), blankless(text)
+			if strings.HasPrefix(f, bare) || strings.HasPrefix(bare, f) {
+				return
+			}
 		}
 	}
 	t.Fatalf("%+v marks %q of %q: %s", q, marked, name, fmt.Sprintf("%+v", h))
