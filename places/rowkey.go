@@ -66,13 +66,14 @@ func schemas(prefix string) []cellstore.Schema {
 		{tableIndex, cellstore.BloomNone, []string{famSummary}},
 		{tableCodes, cellstore.BloomRow, []string{famJSON, famAdmin2}},
 	}
-	list := make([]cellstore.Schema, len(tables))
-	for i, t := range tables {
-		list[i].Table = tableName(prefix, t.table)
+	var list []cellstore.Schema
+	for _, t := range tables {
+		schema := cellstore.Schema{Table: tableName(prefix, t.table)}
 		for _, name := range t.families {
 			// No cell is written twice, so the store need not look for hidden ones.
-			list[i].Families = append(list[i].Families, cellstore.Family{Name: name, Bloom: t.bloom, MaxVersions: cellstore.Unlimited})
+			schema.Families = append(schema.Families, cellstore.Family{Name: name, Bloom: t.bloom, MaxVersions: cellstore.Unlimited})
 		}
+		list = append(list, schema)
 	}
 	return append(list, leaves.Schema(tableName(prefix, tableNearest)))
 }

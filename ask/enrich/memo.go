@@ -50,9 +50,9 @@ func newMemo(features int64) *memo {
 	return &memo{zoom: uint8(min(max(zoom, minZoom), maxZoom))}
 }
 
-// take returns the candidates for a point. It returns nil if there are none, and whether to make them: from
+// take returns the candidates for a point. It returns nil if there are none, and whether to build them: from
 // the second point in a tile on.
-func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, make bool) {
+func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, build bool) {
 	tile, err := quadkey.TileAt(p.Lon, p.Lat, m.zoom)
 	if err != nil {
 		return nil, tile, false // near a pole

@@ -124,8 +124,8 @@ func (s *nearestSource) filler() fill {
 				continue
 			}
 			if shares {
-				of, tile, make := s.memo.take(near.Position)
-				if make {
+				of, tile, build := s.memo.take(near.Position)
+				if build {
 					var err error
 					if of, err = s.candidates(ctx, tile, q, properties); err != nil {
 						return err

@@ -293,11 +293,10 @@ func (c *coder) appendTo(dst []byte, b *Builder, name func(region int32) (id, na
 		r := b.runs[i]
 		dst = appendRun(dst, next, int(r.first), 0)
 		if !r.mixed {
-			answer := uint32(0)
-			if list := b.list[r.from:r.to]; len(list) > 1 {
+			list := b.list[r.from:r.to]
+			answer := c.numberOf(list[0])
+			if len(list) > 1 {
 				answer = uint32(len(c.order)) + c.setOf(list)
-			} else {
-				answer = c.numberOf(list[0])
 			}
 			dst, next = appendRun(dst, int(r.first), int(r.end), uint64(answer)+1), int(r.end)
 			i++

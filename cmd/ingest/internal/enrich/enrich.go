@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"runtime"
@@ -118,8 +119,11 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 // checkOut refuses an output that is the input, or no file that can be replaced, such as a device.
 func checkOut(in, out string) error {
 	is, err := os.Stat(out)
-	if err != nil {
-		return nil // a new one
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
 	}
 	if !is.Mode().IsRegular() {
 		return fmt.Errorf("--out %s is not a regular file: name one, or - for standard output", out)
