@@ -49,8 +49,9 @@ import (
 //
 //	key of the tile of zoom 8, 5 bytes | first tile, 2 bytes
 //
-// The checksum is the CRC-32C of the build's stamp, which is in the manifest, the name T, the key
-// and the value. Builds before layout 4 and layers of lines have no such family.
+// The checksum is the CRC-32C of the name T, the key and the value, and starts from the build's
+// stamp, which is in the manifest. Builds before layout 4 have no such family, and layers of lines
+// no rows in it.
 //
 // A polar row has the family T.mvt only: a vector layer in plate carrée, whose
 // unit is the unit of the world grid, 360°/2²⁵, x counted from −180° and y from the cap's northern
