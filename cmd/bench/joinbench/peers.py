@@ -54,8 +54,8 @@ def duckdb():
     db.execute(f"LOAD '{found[0]}'")
     n = len(lat) // 50
     import pandas as pd
-    some = pd.DataFrame({"lon": lon[:n], "lat": lat[:n]})
-    db.execute("CREATE TABLE points AS SELECT ST_Point(lon, lat) AS g FROM some")
+    drawn = pd.DataFrame({"lon": lon[:n], "lat": lat[:n]})
+    db.execute("CREATE TABLE points AS SELECT ST_Point(lon, lat) AS g FROM drawn")
     for typ, frame in polygons.items():
         wkb = pd.DataFrame({"wkb": frame.geometry.to_wkb()})
         db.execute(f"CREATE TABLE {typ} AS SELECT ST_GeomFromWKB(wkb) AS g FROM wkb")
