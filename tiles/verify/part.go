@@ -8,6 +8,7 @@ import (
 
 	"quadrille/cellstore"
 	"quadrille/quadkey"
+	"quadrille/tiles/internal/cells"
 	"quadrille/tiles/internal/grid"
 	"quadrille/tiles/internal/layout"
 )
@@ -40,6 +41,7 @@ type partType struct {
 	rank     []int64   // by region, −1 if not seen
 	deepest  []labelAt // labels at the deepest zoom
 	overlaps map[[2]int32]*overlapCount
+	squares  squares // tiles of zoom 8 with rows of the deepest zoom, leaves or finished answers
 
 	// These are for the check of the leaf rule across parts: the first and the last row of the
 	// part.
@@ -131,6 +133,9 @@ func (p *checkPart) row(row *cellstore.Row) {
 			p.find(i, ProblemRow, t, -1, "key %x is of no tile with rows", row.Key)
 		default:
 			p.tileRow(i, t, c)
+			if shown := c[kindTile]; len(shown) > 0 && (t.Z >= cells.Zoom || bytes.HasPrefix(shown[0].Value, []byte{layout.MarkLeaf})) {
+				p.types[i].squares.add(t)
+			}
 		}
 	}
 }
@@ -204,6 +209,7 @@ func (p *checkPart) join(q *checkPart) {
 	}
 	for i := range p.types {
 		a, b := &p.types[i], &q.types[i]
+		a.squares.join(&b.squares)
 		a.Edges, a.SharedEdges, a.Labels = a.Edges+b.Edges, a.SharedEdges+b.SharedEdges, a.Labels+b.Labels
 		for z := range a.Leaves {
 			a.Leaves[z] += b.Leaves[z]
