@@ -75,8 +75,8 @@ func (c *Cells) end() { c.ends = append(c.ends, len(c.text)) }
 // Len returns the number of cells.
 func (c *Cells) Len() int { return len(c.ends) }
 
-// Size returns the number of bytes of all texts.
-func (c *Cells) Size() int { return len(c.text) }
+// Size returns the memory of all cells in bytes. Empty ones take some too.
+func (c *Cells) Size() int { return len(c.text) + 8*len(c.ends) }
 
 // At returns the text of cell i, which is valid until Reset.
 func (c *Cells) At(i int) []byte {

@@ -505,3 +505,14 @@ func TestRegionsAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations for %d rows", n, len(c.Points))
 	}
 }
+
+// TestSizeOfEmptyCells tests that a table of empty cells has a size, by which its chunks end.
+func TestSizeOfEmptyCells(t *testing.T) {
+	var c enrich.Cells
+	for range 1000 {
+		c.Add("")
+	}
+	if c.Size() < 1000 {
+		t.Errorf("1,000 empty cells take %d bytes", c.Size())
+	}
+}

@@ -18,8 +18,12 @@ const (
 	ReasonNoText   = "the text cannot be searched for"
 )
 
-// maxKnown bounds the texts whose answer is kept for the rows that follow: addresses repeat.
-const maxKnown = 1 << 14
+// maxKnown bounds the texts whose answer is kept for the rows that follow, because addresses repeat.
+// Texts of more than maxKnownBytes are not kept.
+const (
+	maxKnown      = 1 << 14
+	maxKnownBytes = 256
+)
 
 // geocodeSource makes columns of the best answer to a text.
 type geocodeSource struct {
@@ -67,7 +71,9 @@ func (s *geocodeSource) filler() fill {
 				if len(known) == maxKnown {
 					clear(known)
 				}
-				known[string(text)] = at
+				if len(text) <= maxKnownBytes {
+					known[string(text)] = at
+				}
 			}
 			if at.reason != "" {
 				if c.Bad != nil {
