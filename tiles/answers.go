@@ -50,6 +50,7 @@ type answerCache struct {
 type cachedAnswer struct {
 	block *cells.Block
 	parts []answerSlot // if they are divided
+	some  []byte       // a bit for each stored part that has regions
 	place sieve.Entry[*cachedAnswer]
 	home  *answerSlot
 }
@@ -224,11 +225,11 @@ func (rt *readerType) decode(row *cellstore.Row, square quadkey.Tile) (*cachedAn
 	value, err := rt.seal.Open(row.Cells[0].Value, row.Key)
 	switch {
 	case err != nil:
-	case len(value) == 2 && value[0] == layout.MarkSplit:
-		if zooms := value[1]; zooms > 0 && zooms <= grid.MaxZoom-cells.Zoom {
-			return &cachedAnswer{parts: make([]answerSlot, 1<<(2*zooms))}, nil
+	case len(value) > 1 && value[0] == layout.MarkSplit:
+		if zooms := value[1]; zooms > 0 && zooms <= grid.MaxZoom-cells.Zoom && len(value) == 2+layout.PartBytes(int(zooms)) {
+			return &cachedAnswer{parts: make([]answerSlot, 1<<(2*zooms)), some: bytes.Clone(value[2:])}, nil
 		}
-		err = errors.New("they are divided too often")
+		err = errors.New("they are divided in an unknown way")
 	default:
 		var b *cells.Block
 		if b, err = cells.Decode(value); err == nil {
@@ -244,20 +245,23 @@ const renewAnswers = "run ingest boundaries again, or ingest rollback boundaries
 // readPart reads one of the parts of divided answers.
 func (rt *readerType) readPart(ctx context.Context, s *scratch, of *cachedAnswer, square quadkey.Tile, tile uint32) (*cachedAnswer, error) {
 	part := partAt(of.parts, tile)
+	if of.some[part/8]>>(part%8)&1 == 0 {
+		return decoded.keep(&of.parts[part], &cachedAnswer{block: cells.Empty}), nil
+	}
 	key := layout.PartKey(square.Key(), uint16(part*cells.Tiles/len(of.parts)))
 	sel := cellstore.Selection{Families: []string{rt.cells}}
 	if _, err := rt.bounds.Get(ctx, key, &sel, &s.part); err != nil {
 		return nil, err
 	}
-	a := &cachedAnswer{block: cells.Empty}
-	if !s.part.Empty() {
-		var err error
-		if a, err = rt.decode(&s.part, square); err != nil {
-			return nil, err
-		}
-		if a.parts != nil {
-			return nil, fmt.Errorf("%w: answers of %s in tile %v are divided twice: %s", ErrCorrupt, rt.Name, square, renewAnswers)
-		}
+	if s.part.Empty() {
+		return nil, fmt.Errorf("%w: a part of the answers of %s in tile %v is gone: %s", ErrCorrupt, rt.Name, square, renewAnswers)
+	}
+	a, err := rt.decode(&s.part, square)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.parts != nil:
+		return nil, fmt.Errorf("%w: answers of %s in tile %v are divided twice: %s", ErrCorrupt, rt.Name, square, renewAnswers)
 	}
 	return decoded.keep(&of.parts[part], a), nil
 }
@@ -282,15 +286,16 @@ func (r *Reader) readTiles(ctx context.Context, s *scratch, t quadkey.Tile, type
 			return err
 		}
 		a := divided.Load()
-		if a == nil && n == cells.Tiles {
-			decoded.keep(divided, &cachedAnswer{block: block})
-			s.blocks[s.places[i]] = block
-			continue
-		}
-		if a == nil {
+		switch {
+		case a != nil:
+		case n == cells.Tiles:
+			a = decoded.keep(divided, &cachedAnswer{block: block})
+		default:
 			a = decoded.keep(divided, &cachedAnswer{parts: make([]answerSlot, cells.Tiles)})
 		}
-		decoded.keep(&a.parts[cells.TileIn(t)], &cachedAnswer{block: block})
+		if a.parts != nil {
+			decoded.keep(&a.parts[cells.TileIn(t)], &cachedAnswer{block: block})
+		}
 		s.blocks[s.places[i]] = block
 	}
 	return nil

@@ -164,3 +164,40 @@ func sameRegions(a, b []tiles.Region) bool {
 	slices.SortStableFunc(b, byType)
 	return slices.Equal(a, b)
 }
+
+// TestOlderAnswersConcurrently asks a build without finished answers from several goroutines, with hardly any memory:
+// tiles of one leaf and tiles of borders, whose answers are kept in different ways.
+func TestOlderAnswersConcurrently(t *testing.T) {
+	tiles.SetCacheBytes(20_000)
+	defer tiles.SetCacheBytes(tiles.DefaultCacheBytes)
+	store, meta := buildStore(t, build.Layer{Type: "land", Features: []build.Feature{
+		{ID: "a", Geometry: tilestest.Square(0, 40, 9, 60)},
+		{ID: "b", Geometry: tilestest.Square(9, 40, 20, 47)},
+	}})
+	want, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta.Stamp = 0
+	for range 20 {
+		r, err := tiles.Open(t.Context(), store, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for seed := range uint64(4) {
+			all.Go(func() {
+				rnd := rand.New(rand.NewPCG(seed%2, 7)) // two ask for the same at one time
+				for range 100 {
+					lat, lon := 46+6*rnd.Float64(), 4+8*rnd.Float64()
+					found, err := r.At(t.Context(), lat, lon)
+					same, failed := want.At(t.Context(), lat, lon)
+					if err != nil || failed != nil || !slices.Equal(found, same) {
+						t.Errorf("%v,%v: %v, want %v; %v %v", lat, lon, found, same, err, failed)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+}

@@ -133,19 +133,46 @@ func TestDividedAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := 0
+	parts, part := 0, []byte(nil)
+	var at [][2]float64
 	for row, err := range table.Scan(t.Context(), cellstore.Scan{Selection: cellstore.Selection{Families: []string{"star" + layout.FamilyCells}}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(row.Key) > len(quadkey.Key{}) {
 			parts++
+			part = bytes.Clone(row.Key)
 		}
 	}
 	if parts < 4 {
 		t.Errorf("%d parts of divided answers", parts)
 	}
-	var at [][2]float64
+	defer func() { // lost rows are told
+		r, err := tiles.Open(t.Context(), store, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range [][]byte{part, part[:len(quadkey.Key{})]} {
+			ops := []cellstore.Op{cellstore.DeleteColumn("star"+layout.FamilyCells, nil, math.MaxInt64-1)}
+			if err := table.Apply(t.Context(), cellstore.Mutation{Row: key, Ops: ops}); err != nil {
+				t.Fatal(err)
+			}
+			lost := 0
+			for _, p := range at {
+				if _, err := r.At(t.Context(), p[1], p[0], "star"); errors.Is(err, tiles.ErrCorrupt) {
+					lost++
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if lost == 0 {
+				t.Errorf("nothing is told about the lost row %x", key)
+			}
+			if r, err = tiles.Open(t.Context(), store, meta); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}()
 	for range 1500 {
 		at = append(at, [2]float64{10.5 + 1.4*(rnd.Float64()-.5), 10.5 + 1.4*(rnd.Float64()-.5)})
 	}

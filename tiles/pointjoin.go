@@ -397,11 +397,14 @@ func (j *PointJoin) blocks(ctx context.Context, s *joinScratch, sorted []uint64,
 func (j *PointJoin) resolve(ctx context.Context, s *joinScratch, k int, in []uint32) (int32, error) {
 	if number := s.blocks[k].Regions[in[0]].Number; len(in) == 1 && int(number) < len(j.tables[k].numbered) {
 		known := &j.tables[k].numbered[number]
+		r := &s.blocks[k].Regions[in[0]]
 		n := known.Load()
 		if n == 0 {
-			r := &s.blocks[k].Regions[in[0]]
 			n = j.tables[k].numberOf([]Region{{j.types[k].Name, r.ID, r.Name}})
 			known.Store(n)
+		}
+		if j.Regions(k, n)[0].ID != r.ID {
+			return 0, fmt.Errorf("%w: the %s %s and %s have one number: %s", ErrCorrupt, j.types[k].Name, r.ID, j.Regions(k, n)[0].ID, renewAnswers)
 		}
 		return n, nil
 	}

@@ -416,7 +416,7 @@ func TestGeocode(t *testing.T) {
 	if header != "geocode_label|geocode_lat|geocode_lon|state|state_id|address" || !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", header, got, want)
 	}
-	if !slices.Equal(bad, []string{"4 nothing is found for the text Atlantis"}) {
+	if !slices.Equal(bad, []string{"3 neither a position nor a text ", "4 nothing is found for the text Atlantis"}) {
 		t.Errorf("bad: %q", bad)
 	}
 }

@@ -16,6 +16,7 @@ import (
 const (
 	ReasonNotFound = "nothing is found for the text"
 	ReasonNoText   = "the text cannot be searched for"
+	ReasonNothing  = "neither a position nor a text"
 )
 
 // maxKnown bounds the texts whose answer is kept for the rows that follow, because addresses repeat.
@@ -31,8 +32,8 @@ type geocodeSource struct {
 	columns []string
 }
 
-// Geocode returns a Source of what the text of columns of the table means, such as city and country, which are joined
-// by commas. The columns are geocode_label, geocode_lat and geocode_lon, of the best answer of package
+// Geocode returns a Source of the place, region or airport that a text means. The text is that of columns of the
+// table, such as city and country, with commas between them. The columns are geocode_label, geocode_lat and geocode_lon, of the best answer of package
 // geocoder. Rows of a chunk without a valid position take this one, for the Sources after it in the
 // plan: Fill changes Chunk.Points.
 func Geocode(v ask.View, columns ...string) (Source, error) {
@@ -59,6 +60,9 @@ func (s *geocodeSource) filler() fill {
 		for i := range c.Points {
 			text = s.appendText(text[:0], c, i)
 			if len(text) == 0 {
+				if c.Bad != nil && !c.Points[i].Valid() {
+					c.Bad(i, ReasonNothing, "")
+				}
 				addEmpty(out)
 				continue
 			}

@@ -29,17 +29,19 @@ type nearestSource struct {
 	filter feature.Filter
 	prefix string
 	fields []string
-	memo   *memo
+	memo   *memo // nil if the layer is quick enough alone
 }
+
+const aliasPlace = "place"
 
 // layerAlias is the name of one feature of a layer, with the features that are meant by it.
 var layerAlias = map[string]struct {
 	layer  string
 	filter feature.Filter
 }{
-	"place":   {ask.PlacesLayer, places.OnlyPopulated},
-	"airport": {ask.AirportsLayer, airports.ForTravellers},
-	"station": {ask.StationsLayer, nil},
+	aliasPlace: {ask.PlacesLayer, places.OnlyPopulated},
+	"airport":  {ask.AirportsLayer, airports.ForTravellers},
+	"station":  {ask.StationsLayer, nil},
 }
 
 // Nearest returns a Source of the nearest feature of a layer that can be asked so. The layer is one of ask.Moment.Layer,
@@ -71,7 +73,11 @@ func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
 	if !info.Can.Near {
 		return nil, fmt.Errorf("the layer %s cannot be asked for what is nearest: name another one", name)
 	}
-	s.memo = newMemo(info.Count)
+	// Distances are those of positions, and stay. Most tiles of populated places have few rows, and the layer
+	// has a table of the nearest ones.
+	if info.AllPoints && !info.Live && layer != aliasPlace {
+		s.memo = newMemo(info.Count)
+	}
 	if len(fields) == 0 {
 		s.fields = []string{"name", fieldDistance}
 	}
@@ -115,15 +121,13 @@ func (s *nearestSource) filler() fill {
 	near := &feature.Near{}
 	q := feature.Query{Near: near, Filter: s.filter, Limit: 1, Detail: feature.WithoutGeometry, MaxExamined: math.MaxInt}
 	properties := feature.NewColumns(s.fields)
-	info := s.layer.Info()
-	shares := info.AllPoints && !info.Live // distances are those of positions, and stay
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for i := range c.Points {
 			if near.Position = c.Points[i]; !near.Valid() {
 				addEmpty(out)
 				continue
 			}
-			if shares {
+			if s.memo != nil {
 				of, tile, build := s.memo.take(near.Position)
 				if build {
 					var err error

@@ -31,6 +31,9 @@ func TimeZone(v ask.View, column string) (Source, error) {
 	s := &zoneSource{view: v, zones: -1}
 	if column != "" {
 		s.times = []string{column}
+		if _, err := v.TimeZones.Get(); err != nil { // the rules of zones
+			return nil, err
+		}
 	}
 	_, published, err := v.Boundaries.GetIfPublished()
 	if err != nil {

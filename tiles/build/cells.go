@@ -156,10 +156,14 @@ func (w *cellWriter) split(layer int, key quadkey.Key, whole []byte) []byte {
 	if zooms == 0 {
 		return whole
 	}
+	n := cells.Tiles >> (2 * zooms)
+	divided := append([]byte{layout.MarkSplit, byte(zooms)}, make([]byte, layout.PartBytes(zooms))...)
 	w.eachPart(layer, key, zooms, func(first uint16, value []byte) {
+		part := int(first) / n
+		divided[2+part/8] |= 1 << (part % 8)
 		w.parts = append(w.parts, cellPart{first, w.b.layers[layer].familyCells, slices.Clone(value)})
 	})
-	return w.b.layers[layer].seal.Append([]byte{layout.MarkSplit, byte(zooms)}, key[:])
+	return w.b.layers[layer].seal.Append(divided, key[:])
 }
 
 // eachPart calls fn with the parts of the answers of a layer that are not empty, by their first

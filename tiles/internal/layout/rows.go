@@ -43,8 +43,9 @@ import (
 //
 // T.cells answers which regions hold a point, without the rest of the row. Package cells defines its
 // values. It has rows for tiles of zoom 8, and for leaves above them. If the answers of a tile of
-// zoom 8 are long, its row has the mark 'S' and a byte with a number of zooms d. Then the answers
-// are in the rows of its tiles of zoom 8+d, with their first tile of zoom 13, counted from 0 in the
+// zoom 8 are long, its row has the mark 'S', a byte with a number of zooms d, and a bit for each of
+// its tiles of zoom 8+d, the lowest of a byte first, that is set if the tile has a region. Then the
+// answers are in the rows of these tiles, with their first tile of zoom 13, counted from 0 in the
 // order of the cells, appended to the key of the row:
 //
 //	key of the tile of zoom 8, 5 bytes | first tile, 2 bytes
@@ -129,6 +130,9 @@ func Schemas(types []string) []cellstore.Schema {
 func PartKey(tile quadkey.Key, first uint16) []byte {
 	return binary.BigEndian.AppendUint16(append(make([]byte, 0, len(tile)+2), tile[:]...), first)
 }
+
+// PartBytes returns the number of bytes with a bit for each tile a number of zooms below another.
+func PartBytes(zooms int) int { return (1<<(2*zooms) + 7) / 8 }
 
 // RegionKey returns the key of a region's record.
 func RegionKey(typeByte uint8, id string) []byte {

@@ -3,6 +3,7 @@ package enrich_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -172,6 +173,46 @@ func TestManyColumns(t *testing.T) {
 	want := strings.ReplaceAll(text, ",lat,lon\n", ",lat,lon,country,country_id,state,state_id\n")
 	if want = strings.ReplaceAll(want, "46.2,8.8\n", "46.2,8.8,Switzerland,ch,Ticino,ch-ti\n"); out.String() != want {
 		t.Errorf("%d bytes, want %d", out.Len(), len(want))
+	}
+}
+
+// TestIndentedGeoJSON tests that each line of the output is JSON, whatever the values of the source are: over
+// several lines, no numbers, or no JSON at all.
+func TestIndentedGeoJSON(t *testing.T) {
+	plan, _ := newPlan(t)
+	in := testfile.WriteTemp(t, "in.geojson", `{"type": "FeatureCollection", "features": [
+		{"type": "Feature", "properties": {
+			"tags": [
+				"a\nb",
+				{"deep": [1,
+				 2]}
+			],
+			"level": NaN,
+			"depths": [1, NaN]
+		}, "geometry": {"type": "Point", "coordinates": [8.8, 46.2]}},
+		{"type": "Feature", "properties": {"tags": null}, "geometry": {"type": "LineString", "coordinates": [[8.8, 46.2], [NaN, 46.2]]}},
+		{"type": "Feature", "properties": {"tags": null}, "geometry": {"type": "Point", "coordinates": [1e999, 46.2]}}
+	]}`)
+	for _, format := range []enrich.Format{enrich.NDJSON, enrich.GeoJSON, enrich.CSV} {
+		var out bytes.Buffer
+		o := enrich.Options{In: in, Out: "-", Stdout: &out, Format: format, NeedsPosition: true}
+		if _, err := enrich.Run(t.Context(), plan, o, job.Options{MaxBad: 1}); err != nil {
+			t.Fatal(format, err)
+		}
+		if !strings.Contains(out.String(), "Switzerland") {
+			t.Errorf("%s: %s", format, out.String())
+		}
+		if format == enrich.CSV {
+			continue
+		}
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%s: %s", format, line)
+			}
+		}
+		if !strings.Contains(out.String(), `"tags":["a\nb",{"deep":[1,2]}]`) {
+			t.Errorf("%s: %s", format, out.String())
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/geojson"
@@ -332,6 +334,18 @@ func textOf(value []byte) []byte {
 	return []byte(text)
 }
 
+// appendValue appends a value of a source as JSON in one line. What is not JSON, such as NaN, becomes a text.
+func appendValue(b, value []byte) []byte {
+	if !bytes.ContainsFunc(value, unicode.IsControl) && json.Valid(value) {
+		return append(b, value...)
+	}
+	var line bytes.Buffer
+	if json.Compact(&line, value) != nil {
+		return jsontext.AppendString(b, string(value))
+	}
+	return append(b, line.Bytes()...)
+}
+
 // addMembers adds the members of a feature's object.
 func (r *reader) addMembers(c *chunk, f *source.Feature, isPoint bool) error {
 	b := r.text[:0]
@@ -342,14 +356,10 @@ func (r *reader) addMembers(c *chunk, f *source.Feature, isPoint bool) error {
 		if err := r.checkName(m.Name); err != nil {
 			return err
 		}
-		b = append(append(jsontext.AppendString(jsontext.Next(b), m.Name), ':'), m.Value...)
+		b = appendValue(append(jsontext.AppendString(jsontext.Next(b), m.Name), ':'), m.Value)
 	}
 	if r.Format == GeoJSON {
-		shape, err := appendShape(nil, f.Geometry)
-		if err != nil {
-			return err
-		}
-		c.shapes.AddBytes(shape)
+		c.shapes.AddBytes(appendShape(nil, f.Geometry))
 		c.ids.Add(f.ID)
 	} else {
 		if f.ID != "" && !has("id") {
@@ -388,16 +398,20 @@ func (r *reader) addCells(c *chunk, f *source.Feature, isPoint bool) {
 	}
 }
 
-// appendShape appends a geometry as GeoJSON.
-func appendShape(b []byte, g orb.Geometry) ([]byte, error) {
-	switch g := g.(type) {
-	case nil:
-		return append(b, "null"...), nil
-	case orb.Point:
-		return appendPoint(b, g), nil
+// appendShape appends a geometry as GeoJSON. One with coordinates that are no numbers is null.
+func appendShape(b []byte, g orb.Geometry) []byte {
+	if p, ok := g.(orb.Point); ok {
+		if reason, _ := source.CheckFinite(p[0], p[1]); reason == "" {
+			return appendPoint(b, p)
+		}
+		return append(b, "null"...)
 	}
-	text, err := geojson.NewGeometry(g).MarshalJSON()
-	return append(b, text...), err
+	if g != nil {
+		if text, err := geojson.NewGeometry(g).MarshalJSON(); err == nil {
+			return append(b, text...)
+		}
+	}
+	return append(b, "null"...)
 }
 
 func appendPoint(b []byte, p orb.Point) []byte {
