@@ -612,7 +612,7 @@ func TestEncodings(t *testing.T) {
 		"one bad row": {
 			text: "name;lat;lon\nZürich;46;7\nKöln;46;7\nB\xe4ck;46;7\n",
 			want: "",
-			note: "--encoding NAME of ingest boundaries and points says what it is",
+			note: "--encoding NAME of ingest boundaries, enrich and points says what it is",
 		},
 		"UTF-8 by mark": {text: "\ufeffname;lat;lon\n" + rows + "B\xe4ck;46;7\n", want: "", note: ""},
 		"named UTF-8":   {text: "name;lat;lon\n" + rows + "B\xe4ck;46;7\n", encoding: "utf-8", want: "", note: ""},

@@ -81,7 +81,7 @@ func TestGuess(t *testing.T) {
 		"late": {
 			latin(plain + "Bäckerei Müller\n" + plain),
 			plain + "Bäckerei Müller\n" + plain,
-			`f: is not UTF-8 and is read as windows-1252, such as "Bäckerei Müller"; --encoding NAME of ingest boundaries and points says otherwise`,
+			`f: is not UTF-8 and is read as windows-1252, such as "Bäckerei Müller"; --encoding NAME of ingest boundaries, enrich and points says otherwise`,
 		},
 		"at the end":  {latin("Café"), "Café", `read as windows-1252`},
 		"all umlauts": {latin("ÄÖÜäöüß\n“€”"), "ÄÖÜäöüß\n“€”", "read as windows-1252"},
@@ -93,7 +93,7 @@ func TestGuess(t *testing.T) {
 		"one broken row": {
 			"Zürich\nGen\xe8ve\n",
 			"Zürich\nGen\xe8ve\n",
-			"other text of it is UTF-8; --encoding NAME of ingest boundaries and points says what it is",
+			"other text of it is UTF-8; --encoding NAME of ingest boundaries, enrich and points says what it is",
 		},
 		"cut off":            {"Zürich\nKöln\nGen\xc3", "Zürich\nKöln\nGen\xc3", "other text of it is UTF-8"},
 		"a byte it has not":  {"Gen\xe8ve\x81\n", "Gen\xe8ve\x81\n", "has no byte 0x81"},

@@ -94,12 +94,12 @@ func (r *Reader) Read(p []byte) (int, error) {
 	example := exampleOf(p[:n])
 	if why != "" {
 		r.note = fmt.Sprintf("%s: has text that is not UTF-8, such as %s, and is not read as windows-1252, since %s; "+
-			"--encoding NAME of ingest boundaries and points says what it is", r.name, source.Excerpt(example), why)
+			"--encoding NAME of ingest boundaries, enrich and points says what it is", r.name, source.Excerpt(example), why)
 		return n, err
 	}
 	latin, _ := charmap.Windows1252.NewDecoder().Bytes(example) // every byte has a character
 	r.note = fmt.Sprintf("%s: is not UTF-8 and is read as windows-1252, such as %s; "+
-		"--encoding NAME of ingest boundaries and points says otherwise", r.name, source.Excerpt(latin))
+		"--encoding NAME of ingest boundaries, enrich and points says otherwise", r.name, source.Excerpt(latin))
 	rest := io.Reader(bytes.NewReader(bytes.Clone(p[:n])))
 	if err == nil {
 		rest = io.MultiReader(rest, r.in)
