@@ -16,10 +16,12 @@ package enrich
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
 
@@ -30,6 +32,29 @@ type Column struct {
 	// cells are texts.
 	Raw bool
 }
+
+// AppendJSON appends a cell of the column as a JSON value. An empty cell is null.
+func (c *Column) AppendJSON(dst, cell []byte) []byte {
+	switch {
+	case len(cell) == 0:
+		return append(dst, "null"...)
+	case c.Raw:
+		return append(dst, cell...)
+	}
+	return jsontext.AppendString(dst, string(cell))
+}
+
+// ErrRequest is matched by the errors of columns that no data set can add, whatever is published. Their texts
+// are for the user.
+var ErrRequest = errors.New("the columns cannot be added")
+
+type requestError struct{ text string }
+
+func badRequest(format string, args ...any) error { return &requestError{fmt.Sprintf(format, args...)} }
+
+func (e *requestError) Error() string { return e.text }
+
+func (e *requestError) Is(target error) bool { return target == ErrRequest }
 
 // NoPosition is the position of a row that has none.
 var NoPosition = quadkey.Position{Lat: math.NaN(), Lon: math.NaN()}
@@ -113,7 +138,7 @@ func New(sources ...Source) (*Plan, error) {
 	for _, s := range sources {
 		for _, c := range s.Columns() {
 			if slices.ContainsFunc(p.columns, func(o Column) bool { return o.Name == c.Name }) {
-				return nil, fmt.Errorf("two added columns are called %s: ask for it once", c.Name)
+				return nil, badRequest("two added columns are called %s: ask for it once", c.Name)
 			}
 			p.columns = append(p.columns, c)
 		}

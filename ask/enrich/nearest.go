@@ -51,15 +51,20 @@ var layerAlias = map[string]struct {
 // distance_m. The columns are called LAYER_FIELD, without ask.PointsPrefix. The caller must check access to a
 // private layer.
 func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
+	return nearest(v, v.Layer, layer, fields)
+}
+
+// nearest does the same as Nearest, with layers from find.
+func nearest(v ask.View, find func(name string) (*ask.Layer, error), layer string, fields []string) (Source, error) {
 	s := &nearestSource{prefix: strings.TrimPrefix(layer, ask.PointsPrefix), fields: fields}
 	name := layer
 	if alias, ok := layerAlias[layer]; ok {
 		name, s.filter = alias.layer, alias.filter
 	}
 	var err error
-	s.layer, err = v.Layer(name)
+	s.layer, err = find(name)
 	if errors.Is(err, ask.ErrNoLayer) && !strings.HasPrefix(name, ask.PointsPrefix) {
-		if of, failed := v.Layer(ask.PointsPrefix + name); failed == nil || !errors.Is(failed, ask.ErrNoLayer) {
+		if of, failed := find(ask.PointsPrefix + name); failed == nil || !errors.Is(failed, ask.ErrNoLayer) {
 			s.layer, err = of, failed
 		}
 	}
@@ -71,7 +76,7 @@ func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
 	}
 	info := s.layer.Info()
 	if !info.Can.Near {
-		return nil, fmt.Errorf("the layer %s cannot be asked for what is nearest: name another one", name)
+		return nil, badRequest("the layer %s cannot be asked for what is nearest: name another one", name)
 	}
 	// Distances are those of positions, and stay. Most tiles of populated places have few rows, and the layer
 	// has a table of the nearest ones.
@@ -83,7 +88,7 @@ func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
 	}
 	for _, f := range s.fields {
 		if _, known := info.Schema.Lookup(f); !known && !isFixed(f) && !(len(fields) == 0 && f == "name") {
-			return nil, fmt.Errorf("the layer %s has no property %.60q; there are id, lat, lon, distance_m and %s", name, f,
+			return nil, badRequest("the layer %s has no property %.60q; there are id, lat, lon, distance_m and %s", name, f,
 				strings.Join(schemaNames(info.Schema), ", "))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -92,14 +91,15 @@ func (c *enrichCmd) Run(s *session) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	plan, needsPosition, err := c.plan(view)
+	request := c.request()
+	plan, err := request.Plan(view)
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
 		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Prefix:  c.Prefix, NeedsPosition: needsPosition, Locates: len(c.Geocode) > 0,
+		Prefix:  c.Prefix, NeedsPosition: request.NeedsPosition(), Locates: request.Locates(),
 	}, s.options)
 	if err != nil {
 		return err
@@ -123,80 +123,31 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	return nil
 }
 
-// plan makes the added columns.
-func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err error) {
-	var sources []asked.Source
-	add := func(flag string, of asked.Source, failed error) {
-		switch {
-		case errors.Is(failed, ask.ErrMissing):
-			failed = fmt.Errorf("%w: ingest it first, or name another directory by --data", failed)
-			fallthrough
-		case failed != nil:
-			err = errors.Join(err, fmt.Errorf("--%s: %w", flag, failed))
-		default:
-			sources = append(sources, of)
-		}
+// request returns what the flags ask for.
+func (c *enrichCmd) request() asked.Request {
+	return asked.Request{
+		Geocode: c.Geocode, Regions: c.Regions, TimeZone: c.Timezone, Time: c.Time, Nearest: c.Nearest, Reverse: c.Reverse, IP: c.IP,
 	}
-	if len(c.Geocode) > 0 {
-		of, failed := asked.Geocode(v, c.Geocode...)
-		add("geocode", of, failed)
-	}
-	first := len(sources)
-	if c.asksRegions() {
-		types := c.Regions
-		if slices.Contains(types, "all") {
-			types = nil
-		}
-		of, failed := asked.Regions(v, types...)
-		add("regions", of, failed)
-	}
-	if c.Timezone || c.Time != "" {
-		of, failed := asked.TimeZone(v, c.Time)
-		add("timezone", of, failed)
-	}
-	for _, text := range c.Nearest {
-		collection, isCollection := strings.CutPrefix(text, ask.PointsPrefix)
-		layer, fields := splitFields(collection)
-		if isCollection {
-			layer = ask.PointsPrefix + layer
-		}
-		of, failed := asked.Nearest(v, layer, fields...)
-		add("nearest", of, failed)
-	}
-	if c.Reverse {
-		of, failed := asked.Reverse(v)
-		add("reverse", of, failed)
-	}
-	needsPosition = len(sources) > first
-	if c.IP != "" {
-		column, fields := splitFields(c.IP)
-		of, failed := asked.IP(v, column, fields...)
-		add("ip", of, failed)
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	p, err = asked.New(sources...)
-	return p, needsPosition, err
 }
 
-// asksRegions reports whether regions are added: if they are asked for, or nothing is.
-func (c *enrichCmd) asksRegions() bool {
-	return len(c.Regions) > 0 || !c.Timezone && c.Time == "" && len(c.Nearest) == 0 && !c.Reverse && len(c.Geocode) == 0 && c.IP == ""
-}
-
-// splitFields splits NAME:FIELD,FIELD.
-func splitFields(text string) (name string, fields []string) {
-	i := strings.LastIndexByte(text, ':')
-	if i < 0 {
-		return text, nil
+// explain writes the errors of a plan for the user, one for each flag.
+func explain(err error) error {
+	var all error
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
 	}
-	for f := range strings.SplitSeq(text[i+1:], ",") {
-		if f = strings.TrimSpace(f); f != "" {
-			fields = append(fields, f)
+	for _, err := range list {
+		var of *asked.MemberError
+		switch isMember := errors.As(err, &of); {
+		case isMember && errors.Is(err, ask.ErrMissing):
+			err = fmt.Errorf("--%s: %w: ingest it first, or name another directory by --data", of.Member, of.Err)
+		case isMember:
+			err = fmt.Errorf("--%s: %w", of.Member, of.Err)
 		}
+		all = errors.Join(all, err)
 	}
-	return text[:i], fields
+	return all
 }
 
 // openView opens what is published, and takes a view of it. A data set that cannot be read is an error only of

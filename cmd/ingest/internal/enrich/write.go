@@ -1,7 +1,6 @@
 package enrich
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/ask/enrich"
+	"quadrille/cmd/internal/csvcell"
 	"quadrille/internal/jsontext"
 )
 
@@ -55,7 +55,7 @@ type layout struct {
 	keys      [][]byte // names as members
 	added     []string
 	addedKeys [][]byte
-	raw       []bool // the added columns that are numbers or booleans
+	columns   []enrich.Column // the added ones
 }
 
 func (l *layout) begin(added []string, columns []enrich.Column) {
@@ -67,16 +67,15 @@ func (l *layout) begin(added []string, columns []enrich.Column) {
 	case TSV:
 		l.separator = '\t'
 	}
-	l.added = added
+	l.added, l.columns = added, columns
 	for i, name := range l.names {
 		if name == "" {
 			name = "column_" + strconv.Itoa(i+1)
 		}
 		l.keys = append(l.keys, append(jsontext.AppendString(nil, name), ':'))
 	}
-	for i, name := range added {
+	for _, name := range added {
 		l.addedKeys = append(l.addedKeys, append(jsontext.AppendString(nil, name), ':'))
-		l.raw = append(l.raw, columns[i].Raw)
 	}
 }
 
@@ -130,14 +129,7 @@ func (l *layout) appendObject(b []byte, c *chunk, i int, added []enrich.Cells) [
 			b = append(b, ',')
 		}
 		b = append(b, l.addedKeys[k]...)
-		switch text := added[k].At(i); {
-		case len(text) == 0:
-			b = append(b, "null"...)
-		case l.raw[k]:
-			b = append(b, text...)
-		default:
-			b = jsontext.AppendString(b, string(text))
-		}
+		b = l.columns[k].AppendJSON(b, added[k].At(i))
 	}
 	return b
 }
@@ -147,7 +139,7 @@ func (l *layout) appendHeader(b []byte) []byte {
 		if i > 0 {
 			b = append(b, l.separator)
 		}
-		b = l.appendCell(b, []byte(name))
+		b = csvcell.Append(b, l.separator, []byte(name))
 	}
 	return append(b, '\n')
 }
@@ -156,34 +148,17 @@ func (l *layout) appendTable(b []byte, c *chunk, added []enrich.Cells) []byte {
 	width := len(l.names)
 	for i := range c.lines {
 		for k := range width {
-			b = append(l.appendCell(b, c.cells.At(i*width+k)), l.separator)
+			b = append(csvcell.Append(b, l.separator, c.cells.At(i*width+k)), l.separator)
 		}
 		for k := range added {
-			b = append(l.appendCell(b, added[k].At(i)), l.separator)
+			if l.columns[k].Raw {
+				b = append(b, added[k].At(i)...)
+			} else {
+				b = csvcell.AppendForeign(b, l.separator, added[k].At(i))
+			}
+			b = append(b, l.separator)
 		}
 		b[len(b)-1] = '\n'
 	}
 	return b
-}
-
-// appendCell appends a cell, in quotes if it needs them.
-func (l *layout) appendCell(b, text []byte) []byte {
-	plain := true
-	for _, ch := range text {
-		if ch == l.separator || ch == '"' || ch == '\n' || ch == '\r' {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return append(b, text...)
-	}
-	b = append(b, '"')
-	for {
-		at := bytes.IndexByte(text, '"')
-		if at < 0 {
-			return append(append(b, text...), '"')
-		}
-		b, text = append(append(b, text[:at+1]...), '"'), text[at+1:]
-	}
 }

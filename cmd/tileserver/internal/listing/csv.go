@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"quadrille/cmd/internal/csvcell"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
 )
@@ -113,7 +113,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		case feature.Text:
 			dst = closeText(dst, from)
 		case feature.Any:
-			dst = quoted(guarded(dst, from), from)
+			dst = csvcell.Quote(csvcell.Guard(dst, from), from, ',')
 		}
 	}
 	if dst = append(dst, ','); !t.position {
@@ -132,7 +132,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		if t.shape, err = f.AppendGeometry(t.shape[:0], l.Writer.Position); err != nil {
 			return dst, err
 		}
-		dst = quoted(appendWKT(dst, t.shape), from)
+		dst = csvcell.Quote(appendWKT(dst, t.shape), from, ',')
 	}
 	if l.Writer.WithDistance {
 		dst = strconv.AppendFloat(append(dst, ','), f.DistanceM, 'f', 1, 64)
@@ -147,7 +147,7 @@ func appendRow(dst []byte, l *List, f *feature.Feature, of string) (_ []byte, er
 		dst = append(dst, ',')
 		from := len(dst)
 		dst = t.columns.AppendRest(dst, f.Properties)
-		dst = quoted(guarded(dst, from), from)
+		dst = csvcell.Quote(csvcell.Guard(dst, from), from, ',')
 	}
 	return append(dst, "\r\n"...), nil
 }
@@ -156,90 +156,10 @@ func appendTextCell(dst []byte, text string) []byte { return closeText(append(ds
 
 // closeText converts the text from an index on to a cell.
 func closeText(dst []byte, from int) []byte {
-	if dst = guarded(dst, from); len(dst) == from {
+	if dst = csvcell.Guard(dst, from); len(dst) == from {
 		return append(dst, `""`...)
 	}
-	return quoted(dst, from)
-}
-
-// These characters may precede a cell. Some programs separate cells by other characters than
-// commas. Such a program ignores quotation marks in the middle of what it regards as a cell.
-const separators = ";|\t\r\n"
-
-// guarded inserts an apostrophe before everything that a spreadsheet may take for a formula, in the
-// text from an index on. It considers each separator that a spreadsheet may use.
-func guarded(dst []byte, from int) []byte {
-	text := dst[from:]
-	var safe []byte
-	done := 0
-	for at := 0; ; {
-		end := bytes.IndexAny(text[at:], separators)
-		// Some programs skip a tab or the end of a line at the start.
-		if isFormula(text[at:]) || at == 0 && end == 0 && text[0] != ';' && text[0] != '|' {
-			safe = append(append(safe, text[done:at]...), '\'')
-			done = at
-		}
-		if end < 0 {
-			break
-		}
-		at += end + 1
-	}
-	if safe == nil {
-		return dst
-	}
-	safe = append(safe, text[done:]...)
-	return append(dst[:from], safe...)
-}
-
-// isFormula reports whether a spreadsheet may take a text for a formula. Telephone numbers and
-// numbers are not formulas, although they begin with a sign. Full-width signs count because some
-// programs accept them. Programs may drop marks and blanks before a sign.
-func isFormula(text []byte) bool {
-	text = bytes.TrimLeft(text, `" `)
-	sign, n := utf8.DecodeRune(text)
-	switch sign {
-	case '=', '@', '\uff1d', '\uff20':
-		return true
-	case '+', '-', '\uff0b', '\uff0d':
-		return len(bytes.TrimLeft(text[n:], "0123456789 ./()-")) > 0
-	}
-	return false
-}
-
-// quoted encloses the cell from an index on in quotation marks, if necessary.
-func quoted(dst []byte, from int) []byte {
-	cell := dst[from:]
-	if len(cell) == 0 {
-		return dst
-	}
-	needed, marks := cell[0] == ' ' || cell[len(cell)-1] == ' ', 0
-	for _, c := range cell {
-		switch c {
-		case '"':
-			marks++
-		case ',', '\r', '\n':
-			needed = true
-		}
-	}
-	if !needed && marks == 0 {
-		return dst
-	}
-	read := len(dst) - 1
-	dst = append(dst, `""`...)
-	for range marks {
-		dst = append(dst, '"')
-	}
-	write := len(dst) - 1
-	dst[write] = '"'
-	for ; read >= from; read-- {
-		write--
-		if dst[write] = dst[read]; dst[read] == '"' {
-			write--
-			dst[write] = '"'
-		}
-	}
-	dst[from] = '"'
-	return dst
+	return csvcell.Quote(dst, from, ',')
 }
 
 // appendWKT appends a GeoJSON geometry as well-known text. For null it appends nothing.

@@ -82,6 +82,41 @@ func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 	return b
 }
 
+// SetFormat sets the form of the answer. It is called before anything is written.
+func (b *Batch) SetFormat(f Format) { b.answer.Format = f }
+
+// Peek returns the first byte of the body, without a byte order mark, and leaves it to be read. Its
+// errors are those of Read.
+func (b *Batch) Peek() (first byte, err error) {
+	start, err := b.lines.Peek(bom.Len + 1)
+	if start = bom.Trim(start); len(start) > 0 {
+		return start[0], nil
+	}
+	if errors.Is(err, io.EOF) {
+		return 0, io.EOF
+	}
+	return 0, b.explain(err)
+}
+
+// Read reads the body as bytes, for an Answer that does not call Each. The error is io.EOF at the
+// end, or one that ends the batch.
+func (b *Batch) Read(p []byte) (int, error) {
+	n, err := b.lines.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.explain(err)
+	}
+	return n, err
+}
+
+// Count counts a line. The error ends the batch, if there are too many lines.
+func (b *Batch) Count() error {
+	if b.Line++; b.Line > b.Lines {
+		return endpoint.Refuse(errBatchTooLong, "",
+			"Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+	}
+	return nil
+}
+
 // Release returns the memory of a batch for reuse.
 func (b *Batch) Release() {
 	b.Stream.release()
@@ -184,9 +219,8 @@ func (b *Batch) next() ([]byte, error) {
 	if b.Line == 0 {
 		b.split = err == nil
 	}
-	if b.Line++; b.Line > b.Lines {
-		return nil, endpoint.Refuse(errBatchTooLong, "",
-			"Only "+strconv.FormatInt(b.Lines, 10)+" lines are answered at once; send the rest in further requests.")
+	if err := b.Count(); err != nil {
+		return nil, err
 	}
 	if b.Line == 1 {
 		line = bom.Trim(line)

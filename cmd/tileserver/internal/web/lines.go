@@ -43,8 +43,7 @@ type LineError struct {
 // RefuseLine writes the answer to a line that cannot be answered. name and value are a member that
 // identifies the line; name is "" for none.
 func (b *Batch) RefuseLine(name, value string, err error) {
-	_, p := b.kit.Classify(b.kit.Translate(err))
-	p.Detail += b.JoinedAdvice(b.Line)
+	p := b.Problem(err)
 	b.Body = strconv.AppendInt(append(b.Body, `{"line":`...), b.Line, 10)
 	if value != "" {
 		b.Body = appendText(append(append(append(b.Body, `,"`...), name...), `":`...), value)
@@ -53,6 +52,13 @@ func (b *Batch) RefuseLine(name, value string, err error) {
 	b.Body = appendText(append(b.Body, `,"title":`...), p.Title)
 	b.Body = appendText(append(b.Body, `,"detail":`...), p.Detail)
 	b.Body = append(b.Body, "}}\n"...)
+}
+
+// Problem returns the reason why the line cannot be answered.
+func (b *Batch) Problem(err error) Problem {
+	_, p := b.kit.Classify(b.kit.Translate(err))
+	p.Detail += b.JoinedAdvice(b.Line)
+	return p
 }
 
 // JoinedAdvice returns advice for a line that is the whole body because curl has removed the line ends.

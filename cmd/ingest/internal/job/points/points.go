@@ -24,9 +24,9 @@ import (
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
-	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/columnname"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/live"
@@ -518,7 +518,7 @@ var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"
 func likeName(fields feature.Schema) (best string) {
 	for _, part := range likeNames {
 		for _, f := range fields {
-			if strings.Contains(delimited.ColumnKey(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
+			if strings.Contains(columnname.Key(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
 				best = f.Name
 			}
 		}

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/columnname"
 	"quadrille/internal/bom"
 )
 
@@ -255,34 +255,11 @@ func (r *Reader) Bad(reason, detail string) error {
 	return &source.BadRecord{Source: r.name, Line: r.Line, Reason: reason, Detail: detail}
 }
 
-// ColumnIndex returns the first column with one of the names, compared by ColumnKey, or -1.
+// ColumnIndex returns the first column with one of the names, compared by columnname.Key, or -1.
 func ColumnIndex(header [][]byte, names ...string) int {
 	return slices.IndexFunc(header, func(field []byte) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return ColumnKey(field) == ColumnKey(name) })
+		return slices.ContainsFunc(names, func(name string) bool { return columnname.Key(field) == columnname.Key(name) })
 	})
-}
-
-// ColumnKey returns the name of a column without insignificant parts: only letters and digits, in lower
-// case. A unit in brackets after the name is dropped if it only means degrees of WGS84. Any other
-// unit is kept.
-func ColumnKey[T ~string | ~[]byte](name T) string {
-	text := string(name)
-	if i := strings.IndexAny(text, "(["); i > 0 {
-		switch plain(text[i:]) {
-		case "", "deg", "degree", "degrees", "decimaldegrees", "dd", "wgs84", "epsg4326":
-			text = text[:i]
-		}
-	}
-	return plain(text)
-}
-
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, text)
 }
 
 // Fields returns the fields of the row that Next returned, valid until the next call. A row with

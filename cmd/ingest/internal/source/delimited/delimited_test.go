@@ -213,17 +213,6 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
-func TestKey(t *testing.T) {
-	for name, want := range map[string]string{
-		"Country Code": "countrycode", " alpha-2_code ": "alpha2code", "@Lat": "lat", "Latitude (deg)": "latitude",
-		"lon [Decimal degrees]": "lon", "LÄNGE (°)": "länge", "lat (rad)": "latrad", "x (m)": "xm", "(deg)": "deg", "": "", "-": "",
-	} {
-		if got := delimited.ColumnKey(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestReaderFails(t *testing.T) {
 	for _, text := range []string{"", "a\nb", strings.Repeat("x", 80), "a\n\"b\n"} {
 		in := delimited.New(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe)), "f", strict)

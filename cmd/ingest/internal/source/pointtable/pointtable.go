@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/delimited"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/internal/columnname"
 	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
 )
@@ -62,73 +63,20 @@ var (
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
 		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
 	}
-	// axisNames lists pairs of names for latitude and longitude that belong together.
-	axisNames = []struct{ lat, lon []string }{
-		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
-		{[]string{"y"}, []string{"x"}},
-	}
-	// affixes may come before or after these names. Both names of a pair have the same affix.
-	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
 )
 
 // FindID uses the column that has the name of an id as the id, unless the caller has named one.
 func (c *Columns) FindID(columns []string) {
 	if c.ID == "" {
-		c.ID = guess(columns, idNames)
+		c.ID = columnname.First(columns, idNames)
 	}
 	if c.ID == "" && !c.OnlyCertain {
-		c.ID = guess(columns, maybeNames)
+		c.ID = columnname.First(columns, maybeNames)
 	}
 }
 
 // MayBeID reports whether a column of that name is possibly, but not certainly, an id.
-func MayBeID(name string) bool { return slices.Contains(maybeNames, delimited.ColumnKey(name)) }
-
-func guess(columns, names []string) string {
-	first := map[string]string{}
-	for _, column := range slices.Backward(columns) {
-		first[delimited.ColumnKey(column)] = column
-	}
-	for _, name := range names {
-		if column := first[name]; column != "" {
-			return column
-		}
-	}
-	return ""
-}
-
-// findAxes finds the columns of latitudes and longitudes that the caller has not named: a pair of
-// one family and affix, or else the first two of one family.
-func (c *Columns) findAxes(columns []string) {
-	told := *c
-	for _, family := range axisNames {
-		for i := range len(affixes) + 1 {
-			some := affixes
-			if i < len(affixes) {
-				some = affixes[i : i+1]
-			}
-			if *c = told; c.Lat == "" {
-				c.Lat = guess(columns, affixed(family.lat, some))
-			}
-			if c.Lon == "" {
-				c.Lon = guess(columns, affixed(family.lon, some))
-			}
-			if c.Lat != "" && c.Lon != "" {
-				return
-			}
-		}
-	}
-	*c = told
-}
-
-func affixed(names, affixes []string) (all []string) {
-	for _, affix := range affixes {
-		for _, name := range names {
-			all = append(all, name+affix, affix+name)
-		}
-	}
-	return all
-}
+func MayBeID(name string) bool { return slices.Contains(maybeNames, columnname.Key(name)) }
 
 // Table is a table that is read once, by one goroutine.
 type Table struct {
@@ -352,9 +300,9 @@ func (t *Table) find() error {
 		}
 	}
 	one := c.Lat == "" && c.Lon == ""
-	c.findAxes(t.names)
+	c.Lat, c.Lon = columnname.Axes(t.names, c.Lat, c.Lon)
 	if one && c.Lat == "" {
-		column := guess(t.names, oneNames)
+		column := columnname.First(t.names, oneNames)
 		c.Lat, c.Lon = column, column
 	}
 	if (c.Lat == "" || c.Lon == "") && !c.Optional {
