@@ -27,10 +27,10 @@ import (
 
 // Column is a column that a Plan makes.
 type Column struct {
-	Name string
+	Name string `json:"name"`
 	// Raw is set if the cells that are not empty are numbers or booleans, in the spelling of JSON. Other
 	// cells are texts.
-	Raw bool
+	Raw bool `json:"raw"`
 }
 
 // AppendJSON appends a cell of the column as a JSON value. An empty cell is null.
@@ -55,6 +55,9 @@ func badRequest(format string, args ...any) error { return &requestError{fmt.Spr
 func (e *requestError) Error() string { return e.text }
 
 func (e *requestError) Is(target error) bool { return target == ErrRequest }
+
+// ReasonNoPosition is the reason of a row without coordinates.
+const ReasonNoPosition = "there is no latitude or longitude"
 
 // NoPosition is the position of a row that has none.
 var NoPosition = quadkey.Position{Lat: math.NaN(), Lon: math.NaN()}

@@ -10,6 +10,8 @@ import (
 	"quadrille/ask"
 	asked "quadrille/ask/enrich"
 	"quadrille/cmd/ingest/internal/enrich"
+	"quadrille/cmd/ingest/internal/joinclient"
+	"quadrille/cmd/ingest/internal/serverclient"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
@@ -26,6 +28,8 @@ type enrichCmd struct {
 	Reverse  bool     `env:"-" help:"Add the address of the position: the place and the regions around it."`
 	Geocode  []string `env:"-" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. Rows without a position take this one."`
 	Prefix   string   `env:"-" placeholder:"TEXT" help:"What the names of the added columns begin with."`
+	Server   string   `env:"-" placeholder:"URL" help:"Let this tileserver add the columns, such as http://127.0.0.1:8080, instead of the data in --data."`
+	KeyFile  string   `env:"-" type:"path" placeholder:"FILE" help:"File whose first line is the key for --server."`
 
 	Lat       string `env:"-" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
 	Lon       string `env:"-" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
@@ -86,16 +90,12 @@ func (c *enrichCmd) Run(s *session) (err error) {
 		return &usageError{errors.New("--json writes to standard output, which gets the rows: leave it out, or name a file by --out")}
 	}
 	begin := time.Now()
-	view, closeAll, err := s.openView()
+	request := c.request()
+	plan, done, err := c.plan(s, &request)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	request := c.request()
-	plan, err := request.Plan(view)
-	if err != nil {
-		return explain(err)
-	}
+	defer func() { err = errors.Join(err, done()) }()
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
 		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
@@ -106,7 +106,7 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	}
 	took := time.Since(begin)
 	s.reporter.close()
-	text := fmt.Sprintf("enriched %s: %s rows, %d columns added, in %s", c.File, grouped(stats.Rows), len(plan.Columns()),
+	text := fmt.Sprintf("enriched %s: %s rows, %d columns added, in %s", c.File, grouped(stats.Rows), len(plan.Columns),
 		took.Round(100*time.Millisecond))
 	if c.Out == "-" {
 		s.reporter.Note(text)
@@ -128,6 +128,33 @@ func (c *enrichCmd) request() asked.Request {
 	return asked.Request{
 		Geocode: c.Geocode, Regions: c.Regions, TimeZone: c.Timezone, Time: c.Time, Nearest: c.Nearest, Reverse: c.Reverse, IP: c.IP,
 	}
+}
+
+// plan returns the plan of a request. The caller calls done at the end.
+func (c *enrichCmd) plan(s *session, request *asked.Request) (plan *enrich.Plan, done func() error, err error) {
+	if c.Server != "" {
+		server := serverclient.Client{Least: "one row", OnRetry: s.reporter.Note}
+		if server.Server, server.Key, err = targetServer(s, "--server", c.Server, c.KeyFile); err != nil {
+			return nil, nil, &usageError{err}
+		}
+		of, err := joinclient.New(s.ctx, &server, request)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &enrich.Plan{Columns: of.Columns(), Inputs: of.Inputs(), Filler: of.Filler}, func() error { return nil }, nil
+	}
+	if c.KeyFile != "" {
+		return nil, nil, &usageError{errors.New("--key-file is for --server URL: give both or none")}
+	}
+	view, done, err := s.openView()
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err := request.Plan(view)
+	if err != nil {
+		return nil, nil, errors.Join(explain(err), done())
+	}
+	return enrich.LocalPlan(of), done, nil
 }
 
 // explain writes the errors of a plan for the user, one for each flag.

@@ -196,28 +196,27 @@ func (c *pointsCmd) Run(s *session) error {
 		return err
 	}
 	to := liveclient.Target{Collection: c.Collection}
-	if to.Server, err = serverURL(c.IntoLive); err != nil {
+	if to.Server, to.Key, err = targetServer(s, "--into-live", c.IntoLive, c.KeyFile); err != nil {
 		return &usageError{err}
-	}
-	if c.KeyFile != "" {
-		if to.Key, err = readKey(c.KeyFile); err != nil {
-			return &usageError{err}
-		}
-		if to.Server.Scheme == "http" && !isLoopback(to.Server.Hostname()) {
-			s.reporter.Note("warning: the key goes to " + to.Server.Host + " unencrypted, where others may read it; name the server by https://")
-		}
 	}
 	return pointsjob.IntoLive(s.ctx, of, c.Files, to, c.options(s))
 }
 
-// serverURL reads the address of a tileserver.
-func serverURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("--into-live %q: give the address of a tileserver, such as http://127.0.0.1:8080, without "+
-			"the collection or a key", text)
+// targetServer reads the address of a tileserver that a flag gives, and the key in a file, if one is given.
+func targetServer(s *session, flag, address, keyFile string) (server *url.URL, key string, err error) {
+	server, err = url.Parse(address)
+	if err != nil || server.Scheme != "http" && server.Scheme != "https" || server.Hostname() == "" || server.RawQuery != "" || server.Fragment != "" ||
+		server.User != nil {
+		return nil, "", fmt.Errorf("%s %q: give the address of a tileserver, such as http://127.0.0.1:8080, without "+
+			"the collection or a key", flag, address)
 	}
-	return u, nil
+	if keyFile == "" {
+		return server, "", nil
+	}
+	if key, err = readKey(keyFile); err == nil && server.Scheme == "http" && !isLoopback(server.Hostname()) {
+		s.reporter.Note("warning: the key goes to " + server.Host + " unencrypted, where others may read it; name the server by https://")
+	}
+	return server, key, err
 }
 
 func isLoopback(host string) bool {

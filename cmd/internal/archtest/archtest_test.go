@@ -414,7 +414,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/source/..."},
-		ours: []string{"internal/bom", "internal/instant", "internal/jsontext", "cmd/internal/iso3166", "cmd/internal/sqlitefile"},
+		ours: []string{"internal/bom", "internal/instant", "internal/jsontext", "cmd/internal/columnname", "cmd/internal/iso3166", "cmd/internal/sqlitefile"},
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
 	},
 	{
@@ -432,7 +432,7 @@ var rules = []rule{
 		ours: []string{
 			"cellstore", "cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/features",
 			"cmd/ingest/internal/job/zonefinder", "cmd/ingest/internal/source/...", "cmd/ingest/internal/iprecord",
-			"cmd/ingest/internal/liveclient", "ask", "cmd/internal/catalogue", "cmd/internal/iso3166", "internal/extsort",
+			"cmd/ingest/internal/liveclient", "cmd/ingest/internal/serverclient", "ask", "cmd/internal/catalogue", "cmd/internal/columnname", "cmd/internal/iso3166", "internal/extsort",
 			"internal/jsontext", "internal/repeats",
 			"feature", "quadkey", "tiles", "tiles/build", "places/...", "ipgeo",
 		},

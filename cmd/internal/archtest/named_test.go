@@ -32,7 +32,7 @@ func TestNamedThingsExist(t *testing.T) {
 	}
 	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "axis-order",
 		"type", "into-live", "search", "private",
-		"out", "format", "regions", "timezone", "time", "nearest", "reverse", "geocode", "prefix"}
+		"out", "format", "regions", "timezone", "time", "nearest", "reverse", "geocode", "prefix", "server"}
 	for _, name := range slices.Concat(variables.Tileserver, variables.Ingest) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, variables.Prefix+"_"), "_", "-"))
 		flags = append(flags, flag, "no-"+flag, strings.TrimPrefix(strings.TrimPrefix(flag, "points-"), "boundaries-"))

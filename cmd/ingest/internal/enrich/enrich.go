@@ -59,10 +59,23 @@ const (
 	maxColumns  = 10_000 // of a CSV file that is made of features
 )
 
+// Plan makes the added columns of a table.
+type Plan struct {
+	Columns []enrich.Column
+	Inputs  []string // columns of the table that it needs
+	// Filler returns a function for one goroutine, which fills chunks as enrich.Filler.Fill does.
+	Filler func() func(ctx context.Context, c *enrich.Chunk) ([]enrich.Cells, error)
+}
+
+// LocalPlan returns the plan that makes columns from data sets that are open.
+func LocalPlan(p *enrich.Plan) *Plan {
+	return &Plan{p.Columns(), p.Inputs(), func() func(context.Context, *enrich.Chunk) ([]enrich.Cells, error) { return p.Filler().Fill }}
+}
+
 // run is one run. Its fields are set before any goroutine starts, or belong to the reader.
 type run struct {
 	Options
-	plan  *enrich.Plan
+	plan  *Plan
 	added []string // names of the added columns
 	job   job.Options
 	files *features.Files
@@ -81,9 +94,9 @@ type run struct {
 // with empty cells, and notes tell their number. Rows that cannot be read are left out, and too many of them
 // are an error, as in all jobs. Unless there is an error, the file is complete; otherwise what was under its
 // name before is unchanged. Standard output has what was written until the error.
-func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (stats Stats, err error) {
+func Run(ctx context.Context, plan *Plan, o Options, jo job.Options) (stats Stats, err error) {
 	r := &run{Options: o, plan: plan, job: jo, tally: job.NewTally(jo.MaxBad)}
-	for _, c := range plan.Columns() {
+	for _, c := range plan.Columns {
 		r.added = append(r.added, o.Prefix+c.Name)
 	}
 	if r.Out != "-" {
@@ -169,14 +182,14 @@ func (r *run) write(ctx context.Context, out io.Writer) error {
 
 // fill fills chunks.
 func (r *run) fill(ctx context.Context) error {
-	filler := r.plan.Filler()
+	fill := r.plan.Filler()
 	var c *chunk
 	bad := func(row int, reason, detail string) {
 		c.flaws.add(reason, &source.BadRecord{Source: r.file.Path, Line: c.lines[row], Reason: reason, Detail: source.Excerpt(detail)})
 	}
 	for c = range r.work {
 		c.Bad = bad
-		cells, err := filler.Fill(ctx, &c.Chunk)
+		cells, err := fill(ctx, &c.Chunk)
 		if err != nil {
 			return err
 		}

@@ -71,7 +71,7 @@ func TestOrder(t *testing.T) {
 	const count = 150_000
 	in := testfile.WriteTemp(t, "in.csv", table(count))
 	out := filepath.Join(t.TempDir(), "out.csv")
-	stats, err := enrich.Run(t.Context(), plan, enrich.Options{In: in, Out: out, Format: enrich.CSV, NeedsPosition: true}, job.Options{})
+	stats, err := enrich.Run(t.Context(), enrich.LocalPlan(plan), enrich.Options{In: in, Out: out, Format: enrich.CSV, NeedsPosition: true}, job.Options{})
 	if err != nil || stats.Rows != count || stats.NoPosition == 0 {
 		t.Fatal(stats, err)
 	}
@@ -121,20 +121,20 @@ func TestStops(t *testing.T) {
 	plan, _ := newPlan(t)
 	in := testfile.WriteTemp(t, "in.csv", table(200_000))
 	o := enrich.Options{In: in, Out: "-", Stdout: &failing{1 << 20}, Format: enrich.CSV, NeedsPosition: true}
-	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); !errors.Is(err, errFull) {
+	if _, err := enrich.Run(t.Context(), enrich.LocalPlan(plan), o, job.Options{}); !errors.Is(err, errFull) {
 		t.Errorf("full: %v", err)
 	}
 	dir := t.TempDir()
 	o.Out = filepath.Join(dir, "out.csv")
 	testfile.Write(t, o.Out, "before")
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := enrich.Run(ctx, plan, o, job.Options{Reporter: &stopper{stop: cancel}}); !errors.Is(err, context.Canceled) {
+	if _, err := enrich.Run(ctx, enrich.LocalPlan(plan), o, job.Options{Reporter: &stopper{stop: cancel}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	bad := testfile.WriteTemp(t, "bad.csv", table(70_000)+strings.Repeat("1,2,3\n", 10_000))
 	o.In = bad
 	var many *job.TooManyBadError
-	if _, err := enrich.Run(t.Context(), plan, o, job.Options{MaxBad: 0.01}); !errors.As(err, &many) {
+	if _, err := enrich.Run(t.Context(), enrich.LocalPlan(plan), o, job.Options{MaxBad: 0.01}); !errors.As(err, &many) {
 		t.Errorf("bad rows: %v", err)
 	}
 	left, err := os.ReadDir(dir)
@@ -167,7 +167,7 @@ func TestManyColumns(t *testing.T) {
 	in := testfile.WriteTemp(t, "in.csv", text)
 	var out bytes.Buffer
 	o := enrich.Options{In: in, Out: "-", Stdout: &out, Format: enrich.CSV, NeedsPosition: true}
-	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); err != nil {
+	if _, err := enrich.Run(t.Context(), enrich.LocalPlan(plan), o, job.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.ReplaceAll(text, ",lat,lon\n", ",lat,lon,country,country_id,state,state_id\n")
@@ -196,7 +196,7 @@ func TestIndentedGeoJSON(t *testing.T) {
 	for _, format := range []enrich.Format{enrich.NDJSON, enrich.GeoJSON, enrich.CSV} {
 		var out bytes.Buffer
 		o := enrich.Options{In: in, Out: "-", Stdout: &out, Format: format, NeedsPosition: true}
-		if _, err := enrich.Run(t.Context(), plan, o, job.Options{MaxBad: 1}); err != nil {
+		if _, err := enrich.Run(t.Context(), enrich.LocalPlan(plan), o, job.Options{MaxBad: 1}); err != nil {
 			t.Fatal(format, err)
 		}
 		if !strings.Contains(out.String(), "Switzerland") {
@@ -222,7 +222,7 @@ func BenchmarkRun(b *testing.B) {
 	in := testfile.WriteTemp(b, "in.csv", table(b.N))
 	o := enrich.Options{In: in, Out: filepath.Join(b.TempDir(), "out.csv"), Format: enrich.CSV, NeedsPosition: true}
 	b.ResetTimer()
-	if _, err := enrich.Run(b.Context(), plan, o, job.Options{}); err != nil {
+	if _, err := enrich.Run(b.Context(), enrich.LocalPlan(plan), o, job.Options{}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")

@@ -41,7 +41,7 @@ type chunk struct {
 
 func (r *run) newChunk() *chunk {
 	c := &chunk{filled: make(chan struct{}, 1)}
-	c.Inputs = make([]enrich.Cells, len(r.plan.Inputs()))
+	c.Inputs = make([]enrich.Cells, len(r.plan.Inputs))
 	return c
 }
 
@@ -150,7 +150,7 @@ func (r *reader) beginTable() error {
 	if r.Format == CSV {
 		r.layout.separator = t.Separator()
 	}
-	for _, name := range r.plan.Inputs() {
+	for _, name := range r.plan.Inputs {
 		i := slices.Index(t.Names(), name)
 		if i < 0 {
 			return fmt.Errorf("%s: there is no column %s; there are %s", r.file.Path, source.Excerpt(name), listed(t.Names()))
@@ -200,7 +200,7 @@ func (r *reader) begin() error {
 		}
 	}
 	r.begun = true
-	r.layout.begin(r.added, r.plan.Columns())
+	r.layout.begin(r.added, r.plan.Columns)
 	return nil
 }
 
@@ -299,7 +299,7 @@ func (r *reader) feature(f source.Feature) error {
 		return err
 	}
 	at, reason, detail := source.PositionOf(f.Geometry)
-	inputs := r.plan.Inputs()
+	inputs := r.plan.Inputs
 	for k, name := range inputs {
 		var value []byte
 		if i := slices.IndexFunc(f.Members, func(m source.Member) bool { return m.Name == name }); i >= 0 {

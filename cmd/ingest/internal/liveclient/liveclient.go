@@ -11,10 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
-	"time"
 
+	"quadrille/cmd/ingest/internal/serverclient"
 	"quadrille/feature"
 	"quadrille/places/live"
 )
@@ -26,23 +24,10 @@ const (
 	MaxBytes = 1_000_000
 )
 
-const (
-	attempts     = 6 // without an answer to any line
-	firstPause   = time.Second
-	longestPause = time.Minute
-	// longestAnswer bounds the time of a request.
-	longestAnswer = 2 * time.Minute
-)
-
 // Target is the collection to write.
 type Target struct {
-	Server     *url.URL // such as http://127.0.0.1:8080
 	Collection string
-	Key        string
-	// OnRetry is called with a text for each failed attempt that will be repeated.
-	OnRetry func(text string)
-	// Wait pauses between attempts. If it is nil, the pause lasts for d, or until the context ends.
-	Wait func(ctx context.Context, d time.Duration) error
+	serverclient.Client
 }
 
 // Line is a feature that is to be written.
@@ -53,34 +38,30 @@ type Line struct {
 
 // Client writes a collection. It belongs to one goroutine.
 type Client struct {
-	to    Target
-	http  http.Client
-	url   string
-	lines int // most lines of a request
+	server *serverclient.Client
+	url    string
+	lines  int // most lines of a request
 }
 
 // New returns a client of a collection.
 func New(to Target) *Client {
-	c := &Client{to: to, lines: MaxLines, url: to.Server.JoinPath("points", to.Collection).String()}
-	// A redirect would send the key to another address.
-	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	if c.to.Wait == nil {
-		c.to.Wait = func(ctx context.Context, d time.Duration) error {
-			select {
-			case <-time.After(d):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
+	to.Scope, to.Least = "write:"+to.Collection, "one point"
+	return &Client{server: &to.Client, lines: MaxLines, url: to.Server.JoinPath("points", to.Collection).String()}
+}
+
+// do sends a request about the collection.
+func (c *Client) do(ctx context.Context, method string, body []byte) (*http.Response, context.CancelFunc, error) {
+	r := serverclient.Request{Method: method, URL: c.url, Body: body, Accepts: refusedLines}
+	if method == http.MethodPost {
+		r.ContentType = "application/x-ndjson"
 	}
-	return c
+	return c.server.Do(ctx, &r)
 }
 
 // Exists reports whether there is such a collection. The error says why it cannot
 // be written.
 func (c *Client) Exists(ctx context.Context) (bool, error) {
-	err := c.repeat(ctx, func() (int, error) {
+	err := c.server.Repeat(ctx, func() (int, error) {
 		res, cancel, err := c.do(ctx, http.MethodPost, nil)
 		if err != nil {
 			return 0, err
@@ -88,7 +69,7 @@ func (c *Client) Exists(ctx context.Context) (bool, error) {
 		defer cancel()
 		return 0, res.Body.Close()
 	})
-	var refused *RefusedError
+	var refused *serverclient.RefusedError
 	if errors.As(err, &refused) && refused.Type == "collection-not-found" {
 		return false, nil
 	}
@@ -98,7 +79,7 @@ func (c *Client) Exists(ctx context.Context) (bool, error) {
 // Schema returns the types that the properties of the collection have.
 func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
 	var m struct{ Schema []feature.Field }
-	err := c.repeat(ctx, func() (int, error) {
+	err := c.server.Repeat(ctx, func() (int, error) {
 		res, cancel, err := c.do(ctx, http.MethodGet, nil)
 		if err != nil {
 			return 0, err
@@ -132,7 +113,7 @@ func (c *Client) Create(ctx context.Context, m *live.Meta) error {
 	if err != nil {
 		return err
 	}
-	return c.repeat(ctx, func() (int, error) {
+	return c.server.Repeat(ctx, func() (int, error) {
 		res, cancel, err := c.do(ctx, http.MethodPut, body)
 		if err != nil {
 			return 0, err
@@ -146,18 +127,18 @@ func (c *Client) Create(ctx context.Context, m *live.Meta) error {
 // each line in order, with the reason why the server has refused the line, or with "". An error of
 // answered ends Write and is returned.
 func (c *Client) Write(ctx context.Context, lines []Line, answered func(l *Line, refusal string) error) error {
-	return c.repeat(ctx, func() (done int, err error) {
+	return c.server.Repeat(ctx, func() (done int, err error) {
 		for len(lines) > 0 {
 			n := min(len(lines), c.lines)
 			answers, err := c.post(ctx, lines[:n])
 			for i, refusal := range answers {
 				if err := answered(&lines[i], refusal); err != nil {
-					return done, &finalError{err}
+					return done, serverclient.Final(err)
 				}
 			}
 			done += len(answers)
 			lines = lines[len(answers):]
-			var refused *RefusedError
+			var refused *serverclient.RefusedError
 			if errors.As(err, &refused) && refused.Status == http.StatusRequestEntityTooLarge && n > 1 {
 				if c.lines = len(answers); c.lines == 0 { // the refusal is from a proxy, or because of the length alone
 					c.lines = n / 2
@@ -203,38 +184,12 @@ func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err
 		case a.Line == next && (a.Status == http.StatusBadRequest && a.Type != "bad-body" || a.Status == http.StatusPreconditionFailed):
 			refusals = append(refusals, a.Detail)
 		case a.Status >= http.StatusBadRequest: // for the rest of the request
-			return refusals, &RefusedError{URL: c.url, Status: a.Status, Type: a.Type, Detail: a.Detail}
+			return refusals, &serverclient.RefusedError{URL: c.url, Status: a.Status, Type: a.Type, Detail: a.Detail}
 		default:
-			return refusals, &finalError{fmt.Errorf("%s answers no lines of points: is this a tileserver?", c.url)}
+			return refusals, serverclient.Final(fmt.Errorf("%s answers no lines of points: is this a tileserver?", c.url))
 		}
 	}
 	return refusals, nil
-}
-
-// do sends a request. If the answer is neither a success nor in lines, the error is a
-// *RefusedError. The caller calls cancel once it has read the answer.
-func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.Response, cancel context.CancelFunc, err error) {
-	ctx, cancel = context.WithTimeout(ctx, longestAnswer)
-	req, err := http.NewRequestWithContext(ctx, method, c.url, bytes.NewReader(body))
-	if err != nil {
-		cancel()
-		return nil, nil, &finalError{err}
-	}
-	if c.to.Key != "" {
-		req.Header.Set("X-API-Key", c.to.Key)
-	}
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/x-ndjson")
-	}
-	if res, err = c.http.Do(req); err == nil && res.StatusCode/100 != 2 && !refusedLines(res) {
-		err = c.refusal(res)
-		res.Body.Close()
-	}
-	if err != nil {
-		cancel()
-		return nil, nil, err
-	}
-	return res, cancel, nil
 }
 
 // refusedLines reports whether a response has answers to the lines of a batch whose lines were
@@ -242,46 +197,3 @@ func (c *Client) do(ctx context.Context, method string, body []byte) (res *http.
 func refusedLines(res *http.Response) bool {
 	return res.StatusCode == http.StatusBadRequest && res.Header.Get("Content-Type") == "application/x-ndjson"
 }
-
-// repeat calls send until it succeeds or fails permanently. An attempt with progress resets the
-// count of failures.
-func (c *Client) repeat(ctx context.Context, send func() (done int, err error)) error {
-	failures := 0
-	for {
-		done, err := send()
-		var final *finalError
-		var refused *RefusedError
-		switch {
-		case err == nil:
-			return nil
-		case errors.As(err, &final):
-			return final.err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.As(err, &refused) && !refused.passes():
-			return err
-		}
-		if done > 0 {
-			failures = 0
-		}
-		if failures++; failures == attempts {
-			return fmt.Errorf("%w (tried %d times)", err, attempts)
-		}
-		pause := firstPause << (failures - 1)
-		if refused != nil {
-			pause = max(pause, refused.RetryAfter)
-		}
-		pause = min(pause, longestPause)
-		if c.to.OnRetry != nil {
-			c.to.OnRetry(fmt.Sprintf("%s; trying again in %v", strings.TrimSuffix(err.Error(), "."), pause))
-		}
-		if err := c.to.Wait(ctx, pause); err != nil {
-			return err
-		}
-	}
-}
-
-// finalError is an error after which no further attempt is made.
-type finalError struct{ err error }
-
-func (e *finalError) Error() string { return e.err.Error() }

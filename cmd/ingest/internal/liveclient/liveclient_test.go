@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/cmd/ingest/internal/serverclient"
 	"quadrille/feature"
 	"quadrille/places/live"
 )
@@ -30,13 +31,14 @@ func serve(t *testing.T, fn http.HandlerFunc) (*liveclient.Client, *[]time.Durat
 		t.Fatal(err)
 	}
 	pauses := new([]time.Duration)
-	return liveclient.New(liveclient.Target{Server: u,
-		Collection: "shops",
-		Key:        "secret",
+	return liveclient.New(liveclient.Target{Collection: "shops", Client: serverclient.Client{
+		Server: u,
+		Key:    "secret",
 		Wait: func(_ context.Context, d time.Duration) error {
 			*pauses = append(*pauses, d)
 			return nil
-		}}), pauses
+		},
+	}}), pauses
 }
 
 func lines(n int) (list []liveclient.Line) {

@@ -23,7 +23,7 @@ import (
 // could run formulas on the computer of a reader of the table.
 func init() {
 	Register(&Format{
-		Name: "csv", Format: web.NewFormat(web.Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true}),
+		Name: "csv", Format: web.FormatCSV,
 		Unpaged: true, Doc: "a row of names and a row for each feature",
 		Head: beginTable, Item: appendRow,
 	})

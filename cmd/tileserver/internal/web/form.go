@@ -40,7 +40,7 @@ var (
 	FormatScript  = NewFormat(Media{Name: "script", Type: "text/javascript;charset=UTF-8", NoSniff: true})
 	FormatText    = NewFormat(Media{Name: "text", Type: "text/plain;charset=UTF-8", NoSniff: true})
 	FormatNDJSON  = NewFormat(Media{Name: "ndjson", Type: "application/x-ndjson"})
-	FormatCSV     = NewFormat(Media{Name: "csv", Type: "text/csv;charset=UTF-8", NoSniff: true})
+	FormatCSV     = NewFormat(Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true})
 	FormatMLT     = NewFormat(Media{Name: "mlt", Type: "application/vnd.maplibre-tile"})
 	FormatPNG     = NewFormat(Media{Name: "png", Type: "image/png", Picture: true})
 )

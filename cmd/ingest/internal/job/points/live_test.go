@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/liveclient"
+	"quadrille/cmd/ingest/internal/serverclient"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
@@ -67,7 +68,7 @@ func (s *liveServer) target(t *testing.T) liveclient.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return liveclient.Target{Server: u, Collection: "mine"}
+	return liveclient.Target{Collection: "mine", Client: serverclient.Client{Server: u}}
 }
 
 // Points that are written into a live collection have the same types and ids as published ones.

@@ -1,4 +1,4 @@
-package liveclient
+package serverclient
 
 import (
 	"encoding/json"
@@ -46,8 +46,8 @@ func (e *RefusedError) passes() bool {
 // maxProblem bounds the bytes read of a problem.
 const maxProblem = 64 << 10
 
-func (c *Client) refusal(res *http.Response) *RefusedError {
-	e := &RefusedError{URL: c.url, Status: res.StatusCode, RetryAfter: min(retryafter.Parse(res.Header), longestPause)}
+func (c *Client) refusal(url string, res *http.Response) *RefusedError {
+	e := &RefusedError{URL: url, Status: res.StatusCode, RetryAfter: min(retryafter.Parse(res.Header), longestPause)}
 	var problem struct {
 		Type   string `json:"type"`
 		Title  string `json:"title"`
@@ -56,15 +56,19 @@ func (c *Client) refusal(res *http.Response) *RefusedError {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxProblem)) // the status says enough
 	isProblem := strings.HasPrefix(res.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(body, &problem) == nil
 	switch {
-	case isProblem && res.StatusCode == http.StatusUnauthorized && c.to.Key == "":
-		e.Detail = "a key with the scope write:" + c.to.Collection + " is needed: name the file that has it by --key-file"
+	case isProblem && res.StatusCode == http.StatusUnauthorized && c.Key == "":
+		e.Detail = "a key"
+		if c.Scope != "" {
+			e.Detail += " with the scope " + c.Scope
+		}
+		e.Detail += " is needed: name the file that has it by --key-file"
 	case isProblem:
 		e.Type = problem.Type[strings.LastIndexAny(problem.Type, "/#:")+1:]
 		e.Title, e.Detail = problem.Title, problem.Detail
 	case res.StatusCode/100 == 3:
 		e.Detail = "it redirects to " + strconv.Quote(res.Header.Get("Location")) + ", where the key is not sent: name that server"
 	case res.StatusCode == http.StatusRequestEntityTooLarge:
-		e.Detail = "a proxy takes no request as large as one point: raise its bound"
+		e.Detail = "a proxy takes no request as large as " + c.Least + ": raise its bound"
 	case res.StatusCode == http.StatusNotFound:
 		e.Detail = "name a tileserver, with its base path if it has one"
 	}

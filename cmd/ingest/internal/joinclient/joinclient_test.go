@@ -1,0 +1,175 @@
+package joinclient_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quadrille/ask/enrich"
+	"quadrille/cmd/ingest/internal/joinclient"
+	"quadrille/cmd/ingest/internal/serverclient"
+	"quadrille/quadkey"
+)
+
+// server answers rows with their latitude doubled. before is called for each request, and may answer it; it returns
+// after how many rows the answer breaks off, or 0.
+func server(t *testing.T, columns string, before func(w http.ResponseWriter, request int) (answered bool, breakAfter int)) *serverclient.Client {
+	t.Helper()
+	var requests atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/base/join" {
+			http.NotFound(w, r)
+			return
+		}
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, columns)
+			return
+		}
+		done, breakAfter := before(w, int(requests.Add(1)))
+		if done {
+			return
+		}
+		q := r.URL.Query()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		in := bufio.NewScanner(bytes.NewReader(body))
+		for n := 1; in.Scan(); n++ {
+			var row map[string]any
+			if err := json.Unmarshal(in.Bytes(), &row); err != nil {
+				t.Error(err)
+			}
+			lat, _ := row[q.Get("lat")].(float64)
+			out := map[string]any{q.Get("prefix") + "double": 2 * lat, q.Get("prefix") + "text": row["lat"]}
+			if row[q.Get("lat")] == nil {
+				out = map[string]any{q.Get("prefix") + "double": nil, q.Get("prefix") + "text": nil,
+					q.Get("prefix") + "error": enrich.ReasonNoPosition + "; not a time: \"x\""}
+			}
+			line, err := json.Marshal(out)
+			if err != nil {
+				t.Error(err)
+			}
+			fmt.Fprintf(w, "%s\n", line)
+			if n == breakAfter {
+				w.(http.Flusher).Flush()
+				panic(http.ErrAbortHandler)
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	u, err := url.Parse(s.URL + "/base/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &serverclient.Client{Server: u, Wait: func(context.Context, time.Duration) error { return nil }}
+}
+
+const columns = `{"columns":[{"name":"double","raw":true},{"name":"text","raw":false}],"inputs":["lat","lat"],"needs_position":true,"max_rows":100}`
+
+// chunk returns rows whose input is their number as text; the third has no position.
+func chunk(rows int) *enrich.Chunk {
+	c := &enrich.Chunk{Inputs: make([]enrich.Cells, 2)}
+	for i := range rows {
+		p := quadkey.Position{Lat: float64(i) / 8, Lon: 1}
+		if i == 2 {
+			p = enrich.NoPosition
+		}
+		c.Points = append(c.Points, p)
+		for k := range c.Inputs {
+			c.Inputs[k].Add(fmt.Sprintf("a\"%d", i))
+		}
+	}
+	return c
+}
+
+// Every row gets its own cells, whatever breaks on the way. The input is called as a member that has positions otherwise.
+func TestFill(t *testing.T) {
+	for name, before := range map[string]func(w http.ResponseWriter, request int) (bool, int){
+		"nothing": func(http.ResponseWriter, int) (bool, int) { return false, 0 },
+		"busy": func(w http.ResponseWriter, request int) (bool, int) {
+			if request%3 == 0 {
+				return false, 0
+			}
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return true, 0
+		},
+		"broken": func(_ http.ResponseWriter, request int) (bool, int) { return false, request % 60 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := joinclient.New(t.Context(), server(t, columns, before), &enrich.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := p.Columns(); len(got) != 2 || got[0] != (enrich.Column{Name: "double", Raw: true}) || !slices.Equal(p.Inputs(), []string{"lat", "lat"}) {
+				t.Fatal(got, p.Inputs())
+			}
+			fill := p.Filler()
+			for range 2 {
+				var flaws []string
+				c := chunk(250)
+				c.Bad = func(row int, reason, detail string) { flaws = append(flaws, fmt.Sprintf("%d %s | %s", row, reason, detail)) }
+				cells, err := fill(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range c.Points {
+					double, text := fmt.Sprint(float64(i)/4), fmt.Sprintf("a\"%d", i)
+					if i == 2 {
+						double, text = "", ""
+					}
+					if a, b := string(cells[0].At(i)), string(cells[1].At(i)); a != double || b != text {
+						t.Fatalf("row %d: %q and %q, want %q and %q", i, a, b, double, text)
+					}
+				}
+				if cells[0].Len() != 250 || !slices.Equal(flaws, []string{`2 not a time | "x"`}) {
+					t.Errorf("%d cells, %q", cells[0].Len(), flaws)
+				}
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	none := func(http.ResponseWriter, int) (bool, int) { return false, 0 }
+	for _, columns := range []string{`{}`, `<html>`, `{"columns":[]}`} {
+		if _, err := joinclient.New(t.Context(), server(t, columns, none), &enrich.Request{}); err == nil || !strings.Contains(err.Error(), "tileserver of this version") {
+			t.Errorf("%s: %v", columns, err)
+		}
+	}
+	other := server(t, columns, none)
+	other.Server = other.Server.JoinPath("other")
+	var refused *serverclient.RefusedError
+	if _, err := joinclient.New(t.Context(), other, &enrich.Request{}); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+		t.Error(err)
+	}
+	for want, line := range map[string]string{
+		"without double": `{"lat":1}`,
+		"Shorten it":     `{"line":1,"error":{"type":"bad-line","title":"Bad","detail":"Shorten it."}}`,
+		"tried 6 times":  `{"line":1,"error":{"type":"overloaded","title":"Busy","detail":"Later."}}`,
+	} {
+		p, err := joinclient.New(t.Context(), server(t, columns, func(w http.ResponseWriter, _ int) (bool, int) {
+			fmt.Fprintln(w, line)
+			return true, 0
+		}), &enrich.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Filler()(t.Context(), chunk(3)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+}

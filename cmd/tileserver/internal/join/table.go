@@ -1,0 +1,547 @@
+package join
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"quadrille/ask/enrich"
+	"quadrille/cmd/internal/columnname"
+	"quadrille/cmd/internal/csvcell"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/internal/bom"
+	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
+)
+
+const (
+	maxRowBytes = 64 << 10 // of a row in the request
+	// The rows of a chunk are answered together, which is the faster, the more there are.
+	chunkRows  = 4096
+	chunkBytes = 1 << 20
+	maxColumns = 1000
+)
+
+// table reads a table and writes it with more columns: as CSV, or as JSON objects, which may be
+// Features.
+type table struct {
+	*web.Batch
+	*question
+	filler *enrich.Filler
+	ctx    context.Context
+	kit    *web.Kit
+
+	isCSV     bool
+	separator byte
+	begun     bool   // the header of CSV is written
+	header    []byte // of CSV
+	width     int    // number of columns of CSV
+	chunk
+}
+
+// chunk has rows that wait for their answers. Points and Inputs have only those that are not refused.
+type chunk struct {
+	enrich.Chunk
+	rows []row
+	// texts has the beginning of each row's answer, up to the added columns.
+	texts enrich.Cells
+	flaws map[int]string // by point
+}
+
+type row struct {
+	number  int64 // of the line
+	blank   bool
+	feature bool  // the added columns are properties
+	refusal error // of a row that cannot be read
+}
+
+// readAll reads and answers the table.
+func (t *table) readAll() error {
+	first, err := t.Peek()
+	switch {
+	case errors.Is(err, io.EOF):
+		return endpoint.Refuse(endpoint.ErrLine, "", "Send a table: CSV with a header, or a JSON object in each line"+
+			", such as "+t.Sample)
+	case err != nil:
+		return err
+	case first == '{' || first == '\x1e':
+		return t.readObjects()
+	case first == '[':
+		return endpoint.Refuse(endpoint.ErrLine, "", "The body is a list: send each of its entries in a line of its own (jq -c '.[]').")
+	}
+	return t.readCSV()
+}
+
+// wait is called before the table waits for more of the body.
+func (t *table) wait() error {
+	if err := t.fill(); err != nil {
+		return err
+	}
+	return t.Flush()
+}
+
+// readObjects reads a JSON object in each line.
+func (t *table) readObjects() error {
+	t.LineBytes = maxRowBytes
+	objects := objectReader{table: t, lat: t.lat, lon: t.lon}
+	err := t.Each(endpoint.ErrLine, func(line []byte, refused error) error {
+		r := row{number: t.Line, blank: len(line) == 0, refusal: refused}
+		if !r.blank && refused == nil {
+			r.feature, r.refusal = objects.read(line)
+		}
+		t.rows = append(t.rows, r)
+		return t.fillIfFull()
+	})
+	return cmp.Or(t.fill(), err)
+}
+
+// objectReader reads JSON objects.
+type objectReader struct {
+	*table
+	lat, lon string // the columns of the last position
+	compact  []byte
+	text     []byte
+	names    []string
+}
+
+// read adds an object to the chunk. Its error is the refusal of the line.
+func (o *objectReader) read(line []byte) (isFeature bool, err error) {
+	object, err := feature.AppendProperties(o.compact[:0], line)
+	if err != nil {
+		return false, endpoint.Refuse(endpoint.ErrLine, "", "Write a JSON object in each line, such as "+o.Sample+".")
+	}
+	o.compact = object
+	members := object
+	if kind, _ := feature.Member(object, "type"); string(kind) == `"Feature"` {
+		isFeature = true
+		if members, _ = feature.Member(object, "properties"); len(members) == 0 || members[0] != '{' {
+			members = []byte("{}")
+		}
+	}
+	o.names = o.names[:0]
+	for name := range feature.Members(members) {
+		text := string(feature.TextOf(name))
+		if err := o.checkNew(text); err != nil {
+			return false, err
+		}
+		o.names = append(o.names, text)
+	}
+	p, flaw := enrich.NoPosition, ""
+	if isFeature {
+		p, flaw = positionOf(object)
+	} else {
+		p, flaw = o.position(object)
+	}
+	o.text = o.text[:0]
+	if isFeature {
+		o.text = append(o.text, '{')
+		for name, value := range feature.Members(object) {
+			if string(name) != `"properties"` {
+				o.text = append(append(append(o.text, name...), ':'), value...)
+				o.text = append(o.text, ',')
+			}
+		}
+		o.text = append(o.text, `"properties":`...)
+	}
+	o.texts.AddBytes(append(o.text, members[:len(members)-1]...))
+	for i, name := range o.plan.Inputs() {
+		value, _ := feature.Member(members, name)
+		o.Chunk.Inputs[i].AddBytes(textOf(value))
+	}
+	o.addPoint(p, flaw)
+	return isFeature, nil
+}
+
+// textOf returns a JSON value as the text of a cell.
+func textOf(value []byte) []byte {
+	switch {
+	case string(value) == "null":
+		return nil
+	case feature.IsText(value):
+		return feature.TextOf(value)
+	}
+	return value
+}
+
+// position returns the position that an object has in two members.
+func (o *objectReader) position(object []byte) (p quadkey.Position, flaw string) {
+	lat, hasLat := feature.Member(object, o.lat)
+	lon, hasLon := feature.Member(object, o.lon)
+	if !hasLat || !hasLon {
+		o.lat, o.lon = columnname.Axes(o.names, o.question.lat, o.question.lon)
+		lat, _ = feature.Member(object, o.lat)
+		lon, _ = feature.Member(object, o.lon)
+	}
+	return parsePosition(textOf(lat), textOf(lon))
+}
+
+// positionOf returns the position of a Feature.
+func positionOf(object []byte) (p quadkey.Position, flaw string) {
+	geometry, _ := feature.Member(object, "geometry")
+	var point struct {
+		Type        string
+		Coordinates json.RawMessage
+	}
+	var numbers []float64
+	if json.Unmarshal(geometry, &point) != nil || point.Type != "Point" ||
+		json.Unmarshal(point.Coordinates, &numbers) != nil || len(numbers) < 2 {
+		return enrich.NoPosition, "the geometry is not a Point"
+	}
+	return checked(quadkey.Position{Lat: numbers[1], Lon: numbers[0]})
+}
+
+// parsePosition reads a position.
+func parsePosition(lat, lon []byte) (p quadkey.Position, flaw string) {
+	lat, lon = bytes.TrimSpace(lat), bytes.TrimSpace(lon)
+	if len(lat) == 0 || len(lon) == 0 {
+		return enrich.NoPosition, enrich.ReasonNoPosition
+	}
+	var err, failed error
+	p.Lat, err = strconv.ParseFloat(string(lat), 64)
+	p.Lon, failed = strconv.ParseFloat(string(lon), 64)
+	if err != nil || failed != nil {
+		return enrich.NoPosition, "latitude and longitude are not decimal degrees"
+	}
+	return checked(p)
+}
+
+func checked(p quadkey.Position) (_ quadkey.Position, flaw string) {
+	if !p.Valid() {
+		return enrich.NoPosition, "the position is outside of the world: latitudes are from -90 to 90 degrees, longitudes from -180 to 180"
+	}
+	return p, ""
+}
+
+// addPoint adds the position of a row. flaw says why there is none.
+func (t *table) addPoint(p quadkey.Position, flaw string) {
+	if flaw != "" && t.NeedsPosition() && !t.Locates() {
+		t.bad(len(t.Chunk.Points), flaw, "")
+	}
+	t.Chunk.Points = append(t.Chunk.Points, p)
+}
+
+// bad is called for a row with a flaw.
+func (t *table) bad(point int, reason, detail string) {
+	if t.flaws == nil {
+		t.flaws = map[int]string{}
+	}
+	if detail != "" {
+		reason += ": " + excerpt(detail)
+	}
+	if was := t.flaws[point]; was != "" {
+		reason = was + "; " + reason
+	}
+	t.flaws[point] = reason
+}
+
+// readCSV reads a table with a header.
+func (t *table) readCSV() error {
+	limit := &rowLimit{r: t.Batch}
+	body := bufio.NewReader(limit)
+	header, err := readHeader(body, limit)
+	if err != nil {
+		return err
+	}
+	t.isCSV, t.separator = true, separatorOf(header)
+	t.SetFormat(web.FormatCSV)
+	names, err := t.readRow(t.newReader(strings.NewReader(header)))
+	if err != nil {
+		return err
+	}
+	columns, err := t.begin(names)
+	in := t.newReader(body)
+	for err == nil {
+		var cells []string
+		limit.begin()
+		if cells, err = t.readRow(in); err == nil {
+			t.addCells(columns, cells)
+			err = t.fillIfFull()
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return cmp.Or(t.fill(), err) // the rows before the error are answered
+}
+
+func (t *table) newReader(r io.Reader) *csv.Reader {
+	in := csv.NewReader(r)
+	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = rune(t.separator), true, -1, true
+	return in
+}
+
+// readHeader returns the text of the first row, whose cells may have line ends in quotes.
+func readHeader(body *bufio.Reader, limit *rowLimit) (text string, err error) {
+	limit.begin()
+	for {
+		line, err := body.ReadString('\n')
+		text += line
+		switch {
+		case err != nil && (!errors.Is(err, io.EOF) || text == ""):
+			return "", err
+		case err != nil, strings.Count(text, `"`)%2 == 0 && strings.TrimSpace(text) != "":
+			return string(bom.Trim([]byte(text))), nil
+		}
+	}
+}
+
+// separatorOf returns the separator of columns that stands most often in a header, outside of quotes.
+func separatorOf(header string) byte {
+	var counts ['|' + 1]int
+	quoted := false
+	for i := range len(header) {
+		switch c := header[i]; c {
+		case '"':
+			quoted = !quoted
+		case ',', ';', '\t':
+			if !quoted {
+				counts[c]++
+			}
+		}
+	}
+	best := byte(',')
+	for _, c := range []byte(";\t") {
+		if counts[c] > counts[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// rowLimit bounds the bytes of a row.
+type rowLimit struct {
+	r    io.Reader
+	left int
+}
+
+// begin is called before a row is read.
+func (l *rowLimit) begin() { l.left = maxRowBytes }
+
+func (l *rowLimit) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, endpoint.Refuse(endpoint.ErrLine, "", "A row has more than "+strconv.Itoa(maxRowBytes)+
+			" bytes: shorten it, or close the quotes of its cells.")
+	}
+	n, err := l.r.Read(p)
+	l.left -= n
+	return n, err
+}
+
+// readRow reads the next row.
+func (t *table) readRow(in *csv.Reader) ([]string, error) {
+	cells, err := in.Read()
+	if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
+		return nil, endpoint.Refuse(endpoint.ErrLine, "", "Row "+strconv.FormatInt(t.Line+1, 10)+" cannot be read: "+parse.Err.Error()+".")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Count(); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(cells, func(cell string) bool { return !utf8.ValidString(cell) }) {
+		return nil, endpoint.Refuse(endpoint.ErrLine, "", "The table is not UTF-8: save it so, or use ingest enrich, which reads other encodings.")
+	}
+	return cells, nil
+}
+
+// columns are the columns of CSV that are read.
+type columns struct {
+	lat, lon int // -1 for none
+	inputs   []int
+}
+
+// begin reads the names of the columns.
+func (t *table) begin(names []string) (c columns, err error) {
+	if len(names) > maxColumns {
+		return c, endpoint.Refuse(endpoint.ErrLine, "", "The table has more than "+strconv.Itoa(maxColumns)+" columns: send fewer.")
+	}
+	t.width = len(names)
+	for i, name := range names {
+		if err := t.checkNew(strings.TrimSpace(name)); err != nil {
+			return c, err
+		}
+		t.header = csvcell.Append(append(t.header, t.separator), t.separator, []byte(name))
+		names[i] = strings.TrimSpace(name)
+	}
+	for _, name := range append(t.added[:len(t.added):len(t.added)], t.flaw) {
+		t.header = csvcell.Append(append(t.header, t.separator), t.separator, []byte(name))
+	}
+	t.header = t.header[1:]
+	t.header = append(t.header, '\n')
+	index := func(parameter, name string) int {
+		i := slices.Index(names, name)
+		if i < 0 && err == nil {
+			err = endpoint.Refuse(endpoint.ErrParameter, parameter, "There is no column "+excerpt(name)+" in the table; there are "+listed(names)+".")
+		}
+		return i
+	}
+	for _, given := range []struct{ parameter, column string }{{"lat", t.lat}, {"lon", t.lon}} {
+		if given.column != "" {
+			index(given.parameter, given.column)
+		}
+	}
+	for _, name := range t.plan.Inputs() {
+		c.inputs = append(c.inputs, index("", name))
+	}
+	lat, lon := columnname.Axes(names, t.lat, t.lon)
+	if c.lat, c.lon = slices.Index(names, lat), slices.Index(names, lon); err == nil && (c.lat < 0 || c.lon < 0) && t.NeedsPosition() && !t.Locates() {
+		err = endpoint.Refuse(endpoint.ErrParameter, "lat", "The columns of latitudes and longitudes are not known by their names: "+
+			"name them by lat and lon, of "+listed(names)+".")
+	}
+	return c, err
+}
+
+// listed returns the first names.
+func listed(names []string) string {
+	const most = 20
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, excerpt(name))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(names) - len(shown); more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+// addCells adds a row of CSV to the chunk.
+func (t *table) addCells(c columns, cells []string) {
+	var text []byte
+	for i := range t.width {
+		if i > 0 {
+			text = append(text, t.separator)
+		}
+		if i < len(cells) {
+			text = csvcell.Append(text, t.separator, []byte(cells[i]))
+		}
+	}
+	t.texts.AddBytes(text)
+	cell := func(i int) []byte {
+		if i < 0 || i >= len(cells) {
+			return nil
+		}
+		return []byte(cells[i])
+	}
+	for k, i := range c.inputs {
+		t.Chunk.Inputs[k].AddBytes(bytes.TrimSpace(cell(i)))
+	}
+	t.rows = append(t.rows, row{number: t.Line})
+	if extra := len(cells) - t.width; extra > 0 {
+		t.bad(len(t.Chunk.Points), "the row has "+strconv.Itoa(len(cells))+" cells, and the header "+strconv.Itoa(t.width)+
+			": the further ones are left out", "")
+	}
+	t.addPoint(parsePosition(cell(c.lat), cell(c.lon)))
+}
+
+// fillIfFull answers the rows of the chunk if there are many.
+func (t *table) fillIfFull() error {
+	if len(t.rows) < chunkRows && t.texts.Size() < chunkBytes {
+		return nil
+	}
+	if err := t.fill(); err != nil {
+		return err
+	}
+	return t.WriteIfFull()
+}
+
+// fill answers the rows of the chunk.
+func (t *table) fill() error {
+	if t.isCSV && !t.begun && t.header != nil {
+		t.begun, t.Body = true, append(t.Body, t.header...)
+	}
+	if len(t.rows) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, t.kit.Timeout)
+	defer cancel()
+	defer t.reset()
+	cells, err := t.filler.Fill(ctx, &t.Chunk)
+	if err != nil {
+		return err
+	}
+	read, point := t.Line, 0
+	for i := range t.rows {
+		r := &t.rows[i]
+		switch t.Line = r.number; {
+		case r.refusal != nil:
+			t.RefuseLine("", "", r.refusal)
+		case r.blank:
+			t.Body = append(t.Body, '\n')
+		default:
+			t.Body = append(t.Body, t.texts.At(point)...)
+			if t.isCSV {
+				t.appendCells(cells, point)
+			} else {
+				t.appendMembers(cells, point, r.feature)
+			}
+			point++
+		}
+	}
+	t.Line = read
+	return nil
+}
+
+func (t *table) reset() {
+	t.rows, t.Chunk.Points = t.rows[:0], t.Chunk.Points[:0]
+	t.texts.Reset()
+	clear(t.flaws)
+	for i := range t.Chunk.Inputs {
+		t.Chunk.Inputs[i].Reset()
+	}
+}
+
+// appendCells appends the added cells of a row of CSV.
+func (t *table) appendCells(cells []enrich.Cells, point int) {
+	for k, c := range t.plan.Columns() {
+		t.Body = append(t.Body, t.separator)
+		if c.Raw {
+			t.Body = append(t.Body, cells[k].At(point)...)
+		} else {
+			t.Body = csvcell.AppendForeign(t.Body, t.separator, cells[k].At(point))
+		}
+	}
+	t.Body = csvcell.AppendForeign(append(t.Body, t.separator), t.separator, []byte(t.flaws[point]))
+	t.Body = append(t.Body, '\n')
+}
+
+// appendMembers appends the added members of an object.
+func (t *table) appendMembers(cells []enrich.Cells, point int, isFeature bool) {
+	for k, c := range t.plan.Columns() {
+		t.Body = c.AppendJSON(append(jsontext.Next(t.Body), t.keys[k]...), cells[k].At(point))
+	}
+	if flaw := t.flaws[point]; flaw != "" {
+		t.Body = jsontext.AppendString(append(jsontext.Next(t.Body), t.keys[len(t.added)]...), flaw)
+	}
+	if isFeature {
+		t.Body = append(t.Body, '}')
+	}
+	t.Body = append(t.Body, "}\n"...)
+}
+
+// refuse ends the answer with the reason why the rest of the table is not answered. In CSV it is a row
+// that has only this.
+func (t *table) refuse(err error) {
+	if !t.isCSV {
+		t.RefuseLine("", "", err)
+		return
+	}
+	for range t.width + len(t.added) - 1 {
+		t.Body = append(t.Body, t.separator)
+	}
+	t.Body = csvcell.AppendForeign(append(t.Body, t.separator), t.separator,
+		[]byte("the answer ends here: "+t.Problem(err).Detail))
+	t.Body = append(t.Body, '\n')
+}
