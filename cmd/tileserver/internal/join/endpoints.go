@@ -19,24 +19,36 @@ var (
 		"`country` and `country_id`; `all` is every type. That is also done if nothing is asked for. Where regions overlap, a "+
 		"cell has all of them, the smallest first, separated by semicolons.").WithExample([]string{"country"})
 	timeZoneParam = endpoint.Flag(enrich.TimeZoneMember, "Adds `timezone` and its present `utc_offset`.")
-	timeParam     = endpoint.Text(enrich.TimeMember, maxName, "Adds `timezone` and its `utc_offset` at the time in this column, such as 2026-01-31T12:00:00Z.")
+	timeParam     = text(enrich.TimeMember, maxName, "Adds `timezone` and its `utc_offset` at the time in this column, such as 2026-01-31T12:00:00Z.")
 	nearestParam  = endpoint.New(enrich.NearestMember, "Adds properties of the nearest feature of a layer, such as "+
 		"`airport:iata,distance_m`; without fields they are `name` and `distance_m`. A layer is `place`, `airport`, `station`, or "+
 		"any that is published; `|` stands between several. The columns are called `LAYER_FIELD`.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxNearest}, readNearest).WithExample("airport:iata,distance_m")
 	reverseParam = endpoint.Flag(enrich.ReverseMember, "Adds `address`: the place that describes the position, with the regions around it.")
-	ipParam      = endpoint.Text(enrich.IPMember, maxNearest, "Adds what is known of the IP address in a column, such as "+
+	ipParam      = text(enrich.IPMember, maxNearest, "Adds what is known of the IP address in a column, such as "+
 		"`client:country,city,asn`, which are added without fields. The columns are called `ip_FIELD`.")
 	geocodeParam = endpoint.List(enrich.GeocodeMember, maxNames, "Adds `geocode_label`, `geocode_lat` and `geocode_lon` of what the text in a "+
 		"column means, or in several, such as `city,country`. Rows without a position take this one.")
-	latParam    = endpoint.Text("lat", maxName, "The column of latitudes, in degrees. Left out, its name tells it, such as `lat`, `latitude` or `y`.")
-	lonParam    = endpoint.Text("lon", maxName, "The column of longitudes, in degrees.")
-	prefixParam = endpoint.Text("prefix", 60, "What the names of the added columns begin with.")
+	latParam    = text("lat", maxName, "The column of latitudes, in degrees. Left out, its name tells it, such as `lat`, `latitude` or `y`.")
+	lonParam    = text("lon", maxName, "The column of longitudes, in degrees.")
+	prefixParam = text("prefix", 60, "What the names of the added columns begin with.")
 	params      = []endpoint.Param{
 		regionsParam, timeZoneParam, timeParam, nearestParam, reverseParam, ipParam, geocodeParam, latParam, lonParam, prefixParam,
 	}
 	failures = []string{"bad-parameter", "dataset-missing", "unknown-layer"}
 )
+
+// text declares a text that is not empty.
+func text(name string, max int, doc string) *endpoint.Value[string] {
+	schema := endpoint.Schema{"type": "string", "minLength": 1, "maxLength": max}
+	return endpoint.New(name, doc, schema, func(q *endpoint.Params, name string) string {
+		value := q.Text(name, max)
+		if value == "" {
+			q.Refuse(name, "Give "+name+" a text, or leave it out.")
+		}
+		return value
+	})
+}
 
 func readNearest(q *endpoint.Params, name string) []string {
 	list := enrich.SplitNearest(q.Text(name, maxNearest))
@@ -78,9 +90,8 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 				"and the column `error` says why. In JSON, added members without a value are null, and a line that is no object gets an error of its own.",
 			Params: params, Handle: s.postJoin, Cost: endpoint.Streamed,
 			Body: true, BodyRequired: true,
-			BodyContent: endpoint.Content{"text/csv": endpoint.Schema{"type": "string"}, "application/x-ndjson": endpoint.Schema{"type": "object"}},
-			Answers: endpoint.Content{"text/csv; charset=utf-8; header=present": endpoint.Schema{"type": "string"},
-				"application/x-ndjson": endpoint.Schema{"type": "object"}},
+			BodyContent: endpoint.Content{"text/csv": endpoint.Schema{"type": "string"}, "application/x-ndjson": endpoint.Schema{"type": "string"}},
+			Answers:     endpoint.Content{"text/csv": endpoint.Schema{"type": "string"}, "application/x-ndjson": endpoint.Schema{"type": "string"}},
 			CachePolicy: endpoint.CacheNever,
 			Problems:    append([]string{"bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body"}, failures...),
 			Example:     endpoint.Example{Request: "/join?regions=country", Body: "name,lat,lon\nhome,47.37,8.54\n"},

@@ -232,6 +232,12 @@ var contractCalls = map[string][]string{
 		"/at | Body: x | Content-Encoding: br",
 		"/at?lag=1 | Body: x",
 	},
+	"POST /join": {
+		"/join?regions=country&nearest=airport:iata | Body: " + "name,lat,lon\nhome,47.4,8.5\nlost,91,0\n",
+		"/join?timezone=true | Body: " + "{\"lat\":47.4,\"lon\":8.5}\nx\n",
+		"/join | Body: x | Content-Encoding: br",
+		"/join?regions=planet | Body: x",
+	},
 	"POST /geocode/reverse": {
 		"/geocode/reverse | Body: 47.4,8.5\nx",
 		"/geocode/reverse | Body: x | Content-Type: multipart/form-data; boundary=x",
