@@ -25,9 +25,10 @@ import (
 const (
 	// greatPeople is the least population of a great city.
 	greatPeople = 100_000
-	// mostGreat bounds the great cities around a cell. It keeps the most important ones. Every cell
-	// of the world has fewer.
-	mostGreat = 200
+	// mostGreat bounds the great cities, some 2 MB. It keeps the most important ones. The world has
+	// a tenth of that.
+	mostGreat = 50_000
+	greatPage = 1000
 	// rootOfPeople is the exponent with which the radius of a town grows with its population. It is
 	// a little less than a half, because great cities are denser.
 	rootOfPeople = 0.48
@@ -52,69 +53,82 @@ func reachM(people int64) float64 { return min(root(people)*metresOfRoot, mostRe
 
 // greatCity is one of the cities that reach over other towns.
 type greatCity struct {
-	id       uint32
-	lat, lon float64
-	people   int64
+	id              uint32
+	lat, lon        float64
+	root, reach     float64
+	country, admin1 string
 }
 
-// cellDegrees is the side of the cells for which great cities are cached, and cellsAround the
-// number of cells around the earth.
-const (
-	cellDegrees = 0.5
-	cellsAround = 360 / cellDegrees
-)
+// greatCities has all great cities of a generation of places, by latitude.
+type greatCities struct {
+	generation uint64
+	list       []greatCity
+}
 
-var great = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.FeatureFilter)
+var greatFilter = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.FeatureFilter)
 
-// great returns all great cities that reach the cell around a point, and some that do not.
-func (v *View) great(ctx context.Context, lat, lon float64) ([]greatCity, error) {
-	y, x := math.Floor(lat/cellDegrees), math.Floor(lon/cellDegrees)
-	cell := uint32((y+90/cellDegrees)*(cellsAround+1) + x + 180/cellDegrees)
-	if list, ok := v.Layers.great.get(v, cell); ok {
-		return list, nil
+// great returns all great cities. It reads them once per generation, while other callers wait.
+func (v *View) great(ctx context.Context) ([]greatCity, error) {
+	generation := v.Generations.Places
+	if all := v.Layers.great.Load(); all != nil && all.generation == generation {
+		return all.list, nil
 	}
-	filter, err := great()
+	v.Layers.readingGreat.Lock()
+	defer v.Layers.readingGreat.Unlock()
+	if all := v.Layers.great.Load(); all != nil && all.generation == generation {
+		return all.list, nil
+	}
+	filter, err := greatFilter()
 	if err != nil {
 		return nil, err
 	}
-	north := mostReachM / metresPerDegree
-	south, top := max(y*cellDegrees-north, -90), min((y+1)*cellDegrees+north, 90)
-	east := min(north/max(math.Cos(max(-south, top)*math.Pi/180), 0.01), 90)
-	box := quadkey.Box{
-		West:  math.Remainder(x*cellDegrees-east, 360),
-		South: south,
-		East:  math.Remainder((x+1)*cellDegrees+east, 360),
-		North: top,
+	q := feature.Query{
+		In: feature.Box(quadkey.World), Filter: filter, Order: feature.Order{Importance: true}, Limit: greatPage, MaxExamined: math.MaxInt,
 	}
-	q := feature.Query{In: feature.Box(box), Filter: filter, Order: feature.Order{Importance: true}, Limit: mostGreat}
-	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
-	if err != nil {
-		return nil, err
+	all := &greatCities{generation: generation}
+	for more := true; more && len(all.list) < mostGreat; {
+		read := 0
+		for f, err := range v.Places.Features(context.WithoutCancel(ctx), &q) {
+			var h places.Hit
+			if err == nil {
+				err = h.FromFeature(f)
+			}
+			if err != nil {
+				return nil, err
+			}
+			all.list = append(all.list, greatCity{h.ID, h.Lat, h.Lon, root(h.Population), reachM(h.Population), h.Country, h.Admin1})
+			q.After = slices.Clone(f.Mark)
+			read++
+		}
+		more = read == greatPage
 	}
-	list := make([]greatCity, len(hits))
-	for i := range hits {
-		list[i] = greatCity{hits[i].ID, hits[i].Lat, hits[i].Lon, hits[i].Population}
-	}
-	v.Layers.great.put(v, cell, list)
-	return list, nil
+	slices.SortFunc(all.list, func(a, b greatCity) int { return cmp.Compare(a.lat, b.lat) })
+	v.Layers.great.Store(all)
+	return all.list, nil
 }
 
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180
 
 // over returns the great cities that reach a point and have a distance, divided by root, below
-// share. The one with the least comes first.
+// share. The one with the least comes first. all are sorted by latitude.
 func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
-	of := func(c *greatCity) float64 { return quadkey.Distance(lon, lat, c.lon, c.lat) / root(c.people) }
-	for i := range all {
+	const north = mostReachM / metresPerDegree
+	east := 360.0
+	if furthest := math.Abs(lat) + north; furthest < 89 {
+		east = north / math.Cos(furthest*math.Pi/180)
+	}
+	of := func(c *greatCity) float64 { return quadkey.Distance(lon, lat, c.lon, c.lat) / c.root }
+	from, _ := slices.BinarySearchFunc(all, lat-north, func(c greatCity, lat float64) int { return cmp.Compare(c.lat, lat) })
+	for i := from; i < len(all) && all[i].lat <= lat+north; i++ {
 		c := &all[i]
-		if math.Abs(c.lat-lat)*metresPerDegree > mostReachM {
+		if apart := math.Abs(c.lon - lon); min(apart, 360-apart) > east {
 			continue
 		}
-		if own := of(c); own < share && own*root(c.people) <= reachM(c.people) {
+		if own := of(c); own < share && own*c.root <= c.reach {
 			list = append(list, *c)
 		}
 	}
-	slices.SortFunc(list, func(a, b greatCity) int { return cmp.Compare(of(&a), of(&b)) })
+	slices.SortFunc(list, func(a, b greatCity) int { return cmp.Or(cmp.Compare(of(&a), of(&b)), cmp.Compare(a.id, b.id)) })
 	return list
 }
 
@@ -124,7 +138,7 @@ func over(all []greatCity, lat, lon, share float64) (list []greatCity) {
 func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit, at []names.Parent) (city places.Hit,
 	is Relation, ok bool, err error) {
 	near := q.Near
-	all, err := v.great(ctx, near.Lat, near.Lon)
+	all, err := v.great(ctx)
 	if err != nil {
 		return city, SameCounty, false, err
 	}
@@ -159,6 +173,9 @@ func (v *View) reaching(ctx context.Context, q *feature.Query, best *places.Hit,
 // ofDivision reads a great city, and reports whether it is in the country and first-level division
 // of a place.
 func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit) (bool, error) {
+	if c.country != of.Country || c.admin1 != of.Admin1 {
+		return false, nil
+	}
 	q := feature.Query{Near: feature.NearTo(c.lat, c.lon, 1), Filter: places.OnlyPopulated, Limit: fewNear}
 	hits, err := places.CollectHits(nil, v.Places.Features(ctx, &q))
 	i := slices.IndexFunc(hits, func(h places.Hit) bool { return h.ID == c.id })
@@ -166,7 +183,7 @@ func (v *View) ofDivision(ctx context.Context, c greatCity, of, city *places.Hit
 		return false, err
 	}
 	*city = hits[i]
-	return city.Country == of.Country && city.Admin1 == of.Admin1, nil
+	return true, nil
 }
 
 // smaller returns the town that a point is in instead of a great city: one with a smaller distance

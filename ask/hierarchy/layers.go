@@ -25,7 +25,9 @@ type Layers struct {
 	cities    kept[city]
 	divisions kept[divisions]
 	claimed   kept[bool]
-	great     kept[[]greatCity]
+
+	great        atomic.Pointer[greatCities]
+	readingGreat sync.Mutex // held while they are read
 }
 
 type order struct {
