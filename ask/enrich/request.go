@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"quadrille/ask"
+	"quadrille/ask/localtime"
 )
 
 // Request asks for columns in the texts of a user. The zero Request asks for the regions of all types.
 type Request struct {
 	Geocode  []string // columns of the table
-	Regions  []string // types; all for every type
+	Regions  []string // types; all for every type, which leaves out time zones with TimeZone or Time
 	TimeZone bool
 	Time     string   // a column of the table
 	Nearest  []string // LAYER:FIELD,FIELD or LAYER, each
@@ -104,8 +105,8 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 	}
 	if r.wantsRegions() {
 		types := r.Regions
-		if slices.Contains(types, "all") {
-			types = nil
+		if slices.Contains(types, "all") || len(types) == 0 {
+			types = r.allTypes(v)
 		}
 		of, err := Regions(v, types...)
 		add(RegionsMember, of, err)
@@ -136,6 +137,20 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 		return nil, all
 	}
 	return New(sources...)
+}
+
+// allTypes returns all types of regions, for Regions. Without the time zones if these are added already, because their
+// columns have the same name.
+func (r *Request) allTypes(v ask.View) (types []string) {
+	if !r.TimeZone && r.Time == "" {
+		return nil
+	}
+	for _, t := range v.Boundaries.Types() {
+		if t.Name != localtime.TimeZoneType && !t.IsLines {
+			types = append(types, t.Name)
+		}
+	}
+	return types
 }
 
 func (r *Request) nearest(v ask.View, layer string, fields []string) (Source, error) {
