@@ -29,11 +29,18 @@ func SetCacheBytes(most int64) {
 	decoded.shrink()
 }
 
-// CachedBytes returns the memory that decoded answers take, in bytes.
-func CachedBytes() int64 {
+// CacheStats describes the memory for the decoded answers of all Readers of the process.
+type CacheStats struct {
+	Bytes, MaxBytes int64
+	// Reads counts the answers that were read and decoded, because they were not in memory.
+	Reads int64
+}
+
+// Cache returns how the memory for decoded answers is used.
+func Cache() CacheStats {
 	decoded.mu.Lock()
 	defer decoded.mu.Unlock()
-	return decoded.list.Size()
+	return CacheStats{decoded.list.Size(), decoded.most, decoded.reads}
 }
 
 // decoded has the decoded answers of all Readers, so that one bound holds for all.
@@ -43,6 +50,8 @@ type answerCache struct {
 	mu   sync.Mutex
 	list sieve.List[*cachedAnswer]
 	most int64
+	// reads counts what was added to list.
+	reads int64
 }
 
 // cachedAnswer is a decoded block, or the answers of a tile of zoom 8 that are divided into
@@ -79,6 +88,7 @@ func (c *answerCache) keep(home *answerSlot, a *cachedAnswer) *cachedAnswer {
 	}
 	home.Store(a)
 	c.list.Add(&a.place)
+	c.reads++
 	c.shrink()
 	return a
 }

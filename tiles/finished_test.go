@@ -186,7 +186,7 @@ func TestSetCacheBytes(t *testing.T) {
 	store, meta := buildStore(t, toyLayer(), blobs("ward", 1, 8.5, 47.4, 0.1, 8))
 	rnd := rand.New(rand.NewPCG(37, 38))
 	compareAnswers(t, store, meta, awkwardPoints(rnd, newStoredWorld(t, store, "land"), 40))
-	if n := tiles.CachedBytes(); n > 2000 {
+	if n := tiles.Cache().Bytes; n > 2000 {
 		t.Errorf("%d bytes of answers", n)
 	}
 }

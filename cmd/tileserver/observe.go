@@ -131,12 +131,14 @@ var (
 	descBlockBytes  = prometheus.NewDesc("quadrille_block_cache_bytes", "Memory that the block cache takes.", nil, nil)
 	descBlockMax    = prometheus.NewDesc("quadrille_block_cache_max_bytes", "Memory that the block cache may take.", nil, nil)
 	descRegionBytes = prometheus.NewDesc("quadrille_region_cache_bytes", "Memory that cached regions at points take.", nil, nil)
+	descRegionMax   = prometheus.NewDesc("quadrille_region_cache_max_bytes", "Memory that cached regions at points may take.", nil, nil)
+	descRegionReads = prometheus.NewDesc("quadrille_region_cache_reads_total", "Regions at points that had to be read from the store.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (a *storeStats) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descSeeks, descBlocks, descRead, descReadCached, descBlockHits, descBlockMisses,
-		descBlockBytes, descBlockMax, descRegionBytes} {
+		descBlockBytes, descBlockMax, descRegionBytes, descRegionMax, descRegionReads} {
 		ch <- d
 	}
 }
@@ -155,7 +157,10 @@ func (a *storeStats) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descBlockMisses, prometheus.CounterValue, float64(c.Misses))
 	ch <- prometheus.MustNewConstMetric(descBlockBytes, prometheus.GaugeValue, float64(c.Bytes))
 	ch <- prometheus.MustNewConstMetric(descBlockMax, prometheus.GaugeValue, float64(c.MaxBytes))
-	ch <- prometheus.MustNewConstMetric(descRegionBytes, prometheus.GaugeValue, float64(tiles.CachedBytes()))
+	regions := tiles.Cache()
+	ch <- prometheus.MustNewConstMetric(descRegionBytes, prometheus.GaugeValue, float64(regions.Bytes))
+	ch <- prometheus.MustNewConstMetric(descRegionMax, prometheus.GaugeValue, float64(regions.MaxBytes))
+	ch <- prometheus.MustNewConstMetric(descRegionReads, prometheus.CounterValue, float64(regions.Reads))
 }
 
 func (a *storeStats) sum() map[tableOf]cellstore.IOStats {

@@ -157,7 +157,7 @@ func (b *bench) join(ctx context.Context, kind string, points []quadkey.Position
 		took := processorTime() - before
 		fmt.Printf("%d points, %s, %s: %v of processor, %v by the clock, %.2f million/s a core, %d MB of answers\n",
 			len(points), kind, pass, took.Round(time.Millisecond), time.Since(wall).Round(time.Millisecond),
-			float64(len(points))/took.Seconds()/1e6, tiles.CachedBytes()>>20)
+			float64(len(points))/took.Seconds()/1e6, tiles.Cache().Bytes>>20)
 	}
 	for k, typ := range j.Types() {
 		n := 0
