@@ -133,6 +133,8 @@ type lookup struct {
 	voronoi.Lookup
 	row   cellstore.Row
 	key   []byte
+	place place // of row, if held is set
+	held  bool
 	shown feature.Feature
 }
 
@@ -199,9 +201,13 @@ func (f *Finder) listed(ctx context.Context, q *feature.Query, reach uint64,
 	return true
 }
 
-// listedPlace reads the place of a lookup.
+// listedPlace reads the place of a lookup, unless it is that of the lookup before.
 func (f *Finder) listedPlace(ctx context.Context, l *lookup) (p place, err error) {
 	id := binary.BigEndian.Uint32(l.ID)
+	if l.held && l.place.id == id && l.place.lat == l.Lat && l.place.lon == l.Lon {
+		return l.place, nil
+	}
+	l.held = false
 	cell, err := quadkey.CellOf(l.Degrees())
 	if err != nil || l.Note >= tiers {
 		return p, cellstore.CorruptRow(tableNearest, l.ID, "has another layout")
@@ -217,5 +223,6 @@ func (f *Finder) listedPlace(ctx context.Context, l *lookup) (p place, err error
 	if p, err = parsePlace(&l.row); err == nil && (p.lat != l.Lat || p.lon != l.Lon) {
 		err = cellstore.CorruptRow(tableTiles, l.key, "is elsewhere than its row of the nearest places says")
 	}
+	l.place, l.held = p, err == nil
 	return p, err
 }

@@ -94,7 +94,8 @@ func (l *Layout) parse(value []byte) (c Candidate) {
 	return c
 }
 
-// Lookup is the memory and the answer of one call of Nearest. Its zero value is ready for use.
+// Lookup is the memory and the answer of one call of Nearest. Its zero value is ready for use, with one
+// table. The leaf stays in memory for the next call, because points are often near each other.
 type Lookup struct {
 	// Candidate is the nearest position.
 	Candidate
@@ -104,34 +105,29 @@ type Lookup struct {
 	Tile       quadkey.Tile
 	Candidates int
 
-	key quadkey.Key
-	row cellstore.Row
+	held bool // row is the leaf of Tile
+	key  quadkey.Key
+	row  cellstore.Row
 	sel cellstore.Selection
 	fam [1]string
 }
 
 // Nearest finds the position nearest to a point, in degrees, by quadkey.Distance. Of equally near
 // ones it finds the one with the least id. It is exact everywhere: across ±180°, at the poles and
-// beyond ±85.0511°. It reads one row and allocates nothing. found is false if the table is empty.
+// beyond ±85.0511°. It reads one row at most and allocates nothing. found is false if the table is empty.
 // Errors match quadkey.ErrCoordinate for an invalid point, or come from the store.
 func (l *Layout) Nearest(ctx context.Context, table cellstore.Table, lat, lon float64, of *Lookup) (found bool, err error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {
 		return false, err
 	}
-	of.key = CellKey(cell)
-	of.fam[0] = l.Family
-	of.sel.Families = of.fam[:]
-	row := &of.row
-	if found, err = table.Next(ctx, of.key[:], nil, &of.sel, row); !found || err != nil {
-		return false, err
-	}
-	of.Tile, err = quadkey.ParseKey(row.Key)
 	size := l.candidateSize()
-	if err != nil || len(row.Cells) != 1 || len(row.Cells[0].Value)%size != 0 || !of.Tile.Contains(cell.Tile()) {
-		return false, cellstore.CorruptRow(l.Table, row.Key, "has another layout")
+	if !of.held || !of.Tile.Contains(cell.Tile()) {
+		if found, err = l.read(ctx, table, cell, size, of); !found || err != nil {
+			return false, err
+		}
 	}
-	value := row.Cells[0].Value
+	value := of.row.Cells[0].Value
 	of.Candidates = len(value) / size
 	best := uint64(0)
 	for i := range of.Candidates {
@@ -142,6 +138,24 @@ func (l *Layout) Nearest(ctx context.Context, table cellstore.Table, lat, lon fl
 			best, of.Candidate, of.DistanceM = rank, c, d
 		}
 	}
+	return true, nil
+}
+
+// read reads the leaf of a cell.
+func (l *Layout) read(ctx context.Context, table cellstore.Table, cell quadkey.Cell, size int, of *Lookup) (found bool, err error) {
+	of.held = false
+	of.key = CellKey(cell)
+	of.fam[0] = l.Family
+	of.sel.Families = of.fam[:]
+	row := &of.row
+	if found, err = table.Next(ctx, of.key[:], nil, &of.sel, row); !found || err != nil {
+		return false, err
+	}
+	of.Tile, err = quadkey.ParseKey(row.Key)
+	if err != nil || len(row.Cells) != 1 || len(row.Cells[0].Value)%size != 0 || !of.Tile.Contains(cell.Tile()) {
+		return false, cellstore.CorruptRow(l.Table, row.Key, "has another layout")
+	}
+	of.held = true
 	return true, nil
 }
 
