@@ -123,6 +123,9 @@ func (s *nearestSource) filler() fill {
 	properties := feature.NewColumns(s.fields)
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for i := range c.Points {
+			if c.isFull(out) {
+				break
+			}
 			if near.Position = c.Points[i]; !near.Valid() {
 				addEmpty(out)
 				continue

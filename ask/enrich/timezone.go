@@ -98,6 +98,9 @@ func (f *zoneFiller) fill(ctx context.Context, c *Chunk, out []Cells) error {
 		}
 	}
 	for i, p := range c.Points {
+		if c.isFull(out) {
+			break
+		}
 		if !p.Valid() {
 			addEmpty(out)
 			continue
