@@ -80,14 +80,14 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	next, parts, most := 0, 0, 0
-	err = p.Filler().FillParts(t.Context(), chunk(&badOfParts), func(from int, cells []enrich.Cells) error {
+	err = p.Filler().FillParts(t.Context(), chunk(&badOfParts), func(from, to int, cells []enrich.Cells) error {
 		if from != next {
 			t.Fatalf("a part from row %d, want %d", from, next)
 		}
 		size := 0
 		for k := range cells {
-			if cells[k].Len() != cells[0].Len() {
-				t.Fatalf("column %d has %d cells, the first one %d", k, cells[k].Len(), cells[0].Len())
+			if cells[k].Len() != to-from {
+				t.Fatalf("column %d has %d cells of %d rows", k, cells[k].Len(), to-from)
 			}
 			for i := range cells[k].Len() {
 				size += len(cells[k].At(i))
@@ -96,7 +96,7 @@ func TestParts(t *testing.T) {
 				}
 			}
 		}
-		next, parts, most = from+cells[0].Len(), parts+1, max(most, size)
+		next, parts, most = to, parts+1, max(most, size)
 		return nil
 	})
 	if err != nil || next != 1500 || parts < 3 || most > 5<<20 {
@@ -108,7 +108,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("%d bad cells in parts, %d at once", len(badOfParts), len(bad))
 	}
 	broken := fmt.Errorf("broken %d", r.IntN(10))
-	if err := p.Filler().FillParts(t.Context(), chunk(&bad), func(int, []enrich.Cells) error { return broken }); err != broken {
+	if err := p.Filler().FillParts(t.Context(), chunk(&bad), func(int, int, []enrich.Cells) error { return broken }); err != broken {
 		t.Error(err)
 	}
 }

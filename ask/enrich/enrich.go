@@ -194,17 +194,17 @@ func (f *Filler) Fill(ctx context.Context, c *Chunk) ([]Cells, error) {
 	return f.cells, err
 }
 
-// FillParts does the same as Fill in bounded memory. It calls take for one part of the rows after the other: cell i of a
-// column is that of row from+i. The cells, about 4 MiB and one row at most, are valid until take returns. An error of take
-// ends the filling.
-func (f *Filler) FillParts(ctx context.Context, c *Chunk, take func(from int, cells []Cells) error) error {
+// FillParts does the same as Fill in bounded memory. It calls take for the rows from, from+1, … up to but not to, one part after the
+// other: cell i of a column is that of row from+i. The cells, about 4 MiB and one row at most, are valid until take
+// returns. An error of take ends the filling.
+func (f *Filler) FillParts(ctx context.Context, c *Chunk, take func(from, to int, cells []Cells) error) error {
 	for from := 0; from < len(c.Points); {
 		asked := min(f.rows, len(c.Points)-from)
 		n, err := f.fill(ctx, c, from, asked, partBytes)
 		if err != nil {
 			return err
 		}
-		if err := take(from, f.cells); err != nil {
+		if err := take(from, from+n, f.cells); err != nil {
 			return err
 		}
 		// What is made of rows beyond n is made again, so that is kept small. Sources share more the more rows there are.

@@ -52,11 +52,15 @@ const (
 	// A chunk ends with this number of rows, or of bytes.
 	chunkRows  = 1 << 16
 	chunkBytes = 4 << 20
+	// outBytes is the size of the output of a chunk that is ready before its turn.
+	outBytes = 8 << 20
 	// chunkMemory is about what a chunk takes in all, and maxWorkers bounds what fills them: reading is the
 	// limit beyond.
-	chunkMemory = 24 << 20
+	chunkMemory = 32 << 20
 	maxWorkers  = 8
-	maxColumns  = 10_000 // of a CSV file that is made of features
+	// maxColumns and maxNameBytes bound the columns of a CSV file that is made of features, and their names.
+	maxColumns   = 10_000
+	maxNameBytes = 1 << 20
 )
 
 // run is one run. Its fields are set before any goroutine starts, or belong to the reader.
@@ -176,7 +180,22 @@ func (r *run) fill(ctx context.Context) error {
 	}
 	for c = range r.work {
 		c.Bad = bad
-		cells, err := filler.Fill(ctx, &c.Chunk)
+		b := c.spare()
+		if c.first {
+			b = r.layout.appendHeader(b)
+		}
+		err := filler.FillParts(ctx, &c.Chunk, func(from, to int, cells []enrich.Cells) error {
+			for i := from; i < to; i++ {
+				if b = r.layout.appendRow(b, c, i, i-from, cells); len(b) < outBytes {
+					continue
+				}
+				if err := c.send(ctx, piece{b, false}); err != nil {
+					return err
+				}
+				b = c.spare()
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -187,8 +206,9 @@ func (r *run) fill(ctx context.Context) error {
 				}
 			}
 		}
-		c.out = r.layout.append(c.out[:0], c, cells)
-		c.filled <- struct{}{}
+		if err := c.send(ctx, piece{b, true}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -196,13 +216,18 @@ func (r *run) fill(ctx context.Context) error {
 // writeChunks writes chunks in the order in which they were read.
 func (r *run) writeChunks(ctx context.Context, out io.Writer) error {
 	for c := range r.order {
-		select {
-		case <-c.filled:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if _, err := out.Write(c.out); err != nil {
-			return err
+		for last := false; !last; {
+			var p piece
+			select {
+			case p = <-c.filled:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if _, err := out.Write(p.text); err != nil {
+				return err
+			}
+			c.written <- p.text // has room for all there are
+			last = p.last
 		}
 		r.stats.Rows += int64(len(c.lines))
 		r.stats.NoPosition += c.noPosition

@@ -27,9 +27,11 @@ import (
 )
 
 // newPlan returns a plan of the regions of the small world, and their reader.
-func newPlan(t testing.TB) (*asked.Plan, *tiles.Reader) {
+func newPlan(t testing.TB) (*asked.Plan, *tiles.Reader) { return planOf(t, smallworld.Layers()) }
+
+func planOf(t testing.TB, layers []build.Layer) (*asked.Plan, *tiles.Reader) {
 	store := buildtest.NewStore(t)
-	meta, _, err := build.Run(t.Context(), store, smallworld.Layers(), build.Options{})
+	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +175,50 @@ func TestManyColumns(t *testing.T) {
 	want := strings.ReplaceAll(text, ",lat,lon\n", ",lat,lon,country,country_id,state,state_id\n")
 	if want = strings.ReplaceAll(want, "46.2,8.8\n", "46.2,8.8,Switzerland,ch,Ticino,ch-ti\n"); out.String() != want {
 		t.Errorf("%d bytes, want %d", out.Len(), len(want))
+	}
+}
+
+// largest is a writer that knows the largest write, and what it got in all.
+type largest struct {
+	bytes.Buffer
+	most int
+}
+
+func (l *largest) Write(b []byte) (int, error) {
+	l.most = max(l.most, len(b))
+	return l.Buffer.Write(b)
+}
+
+// What is kept of the output at once is bounded, however long names of columns and added cells are.
+func TestLargeCells(t *testing.T) {
+	layers := smallworld.Layers()
+	for i := range layers[0].Features {
+		layers[0].Features[i].Name = strings.Repeat("x", 60_000)
+	}
+	wide, _ := planOf(t, layers)
+	narrow, _ := newPlan(t)
+	for name, tc := range map[string]struct {
+		plan   *asked.Plan
+		column string
+		format enrich.Format
+	}{
+		"keys":  {narrow, strings.Repeat("y", 100_000), enrich.NDJSON},
+		"cells": {wide, "y", enrich.CSV},
+	} {
+		const rows = 400
+		in := testfile.WriteTemp(t, "in.csv", "lat,lon,"+tc.column+"\n"+strings.Repeat("46.2,8.8,1\n", rows))
+		var out largest
+		o := enrich.Options{In: in, Out: "-", Stdout: &out, Format: tc.format, NeedsPosition: true}
+		if _, err := enrich.Run(t.Context(), tc.plan, o, job.Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		if out.Len() < 20<<20 || out.most > 10<<20 {
+			t.Errorf("%s: %d bytes, and %d at once", name, out.Len(), out.most)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if lines = lines[len(lines)-rows:]; strings.Count(out.String(), "\n") > rows+1 || lines[0] != lines[rows-1] || !strings.Contains(lines[0], "ch") {
+			t.Errorf("%s: rows differ", name)
+		}
 	}
 }
 

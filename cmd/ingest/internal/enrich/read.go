@@ -35,12 +35,48 @@ type chunk struct {
 	// ids and shapes are those of features in JSON, for output with geometries.
 	ids, shapes enrich.Cells
 	flaws       flaws
-	out         []byte
-	filled      chan struct{} // gets a value when out is complete
+	filled      chan piece  // the output, in order
+	written     chan []byte // pieces to use again
+}
+
+// piece is a part of the output of a chunk.
+type piece struct {
+	text []byte
+	last bool
+}
+
+// send hands over a piece of the output. It waits if the one before has not had its turn yet.
+func (c *chunk) send(ctx context.Context, p piece) error {
+	select {
+	case c.filled <- p:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// spare returns the memory of a piece that has been written.
+func (c *chunk) spare() []byte {
+	select {
+	case b := <-c.written:
+		return b[:0]
+	default:
+		return nil
+	}
+}
+
+// size returns the memory of the cells in bytes.
+func (c *chunk) size() int {
+	n := c.cells.Size() + c.ids.Size() + c.shapes.Size()
+	for i := range c.Inputs {
+		n += c.Inputs[i].Size()
+	}
+	return n
 }
 
 func (r *run) newChunk() *chunk {
-	c := &chunk{filled: make(chan struct{}, 1)}
+	// One piece is being made, one waits and one is being written.
+	c := &chunk{filled: make(chan piece, 1), written: make(chan []byte, 3)}
 	c.Inputs = make([]enrich.Cells, len(r.plan.Inputs()))
 	return c
 }
@@ -61,7 +97,7 @@ func (r *run) look(ctx context.Context) error {
 		return nil
 	}
 	rep := r.job.ReporterOrSilent()
-	known := map[string]bool{}
+	known, size := map[string]bool{}, 0
 	own := false
 	err := r.file.ReadLayer(ctx, func(l *format.Layer) error {
 		report := func() {
@@ -74,8 +110,9 @@ func (r *run) look(ctx context.Context) error {
 				if known[m.Name] {
 					continue
 				}
-				if len(known) == maxColumns {
-					return fmt.Errorf("%s: has more than %d properties: write them by --format ndjson", r.file.Path, maxColumns)
+				if size += len(m.Name); len(known) == maxColumns || size > maxNameBytes {
+					return fmt.Errorf("%s: has more than %d properties, or their names have more than %d bytes: write them by --format ndjson",
+						r.file.Path, maxColumns, maxNameBytes)
 				}
 				known[m.Name] = true
 				r.layout.names = append(r.layout.names, m.Name)
@@ -216,7 +253,7 @@ func (r *reader) checkName(name string) error {
 
 // next makes room for one more row.
 func (r *reader) next() (*chunk, error) {
-	if c := r.chunk; c != nil && (len(c.lines) >= chunkRows || c.cells.Size()+c.shapes.Size() >= chunkBytes) {
+	if c := r.chunk; c != nil && (len(c.lines) >= chunkRows || c.size() >= chunkBytes) {
 		if err := r.send(); err != nil {
 			return nil, err
 		}
