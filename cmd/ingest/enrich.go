@@ -91,7 +91,7 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
+	defer func() { err = errors.Join(err, closeAll()) }() // unless the run has done so
 	plan, needsPosition, err := c.plan(view)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
 		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Prefix:  c.Prefix, NeedsPosition: needsPosition, Locates: len(c.Geocode) > 0,
+		Prefix:  c.Prefix, NeedsPosition: needsPosition, Locates: len(c.Geocode) > 0, Close: closeAll,
 	}, s.options)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func splitFields(text string) (name string, fields []string) {
 }
 
 // openView opens what is published, and takes a view of it. A data set that cannot be read is an error only of
-// questions that need it.
+// questions that need it. closeAll does nothing when it is called again.
 func (s *session) openView() (v ask.View, closeAll func() error, err error) {
 	names, err := s.catalog.Datasets(s.ctx)
 	if err != nil {
@@ -226,7 +226,12 @@ func (s *session) openView() (v ask.View, closeAll func() error, err error) {
 	sets.RegionSets.AddAll(nil)
 	sets.Collections.AddAll(nil)
 	v = ask.NewViews(sets).Take(time.Now())
+	closed := false
 	return v, func() (err error) {
+		if closed {
+			return nil
+		}
+		closed = true
 		v.Release()
 		for _, l := range opened {
 			err = errors.Join(err, l.Close())

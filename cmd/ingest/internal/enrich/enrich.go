@@ -39,6 +39,9 @@ type Options struct {
 	// NeedsPosition is set if some added column depends on positions. With Locates, the plan gives positions to rows
 	// that have none.
 	NeedsPosition, Locates bool
+	// Close, if set, is called when all rows have been answered, before the file gets its name. Its error is one of
+	// the run.
+	Close func() error
 }
 
 // Stats are what was done.
@@ -102,13 +105,13 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 	columns := o.Columns
 	columns.Optional = !o.NeedsPosition || o.Locates
 	r.file, err = r.files.Open(job.Input{Path: o.In}, format.Options{
-		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{},
+		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{}, Unhashed: true,
 	})
 	if err != nil {
 		return stats, err
 	}
 	if r.Out == "-" {
-		err = r.write(ctx, r.Stdout)
+		err = r.closed(r.write(ctx, r.Stdout))
 	} else {
 		err = r.publish(ctx)
 	}
@@ -133,8 +136,30 @@ func checkOut(in, out string) error {
 		return fmt.Errorf("--out %s is not a regular file: name one, or - for standard output", out)
 	}
 	path, _ := source.SplitLayer(in)
-	if read, err := os.Stat(path); err == nil && os.SameFile(read, is) {
-		return fmt.Errorf("--out %s is the file that is read: name another one", out)
+	return checkPart(path, out)
+}
+
+// checkPart refuses an output that is a file that is read.
+func checkPart(part, out string) error {
+	read, err := os.Stat(part)
+	if err != nil {
+		return nil // it cannot be replaced
+	}
+	if is, err := os.Stat(out); err == nil && os.SameFile(read, is) {
+		return fmt.Errorf("--out %s is a file that is read: name another one", out)
+	}
+	return nil
+}
+
+// checkParts refuses an output that is one of several files of the input, such as those of a shapefile.
+func (r *run) checkParts(l *format.Layer) error {
+	if r.Out == "-" {
+		return nil
+	}
+	for _, part := range l.Paths {
+		if err := checkPart(part, r.Out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -144,7 +169,16 @@ func (r *run) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return out.Finish(r.write(ctx, out))
+	return out.Finish(r.closed(r.write(ctx, out)))
+}
+
+// closed closes all that has been read, so that nothing can fail once the file has its name.
+func (r *run) closed(err error) error {
+	err = errors.Join(err, r.files.Close())
+	if r.Close != nil {
+		err = errors.Join(err, r.Close())
+	}
+	return err
 }
 
 // write reads the file, and writes it with the added columns.

@@ -3,9 +3,11 @@ package enrich_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/paulmach/orb"
 
 	"quadrille/ask"
 	asked "quadrille/ask/enrich"
@@ -219,6 +223,72 @@ func TestLargeCells(t *testing.T) {
 		if lines = lines[len(lines)-rows:]; strings.Count(out.String(), "\n") > rows+1 || lines[0] != lines[rows-1] || !strings.Contains(lines[0], "ch") {
 			t.Errorf("%s: rows differ", name)
 		}
+	}
+}
+
+// shapefile writes a shapefile of points with a column name.
+func shapefile(t testing.TB, dir string, names []string, points []orb.Point) string {
+	const record = 8 + 20
+	shp := make([]byte, 100)
+	binary.BigEndian.PutUint32(shp, 9994)
+	binary.BigEndian.PutUint32(shp[24:], uint32(100+record*len(points))/2)
+	binary.LittleEndian.PutUint32(shp[28:], 1000)
+	shp[32] = 1 // points
+	dbf := append([]byte{3, 126, 1, 1, byte(len(names)), 0, 0, 0, 65, 0, 11, 0}, make([]byte, 20)...)
+	dbf = append(append(dbf, "NAME\x00\x00\x00\x00\x00\x00\x00C\x00\x00\x00\x00\x0a"...), make([]byte, 15)...)
+	dbf = append(dbf, '\r')
+	for i, p := range points {
+		shp = binary.BigEndian.AppendUint32(shp, uint32(i+1))
+		shp = binary.BigEndian.AppendUint32(shp, 10)
+		shp = binary.LittleEndian.AppendUint32(shp, 1)
+		shp = binary.LittleEndian.AppendUint64(shp, math.Float64bits(p[0]))
+		shp = binary.LittleEndian.AppendUint64(shp, math.Float64bits(p[1]))
+		dbf = fmt.Appendf(dbf, " %-10s", names[i])
+	}
+	testfile.Write(t, filepath.Join(dir, "in.dbf"), dbf)
+	return testfile.Write(t, filepath.Join(dir, "in.shp"), shp)
+}
+
+// The output does not take the place of a part of the input.
+func TestPartsStay(t *testing.T) {
+	plan, _ := newPlan(t)
+	dir := t.TempDir()
+	in := shapefile(t, dir, []string{"one", "two"}, []orb.Point{{8.8, 46.2}, {8.9, 46.2}})
+	before := testfile.Read(t, filepath.Join(dir, "in.dbf"))
+	link := filepath.Join(dir, "link.csv")
+	if err := os.Symlink("in.dbf", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{filepath.Join(dir, "in.dbf"), link} {
+		o := enrich.Options{In: in, Out: out, Format: enrich.CSV, NeedsPosition: true}
+		if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); err == nil || !strings.Contains(err.Error(), "is a file that is read") {
+			t.Errorf("%s: %v", out, err)
+		}
+	}
+	if !bytes.Equal(before, testfile.Read(t, filepath.Join(dir, "in.dbf"))) {
+		t.Error("the input has changed")
+	}
+	o := enrich.Options{In: in, Out: filepath.Join(dir, "in.csv"), Format: enrich.CSV, NeedsPosition: true}
+	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "NAME,lat,lon,country,country_id,state,state_id\none,46.2,8.8,Switzerland,ch,Ticino,ch-ti\n"
+	if got := string(testfile.Read(t, o.Out)); !strings.HasPrefix(got, want) {
+		t.Error(got)
+	}
+}
+
+// If something that was read cannot be closed, the file does not get its name.
+func TestCloseFails(t *testing.T) {
+	plan, _ := newPlan(t)
+	in := testfile.WriteTemp(t, "in.csv", table(10))
+	broken := errors.New("broken")
+	o := enrich.Options{In: in, Out: filepath.Join(t.TempDir(), "out.csv"), Format: enrich.CSV, Close: func() error { return broken }}
+	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(o.Out); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the file is there", err)
 	}
 }
 

@@ -99,7 +99,30 @@ func (r *run) look(ctx context.Context) error {
 	rep := r.job.ReporterOrSilent()
 	known, size := map[string]bool{}, 0
 	own := false
+	add := func(name string) error {
+		if known[name] {
+			return nil
+		}
+		if size += len(name); len(known) == maxColumns || size > maxNameBytes {
+			return fmt.Errorf("%s: has more than %d properties, or their names have more than %d bytes: write them by --format ndjson",
+				r.file.Path, maxColumns, maxNameBytes)
+		}
+		known[name] = true
+		r.layout.names = append(r.layout.names, name)
+		return nil
+	}
 	err := r.file.ReadLayer(ctx, func(l *format.Layer) error {
+		if err := r.checkParts(l); err != nil {
+			return err
+		}
+		if l.Columns != nil { // its features have no ids of their own
+			for _, name := range l.Columns {
+				if err := add(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		report := func() {
 			rep.Progress(job.Progress{Stage: "looking at " + filepath.Base(r.file.Path), Done: l.Progress(), Total: l.Size, Unit: "bytes"})
 		}
@@ -107,15 +130,9 @@ func (r *run) look(ctx context.Context) error {
 		err := job.ReadRecords(ctx, l.Features, tally, report, func(f source.Feature) error {
 			own = own || f.ID != ""
 			for _, m := range f.Members {
-				if known[m.Name] {
-					continue
+				if err := add(m.Name); err != nil {
+					return err
 				}
-				if size += len(m.Name); len(known) == maxColumns || size > maxNameBytes {
-					return fmt.Errorf("%s: has more than %d properties, or their names have more than %d bytes: write them by --format ndjson",
-						r.file.Path, maxColumns, maxNameBytes)
-				}
-				known[m.Name] = true
-				r.layout.names = append(r.layout.names, m.Name)
 			}
 			return nil
 		})
@@ -138,6 +155,9 @@ func (r *run) look(ctx context.Context) error {
 // read reads the file into chunks.
 func (r *run) read(ctx context.Context) error {
 	return r.file.Read("enriching "+filepath.Base(r.file.Path), func(l *format.Layer, report func()) error {
+		if err := r.checkParts(l); err != nil {
+			return err
+		}
 		in := &reader{run: r, ctx: ctx, layer: l}
 		if err := in.readAll(report); err != nil {
 			return err

@@ -59,7 +59,7 @@ func (s *Files) Close() error {
 // File is a file whose format is known.
 type File struct {
 	*format.File
-	Sources []dataset.Source // set after reading
+	Sources []dataset.Source // set after reading, unless the file is Unhashed
 
 	in    job.Input
 	files *Files
@@ -140,7 +140,7 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 
 // Read calls take with the layer of the file, and reports the assumptions of the reader. The error
 // of take may be job.ErrEnough. report reports the progress of reading. Sources are set unless
-// there is an error.
+// there is an error, or the file is Unhashed.
 func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
 	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
 		err := take(l, func() {
@@ -156,7 +156,7 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 				}
 			}
 		}
-		if err == nil {
+		if err == nil && !f.Unhashed {
 			f.Sources, err = f.describe(l)
 		}
 		return err

@@ -32,6 +32,8 @@ type Options struct {
 	Columns  pointtable.Columns      // the given columns of tables
 	Said     *geojson.Said           // gets the members outside the features; not nil
 	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
+	// Unhashed is set if nobody asks for the checksum of the file, so that none is made while it is read.
+	Unhashed bool
 	// Copy copies a file of this name to the disk and returns its path.
 	Copy func(r io.Reader, name string) (path string, err error)
 }
@@ -137,6 +139,9 @@ func (f *File) open() (*source.File, error) {
 	in, err := source.OpenMember(f.OnDisk, f.match)
 	if err != nil {
 		return nil, err
+	}
+	if f.Unhashed {
+		in.Unhash()
 	}
 	f.Modified = in.Modified
 	return in, nil
