@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -210,7 +211,7 @@ func (r *run) fill(ctx context.Context) error {
 	filler := r.plan.Filler()
 	var c *chunk
 	bad := func(row int, reason, detail string) {
-		c.flaws.add(reason, &source.BadRecord{Source: r.file.Path, Line: c.lines[row], Reason: reason, Detail: source.Excerpt(detail)})
+		c.flaws.add(emptyColumns, c.lines[row], reason, source.Excerpt(detail))
 	}
 	for c = range r.work {
 		c.Bad = bad
@@ -271,7 +272,7 @@ func (r *run) writeChunks(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// flaws count cells without an answer by reason.
+// flaws count rows that lack something, by what that is and the reason.
 type flaws struct {
 	reasons map[string]*flaw
 }
@@ -283,19 +284,26 @@ type flaw struct {
 
 const maxExamples = 3
 
-func (f *flaws) add(reason string, bad *source.BadRecord) {
+// These are what rows have.
+const (
+	emptyColumns = "empty added columns"
+	lostGeometry = "no geometry in the output"
+)
+
+func (f *flaws) add(what string, line int, reason, detail string) {
 	if f.reasons == nil {
 		f.reasons = map[string]*flaw{}
 	}
-	of := f.reasons[reason]
+	what += ": " + reason
+	of := f.reasons[what]
 	if of == nil {
 		of = &flaw{}
-		f.reasons[reason] = of
+		f.reasons[what] = of
 	}
 	if of.count++; len(of.examples) < maxExamples {
-		text := fmt.Sprintf("%d", bad.Line)
-		if bad.Detail != "" {
-			text += " (" + bad.Detail + ")"
+		text := strconv.Itoa(line)
+		if detail != "" {
+			text += " (" + detail + ")"
 		}
 		of.examples = append(of.examples, text)
 	}
@@ -318,12 +326,12 @@ func (f *flaws) merge(other *flaws) {
 }
 
 func (f *flaws) note(rep job.Reporter) {
-	for _, reason := range slices.Sorted(maps.Keys(f.reasons)) {
-		of := f.reasons[reason]
+	for _, what := range slices.Sorted(maps.Keys(f.reasons)) {
+		of := f.reasons[what]
 		rows := "1 row has"
 		if of.count > 1 {
 			rows = fmt.Sprintf("%d rows have", of.count)
 		}
-		rep.Note(fmt.Sprintf("%s empty added columns: %s, in line %s", rows, reason, strings.Join(of.examples, ", ")))
+		rep.Note(fmt.Sprintf("%s %s, in line %s", rows, what, strings.Join(of.examples, ", ")))
 	}
 }

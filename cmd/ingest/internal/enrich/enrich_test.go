@@ -228,10 +228,8 @@ func TestLargeCells(t *testing.T) {
 
 // shapefile writes a shapefile of points with a column name.
 func shapefile(t testing.TB, dir string, names []string, points []orb.Point) string {
-	const record = 8 + 20
 	shp := make([]byte, 100)
 	binary.BigEndian.PutUint32(shp, 9994)
-	binary.BigEndian.PutUint32(shp[24:], uint32(100+record*len(points))/2)
 	binary.LittleEndian.PutUint32(shp[28:], 1000)
 	shp[32] = 1 // points
 	dbf := append([]byte{3, 126, 1, 1, byte(len(names)), 0, 0, 0, 65, 0, 11, 0}, make([]byte, 20)...)
@@ -239,14 +237,81 @@ func shapefile(t testing.TB, dir string, names []string, points []orb.Point) str
 	dbf = append(dbf, '\r')
 	for i, p := range points {
 		shp = binary.BigEndian.AppendUint32(shp, uint32(i+1))
-		shp = binary.BigEndian.AppendUint32(shp, 10)
-		shp = binary.LittleEndian.AppendUint32(shp, 1)
-		shp = binary.LittleEndian.AppendUint64(shp, math.Float64bits(p[0]))
-		shp = binary.LittleEndian.AppendUint64(shp, math.Float64bits(p[1]))
+		if math.IsNaN(p[0]) { // a null shape
+			shp = append(shp, 0, 0, 0, 2, 0, 0, 0, 0)
+		} else {
+			shp = binary.LittleEndian.AppendUint32(binary.BigEndian.AppendUint32(shp, 10), 1)
+			shp = binary.LittleEndian.AppendUint64(shp, math.Float64bits(p[0]))
+			shp = binary.LittleEndian.AppendUint64(shp, math.Float64bits(p[1]))
+		}
 		dbf = fmt.Appendf(dbf, " %-10s", names[i])
 	}
+	binary.BigEndian.PutUint32(shp[24:], uint32(len(shp)/2))
 	testfile.Write(t, filepath.Join(dir, "in.dbf"), dbf)
 	return testfile.Write(t, filepath.Join(dir, "in.shp"), shp)
+}
+
+// notes is a Reporter that keeps the notes.
+type notes struct {
+	job.SilentReporter
+	all []string
+}
+
+func (n *notes) Note(text string) { n.all = append(n.all, text) }
+
+// Features whose geometry cannot be used stay, as rows of tables do, and are counted.
+func TestUnusableGeometry(t *testing.T) {
+	plan, _ := newPlan(t)
+	in := testfile.WriteTemp(t, "in.geojson", `{"type":"FeatureCollection","features":[
+{"type":"Feature","id":1,"properties":{"a":"good"},"geometry":{"type":"Point","coordinates":[8.8,46.2]}},
+{"type":"Feature","id":2,"properties":{"a":"null"},"geometry":null},
+{"type":"Feature","id":3,"properties":{"a":"none"}},
+{"type":"Feature","id":4,"properties":{"a":"empty"},"geometry":{"type":"Point","coordinates":[]}},
+{"type":"Feature","id":5,"properties":{"a":"nulls"},"geometry":{"type":"Point","coordinates":[null,null]}},
+{"type":"Feature","id":6,"properties":{"a":"nested"},"geometry":{"type":"Point","coordinates":[[8.8,46.2]]}},
+{"type":"Feature","id":7,"properties":{"a":"kind"},"geometry":{"type":"Circle","coordinates":[8.8,46.2]}},
+{"type":"Feature","id":8,"properties":{"a":"NaN"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[NaN,1],[1,1],[0,0]]]}},
+{"type":"Feature","id":9,"properties":{"a":"polygon","last":1},"geometry":{"type":"Polygon","coordinates":[[[0,0],[0,1],[1,1],[0,0]]]}},
+{"type":"Thing","properties":{"a":"no feature"}}]}`)
+	for format, want := range map[enrich.Format][]string{
+		enrich.CSV:     {"a,last,id,lat,lon,country,country_id,state,state_id", "nested,,6,,,,,,", "kind,,7,,,,,,", "polygon,1,9,,,,,,"},
+		enrich.NDJSON:  {`{"a":"nulls","id":"5","country":null,"country_id":null,"state":null,"state_id":null}`},
+		enrich.GeoJSON: {`{"type":"Feature","id":"7","geometry":null,"properties":{"a":"kind","country":null`, `"id":"9","geometry":{"type":"Polygon"`},
+	} {
+		for _, needs := range []bool{true, false} {
+			var out bytes.Buffer
+			said := &notes{}
+			o := enrich.Options{In: in, Out: "-", Stdout: &out, Format: format, NeedsPosition: needs}
+			stats, err := enrich.Run(t.Context(), plan, o, job.Options{MaxBad: .5, Reporter: said})
+			if err != nil || stats.Rows != 9 || stats.LeftOut != 1 || needs && stats.NoPosition != 8 {
+				t.Errorf("%s: %+v, %v", format, stats, err)
+			}
+			for _, w := range want {
+				if !strings.Contains(out.String(), w) {
+					t.Errorf("%s: no %s in\n%s", format, w, out.String())
+				}
+			}
+			all := strings.Join(said.all, "\n")
+			for _, w := range []string{
+				`coordinate is not a number, in line 6 (null)`, `coordinates nested wrongly for the geometry's type, in line 7 (Point of depth 2)`,
+				`geometry is of a kind that is not read, in line 8 ("Circle")`,
+			} {
+				if !strings.Contains(all, w) && !strings.Contains(all, strings.ReplaceAll(w, "(null)", "(null), 9 (Polygon)")) {
+					t.Errorf("%s, %v: not said: %s in\n%s", format, needs, w, all)
+				}
+			}
+			if lost := strings.Contains(all, "no geometry in the output"); lost != (format == enrich.GeoJSON || !needs) {
+				t.Errorf("%s, %v: said\n%s", format, needs, all)
+			}
+		}
+	}
+	shp := shapefile(t, t.TempDir(), []string{"one", "two"}, []orb.Point{{math.NaN(), 0}, {8.8, 46.2}})
+	var out bytes.Buffer
+	o := enrich.Options{In: shp, Out: "-", Stdout: &out, Format: enrich.CSV, NeedsPosition: true}
+	stats, err := enrich.Run(t.Context(), plan, o, job.Options{})
+	if err != nil || stats.Rows != 2 || stats.NoPosition != 1 || !strings.Contains(out.String(), "\none,,,,,,\ntwo,46.2,8.8,") {
+		t.Errorf("%+v, %v: %s", stats, err, out.String())
+	}
 }
 
 // The output does not take the place of a part of the input.

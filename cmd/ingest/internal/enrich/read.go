@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -127,7 +129,7 @@ func (r *run) look(ctx context.Context) error {
 			rep.Progress(job.Progress{Stage: "looking at " + filepath.Base(r.file.Path), Done: l.Progress(), Total: l.Size, Unit: "bytes"})
 		}
 		tally := job.NewTally(1)
-		err := job.ReadRecords(ctx, l.Features, tally, report, func(f source.Feature) error {
+		err := job.ReadRecords(ctx, kept(l.Features), tally, report, func(f feature) error {
 			own = own || f.ID != ""
 			for _, m := range f.Members {
 				if err := add(m.Name); err != nil {
@@ -189,7 +191,7 @@ func (r *reader) readAll(report func()) error {
 		if err := r.beginFeatures(); err != nil {
 			return err
 		}
-		return job.ReadRecords(r.ctx, r.layer.Features, r.tally, report, r.feature)
+		return job.ReadRecords(r.ctx, kept(r.layer.Features), r.tally, report, r.feature)
 	}
 	if err := job.ReadRecords(r.ctx, r.layer.Table.Rows(), r.tally, report, r.row); err != nil {
 		return err
@@ -330,6 +332,10 @@ func (r *reader) row(row pointtable.Row) error {
 	return nil
 }
 
+// countsPositions reports whether rows without a position are counted when they are read. Otherwise that is no
+// fault, or fill knows.
+func (r *run) countsPositions() bool { return r.NeedsPosition && !r.Locates }
+
 // add adds the position of a row, or the reason why it has none.
 func (r *reader) add(c *chunk, line int, at orb.Point, reason, detail string) {
 	p := quadkey.Position{Lat: at[1], Lon: at[0]}
@@ -338,16 +344,37 @@ func (r *reader) add(c *chunk, line int, at orb.Point, reason, detail string) {
 	}
 	if reason != "" {
 		p = enrich.NoPosition
-		if r.NeedsPosition && !r.Locates { // fill counts them otherwise
+		if r.countsPositions() {
 			c.noPosition++
-			c.flaws.add(reason, &source.BadRecord{Line: line, Detail: detail})
+			c.flaws.add(emptyColumns, line, reason, detail)
 		}
 	}
 	c.Points, c.lines = append(c.Points, p), append(c.lines, line)
 }
 
+// feature is a feature, with the reason if its geometry cannot be used.
+type feature struct {
+	source.Feature
+	fault *source.BadRecord
+}
+
+// kept yields the features whose geometry alone cannot be used with the others.
+func kept(features iter.Seq2[source.Feature, error]) iter.Seq2[feature, error] {
+	return func(yield func(feature, error) bool) {
+		for f, err := range features {
+			one := feature{Feature: f}
+			if f.Line > 0 && errors.As(err, &one.fault) {
+				err = nil
+			}
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+}
+
 // feature takes a feature.
-func (r *reader) feature(f source.Feature) error {
+func (r *reader) feature(f feature) error {
 	if f.Lost.Count > 0 {
 		return &source.BadRecord{Source: r.file.Path, Line: f.Line, Reason: source.ReasonTooLarge, Detail: f.Lost.First}
 	}
@@ -356,6 +383,9 @@ func (r *reader) feature(f source.Feature) error {
 		return err
 	}
 	at, reason, detail := source.PositionOf(f.Geometry)
+	if f.fault != nil {
+		reason, detail = f.fault.Reason, f.fault.Detail
+	}
 	inputs := r.plan.Inputs()
 	for k, name := range inputs {
 		var value []byte
@@ -365,12 +395,22 @@ func (r *reader) feature(f source.Feature) error {
 		c.Inputs[k].AddBytes(value)
 	}
 	if r.layout.members {
-		err = r.addMembers(c, &f, reason == "")
+		err = r.addMembers(c, &f.Feature, reason == "")
 	} else {
-		r.addCells(c, &f, reason == "")
+		r.addCells(c, &f.Feature, reason == "")
 	}
 	if err != nil {
 		return err
+	}
+	switch {
+	case reason == source.ReasonNoGeometry:
+	case r.Format == GeoJSON && string(c.shapes.At(c.shapes.Len()-1)) == "null":
+		if f.fault == nil && reason != source.ReasonNotANumber {
+			reason, detail = source.ReasonNotANumber, f.Geometry.GeoJSONType()
+		}
+		c.flaws.add(lostGeometry, f.Line, reason, detail)
+	case r.Format != GeoJSON && reason != "" && !r.countsPositions():
+		c.flaws.add(lostGeometry, f.Line, reason, detail)
 	}
 	r.add(c, f.Line, at, reason, detail)
 	return nil
