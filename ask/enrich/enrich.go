@@ -41,7 +41,8 @@ type Chunk struct {
 	Points []quadkey.Position
 	// Inputs are columns of the table, as many as Plan.Inputs names and in its order.
 	Inputs []Cells
-	// Bad, if set, is called for a cell of Inputs that is not what it should be. Its row gets empty cells.
+	// Bad, if set, is called for a cell of Inputs that is not what it should be, and for an answer that lacks something.
+	// The row gets empty cells, of that Source or some of them.
 	Bad func(row int, reason, detail string)
 
 	most int // bytes of the cells of a Source, after which it stops; 0 bounds nothing
@@ -152,6 +153,17 @@ func (p *Plan) Columns() []Column { return p.columns }
 
 // Inputs returns the names of the columns of the table that the plan needs beside positions.
 func (p *Plan) Inputs() []string { return p.inputs }
+
+// Notes returns what users should know of the answers before the first row is filled, one sentence each, such as that all cells
+// of a column will be empty.
+func (p *Plan) Notes() (notes []string) {
+	for _, s := range p.sources {
+		if of, ok := s.(interface{ notes() []string }); ok {
+			notes = append(notes, of.notes()...)
+		}
+	}
+	return notes
+}
 
 // Filler makes the columns of a plan for one goroutine.
 type Filler struct {

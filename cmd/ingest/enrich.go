@@ -96,6 +96,9 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, note := range plan.Notes() {
+		s.reporter.Note(note)
+	}
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
 		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
