@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -118,6 +119,7 @@ var groups = []kong.Group{
 // session is the context of a command.
 type session struct {
 	ctx      context.Context
+	began    time.Time // the moment of the command
 	catalog  *dataset.Catalog
 	depot    *dataset.Depot // of --store; nil if that is not set
 	reporter *reporter

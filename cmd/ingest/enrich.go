@@ -86,7 +86,6 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	if c.Out == "-" && s.json {
 		return &usageError{errors.New("--json writes to standard output, which gets the rows: leave it out, or name a file by --out")}
 	}
-	begin := time.Now()
 	view, closeAll, err := s.openView()
 	if err != nil {
 		return err
@@ -107,7 +106,7 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	took := time.Since(begin)
+	took := time.Since(s.began)
 	s.reporter.close()
 	text := fmt.Sprintf("enriched %s: %s rows, %d columns added, in %s", c.File, grouped(stats.Rows), len(plan.Columns()),
 		took.Round(100*time.Millisecond))
@@ -228,7 +227,7 @@ func (s *session) openView() (v ask.View, closeAll func() error, err error) {
 	}
 	sets.RegionSets.AddAll(nil)
 	sets.Collections.AddAll(nil)
-	v = ask.NewViews(sets).Take(time.Now())
+	v = ask.NewViews(sets).Take(s.began)
 	closed := false
 	return v, func() (err error) {
 		if closed {
