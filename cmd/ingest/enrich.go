@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"quadrille/ask"
@@ -86,6 +88,9 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	if c.Out == "-" && s.json {
 		return &usageError{errors.New("--json writes to standard output, which gets the rows: leave it out, or name a file by --out")}
 	}
+	if c.Out == "-" {
+		signal.Ignore(syscall.SIGPIPE) // writing fails instead, and what was copied is removed
+	}
 	view, closeAll, err := s.openView()
 	if err != nil {
 		return err
@@ -103,6 +108,9 @@ func (c *enrichCmd) Run(s *session) (err error) {
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Prefix:  c.Prefix, NeedsPosition: needsPosition, Locates: len(c.Geocode) > 0, Close: closeAll,
 	}, s.options)
+	if c.Out == "-" && errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
 	if err != nil {
 		return err
 	}

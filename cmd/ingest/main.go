@@ -78,7 +78,7 @@ func main() {
 		<-told // its message comes before the error
 	}
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, errUnread) {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
 	}
 	if cellstore.IsNoSpace(err) {
@@ -102,8 +102,12 @@ func openCatalog(dir string, began time.Time) (*dataset.Catalog, error) {
 	})
 }
 
+// errUnread is matched by the error of a command whose output nobody reads any more, such as head. It ends silently, as
+// other programs do.
+var errUnread = errors.New("nobody reads standard output any more")
+
 // exitCode returns the exit code for an error: 0 done, 1 failed, 2 wrong usage, 3 refused by
-// --max-change, 130 interrupted.
+// --max-change, 130 interrupted, 141 unread.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {
@@ -115,6 +119,8 @@ func exitCode(err error) int {
 		return 3
 	case errors.Is(err, context.Canceled): // also true for interruptedError
 		return 130
+	case errors.Is(err, errUnread):
+		return 128 + int(syscall.SIGPIPE)
 	}
 	return 1
 }
