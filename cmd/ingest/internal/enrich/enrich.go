@@ -286,8 +286,9 @@ const maxExamples = 3
 
 // These are what rows have.
 const (
-	emptyColumns = "empty added columns"
-	lostGeometry = "no geometry in the output"
+	emptyColumns  = "empty added columns"
+	lostGeometry  = "no geometry in the output"
+	repeatedNames = "several properties of one name"
 )
 
 func (f *flaws) add(what string, line int, reason, detail string) {

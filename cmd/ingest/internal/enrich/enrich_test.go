@@ -314,6 +314,69 @@ func TestUnusableGeometry(t *testing.T) {
 	}
 }
 
+// No object has a key twice: columns without a name and properties of one name are told apart, which is said.
+func TestDistinctKeys(t *testing.T) {
+	plan, _ := newPlan(t)
+	for name, tc := range map[string]struct {
+		file, content string
+		format        enrich.Format
+		want, said    string
+	}{
+		"columns": {
+			"in.csv", "lat,,column_2,lon,,column_5,column_5_\n46.2,a,b,8.8,c,d,e\n", enrich.NDJSON,
+			`{"lat":"46.2","column_2_":"a","column_2":"b","lon":"8.8","column_5__":"c","column_5":"d","column_5_":"e",`,
+			`in.csv: columns without a name are called "column_2_", "column_5__"`,
+		},
+		"unnamed in a table": {"in.csv", "lat,,lon\n46.2,a,8.8\n", enrich.CSV, "lat,,lon,country", ""},
+		"properties": {
+			"in.geojson", `{"type":"Feature","properties":{"a":1,"b":2,"a":3,"a":null,"c":4},"geometry":null}`, enrich.NDJSON,
+			`{"a":null,"b":2,"c":4,`, `1 row has several properties of one name: the last one counts, in line 1 ("a")`,
+		},
+		"in cells": {
+			"in.geojson", `{"type":"Feature","properties":{"a":1,"b":2,"a":3},"geometry":null}`, enrich.CSV,
+			"a,b,lat,lon,country,country_id,state,state_id\n3,2,", `1 row has several properties of one name: the last one counts, in line 1 ("a")`,
+		},
+	} {
+		var out bytes.Buffer
+		said := &notes{}
+		o := enrich.Options{In: testfile.WriteTemp(t, tc.file, tc.content), Out: "-", Stdout: &out, Format: tc.format, NeedsPosition: true}
+		if _, err := enrich.Run(t.Context(), plan, o, job.Options{Reporter: said}); err != nil {
+			t.Fatal(name, err)
+		}
+		if !strings.HasPrefix(out.String(), tc.want) {
+			t.Errorf("%s: %s, want %s", name, out.String(), tc.want)
+		}
+		if all := strings.Join(said.all, "\n"); !strings.Contains(all, tc.said) || tc.said == "" && strings.Contains(all, "called") {
+			t.Errorf("%s: said %s", name, all)
+		}
+	}
+}
+
+// Properties that rows share or not are found, however many there are in all.
+func TestManyProperties(t *testing.T) {
+	plan, _ := newPlan(t)
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, `{"type":"Feature","id":"%d","properties":{"%s%d":"","a":"\u00e9","id":%d},"geometry":{"type":"Point","coordinates":[8.8,46.2]}}`+"\n",
+			i, strings.Repeat("n", 1000), i, -i)
+	}
+	var out bytes.Buffer
+	o := enrich.Options{In: testfile.WriteTemp(t, "in.geojsonl", b.String()), Out: "-", Stdout: &out, Format: enrich.NDJSON, NeedsPosition: true}
+	if _, err := enrich.Run(t.Context(), plan, o, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	for line := range strings.Lines(out.String()) {
+		want := fmt.Sprintf(`{"%s%d":"","a":"\u00e9","id":%d,"lat":46.2,"lon":8.8,"country":"Switzerland"`, strings.Repeat("n", 1000), i, -i)
+		if i++; !strings.HasPrefix(line, want) {
+			t.Fatalf("%s, want %s", line, want)
+		}
+	}
+	if i != 5000 {
+		t.Errorf("%d rows", i)
+	}
+}
+
 // The output does not take the place of a part of the input.
 func TestPartsStay(t *testing.T) {
 	plan, _ := newPlan(t)
@@ -395,6 +458,23 @@ func TestIndentedGeoJSON(t *testing.T) {
 			t.Errorf("%s: %s", format, out.String())
 		}
 	}
+}
+
+// BenchmarkFeatures measures the features per second that become rows of a table.
+func BenchmarkFeatures(b *testing.B) {
+	plan, _ := newPlan(b)
+	var text strings.Builder
+	for i := range b.N {
+		fmt.Fprintf(&text, `{"type":"Feature","id":%d,"properties":{"a":"first","b":"second","c":%d,"d":"a longer text of some words","e":null,"f":true},`+
+			`"geometry":{"type":"Point","coordinates":[8.8,46.2]}}`+"\n", i, i)
+	}
+	in := testfile.WriteTemp(b, "in.geojsonl", text.String())
+	o := enrich.Options{In: in, Out: filepath.Join(b.TempDir(), "out.csv"), Format: enrich.CSV, NeedsPosition: true}
+	b.ResetTimer()
+	if _, err := enrich.Run(b.Context(), plan, o, job.Options{}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "features/s")
 }
 
 // BenchmarkRun measures the rows of a table per second, with the regions of the small world.

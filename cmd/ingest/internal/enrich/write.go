@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,8 @@ type layout struct {
 	raw       []bool // the added columns that are numbers or booleans
 }
 
-func (l *layout) begin(added []string, columns []enrich.Column) {
+// begin takes the added columns. It returns the keys of columns without a name in JSON.
+func (l *layout) begin(added []string, columns []enrich.Column) (unnamed []string) {
 	switch l.format {
 	case CSV:
 		if l.separator != ';' {
@@ -71,6 +73,10 @@ func (l *layout) begin(added []string, columns []enrich.Column) {
 	for i, name := range l.names {
 		if name == "" {
 			name = "column_" + strconv.Itoa(i+1)
+			for slices.Contains(l.names, name) || slices.Contains(added, name) {
+				name += "_"
+			}
+			unnamed = append(unnamed, name)
 		}
 		l.keys = append(l.keys, append(jsontext.AppendString(nil, name), ':'))
 	}
@@ -78,6 +84,7 @@ func (l *layout) begin(added []string, columns []enrich.Column) {
 		l.addedKeys = append(l.addedKeys, append(jsontext.AppendString(nil, name), ':'))
 		l.raw = append(l.raw, columns[i].Raw)
 	}
+	return unnamed
 }
 
 // appendRow appends row i of a chunk, with cell k of the added columns.
