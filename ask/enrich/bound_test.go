@@ -112,3 +112,28 @@ func TestParts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A collection with the name of another layer is meant only with its prefix, and that is said.
+func TestOneName(t *testing.T) {
+	v := world(t, collection(t, "place", large(1, 1)), collection(t, "places", large(1, 1)), collection(t, "shops", large(1, 1)))
+	for layer, want := range map[string]string{
+		"place":        "the nearest place is one of the layer places, not of the collection of that name: that is points:place",
+		"places":       "the nearest places is one of the layer places, not of the collection of that name: that is points:places",
+		"airport":      "",
+		"shops":        "",
+		"points:shops": "",
+		"points:place": "",
+	} {
+		p, err := enrich.New(must(t)(enrich.Nearest(v, layer, "id")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(p.Notes(), "; "); got != want {
+			t.Errorf("%s: %s, want %s", layer, got, want)
+		}
+	}
+	_, got := rows(t, &enrich.Chunk{Points: points[:1]}, must(t)(enrich.Nearest(v, "points:place", "note")))
+	if got[0] != "0" {
+		t.Errorf("%q", got)
+	}
+}

@@ -24,10 +24,10 @@ type enrichCmd struct {
 	Regions  []string `env:"-" placeholder:"TYPES" help:"Add the name and id of the regions of these types, such as country,state; all for every type. That is also done if nothing is asked for."`
 	Timezone bool     `env:"-" help:"Add the time zone and its present offset from UTC."`
 	Time     string   `env:"-" placeholder:"COLUMN" help:"Add the time zone and its offset from UTC at the time in a column, such as 2026-01-31T12:00:00Z."`
-	Nearest  []string `env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable."`
-	IP       string   `env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS."`
+	Nearest  []string `env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable. A name with a comma or a colon stands in double quotes."`
+	IP       string   `env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS. A column whose name has a colon stands in double quotes, as in '\"client:ip\":country'."`
 	Reverse  bool     `env:"-" help:"Add the address of the position: the place and the regions around it."`
-	Geocode  []string `env:"-" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. Rows without a position take this one."`
+	Geocode  []string `env:"-" sep:"none" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. A column whose name has a comma stands in double quotes. Rows without a position take this one."`
 	Prefix   string   `env:"-" placeholder:"TEXT" help:"What the names of the added columns begin with."`
 
 	Lat       string `env:"-" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
@@ -148,7 +148,11 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 		}
 	}
 	if len(c.Geocode) > 0 {
-		of, failed := asked.Geocode(v, c.Geocode...)
+		columns, failed := splitNames(strings.Join(c.Geocode, ","))
+		var of asked.Source
+		if failed == nil {
+			of, failed = asked.Geocode(v, columns...)
+		}
 		add("geocode", of, failed)
 	}
 	first := len(sources)
@@ -166,11 +170,14 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 	}
 	for _, text := range c.Nearest {
 		collection, isCollection := strings.CutPrefix(text, ask.PointsPrefix)
-		layer, fields := splitFields(collection)
+		layer, fields, failed := splitFields(collection)
 		if isCollection {
 			layer = ask.PointsPrefix + layer
 		}
-		of, failed := asked.Nearest(v, layer, fields...)
+		var of asked.Source
+		if failed == nil {
+			of, failed = asked.Nearest(v, layer, fields...)
+		}
 		add("nearest", of, failed)
 	}
 	if c.Reverse {
@@ -179,8 +186,11 @@ func (c *enrichCmd) plan(v ask.View) (p *asked.Plan, needsPosition bool, err err
 	}
 	needsPosition = len(sources) > first
 	if c.IP != "" {
-		column, fields := splitFields(c.IP)
-		of, failed := asked.IP(v, column, fields...)
+		column, fields, failed := splitFields(c.IP)
+		var of asked.Source
+		if failed == nil {
+			of, failed = asked.IP(v, column, fields...)
+		}
 		add("ip", of, failed)
 	}
 	if err != nil {
@@ -195,18 +205,77 @@ func (c *enrichCmd) asksRegions() bool {
 	return len(c.Regions) > 0 || !c.Timezone && c.Time == "" && len(c.Nearest) == 0 && !c.Reverse && len(c.Geocode) == 0 && c.IP == ""
 }
 
-// splitFields splits NAME:FIELD,FIELD.
-func splitFields(text string) (name string, fields []string) {
-	i := strings.LastIndexByte(text, ':')
-	if i < 0 {
-		return text, nil
+// splitFields splits NAME:FIELD,FIELD. The last colon counts, so that a name may have others. With one in double
+// quotes, as in CSV, a name or a field may have any text.
+func splitFields(text string) (name string, fields []string, err error) {
+	if strings.HasPrefix(text, `"`) {
+		name, rest, err := cutQuoted(text)
+		if err != nil || rest == "" {
+			return name, nil, err
+		}
+		list, ok := strings.CutPrefix(rest, ":")
+		if !ok {
+			return "", nil, fmt.Errorf("%q: there is %q after the quotes where :FIELDS should be", text, rest)
+		}
+		fields, err = splitNames(list)
+		return name, fields, err
 	}
-	for f := range strings.SplitSeq(text[i+1:], ",") {
-		if f = strings.TrimSpace(f); f != "" {
-			fields = append(fields, f)
+	end := strings.LastIndexByte(text, ':')
+	if end < 0 {
+		return text, nil, nil
+	}
+	for at := end; at >= 0; at = strings.LastIndexByte(text[:at], ':') {
+		if fields, err := splitNames(text[at+1:]); err == nil {
+			return text[:at], fields, nil // this colon is not within quotes
 		}
 	}
-	return text[:i], fields
+	_, err = splitNames(text[end+1:])
+	return "", nil, err
+}
+
+// splitNames splits NAME,NAME. Blanks around names are left out, and so are empty names.
+func splitNames(text string) (names []string, err error) {
+	for {
+		text = strings.TrimSpace(text)
+		var name string
+		if strings.HasPrefix(text, `"`) {
+			if name, text, err = cutQuoted(text); err != nil {
+				return nil, err
+			}
+			if text = strings.TrimSpace(text); text != "" && text[0] != ',' {
+				return nil, fmt.Errorf("there is %q after quotes where a comma should be", text)
+			}
+		} else {
+			end := strings.IndexByte(text, ',')
+			if end < 0 {
+				end = len(text)
+			}
+			if name, text = strings.TrimSpace(text[:end]), text[end:]; strings.Contains(name, `"`) {
+				return nil, fmt.Errorf("%s: write a name with quotes as in CSV, \"%s\"", name, strings.ReplaceAll(name, `"`, `""`))
+			}
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+		if text == "" {
+			return names, nil
+		}
+		text = text[1:]
+	}
+}
+
+// cutQuoted cuts a text in double quotes off, within which two of them are one.
+func cutQuoted(text string) (inner, rest string, err error) {
+	for at := 1; at < len(text); at++ {
+		switch {
+		case text[at] != '"':
+		case at+1 < len(text) && text[at+1] == '"':
+			at++
+		default:
+			return strings.ReplaceAll(text[1:at], `""`, `"`), text[at+1:], nil
+		}
+	}
+	return "", "", fmt.Errorf("%s: the quotes are not closed", text)
 }
 
 // openView opens what is published, and takes a view of it. A data set that cannot be read is an error only of
