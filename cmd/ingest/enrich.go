@@ -24,10 +24,10 @@ type enrichCmd struct {
 	Regions  []string `env:"-" placeholder:"TYPES" help:"Add the name and id of the regions of these types, such as country,state; all for every type. That is also done if nothing is asked for."`
 	Timezone bool     `env:"-" help:"Add the time zone and its present offset from UTC."`
 	Time     string   `env:"-" placeholder:"COLUMN" help:"Add the time zone and its offset from UTC at the time in a column, such as 2026-01-31T12:00:00Z."`
-	Nearest  []string `env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable. A name with a comma or a colon stands in double quotes."`
-	IP       string   `env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS. A column whose name has a colon stands in double quotes, as in '\"client:ip\":country'."`
+	Nearest  []string `text:"" env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable. A name with a comma or a colon stands in double quotes."`
+	IP       string   `text:"" env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS. A column whose name has a colon stands in double quotes, as in '\"client:ip\":country'."`
 	Reverse  bool     `env:"-" help:"Add the address of the position: the place and the regions around it."`
-	Geocode  []string `env:"-" sep:"none" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. A column whose name has a comma stands in double quotes. Rows without a position take this one."`
+	Geocode  []string `text:"" env:"-" sep:"none" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. A column whose name has a comma stands in double quotes. Rows without a position take this one."`
 	Prefix   string   `env:"-" placeholder:"TEXT" help:"What the names of the added columns begin with."`
 
 	Lat       string `env:"-" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
@@ -63,14 +63,20 @@ The added columns are, in this order:
 
   --geocode   geocode_label, geocode_lat and geocode_lon, of the best answer: a place, a region or an airport, and no street. All columns below use this position where the row has none, so the table needs no columns of positions.
   --regions   for each type, such as country: country with the name, and country_id. Where regions overlap, a cell has all of them, the smallest first, separated by semicolons.
-  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command, or at that in the column of --time.
-  --nearest   LAYER_FIELD: any property of the layer, or id, lat, lon and distance_m, in metres. place is the nearest populated place, airport the nearest with passenger service. Collections of points are named as ingest points names them.
+  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command, or at that in the column of --time. Offsets before standard time have seconds, such as -00:01:15.
+  --nearest   LAYER_FIELD: any property of the layer, or id, lat, lon and distance_m, in metres. place is the nearest populated place, airport the nearest with passenger service. Collections of points are named as ingest points names them; one that has the name of another layer as points:NAME.
   --reverse   address: the place that describes the position with the regions around it.
   --ip        ip_FIELD: country (its code), country_name, city, postal, lat, lon, timezone, asn and organization, or a path as in /ip?fields=, such as city.names.de.
 
-A column that the file has already is not replaced: --prefix gives the added ones other names. Rows without a
-usable position are kept with empty added columns, and counted. Rows that cannot be read, such as those with
-more cells than the header, are left out; --max-bad bounds their share. The file appears when it is complete.`
+In COLUMN, COLUMNS and FIELDS a name with a comma, a colon or quotes stands in double quotes, as in a CSV file, and
+the shell wants single ones around them: --ip '"client:ip":country', --geocode '"city, town",country'. Without
+quotes the last colon counts.
+
+A column that the file has already is not replaced: --prefix gives the added ones other names. In JSON columns
+without a name are called column_N. Rows without a usable position are kept with empty added columns, and counted,
+also features with a geometry that cannot be used. Rows that cannot be read, such as those with more cells than the
+header, are left out; --max-bad bounds their share. The file appears when it is complete, with the mode and owner of one that
+is there, and where a symbolic link points.`
 }
 
 func (c *enrichCmd) left(*session) string {
