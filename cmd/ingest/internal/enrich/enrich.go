@@ -78,7 +78,8 @@ type run struct {
 	tally *job.Tally
 	// layout is set before the first chunk is sent.
 	layout layout
-	flaws  flaws // belongs to the writer
+	flaws  flaws  // belongs to the writer
+	filled []bool // the added columns that have something; belongs to the writer
 	free   chan *chunk
 	work   chan *chunk
 	order  chan *chunk
@@ -94,6 +95,7 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 	for _, c := range plan.Columns() {
 		r.added = append(r.added, o.Prefix+c.Name)
 	}
+	r.filled = make([]bool, len(r.added))
 	if r.Out != "-" {
 		if err := checkOut(r.In, r.Out); err != nil {
 			return stats, err
@@ -119,6 +121,7 @@ func Run(ctx context.Context, plan *enrich.Plan, o Options, jo job.Options) (sta
 	r.tally.Report(jo.ReporterOrSilent())
 	if err == nil {
 		r.flaws.note(jo.ReporterOrSilent())
+		r.noteEmpty()
 		r.stats.LeftOut = r.tally.LeftOutCount()
 	}
 	return r.stats, err
@@ -211,7 +214,10 @@ func (r *run) fill(ctx context.Context) error {
 	filler := r.plan.Filler()
 	var c *chunk
 	bad := func(row int, reason, detail string) {
-		c.flaws.add(emptyColumns, c.lines[row], reason, source.Excerpt(detail))
+		if detail != "" {
+			detail = source.Excerpt(detail)
+		}
+		c.flaws.add(emptyColumns, c.lines[row], reason, detail)
 	}
 	for c = range r.work {
 		c.Bad = bad
@@ -219,7 +225,13 @@ func (r *run) fill(ctx context.Context) error {
 		if c.first {
 			b = r.layout.appendHeader(b)
 		}
+		clear(c.some)
 		err := filler.FillParts(ctx, &c.Chunk, func(from, to int, cells []enrich.Cells) error {
+			for k := range cells {
+				for i := 0; i < to-from && !c.some[k]; i++ {
+					c.some[k] = len(cells[k].At(i)) > 0
+				}
+			}
 			for i := from; i < to; i++ {
 				if b = r.layout.appendRow(b, c, i, i-from, cells); len(b) < outBytes {
 					continue
@@ -267,9 +279,25 @@ func (r *run) writeChunks(ctx context.Context, out io.Writer) error {
 		r.stats.Rows += int64(len(c.lines))
 		r.stats.NoPosition += c.noPosition
 		r.flaws.merge(&c.flaws)
+		for k, some := range c.some {
+			r.filled[k] = r.filled[k] || some
+		}
 		r.free <- c
 	}
 	return nil
+}
+
+// noteEmpty says which added columns have nothing, such as those that the data set does not know.
+func (r *run) noteEmpty() {
+	var empty []string
+	for k, filled := range r.filled {
+		if !filled && r.stats.Rows > 0 {
+			empty = append(empty, r.added[k])
+		}
+	}
+	if len(empty) > 0 {
+		r.job.ReporterOrSilent().Note("these added columns are empty in all rows: " + listed(empty))
+	}
 }
 
 // flaws count rows that lack something, by what that is and the reason.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -374,6 +375,23 @@ func TestManyProperties(t *testing.T) {
 	}
 	if i != 5000 {
 		t.Errorf("%d rows", i)
+	}
+}
+
+// It is said which added columns have nothing at all.
+func TestEmptyColumns(t *testing.T) {
+	plan, _ := newPlan(t)
+	for rows, want := range map[string]string{
+		"45.81,9.08\n1,1\n": `these added columns are empty in all rows: "state", "state_id"`, "46.2,8.8\n1,1\n": "", "": "",
+	} {
+		said := &notes{}
+		o := enrich.Options{In: testfile.WriteTemp(t, "in.csv", "lat,lon\n"+rows), Out: "-", Stdout: io.Discard, Format: enrich.CSV, NeedsPosition: true}
+		if _, err := enrich.Run(t.Context(), plan, o, job.Options{Reporter: said}); err != nil {
+			t.Fatal(err)
+		}
+		if all := strings.Join(said.all, "\n"); !strings.Contains(all, want) || want == "" && strings.Contains(all, "empty in all") {
+			t.Errorf("%q: said %s", rows, all)
+		}
 	}
 }
 

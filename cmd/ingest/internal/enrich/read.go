@@ -39,6 +39,7 @@ type chunk struct {
 	// ids and shapes are those of features in JSON, for output with geometries.
 	ids, shapes enrich.Cells
 	flaws       flaws
+	some        []bool      // the added columns that have something
 	filled      chan piece  // the output, in order
 	written     chan []byte // pieces to use again
 }
@@ -81,7 +82,7 @@ func (c *chunk) size() int {
 func (r *run) newChunk() *chunk {
 	// One piece is being made, one waits and one is being written.
 	c := &chunk{filled: make(chan piece, 1), written: make(chan []byte, 3)}
-	c.Inputs = make([]enrich.Cells, len(r.plan.Inputs()))
+	c.Inputs, c.some = make([]enrich.Cells, len(r.plan.Inputs())), make([]bool, len(r.added))
 	return c
 }
 
