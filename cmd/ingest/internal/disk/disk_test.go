@@ -29,7 +29,8 @@ func TestPublishReplaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, to := range map[string]string{
-		"direct": "", "link": "below/real", "absolute": filepath.Join(below, "real2"), "dangling": "below/new", "two": "below/hop", "around": "inner/../real5",
+		"direct": "", "link": "below/real", "absolute": filepath.Join(below, "real2"), "dangling": "below/new", "two": "below/hop",
+		"around": "inner/../real5",
 	} {
 		path, target := filepath.Join(dir, name), filepath.Join(dir, name)
 		mode := os.FileMode(0o640)

@@ -145,11 +145,9 @@ func checkOut(in, out string) error {
 
 // checkPart refuses an output that is a file that is read.
 func checkPart(part, out string) error {
-	read, err := os.Stat(part)
-	if err != nil {
-		return nil // it cannot be replaced
-	}
-	if is, err := os.Stat(out); err == nil && os.SameFile(read, is) {
+	read, failed := os.Stat(part)
+	is, missing := os.Stat(out)
+	if failed == nil && missing == nil && os.SameFile(read, is) {
 		return fmt.Errorf("--out %s is a file that is read: name another one", out)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -229,7 +230,7 @@ func TestLargeCells(t *testing.T) {
 
 // shapefile writes a shapefile of points with a column name.
 func shapefile(t testing.TB, dir string, names []string, points []orb.Point) string {
-	shp := make([]byte, 100)
+	shp := slices.Repeat([]byte{0}, 100)
 	binary.BigEndian.PutUint32(shp, 9994)
 	binary.LittleEndian.PutUint32(shp[28:], 1000)
 	shp[32] = 1 // points
