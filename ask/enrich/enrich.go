@@ -69,14 +69,27 @@ type Chunk struct {
 	Points []quadkey.Position
 	// Inputs are columns of the table, as many as Plan.Inputs names and in its order.
 	Inputs []Cells
-	// Bad, if set, is called for a cell of Inputs that is not what it should be. Its row gets empty cells.
+	// Bad, if set, is called for a cell of Inputs that is not what it should be, and for an answer that lacks something.
+	// The row gets empty cells, of that Source or some of them.
 	Bad func(row int, reason, detail string)
+
+	most int // bytes of the cells of a Source, after which it stops; 0 bounds nothing
+}
+
+// isFull reports whether no row should be added any more to the columns of a Source.
+func (c *Chunk) isFull(out []Cells) bool {
+	n := 0
+	for k := range out {
+		n += len(out[k].text)
+	}
+	return c.most > 0 && n >= c.most
 }
 
 // Cells are the texts of a column. The zero value has no cells.
 type Cells struct {
-	text []byte
-	ends []int
+	text  []byte
+	ends  []int
+	start int // of the first cell
 }
 
 // Reset removes all cells and keeps their memory.
@@ -108,12 +121,24 @@ func (c *Cells) Size() int { return len(c.text) + 8*len(c.ends) }
 
 // At returns the text of cell i, which is valid until Reset.
 func (c *Cells) At(i int) []byte {
-	from := 0
-	if i > 0 {
-		from = c.ends[i-1]
-	}
+	from := c.startOf(i)
 	return c.text[from:c.ends[i]:c.ends[i]]
 }
+
+func (c *Cells) startOf(i int) int {
+	if i == 0 {
+		return c.start
+	}
+	return c.ends[i-1]
+}
+
+// part returns some of the cells. They share the memory.
+func (c *Cells) part(from, to int) Cells {
+	return Cells{c.text, c.ends[from:to], c.startOf(from)}
+}
+
+// truncate removes all cells but the first n.
+func (c *Cells) truncate(n int) { c.text, c.ends = c.text[:c.startOf(n)], c.ends[:n] }
 
 // Source makes columns. The functions of this package return Sources. Any number of goroutines may use
 // the same Source, as long as the view that it was made with is held.
@@ -125,7 +150,8 @@ type Source interface {
 	filler() fill
 }
 
-// fill adds to each column of out, which are empty, a cell for each row of c.
+// fill adds to each column of out, which are empty, a cell for each row of c. It stops after a row with which
+// the chunk is full.
 type fill func(ctx context.Context, c *Chunk, out []Cells) error
 
 // Plan is a list of Sources. Any number of goroutines may use it.
@@ -156,39 +182,118 @@ func (p *Plan) Columns() []Column { return p.columns }
 // Inputs returns the names of the columns of the table that the plan needs beside positions.
 func (p *Plan) Inputs() []string { return p.inputs }
 
+// Notes returns what users should know of the answers before the first row is filled, one sentence each, such as that all cells
+// of a column will be empty.
+func (p *Plan) Notes() (notes []string) {
+	for _, s := range p.sources {
+		if of, ok := s.(interface{ notes() []string }); ok {
+			notes = append(notes, of.notes()...)
+		}
+	}
+	return notes
+}
+
 // Filler makes the columns of a plan for one goroutine.
 type Filler struct {
-	plan  *Plan
-	fills []fill
-	cells []Cells
+	plan   *Plan
+	parts  []fillerPart
+	cells  []Cells
+	inputs []Cells // of the rows of a part
+	rows   int     // that the next part should have
+	bad    []badCell
 }
+
+// fillerPart is a Source of a Filler with the numbers of its columns.
+type fillerPart struct {
+	fill            fill
+	inputs, columns int
+}
+
+// badCell has the arguments of Chunk.Bad.
+type badCell struct {
+	row            int
+	reason, detail string
+}
+
+// partBytes is about the size of the cells that FillParts makes at once.
+const partBytes = 4 << 20
 
 // Filler returns a Filler of the plan.
 func (p *Plan) Filler() *Filler {
-	f := &Filler{plan: p, cells: make([]Cells, len(p.columns))}
+	f := &Filler{plan: p, cells: make([]Cells, len(p.columns)), inputs: make([]Cells, len(p.inputs)), rows: math.MaxInt}
 	for _, s := range p.sources {
-		f.fills = append(f.fills, s.filler())
+		f.parts = append(f.parts, fillerPart{s.filler(), len(s.Inputs()), len(s.Columns())})
 	}
 	return f
 }
 
 // Fill returns the cells of all columns, one for each row. They are valid until the next call. Errors come
-// from the data sets or the context.
+// from the data sets or the context. Cells have no bound of their own: a property of a feature may have 64 KiB.
 func (f *Filler) Fill(ctx context.Context, c *Chunk) ([]Cells, error) {
+	_, err := f.fill(ctx, c, 0, len(c.Points), 0)
+	return f.cells, err
+}
+
+// FillParts does the same as Fill in bounded memory. It calls take for the rows from, from+1, … up to but not to, one part after the
+// other: cell i of a column is that of row from+i. The cells, about 4 MiB and one row at most, are valid until take
+// returns. An error of take ends the filling.
+func (f *Filler) FillParts(ctx context.Context, c *Chunk, take func(from, to int, cells []Cells) error) error {
+	for from := 0; from < len(c.Points); {
+		asked := min(f.rows, len(c.Points)-from)
+		n, err := f.fill(ctx, c, from, asked, partBytes)
+		if err != nil {
+			return err
+		}
+		if err := take(from, from+n, f.cells); err != nil {
+			return err
+		}
+		// What is made of rows beyond n is made again, so that is kept small. Sources share more the more rows there are.
+		if from += n; n < asked {
+			f.rows = 2 * n
+		} else if f.rows < math.MaxInt/4 {
+			f.rows *= 4
+		}
+	}
+	return nil
+}
+
+// fill makes the cells of a number of rows, or of the first ones of these that have about most bytes. It returns how
+// many it has made.
+func (f *Filler) fill(ctx context.Context, c *Chunk, from, rows, most int) (int, error) {
 	for i := range f.cells {
 		f.cells[i].Reset()
 	}
-	own, column := *c, 0
-	for i, s := range f.plan.sources {
-		inputs, columns := len(s.Inputs()), len(s.Columns())
-		one := own
-		one.Inputs = own.Inputs[:inputs]
-		if err := f.fills[i](ctx, &one, f.cells[column:column+columns]); err != nil {
-			return nil, err
-		}
-		own.Inputs, column = own.Inputs[inputs:], column+columns
+	for i := range f.inputs {
+		f.inputs[i] = c.Inputs[i].part(from, from+rows)
 	}
-	return f.cells, nil
+	one := Chunk{most: most / max(1, len(f.parts))}
+	if c.Bad != nil {
+		one.Bad = func(row int, reason, detail string) { f.bad = append(f.bad, badCell{row, reason, detail}) }
+	}
+	input, column := 0, 0
+	for i := range f.parts {
+		p := &f.parts[i]
+		one.Points, one.Inputs = c.Points[from:from+rows], f.inputs[input:input+p.inputs]
+		out := f.cells[column : column+p.columns]
+		if err := p.fill(ctx, &one, out); err != nil {
+			f.bad = f.bad[:0]
+			return 0, err
+		}
+		if p.columns > 0 {
+			rows = out[0].Len()
+		}
+		input, column = input+p.inputs, column+p.columns
+	}
+	for i := range f.cells {
+		f.cells[i].truncate(rows)
+	}
+	for _, b := range f.bad {
+		if b.row < rows { // the others come again
+			c.Bad(from+b.row, b.reason, b.detail)
+		}
+	}
+	f.bad = f.bad[:0]
+	return rows, nil
 }
 
 // addEmpty adds an empty cell to each column.

@@ -424,21 +424,45 @@ func TestGeocode(t *testing.T) {
 // The offset is that at the time of the row.
 func TestTimes(t *testing.T) {
 	v := world(t)
-	texts := []string{"2026-01-01T00:00:00Z", "2026-07-01", "", "yesterday", "1066-10-14", "2026-07-01"}
+	texts := []string{"2026-01-01T00:00:00Z", "2026-07-01", "", "yesterday", "1066-10-14", "2026-07-01", "1900-01-01"}
 	c := &enrich.Chunk{Points: slices.Repeat(points[:1], len(texts)), Inputs: make([]enrich.Cells, 1)}
-	c.Points[5] = points[3]
+	c.Points[5], c.Points[6] = points[3], points[1]
 	var bad []string
 	c.Bad = func(row int, _, detail string) { bad = append(bad, fmt.Sprint(row, " ", detail)) }
 	for _, text := range texts {
 		c.Inputs[0].Add(text)
 	}
 	_, got := rows(t, c, must(t)(enrich.TimeZone(v, "when")))
-	want := []string{"Europe/Zurich|+01:00", "Europe/Zurich|+02:00", "Europe/Zurich|", "Europe/Zurich|", "Europe/Zurich|", "Etc/GMT+3|-03:00"}
+	want := []string{"Europe/Zurich|+01:00", "Europe/Zurich|+02:00", "Europe/Zurich|", "Europe/Zurich|", "Europe/Zurich|", "Etc/GMT+3|-03:00", "Europe/Rome|+01:00"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !slices.Equal(bad, []string{"3 yesterday", "4 1066-10-14"}) {
 		t.Errorf("bad: %q", bad)
+	}
+}
+
+// Without the rules of zones a plan says so, and each row with a zone does.
+func TestNoRules(t *testing.T) {
+	with := world(t)
+	without := world(t, func(s *ask.Sets) { s.TimeZones = nil })
+	var bad []string
+	c := &enrich.Chunk{Points: points, Bad: func(row int, reason, detail string) { bad = append(bad, fmt.Sprint(row, " ", reason, " ", detail)) }}
+	_, got := rows(t, c, must(t)(enrich.TimeZone(without, "")))
+	if got[0] != "Europe/Zurich|" || got[3] != "Etc/GMT+3|-03:00" {
+		t.Errorf("%q", got)
+	}
+	if !slices.Equal(bad, []string{"0 " + enrich.ReasonNoOffset + " Europe/Zurich", "1 " + enrich.ReasonNoOffset + " Europe/Rome"}) {
+		t.Errorf("bad: %q", bad)
+	}
+	for v, notes := range map[*ask.View]int{&with: 0, &without: 1} {
+		p, err := enrich.New(must(t)(enrich.TimeZone(*v, "")))
+		if err != nil || len(p.Notes()) != notes {
+			t.Errorf("%q, want %d; %v", p.Notes(), notes, err)
+		}
+	}
+	if _, err := enrich.TimeZone(without, "when"); !errors.Is(err, ask.ErrMissing) {
+		t.Error(err)
 	}
 }
 

@@ -20,10 +20,10 @@ const (
 )
 
 // maxKnown bounds the texts whose answer is kept for the rows that follow, because addresses repeat.
-// Texts of more than maxKnownBytes are not kept.
+// Texts that have more than maxKnownBytes together with their answer are not kept.
 const (
 	maxKnown      = 1 << 14
-	maxKnownBytes = 256
+	maxKnownBytes = 512
 )
 
 // geocodeSource makes columns of the best answer to a text.
@@ -58,6 +58,9 @@ func (s *geocodeSource) filler() fill {
 	var text []byte
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for i := range c.Points {
+			if c.isFull(out) {
+				break
+			}
 			text = s.appendText(text[:0], c, i)
 			if len(text) == 0 {
 				if c.Bad != nil && !c.Points[i].Valid() {
@@ -75,7 +78,7 @@ func (s *geocodeSource) filler() fill {
 				if len(known) == maxKnown {
 					clear(known)
 				}
-				if len(text) <= maxKnownBytes {
+				if len(text)+len(at.label) <= maxKnownBytes {
 					known[string(text)] = at
 				}
 			}
@@ -141,6 +144,9 @@ func (s *reverseSource) Columns() []Column { return []Column{{Name: "address"}} 
 func (s *reverseSource) filler() fill {
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for _, p := range c.Points {
+			if c.isFull(out) {
+				break
+			}
 			label := ""
 			if p.Valid() {
 				found, err := s.session.Reverse(ctx, geocoder.ReverseQuery{Lat: p.Lat, Lon: p.Lon})

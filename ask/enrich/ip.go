@@ -81,6 +81,9 @@ func (s *ipSource) filler() fill {
 	var res ipgeo.Result
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for i := range c.Points {
+			if c.isFull(out) {
+				break
+			}
 			text := string(bytes.TrimSpace(c.Inputs[0].At(i)))
 			if text == "" {
 				addEmpty(out)

@@ -12,10 +12,11 @@ import (
 const (
 	// minZoom and maxZoom bound the zoom of the tiles whose points share candidates.
 	minZoom, maxZoom = 5, 14
-	// maxCandidates is the number of features that are kept of a tile. Twice maxTiles is the number of tiles, which take
-	// about 1 KB each.
+	// maxCandidates is the number of features that are kept of a tile. Twice maxTiles is the number of tiles, and twice
+	// maxMemoBytes about their memory. A tile mostly takes 1 KB, and 64 KiB for each feature at worst.
 	maxCandidates = 14
 	maxTiles      = 1 << 16
+	maxMemoBytes  = 64 << 20
 	// marginM is more than the rounding of sums of distances in metres.
 	marginM = 0.01
 )
@@ -28,6 +29,7 @@ type memo struct {
 	// tiles has nil for a tile that had one point so far. When it is full, its tiles become the older ones, which are
 	// forgotten unless they are asked for again.
 	tiles, older map[uint64]*tileCandidates
+	bytes        int // of tiles
 }
 
 // tileCandidates are the nearest features of a tile's centre, the nearest first.
@@ -73,10 +75,19 @@ func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, b
 func (m *memo) put(tile quadkey.Tile, c *tileCandidates) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.tiles == nil || len(m.tiles) >= maxTiles {
-		m.older, m.tiles = m.tiles, map[uint64]*tileCandidates{}
+	if m.tiles == nil || len(m.tiles) >= maxTiles || m.bytes >= maxMemoBytes {
+		m.older, m.tiles, m.bytes = m.tiles, map[uint64]*tileCandidates{}, 0
 	}
+	m.bytes += c.size() - m.tiles[tile.Packed()].size()
 	m.tiles[tile.Packed()] = c
+}
+
+// size returns about how much memory the candidates take, in bytes.
+func (c *tileCandidates) size() int {
+	if c == nil {
+		return 0
+	}
+	return cap(c.cells.text) + 8*(cap(c.cells.ends)+3*cap(c.at))
 }
 
 // candidates reads the candidates of a tile.

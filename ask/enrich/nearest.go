@@ -30,6 +30,7 @@ type nearestSource struct {
 	prefix string
 	fields []string
 	memo   *memo // nil if the layer is quick enough alone
+	note   string
 }
 
 const aliasPlace = "place"
@@ -48,8 +49,9 @@ var layerAlias = map[string]struct {
 // or the name of a collection of points without ask.PointsPrefix, or "place", "airport" or "station": the
 // nearest populated place, airport for travellers and weather station. Fields are properties of the layer, or
 // id, lat, lon and distance_m, rounded to the decimetre. If none is given, they are name and
-// distance_m. The columns are called LAYER_FIELD, without ask.PointsPrefix. The caller must check access to a
-// private layer.
+// distance_m. The columns are called LAYER_FIELD, without ask.PointsPrefix. A collection that has the name of another
+// layer, or of one of these three, is meant only with ask.PointsPrefix, as Plan.Notes says if there is a public one. Points that
+// expire or take writes are asked for as they are when their row is filled. The caller must check access to a private layer.
 func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
 	return nearest(v, v.Layer, layer, fields)
 }
@@ -73,6 +75,10 @@ func nearest(v ask.View, find func(name string) (*ask.Layer, error), layer strin
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nearest %s: %w", layer, err)
+	}
+	if own, failed := v.Layer(ask.PointsPrefix + layer); failed == nil && own.LayerInfo.Name != s.layer.LayerInfo.Name && !own.LayerInfo.Private {
+		s.note = fmt.Sprintf("the nearest %s is one of the layer %s, not of the collection of that name: that is %s%[1]s", layer, s.layer.Info().Name,
+			ask.PointsPrefix)
 	}
 	info := s.layer.Info()
 	if !info.Can.Near {
@@ -108,6 +114,13 @@ func schemaNames(s feature.Schema) (names []string) {
 
 func (s *nearestSource) Inputs() []string { return nil }
 
+func (s *nearestSource) notes() []string {
+	if s.note == "" {
+		return nil
+	}
+	return []string{s.note}
+}
+
 func (s *nearestSource) Columns() (list []Column) {
 	for _, name := range s.fields {
 		c := Column{Name: s.prefix + "_" + name}
@@ -128,6 +141,9 @@ func (s *nearestSource) filler() fill {
 	properties := feature.NewColumns(s.fields)
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
 		for i := range c.Points {
+			if c.isFull(out) {
+				break
+			}
 			if near.Position = c.Points[i]; !near.Valid() {
 				addEmpty(out)
 				continue

@@ -56,16 +56,24 @@ func (s *regionSource) filler() fill {
 		if err := found.find(ctx, c.Points); err != nil {
 			return err
 		}
+		rows, size := len(c.Points), 0
 		for k := range texts {
 			for answer := len(texts[k]); answer < s.join.Answers(k); answer++ {
 				texts[k] = append(texts[k], textOf(s.join.Regions(k, int32(answer))))
 			}
 			of, names, ids := texts[k], &out[2*k], &out[2*k+1]
-			for _, answer := range found.answers[k] {
+			for i, answer := range found.answers[k][:rows] {
 				t := &of[max(answer, 0)]
 				names.Add(t.names)
 				ids.Add(t.ids)
+				if size += len(t.names) + len(t.ids); c.most > 0 && size >= c.most {
+					rows = i + 1
+					break
+				}
 			}
+		}
+		for k := range out {
+			out[k].truncate(rows)
 		}
 		return nil
 	}

@@ -10,7 +10,8 @@ import (
 	"quadrille/ask/localtime"
 )
 
-// Request asks for columns in the texts of a user. The zero Request asks for the regions of all types.
+// Request asks for columns in the texts of a user. The zero Request asks for the regions of all types. In Geocode, Nearest
+// and IP, a name with a comma or a colon stands in double quotes, as in CSV.
 type Request struct {
 	Geocode  []string // columns of the table
 	Regions  []string // types; all for every type, which leaves out time zones with TimeZone or Time
@@ -100,7 +101,11 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 		sources = append(sources, of)
 	}
 	if r.Locates() {
-		of, err := Geocode(v, r.Geocode...)
+		columns, err := splitNames(strings.Join(r.Geocode, ","))
+		var of Source
+		if err == nil {
+			of, err = Geocode(v, columns...)
+		}
 		add(GeocodeMember, of, err)
 	}
 	if r.wantsRegions() {
@@ -116,12 +121,7 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 		add(TimeZoneMember, of, err)
 	}
 	for _, text := range r.Nearest {
-		collection, isCollection := strings.CutPrefix(text, ask.PointsPrefix)
-		layer, fields := splitFields(collection)
-		if isCollection {
-			layer = ask.PointsPrefix + layer
-		}
-		of, err := r.nearest(v, layer, fields)
+		of, err := r.nearest(v, text)
 		add(NearestMember, of, err)
 	}
 	if r.Reverse {
@@ -129,8 +129,11 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 		add(ReverseMember, of, err)
 	}
 	if r.IP != "" {
-		column, fields := splitFields(r.IP)
-		of, err := IP(v, column, fields...)
+		column, fields, err := splitFields(r.IP)
+		var of Source
+		if err == nil {
+			of, err = IP(v, column, fields...)
+		}
 		add(IPMember, of, err)
 	}
 	if all != nil {
@@ -153,9 +156,16 @@ func (r *Request) allTypes(v ask.View) (types []string) {
 	return types
 }
 
-func (r *Request) nearest(v ask.View, layer string, fields []string) (Source, error) {
-	if layer == "" {
+func (r *Request) nearest(v ask.View, text string) (Source, error) {
+	collection, isCollection := strings.CutPrefix(text, ask.PointsPrefix)
+	layer, fields, err := splitFields(collection)
+	switch {
+	case err != nil:
+		return nil, err
+	case layer == "":
 		return nil, badRequest("name a layer before its fields, such as airport:iata,distance_m")
+	case isCollection:
+		layer = ask.PointsPrefix + layer
 	}
 	if r.PublicOnly {
 		return nearest(v, v.PublicLayer, layer, fields)
@@ -163,16 +173,75 @@ func (r *Request) nearest(v ask.View, layer string, fields []string) (Source, er
 	return Nearest(v, layer, fields...)
 }
 
-// splitFields splits NAME:FIELD,FIELD.
-func splitFields(text string) (name string, fields []string) {
-	i := strings.LastIndexByte(text, ':')
-	if i < 0 {
-		return text, nil
+// splitFields splits NAME:FIELD,FIELD. The last colon counts, so that a name may have others. With one in double
+// quotes, as in CSV, a name or a field may have any text.
+func splitFields(text string) (name string, fields []string, err error) {
+	if strings.HasPrefix(text, `"`) {
+		name, rest, err := cutQuoted(text)
+		if err != nil || rest == "" {
+			return name, nil, err
+		}
+		list, ok := strings.CutPrefix(rest, ":")
+		if !ok {
+			return "", nil, badRequest("%q: there is %q after the quotes where :FIELDS should be", text, rest)
+		}
+		fields, err = splitNames(list)
+		return name, fields, err
 	}
-	for f := range strings.SplitSeq(text[i+1:], ",") {
-		if f = strings.TrimSpace(f); f != "" {
-			fields = append(fields, f)
+	end := strings.LastIndexByte(text, ':')
+	if end < 0 {
+		return text, nil, nil
+	}
+	for at := end; at >= 0; at = strings.LastIndexByte(text[:at], ':') {
+		if fields, err := splitNames(text[at+1:]); err == nil {
+			return text[:at], fields, nil // this colon is not within quotes
 		}
 	}
-	return text[:i], fields
+	_, err = splitNames(text[end+1:])
+	return "", nil, err
+}
+
+// splitNames splits NAME,NAME. Blanks around names are left out, and so are empty names.
+func splitNames(text string) (names []string, err error) {
+	for {
+		text = strings.TrimSpace(text)
+		var name string
+		if strings.HasPrefix(text, `"`) {
+			if name, text, err = cutQuoted(text); err != nil {
+				return nil, err
+			}
+			if text = strings.TrimSpace(text); text != "" && text[0] != ',' {
+				return nil, badRequest("there is %q after quotes where a comma should be", text)
+			}
+		} else {
+			end := strings.IndexByte(text, ',')
+			if end < 0 {
+				end = len(text)
+			}
+			if name, text = strings.TrimSpace(text[:end]), text[end:]; strings.Contains(name, `"`) {
+				return nil, badRequest("%s: write a name with quotes as in CSV, \"%s\"", name, strings.ReplaceAll(name, `"`, `""`))
+			}
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+		if text == "" {
+			return names, nil
+		}
+		text = text[1:]
+	}
+}
+
+// cutQuoted cuts a text in double quotes off, within which two of them are one.
+func cutQuoted(text string) (inner, rest string, err error) {
+	for at := 1; at < len(text); at++ {
+		switch {
+		case text[at] != '"':
+		case at+1 < len(text) && text[at+1] == '"':
+			at++
+		default:
+			return strings.ReplaceAll(text[1:at], `""`, `"`), text[at+1:], nil
+		}
+	}
+	return "", "", badRequest("%s: the quotes are not closed", text)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"quadrille/ask"
 	"quadrille/ask/localtime"
@@ -19,19 +20,29 @@ type zoneSource struct {
 	// zones is the index of the type of time zones in the join, or -1.
 	zones int
 	times []string // the column of times, if any
+	rules bool     // the rules of zones are published
 }
 
-// ReasonNoTime is the reason of a cell that is not a time.
-const ReasonNoTime = "not a time from 1900 to 2100, such as 2026-01-31T12:00:00Z or 2026-01-31"
+// ReasonNoTime is the reason of a cell that is not a time, and ReasonNoOffset that of a zone without rules.
+const (
+	ReasonNoTime   = "not a time from 1900 to 2100, such as 2026-01-31T12:00:00Z or 2026-01-31"
+	ReasonNoOffset = "the offset of the time zone is not known"
+)
 
 // TimeZone returns a Source of the columns timezone, the IANA name of the zone at a point as package localtime finds
-// it, and utc_offset, such as +01:00. The offset is that at the time in a column of the table, in RFC 3339 or a date in
-// UTC, or at the instant of the view if column is "". It is empty where it is not known.
+// it, and utc_offset, such as +01:00, or with seconds as in -00:01:15, the mean time of London before it had a
+// standard time. The offset is that at the time in a column of the table, in RFC 3339 or a date in UTC, or at the instant of
+// the view if column is "". It is empty where it is not known, as Plan.Notes says if the rules of zones are not published.
+// With a column that is an error.
 func TimeZone(v ask.View, column string) (Source, error) {
 	s := &zoneSource{view: v, zones: -1}
+	var err error
+	if _, s.rules, err = v.TimeZones.GetIfPublished(); err != nil {
+		return nil, err
+	}
 	if column != "" {
 		s.times = []string{column}
-		if _, err := v.TimeZones.Get(); err != nil { // the rules of zones
+		if _, err := v.TimeZones.Get(); err != nil {
 			return nil, err
 		}
 	}
@@ -63,6 +74,13 @@ func TimeZone(v ask.View, column string) (Source, error) {
 }
 
 func (s *zoneSource) Inputs() []string { return s.times }
+
+func (s *zoneSource) notes() []string {
+	if s.rules {
+		return nil
+	}
+	return []string{"the data set " + ask.TimeZonesName + " is not published, so utc_offset is empty on land: publish it by ingest timezones"}
+}
 
 func (s *zoneSource) Columns() []Column { return []Column{{Name: "timezone"}, {Name: "utc_offset"}} }
 
@@ -98,6 +116,9 @@ func (f *zoneFiller) fill(ctx context.Context, c *Chunk, out []Cells) error {
 		}
 	}
 	for i, p := range c.Points {
+		if c.isFull(out) {
+			break
+		}
 		if !p.Valid() {
 			addEmpty(out)
 			continue
@@ -118,7 +139,7 @@ func (f *zoneFiller) fill(ctx context.Context, c *Chunk, out []Cells) error {
 			}
 			t = zoneText{zone: z.ID, fixed: z.Source == localtime.SourceSea}
 			if z.Known {
-				t.offset = z.Local(f.view.At).Format("-07:00")
+				t.offset = offsetText(z.Offset.Seconds)
 			}
 			if z.Match == localtime.MatchInside && answer > 0 {
 				f.known[answer] = t
@@ -129,6 +150,9 @@ func (f *zoneFiller) fill(ctx context.Context, c *Chunk, out []Cells) error {
 			if t.offset, err = f.offset(ctx, c, i, t); err != nil {
 				return err
 			}
+		}
+		if len(f.times) == 0 && t.zone != "" && t.offset == "" {
+			noOffset(c, i, t.zone)
 		}
 		out[0].Add(t.zone)
 		out[1].Add(t.offset)
@@ -150,7 +174,7 @@ func (f *zoneFiller) offset(ctx context.Context, c *Chunk, row int, t zoneText) 
 	if ok && published {
 		var offset zones.Offset
 		if offset, err = reader.Offset(ctx, t.zone, at); err == nil {
-			return (&localtime.LocalZone{Offset: offset}).Local(at).Format("-07:00"), nil
+			return offsetText(offset.Seconds), nil
 		}
 	}
 	switch {
@@ -160,7 +184,28 @@ func (f *zoneFiller) offset(ctx context.Context, c *Chunk, row int, t zoneText) 
 		}
 		return "", nil
 	case errors.Is(err, zones.ErrNotFound):
+		noOffset(c, row, t.zone)
 		return "", nil
 	}
 	return "", err
+}
+
+func noOffset(c *Chunk, row int, zone string) {
+	if c.Bad != nil {
+		c.Bad(row, ReasonNoOffset, zone)
+	}
+}
+
+// offsetText returns an offset in seconds as ISO 8601 has it, with the seconds only if there are any, as before
+// standard time. Rounded, it would be the offset of another zone.
+func offsetText(seconds int) string {
+	sign := '+'
+	if seconds < 0 {
+		sign, seconds = '-', -seconds
+	}
+	text := fmt.Sprintf("%c%02d:%02d", sign, seconds/3600, seconds/60%60)
+	if seconds%60 != 0 {
+		text += fmt.Sprintf(":%02d", seconds%60)
+	}
+	return text
 }

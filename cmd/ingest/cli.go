@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -50,7 +51,7 @@ Flags may also be set by the environment variable shown with each, or in a YAML 
 command line wins over the environment, and that over the file. See what is in effect, and from where, by:
 ingest config print
 
-Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 refused by --max-change, 130 interrupted.`
+Exit codes: 0 done, 1 failed, 2 asked wrongly, 3 refused by --max-change, 130 interrupted, 141 nobody reads the output.`
 
 // cli is the command line.
 type cli struct {
@@ -118,6 +119,7 @@ var groups = []kong.Group{
 // session is the context of a command.
 type session struct {
 	ctx      context.Context
+	began    time.Time // the moment of the command
 	catalog  *dataset.Catalog
 	depot    *dataset.Depot // of --store; nil if that is not set
 	reporter *reporter

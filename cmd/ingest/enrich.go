@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"quadrille/ask"
@@ -23,10 +25,10 @@ type enrichCmd struct {
 	Regions  []string `env:"-" placeholder:"TYPES" help:"Add the name and id of the regions of these types, such as country,state; all for every type. That is also done if nothing is asked for."`
 	Timezone bool     `env:"-" help:"Add the time zone and its present offset from UTC."`
 	Time     string   `env:"-" placeholder:"COLUMN" help:"Add the time zone and its offset from UTC at the time in a column, such as 2026-01-31T12:00:00Z."`
-	Nearest  []string `env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable."`
-	IP       string   `env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS."`
+	Nearest  []string `text:"" env:"-" sep:"none" placeholder:"LAYER:FIELDS" help:"Add properties of the nearest feature of a layer, such as airport:name,iata,distance_m; name and distance_m without FIELDS. A layer is place, airport, station, or any that is published; repeatable. A name with a comma or a colon stands in double quotes."`
+	IP       string   `text:"" env:"-" name:"ip" placeholder:"COLUMN:FIELDS" help:"Add what is known of the IP address in a column, such as country,city,asn, which are added without FIELDS. A column whose name has a colon stands in double quotes, as in '\"client:ip\":country'."`
 	Reverse  bool     `env:"-" help:"Add the address of the position: the place and the regions around it."`
-	Geocode  []string `env:"-" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. Rows without a position take this one."`
+	Geocode  []string `text:"" env:"-" sep:"none" placeholder:"COLUMNS" help:"Add position and label of what the text in a column means, or in several, such as city,country. A column whose name has a comma stands in double quotes. Rows without a position take this one."`
 	Prefix   string   `env:"-" placeholder:"TEXT" help:"What the names of the added columns begin with."`
 	Server   string   `env:"-" placeholder:"URL" help:"Let this tileserver add the columns, such as http://127.0.0.1:8080, instead of the data in --data."`
 	KeyFile  string   `env:"-" type:"path" placeholder:"FILE" help:"File whose first line is the key for --server."`
@@ -64,14 +66,20 @@ The added columns are, in this order:
 
   --geocode   geocode_label, geocode_lat and geocode_lon, of the best answer: a place, a region or an airport, and no street. All columns below use this position where the row has none, so the table needs no columns of positions.
   --regions   for each type, such as country: country with the name, and country_id. Where regions overlap, a cell has all of them, the smallest first, separated by semicolons.
-  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command, or at that in the column of --time.
-  --nearest   LAYER_FIELD: any property of the layer, or id, lat, lon and distance_m, in metres. place is the nearest populated place, airport the nearest with passenger service. Collections of points are named as ingest points names them.
+  --timezone  timezone, a name of the IANA database, and utc_offset, such as +01:00, at the time of the command, or at that in the column of --time. Offsets before standard time have seconds, such as -00:01:15.
+  --nearest   LAYER_FIELD: any property of the layer, or id, lat, lon and distance_m, in metres. place is the nearest populated place, airport the nearest with passenger service. Collections of points are named as ingest points names them; one that has the name of another layer as points:NAME.
   --reverse   address: the place that describes the position with the regions around it.
   --ip        ip_FIELD: country (its code), country_name, city, postal, lat, lon, timezone, asn and organization, or a path as in /ip?fields=, such as city.names.de.
 
-A column that the file has already is not replaced: --prefix gives the added ones other names. Rows without a
-usable position are kept with empty added columns, and counted. Rows that cannot be read, such as those with
-more cells than the header, are left out; --max-bad bounds their share. The file appears when it is complete.`
+In COLUMN, COLUMNS and FIELDS a name with a comma, a colon or quotes stands in double quotes, as in a CSV file, and
+the shell wants single ones around them: --ip '"client:ip":country', --geocode '"city, town",country'. Without
+quotes the last colon counts.
+
+A column that the file has already is not replaced: --prefix gives the added ones other names. In JSON columns
+without a name are called column_N. Rows without a usable position are kept with empty added columns, and counted,
+also features with a geometry that cannot be used. Rows that cannot be read, such as those with more cells than the
+header, are left out; --max-bad bounds their share. The file appears when it is complete, with the mode and owner of one that
+is there, and where a symbolic link points.`
 }
 
 func (c *enrichCmd) left(*session) string {
@@ -89,22 +97,27 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	if c.Out == "-" && s.json {
 		return &usageError{errors.New("--json writes to standard output, which gets the rows: leave it out, or name a file by --out")}
 	}
-	begin := time.Now()
+	if c.Out == "-" {
+		signal.Ignore(syscall.SIGPIPE) // writing fails instead, and what was copied is removed
+	}
 	request := c.request()
 	plan, done, err := c.plan(s, &request)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, done()) }()
+	defer func() { err = errors.Join(err, done()) }() // unless the run has done so
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
 		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
-		Prefix:  c.Prefix, NeedsPosition: request.NeedsPosition(), Locates: request.Locates(),
+		Prefix:  c.Prefix, NeedsPosition: request.NeedsPosition(), Locates: request.Locates(), Close: done,
 	}, s.options)
+	if c.Out == "-" && errors.Is(err, syscall.EPIPE) {
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
 	if err != nil {
 		return err
 	}
-	took := time.Since(begin)
+	took := time.Since(s.began)
 	s.reporter.close()
 	text := fmt.Sprintf("enriched %s: %s rows, %d columns added, in %s", c.File, grouped(stats.Rows), len(plan.Columns),
 		took.Round(100*time.Millisecond))
@@ -141,7 +154,7 @@ func (c *enrichCmd) plan(s *session, request *asked.Request) (plan *enrich.Plan,
 		if err != nil {
 			return nil, nil, err
 		}
-		return &enrich.Plan{Columns: of.Columns(), Inputs: of.Inputs(), Filler: of.Filler}, func() error { return nil }, nil
+		return &enrich.Plan{Columns: of.Columns(), Inputs: of.Inputs(), Filler: func() enrich.Fill { return of.Filler() }}, func() error { return nil }, nil
 	}
 	if c.KeyFile != "" {
 		return nil, nil, &usageError{errors.New("--key-file is for --server URL: give both or none")}
@@ -153,6 +166,9 @@ func (c *enrichCmd) plan(s *session, request *asked.Request) (plan *enrich.Plan,
 	of, err := request.Plan(view)
 	if err != nil {
 		return nil, nil, errors.Join(explain(err), done())
+	}
+	for _, note := range of.Notes() {
+		s.reporter.Note(note)
 	}
 	return enrich.LocalPlan(of), done, nil
 }
@@ -178,7 +194,7 @@ func explain(err error) error {
 }
 
 // openView opens what is published, and takes a view of it. A data set that cannot be read is an error only of
-// questions that need it.
+// questions that need it. closeAll does nothing when it is called again.
 func (s *session) openView() (v ask.View, closeAll func() error, err error) {
 	names, err := s.catalog.Datasets(s.ctx)
 	if err != nil {
@@ -203,8 +219,13 @@ func (s *session) openView() (v ask.View, closeAll func() error, err error) {
 	}
 	sets.RegionSets.AddAll(nil)
 	sets.Collections.AddAll(nil)
-	v = ask.NewViews(sets).Take(time.Now())
+	v = ask.NewViews(sets).Take(s.began)
+	closed := false
 	return v, func() (err error) {
+		if closed {
+			return nil
+		}
+		closed = true
 		v.Release()
 		for _, l := range opened {
 			err = errors.Join(err, l.Close())

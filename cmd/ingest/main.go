@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"quadrille/cellstore"
 	"quadrille/cellstore/dataset"
@@ -77,7 +78,7 @@ func main() {
 		<-told // its message comes before the error
 	}
 	stop()
-	if err != nil {
+	if err != nil && !errors.Is(err, errUnread) {
 		fmt.Fprintln(os.Stderr, "ingest:", err)
 	}
 	if cellstore.IsNoSpace(err) {
@@ -88,8 +89,25 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
+// openCatalog opens the directory of the data sets. What is published is read as it is at one moment, when the command
+// began: points expire.
+func openCatalog(dir string, began time.Time) (*dataset.Catalog, error) {
+	clock := cellstore.NewClock(cellstore.ClockOptions{Wall: began.UnixMilli})
+	return dataset.Open(dir, func(_, dir string, readOnly bool) (cellstore.Store, error) {
+		o := &pebblestore.Options{ReadOnly: readOnly}
+		if readOnly {
+			o.Clock = clock
+		}
+		return pebblestore.Open(dir, o)
+	})
+}
+
+// errUnread is matched by the error of a command whose output nobody reads any more, such as head. It ends silently, as
+// other programs do.
+var errUnread = errors.New("nobody reads standard output any more")
+
 // exitCode returns the exit code for an error: 0 done, 1 failed, 2 wrong usage, 3 refused by
-// --max-change, 130 interrupted.
+// --max-change, 130 interrupted, 141 unread.
 func exitCode(err error) int {
 	var usage *usageError
 	switch {
@@ -101,6 +119,8 @@ func exitCode(err error) int {
 		return 3
 	case errors.Is(err, context.Canceled): // also true for interruptedError
 		return 130
+	case errors.Is(err, errUnread):
+		return 128 + int(syscall.SIGPIPE)
 	}
 	return 1
 }
@@ -150,14 +170,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	rep := newReporter(&c, stdout, stderr)
 	defer rep.close()
 	defer rep.keepTelling()()
-	catalog, err := dataset.Open(c.Data, func(_, dir string, readOnly bool) (cellstore.Store, error) {
-		return pebblestore.Open(dir, &pebblestore.Options{ReadOnly: readOnly})
-	})
+	began := time.Now()
+	catalog, err := openCatalog(c.Data, began)
 	if err != nil {
 		return err
 	}
 	s := &session{
-		ctx: ctx, catalog: catalog, reporter: rep, stdout: stdout,
+		ctx: ctx, began: began, catalog: catalog, reporter: rep, stdout: stdout,
 		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad), Memory: int64(c.Memory)},
 		json:    c.JSON, quiet: c.Quiet,
 		cli: &c, settings: settings,

@@ -23,10 +23,10 @@ func TestPublishKeepsUmask(t *testing.T) {
 		if err := Publish(f, path); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
 		info, err := os.Stat(path)
+		if rerr := os.Remove(path); rerr != nil { // its mode would stay
+			t.Fatal(rerr)
+		}
 		if err != nil || info.Mode() != want {
 			t.Errorf("umask %o: %v, %v", mask, info.Mode(), err)
 		}

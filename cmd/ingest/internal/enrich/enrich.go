@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,9 @@ type Options struct {
 	// NeedsPosition is set if some added column depends on positions. With Locates, the plan gives positions to rows
 	// that have none.
 	NeedsPosition, Locates bool
+	// Close, if set, is called when all rows have been answered, before the file gets its name. Its error is one of
+	// the run.
+	Close func() error
 }
 
 // Stats are what was done.
@@ -52,24 +56,31 @@ const (
 	// A chunk ends with this number of rows, or of bytes.
 	chunkRows  = 1 << 16
 	chunkBytes = 4 << 20
+	// outBytes is the size of the output of a chunk that is ready before its turn.
+	outBytes = 8 << 20
 	// chunkMemory is about what a chunk takes in all, and maxWorkers bounds what fills them: reading is the
 	// limit beyond.
-	chunkMemory = 24 << 20
+	chunkMemory = 32 << 20
 	maxWorkers  = 8
-	maxColumns  = 10_000 // of a CSV file that is made of features
+	// maxColumns and maxNameBytes bound the columns of a CSV file that is made of features, and their names.
+	maxColumns   = 10_000
+	maxNameBytes = 1 << 20
 )
 
 // Plan makes the added columns of a table.
 type Plan struct {
 	Columns []enrich.Column
 	Inputs  []string // columns of the table that it needs
-	// Filler returns a function for one goroutine, which fills chunks as enrich.Filler.Fill does.
-	Filler func() func(ctx context.Context, c *enrich.Chunk) ([]enrich.Cells, error)
+	// Filler returns a function for one goroutine.
+	Filler func() Fill
 }
+
+// Fill fills a chunk as enrich.Filler.FillParts does.
+type Fill func(ctx context.Context, c *enrich.Chunk, take func(from, to int, cells []enrich.Cells) error) error
 
 // LocalPlan returns the plan that makes columns from data sets that are open.
 func LocalPlan(p *enrich.Plan) *Plan {
-	return &Plan{p.Columns(), p.Inputs(), func() func(context.Context, *enrich.Chunk) ([]enrich.Cells, error) { return p.Filler().Fill }}
+	return &Plan{p.Columns(), p.Inputs(), func() Fill { return p.Filler().FillParts }}
 }
 
 // run is one run. Its fields are set before any goroutine starts, or belong to the reader.
@@ -83,7 +94,8 @@ type run struct {
 	tally *job.Tally
 	// layout is set before the first chunk is sent.
 	layout layout
-	flaws  flaws // belongs to the writer
+	flaws  flaws  // belongs to the writer
+	filled []bool // the added columns that have something; belongs to the writer
 	free   chan *chunk
 	work   chan *chunk
 	order  chan *chunk
@@ -99,6 +111,7 @@ func Run(ctx context.Context, plan *Plan, o Options, jo job.Options) (stats Stat
 	for _, c := range plan.Columns {
 		r.added = append(r.added, o.Prefix+c.Name)
 	}
+	r.filled = make([]bool, len(r.added))
 	if r.Out != "-" {
 		if err := checkOut(r.In, r.Out); err != nil {
 			return stats, err
@@ -111,19 +124,20 @@ func Run(ctx context.Context, plan *Plan, o Options, jo job.Options) (stats Stat
 	columns := o.Columns
 	columns.Optional = !o.NeedsPosition || o.Locates
 	r.file, err = r.files.Open(job.Input{Path: o.In}, format.Options{
-		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{},
+		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{}, Unhashed: true,
 	})
 	if err != nil {
 		return stats, err
 	}
 	if r.Out == "-" {
-		err = r.write(ctx, r.Stdout)
+		err = r.closed(r.write(ctx, r.Stdout))
 	} else {
 		err = r.publish(ctx)
 	}
 	r.tally.Report(jo.ReporterOrSilent())
 	if err == nil {
 		r.flaws.note(jo.ReporterOrSilent())
+		r.noteEmpty()
 		r.stats.LeftOut = r.tally.LeftOutCount()
 	}
 	return r.stats, err
@@ -142,8 +156,28 @@ func checkOut(in, out string) error {
 		return fmt.Errorf("--out %s is not a regular file: name one, or - for standard output", out)
 	}
 	path, _ := source.SplitLayer(in)
-	if read, err := os.Stat(path); err == nil && os.SameFile(read, is) {
-		return fmt.Errorf("--out %s is the file that is read: name another one", out)
+	return checkPart(path, out)
+}
+
+// checkPart refuses an output that is a file that is read.
+func checkPart(part, out string) error {
+	read, failed := os.Stat(part)
+	is, missing := os.Stat(out)
+	if failed == nil && missing == nil && os.SameFile(read, is) {
+		return fmt.Errorf("--out %s is a file that is read: name another one", out)
+	}
+	return nil
+}
+
+// checkParts refuses an output that is one of several files of the input, such as those of a shapefile.
+func (r *run) checkParts(l *format.Layer) error {
+	if r.Out == "-" {
+		return nil
+	}
+	for _, part := range l.Paths {
+		if err := checkPart(part, r.Out); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -153,7 +187,16 @@ func (r *run) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return out.Finish(r.write(ctx, out))
+	return out.Finish(r.closed(r.write(ctx, out)))
+}
+
+// closed closes all that has been read, so that nothing can fail once the file has its name.
+func (r *run) closed(err error) error {
+	err = errors.Join(err, r.files.Close())
+	if r.Close != nil {
+		err = errors.Join(err, r.Close())
+	}
+	return err
 }
 
 // write reads the file, and writes it with the added columns.
@@ -185,11 +228,35 @@ func (r *run) fill(ctx context.Context) error {
 	fill := r.plan.Filler()
 	var c *chunk
 	bad := func(row int, reason, detail string) {
-		c.flaws.add(reason, &source.BadRecord{Source: r.file.Path, Line: c.lines[row], Reason: reason, Detail: source.Excerpt(detail)})
+		if detail != "" {
+			detail = source.Excerpt(detail)
+		}
+		c.flaws.add(emptyColumns, c.lines[row], reason, detail)
 	}
 	for c = range r.work {
 		c.Bad = bad
-		cells, err := fill(ctx, &c.Chunk)
+		b := c.spare()
+		if c.first {
+			b = r.layout.appendHeader(b)
+		}
+		clear(c.some)
+		err := fill(ctx, &c.Chunk, func(from, to int, cells []enrich.Cells) error {
+			for k := range cells {
+				for i := 0; i < to-from && !c.some[k]; i++ {
+					c.some[k] = len(cells[k].At(i)) > 0
+				}
+			}
+			for i := from; i < to; i++ {
+				if b = r.layout.appendRow(b, c, i, i-from, cells); len(b) < outBytes {
+					continue
+				}
+				if err := c.send(ctx, piece{b, false}); err != nil {
+					return err
+				}
+				b = c.spare()
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
@@ -200,8 +267,9 @@ func (r *run) fill(ctx context.Context) error {
 				}
 			}
 		}
-		c.out = r.layout.append(c.out[:0], c, cells)
-		c.filled <- struct{}{}
+		if err := c.send(ctx, piece{b, true}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -209,23 +277,44 @@ func (r *run) fill(ctx context.Context) error {
 // writeChunks writes chunks in the order in which they were read.
 func (r *run) writeChunks(ctx context.Context, out io.Writer) error {
 	for c := range r.order {
-		select {
-		case <-c.filled:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if _, err := out.Write(c.out); err != nil {
-			return err
+		for last := false; !last; {
+			var p piece
+			select {
+			case p = <-c.filled:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if _, err := out.Write(p.text); err != nil {
+				return err
+			}
+			c.written <- p.text // has room for all there are
+			last = p.last
 		}
 		r.stats.Rows += int64(len(c.lines))
 		r.stats.NoPosition += c.noPosition
 		r.flaws.merge(&c.flaws)
+		for k, some := range c.some {
+			r.filled[k] = r.filled[k] || some
+		}
 		r.free <- c
 	}
 	return nil
 }
 
-// flaws count cells without an answer by reason.
+// noteEmpty says which added columns have nothing, such as those that the data set does not know.
+func (r *run) noteEmpty() {
+	var empty []string
+	for k, filled := range r.filled {
+		if !filled && r.stats.Rows > 0 {
+			empty = append(empty, r.added[k])
+		}
+	}
+	if len(empty) > 0 {
+		r.job.ReporterOrSilent().Note("these added columns are empty in all rows: " + listed(empty))
+	}
+}
+
+// flaws count rows that lack something, by what that is and the reason.
 type flaws struct {
 	reasons map[string]*flaw
 }
@@ -237,19 +326,27 @@ type flaw struct {
 
 const maxExamples = 3
 
-func (f *flaws) add(reason string, bad *source.BadRecord) {
+// These are what rows have.
+const (
+	emptyColumns  = "empty added columns"
+	lostGeometry  = "no geometry in the output"
+	repeatedNames = "several properties of one name"
+)
+
+func (f *flaws) add(what string, line int, reason, detail string) {
 	if f.reasons == nil {
 		f.reasons = map[string]*flaw{}
 	}
-	of := f.reasons[reason]
+	what += ": " + reason
+	of := f.reasons[what]
 	if of == nil {
 		of = &flaw{}
-		f.reasons[reason] = of
+		f.reasons[what] = of
 	}
 	if of.count++; len(of.examples) < maxExamples {
-		text := fmt.Sprintf("%d", bad.Line)
-		if bad.Detail != "" {
-			text += " (" + bad.Detail + ")"
+		text := strconv.Itoa(line)
+		if detail != "" {
+			text += " (" + detail + ")"
 		}
 		of.examples = append(of.examples, text)
 	}
@@ -272,12 +369,12 @@ func (f *flaws) merge(other *flaws) {
 }
 
 func (f *flaws) note(rep job.Reporter) {
-	for _, reason := range slices.Sorted(maps.Keys(f.reasons)) {
-		of := f.reasons[reason]
+	for _, what := range slices.Sorted(maps.Keys(f.reasons)) {
+		of := f.reasons[what]
 		rows := "1 row has"
 		if of.count > 1 {
 			rows = fmt.Sprintf("%d rows have", of.count)
 		}
-		rep.Note(fmt.Sprintf("%s empty added columns: %s, in line %s", rows, reason, strings.Join(of.examples, ", ")))
+		rep.Note(fmt.Sprintf("%s %s, in line %s", rows, what, strings.Join(of.examples, ", ")))
 	}
 }

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/geojson"
@@ -35,13 +39,50 @@ type chunk struct {
 	// ids and shapes are those of features in JSON, for output with geometries.
 	ids, shapes enrich.Cells
 	flaws       flaws
-	out         []byte
-	filled      chan struct{} // gets a value when out is complete
+	some        []bool      // the added columns that have something
+	filled      chan piece  // the output, in order
+	written     chan []byte // pieces to use again
+}
+
+// piece is a part of the output of a chunk.
+type piece struct {
+	text []byte
+	last bool
+}
+
+// send hands over a piece of the output. It waits if the one before has not had its turn yet.
+func (c *chunk) send(ctx context.Context, p piece) error {
+	select {
+	case c.filled <- p:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// spare returns the memory of a piece that has been written.
+func (c *chunk) spare() []byte {
+	select {
+	case b := <-c.written:
+		return b[:0]
+	default:
+		return nil
+	}
+}
+
+// size returns the memory of the cells in bytes.
+func (c *chunk) size() int {
+	n := c.cells.Size() + c.ids.Size() + c.shapes.Size()
+	for i := range c.Inputs {
+		n += c.Inputs[i].Size()
+	}
+	return n
 }
 
 func (r *run) newChunk() *chunk {
-	c := &chunk{filled: make(chan struct{}, 1)}
-	c.Inputs = make([]enrich.Cells, len(r.plan.Inputs))
+	// One piece is being made, one waits and one is being written.
+	c := &chunk{filled: make(chan piece, 1), written: make(chan []byte, 3)}
+	c.Inputs, c.some = make([]enrich.Cells, len(r.plan.Inputs)), make([]bool, len(r.added))
 	return c
 }
 
@@ -61,24 +102,42 @@ func (r *run) look(ctx context.Context) error {
 		return nil
 	}
 	rep := r.job.ReporterOrSilent()
-	known := map[string]bool{}
+	known, size := map[string]bool{}, 0
 	own := false
+	add := func(name string) error {
+		if known[name] {
+			return nil
+		}
+		if size += len(name); len(known) == maxColumns || size > maxNameBytes {
+			return fmt.Errorf("%s: has more than %d properties, or their names have more than %d bytes: write them by --format ndjson",
+				r.file.Path, maxColumns, maxNameBytes)
+		}
+		known[name] = true
+		r.layout.names = append(r.layout.names, name)
+		return nil
+	}
 	err := r.file.ReadLayer(ctx, func(l *format.Layer) error {
+		if err := r.checkParts(l); err != nil {
+			return err
+		}
+		if l.Columns != nil { // its features have no ids of their own
+			for _, name := range l.Columns {
+				if err := add(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		report := func() {
 			rep.Progress(job.Progress{Stage: "looking at " + filepath.Base(r.file.Path), Done: l.Progress(), Total: l.Size, Unit: "bytes"})
 		}
 		tally := job.NewTally(1)
-		err := job.ReadRecords(ctx, l.Features, tally, report, func(f source.Feature) error {
+		err := job.ReadRecords(ctx, kept(l.Features), tally, report, func(f feature) error {
 			own = own || f.ID != ""
 			for _, m := range f.Members {
-				if known[m.Name] {
-					continue
+				if err := add(m.Name); err != nil {
+					return err
 				}
-				if len(known) == maxColumns {
-					return fmt.Errorf("%s: has more than %d properties: write them by --format ndjson", r.file.Path, maxColumns)
-				}
-				known[m.Name] = true
-				r.layout.names = append(r.layout.names, m.Name)
 			}
 			return nil
 		})
@@ -101,6 +160,9 @@ func (r *run) look(ctx context.Context) error {
 // read reads the file into chunks.
 func (r *run) read(ctx context.Context) error {
 	return r.file.Read("enriching "+filepath.Base(r.file.Path), func(l *format.Layer, report func()) error {
+		if err := r.checkParts(l); err != nil {
+			return err
+		}
 		in := &reader{run: r, ctx: ctx, layer: l}
 		if err := in.readAll(report); err != nil {
 			return err
@@ -119,12 +181,31 @@ type reader struct {
 	layer *format.Layer
 	begun bool
 	chunk *chunk
-	sent  bool           // a chunk
-	at    map[string]int // of the columns of the output, for features
-	in    []int          // the columns that are Inputs, for tables
-	cells [][]byte       // of a row, for features that become a table
-	text  []byte
+	sent  bool  // a chunk
+	in    []int // the columns that are Inputs, for tables
+
+	// The rest is for features.
+	properties   map[string]*property
+	loose        int // bytes of the names of properties that may be forgotten
+	inputs       []*property
+	id, lat, lon *property
+	number       int             // of the feature
+	members      []source.Member // of the feature, each name once
+	cells        [][]byte        // of the feature, if it becomes a table
+	text         []byte
 }
+
+// property is what is known of a property of features by its name.
+type property struct {
+	added  bool // a column of this name is added
+	pinned bool // it is not forgotten
+	column int  // of the output, or -1
+	last   int  // number of the last feature that has it
+	member int  // its index there
+}
+
+// maxLoose bounds the names of properties that are remembered, in bytes.
+const maxLoose = 1 << 20
 
 // readAll reads the layer.
 func (r *reader) readAll(report func()) error {
@@ -132,7 +213,10 @@ func (r *reader) readAll(report func()) error {
 		if err := r.beginFeatures(); err != nil {
 			return err
 		}
-		return job.ReadRecords(r.ctx, r.layer.Features, r.tally, report, r.feature)
+		if err := job.ReadRecords(r.ctx, kept(r.layer.Features), r.tally, report, r.feature); err != nil {
+			return err
+		}
+		return r.endFeatures()
 	}
 	if err := job.ReadRecords(r.ctx, r.layer.Table.Rows(), r.tally, report, r.row); err != nil {
 		return err
@@ -185,12 +269,50 @@ func listed(names []string) string {
 func (r *reader) beginFeatures() error {
 	names := r.layout.names
 	r.layout = layout{format: r.Format, names: names, members: r.Format.json()}
-	r.at = map[string]int{}
+	r.properties = map[string]*property{}
 	for i, name := range names {
-		r.at[name] = i
+		r.pin(name).column = i
+	}
+	for _, name := range r.added {
+		r.pin(name).added = true
+	}
+	for _, name := range r.plan.Inputs {
+		of := r.pin(name)
+		if names != nil && of.column < 0 {
+			return fmt.Errorf("%s: there is no property %s; there are %s", r.file.Path, source.Excerpt(name), listed(names))
+		}
+		r.inputs = append(r.inputs, of)
+	}
+	r.id, r.lat, r.lon = r.pin("id"), r.pin("lat"), r.pin("lon")
+	if r.Format == NDJSON {
+		for _, name := range []string{"id", "lat", "lon"} {
+			if err := r.checkName(name); err != nil {
+				return err
+			}
+		}
 	}
 	r.cells = make([][]byte, len(names))
 	return r.begin()
+}
+
+// endFeatures returns an error if no feature has a property that is needed.
+func (r *reader) endFeatures() error {
+	for k, of := range r.inputs {
+		if of.last == 0 && r.number > 0 {
+			return fmt.Errorf("%s: no feature has a property %s", r.file.Path, source.Excerpt(r.plan.Inputs[k]))
+		}
+	}
+	return nil
+}
+
+// pin returns the property of a name for the whole run.
+func (r *reader) pin(name string) *property {
+	of := r.properties[name]
+	if of == nil {
+		of = &property{pinned: true, column: -1}
+		r.properties[name] = of
+	}
+	return of
 }
 
 func (r *reader) begin() error {
@@ -200,7 +322,9 @@ func (r *reader) begin() error {
 		}
 	}
 	r.begun = true
-	r.layout.begin(r.added, r.plan.Columns)
+	if unnamed := r.layout.begin(r.added, r.plan.Columns); len(unnamed) > 0 && r.Format.json() {
+		r.job.ReporterOrSilent().Note(r.file.Path + ": columns without a name are called " + listed(unnamed))
+	}
 	return nil
 }
 
@@ -216,7 +340,7 @@ func (r *reader) checkName(name string) error {
 
 // next makes room for one more row.
 func (r *reader) next() (*chunk, error) {
-	if c := r.chunk; c != nil && (len(c.lines) >= chunkRows || c.cells.Size()+c.shapes.Size() >= chunkBytes) {
+	if c := r.chunk; c != nil && (len(c.lines) >= chunkRows || c.size() >= chunkBytes) {
 		if err := r.send(); err != nil {
 			return nil, err
 		}
@@ -273,6 +397,10 @@ func (r *reader) row(row pointtable.Row) error {
 	return nil
 }
 
+// countsPositions reports whether rows without a position are counted when they are read. Otherwise that is no
+// fault, or fill knows.
+func (r *run) countsPositions() bool { return r.NeedsPosition && !r.Locates }
+
 // add adds the position of a row, or the reason why it has none.
 func (r *reader) add(c *chunk, line int, at orb.Point, reason, detail string) {
 	p := quadkey.Position{Lat: at[1], Lon: at[0]}
@@ -281,16 +409,37 @@ func (r *reader) add(c *chunk, line int, at orb.Point, reason, detail string) {
 	}
 	if reason != "" {
 		p = enrich.NoPosition
-		if r.NeedsPosition && !r.Locates { // fill counts them otherwise
+		if r.countsPositions() {
 			c.noPosition++
-			c.flaws.add(reason, &source.BadRecord{Line: line, Detail: detail})
+			c.flaws.add(emptyColumns, line, reason, detail)
 		}
 	}
 	c.Points, c.lines = append(c.Points, p), append(c.lines, line)
 }
 
+// feature is a feature, with the reason if its geometry cannot be used.
+type feature struct {
+	source.Feature
+	fault *source.BadRecord
+}
+
+// kept yields the features whose geometry alone cannot be used with the others.
+func kept(features iter.Seq2[source.Feature, error]) iter.Seq2[feature, error] {
+	return func(yield func(feature, error) bool) {
+		for f, err := range features {
+			one := feature{Feature: f}
+			if f.Line > 0 && errors.As(err, &one.fault) {
+				err = nil
+			}
+			if !yield(one, err) {
+				return
+			}
+		}
+	}
+}
+
 // feature takes a feature.
-func (r *reader) feature(f source.Feature) error {
+func (r *reader) feature(f feature) error {
 	if f.Lost.Count > 0 {
 		return &source.BadRecord{Source: r.file.Path, Line: f.Line, Reason: source.ReasonTooLarge, Detail: f.Lost.First}
 	}
@@ -299,24 +448,75 @@ func (r *reader) feature(f source.Feature) error {
 		return err
 	}
 	at, reason, detail := source.PositionOf(f.Geometry)
-	inputs := r.plan.Inputs
-	for k, name := range inputs {
-		var value []byte
-		if i := slices.IndexFunc(f.Members, func(m source.Member) bool { return m.Name == name }); i >= 0 {
-			value = textOf(f.Members[i].Value)
-		}
-		c.Inputs[k].AddBytes(value)
+	if f.fault != nil {
+		reason, detail = f.fault.Reason, f.fault.Detail
+	}
+	if err := r.take(c, &f); err != nil {
+		return err
+	}
+	for k, of := range r.inputs {
+		c.Inputs[k].AddBytes(textOf(r.valueOf(of)))
+	}
+	p := &at
+	if reason != "" {
+		p = nil
 	}
 	if r.layout.members {
-		err = r.addMembers(c, &f, reason == "")
+		r.addMembers(c, &f.Feature, p)
 	} else {
-		r.addCells(c, &f, reason == "")
+		r.addCells(c, f.ID, p)
 	}
-	if err != nil {
-		return err
+	switch {
+	case reason == source.ReasonNoGeometry:
+	case r.Format == GeoJSON && string(c.shapes.At(c.shapes.Len()-1)) == "null":
+		if f.fault == nil && reason != source.ReasonNotANumber {
+			reason, detail = source.ReasonNotANumber, f.Geometry.GeoJSONType()
+		}
+		c.flaws.add(lostGeometry, f.Line, reason, detail)
+	case r.Format != GeoJSON && reason != "" && !r.countsPositions():
+		c.flaws.add(lostGeometry, f.Line, reason, detail)
 	}
 	r.add(c, f.Line, at, reason, detail)
 	return nil
+}
+
+// take takes the properties of a feature, each name once.
+func (r *reader) take(c *chunk, f *feature) error {
+	if r.number++; r.loose > maxLoose {
+		maps.DeleteFunc(r.properties, func(_ string, of *property) bool { return !of.pinned })
+		r.loose = 0
+	}
+	r.members = r.members[:0]
+	repeated := false
+	for _, m := range f.Members {
+		of := r.properties[m.Name]
+		switch {
+		case of == nil:
+			of = &property{column: -1}
+			r.properties[m.Name] = of
+			r.loose += len(m.Name)
+		case of.added:
+			return r.checkName(m.Name)
+		case of.last == r.number:
+			r.members[of.member] = m
+			if !repeated {
+				c.flaws.add(repeatedNames, f.Line, "the last one counts", source.Excerpt(m.Name))
+			}
+			repeated = true
+			continue
+		}
+		of.last, of.member = r.number, len(r.members)
+		r.members = append(r.members, m)
+	}
+	return nil
+}
+
+// valueOf returns the value of a property of the feature that was taken, or nil.
+func (r *reader) valueOf(of *property) []byte {
+	if of.last != r.number {
+		return nil
+	}
+	return r.members[of.member].Value
 }
 
 // textOf returns a JSON value as the text of a cell.
@@ -326,12 +526,24 @@ func textOf(value []byte) []byte {
 		return nil
 	case value[0] != '"':
 		return value
+	case isPlain(value[1 : len(value)-1]):
+		return value[1 : len(value)-1]
 	}
 	var text string
 	if json.Unmarshal(value, &text) != nil { // it has been scanned
 		return value
 	}
 	return []byte(text)
+}
+
+// isPlain reports whether a text in a JSON string stands for itself.
+func isPlain(text []byte) bool {
+	for _, ch := range text {
+		if ch < ' ' || ch == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(text)
 }
 
 // appendValue appends a value of a source as JSON in one line. What is not JSON, such as NaN, becomes a text.
@@ -346,55 +558,57 @@ func appendValue(b, value []byte) []byte {
 	return append(b, line.Bytes()...)
 }
 
-// addMembers adds the members of a feature's object.
-func (r *reader) addMembers(c *chunk, f *source.Feature, isPoint bool) error {
+// addMembers adds the members of a feature's object. at is nil if it is no point.
+func (r *reader) addMembers(c *chunk, f *source.Feature, at *orb.Point) {
 	b := r.text[:0]
-	has := func(name string) bool {
-		return slices.ContainsFunc(f.Members, func(m source.Member) bool { return m.Name == name })
-	}
-	for _, m := range f.Members {
-		if err := r.checkName(m.Name); err != nil {
-			return err
-		}
+	for _, m := range r.members {
 		b = appendValue(append(jsontext.AppendString(jsontext.Next(b), m.Name), ':'), m.Value)
 	}
 	if r.Format == GeoJSON {
 		c.shapes.AddBytes(appendShape(nil, f.Geometry))
 		c.ids.Add(f.ID)
 	} else {
-		if f.ID != "" && !has("id") {
+		has := func(of *property) bool { return of.last == r.number }
+		if f.ID != "" && !has(r.id) {
 			b = jsontext.AppendString(append(jsontext.Next(b), `"id":`...), f.ID)
 		}
-		if at, _, _ := source.PositionOf(f.Geometry); isPoint && !has("lat") && !has("lon") {
+		if at != nil && !has(r.lat) && !has(r.lon) {
 			b = strconv.AppendFloat(append(jsontext.Next(b), `"lat":`...), at[1], 'f', -1, 64)
 			b = strconv.AppendFloat(append(b, `,"lon":`...), at[0], 'f', -1, 64)
 		}
 	}
 	r.text = b
 	c.cells.AddBytes(b)
-	return nil
 }
 
-// addCells adds the properties of a feature as cells.
-func (r *reader) addCells(c *chunk, f *source.Feature, isPoint bool) {
+// addCells adds the properties of a feature as cells. at is nil if it is no point.
+func (r *reader) addCells(c *chunk, id string, at *orb.Point) {
 	clear(r.cells)
-	set := func(name string, text []byte) {
-		if i, ok := r.at[name]; ok && r.cells[i] == nil {
-			r.cells[i] = text
+	for _, m := range r.members {
+		if of := r.properties[m.Name]; of.column >= 0 {
+			r.cells[of.column] = textOf(m.Value)
 		}
 	}
-	for _, m := range f.Members {
-		set(m.Name, textOf(m.Value))
+	b := append(r.text[:0], id...)
+	r.setOwn(r.id, b)
+	if at != nil {
+		from := len(b)
+		b = strconv.AppendFloat(b, at[1], 'f', -1, 64)
+		r.setOwn(r.lat, b[from:])
+		from = len(b)
+		b = strconv.AppendFloat(b, at[0], 'f', -1, 64)
+		r.setOwn(r.lon, b[from:])
 	}
-	if f.ID != "" {
-		set("id", []byte(f.ID))
-	}
-	if at, _, _ := source.PositionOf(f.Geometry); isPoint {
-		set("lat", strconv.AppendFloat(nil, at[1], 'f', -1, 64))
-		set("lon", strconv.AppendFloat(nil, at[0], 'f', -1, 64))
-	}
+	r.text = b
 	for _, text := range r.cells {
 		c.cells.AddBytes(text)
+	}
+}
+
+// setOwn sets a cell that no property of the feature has.
+func (r *reader) setOwn(of *property, text []byte) {
+	if of.column >= 0 && r.cells[of.column] == nil {
+		r.cells[of.column] = text
 	}
 }
 

@@ -3,6 +3,7 @@ package enrich
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,7 +59,8 @@ type layout struct {
 	columns   []enrich.Column // the added ones
 }
 
-func (l *layout) begin(added []string, columns []enrich.Column) {
+// begin takes the added columns. It returns the keys of columns without a name in JSON.
+func (l *layout) begin(added []string, columns []enrich.Column) (unnamed []string) {
 	switch l.format {
 	case CSV:
 		if l.separator != ';' {
@@ -71,70 +73,73 @@ func (l *layout) begin(added []string, columns []enrich.Column) {
 	for i, name := range l.names {
 		if name == "" {
 			name = "column_" + strconv.Itoa(i+1)
+			for slices.Contains(l.names, name) || slices.Contains(added, name) {
+				name += "_"
+			}
+			unnamed = append(unnamed, name)
 		}
 		l.keys = append(l.keys, append(jsontext.AppendString(nil, name), ':'))
 	}
 	for _, name := range added {
 		l.addedKeys = append(l.addedKeys, append(jsontext.AppendString(nil, name), ':'))
 	}
+	return unnamed
 }
 
-// append appends the rows of a chunk with the cells of the added columns.
-func (l *layout) append(b []byte, c *chunk, added []enrich.Cells) []byte {
-	if !l.format.json() {
-		if c.first {
-			b = l.appendHeader(b)
-		}
-		return l.appendTable(b, c, added)
+// appendRow appends row i of a chunk, with cell k of the added columns.
+func (l *layout) appendRow(b []byte, c *chunk, i, k int, added []enrich.Cells) []byte {
+	switch l.format {
+	case NDJSON:
+		return append(l.appendObject(append(b, '{'), c, i, k, added), "}\n"...)
+	case GeoJSON:
+	default:
+		return l.appendCells(b, c, i, k, added)
 	}
-	for i := range c.lines {
-		if l.format == NDJSON {
-			b = append(l.appendObject(append(b, '{'), c, i, added), "}\n"...)
-			continue
-		}
-		b = append(b, `{"type":"Feature"`...)
-		if !l.positions {
-			b = jsontext.AppendText(b, "id", string(c.ids.At(i)))
-		}
-		b = append(b, `,"geometry":`...)
-		switch p := c.Points[i]; {
-		case !l.positions:
-			b = append(b, c.shapes.At(i)...)
-		case p.Valid():
-			b = appendPoint(b, orb.Point{p.Lon, p.Lat})
-		default:
-			b = append(b, "null"...)
-		}
-		b = append(l.appendObject(append(b, `,"properties":{`...), c, i, added), "}}\n"...)
+	b = append(b, `{"type":"Feature"`...)
+	if !l.positions {
+		b = jsontext.AppendText(b, "id", string(c.ids.At(i)))
 	}
-	return b
+	b = append(b, `,"geometry":`...)
+	switch p := c.Points[i]; {
+	case !l.positions:
+		b = append(b, c.shapes.At(i)...)
+	case p.Valid():
+		b = appendPoint(b, orb.Point{p.Lon, p.Lat})
+	default:
+		b = append(b, "null"...)
+	}
+	return append(l.appendObject(append(b, `,"properties":{`...), c, i, k, added), "}}\n"...)
 }
 
 // appendObject appends the members of row i.
-func (l *layout) appendObject(b []byte, c *chunk, i int, added []enrich.Cells) []byte {
+func (l *layout) appendObject(b []byte, c *chunk, i, k int, added []enrich.Cells) []byte {
 	from := len(b)
 	if l.members {
 		b = append(b, c.cells.At(i)...)
 	} else {
-		for k := range l.keys {
-			if k > 0 {
+		for n, key := range l.keys {
+			if n > 0 {
 				b = append(b, ',')
 			}
-			b = append(b, l.keys[k]...)
-			b = jsontext.AppendString(b, string(c.cells.At(i*len(l.keys)+k)))
+			b = append(b, key...)
+			b = jsontext.AppendString(b, string(c.cells.At(i*len(l.keys)+n)))
 		}
 	}
-	for k := range added {
+	for n, key := range l.addedKeys {
 		if len(b) > from {
 			b = append(b, ',')
 		}
-		b = append(b, l.addedKeys[k]...)
-		b = l.columns[k].AppendJSON(b, added[k].At(i))
+		b = append(b, key...)
+		b = l.columns[n].AppendJSON(b, added[n].At(k))
 	}
 	return b
 }
 
+// appendHeader appends the names of the columns of a table.
 func (l *layout) appendHeader(b []byte) []byte {
+	if l.format.json() {
+		return b
+	}
 	for i, name := range append(l.names[:len(l.names):len(l.names)], l.added...) {
 		if i > 0 {
 			b = append(b, l.separator)
@@ -144,21 +149,20 @@ func (l *layout) appendHeader(b []byte) []byte {
 	return append(b, '\n')
 }
 
-func (l *layout) appendTable(b []byte, c *chunk, added []enrich.Cells) []byte {
+// appendCells appends row i as a line of a table.
+func (l *layout) appendCells(b []byte, c *chunk, i, k int, added []enrich.Cells) []byte {
 	width := len(l.names)
-	for i := range c.lines {
-		for k := range width {
-			b = append(csvcell.Append(b, l.separator, c.cells.At(i*width+k)), l.separator)
-		}
-		for k := range added {
-			if l.columns[k].Raw {
-				b = append(b, added[k].At(i)...)
-			} else {
-				b = csvcell.AppendForeign(b, l.separator, added[k].At(i))
-			}
-			b = append(b, l.separator)
-		}
-		b[len(b)-1] = '\n'
+	for n := range width {
+		b = append(csvcell.Append(b, l.separator, c.cells.At(i*width+n)), l.separator)
 	}
+	for n := range added {
+		if l.columns[n].Raw {
+			b = append(b, added[n].At(k)...)
+		} else {
+			b = csvcell.AppendForeign(b, l.separator, added[n].At(k))
+		}
+		b = append(b, l.separator)
+	}
+	b[len(b)-1] = '\n'
 	return b
 }

@@ -104,22 +104,23 @@ func (p *Plan) Columns() []enrich.Column { return p.columns }
 // Inputs returns the names of the columns of the table that the server needs beside positions.
 func (p *Plan) Inputs() []string { return p.inputs }
 
-// Filler returns a function for one goroutine, which does what enrich.Filler.Fill does.
-func (p *Plan) Filler() func(ctx context.Context, c *enrich.Chunk) ([]enrich.Cells, error) {
+// Filler returns a function for one goroutine, which does what enrich.Filler.FillParts does.
+func (p *Plan) Filler() func(ctx context.Context, c *enrich.Chunk, take func(from, to int, cells []enrich.Cells) error) error {
 	f := &filler{plan: p, cells: make([]enrich.Cells, len(p.columns))}
 	return f.fill
 }
 
 type filler struct {
 	plan  *Plan
-	cells []enrich.Cells
+	cells []enrich.Cells // of the rows from from on
+	from  int
+	take  func(from, to int, cells []enrich.Cells) error
 	body  []byte
 }
 
-func (f *filler) fill(ctx context.Context, c *enrich.Chunk) ([]enrich.Cells, error) {
-	for i := range f.cells {
-		f.cells[i].Reset()
-	}
+func (f *filler) fill(ctx context.Context, c *enrich.Chunk, take func(from, to int, cells []enrich.Cells) error) error {
+	f.from, f.take = 0, take
+	f.reset()
 	for done := 0; done < len(c.Points); {
 		n := f.encode(c, done)
 		err := f.plan.server.Repeat(ctx, func() (int, error) {
@@ -130,10 +131,36 @@ func (f *filler) fill(ctx context.Context, c *enrich.Chunk) ([]enrich.Cells, err
 			return answered, err
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return f.cells, nil
+	return f.pass(len(c.Points))
+}
+
+func (f *filler) reset() {
+	for i := range f.cells {
+		f.cells[i].Reset()
+	}
+}
+
+// pass passes on the cells of the rows up to, but not including, to.
+func (f *filler) pass(to int) error {
+	if to == f.from {
+		return nil
+	}
+	err := f.take(f.from, to, f.cells)
+	f.from = to
+	f.reset()
+	return err
+}
+
+// full reports whether the cells take much memory.
+func (f *filler) full() bool {
+	size := 0
+	for i := range f.cells {
+		size += f.cells[i].Size()
+	}
+	return size > maxBytes
 }
 
 // encode makes the body for the rows from first on, and returns their number.
@@ -199,7 +226,11 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 		if feature.IsText(flaw) {
 			f.explain(c, first+answered, string(feature.TextOf(flaw)))
 		}
-		answered++
+		if answered++; f.full() {
+			if err := f.pass(first + answered); err != nil {
+				return answered, serverclient.Final(err)
+			}
+		}
 	}
 	if err := in.Err(); err != nil {
 		return answered, err

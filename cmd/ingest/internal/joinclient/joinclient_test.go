@@ -121,22 +121,33 @@ func TestFill(t *testing.T) {
 			for range 2 {
 				var flaws []string
 				c := chunk(250)
-				c.Bad = func(row int, reason, detail string) { flaws = append(flaws, fmt.Sprintf("%d %s | %s", row, reason, detail)) }
-				cells, err := fill(t.Context(), c)
+				c.Bad = func(row int, reason, detail string) {
+					flaws = append(flaws, fmt.Sprintf("%d %s | %s", row, reason, detail))
+				}
+				var double, text []string
+				err := fill(t.Context(), c, func(from, to int, cells []enrich.Cells) error {
+					if from != len(double) || cells[0].Len() != to-from {
+						t.Errorf("%d cells of %d to %d, after %d", cells[0].Len(), from, to, len(double))
+					}
+					for i := range to - from {
+						double, text = append(double, string(cells[0].At(i))), append(text, string(cells[1].At(i)))
+					}
+					return nil
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i := range c.Points {
-					double, text := fmt.Sprint(float64(i)/4), fmt.Sprintf("a\"%d", i)
+					wantDouble, wantText := fmt.Sprint(float64(i)/4), fmt.Sprintf("a\"%d", i)
 					if i == 2 {
-						double, text = "", ""
+						wantDouble, wantText = "", ""
 					}
-					if a, b := string(cells[0].At(i)), string(cells[1].At(i)); a != double || b != text {
-						t.Fatalf("row %d: %q and %q, want %q and %q", i, a, b, double, text)
+					if double[i] != wantDouble || text[i] != wantText {
+						t.Fatalf("row %d: %q and %q, want %q and %q", i, double[i], text[i], wantDouble, wantText)
 					}
 				}
-				if cells[0].Len() != 250 || !slices.Equal(flaws, []string{`2 not a time | "x"`}) {
-					t.Errorf("%d cells, %q", cells[0].Len(), flaws)
+				if len(double) != 250 || !slices.Equal(flaws, []string{`2 not a time | "x"`}) {
+					t.Errorf("%d cells, %q", len(double), flaws)
 				}
 			}
 		})
@@ -168,7 +179,7 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Filler()(t.Context(), chunk(3)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := p.Filler()(t.Context(), chunk(3), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}

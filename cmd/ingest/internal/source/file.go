@@ -47,7 +47,7 @@ type File struct {
 
 	raw   *os.File
 	done  atomic.Int64 // bytes of the file on disk read so far
-	sum   hash.Hash    // of those bytes; nil for an archive, which is not read in order
+	sum   hash.Hash    // of those bytes; nil for an archive, which is not read in order, and after Unhash
 	text  *bufio.Reader
 	left  int64 // bytes that may still be unpacked
 	plain bool  // not compressed
@@ -168,6 +168,9 @@ func (f *File) IsUnpacked() bool { return f.plain }
 
 // Progress returns how many bytes of the Size on disk have been read.
 func (f *File) Progress() int64 { return min(f.done.Load(), f.Size) }
+
+// Unhash keeps reading from making the checksum. SHA256 reads the whole file again then.
+func (f *File) Unhash() { f.sum = nil }
 
 // SHA256 reads the rest of the file on disk and returns the checksum of the whole file, in
 // hexadecimal. Nothing can be read afterwards.

@@ -76,7 +76,8 @@ const (
 const RepairCollapsed = "collapsed at the file's precision, drawn as the box around what is left of it"
 
 // BadRecord is one refused record with the reason. Readers yield it as *BadRecord. Callers find it
-// with errors.As, count it by Reason and continue.
+// with errors.As, count it by Reason and continue. If only the geometry of a feature cannot be used, the
+// feature without it comes beside the BadRecord, and has a Line.
 type BadRecord struct {
 	Source string // path of the file
 	Line   int    // 1-based line, or number of the record where there are no lines

@@ -27,7 +27,7 @@ var (
 	reverseParam = endpoint.Flag(enrich.ReverseMember, "Adds `address`: the place that describes the position, with the regions around it.")
 	ipParam      = text(enrich.IPMember, maxNearest, "Adds what is known of the IP address in a column, such as "+
 		"`client:country,city,asn`, which are added without fields. The columns are called `ip_FIELD`.")
-	geocodeParam = endpoint.List(enrich.GeocodeMember, maxNames, "Adds `geocode_label`, `geocode_lat` and `geocode_lon` of what the text in a "+
+	geocodeParam = text(enrich.GeocodeMember, maxNearest, "Adds `geocode_label`, `geocode_lat` and `geocode_lon` of what the text in a "+
 		"column means, or in several, such as `city,country`. Rows without a position take this one.")
 	latParam    = text("lat", maxName, "The column of latitudes, in degrees. Left out, its name tells it, such as `lat`, `latitude` or `y`.")
 	lonParam    = text("lon", maxName, "The column of longitudes, in degrees.")

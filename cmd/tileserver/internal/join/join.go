@@ -53,10 +53,13 @@ const flawName = "error"
 func read(q *endpoint.Params) (*question, error) {
 	of := &question{
 		Request: enrich.Request{
-			Geocode: geocodeParam.Of(q), Regions: regionsParam.Of(q), TimeZone: timeZoneParam.Of(q), Time: timeParam.Of(q),
+			Regions: regionsParam.Of(q), TimeZone: timeZoneParam.Of(q), Time: timeParam.Of(q),
 			Nearest: nearestParam.Of(q), Reverse: reverseParam.Of(q), IP: ipParam.Of(q), PublicOnly: true,
 		},
 		lat: latParam.Of(q), lon: lonParam.Of(q), prefix: prefixParam.Of(q),
+	}
+	if columns := geocodeParam.Of(q); columns != "" {
+		of.Geocode = []string{columns}
 	}
 	if q.Err != nil {
 		return nil, q.Err

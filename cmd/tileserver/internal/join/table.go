@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"quadrille/ask/enrich"
@@ -465,33 +466,56 @@ func (t *table) fill() error {
 	if len(t.rows) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(t.ctx, t.kit.Timeout)
-	defer cancel()
-	defer t.reset()
-	cells, err := t.filler.Fill(ctx, &t.Chunk)
-	if err != nil {
-		return err
-	}
-	read, point := t.Line, 0
-	for i := range t.rows {
-		r := &t.rows[i]
-		switch t.Line = r.number; {
-		case r.refusal != nil:
-			t.RefuseLine("", "", r.refusal)
-		case r.blank:
-			t.Body = append(t.Body, '\n')
-		default:
+	ctx, cancel := context.WithCancelCause(t.ctx)
+	limit := time.AfterFunc(t.kit.Timeout, func() { cancel(context.DeadlineExceeded) })
+	defer func() {
+		limit.Stop()
+		cancel(nil)
+		t.reset()
+	}()
+	read, next := t.Line, 0
+	err := t.filler.FillParts(ctx, &t.Chunk, func(from, to int, cells []enrich.Cells) error {
+		for point := from; point < to; next++ {
+			if t.appendRefused(&t.rows[next]) {
+				continue
+			}
 			t.Body = append(t.Body, t.texts.At(point)...)
 			if t.isCSV {
-				t.appendCells(cells, point)
+				t.appendCells(cells, point, point-from)
 			} else {
-				t.appendMembers(cells, point, r.feature)
+				t.appendMembers(cells, point, point-from, t.rows[next].feature)
 			}
-			point++
+			if point++; t.Full() {
+				limit.Stop() // it is for reads, and the client may be slow
+				if err := t.WriteIfFull(); err != nil {
+					return err
+				}
+				limit.Reset(t.kit.Timeout)
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	for ; next < len(t.rows); next++ {
+		t.appendRefused(&t.rows[next])
 	}
 	t.Line = read
 	return nil
+}
+
+// appendRefused appends the answer to a row without a point. It reports whether the row is one.
+func (t *table) appendRefused(r *row) bool {
+	switch t.Line = r.number; {
+	case r.refusal != nil:
+		t.RefuseLine("", "", r.refusal)
+	case r.blank:
+		t.Body = append(t.Body, '\n')
+	default:
+		return false
+	}
+	return true
 }
 
 func (t *table) reset() {
@@ -503,24 +527,24 @@ func (t *table) reset() {
 	}
 }
 
-// appendCells appends the added cells of a row of CSV.
-func (t *table) appendCells(cells []enrich.Cells, point int) {
+// appendCells appends the added cells of a row of CSV, which are cell i of each column.
+func (t *table) appendCells(cells []enrich.Cells, point, i int) {
 	for k, c := range t.plan.Columns() {
 		t.Body = append(t.Body, t.separator)
 		if c.Raw {
-			t.Body = append(t.Body, cells[k].At(point)...)
+			t.Body = append(t.Body, cells[k].At(i)...)
 		} else {
-			t.Body = csvcell.AppendForeign(t.Body, t.separator, cells[k].At(point))
+			t.Body = csvcell.AppendForeign(t.Body, t.separator, cells[k].At(i))
 		}
 	}
 	t.Body = csvcell.AppendForeign(append(t.Body, t.separator), t.separator, []byte(t.flaws[point]))
 	t.Body = append(t.Body, '\n')
 }
 
-// appendMembers appends the added members of an object.
-func (t *table) appendMembers(cells []enrich.Cells, point int, isFeature bool) {
+// appendMembers appends the added members of an object, which are cell i of each column.
+func (t *table) appendMembers(cells []enrich.Cells, point, i int, isFeature bool) {
 	for k, c := range t.plan.Columns() {
-		t.Body = c.AppendJSON(append(jsontext.Next(t.Body), t.keys[k]...), cells[k].At(point))
+		t.Body = c.AppendJSON(append(jsontext.Next(t.Body), t.keys[k]...), cells[k].At(i))
 	}
 	if flaw := t.flaws[point]; flaw != "" {
 		t.Body = jsontext.AppendString(append(jsontext.Next(t.Body), t.keys[len(t.added)]...), flaw)

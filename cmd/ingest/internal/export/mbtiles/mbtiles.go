@@ -216,10 +216,10 @@ func (w *Writer) Finish(metadata []Row) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
+	if err := disk.Publish(f, w.path); err != nil {
+		return errors.Join(err, disk.Discard(f))
 	}
-	return os.Rename(w.temp, w.path)
+	return nil
 }
 
 // Abort removes the unfinished archive. After Finish it does nothing.

@@ -217,6 +217,10 @@ func (w *Writer) Finish(info Info) (stats Stats, err error) {
 	if err := out.Flush(); err != nil {
 		return stats, err
 	}
+	err = disk.Discard(w.temp) // an error after Publish would be one too late
+	if w.temp = nil; err != nil {
+		return stats, err
+	}
 	return stats, disk.Publish(w.file, w.path)
 }
 
@@ -309,16 +313,7 @@ func appendMetadata(dst []byte, info Info, languages []string, stats Stats) ([]b
 // Abort ends the writing and removes the temporary files. After Finish it does
 // nothing.
 func (w *Writer) Abort() error {
-	var errs []error
-	for _, f := range []*os.File{w.file, w.temp} {
-		if f == nil {
-			continue
-		}
-		errs = append(errs, f.Close())
-		if err := os.Remove(f.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
+	err := errors.Join(disk.Discard(w.file), disk.Discard(w.temp))
 	w.file, w.temp = nil, nil
-	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil })...)
+	return err
 }

@@ -204,6 +204,10 @@ func (w *Writer) Finish(info Info) (err error) {
 	if _, err := w.file.WriteAt(head, 0); err != nil {
 		return err
 	}
+	err = disk.Discard(w.leaf) // an error after Publish would be one too late
+	if w.leaf = nil; err != nil {
+		return err
+	}
 	return disk.Publish(w.file, w.path)
 }
 
@@ -246,7 +250,7 @@ func (w *Writer) pairLeaves() error {
 	}
 	old := w.leaf
 	w.leaf = joined
-	defer func() { _ = discard(old) }()
+	defer func() { _ = disk.Discard(old) }()
 	w.dirs.Reset(joined)
 	pairs := w.root
 	w.root, w.leafSize = nil, 0
@@ -300,19 +304,7 @@ func (w *Writer) header(info Info, rootLength, metadataLength uint64) *pmtiles.H
 
 // Abort removes the unfinished archive. After Finish it does nothing.
 func (w *Writer) Abort() error {
-	err := errors.Join(discard(w.file), discard(w.leaf))
+	err := errors.Join(disk.Discard(w.file), disk.Discard(w.leaf))
 	w.file, w.leaf = nil, nil
-	return err
-}
-
-// discard closes a temporary file and removes it, if it still has its name.
-func discard(f *os.File) error {
-	if f == nil {
-		return nil
-	}
-	err := f.Close()
-	if rerr := os.Remove(f.Name()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
-		err = errors.Join(err, rerr)
-	}
 	return err
 }

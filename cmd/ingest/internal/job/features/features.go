@@ -26,6 +26,7 @@ type Files struct {
 	stdin io.Reader // nil once it has been read
 	once  bool      // whether there was a standard input to read
 	temp  []string  // files to remove
+	open  *os.File  // the copy of standard input without a name
 }
 
 // copies is the pattern for names of temporary copies of inputs that cannot be read in place.
@@ -49,6 +50,10 @@ func New(ctx context.Context, rep job.Reporter, dir string, stdin io.Reader) (*F
 // Close removes the copies.
 func (s *Files) Close() error {
 	var err error
+	if s.open != nil {
+		err = s.open.Close()
+		s.open = nil
+	}
 	for _, path := range s.temp {
 		err = errors.Join(err, os.Remove(path))
 	}
@@ -59,7 +64,7 @@ func (s *Files) Close() error {
 // File is a file whose format is known.
 type File struct {
 	*format.File
-	Sources []dataset.Source // set after reading
+	Sources []dataset.Source // set after reading, unless the file is Unhashed
 
 	in    job.Input
 	files *Files
@@ -80,9 +85,10 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 			return nil, errors.New("standard input can be read once only: name - once, and files otherwise")
 		}
 		called = stdinName
-		if path, err = s.copied(s.stdin, called); err != nil {
+		if path, err = s.copiedInput(); err != nil {
 			return nil, err
 		}
+		o.Nameless = s.open != nil
 		s.stdin = nil
 	}
 	f = &File{in: in, files: s}
@@ -103,6 +109,22 @@ const spare = 64 << 20
 // free is disk.Free; tests replace it.
 var free = disk.Free
 
+// copiedInput copies standard input, which may take as long as the program before this one, to a file that has no name, if
+// the system allows that.
+func (s *Files) copiedInput() (string, error) {
+	out, err := os.CreateTemp(s.dir, copies)
+	if err != nil {
+		return "", err
+	}
+	path, ok := removeName(out)
+	if ok {
+		s.open = out
+		return path, s.copy(out, s.stdin, stdinName)
+	}
+	s.temp = append(s.temp, out.Name())
+	return out.Name(), errors.Join(s.copy(out, s.stdin, stdinName), out.Close())
+}
+
 // copied copies r to a temporary file and returns the file.
 func (s *Files) copied(r io.Reader, name string) (string, error) {
 	out, err := os.CreateTemp(s.dir, copies)
@@ -110,6 +132,11 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 		return "", err
 	}
 	s.temp = append(s.temp, out.Name())
+	return out.Name(), errors.Join(s.copy(out, r, name), out.Close())
+}
+
+// copy copies r to a file.
+func (s *Files) copy(out *os.File, r io.Reader, name string) (err error) {
 	stage := "copying " + filepath.Base(name)
 	dir := filepath.Dir(out.Name())
 	var done int64
@@ -135,12 +162,12 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return out.Name(), errors.Join(err, out.Close())
+	return err
 }
 
 // Read calls take with the layer of the file, and reports the assumptions of the reader. The error
 // of take may be job.ErrEnough. report reports the progress of reading. Sources are set unless
-// there is an error.
+// there is an error, or the file is Unhashed.
 func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
 	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
 		err := take(l, func() {
@@ -156,7 +183,7 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 				}
 			}
 		}
-		if err == nil {
+		if err == nil && !f.Unhashed {
 			f.Sources, err = f.describe(l)
 		}
 		return err

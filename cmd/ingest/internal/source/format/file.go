@@ -32,6 +32,10 @@ type Options struct {
 	Columns  pointtable.Columns      // the given columns of tables
 	Said     *geojson.Said           // gets the members outside the features; not nil
 	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
+	// Unhashed is set if nobody asks for the checksum of the file, so that none is made while it is read.
+	Unhashed bool
+	// Nameless is set if the path opens a file that has no name, which SQLite cannot open.
+	Nameless bool
 	// Copy copies a file of this name to the disk and returns its path.
 	Copy func(r io.Reader, name string) (path string, err error)
 }
@@ -82,7 +86,7 @@ func Open(path, called string, o Options) (*File, error) {
 	if called == "" {
 		f.gdal = in.GDAL
 	}
-	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() {
+	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
 		return f, err
 	}
 	if f.Format.Parts != "" {
@@ -137,6 +141,9 @@ func (f *File) open() (*source.File, error) {
 	in, err := source.OpenMember(f.OnDisk, f.match)
 	if err != nil {
 		return nil, err
+	}
+	if f.Unhashed {
+		in.Unhash()
 	}
 	f.Modified = in.Modified
 	return in, nil

@@ -41,7 +41,7 @@ type Format struct {
 // Layer is an open layer of a file. It belongs to one goroutine, but for Progress.
 type Layer struct {
 	// Features yields the features in order, once. An unusable feature gives a *source.BadRecord,
-	// and reading continues. Any other error ends the sequence.
+	// beside the feature if only its geometry is unusable, and reading continues. Any other error ends the sequence.
 	Features iter.Seq2[source.Feature, error]
 	// Columns are the names of the properties. It is nil if they are not known before the features
 	// are read. Key is the column of the primary key, or "".

@@ -218,7 +218,7 @@ func (d *reader) emit(f *feature) error {
 	case f.typ != "Feature":
 		return d.bad(f.Line, source.ReasonNotAFeature, "type "+source.Excerpt(f.typ))
 	case f.reason != "":
-		return d.bad(f.Line, f.reason, f.detail)
+		return d.refused(f.Feature, f.Line, f.reason, f.detail)
 	case !d.yield(f.Feature, nil):
 		return errStop
 	}
@@ -226,7 +226,11 @@ func (d *reader) emit(f *feature) error {
 }
 
 func (d *reader) bad(line int, reason, detail string) error {
-	if !d.yield(source.Feature{}, &source.BadRecord{Source: d.name, Line: line, Reason: reason, Detail: detail}) {
+	return d.refused(source.Feature{}, line, reason, detail)
+}
+
+func (d *reader) refused(f source.Feature, line int, reason, detail string) error {
+	if !d.yield(f, &source.BadRecord{Source: d.name, Line: line, Reason: reason, Detail: detail}) {
 		return errStop
 	}
 	return nil

@@ -304,10 +304,9 @@ func (f *File) features(ctx context.Context, yield func(source.Feature, error) b
 		line := int(f.count.Add(1))
 		g, reason, detail := decode(blob, f.srs)
 		out, bad := source.Feature{Line: line, Geometry: g}, error(nil)
+		out.Members, out.Lost = f.members(values)
 		if reason != "" {
-			out, bad = source.Feature{}, &source.BadRecord{Source: f.name, Line: line, Reason: reason, Detail: detail}
-		} else {
-			out.Members, out.Lost = f.members(values)
+			out.Geometry, bad = nil, &source.BadRecord{Source: f.name, Line: line, Reason: reason, Detail: detail}
 		}
 		if !yield(out, bad) {
 			return errStop

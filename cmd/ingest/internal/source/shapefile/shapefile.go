@@ -312,7 +312,6 @@ func (f *File) features(yield func(source.Feature, error) bool) error {
 		bad := error(nil)
 		if g.reason != "" {
 			bad = &source.BadRecord{Source: f.name, Line: f.shp.count, Reason: g.reason, Detail: g.detail}
-			out = source.Feature{}
 		} else {
 			out.Geometry = g.geometry
 		}
