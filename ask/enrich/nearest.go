@@ -1,6 +1,7 @@
 package enrich
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/airports"
+	"quadrille/quadkey"
 )
 
 // These are the names of fields of the nearest feature that are not properties.
@@ -139,34 +141,91 @@ func (s *nearestSource) filler() fill {
 	near := &feature.Near{}
 	q := feature.Query{Near: near, Filter: s.filter, Limit: 1, Detail: feature.WithoutGeometry, MaxExamined: math.MaxInt}
 	properties := feature.NewColumns(s.fields)
+	one := func(ctx context.Context, p quadkey.Position, out []Cells) error {
+		if near.Position = p; !near.Valid() {
+			addEmpty(out)
+			return nil
+		}
+		if s.memo != nil {
+			of, tile, build := s.memo.take(near.Position)
+			if build {
+				var err error
+				if of, err = s.candidates(ctx, tile, q, properties); err != nil {
+					return err
+				}
+				s.memo.put(tile, of)
+			}
+			if best, metres, ok := of.nearest(near.Position); ok {
+				s.addCandidate(out, of, best, metres)
+				return nil
+			}
+		}
+		return s.ask(ctx, &q, properties, out)
+	}
+	var by order
+	sorted := make([]Cells, len(s.fields))
 	return func(ctx context.Context, c *Chunk, out []Cells) error {
-		for i := range c.Points {
-			if c.isFull(out) {
-				break
-			}
-			if near.Position = c.Points[i]; !near.Valid() {
-				addEmpty(out)
-				continue
-			}
-			if s.memo != nil {
-				of, tile, build := s.memo.take(near.Position)
-				if build {
-					var err error
-					if of, err = s.candidates(ctx, tile, q, properties); err != nil {
-						return err
-					}
-					s.memo.put(tile, of)
-				}
-				if best, metres, ok := of.nearest(near.Position); ok {
-					s.addCandidate(out, of, best, metres)
-					continue
-				}
-			}
-			if err := s.ask(ctx, &q, properties, out); err != nil {
+		by.sort(c.Points)
+		for k := range sorted {
+			sorted[k].Reset()
+		}
+		for _, r := range by.rows {
+			if err := one(ctx, c.Points[r.row], sorted); err != nil {
 				return err
+			}
+			if c.isFull(sorted) { // only the first rows may be left, so these are filled in their order
+				return s.fillFirst(ctx, c, one, out)
+			}
+		}
+		by.invert()
+		for k := range out {
+			for _, at := range by.at {
+				out[k].AddBytes(sorted[k].At(int(at)))
 			}
 		}
 		return nil
+	}
+}
+
+// fillFirst fills as many rows as there is room for, in their order.
+func (s *nearestSource) fillFirst(ctx context.Context, c *Chunk, one func(context.Context, quadkey.Position, []Cells) error, out []Cells) error {
+	for _, p := range c.Points {
+		if c.isFull(out) {
+			return nil
+		}
+		if err := one(ctx, p, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order is an order of rows in which neighbours are near each other, so that they share what is read.
+type order struct {
+	rows []orderedRow
+	at   []int32 // where each row is in rows
+}
+
+type orderedRow struct {
+	cell quadkey.Cell
+	row  int32
+}
+
+// sort orders the rows of points. Those without a valid position come in any order.
+func (o *order) sort(points []quadkey.Position) {
+	o.rows = o.rows[:0]
+	for i, p := range points {
+		cell, _ := quadkey.CellOf(p.Lon, p.Lat) // of invalid positions 0
+		o.rows = append(o.rows, orderedRow{cell, int32(i)})
+	}
+	slices.SortFunc(o.rows, func(a, b orderedRow) int { return cmp.Compare(a.cell, b.cell) })
+}
+
+// invert sets o.at.
+func (o *order) invert() {
+	o.at = slices.Grow(o.at[:0], len(o.rows))[:len(o.rows)]
+	for i, r := range o.rows {
+		o.at[r.row] = int32(i)
 	}
 }
 
