@@ -108,8 +108,8 @@ type Lookup struct {
 	held bool // row is the leaf of Tile
 	key  quadkey.Key
 	row  cellstore.Row
-	sel cellstore.Selection
-	fam [1]string
+	sel  cellstore.Selection
+	fam  [1]string
 }
 
 // Nearest finds the position nearest to a point, in degrees, by quadkey.Distance. Of equally near
