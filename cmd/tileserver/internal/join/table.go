@@ -138,12 +138,11 @@ func (o *objectReader) read(line []byte) (isFeature bool, err error) {
 		}
 		o.names = append(o.names, text)
 	}
-	p, flaw := enrich.NoPosition, ""
+	position := o.position
 	if isFeature {
-		p, flaw = positionOf(object)
-	} else {
-		p, flaw = o.position(object)
+		position = positionOf
 	}
+	p, flaw := position(object)
 	o.text = o.text[:0]
 	if isFeature {
 		o.text = append(o.text, '{')
@@ -288,10 +287,11 @@ func readHeader(body *bufio.Reader, limit *rowLimit) (text string, err error) {
 	for {
 		line, err := body.ReadString('\n')
 		text += line
-		switch {
-		case err != nil && (!errors.Is(err, io.EOF) || text == ""):
+		ended := errors.Is(err, io.EOF) && text != ""
+		if err != nil && !ended {
 			return "", err
-		case err != nil, strings.Count(text, `"`)%2 == 0 && strings.TrimSpace(text) != "":
+		}
+		if ended || strings.Count(text, `"`)%2 == 0 && strings.TrimSpace(text) != "" {
 			return string(bom.Trim([]byte(text))), nil
 		}
 	}
