@@ -68,14 +68,19 @@ func (c *cellIndex) in(x, y int32) []uint64 {
 	if x < 0 || int(x)+1 >= len(c.columns) {
 		return nil
 	}
-	from := c.columns[x]
-	column := c.cells[from:c.columns[x+1]]
-	i, ok := slices.BinarySearchFunc(column, y, func(c cell, y int32) int { return cmp.Compare(c.y, y) })
-	if !ok {
+	// slices.BinarySearchFunc calls a function at each step, and the processor guesses half of them wrong.
+	at := int(c.columns[x])
+	for n := int(c.columns[x+1]) - at; n > 1; {
+		half := n / 2
+		if c.cells[at+half].y <= y {
+			at += half
+		}
+		n -= half
+	}
+	if c.cells[at].y != y || at == int(c.columns[x+1]) {
 		return nil
 	}
-	at := c.cells[int(from)+i:]
-	return c.points[at[0].from:at[1].from]
+	return c.points[c.cells[at].from:c.cells[at+1].from]
 }
 
 // near calls fn for the points in the cells that come within pad of a line.
