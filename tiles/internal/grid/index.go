@@ -20,8 +20,8 @@ type cellIndex struct {
 
 type cell struct{ y, from int32 }
 
-// cellCoder codes points as numbers, ordered by the columns and rows of their cells with sides of 2^shift, then by x
-// and y. Numbers are sorted much faster than points.
+// cellCoder codes points as numbers, ordered by the columns and rows of their cells, then by x and
+// y. Cells have sides of 2^shift. Numbers are sorted much faster than points.
 type cellCoder struct{ shift uint }
 
 func (c cellCoder) code(p Point) uint64 {
@@ -68,7 +68,7 @@ func (c *cellIndex) in(x, y int32) []uint64 {
 	if x < 0 || int(x)+1 >= len(c.columns) {
 		return nil
 	}
-	// slices.BinarySearchFunc calls a function at each step, and the processor guesses half of them wrong.
+	// slices.BinarySearchFunc would call a function at each step.
 	at := int(c.columns[x])
 	for n := int(c.columns[x+1]) - at; n > 1; {
 		half := n / 2

@@ -28,7 +28,8 @@ func sortBy[T any](s []T, key func(*T) uint64, compare func(p, q T) int) {
 	})
 }
 
-// distribute puts elements into buckets by their keys, in place. It returns where each bucket begins, and the end.
+// distribute puts elements into buckets by their keys, in place. It returns where each bucket
+// begins, and the end of the last.
 func distribute[T any](s []T, key func(*T) uint64) *[sortBuckets + 1]int {
 	least, most := key(&s[0]), key(&s[0])
 	for i := range s {

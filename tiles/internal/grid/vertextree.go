@@ -151,8 +151,8 @@ func outside(sides *[3]Edge, b *Box) bool {
 	return false
 }
 
-// curveKey returns the place of a point on the Z-order curve. Of all points in a box, the corner with the least
-// coordinates comes first and the opposite one last.
+// curveKey returns the place of a point on the Z-order curve. Of all points in a box, the corner
+// with the least coordinates comes first and the opposite one last.
 func curveKey(p Point) uint64 {
 	return interleave(uint32(p.X)^1<<31) | interleave(uint32(p.Y)^1<<31)<<1
 }

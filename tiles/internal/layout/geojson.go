@@ -153,8 +153,9 @@ const maxDecimals = 7
 
 var pow10 = [maxDecimals + 1]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7}
 
-// AppendFixed appends v with at most the given decimals, 7 at most, and no trailing zeros. A build writes
-// mostly coordinates, and strconv's shortest formatting is several times slower.
+// AppendFixed appends v with at most the given decimals and no trailing zeros. decimals is at most
+// maxDecimals. A build writes mostly coordinates, and strconv's shortest formatting is several
+// times slower.
 func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	n := int64(math.Round(v * pow10[decimals]))
 	if n < 0 {
