@@ -41,6 +41,9 @@ func (f *Feature) Orb() (orb.Geometry, error) {
 	case g.shape != nil:
 		return g.shape, nil
 	case g.json != nil:
+		if shape := readPolygons(g.json); shape != nil {
+			return shape, nil
+		}
 		read, err := geojson.UnmarshalGeometry(g.json)
 		if err != nil {
 			return nil, fmt.Errorf("%w: geometry of %.40q: %w", ErrDamaged, f.ID, err)

@@ -92,7 +92,7 @@ func (a *arena) meeting(edges []grid.Edge, b grid.Box) []grid.Edge {
 	}
 	met := append(a.edges.room(len(edges)), edges[:n]...)
 	for _, e := range edges[n+1:] {
-		if grid.Meets(e, b) {
+		if !e.Beyond(b) && (e.EndsIn(b) || grid.Meets(e, b)) {
 			met = append(met, e)
 		}
 	}

@@ -13,18 +13,20 @@ import (
 // outlines of the polygons in a tile would also show where the tile was cut.
 type borderWriter struct {
 	layout.LayerWriter
-	sides  []borderSide
-	pieces []piece
-	into   map[grid.Point]int32 // number of pieces of the current pair that end at a point
-	path   []grid.Point
+	numbers grid.EdgeTable // of sides, or of points in junctions
+	sides   []borderSides
+	pieces  []piece
+
+	// These are of the current pair of regions.
+	junctions []junction
+	starts    []int32 // pieces
+	path      []grid.Point
 }
 
-// borderSide says on which side of a line a region lies. Along the line the region is on the right;
-// against it, on the left.
-type borderSide struct {
-	up     grid.Edge
-	region int32
-	along  bool
+// borderSides is a line with the first region on either side of it, or none.
+type borderSides struct {
+	up             grid.Edge
+	along, against int32 // the region is on the right along the line, or against it
 }
 
 // piece is a piece of border between two regions of a layer. The first is on
@@ -32,9 +34,20 @@ type borderSide struct {
 type piece struct {
 	right, left int32
 	e           grid.Edge
+	from, to    int32 // junctions
+	taken       bool
 }
 
 const none = -1
+
+// junction is a point at which pieces of a pair of regions begin and end.
+type junction struct {
+	in, out int32
+	piece   int32 // one that begins here
+}
+
+// passed reports whether one piece ends at the point and one begins.
+func (j *junction) passed() bool { return j.in == 1 && j.out == 1 }
 
 // layer writes the borders of a layer inside a box as a vector layer whose
 // coordinates start at origin.
@@ -56,83 +69,119 @@ func (w *borderWriter) layer(l *buildLayer, groups level, b grid.Box, origin gri
 	}
 }
 
-// collect fills pieces, sorted by regions and then by start point.
+// collect fills pieces, sorted by regions.
 func (w *borderWriter) collect(groups level, b grid.Box, shift uint) {
 	w.sides, w.pieces = w.sides[:0], w.pieces[:0]
+	edges := 0
+	for i := range groups {
+		edges += len(groups[i].edges)
+	}
+	w.numbers.Reset(edges)
 	for _, g := range groups {
 		for _, e := range g.edges {
-			if e.Upward() {
-				w.sides = append(w.sides, borderSide{e, g.region, true})
-			} else {
-				w.sides = append(w.sides, borderSide{e.Reversed(), g.region, false})
+			along := e.Upward()
+			if !along {
+				e = e.Reversed()
+			}
+			i := int(w.numbers.Number(e, int32(len(w.sides))))
+			if i == len(w.sides) {
+				w.sides = append(w.sides, borderSides{e, none, none})
+			}
+			// Where regions overlap, several may lie on one side. The first represents them all.
+			switch s := &w.sides[i]; {
+			case along && s.along == none:
+				s.along = g.region
+			case !along && s.against == none:
+				s.against = g.region
 			}
 		}
 	}
-	slices.SortFunc(w.sides, func(s, t borderSide) int {
-		return cmp.Or(grid.CompareEdges(s.up, t.up), cmp.Compare(s.region, t.region))
-	})
-	for i := 0; i < len(w.sides); {
-		// Where regions overlap, several may lie on one side. The first represents them all.
-		e := w.sides[i].up
-		along, against := int32(none), int32(none)
-		for ; i < len(w.sides) && w.sides[i].up == e; i++ {
-			switch s := w.sides[i]; {
-			case s.along && along == none:
-				along = s.region
-			case !s.along && against == none:
-				against = s.region
-			}
+	for _, s := range w.sides {
+		part, ok := grid.ClipEdge(s.up, b, shift)
+		switch {
+		case !ok:
+		case s.along == none || s.against != none && s.against < s.along:
+			w.pieces = append(w.pieces, piece{right: s.against, left: s.along, e: part.Reversed()})
+		default:
+			w.pieces = append(w.pieces, piece{right: s.along, left: s.against, e: part})
 		}
-		part, ok := grid.ClipEdge(e, b, shift)
-		if !ok {
-			continue
-		}
-		p := piece{along, against, part}
-		if along == none || against != none && against < along {
-			p = piece{against, along, p.e.Reversed()}
-		}
-		w.pieces = append(w.pieces, p)
 	}
 	slices.SortFunc(w.pieces, func(p, q piece) int {
-		return cmp.Or(cmp.Compare(p.right, q.right), cmp.Compare(p.left, q.left), grid.CompareEdges(p.e, q.e))
+		if p.right != q.right {
+			return cmp.Compare(p.right, q.right)
+		}
+		return cmp.Compare(p.left, q.left)
 	})
 }
 
-// lines joins the pieces of each pair of regions into lines.
+// lines joins the pieces of a pair of regions into lines. These are in the order of their first
+// pieces, rings last. A ring begins with its least piece.
 func (w *borderWriter) lines(pieces []piece, origin grid.Point, shift uint) {
-	if w.into == nil {
-		w.into = make(map[grid.Point]int32)
-	}
-	clear(w.into)
-	for _, p := range pieces {
-		w.into[p.e.B]++
-	}
-	// follow returns the only piece that leaves a point at which only one piece arrives.
-	follow := func(at grid.Point) int {
-		i, _ := slices.BinarySearchFunc(pieces, at, func(p piece, at grid.Point) int { return grid.ComparePoints(p.e.A, at) })
-		if w.into[at] != 1 || i == len(pieces) || pieces[i].e.A != at || i+1 < len(pieces) && pieces[i+1].e.A == at {
-			return none
+	w.join(pieces)
+	w.starts = w.starts[:0]
+	for i := range pieces {
+		if !w.junctions[pieces[i].from].passed() {
+			w.starts = append(w.starts, int32(i))
 		}
-		return i
 	}
-	const taken = -2
-	draw := func(i int) {
-		w.path = append(w.path[:0], pieces[i].e.A.In(origin, shift))
-		for i != none && pieces[i].left != taken {
-			pieces[i].left = taken
+	w.draw(pieces, origin, shift)
+	w.starts = w.starts[:0]
+	for i := range pieces {
+		if pieces[i].taken {
+			continue
+		}
+		first := int32(i)
+		for j := first; !pieces[j].taken; j = w.follow(&pieces[j]) {
+			pieces[j].taken = true
+			if grid.ComparePoints(pieces[j].e.A, pieces[first].e.A) < 0 {
+				first = j
+			}
+		}
+		w.starts = append(w.starts, first)
+	}
+	w.draw(pieces, origin, shift)
+}
+
+// join finds the junctions of the pieces of a pair of regions.
+func (w *borderWriter) join(pieces []piece) {
+	w.junctions = w.junctions[:0]
+	w.numbers.Reset(2 * len(pieces))
+	at := func(p grid.Point) int32 {
+		n := w.numbers.Number(grid.Edge{A: p, B: p}, int32(len(w.junctions)))
+		if int(n) == len(w.junctions) {
+			w.junctions = append(w.junctions, junction{})
+		}
+		return n
+	}
+	for i := range pieces {
+		p := &pieces[i]
+		p.from, p.to = at(p.e.A), at(p.e.B)
+		w.junctions[p.from].out++
+		w.junctions[p.from].piece = int32(i)
+		w.junctions[p.to].in++
+	}
+}
+
+// follow returns the piece that continues a piece, or none.
+func (w *borderWriter) follow(p *piece) int32 {
+	if j := &w.junctions[p.to]; j.passed() {
+		return j.piece
+	}
+	return none
+}
+
+// draw draws the lines that begin with the pieces in starts.
+func (w *borderWriter) draw(pieces []piece, origin grid.Point, shift uint) {
+	slices.SortFunc(w.starts, func(i, j int32) int { return grid.CompareEdges(pieces[i].e, pieces[j].e) })
+	for _, first := range w.starts {
+		w.path = append(w.path[:0], pieces[first].e.A.In(origin, shift))
+		for i := first; ; {
+			pieces[i].taken = true
 			w.path = append(w.path, pieces[i].e.B.In(origin, shift))
-			i = follow(pieces[i].e.B)
+			if i = w.follow(&pieces[i]); i == none || i == first {
+				break
+			}
 		}
 		w.Line(w.path)
-	}
-	for i, p := range pieces { // pieces that follow no other come first
-		if p.left != taken && follow(p.e.A) != i {
-			draw(i)
-		}
-	}
-	for i, p := range pieces { // rings
-		if p.left != taken {
-			draw(i)
-		}
 	}
 }

@@ -71,8 +71,7 @@ type build struct {
 	stamp    uint32   // of the finished answers
 	limit    int      // bytes of a value
 	families []string // sorted
-	position [grid.MaxZoom + 1]func([]byte, grid.Point) []byte
-	vertices int64 // of all layers' sources
+	vertices int64    // of all layers' sources
 	progress progress
 	stats    struct{ leaves, mixed atomic.Int64 }
 }
@@ -107,9 +106,6 @@ func Run(ctx context.Context, store cellstore.Store, layers []Layer, opts Option
 	defer b.progress.run()()
 	if b.opts.Workers <= 0 {
 		b.opts.Workers = runtime.GOMAXPROCS(0)
-	}
-	for z := range b.position {
-		b.position[z] = layout.MercatorPosition(z)
 	}
 	limit := store.Limits().ValueBytes
 	b.limit = limit

@@ -101,7 +101,7 @@ func (b *build) measure(ctx context.Context, v *view, reg *grid.ShareSets, limit
 	if m.findHeavy(limit); len(m.heavy) == 0 {
 		return nil, ctx.Err()
 	}
-	scratch := &build{opts: b.opts, families: b.families, position: b.position}
+	scratch := &build{opts: b.opts, families: b.families}
 	for i, l := range b.layers {
 		l.shown = v.shown[i]
 		scratch.layers = append(scratch.layers, l)

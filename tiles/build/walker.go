@@ -19,6 +19,7 @@ type walker struct {
 	clip grid.Clipper
 	mvt  layout.LayerWriter
 	line borderWriter
+	json layout.Positions
 	rows *rows
 	// cells are the finished answers in the current tile of zoom 8; nil to make none.
 	cells *cellWriter
@@ -121,6 +122,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 	outerCorner := outer.Corner()
 	innerCorner := inner.Corner()
 	w.mvt.Reset(layer.typ)
+	w.json.SetZoom(z)
 	answers := w.cells.begin(t, ln.layer)
 	written := false
 	for _, g := range w.inOrder(layer.shown, ln.levels[0]) {
@@ -147,7 +149,7 @@ func (w *walker) mixed(t quadkey.Tile, ln *layerNode) {
 		if polys := w.clip.Polygons(g.edges, inside, inner, shift); len(polys) > 0 {
 			w.rows.cell(layer.family, r.key, func(dst []byte) []byte {
 				dst = append(append(dst, layout.MarkMixed), r.feature...)
-				return append(layout.AppendMultiPolygon(dst, polys, w.b.position[z]), '}')
+				return append(layout.AppendMultiPolygon(dst, polys, w.json.Append), '}')
 			})
 			written = true
 		}

@@ -27,13 +27,14 @@ const noStep = -1
 
 // newArcs cuts an arrangement into arcs. Lines must be sorted.
 func newArcs(lines []Line, reg *ShareSets) *arcs {
-	a := &arcs{}
+	a := &arcs{at: make([]Point, 0, 2*len(lines))}
 	for _, l := range lines {
 		a.at = append(a.at, l.A, l.B)
 	}
 	sortPoints(a.at)
 	a.at = slices.Clip(slices.Compact(a.at))
 	n := newNetwork(lines, a.at, reg)
+	a.steps = make([]int32, 0, len(lines)+len(lines)/8)
 	for v := range int32(len(a.at)) {
 		if n.junction(v) {
 			for _, i := range n.linesAt(v) {
@@ -164,7 +165,13 @@ func (a *arcs) point(step int32) Point { return a.at[a.steps[step]] }
 
 // Lines returns the arrangement after simplification.
 func (a *arcs) Lines(reg *ShareSets) []Line {
-	var out []Line
+	n := 0
+	for _, arc := range a.arcs {
+		for s := arc.first; a.next[s] != noStep; s = a.next[s] {
+			n++
+		}
+	}
+	out := make([]Line, 0, n)
 	for _, arc := range a.arcs {
 		back := reg.reversed(arc.set)
 		for s := arc.first; a.next[s] != noStep; s = a.next[s] {

@@ -223,13 +223,21 @@ func yBelow(e Edge, x, y int32) bool {
 	return lhs < rhs || lhs == rhs && dy <= 0
 }
 
+// Beyond reports whether the edge lies wholly beyond one side of the box.
+func (e Edge) Beyond(b Box) bool {
+	return max(e.A.X, e.B.X) < b.X0 || min(e.A.X, e.B.X) > b.X1 ||
+		max(e.A.Y, e.B.Y) < b.Y0 || min(e.A.Y, e.B.Y) > b.Y1
+}
+
+// EndsIn reports whether an end of the edge lies in the closed box.
+func (e Edge) EndsIn(b Box) bool { return inBox(e.A, b) || inBox(e.B, b) }
+
 // Meets reports whether the edge has a point in the closed box.
 func Meets(e Edge, b Box) bool {
-	if max(e.A.X, e.B.X) < b.X0 || min(e.A.X, e.B.X) > b.X1 ||
-		max(e.A.Y, e.B.Y) < b.Y0 || min(e.A.Y, e.B.Y) > b.Y1 {
+	if e.Beyond(b) {
 		return false
 	}
-	if inBox(e.A, b) || inBox(e.B, b) {
+	if e.EndsIn(b) {
 		return true
 	}
 	// The edge may meet the box if corners lie on both sides of its line.

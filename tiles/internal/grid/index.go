@@ -11,31 +11,44 @@ const cellBits = 9
 // cellIndex finds points by the square cells in which they lie. Cells are in columns from west to
 // east, so lookups for lines from west to east find their results in the processor's cache.
 type cellIndex struct {
-	shift   uint
-	points  []Point // sorted by cell
-	cells   []cell  // with points, column by column from north to south
-	west    int32   // the first column
-	columns []int32 // where the cells of each column start, and where the last ends
+	cellCoder
+	points  []uint64 // by their codes, sorted
+	cells   []cell   // with points, column by column from north to south
+	west    int32    // the first column
+	columns []int32  // where the cells of each column start, and where the last ends
 }
 
 type cell struct{ y, from int32 }
 
-// newCellIndex sorts points and drops repetitions, in place.
-func newCellIndex(points []Point, shift uint) *cellIndex {
-	c := &cellIndex{shift: shift}
-	key := func(p *Point) uint64 {
-		x, y := uint64(uint32(p.X)^1<<31), uint64(uint32(p.Y)^1<<31)
-		in := uint64(1)<<shift - 1
-		return x>>shift<<(32+shift) | y>>shift<<(2*shift) | x&in<<shift | y&in
-	}
-	sortBy(points, key, func(p, q Point) int { return cmp.Compare(key(&p), key(&q)) })
+// cellCoder codes points as numbers, ordered by the columns and rows of their cells, then by x and
+// y. Cells have sides of 2^shift. Numbers are sorted much faster than points.
+type cellCoder struct{ shift uint }
+
+func (c cellCoder) code(p Point) uint64 {
+	x, y := uint64(uint32(p.X)^1<<31), uint64(uint32(p.Y)^1<<31)
+	in := uint64(1)<<c.shift - 1
+	return x>>c.shift<<(32+c.shift) | y>>c.shift<<(2*c.shift) | x&in<<c.shift | y&in
+}
+
+func (c cellCoder) point(code uint64) Point {
+	in := uint64(1)<<c.shift - 1
+	x := code>>(32+c.shift)<<c.shift | code>>c.shift&in
+	y := code>>(2*c.shift)<<c.shift&(1<<32-1) | code&in
+	return Point{int32(uint32(x) ^ 1<<31), int32(uint32(y) ^ 1<<31)}
+}
+
+// newCellIndex sorts codes of points and drops repetitions, in place.
+func newCellIndex(points []uint64, code cellCoder) *cellIndex {
+	c := &cellIndex{cellCoder: code}
+	sortNumbers(points)
 	c.points = slices.Compact(points)
 	if len(points) == 0 {
 		return c
 	}
-	c.west = points[0].X >> shift
-	for i, p := range c.points {
-		x, y := p.X>>shift-c.west, p.Y>>shift
+	c.west = c.point(points[0]).X >> c.shift
+	for i, code := range c.points {
+		p := c.point(code)
+		x, y := p.X>>c.shift-c.west, p.Y>>c.shift
 		fresh := int(x) >= len(c.columns)
 		for int(x) >= len(c.columns) {
 			c.columns = append(c.columns, int32(len(c.cells)))
@@ -50,33 +63,50 @@ func newCellIndex(points []Point, shift uint) *cellIndex {
 }
 
 // in returns the points of a cell.
-func (c *cellIndex) in(x, y int32) []Point {
+func (c *cellIndex) in(x, y int32) []uint64 {
 	x -= c.west
 	if x < 0 || int(x)+1 >= len(c.columns) {
 		return nil
 	}
-	from := c.columns[x]
-	column := c.cells[from:c.columns[x+1]]
-	i, ok := slices.BinarySearchFunc(column, y, func(c cell, y int32) int { return cmp.Compare(c.y, y) })
-	if !ok {
+	// slices.BinarySearchFunc would call a function at each step.
+	at := int(c.columns[x])
+	for n := int(c.columns[x+1]) - at; n > 1; {
+		half := n / 2
+		if c.cells[at+half].y <= y {
+			at += half
+		}
+		n -= half
+	}
+	if c.cells[at].y != y || at == int(c.columns[x+1]) {
 		return nil
 	}
-	at := c.cells[int(from)+i:]
-	return c.points[at[0].from:at[1].from]
+	return c.points[c.cells[at].from:c.cells[at+1].from]
 }
-
-func cellOf(x, y int32) uint64 { return uint64(uint32(y))<<32 | uint64(uint32(x)) }
 
 // near calls fn for the points in the cells that come within pad of a line.
 func (c *cellIndex) near(l Line, pad int32, fn func(Point)) {
 	eachCell(l, c.shift, pad, func(x, y int32) {
 		in := c.in(x, y)
-		i, _ := slices.BinarySearchFunc(in, l.A.X-pad, func(p Point, x int32) int { return cmp.Compare(p.X, x) })
-		for ; i < len(in) && in[i].X <= l.B.X+pad; i++ {
-			fn(in[i])
+		i := 0
+		if len(in) > fewInCell {
+			i, _ = slices.BinarySearchFunc(in, l.A.X-pad, func(code uint64, x int32) int { return cmp.Compare(c.point(code).X, x) })
+		}
+		for ; i < len(in); i++ {
+			p := c.point(in[i])
+			if p.X > l.B.X+pad {
+				break
+			}
+			if p.X >= l.A.X-pad {
+				fn(p)
+			}
 		}
 	})
 }
+
+// fewInCell is the number of points that are not worth a search.
+const fewInCell = 8
+
+func cellOf(x, y int32) uint64 { return uint64(uint32(y))<<32 | uint64(uint32(x)) }
 
 // eachCell calls fn for all cells that come within pad of a line, row by row.
 // It may also call fn for some cells next to them.

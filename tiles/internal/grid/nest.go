@@ -41,7 +41,7 @@ func (s *assembler) nest() []Polygon {
 	for _, r := range s.rings {
 		a, b := RingArea2(r), RingBox(r)
 		if a > 0 {
-			s.polys = append(s.polys, Polygon{r})
+			s.addPolygon(r)
 			n.rings = append(n.rings, nestRing{size: a, shell: int32(len(s.polys)), b: b})
 		} else {
 			holes = append(holes, r)
@@ -60,6 +60,9 @@ func (s *assembler) nest() []Polygon {
 	}
 	// The start of a walk depends on the order of edges. Sorting makes the order of polygons depend
 	// on the shape alone.
+	if len(s.polys) < 2 {
+		return s.polys
+	}
 	slices.SortFunc(s.polys, func(p, q Polygon) int {
 		if c := ComparePoints(p[0][0], q[0][0]); c != 0 {
 			return c
@@ -67,6 +70,16 @@ func (s *assembler) nest() []Polygon {
 		return cmp.Compare(len(p[0]), len(q[0]))
 	})
 	return s.polys
+}
+
+// addPolygon adds a polygon, in the memory of an earlier one.
+func (s *assembler) addPolygon(shell []Point) {
+	n := len(s.polys)
+	if n == cap(s.polys) {
+		s.polys = append(s.polys, nil)
+	}
+	s.polys = s.polys[:n+1]
+	s.polys[n] = append(s.polys[n][:0], shell)
 }
 
 // sweep finds the parents of the rings.

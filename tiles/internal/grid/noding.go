@@ -74,7 +74,7 @@ func (n *Noder) Node(lines []Line) ([]Line, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells := newCellIndex(hot, n.PixelShift+cellBits)
+	cells := newCellIndex(hot, n.coder())
 	half := int32(1) << n.PixelShift >> 1
 	out := eachPart(lines, func(out []Line, lines []Line) []Line {
 		var via []Point
@@ -159,8 +159,10 @@ func (n *Noder) round(p Point) Point {
 	return Point{(p.X + half) >> n.PixelShift << n.PixelShift, (p.Y + half) >> n.PixelShift << n.PixelShift}
 }
 
-// hotPixels returns the centres of the hot pixels, some of them more than once.
-func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
+func (n *Noder) coder() cellCoder { return cellCoder{n.PixelShift + cellBits} }
+
+// hotPixels returns the codes of the centres of the hot pixels, some of them more than once.
+func (n *Noder) hotPixels(lines []Line) ([]uint64, error) {
 	vertices := int64(len(lines))
 	if n.TileShift > 0 {
 		for _, l := range lines {
@@ -174,11 +176,16 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 	if vertices > most {
 		return nil, &TooLongError{vertices}
 	}
-	hot := make([]Point, 0, vertices+int64(len(lines)))
+	hot := make([]uint64, 0, vertices+int64(len(lines)))
+	code := n.coder()
+	var crossings []Point
 	for _, l := range lines {
-		hot = append(hot, n.round(l.A), n.round(l.B))
+		hot = append(hot, code.code(n.round(l.A)), code.code(n.round(l.B)))
 		if n.TileShift > 0 {
-			hot = appendCrossings(hot, l.edge(), n.TileShift, n.PixelShift)
+			crossings = appendCrossings(crossings[:0], l.edge(), n.TileShift, n.PixelShift)
+			for _, p := range crossings {
+				hot = append(hot, code.code(p))
+			}
 		}
 	}
 	if n.MayCross {
@@ -188,12 +195,12 @@ func (n *Noder) hotPixels(lines []Line) ([]Point, error) {
 		}
 	}
 	// A pixel on the antimeridian lies half at either end of the grid.
-	for _, p := range hot {
-		switch p.X {
+	for _, c := range hot {
+		switch p := code.point(c); p.X {
 		case 0:
-			hot = append(hot, Point{WorldSize, p.Y})
+			hot = append(hot, code.code(Point{WorldSize, p.Y}))
 		case WorldSize:
-			hot = append(hot, Point{0, p.Y})
+			hot = append(hot, code.code(Point{0, p.Y}))
 		}
 	}
 	return hot, nil
@@ -239,9 +246,9 @@ const (
 	crowded      = 256
 )
 
-// appendProperCrossings appends the pixels in which two lines cross, except at
+// appendProperCrossings appends the codes of the pixels in which two lines cross, except at
 // an end of either.
-func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error) {
+func (n *Noder) appendProperCrossings(hot []uint64, lines []Line) ([]uint64, error) {
 	usual := len(hot) + 4*len(lines)
 	limit := usual + maxBeyond - n.beyond
 	var compare func(entries []cellEntry, x, y int32, shift uint, divide bool) error
@@ -261,7 +268,7 @@ func (n *Noder) appendProperCrossings(hot []Point, lines []Line) ([]Point, error
 					continue
 				}
 				if p, at, ok := n.cross(l, m); ok && at.X>>shift == x && at.Y>>shift == y {
-					hot = append(hot, p)
+					hot = append(hot, n.coder().code(p))
 				}
 			}
 		}
@@ -359,11 +366,12 @@ func scaled(d int32, num, den int64, nearest bool) int32 {
 // one unit of it. This joins a border with a neighbour's border that has more
 // points. Without it, rounding leaves slivers along such borders.
 func AttachVertices(lines []Line, reg *ShareSets) []Line {
-	vertices := make([]Point, 0, 2*len(lines))
+	code := cellCoder{cellBits}
+	vertices := make([]uint64, 0, 2*len(lines))
 	for _, l := range lines {
-		vertices = append(vertices, l.A, l.B)
+		vertices = append(vertices, code.code(l.A), code.code(l.B))
 	}
-	cells := newCellIndex(vertices, cellBits)
+	cells := newCellIndex(vertices, code)
 	out := eachPart(lines, func(out, lines []Line) []Line {
 		var via []Point
 		for _, l := range lines {

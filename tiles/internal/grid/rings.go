@@ -21,6 +21,7 @@ type assembler struct {
 	polys   []Polygon
 	holes   [][]Point
 	nester  nester
+	starts  EdgeTable // edges by the points where they start
 }
 
 // polygons links the edges of a closed chain into simple rings, sorts holes
@@ -32,9 +33,13 @@ type assembler struct {
 // vertex is cut there. Rings therefore repeat no vertex. If the chain's edges
 // meet at vertices only, rings do not cross either.
 func (s *assembler) polygons(edges []Edge) []Polygon {
-	edges = s.sortAndCancel(edges)
 	s.rings = s.rings[:0]
 	s.arena = s.arena[:0]
+	if s.link(edges) {
+		s.simple(edges)
+		return s.nest()
+	}
+	edges = s.sortAndCancel(edges)
 	if s.seen == nil {
 		s.seen = make(map[Point]int)
 	}
@@ -44,6 +49,60 @@ func (s *assembler) polygons(edges []Edge) []Polygon {
 		}
 	}
 	return s.nest()
+}
+
+// mostLinked bounds the edges that link takes, and thereby the memory of starts.
+const mostLinked = 1 << 16
+
+// link sets leaving to the edge that starts where each edge ends. It returns false unless exactly one
+// edge starts and one ends at each vertex.
+func (s *assembler) link(edges []Edge) bool {
+	if len(edges) > mostLinked {
+		return false
+	}
+	s.starts.Reset(len(edges))
+	for i, e := range edges {
+		if int(s.starts.Number(Edge{e.A, e.A}, int32(i))) != i {
+			return false
+		}
+	}
+	s.used = append(s.used[:0], make([]bool, len(edges))...)
+	s.leaving = s.leaving[:0]
+	for _, e := range edges {
+		next := s.starts.Find(Edge{e.B, e.B})
+		if next < 0 || s.used[next] {
+			return false
+		}
+		s.used[next] = true
+		s.leaving = append(s.leaving, next)
+	}
+	return true
+}
+
+// simple makes rings of edges that are linked. Without any choice between edges they are the rings
+// that walks over sorted edges make: each begins at its least vertex, and they are in the order of
+// these.
+func (s *assembler) simple(edges []Edge) {
+	for i := range edges { // link has set used
+		if !s.used[i] {
+			continue
+		}
+		first := int32(i)
+		for j := first; s.used[j]; j = s.leaving[j] {
+			s.used[j] = false
+			if ComparePoints(edges[j].A, edges[first].A) < 0 {
+				first = j
+			}
+		}
+		s.stack = append(s.stack[:0], edges[first].A)
+		for j := s.leaving[first]; j != first; j = s.leaving[j] {
+			s.stack = append(s.stack, edges[j].A)
+		}
+		s.emit(0)
+	}
+	if len(s.rings) > 1 {
+		slices.SortFunc(s.rings, func(r, q []Point) int { return ComparePoints(r[0], q[0]) })
+	}
 }
 
 // sortAndCancel sorts edges by their start, drops pairs of opposite edges, and
@@ -124,7 +183,9 @@ func repeats(edges []Edge, i int) bool {
 
 func (s *assembler) walk(edges []Edge, first int) {
 	s.stack = s.stack[:0]
-	clear(s.seen)
+	if len(s.seen) > 0 { // clearing takes as long as the largest set so far was
+		clear(s.seen)
+	}
 	start := edges[first].A
 	i := first
 	for {

@@ -12,10 +12,10 @@ const MaxThinArea2 = 64
 // Simplifier simplifies the arcs of an arrangement in stages.
 type Simplifier struct {
 	*arcs
-	tree    *vertexTree
-	queue   triangles
-	size    []int64 // of a step's triangle when it was last queued; −1: gone or fixed
-	blocked []int32 // steps whose triangles were not empty
+	tree  *vertexTree
+	limit int64     // of Thin
+	queue triangles // of sizes up to limit
+	size  []int64   // of each step's triangle; −1: gone or fixed
 
 	// joined counts the arcs that are reduced to a single line. Its keys are the two vertices of
 	// the line, the lesser first.
@@ -32,13 +32,13 @@ func NewSimplifier(lines []Line, reg *ShareSets) *Simplifier {
 		}
 	}
 	for i := range a.steps {
-		s.enqueue(int32(i))
+		s.measure(int32(i))
 	}
 	return s
 }
 
-// enqueue queues a step with its triangle, or marks the step as fixed.
-func (s *Simplifier) enqueue(step int32) {
+// measure sets the size of a step.
+func (s *Simplifier) measure(step int32) {
 	p, n := s.prev[step], s.next[step]
 	if p == noStep || n == noStep {
 		s.size[step] = -1
@@ -46,26 +46,33 @@ func (s *Simplifier) enqueue(step int32) {
 	}
 	v := side(Edge{s.point(p), s.point(n)}, s.point(step))
 	s.size[step] = max(v, -v)
-	s.queue.push(triangle{s.size[step], step})
+}
+
+// enqueue measures a step, and queues it if it is not too large or fixed.
+func (s *Simplifier) enqueue(step int32) {
+	s.measure(step)
+	if size := s.size[step]; size >= 0 && size <= s.limit {
+		s.queue.push(triangle{size, step})
+	}
 }
 
 // Thin removes vertices whose triangles have an area of at most limit/2.
 func (s *Simplifier) Thin(limit int64) {
-	for _, step := range s.blocked {
-		if s.size[step] >= 0 {
-			s.queue.push(triangle{s.size[step], step})
+	s.limit = limit
+	for step, size := range s.size {
+		if size >= 0 && size <= limit {
+			s.queue = append(s.queue, triangle{size, int32(step)})
 		}
 	}
-	s.blocked = s.blocked[:0]
-	for len(s.queue) > 0 && s.queue[0].size <= limit {
+	s.queue.heapify()
+	for len(s.queue) > 0 {
 		t := s.queue.pop()
 		if s.size[t.step] != t.size {
 			continue // queued again since, or gone
 		}
 		p, n := s.prev[t.step], s.next[t.step]
 		if !s.mayGo(p, t.step, n) {
-			s.blocked = append(s.blocked, t.step)
-			continue
+			continue // until the next call, or until its triangle changes
 		}
 		s.size[t.step] = -1
 		s.tree.remove(s.steps[t.step])
@@ -130,28 +137,38 @@ func (h *triangles) push(t triangle) {
 	*h = q
 }
 
+// heapify puts triangles of any order into that of a heap.
+func (h triangles) heapify() {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.sink(i, h[i])
+	}
+}
+
 func (h *triangles) pop() triangle {
 	q := *h
 	top, t := q[0], q[len(q)-1]
-	q = q[:len(q)-1]
-	i := 0
-	for {
-		c := 2*i + 1
-		if c >= len(q) {
-			break
-		}
-		if c+1 < len(q) && q[c+1].less(q[c]) {
-			c++
-		}
-		if !q[c].less(t) {
-			break
-		}
-		q[i] = q[c]
-		i = c
-	}
-	if len(q) > 0 {
-		q[i] = t
+	if q = q[:len(q)-1]; len(q) > 0 {
+		q.sink(0, t)
 	}
 	*h = q
 	return top
+}
+
+// sink puts a triangle into the free place i, or below it.
+func (h triangles) sink(i int, t triangle) {
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			break
+		}
+		if c+1 < len(h) && h[c+1].less(h[c]) {
+			c++
+		}
+		if !h[c].less(t) {
+			break
+		}
+		h[i] = h[c]
+		i = c
+	}
+	h[i] = t
 }

@@ -22,6 +22,15 @@ func sortBy[T any](s []T, key func(*T) uint64, compare func(p, q T) int) {
 		slices.SortFunc(s, compare)
 		return
 	}
+	ends := distribute(s, key)
+	inParallel(sortBuckets, func(b int) {
+		slices.SortFunc(s[ends[b]:ends[b+1]], compare)
+	})
+}
+
+// distribute puts elements into buckets by their keys, in place. It returns where each bucket
+// begins, and the end of the last.
+func distribute[T any](s []T, key func(*T) uint64) *[sortBuckets + 1]int {
 	least, most := key(&s[0]), key(&s[0])
 	for i := range s {
 		k := key(&s[i])
@@ -48,9 +57,7 @@ func sortBy[T any](s []T, key func(*T) uint64, compare func(p, q T) int) {
 			next[to]++
 		}
 	}
-	inParallel(sortBuckets, func(b int) {
-		slices.SortFunc(s[ends[b]:ends[b+1]], compare)
-	})
+	return &ends
 }
 
 // inParallel calls fn for 0 to n−1 on all processors.
@@ -69,4 +76,14 @@ func inParallel(n int, fn func(i int)) {
 
 func sortPoints(p []Point) {
 	sortBy(p, func(p *Point) uint64 { return p.key() }, ComparePoints)
+}
+
+// sortNumbers sorts like slices.Sort, large slices in parallel.
+func sortNumbers(s []uint64) {
+	if len(s) < sortLarge {
+		slices.Sort(s)
+		return
+	}
+	parts := distribute(s, func(v *uint64) uint64 { return *v })
+	inParallel(sortBuckets, func(b int) { slices.Sort(s[parts[b]:parts[b+1]]) })
 }

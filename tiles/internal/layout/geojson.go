@@ -69,10 +69,32 @@ func AppendDegrees(dst []byte, lon, lat float64, decimals int) []byte {
 	return append(AppendFixed(append(dst, ','), lat, decimals), ']')
 }
 
-// MercatorPosition returns a function that writes tile positions at a zoom.
-func MercatorPosition(z int) func([]byte, grid.Point) []byte {
-	d := decimalsAt(z)
-	return func(dst []byte, p grid.Point) []byte { return appendLonLat(dst, p, d) }
+// Positions writes the positions of tiles of one zoom at a time. A border's points are written for
+// each region of each type on its sides, so it keeps latitudes, which take long to compute. It
+// belongs to one goroutine.
+type Positions struct {
+	decimals int
+	kept     [1 << 10]keptLatitude
+}
+
+type keptLatitude struct {
+	y   int32
+	lat float64 // 0 if nothing is kept
+}
+
+// SetZoom sets the zoom. It must be called before Append.
+func (w *Positions) SetZoom(z int) { w.decimals = decimalsAt(z) }
+
+// Append appends a grid point as a GeoJSON position, longitude first. The zoom's step
+// determines the number of decimals: a position is never finer than 1/8 of it and never needs more
+// than 7 decimals.
+func (w *Positions) Append(dst []byte, p grid.Point) []byte {
+	// Points of coarse zooms are multiples of a power of two.
+	k := &w.kept[uint32(p.Y)*0x9E3779B1>>22]
+	if k.y != p.Y || k.lat == 0 {
+		*k = keptLatitude{p.Y, MercatorLat(float64(p.Y))}
+	}
+	return AppendDegrees(dst, float64(p.X)/grid.WorldSize*360-180, k.lat, w.decimals)
 }
 
 // PlateCarreePosition writes positions of the plate carrée grid.
@@ -119,13 +141,6 @@ func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 	return append(dst, `},"geometry":`...)
 }
 
-// appendLonLat appends a grid point as a GeoJSON position, longitude first. The zoom's step
-// determines the number of decimals: a position is never finer than 1/8 of it and never needs more
-// than 7 decimals.
-func appendLonLat(dst []byte, p grid.Point, decimals int) []byte {
-	return AppendDegrees(dst, float64(p.X)/grid.WorldSize*360-180, MercatorLat(float64(p.Y)), decimals)
-}
-
 // decimalsAt returns the number of decimals of a degree at zoom z. The step of
 // the zoom's grid is 360/2^(z+12)°. One decimal digit more than its magnitude
 // keeps positions apart.
@@ -134,10 +149,13 @@ func decimalsAt(z int) int {
 	return min(7, 1+int(math.Ceil(-math.Log10(step))))
 }
 
-var pow10 = [...]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7}
+const maxDecimals = 7
 
-// AppendFixed appends v with at most the given decimals and no trailing zeros. A build writes
-// mostly coordinates, and strconv's shortest formatting is several times slower.
+var pow10 = [maxDecimals + 1]float64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7}
+
+// AppendFixed appends v with at most the given decimals and no trailing zeros. decimals is at most
+// maxDecimals. A build writes mostly coordinates, and strconv's shortest formatting is several
+// times slower.
 func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	n := int64(math.Round(v * pow10[decimals]))
 	if n < 0 {
@@ -146,16 +164,20 @@ func AppendFixed(dst []byte, v float64, decimals int) []byte {
 	}
 	div := int64(pow10[decimals])
 	dst = strconv.AppendInt(dst, n/div, 10)
-	frac := n % div
-	if frac == 0 {
+	if n %= div; n == 0 {
 		return dst
 	}
-	dst = append(dst, '.')
-	for div /= 10; frac > 0; div /= 10 {
-		dst = append(dst, byte('0'+frac/div))
-		frac %= div
+	digits := [1 + maxDecimals]byte{'.'}
+	frac := uint32(n) * uint32(pow10[maxDecimals-decimals])
+	for i := maxDecimals; i > 0; i-- {
+		digits[i] = byte('0' + frac%10)
+		frac /= 10
 	}
-	return dst
+	end := len(digits)
+	for digits[end-1] == '0' {
+		end--
+	}
+	return append(dst, digits[:end]...)
 }
 
 // ParseFixed parses the output of AppendFixed and returns the number of bytes it read.

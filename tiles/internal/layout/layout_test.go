@@ -145,3 +145,18 @@ func TestGeometry(t *testing.T) {
 		t.Errorf("a feature begins %s", got)
 	}
 }
+
+// TestPositions tests that a position does not depend on those written before.
+func TestPositions(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var w Positions
+	for range 20_000 {
+		z := rnd.IntN(grid.MaxZoom + 1)
+		p := grid.Pt(rnd.Int32N(grid.WorldSize), (rnd.Int32N(3000)-1000)<<rnd.IntN(14))
+		w.SetZoom(z)
+		want := string(AppendDegrees(nil, float64(p.X)/grid.WorldSize*360-180, MercatorLat(float64(p.Y)), decimalsAt(z)))
+		if got := string(w.Append(nil, p)); got != want {
+			t.Fatalf("%v at zoom %d: %s, want %s", p, z, got, want)
+		}
+	}
+}
