@@ -199,7 +199,8 @@ type Filler struct {
 	parts  []fillerPart
 	cells  []Cells
 	inputs []Cells // of the rows of a part
-	rows   int     // that the next part should have
+	rows   int     // that the next part should have, at most limit
+	limit  int
 	bad    []badCell
 }
 
@@ -215,15 +216,22 @@ type badCell struct {
 	reason, detail string
 }
 
+// slowRows is the number of rows of a part if a Source takes a millisecond for each, and rows share nothing.
+const slowRows = 256
+
 // partBytes is about the size of the cells that FillParts makes at once.
 const partBytes = 4 << 20
 
 // Filler returns a Filler of the plan.
 func (p *Plan) Filler() *Filler {
-	f := &Filler{plan: p, cells: make([]Cells, len(p.columns)), inputs: make([]Cells, len(p.inputs)), rows: math.MaxInt}
+	f := &Filler{plan: p, cells: make([]Cells, len(p.columns)), inputs: make([]Cells, len(p.inputs)), limit: math.MaxInt}
 	for _, s := range p.sources {
+		if _, slow := s.(interface{ slow() }); slow {
+			f.limit = slowRows
+		}
 		f.parts = append(f.parts, fillerPart{s.filler(), len(s.Inputs()), len(s.Columns())})
 	}
+	f.rows = f.limit
 	return f
 }
 
@@ -249,9 +257,9 @@ func (f *Filler) FillParts(ctx context.Context, c *Chunk, take func(from, to int
 		}
 		// What is made of rows beyond n is made again, so that is kept small. Sources share more the more rows there are.
 		if from += n; n < asked {
-			f.rows = 2 * n
-		} else if f.rows < math.MaxInt/4 {
-			f.rows *= 4
+			f.rows = max(1, n-n/8)
+		} else if f.rows < math.MaxInt/2 {
+			f.rows = min(f.rows+f.rows/4+1, f.limit)
 		}
 	}
 	return nil

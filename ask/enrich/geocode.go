@@ -26,6 +26,12 @@ const (
 	maxKnownBytes = 512
 )
 
+// These are the names of the columns with the position of a text.
+const (
+	GeocodeLat = "geocode_lat"
+	GeocodeLon = "geocode_lon"
+)
+
 // geocodeSource makes columns of the best answer to a text.
 type geocodeSource struct {
 	session geocoder.Session
@@ -44,8 +50,10 @@ func Geocode(v ask.View, columns ...string) (Source, error) {
 func (s *geocodeSource) Inputs() []string { return s.columns }
 
 func (s *geocodeSource) Columns() []Column {
-	return []Column{{Name: "geocode_label"}, {Name: "geocode_lat", Raw: true}, {Name: "geocode_lon", Raw: true}}
+	return []Column{{Name: "geocode_label"}, {Name: GeocodeLat, Raw: true}, {Name: GeocodeLon, Raw: true}}
 }
+
+func (s *geocodeSource) slow() {}
 
 // located is the answer to a text. Its reason is "" if there is one.
 type located struct {
@@ -136,6 +144,8 @@ func Reverse(v ask.View) (Source, error) {
 	s := &reverseSource{geocoder.Session{View: v}}
 	return s, s.session.Ready(context.Background())
 }
+
+func (s *reverseSource) slow() {}
 
 func (s *reverseSource) Inputs() []string { return nil }
 

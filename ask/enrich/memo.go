@@ -13,7 +13,7 @@ const (
 	// minZoom and maxZoom bound the zoom of the tiles whose points share candidates.
 	minZoom, maxZoom = 5, 14
 	// maxCandidates is the number of features that are kept of a tile. Twice maxTiles is the number of tiles, and twice
-	// maxMemoBytes about their memory. A tile mostly takes 1 KB, and 64 KiB for each feature at worst.
+	// maxMemoBytes about their memory, unless a Request says less. A tile mostly takes 1 KB, and 64 KiB for each feature at worst.
 	maxCandidates = 14
 	maxTiles      = 1 << 16
 	maxMemoBytes  = 64 << 20
@@ -24,6 +24,7 @@ const (
 // memo has what is nearest to the centres of tiles. A feature that it lacks is farther from the centre than
 // all that it has, and so too far from a point near the centre to be the nearest. Goroutines share it.
 type memo struct {
+	most int // bytes of tiles, and of older
 	zoom uint8
 	mu   sync.RWMutex
 	// tiles has nil for a tile that had one point so far. When it is full, its tiles become the older ones, which are
@@ -44,12 +45,12 @@ type tileCandidates struct {
 
 // newMemo returns the memo of a layer with a number of features, or -1. Of 65,000 features that lie where people
 // live, maxCandidates are in and around a tile of zoom 11; those of four times as many are one zoom deeper.
-func newMemo(features int64) *memo {
+func newMemo(features int64, most int) *memo {
 	zoom := 11.0
 	if features > 0 {
 		zoom += math.Round((math.Log2(float64(features)) - 16) / 2)
 	}
-	return &memo{zoom: uint8(min(max(zoom, minZoom), maxZoom))}
+	return &memo{most: most, zoom: uint8(min(max(zoom, minZoom), maxZoom))}
 }
 
 // take returns the candidates for a point. It returns nil if there are none, and whether to build them: from
@@ -75,7 +76,7 @@ func (m *memo) take(p quadkey.Position) (c *tileCandidates, tile quadkey.Tile, b
 func (m *memo) put(tile quadkey.Tile, c *tileCandidates) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.tiles == nil || len(m.tiles) >= maxTiles || m.bytes >= maxMemoBytes {
+	if m.tiles == nil || len(m.tiles) >= maxTiles || m.bytes >= m.most {
 		m.older, m.tiles, m.bytes = m.tiles, map[uint64]*tileCandidates{}, 0
 	}
 	m.bytes += c.size() - m.tiles[tile.Packed()].size()

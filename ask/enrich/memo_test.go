@@ -9,7 +9,7 @@ import (
 // What is kept of tiles is bounded in bytes, however large the properties of features are, and what is asked for
 // again stays.
 func TestMemoIsBounded(t *testing.T) {
-	m := newMemo(1 << 16)
+	m := newMemo(1<<16, maxMemoBytes)
 	text := make([]byte, 200<<10)
 	often := quadkey.Position{Lat: 80, Lon: 80}
 	for i := range 2000 {

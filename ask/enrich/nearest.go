@@ -55,11 +55,11 @@ var layerAlias = map[string]struct {
 // layer, or of one of these three, is meant only with ask.PointsPrefix, as Plan.Notes says if there is a public one. Points that
 // expire or take writes are asked for as they are when their row is filled. The caller must check access to a private layer.
 func Nearest(v ask.View, layer string, fields ...string) (Source, error) {
-	return nearest(v, v.Layer, layer, fields)
+	return nearest(v, v.Layer, layer, fields, maxMemoBytes)
 }
 
-// nearest does the same as Nearest, with layers from find.
-func nearest(v ask.View, find func(name string) (*ask.Layer, error), layer string, fields []string) (Source, error) {
+// nearest does the same as Nearest, with layers from find, and with twice memoBytes for what neighbours share.
+func nearest(v ask.View, find func(name string) (*ask.Layer, error), layer string, fields []string, memoBytes int) (Source, error) {
 	s := &nearestSource{prefix: strings.TrimPrefix(layer, ask.PointsPrefix), fields: fields}
 	name := layer
 	if alias, ok := layerAlias[layer]; ok {
@@ -89,7 +89,7 @@ func nearest(v ask.View, find func(name string) (*ask.Layer, error), layer strin
 	// Distances are those of positions, and stay. Most tiles of populated places have few rows, and the layer
 	// has a table of the nearest ones.
 	if info.AllPoints && !info.Live && layer != aliasPlace {
-		s.memo = newMemo(info.Count)
+		s.memo = newMemo(info.Count, memoBytes)
 	}
 	if len(fields) == 0 {
 		s.fields = []string{"name", fieldDistance}

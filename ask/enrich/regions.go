@@ -56,24 +56,19 @@ func (s *regionSource) filler() fill {
 		if err := found.find(ctx, c.Points); err != nil {
 			return err
 		}
-		rows, size := len(c.Points), 0
 		for k := range texts {
 			for answer := len(texts[k]); answer < s.join.Answers(k); answer++ {
 				texts[k] = append(texts[k], textOf(s.join.Regions(k, int32(answer))))
 			}
-			of, names, ids := texts[k], &out[2*k], &out[2*k+1]
-			for i, answer := range found.answers[k][:rows] {
+		}
+		rows := found.rows(texts, len(c.Points), c.most)
+		for k, of := range texts {
+			names, ids := &out[2*k], &out[2*k+1]
+			for _, answer := range found.answers[k][:rows] {
 				t := &of[max(answer, 0)]
 				names.Add(t.names)
 				ids.Add(t.ids)
-				if size += len(t.names) + len(t.ids); c.most > 0 && size >= c.most {
-					rows = i + 1
-					break
-				}
 			}
-		}
-		for k := range out {
-			out[k].truncate(rows)
 		}
 		return nil
 	}
@@ -96,6 +91,24 @@ func textOf(regions []tiles.Region) (t regionText) {
 type found struct {
 	join    *tiles.PointJoin
 	answers [][]int32 // by type and point
+}
+
+// rows returns how many of the first rows have about most bytes of texts; 0 bounds nothing.
+func (f *found) rows(texts [][]regionText, all, most int) int {
+	if most == 0 {
+		return all
+	}
+	size := 0
+	for i := range all {
+		for k, of := range texts {
+			t := &of[max(f.answers[k][i], 0)]
+			size += len(t.names) + len(t.ids)
+		}
+		if size >= most {
+			return i + 1
+		}
+	}
+	return all
 }
 
 func newFound(join *tiles.PointJoin) found {

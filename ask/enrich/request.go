@@ -22,6 +22,8 @@ type Request struct {
 	IP       string // COLUMN:FIELD,FIELD or COLUMN
 	// PublicOnly is set for users who may not read private layers, which do not exist for them.
 	PublicOnly bool
+	// MemoBytes bounds the memory for what neighbours share in all of Nearest. 0 means 128 MiB for each.
+	MemoBytes int
 }
 
 // These are the names of the members of a Request for users.
@@ -38,8 +40,22 @@ const (
 // nearestSeparator stands between layers in a query.
 const nearestSeparator = "|"
 
-// SplitNearest splits the parameter of a query that Query makes of Nearest.
-func SplitNearest(text string) []string { return strings.Split(text, nearestSeparator) }
+// SplitNearest splits the parameter of a query that Query makes of Nearest. A separator in quotes is part of a name.
+func SplitNearest(text string) (list []string) {
+	quoted, from := false, 0
+	for i := range len(text) {
+		switch {
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == nearestSeparator[0] && !quoted:
+			list, from = append(list, text[from:i]), i+1
+		}
+	}
+	return append(list, text[from:])
+}
+
+// maxGeocode bounds the columns of Geocode.
+const maxGeocode = 20
 
 // Query returns the request as the parameters of a query, by the names of its members.
 func (r *Request) Query() url.Values {
@@ -103,18 +119,24 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 	if r.Locates() {
 		columns, err := splitNames(strings.Join(r.Geocode, ","))
 		var of Source
-		if err == nil {
+		switch {
+		case err != nil:
+		case len(columns) == 0 || len(columns) > maxGeocode:
+			err = badRequest("name 1 to %d columns of the table", maxGeocode)
+		default:
 			of, err = Geocode(v, columns...)
 		}
 		add(GeocodeMember, of, err)
 	}
 	if r.wantsRegions() {
-		types := r.Regions
+		types, none := r.Regions, false
 		if slices.Contains(types, "all") || len(types) == 0 {
-			types = r.allTypes(v)
+			types, none = r.allTypes(v)
 		}
-		of, err := Regions(v, types...)
-		add(RegionsMember, of, err)
+		if !none {
+			of, err := Regions(v, types...)
+			add(RegionsMember, of, err)
+		}
 	}
 	if r.TimeZone || r.Time != "" {
 		of, err := TimeZone(v, r.Time)
@@ -142,18 +164,19 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 	return New(sources...)
 }
 
-// allTypes returns all types of regions, for Regions. Without the time zones if these are added already, because their
-// columns have the same name.
-func (r *Request) allTypes(v ask.View) (types []string) {
+// allTypes returns the types for Regions where all are wanted. Time zones are left out if they are added already, because
+// their columns have the same name; none is set if that leaves nothing.
+func (r *Request) allTypes(v ask.View) (types []string, none bool) {
 	if !r.TimeZone && r.Time == "" {
-		return nil
+		return nil, false
 	}
-	for _, t := range v.Boundaries.Types() {
+	all := v.Boundaries.Types()
+	for _, t := range all {
 		if t.Name != localtime.TimeZoneType && !t.IsLines {
 			types = append(types, t.Name)
 		}
 	}
-	return types
+	return types, len(types) == 0 && len(all) > 0
 }
 
 func (r *Request) nearest(v ask.View, text string) (Source, error) {
@@ -167,10 +190,14 @@ func (r *Request) nearest(v ask.View, text string) (Source, error) {
 	case isCollection:
 		layer = ask.PointsPrefix + layer
 	}
+	find, memoBytes := v.Layer, maxMemoBytes
 	if r.PublicOnly {
-		return nearest(v, v.PublicLayer, layer, fields)
+		find = v.PublicLayer
 	}
-	return Nearest(v, layer, fields...)
+	if r.MemoBytes > 0 {
+		memoBytes = r.MemoBytes / 2 / len(r.Nearest)
+	}
+	return nearest(v, find, layer, fields, memoBytes)
 }
 
 // splitFields splits NAME:FIELD,FIELD. The last colon counts, so that a name may have others. With one in double

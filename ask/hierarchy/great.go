@@ -5,7 +5,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
+	"time"
 
 	"quadrille/feature"
 	"quadrille/places"
@@ -29,6 +31,8 @@ const (
 	// a tenth of that.
 	mostGreat = 50_000
 	greatPage = 1000
+	// greatTime bounds the reading of them.
+	greatTime = 30 * time.Second
 	// rootOfPeople is the exponent with which the radius of a town grows with its population. It is
 	// a little less than a half, because great cities are denser.
 	rootOfPeople = 0.48
@@ -67,17 +71,35 @@ type greatCities struct {
 
 var greatFilter = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: settlements, MinPopulation: greatPeople}.FeatureFilter)
 
-// great returns all great cities. It reads them once per generation, while other callers wait.
+// great returns all great cities. It reads them once per generation, for all callers that wait for them.
 func (v *View) great(ctx context.Context) ([]greatCity, error) {
 	generation := v.Generations.Places
-	if all := v.Layers.great.Load(); all != nil && all.generation == generation {
-		return all.list, nil
+	for i := range v.Layers.great {
+		if all := v.Layers.great[i].Load(); all != nil && all.generation == generation {
+			return all.list, nil
+		}
 	}
-	v.Layers.readingGreat.Lock()
-	defer v.Layers.readingGreat.Unlock()
-	if all := v.Layers.great.Load(); all != nil && all.generation == generation {
-		return all.list, nil
+	// The caller that reads waits for the end, because its view keeps the generation open.
+	read, err, _ := v.Layers.readingGreat.Do(strconv.FormatUint(generation, 10), func() (any, error) {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), greatTime)
+		defer cancel()
+		all, err := v.readGreat(own, generation)
+		if err == nil {
+			older := &v.Layers.great[0] // beside new requests, long ones see the generation before
+			if a, b := older.Load(), v.Layers.great[1].Load(); a != nil && (b == nil || b.generation < a.generation) {
+				older = &v.Layers.great[1]
+			}
+			older.Store(all)
+		}
+		return all, err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return read.(*greatCities).list, nil //nolint:forcetypeassert // made above
+}
+
+func (v *View) readGreat(ctx context.Context, generation uint64) (*greatCities, error) {
 	filter, err := greatFilter()
 	if err != nil {
 		return nil, err
@@ -87,8 +109,8 @@ func (v *View) great(ctx context.Context) ([]greatCity, error) {
 	}
 	all := &greatCities{generation: generation}
 	for more := true; more && len(all.list) < mostGreat; {
-		read := 0
-		for f, err := range v.Places.Features(context.WithoutCancel(ctx), &q) {
+		read, last := 0, feature.Mark(nil)
+		for f, err := range v.Places.Features(ctx, &q) {
 			var h places.Hit
 			if err == nil {
 				err = h.FromFeature(f)
@@ -97,14 +119,13 @@ func (v *View) great(ctx context.Context) ([]greatCity, error) {
 				return nil, err
 			}
 			all.list = append(all.list, greatCity{h.ID, h.Lat, h.Lon, root(h.Population), reachM(h.Population), h.Country, h.Admin1})
-			q.After = slices.Clone(f.Mark)
+			last = append(last[:0], f.Mark...)
 			read++
 		}
-		more = read == greatPage
+		q.After, more = slices.Clone(last), read == greatPage
 	}
 	slices.SortFunc(all.list, func(a, b greatCity) int { return cmp.Compare(a.lat, b.lat) })
-	v.Layers.great.Store(all)
-	return all.list, nil
+	return all, nil
 }
 
 const metresPerDegree = quadkey.EarthRadius * math.Pi / 180

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/singleflight"
+
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/names"
@@ -26,8 +28,8 @@ type Layers struct {
 	divisions kept[divisions]
 	claimed   kept[bool]
 
-	great        atomic.Pointer[greatCities]
-	readingGreat sync.Mutex // held while they are read
+	great        [2]atomic.Pointer[greatCities]
+	readingGreat singleflight.Group
 }
 
 type order struct {

@@ -11,9 +11,6 @@ import (
 // mark is the byte order mark.
 var mark = []byte("\ufeff")
 
-// Len is the length of the mark in bytes.
-const Len = len("\ufeff")
-
 // Trim returns a text without a byte order mark at its beginning.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 

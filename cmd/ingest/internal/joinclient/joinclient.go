@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/serverclient"
 	"quadrille/feature"
 	"quadrille/internal/jsontext"
+	"quadrille/quadkey"
 )
 
 const (
@@ -39,6 +41,8 @@ type Plan struct {
 	input []int    // for each key from the third on, the index among inputs
 	added []string // names of the added members
 	flaw  string   // name of the member with reasons
+	// lat and lon are the columns with the positions of texts, or -1.
+	lat, lon int
 }
 
 // New asks the server what it adds for a request. The goroutines that use the plan call OnRetry and Wait of the server.
@@ -66,6 +70,15 @@ func New(ctx context.Context, server *serverclient.Client, r *enrich.Request) (*
 	})
 	if err != nil {
 		return nil, err
+	}
+	p.lat, p.lon = -1, -1
+	for i, c := range of.Columns {
+		switch c.Name {
+		case enrich.GeocodeLat:
+			p.lat = i
+		case enrich.GeocodeLon:
+			p.lon = i
+		}
 	}
 	p.columns, p.inputs, p.rows = of.Columns, of.Inputs, min(of.MaxRows, maxRows)
 	p.name(q)
@@ -209,7 +222,14 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 		line := in.Bytes()
 		flaw, _ := feature.Member(line, p.flaw)
 		if refusal, _ := feature.Member(line, "error"); len(refusal) > 0 && refusal[0] == '{' {
-			return answered, refused(p.url, refusal)
+			err := refused(p.url, refusal)
+			number, _ := feature.Member(line, "line")
+			if err.Type != "bad-line" || string(number) != strconv.Itoa(answered+1) {
+				return answered, err
+			}
+			f.addEmpty(c, first+answered, err.Detail) // the server goes on
+			answered++
+			continue
 		}
 		for k := range f.cells {
 			value, known := feature.Member(line, p.added[k])
@@ -223,6 +243,7 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 			}
 			f.cells[k].AddBytes(value)
 		}
+		f.locate(c, first+answered)
 		if feature.IsText(flaw) {
 			f.explain(c, first+answered, string(feature.TextOf(flaw)))
 		}
@@ -232,7 +253,10 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 			}
 		}
 	}
-	if err := in.Err(); err != nil {
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return answered, serverclient.Final(fmt.Errorf("%s: the answer to a row has more than %d bytes: ask for fewer columns at once", p.url, maxLine))
+	case err != nil:
 		return answered, err
 	}
 	if answered < n {
@@ -241,8 +265,32 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 	return answered, nil
 }
 
+// locate gives a row without a position the one of its text, as a local plan does.
+func (f *filler) locate(c *enrich.Chunk, row int) {
+	p := f.plan
+	if p.lat < 0 || c.Points[row].Valid() {
+		return
+	}
+	at := row - f.from
+	lat, err := strconv.ParseFloat(string(f.cells[p.lat].At(at)), 64)
+	lon, failed := strconv.ParseFloat(string(f.cells[p.lon].At(at)), 64)
+	if err == nil && failed == nil {
+		c.Points[row] = quadkey.Position{Lat: lat, Lon: lon}
+	}
+}
+
+// addEmpty adds a row without answers.
+func (f *filler) addEmpty(c *enrich.Chunk, row int, reason string) {
+	for k := range f.cells {
+		f.cells[k].AddBytes(nil)
+	}
+	if c.Bad != nil {
+		c.Bad(row, "the server refuses it: "+strings.TrimSuffix(reason, "."), "")
+	}
+}
+
 // refused returns the error of a request that the server does not go on with.
-func refused(url string, refusal []byte) error {
+func refused(url string, refusal []byte) *serverclient.RefusedError {
 	var of struct{ Type, Title, Detail string }
 	_ = json.Unmarshal(refusal, &of) // what it says is for people
 	e := &serverclient.RefusedError{URL: url, Status: http.StatusServiceUnavailable, Type: of.Type, Title: of.Title, Detail: of.Detail}

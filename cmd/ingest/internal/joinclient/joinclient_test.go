@@ -154,6 +154,38 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// A row that the server refuses has empty cells, and a row without a position gets that of its text.
+func TestRows(t *testing.T) {
+	const columns = `{"columns":[{"name":"geocode_lat","raw":true},{"name":"geocode_lon","raw":true}],"inputs":["city"],"max_rows":100}`
+	p, err := joinclient.New(t.Context(), server(t, columns, func(w http.ResponseWriter, _ int) (bool, int) {
+		fmt.Fprintln(w, `{"added_geocode_lat":47.5,"added_geocode_lon":8.5}`)
+		fmt.Fprintln(w, `{"line":2,"error":{"type":"bad-line","title":"Bad","detail":"Shorten it."}}`)
+		fmt.Fprintln(w, `{"added_geocode_lat":null,"added_geocode_lon":null}`)
+		return true, 0
+	}), &enrich.Request{Geocode: []string{"city"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &enrich.Chunk{Points: []quadkey.Position{enrich.NoPosition, {Lat: 1, Lon: 2}, enrich.NoPosition}, Inputs: make([]enrich.Cells, 1)}
+	for range 3 {
+		c.Inputs[0].Add("x")
+	}
+	var got []string
+	c.Bad = func(row int, reason, _ string) { got = append(got, fmt.Sprintf("%d %s", row, reason)) }
+	err = p.Filler()(t.Context(), c, func(from, to int, cells []enrich.Cells) error {
+		for i := range to - from {
+			got = append(got, fmt.Sprintf("%d %s", from+i, cells[0].At(i)))
+		}
+		return nil
+	})
+	if want := []string{"1 the server refuses it: Shorten it", "0 47.5", "1 ", "2 "}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if c.Points[0] != (quadkey.Position{Lat: 47.5, Lon: 8.5}) || c.Points[1] != (quadkey.Position{Lat: 1, Lon: 2}) || c.Points[2].Valid() {
+		t.Error(c.Points)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	none := func(http.ResponseWriter, int) (bool, int) { return false, 0 }
 	for _, columns := range []string{`{}`, `<html>`, `{"columns":[]}`} {
@@ -169,7 +201,6 @@ func TestErrors(t *testing.T) {
 	}
 	for want, line := range map[string]string{
 		"without double": `{"lat":1}`,
-		"Shorten it":     `{"line":1,"error":{"type":"bad-line","title":"Bad","detail":"Shorten it."}}`,
 		"tried 6 times":  `{"line":1,"error":{"type":"overloaded","title":"Busy","detail":"Later."}}`,
 	} {
 		p, err := joinclient.New(t.Context(), server(t, columns, func(w http.ResponseWriter, _ int) (bool, int) {
@@ -179,7 +210,7 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Filler()(t.Context(), chunk(3), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if err := p.Filler()(t.Context(), chunk(3), func(int, int, []enrich.Cells) error { return nil }); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}

@@ -19,8 +19,9 @@ var (
 		"`country` and `country_id`; `all` is every type. That is also done if nothing is asked for. Where regions overlap, a "+
 		"cell has all of them, the smallest first, separated by semicolons.").WithExample([]string{"country"})
 	timeZoneParam = endpoint.Flag(enrich.TimeZoneMember, "Adds `timezone` and its present `utc_offset`.")
-	timeParam     = text(enrich.TimeMember, maxName, "Adds `timezone` and its `utc_offset` at the time in this column, such as 2026-01-31T12:00:00Z.")
-	nearestParam  = endpoint.New(enrich.NearestMember, "Adds properties of the nearest feature of a layer, such as "+
+	timeParam     = text(enrich.TimeMember, maxName, "Adds `timezone` and its `utc_offset` at the time in this column, "+
+		"such as 2026-01-31T12:00:00Z.")
+	nearestParam = endpoint.New(enrich.NearestMember, "Adds properties of the nearest feature of a layer, such as "+
 		"`airport:iata,distance_m`; without fields they are `name` and `distance_m`. A layer is `place`, `airport`, `station`, or "+
 		"any that is published; `|` stands between several. The columns are called `LAYER_FIELD`.",
 		endpoint.Schema{"type": "string", "minLength": 1, "maxLength": maxNearest}, readNearest).WithExample("airport:iata,distance_m")
@@ -35,7 +36,7 @@ var (
 	params      = []endpoint.Param{
 		regionsParam, timeZoneParam, timeParam, nearestParam, reverseParam, ipParam, geocodeParam, latParam, lonParam, prefixParam,
 	}
-	failures = []string{"bad-parameter", "dataset-missing", "unknown-layer"}
+	failures = []string{"bad-parameter", "dataset-missing"}
 )
 
 // text declares a text that is not empty.
@@ -84,17 +85,21 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			ID: "join", Tag: "points", Rank: 1,
 			Summary: "A table of points with columns added",
 			Doc: "A table in the body comes back with more columns. It is CSV with a header, with commas, semicolons or tabs " +
-				"between its cells, or a JSON object in each line, which may be a Feature with a Point. Rows stay in their order, and all " +
-				"are answered by the same moment of the data. Nothing is kept. A table has 100,000 rows at most: `ingest enrich` " +
-				"takes larger ones, from a file. Rows come back while further ones are sent: read while writing. A row without a usable position, address or text has empty cells, " +
-				"and the column `error` says why. In JSON, added members without a value are null, and a line that is no object gets an error of its own.",
+				"between its cells, or a JSON object in each line, which may be a Feature with a Point. Rows stay in their order, and " +
+				"all are answered by the same moment of the data. Nothing is kept. A table has 100,000 rows at most: `ingest enrich` " +
+				"takes larger ones, from a file. Rows come back while further ones are sent: read while writing. A row without a " +
+				"usable position, address or text has empty cells, and the column `error` says why. What ends the answer early is " +
+				"the `error` of a last row that has nothing else. In JSON, added members without a value are null, and a line that " +
+				"is no object gets an error of its own.",
 			Params: params, Handle: s.postJoin, Cost: endpoint.Streamed,
 			Body: true, BodyRequired: true,
 			BodyContent: endpoint.Content{"text/csv": endpoint.Schema{"type": "string"}, "application/x-ndjson": endpoint.Schema{"type": "string"}},
 			Answers:     endpoint.Content{"text/csv": endpoint.Schema{"type": "string"}, "application/x-ndjson": endpoint.Schema{"type": "string"}},
 			CachePolicy: endpoint.CacheNever,
-			Problems:    append([]string{"bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body"}, failures...),
-			Example:     endpoint.Example{Request: "/join?regions=country", Body: "name,lat,lon\nhome,47.37,8.54\n"},
+			Problems: append([]string{
+				"bad-line", "batch-too-long", "batch-timeout", "unsupported-coding", "unsupported-type", "bad-body",
+			}, failures...),
+			Example: endpoint.Example{Request: "/join?regions=country", Body: "name,lat,lon\nhome,47.37,8.54\n"},
 		},
 		{
 			Path: "/join", ID: "getJoin", Tag: "points", Rank: 1,

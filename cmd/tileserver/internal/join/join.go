@@ -22,6 +22,9 @@ import (
 // MaxRows is the number of rows that a table may have.
 const MaxRows = 100_000
 
+// memoBytes bounds what a request keeps of the layers that it asks for what is nearest.
+const memoBytes = 8 << 20
+
 // Handlers has the handlers of /join.
 type Handlers struct {
 	*web.Kit
@@ -54,7 +57,7 @@ func read(q *endpoint.Params) (*question, error) {
 	of := &question{
 		Request: enrich.Request{
 			Regions: regionsParam.Of(q), TimeZone: timeZoneParam.Of(q), Time: timeParam.Of(q),
-			Nearest: nearestParam.Of(q), Reverse: reverseParam.Of(q), IP: ipParam.Of(q), PublicOnly: true,
+			Nearest: nearestParam.Of(q), Reverse: reverseParam.Of(q), IP: ipParam.Of(q), PublicOnly: true, MemoBytes: memoBytes,
 		},
 		lat: latParam.Of(q), lon: lonParam.Of(q), prefix: prefixParam.Of(q),
 	}
@@ -71,7 +74,9 @@ func read(q *endpoint.Params) (*question, error) {
 	for _, c := range of.plan.Columns() {
 		of.added = append(of.added, of.prefix+c.Name)
 	}
-	of.flaw = of.prefix + flawName
+	for of.flaw = of.prefix + flawName; slices.Contains(of.added, of.flaw); { // a type of regions may be called so
+		of.flaw += "_"
+	}
 	for _, name := range append(of.added, of.flaw) {
 		of.keys = append(of.keys, append(jsontext.AppendString(nil, name), ':'))
 	}
@@ -80,15 +85,19 @@ func read(q *endpoint.Params) (*question, error) {
 
 // explain returns the error of a plan with its parameter.
 func explain(err error) error {
-	var of *enrich.MemberError
-	isMember := errors.As(err, &of)
-	for _, users := range []error{enrich.ErrRequest, ask.ErrNoLayer, tiles.ErrUnknownType, ipgeo.ErrFields} {
-		switch {
-		case !errors.Is(err, users):
-		case isMember:
-			return endpoint.Refuse(endpoint.ErrParameter, of.Member, endpoint.Sentence(of.Err.Error()))
-		default:
-			return endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(err.Error()))
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, one := range list {
+		for _, users := range []error{enrich.ErrRequest, ask.ErrNoLayer, tiles.ErrUnknownType, ipgeo.ErrFields} {
+			if !errors.Is(one, users) {
+				continue
+			}
+			if of := (*enrich.MemberError)(nil); errors.As(one, &of) {
+				return endpoint.Refuse(endpoint.ErrParameter, of.Member, endpoint.Sentence(of.Err.Error()))
+			}
+			return endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(one.Error()))
 		}
 	}
 	return err

@@ -95,6 +95,7 @@ func (t *table) wait() error {
 // readObjects reads a JSON object in each line.
 func (t *table) readObjects() error {
 	t.LineBytes = maxRowBytes
+	t.Lines-- // there is no header
 	objects := objectReader{table: t, lat: t.lat, lon: t.lon}
 	err := t.Each(endpoint.ErrLine, func(line []byte, refused error) error {
 		r := row{number: t.Line, blank: len(line) == 0, refusal: refused}
@@ -120,7 +121,11 @@ type objectReader struct {
 func (o *objectReader) read(line []byte) (isFeature bool, err error) {
 	object, err := feature.AppendProperties(o.compact[:0], line)
 	if err != nil {
-		return false, endpoint.Refuse(endpoint.ErrLine, "", "Write a JSON object in each line, such as "+o.Sample+".")
+		detail := "Write a JSON object in each line, such as " + o.Sample + "."
+		if reason := feature.DetailOf(err, feature.ErrProperties); line[0] == '{' && json.Valid(line) && reason != "" {
+			detail = "The object cannot be used: " + reason + "."
+		}
+		return false, endpoint.Refuse(endpoint.ErrLine, "", detail)
 	}
 	o.compact = object
 	members := object
@@ -193,12 +198,12 @@ func positionOf(object []byte) (p quadkey.Position, flaw string) {
 		Type        string
 		Coordinates json.RawMessage
 	}
-	var numbers []float64
+	var numbers []*float64
 	if json.Unmarshal(geometry, &point) != nil || point.Type != "Point" ||
-		json.Unmarshal(point.Coordinates, &numbers) != nil || len(numbers) < 2 {
+		json.Unmarshal(point.Coordinates, &numbers) != nil || len(numbers) < 2 || numbers[0] == nil || numbers[1] == nil {
 		return enrich.NoPosition, "the geometry is not a Point"
 	}
-	return checked(quadkey.Position{Lat: numbers[1], Lon: numbers[0]})
+	return checked(quadkey.Position{Lat: *numbers[1], Lon: *numbers[0]})
 }
 
 // parsePosition reads a position.
@@ -255,12 +260,12 @@ func (t *table) readCSV() error {
 	}
 	t.isCSV, t.separator = true, separatorOf(header)
 	t.SetFormat(web.FormatCSV)
-	names, err := t.readRow(t.newReader(strings.NewReader(header)))
+	in := t.newReader(io.MultiReader(strings.NewReader(header), body)) // of an odd quote more than a row may have been read
+	names, err := t.readRow(in)
 	if err != nil {
 		return err
 	}
 	columns, err := t.begin(names)
-	in := t.newReader(body)
 	for err == nil {
 		var cells []string
 		limit.begin()
@@ -275,10 +280,31 @@ func (t *table) readCSV() error {
 	return cmp.Or(t.fill(), err) // the rows before the error are answered
 }
 
-func (t *table) newReader(r io.Reader) *csv.Reader {
+// rowReader reads rows, which are valid until the next call.
+type rowReader interface{ Read() ([]string, error) }
+
+func (t *table) newReader(r io.Reader) rowReader {
+	if t.separator == '\t' {
+		return &tabReader{bufio.NewReader(r)}
+	}
 	in := csv.NewReader(r)
 	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = rune(t.separator), true, -1, true
 	return in
+}
+
+// tabReader reads rows with tabs between their cells, in which quotes are text.
+type tabReader struct{ in *bufio.Reader }
+
+func (r *tabReader) Read() ([]string, error) {
+	for {
+		line, err := r.in.ReadString('\n')
+		if line = strings.TrimRight(line, "\r\n"); line != "" && (err == nil || errors.Is(err, io.EOF)) {
+			return strings.Split(line, "\t"), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // readHeader returns the text of the first row, whose cells may have line ends in quotes.
@@ -299,12 +325,12 @@ func readHeader(body *bufio.Reader, limit *rowLimit) (text string, err error) {
 
 // separatorOf returns the separator of columns that stands most often in a header, outside of quotes.
 func separatorOf(header string) byte {
-	var counts ['|' + 1]int
-	quoted := false
+	var counts [';' + 1]int
+	quoted, pairs := false, strings.Count(header, `"`)%2 == 0
 	for i := range len(header) {
 		switch c := header[i]; c {
 		case '"':
-			quoted = !quoted
+			quoted = pairs && !quoted
 		case ',', ';', '\t':
 			if !quoted {
 				counts[c]++
@@ -340,7 +366,7 @@ func (l *rowLimit) Read(p []byte) (int, error) {
 }
 
 // readRow reads the next row.
-func (t *table) readRow(in *csv.Reader) ([]string, error) {
+func (t *table) readRow(in rowReader) ([]string, error) {
 	cells, err := in.Read()
 	if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
 		return nil, endpoint.Refuse(endpoint.ErrLine, "", "Row "+strconv.FormatInt(t.Line+1, 10)+" cannot be read: "+parse.Err.Error()+".")
@@ -348,11 +374,12 @@ func (t *table) readRow(in *csv.Reader) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Count(); err != nil {
+	if err := t.CountRow(); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(cells, func(cell string) bool { return !utf8.ValidString(cell) }) {
-		return nil, endpoint.Refuse(endpoint.ErrLine, "", "The table is not UTF-8: save it so, or use ingest enrich, which reads other encodings.")
+		return nil, endpoint.Refuse(endpoint.ErrLine, "",
+			"The table is not UTF-8: save it so, or use ingest enrich, which reads other encodings.")
 	}
 	return cells, nil
 }
@@ -384,7 +411,8 @@ func (t *table) begin(names []string) (c columns, err error) {
 	index := func(parameter, name string) int {
 		i := slices.Index(names, name)
 		if i < 0 && err == nil {
-			err = endpoint.Refuse(endpoint.ErrParameter, parameter, "There is no column "+excerpt(name)+" in the table; there are "+listed(names)+".")
+			err = endpoint.Refuse(endpoint.ErrParameter, parameter,
+				"There is no column "+excerpt(name)+" in the table; there are "+listed(names)+".")
 		}
 		return i
 	}
@@ -397,11 +425,20 @@ func (t *table) begin(names []string) (c columns, err error) {
 		c.inputs = append(c.inputs, index("", name))
 	}
 	lat, lon := columnname.Axes(names, t.lat, t.lon)
-	if c.lat, c.lon = slices.Index(names, lat), slices.Index(names, lon); err == nil && (c.lat < 0 || c.lon < 0) && t.NeedsPosition() && !t.Locates() {
+	c.lat, c.lon = columnIndex(names, lat), columnIndex(names, lon)
+	if needed := t.NeedsPosition() && !t.Locates(); err == nil && needed && (c.lat < 0 || c.lon < 0) {
 		err = endpoint.Refuse(endpoint.ErrParameter, "lat", "The columns of latitudes and longitudes are not known by their names: "+
 			"name them by lat and lon, of "+listed(names)+".")
 	}
 	return c, err
+}
+
+// columnIndex returns the index of a column, or -1 for "", which is also the name of columns without one.
+func columnIndex(names []string, name string) int {
+	if name == "" {
+		return -1
+	}
+	return slices.Index(names, name)
 }
 
 // listed returns the first names.
@@ -425,7 +462,11 @@ func (t *table) addCells(c columns, cells []string) {
 		if i > 0 {
 			text = append(text, t.separator)
 		}
-		if i < len(cells) {
+		switch {
+		case i >= len(cells):
+		case t.separator == '\t':
+			text = append(text, cells[i]...)
+		default:
 			text = csvcell.Append(text, t.separator, []byte(cells[i]))
 		}
 	}
@@ -440,16 +481,23 @@ func (t *table) addCells(c columns, cells []string) {
 		t.Chunk.Inputs[k].AddBytes(bytes.TrimSpace(cell(i)))
 	}
 	t.rows = append(t.rows, row{number: t.Line})
-	if extra := len(cells) - t.width; extra > 0 {
-		t.bad(len(t.Chunk.Points), "the row has "+strconv.Itoa(len(cells))+" cells, and the header "+strconv.Itoa(t.width)+
-			": the further ones are left out", "")
+	if len(cells) != t.width {
+		flaw := "the row has " + strconv.Itoa(len(cells)) + " cells, and the header " + strconv.Itoa(t.width)
+		if len(cells) > t.width {
+			flaw += ": the further ones are left out"
+		}
+		t.bad(len(t.Chunk.Points), flaw, "")
 	}
 	t.addPoint(parsePosition(cell(c.lat), cell(c.lon)))
 }
 
 // fillIfFull answers the rows of the chunk if there are many.
 func (t *table) fillIfFull() error {
-	if len(t.rows) < chunkRows && t.texts.Size() < chunkBytes {
+	size := t.texts.Size()
+	for i := range t.Chunk.Inputs {
+		size += t.Chunk.Inputs[i].Size()
+	}
+	if len(t.rows) < chunkRows && size < chunkBytes {
 		return nil
 	}
 	if err := t.fill(); err != nil {
@@ -475,6 +523,7 @@ func (t *table) fill() error {
 	}()
 	read, next := t.Line, 0
 	err := t.filler.FillParts(ctx, &t.Chunk, func(from, to int, cells []enrich.Cells) error {
+		limit.Reset(t.kit.Timeout) // each part is reads of its own
 		for point := from; point < to; next++ {
 			if t.appendRefused(&t.rows[next]) {
 				continue

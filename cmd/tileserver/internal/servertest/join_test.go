@@ -39,9 +39,16 @@ func TestJoin(t *testing.T) {
 				",8,,,there is no latitude or longitude\n" +
 				"NaN,8,,,\"the position is outside of the world: latitudes are from -90 to 90 degrees, longitudes from -180 to 180\"\n" +
 				"x,y,,,latitude and longitude are not decimal degrees\n" +
-				"47.4,,,,there is no latitude or longitude\n" +
+				"47.4,,,,\"the row has 1 cells, and the header 2; there is no latitude or longitude\"\n" +
 				"47.4,8.5,Switzerland,ch,\"the row has 3 cells, and the header 2: the further ones are left out\"\n",
 		},
+		{"an odd quote in the header", "regions=country", "size 5\",lat,lon\na,47.4,8.5\n3\" pipe,47.4,8.5\n",
+			"\"size 5\"\"\",lat,lon,country,country_id,error\na,47.4,8.5,Switzerland,ch,\n\"3\"\" pipe\",47.4,8.5,Switzerland,ch,\n"},
+		{"quotes are text between tabs", "regions=country", "\"a\tlat\tlon\n\"x\t47.4\t8.5\n5\"\t47.4\t8.5\n",
+			"\"\"\"a\"\tlat\tlon\tcountry\tcountry_id\terror\n\"x\t47.4\t8.5\tSwitzerland\tch\t\n5\"\t47.4\t8.5\tSwitzerland\tch\t\n"},
+		{"a column without a name", "geocode=city&regions=country", ",city\n10,zurich\n",
+			",city,geocode_label,geocode_lat,geocode_lon,country,country_id,error\n10,zurich,\"Zürich, Switzerland\",47.36667,8.55,Switzerland,ch,\n"},
+		{"blanks before objects", "regions=country", "\n {\"lat\":47.4,\"lon\":8.5}", "\n{\"lat\":47.4,\"lon\":8.5,\"country\":\"Switzerland\",\"country_id\":\"ch\"}\n"},
 		{"only a header", "regions=country", "lat,lon\n", "lat,lon,country,country_id,error\n"},
 		{"formulas of the user stay", "regions=country", "lat,lon,sum\n47.4,8.5,=1+1\n", "lat,lon,sum,country,country_id,error\n47.4,8.5,=1+1,Switzerland,ch,\n"},
 		{
@@ -85,12 +92,16 @@ func TestJoinRefuses(t *testing.T) {
 		{"", "", 400, "Send a table"},
 		{"", `[{"lat":1}]`, 400, "jq"},
 		{"", `{"type":"FeatureCollection","features":[]}`, 400, "features"},
+		{"regions=country", ",name,breite,laenge\n10,Bern,46.9,7.4\n", 400, "not known by their names"},
+		{"geocode=%2C", "lat,lon\n", 400, "Name 1 to 20"},
+		{"geocode=" + strings.Repeat("a,", 30) + "a", "a\n", 400, "Name 1 to 20"},
 		{"", "a,b\n1,2\n", 400, "name them by lat and lon, of a, b"},
 		{"lat=x", "a,lon\n1,2\n", 400, "There is no column x in the table; there are a, lon"},
 		{"ip=client", "lat,lon\n1,2\n", 400, "There is no column client"},
 		{"regions=country", "lat,lon,country\n1,2,x\n", 400, "prefix"},
 		{"regions=country", "lat,lon,error\n1,2,x\n", 400, "prefix"},
-		{"", "lat,lon\n\xff,2\n", 400, "UTF-8"},
+		{"", "lat,\xff\n", 400, "UTF-8"},
+		{"", "lat,lon\n\xff,2\n", 200, "UTF-8"}, // as below
 		{"", "lat,lon," + strings.Repeat("x", 70<<10) + "\n1,2\n", 400, "65536"},
 		{"", "lat,lon,note\n1,2,\"never closed" + strings.Repeat("x\n", 70<<10), 200, "65536"}, // the header has been sent
 		{"", strings.Repeat("lat,", 2000) + "lon\n", 400, "1000 columns"},

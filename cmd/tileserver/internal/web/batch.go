@@ -85,11 +85,14 @@ func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 // SetFormat sets the form of the answer. It is called before anything is written.
 func (b *Batch) SetFormat(f Format) { b.answer.Format = f }
 
-// Peek returns the first byte of the body, without a byte order mark, and leaves it to be read. Its
-// errors are those of Read.
+// Peek returns the first byte of the body that is no white space and not of a byte order mark, and
+// leaves the body to be read. Of much white space it returns some. Its errors are those of Read.
 func (b *Batch) Peek() (first byte, err error) {
-	start, err := b.lines.Peek(bom.Len + 1)
-	if start = bom.Trim(start); len(start) > 0 {
+	if _, err = b.lines.Peek(1); err == nil {
+		start, _ := b.lines.Peek(b.lines.Buffered()) // waits for nothing
+		if trimmed := bytes.TrimSpace(bom.Trim(start)); len(trimmed) > 0 {
+			return trimmed[0], nil
+		}
 		return start[0], nil
 	}
 	if errors.Is(err, io.EOF) {
@@ -106,6 +109,15 @@ func (b *Batch) Read(p []byte) (int, error) {
 		err = b.explain(err)
 	}
 	return n, err
+}
+
+// CountRow counts a row of a body that is no lines. Its errors are those of Count.
+func (b *Batch) CountRow() error {
+	err := b.Count()
+	if b.first == 0 {
+		b.first = b.Line
+	}
+	return err
 }
 
 // Count counts a line. The error ends the batch, if there are too many lines.
