@@ -16,8 +16,39 @@ func Append(dst []byte, separator byte, text []byte) []byte {
 // AppendForeign appends a cell whose text is by others than the reader of the table: see Guard.
 func AppendForeign(dst []byte, separator byte, text []byte) []byte {
 	from := len(dst)
+	if isPlain(text, separator) {
+		return append(dst, text...)
+	}
 	return Quote(Guard(append(dst, text...), from), from, separator)
 }
+
+// isPlain reports whether a cell is its text as it is. It is quick, and most texts are plain.
+func isPlain(text []byte, separator byte) bool {
+	if len(text) == 0 {
+		return true
+	}
+	switch text[0] {
+	case '=', '@', '+', '-', ' ', fullWidth:
+		return false
+	}
+	for _, c := range text {
+		if special[c] || c == separator {
+			return false
+		}
+	}
+	return text[len(text)-1] != ' '
+}
+
+// fullWidth is the first byte of a full-width sign.
+const fullWidth = 0xef
+
+// special has the characters that need quotes, or a look at what follows.
+var special = func() (is [256]bool) {
+	for _, c := range []byte(separators + `"`) {
+		is[c] = true
+	}
+	return is
+}()
 
 // These characters may precede a cell. Some programs separate cells by other characters than
 // commas. Such a program ignores quotation marks in the middle of what it regards as a cell.

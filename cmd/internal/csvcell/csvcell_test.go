@@ -36,6 +36,17 @@ func TestAppendForeign(t *testing.T) {
 	}
 }
 
+// What AppendForeign finds to be plain needs no guard and no quotes.
+func TestPlain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringOf(rapid.RuneFrom([]rune("a1=+-@ \",;|\t\n\uff1d\uff0bé"))).Draw(t, "text"))
+		want := csvcell.Quote(csvcell.Guard(bytes.Clone(text), 0), 0, ';')
+		if got := csvcell.AppendForeign(nil, ';', text); !bytes.Equal(got, want) {
+			t.Fatalf("%q is %q, want %q", text, got, want)
+		}
+	})
+}
+
 // Cells have the same bytes as those of encoding/csv.
 func TestCellsAreAsOthersWriteThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
