@@ -79,16 +79,20 @@ func (m *memo) put(tile quadkey.Tile, c *tileCandidates) {
 	if m.tiles == nil || len(m.tiles) >= maxTiles || m.bytes >= m.most {
 		m.older, m.tiles, m.bytes = m.tiles, map[uint64]*tileCandidates{}, 0
 	}
-	m.bytes += c.size() - m.tiles[tile.Packed()].size()
+	if was, ok := m.tiles[tile.Packed()]; ok {
+		m.bytes -= was.size()
+	}
+	m.bytes += c.size()
 	m.tiles[tile.Packed()] = c
 }
 
 // size returns about how much memory the candidates take, in bytes.
 func (c *tileCandidates) size() int {
+	const slot, own = 48, 200 // of the map, and of a tileCandidates
 	if c == nil {
-		return 0
+		return slot
 	}
-	return cap(c.cells.text) + 8*(cap(c.cells.ends)+3*cap(c.at))
+	return slot + own + cap(c.cells.text) + 8*(cap(c.cells.ends)+3*cap(c.at))
 }
 
 // candidates reads the candidates of a tile.

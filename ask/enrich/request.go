@@ -108,10 +108,10 @@ func (r *Request) wantsRegions() bool {
 // about data sets that are not published match ask.ErrMissing.
 func (r *Request) Plan(v ask.View) (*Plan, error) {
 	var sources []Source
-	var all error
+	var all []error
 	add := func(member string, of Source, err error) {
 		if err != nil {
-			all = errors.Join(all, &MemberError{member, err})
+			all = append(all, &MemberError{member, err})
 			return
 		}
 		sources = append(sources, of)
@@ -159,7 +159,7 @@ func (r *Request) Plan(v ask.View) (*Plan, error) {
 		add(IPMember, of, err)
 	}
 	if all != nil {
-		return nil, all
+		return nil, errors.Join(all...)
 	}
 	return New(sources...)
 }

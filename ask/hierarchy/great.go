@@ -74,13 +74,14 @@ var greatFilter = sync.OnceValues(places.Filter{Classes: []string{"P"}, Codes: s
 // great returns all great cities. It reads them once per generation, for all callers that wait for them.
 func (v *View) great(ctx context.Context) ([]greatCity, error) {
 	generation := v.Generations.Places
-	for i := range v.Layers.great {
-		if all := v.Layers.great[i].Load(); all != nil && all.generation == generation {
-			return all.list, nil
-		}
+	if all := v.Layers.greatOf(generation); all != nil {
+		return all.list, nil
 	}
 	// The caller that reads waits for the end, because its view keeps the generation open.
 	read, err, _ := v.Layers.readingGreat.Do(strconv.FormatUint(generation, 10), func() (any, error) {
+		if all := v.Layers.greatOf(generation); all != nil { // read meanwhile
+			return all, nil
+		}
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), greatTime)
 		defer cancel()
 		all, err := v.readGreat(own, generation)
@@ -97,6 +98,16 @@ func (v *View) great(ctx context.Context) ([]greatCity, error) {
 		return nil, err
 	}
 	return read.(*greatCities).list, nil //nolint:forcetypeassert // made above
+}
+
+// greatOf returns the great cities of a generation, or nil if they have not been read.
+func (l *Layers) greatOf(generation uint64) *greatCities {
+	for i := range l.great {
+		if all := l.great[i].Load(); all != nil && all.generation == generation {
+			return all
+		}
+	}
+	return nil
 }
 
 func (v *View) readGreat(ctx context.Context, generation uint64) (*greatCities, error) {

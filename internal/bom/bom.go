@@ -14,6 +14,14 @@ var mark = []byte("\ufeff")
 // Trim returns a text without a byte order mark at its beginning.
 func Trim(text []byte) []byte { return bytes.TrimPrefix(text, mark) }
 
+// TrimPart does the same as Trim, also for a text that ends within the mark.
+func TrimPart(text []byte) []byte {
+	if len(text) < len(mark) && bytes.HasPrefix(mark, text) {
+		return nil
+	}
+	return Trim(text)
+}
+
 // HasMark reports whether the input begins with the byte order mark. The next read returns an
 // error, if there is one.
 func HasMark(r *bufio.Reader) bool {

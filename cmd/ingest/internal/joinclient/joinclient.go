@@ -73,6 +73,9 @@ func New(ctx context.Context, server *serverclient.Client, r *enrich.Request) (*
 	}
 	p.lat, p.lon = -1, -1
 	for i, c := range of.Columns {
+		if len(r.Geocode) == 0 {
+			break
+		}
 		switch c.Name {
 		case enrich.GeocodeLat:
 			p.lat = i
@@ -268,7 +271,7 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 // locate gives a row without a position the one of its text, as a local plan does.
 func (f *filler) locate(c *enrich.Chunk, row int) {
 	p := f.plan
-	if p.lat < 0 || c.Points[row].Valid() {
+	if p.lat < 0 || p.lon < 0 || c.Points[row].Valid() {
 		return
 	}
 	at := row - f.from

@@ -85,11 +85,7 @@ func read(q *endpoint.Params) (*question, error) {
 
 // explain returns the error of a plan with its parameter.
 func explain(err error) error {
-	list := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		list = joined.Unwrap()
-	}
-	for _, one := range list {
+	for _, one := range split(err) {
 		for _, users := range []error{enrich.ErrRequest, ask.ErrNoLayer, tiles.ErrUnknownType, ipgeo.ErrFields} {
 			if !errors.Is(one, users) {
 				continue
@@ -101,6 +97,18 @@ func explain(err error) error {
 		}
 	}
 	return err
+}
+
+// split returns the errors that are joined in err.
+func split(err error) (list []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, one := range joined.Unwrap() {
+		list = append(list, split(one)...)
+	}
+	return list
 }
 
 // getJoin answers GET /join with the columns that POST /join adds for the same parameters.

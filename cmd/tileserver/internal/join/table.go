@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -280,45 +281,36 @@ func (t *table) readCSV() error {
 	return cmp.Or(t.fill(), err) // the rows before the error are answered
 }
 
-// rowReader reads rows, which are valid until the next call.
-type rowReader interface{ Read() ([]string, error) }
-
-func (t *table) newReader(r io.Reader) rowReader {
-	if t.separator == '\t' {
-		return &tabReader{bufio.NewReader(r)}
-	}
+func (t *table) newReader(r io.Reader) *csv.Reader {
 	in := csv.NewReader(r)
 	in.Comma, in.LazyQuotes, in.FieldsPerRecord, in.ReuseRecord = rune(t.separator), true, -1, true
 	return in
 }
 
-// tabReader reads rows with tabs between their cells, in which quotes are text.
-type tabReader struct{ in *bufio.Reader }
+// opens matches the quote at the beginning of a cell.
+var opens = regexp.MustCompile(`(?:^|[,;\t])"`)
 
-func (r *tabReader) Read() ([]string, error) {
-	for {
-		line, err := r.in.ReadString('\n')
-		if line = strings.TrimRight(line, "\r\n"); line != "" && (err == nil || errors.Is(err, io.EOF)) {
-			return strings.Split(line, "\t"), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// readHeader returns the text of the first row, whose cells may have line ends in quotes.
+// readHeader returns the text of the first row that is not blank. Its cells may have line ends in quotes.
 func readHeader(body *bufio.Reader, limit *rowLimit) (text string, err error) {
 	limit.begin()
+	var header strings.Builder
+	quotes := 0
 	for {
 		line, err := body.ReadString('\n')
-		text += line
-		ended := errors.Is(err, io.EOF) && text != ""
+		ended := errors.Is(err, io.EOF) && header.Len()+len(line) > 0
 		if err != nil && !ended {
 			return "", err
 		}
-		if ended || strings.Count(text, `"`)%2 == 0 && strings.TrimSpace(text) != "" {
-			return string(bom.Trim([]byte(text))), nil
+		if header.Len() == 0 {
+			line = string(bom.Trim([]byte(line)))
+		}
+		if header.Len() == 0 && strings.TrimSpace(line) == "" && !ended {
+			continue
+		}
+		header.WriteString(line)
+		quotes += strings.Count(line, `"`)
+		if ended || quotes%2 == 0 || header.Len() == len(line) && !opens.MatchString(line) {
+			return header.String(), nil
 		}
 	}
 }
@@ -366,7 +358,7 @@ func (l *rowLimit) Read(p []byte) (int, error) {
 }
 
 // readRow reads the next row.
-func (t *table) readRow(in rowReader) ([]string, error) {
+func (t *table) readRow(in *csv.Reader) ([]string, error) {
 	cells, err := in.Read()
 	if parse := (*csv.ParseError)(nil); errors.As(err, &parse) {
 		return nil, endpoint.Refuse(endpoint.ErrLine, "", "Row "+strconv.FormatInt(t.Line+1, 10)+" cannot be read: "+parse.Err.Error()+".")
@@ -462,11 +454,7 @@ func (t *table) addCells(c columns, cells []string) {
 		if i > 0 {
 			text = append(text, t.separator)
 		}
-		switch {
-		case i >= len(cells):
-		case t.separator == '\t':
-			text = append(text, cells[i]...)
-		default:
+		if i < len(cells) {
 			text = csvcell.Append(text, t.separator, []byte(cells[i]))
 		}
 	}

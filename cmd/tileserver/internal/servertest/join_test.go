@@ -44,8 +44,18 @@ func TestJoin(t *testing.T) {
 		},
 		{"an odd quote in the header", "regions=country", "size 5\",lat,lon\na,47.4,8.5\n3\" pipe,47.4,8.5\n",
 			"\"size 5\"\"\",lat,lon,country,country_id,error\na,47.4,8.5,Switzerland,ch,\n\"3\"\" pipe\",47.4,8.5,Switzerland,ch,\n"},
-		{"quotes are text between tabs", "regions=country", "\"a\tlat\tlon\n\"x\t47.4\t8.5\n5\"\t47.4\t8.5\n",
-			"\"\"\"a\"\tlat\tlon\tcountry\tcountry_id\terror\n\"x\t47.4\t8.5\tSwitzerland\tch\t\n5\"\t47.4\t8.5\tSwitzerland\tch\t\n"},
+		{
+			"quotes between tabs", "regions=country", "\"lat\"\t\"lon\"\t\"note\"\n\"47.4\"\t\"8.5\"\t\"a\tb\"\n",
+			"lat\tlon\tnote\tcountry\tcountry_id\terror\n47.4\t8.5\t\"a\tb\"\tSwitzerland\tch\t\n",
+		},
+		{
+			"an odd quote before tabs", "regions=country", "size 5\"\tlat\tlon\n3\" pipe, steel, long\t47.4\t8.5\n",
+			"\"size 5\"\"\"\tlat\tlon\tcountry\tcountry_id\terror\n\"3\"\" pipe, steel, long\"\t47.4\t8.5\tSwitzerland\tch\t\n",
+		},
+		{
+			"a header of two lines", "regions=country", "\n\n\"a\nb\",lat,lon\nx,47.4,8.5\n",
+			"\"a\nb\",lat,lon,country,country_id,error\nx,47.4,8.5,Switzerland,ch,\n",
+		},
 		{"a column without a name", "geocode=city&regions=country", ",city\n10,zurich\n",
 			",city,geocode_label,geocode_lat,geocode_lon,country,country_id,error\n10,zurich,\"Zürich, Switzerland\",47.36667,8.55,Switzerland,ch,\n"},
 		{"blanks before objects", "regions=country", "\n {\"lat\":47.4,\"lon\":8.5}", "\n{\"lat\":47.4,\"lon\":8.5,\"country\":\"Switzerland\",\"country_id\":\"ch\"}\n"},

@@ -88,12 +88,20 @@ func (b *Batch) SetFormat(f Format) { b.answer.Format = f }
 // Peek returns the first byte of the body that is no white space and not of a byte order mark, and
 // leaves the body to be read. Of much white space it returns some. Its errors are those of Read.
 func (b *Batch) Peek() (first byte, err error) {
-	if _, err = b.lines.Peek(1); err == nil {
-		start, _ := b.lines.Peek(b.lines.Buffered()) // waits for nothing
-		if trimmed := bytes.TrimSpace(bom.Trim(start)); len(trimmed) > 0 {
-			return trimmed[0], nil
+	for n := 1; ; n = b.lines.Buffered() + 1 { // no answer is possible before, so waiting costs nothing
+		var start []byte
+		if start, err = b.lines.Peek(n); err == nil {
+			start, _ = b.lines.Peek(b.lines.Buffered())
 		}
-		return start[0], nil
+		if rest := bytes.TrimSpace(bom.TrimPart(start)); len(rest) > 0 {
+			return rest[0], nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return start[len(start)-1], nil
+		}
+		if err != nil {
+			break
+		}
 	}
 	if errors.Is(err, io.EOF) {
 		return 0, io.EOF
