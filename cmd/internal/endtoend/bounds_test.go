@@ -27,6 +27,7 @@ var told = []struct {
 		[]string{"ask/geocoder/geocoder.go maxSeeks", "ask/geocoder/geocoder.go maxNames"},
 	},
 	{regexp.MustCompile(`at most ([\d,]+) values`), []string{"cmd/tileserver/internal/photon/params.go maxRepeated"}},
+	{regexp.MustCompile(`at most ([\d,]+) types, layers and columns`), []string{"cmd/tileserver/internal/join/endpoints.go maxNames"}},
 	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go MaxFences"}},
 	{
 		regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`),
