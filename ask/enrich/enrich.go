@@ -27,10 +27,10 @@ import (
 
 // Column is a column that a Plan makes.
 type Column struct {
-	Name string `json:"name"`
+	Name string
 	// Raw is set if the cells that are not empty are numbers or booleans, in the spelling of JSON. Other
 	// cells are texts.
-	Raw bool `json:"raw"`
+	Raw bool
 }
 
 // AppendJSON appends a cell of the column as a JSON value. An empty cell is null.
@@ -182,8 +182,8 @@ func (p *Plan) Columns() []Column { return p.columns }
 // Inputs returns the names of the columns of the table that the plan needs beside positions.
 func (p *Plan) Inputs() []string { return p.inputs }
 
-// Notes returns what users should know of the answers before the first row is filled, one sentence each, such as that all cells
-// of a column will be empty.
+// Notes returns what users should know of the answers before the first row is filled, one sentence each,
+// such as that all cells of a column will be empty.
 func (p *Plan) Notes() (notes []string) {
 	for _, s := range p.sources {
 		if of, ok := s.(interface{ notes() []string }); ok {
@@ -242,9 +242,9 @@ func (f *Filler) Fill(ctx context.Context, c *Chunk) ([]Cells, error) {
 	return f.cells, err
 }
 
-// FillParts does the same as Fill in bounded memory. It calls take for the rows from, from+1, … up to but not to, one part after the
-// other: cell i of a column is that of row from+i. The cells, about 4 MiB and one row at most, are valid until take
-// returns. An error of take ends the filling.
+// FillParts does the same as Fill in bounded memory. It calls take for one part of the rows after the other:
+// cell i of a column is that of row from+i, and the next part begins with row to. The cells, about 4 MiB and
+// one row at most, are valid until take returns. An error of take ends the filling.
 func (f *Filler) FillParts(ctx context.Context, c *Chunk, take func(from, to int, cells []Cells) error) error {
 	for from := 0; from < len(c.Points); {
 		asked := min(f.rows, len(c.Points)-from)

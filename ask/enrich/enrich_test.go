@@ -110,6 +110,23 @@ var points = []quadkey.Position{
 	{Lat: 47.37, Lon: 8.54}, {Lat: 45.81, Lon: 9.08}, enrich.NoPosition, {Lat: 30, Lon: -40}, {Lat: 91, Lon: 8}, {Lat: -90, Lon: 180},
 }
 
+// regions returns a world with the regions of layers, and their reader.
+func regions(t testing.TB, layers []build.Layer) (ask.View, *tiles.Reader) {
+	t.Helper()
+	store := buildtest.NewStore(t)
+	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := tiles.Open(t.Context(), store, meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return world(t, func(s *ask.Sets) {
+		s.Boundaries = dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})
+	}), reader
+}
+
 func TestColumns(t *testing.T) {
 	v := world(t)
 	ok := must(t)
@@ -270,18 +287,7 @@ func TestOverlap(t *testing.T) {
 	wide := layers[0].Features[0]
 	wide.ID, wide.Name = "alps", "Alps"
 	layers[0].Features = append(layers[0].Features, wide)
-	store := buildtest.NewStore(t)
-	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := tiles.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := world(t, func(s *ask.Sets) {
-		s.Boundaries = dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})
-	})
+	v, reader := regions(t, layers)
 	_, got := rows(t, &enrich.Chunk{Points: points[:1]}, must(t)(enrich.Regions(v, "country")))
 	at, err := reader.At(t.Context(), points[0].Lat, points[0].Lon, "country")
 	if err != nil || len(at) != 2 {
@@ -306,18 +312,7 @@ func TestZoneRegions(t *testing.T) {
 			Properties: []build.Property{{Name: "utc_offset", Value: "UTC+01:00"}},
 		},
 	}})
-	store := buildtest.NewStore(t)
-	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := tiles.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := world(t, func(s *ask.Sets) {
-		s.Boundaries = dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})
-	})
+	v, _ := regions(t, layers)
 	r := rand.New(rand.NewPCG(7, 8))
 	c := &enrich.Chunk{}
 	for range 2000 {

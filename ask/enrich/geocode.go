@@ -38,9 +38,9 @@ type geocodeSource struct {
 	columns []string
 }
 
-// Geocode returns a Source of the place, region or airport that a text means. The text is that of columns of the
-// table, such as city and country, with commas between them. The columns are geocode_label, geocode_lat and geocode_lon, of the best answer of package
-// geocoder. Rows of a chunk without a valid position take this one, for the Sources after it in the
+// Geocode returns a Source of the place, region or airport that a text means. The text is that of columns of
+// the table, such as city and country, with commas between them. The columns are geocode_label, GeocodeLat and
+// GeocodeLon, of the best answer of package geocoder. Rows of a chunk without a valid position take this one, for the Sources after it in the
 // plan: Fill changes Chunk.Points.
 func Geocode(v ask.View, columns ...string) (Source, error) {
 	s := &geocodeSource{geocoder.Session{View: v, NoAddresses: true}, columns}

@@ -40,7 +40,7 @@ const (
 // nearestSeparator stands between layers in a query.
 const nearestSeparator = "|"
 
-// SplitNearest splits the parameter of a query that Query makes of Nearest. A separator in quotes is part of a name.
+// SplitNearest does the reverse of what Query does with Nearest. A separator in quotes is part of a name.
 func SplitNearest(text string) (list []string) {
 	quoted, from := false, 0
 	for i := range len(text) {
@@ -89,6 +89,14 @@ func (e *MemberError) Error() string { return e.Member + ": " + e.Err.Error() }
 
 func (e *MemberError) Unwrap() error { return e.Err }
 
+// Errors returns the errors that an error of Plan joins.
+func Errors(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // Plan joins them itself
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
 // NeedsPosition reports whether some column depends on the positions of rows. They may come from
 // Geocode.
 func (r *Request) NeedsPosition() bool {
@@ -104,8 +112,8 @@ func (r *Request) wantsRegions() bool {
 		!r.TimeZone && r.Time == "" && len(r.Nearest) == 0 && !r.Reverse && !r.Locates() && r.IP == ""
 }
 
-// Plan returns the plan of the request. Errors are *MemberErrors, joined if there are several; those
-// about data sets that are not published match ask.ErrMissing.
+// Plan returns the plan of the request. Its errors, which Errors takes apart, are *MemberErrors, or one
+// that matches ErrRequest if two members add the same column; those about data sets that are not published match ask.ErrMissing.
 func (r *Request) Plan(v ask.View) (*Plan, error) {
 	var sources []Source
 	var all []error
@@ -180,6 +188,9 @@ func (r *Request) allTypes(v ask.View) (types []string, none bool) {
 }
 
 func (r *Request) nearest(v ask.View, text string) (Source, error) {
+	if len(SplitNearest(text)) > 1 { // would be two layers in a query
+		return nil, badRequest("%s: write a name with %s in double quotes", text, nearestSeparator)
+	}
 	collection, isCollection := strings.CutPrefix(text, ask.PointsPrefix)
 	layer, fields, err := splitFields(collection)
 	switch {

@@ -5,11 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"quadrille/ask"
 	"quadrille/ask/enrich"
 	"quadrille/ask/localtime"
-	"quadrille/cellstore/dataset"
-	"quadrille/internal/buildtest"
 	"quadrille/internal/smallworld"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -18,18 +15,7 @@ import (
 // A request names its columns in the order of its members, whose names go into a query and errors.
 func TestRequest(t *testing.T) {
 	layers := append(smallworld.Layers(), build.Layer{Type: localtime.TimeZoneType, Features: smallworld.Layers()[0].Features})
-	store := buildtest.NewStore(t)
-	meta, _, err := build.Run(t.Context(), store, layers, build.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader, err := tiles.Open(t.Context(), store, meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := world(t, func(s *ask.Sets) {
-		s.Boundaries = dataset.NewFixedLive(reader, dataset.Manifest{Dataset: ask.BoundariesName})
-	})
+	v, _ := regions(t, layers)
 	for _, tt := range []struct {
 		of                       enrich.Request
 		query                    string
@@ -42,8 +28,8 @@ func TestRequest(t *testing.T) {
 			[]string{"country", "country_id", "state", "state_id", "timezone", "utc_offset"},
 		},
 		{
-			enrich.Request{Nearest: []string{"airport:iata, distance_m", "place"}, Reverse: true}, "nearest=airport%3Aiata%2C+distance_m%7Cplace&reverse=true",
-			true, false, []string{"airport_iata", "airport_distance_m", "place_name", "place_distance_m", "address"},
+			enrich.Request{Nearest: []string{"airport:iata, distance_m", "place"}, Reverse: true},
+			"nearest=airport%3Aiata%2C+distance_m%7Cplace&reverse=true", true, false, []string{"airport_iata", "airport_distance_m", "place_name", "place_distance_m", "address"},
 		},
 	} {
 		p, err := tt.of.Plan(v)
@@ -61,9 +47,18 @@ func TestRequest(t *testing.T) {
 		}
 	}
 	wrong := enrich.Request{Regions: []string{"planet"}, Nearest: []string{":name", "airport:gates"}}
-	_, err = wrong.Plan(v)
+	_, err := wrong.Plan(v)
 	var member *enrich.MemberError
-	if !errors.As(err, &member) || member.Member != enrich.RegionsMember || !errors.Is(err, tiles.ErrUnknownType) || !errors.Is(err, enrich.ErrRequest) {
+	if len(enrich.Errors(err)) != 3 || !errors.As(err, &member) || member.Member != enrich.RegionsMember ||
+		!errors.Is(err, tiles.ErrUnknownType) || !errors.Is(err, enrich.ErrRequest) {
+		t.Error(err)
+	}
+	for text, want := range map[string]int{`airport:iata|place`: 2, `shops:"a|b"`: 1, `a`: 1} {
+		if got := enrich.SplitNearest(text); len(got) != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	if _, err := (&enrich.Request{Nearest: []string{"airport:a|b"}}).Plan(v); !errors.Is(err, enrich.ErrRequest) {
 		t.Error(err)
 	}
 }

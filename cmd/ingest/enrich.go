@@ -154,7 +154,8 @@ func (c *enrichCmd) plan(s *session, request *asked.Request) (plan *enrich.Plan,
 		if err != nil {
 			return nil, nil, err
 		}
-		return &enrich.Plan{Columns: of.Columns(), Inputs: of.Inputs(), Filler: func() enrich.Fill { return of.Filler() }}, func() error { return nil }, nil
+		plan = &enrich.Plan{Columns: of.Columns(), Inputs: of.Inputs(), Filler: func() enrich.Fill { return of.Filler() }}
+		return plan, func() error { return nil }, nil
 	}
 	if c.KeyFile != "" {
 		return nil, nil, &usageError{errors.New("--key-file is for --server URL: give both or none")}
@@ -176,11 +177,7 @@ func (c *enrichCmd) plan(s *session, request *asked.Request) (plan *enrich.Plan,
 // explain writes the errors of a plan for the user, one for each flag.
 func explain(err error) error {
 	var all error
-	list := []error{err}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		list = joined.Unwrap()
-	}
-	for _, err := range list {
+	for _, err := range asked.Errors(err) {
 		var of *asked.MemberError
 		switch isMember := errors.As(err, &of); {
 		case isMember && errors.Is(err, ask.ErrMissing):

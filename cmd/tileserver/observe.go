@@ -132,7 +132,8 @@ var (
 	descBlockMax    = prometheus.NewDesc("quadrille_block_cache_max_bytes", "Memory that the block cache may take.", nil, nil)
 	descRegionBytes = prometheus.NewDesc("quadrille_region_cache_bytes", "Memory that cached regions at points take.", nil, nil)
 	descRegionMax   = prometheus.NewDesc("quadrille_region_cache_max_bytes", "Memory that cached regions at points may take.", nil, nil)
-	descRegionReads = prometheus.NewDesc("quadrille_region_cache_reads_total", "Regions at points that had to be read from the store.", nil, nil)
+	descRegionReads = prometheus.NewDesc("quadrille_region_cache_reads_total",
+		"Regions at points that had to be read from the store.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -1,7 +1,8 @@
-// Package columnname recognises columns of tables by their names.
+// Package columnname recognises columns of tables by their names, and lists them in messages.
 package columnname
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -42,6 +43,22 @@ func First(columns, names []string) string {
 		}
 	}
 	return ""
+}
+
+// List returns the first columns, in quotes, for a message.
+func List(columns []string) string {
+	const most = 40
+	var text strings.Builder
+	for i, name := range columns[:min(len(columns), most)] {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "%.80q", name)
+	}
+	if more := len(columns) - most; more > 0 {
+		fmt.Fprintf(&text, " and %d more", more)
+	}
+	return text.String()
 }
 
 var (

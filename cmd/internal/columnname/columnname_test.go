@@ -1,6 +1,7 @@
 package columnname_test
 
 import (
+	"strings"
 	"testing"
 
 	"quadrille/cmd/internal/columnname"
@@ -35,5 +36,18 @@ func TestAxes(t *testing.T) {
 		if lat != tc.wantLat || lon != tc.wantLon {
 			t.Errorf("%q: %q and %q, want %q and %q", tc.columns, lat, lon, tc.wantLat, tc.wantLon)
 		}
+	}
+}
+
+func TestList(t *testing.T) {
+	many := make([]string, 42)
+	for i := range many {
+		many[i] = "c"
+	}
+	if got, want := columnname.List(many), strings.Repeat(`"c", `, 39)+`"c" and 2 more`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := columnname.List([]string{"a,b", "x\n"}), `"a,b", "x\n"`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/columnname"
 )
 
 // Options say what is read and written.
@@ -310,7 +311,7 @@ func (r *run) noteEmpty() {
 		}
 	}
 	if len(empty) > 0 {
-		r.job.ReporterOrSilent().Note("these added columns are empty in all rows: " + listed(empty))
+		r.job.ReporterOrSilent().Note("these added columns are empty in all rows: " + columnname.List(empty))
 	}
 }
 

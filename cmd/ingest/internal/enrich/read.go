@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/internal/columnname"
 	"quadrille/internal/jsontext"
 	"quadrille/quadkey"
 )
@@ -237,7 +237,7 @@ func (r *reader) beginTable() error {
 	for _, name := range r.plan.Inputs {
 		i := slices.Index(t.Names(), name)
 		if i < 0 {
-			return fmt.Errorf("%s: there is no column %s; there are %s", r.file.Path, source.Excerpt(name), listed(t.Names()))
+			return fmt.Errorf("%s: there is no column %s; there are %s", r.file.Path, source.Excerpt(name), columnname.List(t.Names()))
 		}
 		r.in = append(r.in, i)
 	}
@@ -249,20 +249,6 @@ func (r *reader) beginTable() error {
 		r.job.ReporterOrSilent().Note(text)
 	}
 	return r.begin()
-}
-
-// listed returns the first names for an error.
-func listed(names []string) string {
-	const most = 40
-	var shown []string
-	for _, name := range names[:min(len(names), most)] {
-		shown = append(shown, source.Excerpt(name))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(names) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // beginFeatures begins the reading of features.
@@ -279,7 +265,7 @@ func (r *reader) beginFeatures() error {
 	for _, name := range r.plan.Inputs {
 		of := r.pin(name)
 		if names != nil && of.column < 0 {
-			return fmt.Errorf("%s: there is no property %s; there are %s", r.file.Path, source.Excerpt(name), listed(names))
+			return fmt.Errorf("%s: there is no property %s; there are %s", r.file.Path, source.Excerpt(name), columnname.List(names))
 		}
 		r.inputs = append(r.inputs, of)
 	}
@@ -323,7 +309,7 @@ func (r *reader) begin() error {
 	}
 	r.begun = true
 	if unnamed := r.layout.begin(r.added, r.plan.Columns); len(unnamed) > 0 && r.Format.json() {
-		r.job.ReporterOrSilent().Note(r.file.Path + ": columns without a name are called " + listed(unnamed))
+		r.job.ReporterOrSilent().Note(r.file.Path + ": columns without a name are called " + columnname.List(unnamed))
 	}
 	return nil
 }

@@ -52,6 +52,7 @@ func New(ctx context.Context, server *serverclient.Client, r *enrich.Request) (*
 	join := server.Server.JoinPath("join")
 	var of struct {
 		Columns []enrich.Column `json:"columns"`
+		Error   string          `json:"error"`
 		Inputs  []string        `json:"inputs"`
 		MaxRows int             `json:"max_rows"`
 	}
@@ -63,8 +64,9 @@ func New(ctx context.Context, server *serverclient.Client, r *enrich.Request) (*
 		}
 		defer cancel()
 		defer res.Body.Close()
-		if err := json.NewDecoder(io.LimitReader(res.Body, maxLine)).Decode(&of); err != nil || of.Columns == nil || of.MaxRows <= 0 {
-			return 0, serverclient.Final(fmt.Errorf("%s describes no columns: name a tileserver of this version, with its base path if it has one", join))
+		if err := json.NewDecoder(io.LimitReader(res.Body, maxLine)).Decode(&of); err != nil || of.Columns == nil || of.Error == "" || of.MaxRows <= 0 {
+			return 0, serverclient.Final(fmt.Errorf("%s describes no columns: name a tileserver of this version, "+
+				"with its base path if it has one", join))
 		}
 		return 0, nil
 	})
@@ -84,14 +86,14 @@ func New(ctx context.Context, server *serverclient.Client, r *enrich.Request) (*
 		}
 	}
 	p.columns, p.inputs, p.rows = of.Columns, of.Inputs, min(of.MaxRows, maxRows)
-	p.name(q)
+	p.name(q, of.Error)
 	join.RawQuery = q.Encode()
 	p.url = join.String()
 	return p, nil
 }
 
 // name chooses the names of the members of a row, so that none stands for two things, and tells the server.
-func (p *Plan) name(q url.Values) {
+func (p *Plan) name(q url.Values, flaw string) {
 	lat, lon, prefix := "lat", "lon", "added_"
 	for slices.ContainsFunc(p.inputs, func(name string) bool { return name == lat || name == lon || strings.HasPrefix(name, prefix) }) {
 		lat, lon, prefix = "_"+lat, "_"+lon, "_"+prefix
@@ -111,7 +113,7 @@ func (p *Plan) name(q url.Values) {
 	for _, c := range p.columns {
 		p.added = append(p.added, prefix+c.Name)
 	}
-	p.flaw = prefix + "error"
+	p.flaw = prefix + flaw
 }
 
 // Columns returns the added columns, without a prefix. The caller must not change them.
@@ -188,6 +190,8 @@ func (f *filler) encode(c *enrich.Chunk, first int) (rows int) {
 			f.body = strconv.AppendFloat(append(f.body, f.plan.keys[0]...), p.Lat, 'f', -1, 64)
 			f.body = append(append(f.body, ','), f.plan.keys[1]...)
 			f.body = strconv.AppendFloat(f.body, p.Lon, 'f', -1, 64)
+		} else {
+			f.body = append(append(f.body, f.plan.keys[0]...), "null"...) // a column may be called features
 		}
 		for k, input := range f.plan.input {
 			f.body = append(jsontext.Next(f.body), f.plan.keys[2+k]...)
@@ -238,7 +242,8 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 			value, known := feature.Member(line, p.added[k])
 			switch {
 			case !known:
-				return answered, serverclient.Final(fmt.Errorf("%s answers without %s: is this another version of the server?", p.url, p.columns[k].Name))
+				return answered, serverclient.Final(fmt.Errorf("%s answers without %s: is this another version of the server?",
+					p.url, p.columns[k].Name))
 			case feature.IsText(value):
 				value = feature.TextOf(value)
 			case string(value) == "null":
@@ -258,7 +263,8 @@ func (f *filler) post(ctx context.Context, c *enrich.Chunk, first, n int) (answe
 	}
 	switch err := in.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return answered, serverclient.Final(fmt.Errorf("%s: the answer to a row has more than %d bytes: ask for fewer columns at once", p.url, maxLine))
+		return answered, serverclient.Final(fmt.Errorf("%s: the answer to a row has more than %d bytes: ask for fewer columns at once",
+			p.url, maxLine))
 	case err != nil:
 		return answered, err
 	}

@@ -77,7 +77,7 @@ func server(t *testing.T, columns string, before func(w http.ResponseWriter, req
 	return &serverclient.Client{Server: u, Wait: func(context.Context, time.Duration) error { return nil }}
 }
 
-const columns = `{"columns":[{"name":"double","raw":true},{"name":"text","raw":false}],"inputs":["lat","lat"],"needs_position":true,"max_rows":100}`
+const columns = `{"columns":[{"name":"double","raw":true},{"name":"text","raw":false}],"inputs":["lat","lat"],"error":"error","max_rows":100}`
 
 // chunk returns rows whose input is their number as text; the third has no position.
 func chunk(rows int) *enrich.Chunk {
@@ -156,7 +156,7 @@ func TestFill(t *testing.T) {
 
 // A row that the server refuses has empty cells, and a row without a position gets that of its text.
 func TestRows(t *testing.T) {
-	const columns = `{"columns":[{"name":"geocode_lat","raw":true},{"name":"geocode_lon","raw":true}],"inputs":["city"],"max_rows":100}`
+	const columns = `{"columns":[{"name":"geocode_lat","raw":true},{"name":"geocode_lon","raw":true}],"inputs":["city"],"error":"error","max_rows":100}`
 	p, err := joinclient.New(t.Context(), server(t, columns, func(w http.ResponseWriter, _ int) (bool, int) {
 		fmt.Fprintln(w, `{"added_geocode_lat":47.5,"added_geocode_lon":8.5}`)
 		fmt.Fprintln(w, `{"line":2,"error":{"type":"bad-line","title":"Bad","detail":"Shorten it."}}`)

@@ -2,6 +2,7 @@ package join
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"quadrille/ask/enrich"
@@ -54,7 +55,7 @@ func text(name string, max int, doc string) *endpoint.Value[string] {
 func readNearest(q *endpoint.Params, name string) []string {
 	list := enrich.SplitNearest(q.Text(name, maxNearest))
 	if len(list) > maxNames {
-		q.Refuse(name, "Name at most 20 layers.")
+		q.Refuse(name, "Name at most "+strconv.Itoa(maxNames)+" layers.")
 	}
 	for i, text := range list {
 		if list[i] = strings.TrimSpace(text); list[i] == "" {
@@ -66,15 +67,19 @@ func readNearest(q *endpoint.Params, name string) []string {
 
 // Columns describes the columns that are added.
 type Columns struct {
-	_       struct{} `name:"AddedColumns" doc:"What is added to each row."`
-	Columns []struct {
-		_    struct{} `name:"AddedColumn"`
-		Name string   `json:"name"`
-		Raw  bool     `json:"raw" doc:"Whether the values are numbers or booleans, and not texts."`
-	} `json:"columns"`
+	_             struct{} `name:"AddedColumns" doc:"What is added to each row."`
+	Columns       []Column `json:"columns"`
+	Error         string   `json:"error" doc:"The column that says why cells of a row are empty."`
 	Inputs        []string `json:"inputs,omitempty" doc:"Columns that the table must have beside positions."`
 	NeedsPosition bool     `json:"needs_position" doc:"Whether the table must have columns of positions."`
 	MaxRows       int64    `json:"max_rows" doc:"Most rows of a table."`
+}
+
+// Column is a column that is added.
+type Column struct {
+	_    struct{} `name:"AddedColumn"`
+	Name string   `json:"name"`
+	Raw  bool     `json:"raw" doc:"Whether the values are numbers or booleans, and not texts."`
 }
 
 // Endpoints returns the endpoints of this package.

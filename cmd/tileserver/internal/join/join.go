@@ -12,6 +12,7 @@ import (
 
 	"quadrille/ask"
 	"quadrille/ask/enrich"
+	"quadrille/cmd/internal/columnname"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/internal/jsontext"
@@ -85,7 +86,7 @@ func read(q *endpoint.Params) (*question, error) {
 
 // explain returns the error of a plan with its parameter.
 func explain(err error) error {
-	for _, one := range split(err) {
+	for _, one := range enrich.Errors(err) {
 		for _, users := range []error{enrich.ErrRequest, ask.ErrNoLayer, tiles.ErrUnknownType, ipgeo.ErrFields} {
 			if !errors.Is(one, users) {
 				continue
@@ -99,32 +100,17 @@ func explain(err error) error {
 	return err
 }
 
-// split returns the errors that are joined in err.
-func split(err error) (list []error) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	for _, one := range joined.Unwrap() {
-		list = append(list, split(one)...)
-	}
-	return list
-}
-
 // getJoin answers GET /join with the columns that POST /join adds for the same parameters.
 func (s *Handlers) getJoin(c echo.Context, q *endpoint.Params) error {
 	of, err := read(q)
 	if err != nil {
 		return err
 	}
-	columns := struct {
-		Columns       []enrich.Column `json:"columns"`
-		Inputs        []string        `json:"inputs,omitempty"`
-		NeedsPosition bool            `json:"needs_position"`
-		MaxRows       int64           `json:"max_rows"`
-	}{slices.Clone(of.plan.Columns()), of.plan.Inputs(), of.NeedsPosition() && !of.Locates(), s.batch.Lines - 1}
-	for i := range columns.Columns {
-		columns.Columns[i].Name = of.added[i]
+	columns := Columns{
+		Inputs: of.plan.Inputs(), NeedsPosition: of.NeedsPosition() && !of.Locates(), Error: of.flaw, MaxRows: s.batch.Lines - 1,
+	}
+	for i, col := range of.plan.Columns() {
+		columns.Columns = append(columns.Columns, Column{Name: of.added[i], Raw: col.Raw})
 	}
 	return s.SendJSON(c, web.Answer{CacheControl: web.PrivateNoStore}, func() (any, error) { return &columns, nil })
 }
@@ -156,10 +142,10 @@ func (q *question) checkNew(name string) error {
 		return nil
 	}
 	return endpoint.Refuse(endpoint.ErrParameter, "prefix",
-		"The table has a column "+excerpt(name)+" already: give the added columns other names by prefix, such as prefix=at_.")
+		"The table has a column "+columnname.List([]string{name})+" already: give the added columns other names by prefix, such as prefix=at_.")
 }
 
-// excerpt returns the beginning of a text.
+// excerpt returns the beginning of a text that is not what it should be.
 func excerpt(text string) string {
 	const most = 60
 	if len(text) <= most {

@@ -130,7 +130,8 @@ func (o *objectReader) read(line []byte) (isFeature bool, err error) {
 	}
 	o.compact = object
 	members := object
-	if kind, _ := feature.Member(object, "type"); string(kind) == `"Feature"` {
+	kind, _ := feature.Member(object, "type") // a row may have a column of this name, too
+	if _, hasShape := feature.Member(object, "geometry"); hasShape && string(kind) == `"Feature"` {
 		isFeature = true
 		if members, _ = feature.Member(object, "properties"); len(members) == 0 || members[0] != '{' {
 			members = []byte("{}")
@@ -217,7 +218,7 @@ func parsePosition(lat, lon []byte) (p quadkey.Position, flaw string) {
 	p.Lat, err = strconv.ParseFloat(string(lat), 64)
 	p.Lon, failed = strconv.ParseFloat(string(lon), 64)
 	if err != nil || failed != nil {
-		return enrich.NoPosition, "latitude and longitude are not decimal degrees"
+		return enrich.NoPosition, "latitude and longitude are not decimal degrees with a point, such as 47.37"
 	}
 	return checked(p)
 }
@@ -237,7 +238,7 @@ func (t *table) addPoint(p quadkey.Position, flaw string) {
 	t.Chunk.Points = append(t.Chunk.Points, p)
 }
 
-// bad is called for a row with a flaw.
+// bad adds a flaw to those of a row.
 func (t *table) bad(point int, reason, detail string) {
 	if t.flaws == nil {
 		t.flaws = map[int]string{}
@@ -371,7 +372,7 @@ func (t *table) readRow(in *csv.Reader) ([]string, error) {
 	}
 	if slices.ContainsFunc(cells, func(cell string) bool { return !utf8.ValidString(cell) }) {
 		return nil, endpoint.Refuse(endpoint.ErrLine, "",
-			"The table is not UTF-8: save it so, or use ingest enrich, which reads other encodings.")
+			"The table is not UTF-8: save it so, or convert it, such as by iconv -f windows-1252 -t utf-8.")
 	}
 	return cells, nil
 }
@@ -404,7 +405,7 @@ func (t *table) begin(names []string) (c columns, err error) {
 		i := slices.Index(names, name)
 		if i < 0 && err == nil {
 			err = endpoint.Refuse(endpoint.ErrParameter, parameter,
-				"There is no column "+excerpt(name)+" in the table; there are "+listed(names)+".")
+				"There is no column "+columnname.List([]string{name})+" in the table; there are "+columnname.List(names)+".")
 		}
 		return i
 	}
@@ -420,7 +421,7 @@ func (t *table) begin(names []string) (c columns, err error) {
 	c.lat, c.lon = columnIndex(names, lat), columnIndex(names, lon)
 	if needed := t.NeedsPosition() && !t.Locates(); err == nil && needed && (c.lat < 0 || c.lon < 0) {
 		err = endpoint.Refuse(endpoint.ErrParameter, "lat", "The columns of latitudes and longitudes are not known by their names: "+
-			"name them by lat and lon, of "+listed(names)+".")
+			"name them by lat and lon, of "+columnname.List(names)+".")
 	}
 	return c, err
 }
@@ -431,20 +432,6 @@ func columnIndex(names []string, name string) int {
 		return -1
 	}
 	return slices.Index(names, name)
-}
-
-// listed returns the first names.
-func listed(names []string) string {
-	const most = 20
-	var shown []string
-	for _, name := range names[:min(len(names), most)] {
-		shown = append(shown, excerpt(name))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(names) - len(shown); more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
-	}
-	return text
 }
 
 // addCells adds a row of CSV to the chunk.

@@ -38,7 +38,7 @@ func TestJoin(t *testing.T) {
 				"91,0,,,\"the position is outside of the world: latitudes are from -90 to 90 degrees, longitudes from -180 to 180\"\n" +
 				",8,,,there is no latitude or longitude\n" +
 				"NaN,8,,,\"the position is outside of the world: latitudes are from -90 to 90 degrees, longitudes from -180 to 180\"\n" +
-				"x,y,,,latitude and longitude are not decimal degrees\n" +
+				"x,y,,,\"latitude and longitude are not decimal degrees with a point, such as 47.37\"\n" +
 				"47.4,,,,\"the row has 1 cells, and the header 2; there is no latitude or longitude\"\n" +
 				"47.4,8.5,Switzerland,ch,\"the row has 3 cells, and the header 2: the further ones are left out\"\n",
 		},
@@ -75,6 +75,10 @@ func TestJoin(t *testing.T) {
 				`{"type":"Feature","geometry":{"type":"LineString","coordinates":[[8.5,47.4],[9,48]]},"properties":{"country":null,"country_id":null,"error":"the geometry is not a Point"}}` + "\n",
 		},
 		{
+			"a column called type", "regions=country", `{"lat":47.4,"lon":8.5,"type":"Feature"}`,
+			`{"lat":47.4,"lon":8.5,"type":"Feature","country":"Switzerland","country_id":"ch"}` + "\n",
+		},
+		{
 			"names of several pairs", "regions=country", `{"x":8.5,"y":47.4}` + "\n" + `{"lng":8.5,"lat":47.4}` + "\n",
 			`{"x":8.5,"y":47.4,"country":"Switzerland","country_id":"ch"}` + "\n" + `{"lng":8.5,"lat":47.4,"country":"Switzerland","country_id":"ch"}` + "\n",
 		},
@@ -105,9 +109,9 @@ func TestJoinRefuses(t *testing.T) {
 		{"regions=country", ",name,breite,laenge\n10,Bern,46.9,7.4\n", 400, "not known by their names"},
 		{"geocode=%2C", "lat,lon\n", 400, "Name 1 to 20"},
 		{"geocode=" + strings.Repeat("a,", 30) + "a", "a\n", 400, "Name 1 to 20"},
-		{"", "a,b\n1,2\n", 400, "name them by lat and lon, of a, b"},
-		{"lat=x", "a,lon\n1,2\n", 400, "There is no column x in the table; there are a, lon"},
-		{"ip=client", "lat,lon\n1,2\n", 400, "There is no column client"},
+		{"", "a,b\n1,2\n", 400, `name them by lat and lon, of \"a\", \"b\"`},
+		{"lat=x", "a,lon\n1,2\n", 400, `There is no column \"x\" in the table; there are \"a\", \"lon\"`},
+		{"ip=client", "lat,lon\n1,2\n", 400, `There is no column \"client\"`},
 		{"regions=country", "lat,lon,country\n1,2,x\n", 400, "prefix"},
 		{"regions=country", "lat,lon,error\n1,2,x\n", 400, "prefix"},
 		{"", "lat,\xff\n", 400, "UTF-8"},

@@ -85,8 +85,9 @@ func (s *Kit) NewBatch(c echo.Context, limits BatchLimits) *Batch {
 // SetFormat sets the form of the answer. It is called before anything is written.
 func (b *Batch) SetFormat(f Format) { b.answer.Format = f }
 
-// Peek returns the first byte of the body that is no white space and not of a byte order mark, and
-// leaves the body to be read. Of much white space it returns some. Its errors are those of Read.
+// Peek returns the first byte of the body that is neither white space nor part of a byte order mark. It
+// leaves the whole body to be read. If there is more white space than the buffer has room for, that is
+// the result. Its errors are those of Read.
 func (b *Batch) Peek() (first byte, err error) {
 	for n := 1; ; n = b.lines.Buffered() + 1 { // no answer is possible before, so waiting costs nothing
 		var start []byte
@@ -119,7 +120,7 @@ func (b *Batch) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CountRow counts a row of a body that is no lines. Its errors are those of Count.
+// CountRow does the same as Count, for a row that may have several lines.
 func (b *Batch) CountRow() error {
 	err := b.Count()
 	if b.first == 0 {

@@ -296,7 +296,7 @@ func (t *Table) find() error {
 	c := &t.Columns
 	for _, told := range []struct{ flag, column string }{{"id", c.ID}, {"name", c.Name}, {"lat", c.Lat}, {"lon", c.Lon}} {
 		if told.column != "" && !slices.Contains(t.names, told.column) {
-			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, t.list())
+			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, columnname.List(t.names))
 		}
 	}
 	one := c.Lat == "" && c.Lon == ""
@@ -307,7 +307,7 @@ func (t *Table) find() error {
 	}
 	if (c.Lat == "" || c.Lon == "") && !c.Optional {
 		return fmt.Errorf("%s: the columns of latitudes and longitudes are not recognized by their names; name them by --lat "+
-			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, t.list())
+			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, columnname.List(t.names))
 	}
 	c.FindID(t.names)
 	index := func(name string) int {
@@ -318,20 +318,6 @@ func (t *Table) find() error {
 	}
 	t.id, t.lat, t.lon = index(c.ID), index(c.Lat), index(c.Lon)
 	return nil
-}
-
-// list returns the columns as text for an error.
-func (t *Table) list() string {
-	const most = 40
-	shown := make([]string, 0, most)
-	for _, name := range t.names[:min(len(t.names), most)] {
-		shown = append(shown, source.Excerpt(name))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(t.names) - len(shown); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 func (t *Table) row(f *source.Feature) error {
