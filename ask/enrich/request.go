@@ -91,7 +91,7 @@ func (e *MemberError) Unwrap() error { return e.Err }
 
 // Errors returns the errors that an error of Plan joins.
 func Errors(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // Plan joins them itself
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}
 	return []error{err}
