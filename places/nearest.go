@@ -1,6 +1,7 @@
 package places
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -18,6 +19,10 @@ import (
 
 // leaves is the layout of place_nearest. Its notes are tiers.
 var leaves = voronoi.Layout{Table: tableNearest, Family: famNear, ID: 4, Note: 1}
+
+// SetCacheBytes bounds the memory for the nearest places, airports and weather stations of all Finders of the
+// process, in bytes, and empties it. It is 16 MiB unless SetCacheBytes changes it.
+func SetCacheBytes(most int64) { voronoi.SetCacheBytes(most) }
 
 // mostCompeting bounds the places that place_nearest is about, and with them the memory of a build: 320
 // MiB. GeoNames has 5 million populated places.
@@ -123,7 +128,7 @@ func (b *builder) writeNearest(store cellstore.Store) (*NearestMeta, error) {
 // nearestTable is an open place_nearest.
 type nearestTable struct {
 	filter
-	table   cellstore.Table
+	table   *voronoi.Table
 	empty   bool
 	lookups sync.Pool // of *lookup
 }
@@ -133,8 +138,7 @@ type lookup struct {
 	voronoi.Lookup
 	row   cellstore.Row
 	key   []byte
-	place place // of row, if held is set
-	held  bool
+	place *place // the last one, or nil
 	shown feature.Feature
 }
 
@@ -145,8 +149,8 @@ func openNearest(ctx context.Context, store cellstore.Store, meta *Meta) (*neare
 	}
 	n := &nearestTable{filter: meta.Nearest.filter(), empty: meta.Nearest.Positions == 0}
 	n.lookups.New = func() any { return new(lookup) }
-	var err error
-	n.table, err = store.Table(ctx, tableName(meta.Prefix, tableNearest))
+	table, err := store.Table(ctx, tableName(meta.Prefix, tableNearest))
+	n.table = leaves.Open(table)
 	return n, err
 }
 
@@ -164,8 +168,8 @@ var selectTiers = func() (of [tiers]*cellstore.Selection) {
 	return of
 }()
 
-// listed yields the place nearest to a point, if its rank is at most reach. It reads two rows: the leaf of
-// the point and the place. known is false if the leaf does not tell.
+// listed yields the place nearest to a point, if its rank is at most reach. It reads two rows, unless they are
+// cached: the leaf of the point and the place. known is false if the leaf does not tell.
 func (f *Finder) listed(ctx context.Context, q *feature.Query, reach uint64,
 	yield func(*feature.Feature, error) bool) (known bool) {
 	n := f.nearest
@@ -174,7 +178,7 @@ func (f *Finder) listed(ctx context.Context, q *feature.Query, reach uint64,
 	}
 	l := n.lookups.Get().(*lookup)
 	defer n.lookups.Put(l)
-	found, err := leaves.Nearest(ctx, n.table, q.Near.Lat, q.Near.Lon, &l.Lookup)
+	found, err := n.table.Nearest(ctx, q.Near.Lat, q.Near.Lon, &l.Lookup)
 	if err == nil && !found {
 		err = cellstore.CorruptRow(tableNearest, nil, "is missing")
 	}
@@ -201,28 +205,54 @@ func (f *Finder) listed(ctx context.Context, q *feature.Query, reach uint64,
 	return true
 }
 
-// listedPlace reads the place of a lookup, unless it is that of the lookup before.
-func (f *Finder) listedPlace(ctx context.Context, l *lookup) (p place, err error) {
+// listedPlace returns the place of a lookup.
+func (f *Finder) listedPlace(ctx context.Context, l *lookup) (p *place, err error) {
 	id := binary.BigEndian.Uint32(l.ID)
-	if l.held && l.place.id == id && l.place.lat == l.Lat && l.place.lon == l.Lon {
-		return l.place, nil
+	if p = l.place; p == nil || p.id != id {
+		var cached bool
+		if p, cached = f.nearest.table.Record(l.ID).(*place); !cached {
+			if p, err = f.readListed(ctx, l, id); err != nil {
+				return nil, err
+			}
+			f.nearest.table.CacheRecord(l.ID, p)
+		}
+		l.place = p
 	}
-	l.held = false
+	if p.lat != l.Lat || p.lon != l.Lon {
+		leaf := l.Tile.Key()
+		return nil, cellstore.CorruptRow(tableNearest, leaf[:], "has a place elsewhere than the place's own row")
+	}
+	return p, nil
+}
+
+// readListed reads the place of a lookup.
+func (f *Finder) readListed(ctx context.Context, l *lookup, id uint32) (*place, error) {
 	cell, err := quadkey.CellOf(l.Degrees())
 	if err != nil || l.Note >= tiers {
-		return p, cellstore.CorruptRow(tableNearest, l.ID, "has another layout")
+		return nil, cellstore.CorruptRow(tableNearest, l.ID, "has another layout")
 	}
 	l.key = appendTileKey(l.key[:0], cell, id)
 	found, err := f.tiles.Get(ctx, l.key, selectTiers[l.Note], &l.row)
 	if err != nil {
-		return p, fmt.Errorf("places: %w", err)
+		return nil, fmt.Errorf("places: %w", err)
 	}
 	if !found {
-		return p, cellstore.CorruptRow(tableTiles, l.key, "is missing")
+		return nil, cellstore.CorruptRow(tableTiles, l.key, "is missing")
 	}
-	if p, err = parsePlace(&l.row); err == nil && (p.lat != l.Lat || p.lon != l.Lon) {
-		err = cellstore.CorruptRow(tableTiles, l.key, "is elsewhere than its row of the nearest places says")
+	p, err := parsePlace(&l.row)
+	if err != nil {
+		return nil, err
 	}
-	l.place, l.held = p, err == nil
-	return p, err
+	return p.clone(), nil
 }
+
+// clone returns a copy of a place that shares no memory with it.
+func (p *place) clone() *place {
+	c := *p
+	c.qualifier, c.members = bytes.Clone(p.qualifier), bytes.Clone(p.members)
+	c.properties = c.members[:len(p.properties):len(p.properties)]
+	return &c
+}
+
+// Bytes implements voronoi.Record.
+func (p *place) Bytes() int64 { return int64(cap(p.qualifier) + cap(p.members)) }

@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/memlimit"
 	"quadrille/cmd/internal/variables"
+	"quadrille/places"
 	"quadrille/tiles"
 )
 
@@ -57,6 +58,7 @@ func (c *cli) limitMemory() error {
 		return fmt.Errorf("--memory %d: too little for any command; give at least 256MiB", c.Memory)
 	}
 	tiles.SetCacheBytes(int64(c.Memory) / 16)
+	places.SetCacheBytes(int64(c.Memory) / 64)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(c.Memory) / 4 * 3)
 	}

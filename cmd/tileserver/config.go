@@ -89,7 +89,7 @@ type config struct {
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
 	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
-	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Three eighths are for blocks of the store, or rows of a remote one, as much for finished tiles, and a quarter for the regions at points."`
+	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Three eighths are for blocks of the store, or rows of a remote one, as much for finished tiles, and a quarter for what is at points: regions and nearest places."`
 	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once; more get 503 with Retry-After. If not given, ${default}, or less where there is little memory."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
@@ -337,11 +337,14 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// responseBytes returns the share of the cache for finished tiles, regionBytes that for the regions at points, and
-// storeBytes that for blocks of the store.
+// responseBytes returns the share of the cache for finished tiles. regionBytes is that for the regions at points,
+// nearestBytes that for what is nearest to points, and storeBytes that for blocks of the store.
 func (c *config) responseBytes() int64 { return int64(c.Cache) * 3 / 8 }
-func (c *config) regionBytes() int64   { return int64(c.Cache) / 4 }
-func (c *config) storeBytes() int64    { return int64(c.Cache) - c.responseBytes() - c.regionBytes() }
+func (c *config) regionBytes() int64   { return int64(c.Cache) * 3 / 16 }
+func (c *config) nearestBytes() int64  { return int64(c.Cache) / 16 }
+func (c *config) storeBytes() int64 {
+	return int64(c.Cache) - c.responseBytes() - c.regionBytes() - c.nearestBytes()
+}
 
 func (c *config) publicURL() string {
 	if c.PublicURL == nil {

@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/places"
 	"quadrille/static"
 	"quadrille/tiles"
 )
@@ -49,6 +50,7 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 // closes them in reverse order after the last request. log writes to lines.
 func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQueue, stdout io.Writer) (err error) {
 	tiles.SetCacheBytes(cfg.regionBytes())
+	places.SetCacheBytes(cfg.nearestBytes())
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
 	observed := newObserver(cache, version.String())

@@ -1,6 +1,7 @@
 package stations
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -17,6 +18,7 @@ import (
 // its store is open.
 type Finder struct {
 	info, tiles cellstore.Table
+	division    *voronoi.Table // of tiles
 	about       feature.Info
 
 	// entries holds every station, in the order of quadkeys, and cells its
@@ -42,6 +44,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Finder, error
 	if err := openTables(ctx, store, map[string]*cellstore.Table{tableInfo: &f.info, tableTiles: &f.tiles, tableIndex: &index}); err != nil {
 		return nil, err
 	}
+	f.division = leaves.Open(f.tiles)
 	if meta.Stations < 0 || meta.Stations > MaxStations {
 		return nil, fmt.Errorf("stations: %w: the manifest counts %d stations: build the data set again", cellstore.ErrCorrupt, meta.Stations)
 	}
@@ -111,8 +114,22 @@ var (
 // and, if known, "name", "country", "state", "icao", "elevation_m", "begin" and
 // "end" (dates). An unknown id gives ErrNotFound.
 func (f *Finder) Record(ctx context.Context, id ID, dst []byte) ([]byte, error) {
-	return f.record(ctx, id[:], dst)
+	if r, ok := f.division.Record(id[:]).(*record); ok {
+		return append(dst, r.members...), nil
+	}
+	from := len(dst)
+	dst, err := f.record(ctx, id[:], dst)
+	if err == nil {
+		f.division.CacheRecord(id[:], &record{bytes.Clone(dst[from:])})
+	}
+	return dst, err
 }
+
+// record is a station's record in the cache.
+type record struct{ members []byte }
+
+// Bytes implements voronoi.Record.
+func (r *record) Bytes() int64 { return int64(cap(r.members)) }
 
 func (f *Finder) record(ctx context.Context, id, dst []byte) ([]byte, error) {
 	row := f.rows.Get().(*cellstore.Row)
@@ -184,7 +201,7 @@ type NearestStation struct {
 func (f *Finder) Nearest(ctx context.Context, lat, lon float64) (NearestStation, error) {
 	l := f.lookups.Get().(*voronoi.Lookup)
 	defer f.lookups.Put(l)
-	found, err := leaves.Nearest(ctx, f.tiles, lat, lon, l)
+	found, err := f.division.Nearest(ctx, lat, lon, l)
 	switch {
 	case errors.Is(err, quadkey.ErrCoordinate):
 		return NearestStation{}, feature.BadQuery("%v", err)

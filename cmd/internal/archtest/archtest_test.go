@@ -145,7 +145,7 @@ var rules = []rule{
 		of:  []string{"tiles/...", "places/...", "ipgeo/..."},
 		but: []string{"places/live/livetest"}, // imported by tests only
 		ours: []string{"cellstore", "cellstore/sieve", "quadkey", "feature", "internal/jsontext", "internal/extsort", "internal/heap",
-			"internal/instant", "internal/lang", "internal/repeats"},
+			"internal/bytecache", "internal/instant", "internal/lang", "internal/repeats"},
 		why: "a domain package can be used alone, over any driver: it knows neither the others nor Pebble nor how generations are published",
 	},
 	{
@@ -356,7 +356,7 @@ var rules = []rule{
 	{
 		of: []string{"cmd/tileserver/internal/web"},
 		ours: []string{"ask", "quadkey", "feature", "cmd/tileserver/internal/endpoint", "cmd/internal/iso3166",
-			"cmd/internal/nearest", "cmd/tileserver/internal/bytecache", "cmd/tileserver/internal/quota",
+			"cmd/internal/nearest", "internal/bytecache", "cmd/tileserver/internal/quota",
 			"cmd/tileserver/internal/theme", "internal/bom", "internal/instant", "static"},
 		why: "what every endpoint stands on takes a view for each question and knows no data set, so that a new one changes nothing in it",
 	},
@@ -375,7 +375,7 @@ var rules = []rule{
 	{
 		of: []string{"cmd/tileserver/internal/archive/..."},
 		ours: []string{"quadkey", "cmd/internal/catalogue", "cmd/internal/credit", "cmd/internal/pmtiles",
-			"cmd/internal/sqlitefile", "cmd/tileserver/internal/bytecache"},
+			"cmd/internal/sqlitefile", "internal/bytecache"},
 		never: []string{"github.com/labstack/..."},
 		why:   "other people's archives are read and judged without a server",
 	},
@@ -385,7 +385,7 @@ var rules = []rule{
 		why:  "other people's maps can be taken from the server, so what it tells of them knows none",
 	},
 	{
-		of:    []string{"cmd/tileserver/internal/bytecache"},
+		of:    []string{"internal/bytecache"},
 		ours:  []string{"cellstore/sieve"},
 		never: []string{"net/http/...", "github.com/labstack/..."},
 		why:   "it keeps values of any kind, and knows nothing of them",

@@ -1,6 +1,7 @@
 package voronoi
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 
@@ -94,6 +95,19 @@ func (l *Layout) parse(value []byte) (c Candidate) {
 	return c
 }
 
+// Table is an open table of leaves, which does not change. Any number of goroutines may use it.
+type Table struct {
+	layout *Layout
+	rows   cellstore.Table
+	number uint32 // tells it from every other open table
+	zooms  zoomsAround
+}
+
+// Open binds a layout to a table of leaves.
+func (l *Layout) Open(rows cellstore.Table) *Table {
+	return &Table{layout: l, rows: rows, number: opened.Add(1)}
+}
+
 // Lookup is the memory and the answer of one call of Nearest. Its zero value is ready for use, with one
 // table. The leaf stays in memory for the next call, because points are often near each other.
 type Lookup struct {
@@ -105,7 +119,7 @@ type Lookup struct {
 	Tile       quadkey.Tile
 	Candidates int
 
-	held bool // row is the leaf of Tile
+	leaf *leaf // of Tile, or nil
 	key  quadkey.Key
 	row  cellstore.Row
 	sel  cellstore.Selection
@@ -114,24 +128,27 @@ type Lookup struct {
 
 // Nearest finds the position nearest to a point, in degrees, by quadkey.Distance. Of equally near
 // ones it finds the one with the least id. It is exact everywhere: across ±180°, at the poles and
-// beyond ±85.0511°. It reads one row at most and allocates nothing. found is false if the table is empty.
+// beyond ±85.0511°. It reads one row at most, and none if the leaf is cached. It allocates nothing but
+// cached leaves. found is false if the table is empty.
 // Errors match quadkey.ErrCoordinate for an invalid point, or come from the store.
-func (l *Layout) Nearest(ctx context.Context, table cellstore.Table, lat, lon float64, of *Lookup) (found bool, err error) {
+func (t *Table) Nearest(ctx context.Context, lat, lon float64, of *Lookup) (found bool, err error) {
 	cell, err := quadkey.CellOf(lon, lat)
 	if err != nil {
 		return false, err
 	}
-	size := l.candidateSize()
-	if !of.held || !of.Tile.Contains(cell.Tile()) {
-		if found, err = l.read(ctx, table, cell, size, of); !found || err != nil {
-			return false, err
+	if at := cell.Tile(); of.leaf == nil || !of.Tile.Contains(at) {
+		if of.leaf = t.cachedLeaf(at); of.leaf == nil {
+			if of.leaf, err = t.read(ctx, cell, of); of.leaf == nil {
+				return false, err
+			}
 		}
+		of.Tile = of.leaf.tile
 	}
-	value := of.row.Cells[0].Value
+	value, size := of.leaf.value, t.layout.candidateSize()
 	of.Candidates = len(value) / size
 	best := uint64(0)
 	for i := range of.Candidates {
-		c := l.parse(value[i*size:])
+		c := t.layout.parse(value[i*size:])
 		d := c.Distance(lon, lat)
 		rank := near.DistanceRank(d)
 		if i == 0 || rank < best || rank == best && string(c.ID) < string(of.ID) {
@@ -141,22 +158,22 @@ func (l *Layout) Nearest(ctx context.Context, table cellstore.Table, lat, lon fl
 	return true, nil
 }
 
-// read reads the leaf of a cell.
-func (l *Layout) read(ctx context.Context, table cellstore.Table, cell quadkey.Cell, size int, of *Lookup) (found bool, err error) {
-	of.held = false
+// read reads the leaf of a cell. It returns nil if the table is empty.
+func (t *Table) read(ctx context.Context, cell quadkey.Cell, of *Lookup) (*leaf, error) {
 	of.key = CellKey(cell)
-	of.fam[0] = l.Family
+	of.fam[0] = t.layout.Family
 	of.sel.Families = of.fam[:]
 	row := &of.row
-	if found, err = table.Next(ctx, of.key[:], nil, &of.sel, row); !found || err != nil {
-		return false, err
+	if found, err := t.rows.Next(ctx, of.key[:], nil, &of.sel, row); !found || err != nil {
+		return nil, err
 	}
-	of.Tile, err = quadkey.ParseKey(row.Key)
-	if err != nil || len(row.Cells) != 1 || len(row.Cells[0].Value)%size != 0 || !of.Tile.Contains(cell.Tile()) {
-		return false, cellstore.CorruptRow(l.Table, row.Key, "has another layout")
+	tile, err := quadkey.ParseKey(row.Key)
+	if err != nil || len(row.Cells) != 1 || len(row.Cells[0].Value)%t.layout.candidateSize() != 0 || !tile.Contains(cell.Tile()) {
+		return nil, cellstore.CorruptRow(t.layout.Table, row.Key, "has another layout")
 	}
-	of.held = true
-	return true, nil
+	l := &leaf{tile: tile, value: bytes.Clone(row.Cells[0].Value)}
+	t.cacheLeaf(cell.Tile(), l)
+	return l, nil
 }
 
 // CellKey returns the key for the seek to the leaf of a point in a cell.

@@ -46,9 +46,9 @@ func measureAll(list []Position, lat, lon float64) (n int, d float64) {
 }
 
 // checkNearest compares Nearest with measureAll. It reports whether the leaf tells.
-func checkNearest(t interface{ Fatalf(string, ...any) }, table cellstore.Table, list []Position, lat, lon float64) bool {
+func checkNearest(t interface{ Fatalf(string, ...any) }, table *Table, list []Position, lat, lon float64) bool {
 	var got Lookup
-	found, err := layout.Nearest(context.Background(), table, lat, lon, &got)
+	found, err := table.Nearest(context.Background(), lat, lon, &got)
 	if err != nil || !found {
 		t.Fatalf("%v, %v: found is %v, %v", lat, lon, found, err)
 	}
@@ -142,10 +142,10 @@ func TestNearestAgainstMeasuringAll(t *testing.T) {
 				table, counts, err := written(t, list, true)
 				must.Do(t, err)
 				checkLeaves(t, table, counts)
-				told := 0
+				of, told := layout.Open(table), 0
 				const questions = 400
 				for range questions {
-					if lat, lon := question(rng, list); checkNearest(t, table, list, lat, lon) {
+					if lat, lon := question(rng, list); checkNearest(t, of, list, lat, lon) {
 						told++
 					}
 				}
@@ -196,16 +196,17 @@ func TestNearestOfAnyPositions(t *testing.T) {
 		list := rapid.SliceOfN(position, 1, 60).Draw(r, "positions")
 		table, _, err := written(t, list, true)
 		must.Do(t, err)
+		of := layout.Open(table)
 		for _, p := range rapid.SliceOfN(position, 1, 60).Draw(r, "points") {
 			lon, lat := p.Degrees()
-			if !checkNearest(r, table, list, lat, lon) {
+			if !checkNearest(r, of, list, lat, lon) {
 				r.Fatalf("%v, %v: no answer", lat, lon)
 			}
 		}
 		rng := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(r, "seed")))
 		for range 30 {
 			lat, lon := question(rng, list)
-			checkNearest(r, table, list, lat, lon)
+			checkNearest(r, of, list, lat, lon)
 		}
 	})
 }
@@ -227,10 +228,11 @@ func TestTooDense(t *testing.T) {
 		t.Fatalf("%+v, %v", counts, err)
 	}
 	checkLeaves(t, table, counts)
-	if checkNearest(t, table, list, 10, 10) {
+	of := layout.Open(table)
+	if checkNearest(t, of, list, 10, 10) {
 		t.Error("a leaf lists more than it may")
 	}
-	if !checkNearest(t, table, list, -31, 51) {
+	if !checkNearest(t, of, list, -31, 51) {
 		t.Error("a leaf elsewhere lists nothing")
 	}
 }
@@ -280,11 +282,11 @@ func TestDamagedRows(t *testing.T) {
 		must.Do(t, store.CreateTable(t.Context(), layout.Schema("x")))
 		table := must.Get(store.Table(t.Context(), "x")).In(t)
 		var got Lookup
-		if found, err := layout.Nearest(t.Context(), table, 80, -170, &got); found || err != nil {
+		if found, err := layout.Open(table).Nearest(t.Context(), 80, -170, &got); found || err != nil {
 			t.Errorf("an empty table: %v, %v", found, err)
 		}
 		must.Do(t, table.Apply(t.Context(), cellstore.Mutation{Row: row.key, Ops: []cellstore.Op{cellstore.Put("near", nil, row.value)}}))
-		if _, err := layout.Nearest(t.Context(), table, 80, -170, &got); !errors.Is(err, cellstore.ErrCorrupt) {
+		if _, err := layout.Open(table).Nearest(t.Context(), 80, -170, &got); !errors.Is(err, cellstore.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

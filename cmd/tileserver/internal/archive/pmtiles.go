@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"quadrille/cmd/internal/pmtiles"
-	"quadrille/cmd/tileserver/internal/bytecache"
+	"quadrille/internal/bytecache"
 	"quadrille/quadkey"
 )
 

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"quadrille/cmd/tileserver/internal/basemaps"
-	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/bytecache"
 	"quadrille/tiles/raster"
 )
 

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/bytecache"
 	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/internal/bytecache"
 	"quadrille/tiles"
 )
 

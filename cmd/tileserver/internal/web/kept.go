@@ -8,7 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"quadrille/cmd/tileserver/internal/bytecache"
+	"quadrille/internal/bytecache"
 )
 
 // CachedResponse is a response ready to be written: the body in its final coding and the header values,
@@ -24,7 +24,10 @@ type CachedResponse struct {
 }
 
 // Bytes returns the memory of the response in a cache.
-func (f *CachedResponse) Bytes() int64 { return int64(len(f.Body)) }
+func (f *CachedResponse) Bytes() int64 {
+	const fixed = 256 // the struct, and its headers
+	return fixed + int64(len(f.Body))
+}
 
 // maxKeptEffort is the greatest size in bytes of a body that is compressed with the effort of
 // cached answers. A page of 12 MB took more than a second.

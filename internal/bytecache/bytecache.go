@@ -31,8 +31,8 @@ const (
 	shardBits  = 4
 	shardCount = 1 << shardBits
 	// entryOverhead is the memory of an entry in addition to the bytes of its value: keys, list and
-	// map links, and the fixed part of the value.
-	entryOverhead = 512
+	// map links.
+	entryOverhead = 256
 )
 
 // Cache may be used by any number of goroutines. A hit only sets a flag, under a lock shared with
@@ -166,6 +166,14 @@ func (c *Cache[K, V]) Do(ctx context.Context, key K, build func() (V, error)) (V
 	}()
 	f.res, f.err = build()
 	return f.res, f.err
+}
+
+// Add inserts a value, unless the key has one already or the value is too large.
+func (c *Cache[K, V]) Add(key K, res V) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.add(key, res)
 }
 
 // add inserts a value and evicts until it fits. The lock is held.
