@@ -150,6 +150,14 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		at = append(at, answer{Path: "/at?at=2026-07-01T12:00:00Z&" + point})
 		named = append(named, answer{Path: "/geocode?limit=5&q=" + string([]rune{'a' + rune(i%26), 'a' + rune(i/26)})})
 	}
+	// Each of these is asked once, or a few times: the answers' parts have to be found in large tables.
+	var reverseFar, atFar []answer
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		point := fmt.Sprintf("lat=%.4f&lon=%.4f", rng.Float64()*125-55, rng.Float64()*360-180)
+		reverseFar = append(reverseFar, answer{Path: "/reverse?" + point})
+		atFar = append(atFar, answer{Path: "/at?at=2026-07-01T12:00:00Z&" + point})
+	}
 	whole, err := placeNames(ctx, url)
 	if err != nil {
 		return nil, err
@@ -158,7 +166,14 @@ func addPoints(ctx context.Context, all []scenario, url string) (_ []scenario, e
 		name     string
 		requests []answer
 		budget   float64
-	}{{"reverse", reverse, 0.7}, {"everything about a point", at, 0.5}, {"geocode", named, 0}, {"geocode, distinct names", whole, 0}} {
+	}{
+		{"reverse", reverse, 0.7},
+		{"reverse, distinct points", reverseFar, 0.5},
+		{"everything about a point", at, 0.6},
+		{"everything about distinct points", atFar, 0.45},
+		{"geocode", named, 0},
+		{"geocode, distinct names", whole, 0},
+	} {
 		if all, err = add(ctx, all, url, s.name, s.requests, 10); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ func TestEdgeTable(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		for range rapid.IntRange(1, 3).Draw(rt, "sets") {
 			n := rapid.SampledFrom([]int{0, 1, 20, 300}).Draw(rt, "edges")
-			table.Reset(n)
+			table.Reset(rapid.IntRange(0, n).Draw(rt, "expected"))
 			want := map[Edge]int32{}
 			for range n {
 				e := Edge{drawPoint(rt, 3), drawPoint(rt, 3)}
@@ -27,4 +27,22 @@ func TestEdgeTable(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEdgeTableGrows tests that a table takes the memory of its distinct edges.
+func TestEdgeTableGrows(t *testing.T) {
+	var table EdgeTable
+	table.Reset(100_000_000)
+	if len(table.slots) > 4*mostExpected {
+		t.Errorf("%d slots before any edge", len(table.slots))
+	}
+	for round := range int32(2) {
+		for i := range int32(3 * mostExpected) {
+			e := Edge{Point{i, 0}, Point{i, round}}
+			if n := table.Number(e, i); n != i || table.Find(e) != i {
+				t.Fatalf("edge %d is %d", i, n)
+			}
+		}
+		table.Reset(1)
+	}
 }
