@@ -73,9 +73,33 @@ var (
 )
 
 // Axes returns the columns of latitudes and longitudes: those that are given, and for "" a pair of
-// one family and affix, or else the first two of one family. Without such columns the results are
-// the arguments.
+// one family and affix, or else the first two of one family, or else two such members of one object, such as
+// location.lat and location.lon. Without such columns the results are the arguments.
 func Axes(columns []string, lat, lon string) (latColumn, lonColumn string) {
+	latColumn, lonColumn = axesOf(columns, lat, lon)
+	if latColumn != "" && lonColumn != "" || lat != "" || lon != "" {
+		return latColumn, lonColumn
+	}
+	members := map[string][]string{} // of objects, by the objects' names
+	var objects []string
+	for _, column := range columns {
+		if i := strings.LastIndexByte(column, '.'); i > 0 {
+			if members[column[:i]] == nil {
+				objects = append(objects, column[:i])
+			}
+			members[column[:i]] = append(members[column[:i]], column[i+1:])
+		}
+	}
+	slices.SortStableFunc(objects, func(a, b string) int { return strings.Count(a, ".") - strings.Count(b, ".") })
+	for _, object := range objects {
+		if latColumn, lonColumn = axesOf(members[object], "", ""); latColumn != "" && lonColumn != "" {
+			return object + "." + latColumn, object + "." + lonColumn
+		}
+	}
+	return "", ""
+}
+
+func axesOf(columns []string, lat, lon string) (latColumn, lonColumn string) {
 	for _, family := range axes {
 		for i := range len(affixes) + 1 {
 			some := affixes

@@ -30,6 +30,8 @@ func TestAxes(t *testing.T) {
 		{[]string{"Y", "X"}, "", "", "Y", "X"},
 		{[]string{"north", "lng"}, "north", "", "north", "lng"},
 		{[]string{"lat", "east"}, "", "", "", ""},
+		{[]string{"a.b.lat", "a.b.lon", "place.latitude", "place.longitude", "lat"}, "", "", "place.latitude", "place.longitude"},
+		{[]string{"from.lat", "to.lon", ".lon", "x.y"}, "", "", "", ""},
 		{nil, "", "", "", ""},
 	} {
 		lat, lon := columnname.Axes(tc.columns, tc.lat, tc.lon)

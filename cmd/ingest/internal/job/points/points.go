@@ -246,7 +246,7 @@ func (j *pointsJob) explain(f *pointFile, err error) error {
 	}
 	advice := "put the longitude first in the coordinates of " + f.Path
 	switch c := f.taken; {
-	case !f.Format.Untyped:
+	case c == nil || c.Lat == "":
 	case c.Lat != c.Lon:
 		advice = fmt.Sprintf("give --lat=%q --lon=%q", c.Lon, c.Lat)
 	case c.Order == pointtable.LatLon:
@@ -438,9 +438,12 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 func (j *pointsJob) note(meta *live.Meta) {
 	for _, f := range j.files {
 		var taken []string
-		if c := f.taken; f.Format.Untyped && c.Lat == c.Lon {
+		c := f.taken
+		switch {
+		case c == nil || c.Lat == "":
+		case c.Lat == c.Lon:
 			taken = append(taken, strings.TrimSuffix(fmt.Sprintf("positions from %q in the order %s", c.Lat, c.Order), " in the order "))
-		} else if f.Format.Untyped {
+		default:
 			taken = append(taken, fmt.Sprintf("latitude from %q, longitude from %q", c.Lat, c.Lon))
 		}
 		if note := f.emptied.Note(source.NoteEmptied); note != "" {
@@ -475,7 +478,8 @@ func (j *pointsJob) note(meta *live.Meta) {
 	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.Format.Read != nil }) {
 		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
 	}
-	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
+	placed := slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.taken != nil && f.taken.Lat != "" })
+	if c := j.of.Columns; !placed && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")
 	}
 	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Columns.Name != "" {

@@ -118,10 +118,14 @@ func (f *File) lookInto() error {
 	formats := f.giving()
 	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is
 	// that such archives were accepted before GeoPackages were supported.
-	if f.Want == source.WantPolygons && slices.ContainsFunc(names, geoJSON.has) {
+	polygons := f.Want == source.WantPolygons
+	if polygons && slices.ContainsFunc(names, geoJSON.has) {
 		formats = []*Format{&geoJSON, &topoJSON}
 	}
 	f.match = func(name string) bool {
+		if polygons && strings.HasSuffix(strings.ToLower(name), ".txt") {
+			return len(names) == 1 // a file to be read by people, beside others
+		}
 		return len(names) == 1 || slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
 	}
 	if !slices.ContainsFunc(names, f.match) {
@@ -214,6 +218,9 @@ func (f *File) CommandWord() string {
 func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 	l, err := f.begin(ctx)
 	if err == nil {
+		if l.Records {
+			f.tell(l)
+		}
 		err = read(l)
 		_ = l.Close() // only read
 	}
@@ -227,6 +234,21 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 		return f.noLayers(f.Format)
 	}
 	return f.named(err)
+}
+
+// tell lets the columns of records tell their geometries and ids.
+func (f *File) tell(l *Layer) {
+	r := pointtable.NewRecords(l.Features, l.Columns, f.Path, f.Want, f.Columns)
+	r.Emptied = l.Cells
+	notes := l.Notes
+	l.Features, l.Columns, l.TakenColumns = r.Features(), nil, &r.Columns
+	l.Properties = func() []string { return r.Properties }
+	l.Notes = func() (all []string) {
+		if notes != nil {
+			all = notes()
+		}
+		return append(all, r.Notes()...)
+	}
 }
 
 // noLayers refuses a path that names a layer of a file without layers.

@@ -43,6 +43,9 @@ type Layer struct {
 	// Features yields the features in order, once. An unusable feature gives a *source.BadRecord,
 	// beside the feature if only its geometry is unusable, and reading continues. Any other error ends the sequence.
 	Features iter.Seq2[source.Feature, error]
+	// Records is set if the features have no geometry and no id of their own, so that their columns tell both. A
+	// feature with a geometry keeps it. Cells is set if texts such as NULL stand for empty values, as in tables.
+	Records, Cells bool
 	// Columns are the names of the properties. It is nil if they are not known before the features
 	// are read. Key is the column of the primary key, or "".
 	Columns []string

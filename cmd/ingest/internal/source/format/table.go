@@ -21,11 +21,11 @@ var (
 var table = []*Format{
 	{
 		Name:       "a table",
-		Contents:   []source.Want{source.WantPoints},
+		Contents:   shapes,
 		Extensions: []string{".csv", ".tsv", ".tab", ".txt"},
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
-			t := pointtable.New(text, f.Path, f.Columns)
+			t := pointtable.New(text, f.Path, f.Want, f.Columns)
 			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
 				Properties: func() []string { return t.Properties }, Notes: t.Notes, Table: t}
 		},

@@ -241,6 +241,16 @@ type Geometries struct{ s *jsonscan.Scanner }
 
 // Position returns the position of a geometry that is a point, or the reason why there is none.
 func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail string) {
+	at, reason, detail := g.Read(geometry)
+	if reason != "" {
+		return 0, 0, reason, detail
+	}
+	p, reason, detail := source.PositionOf(at)
+	return p[0], p[1], reason, detail
+}
+
+// Read returns a geometry, or the reason why it cannot be read.
+func (g *Geometries) Read(geometry []byte) (at orb.Geometry, reason, detail string) {
 	if g.s == nil {
 		g.s = jsonscan.New(nil)
 	}
@@ -248,13 +258,9 @@ func (g *Geometries) Position(geometry []byte) (lon, lat float64, reason, detail
 	d := reader{s: g.s}
 	at, reason, detail, err := d.geometry()
 	if err != nil {
-		return 0, 0, source.ReasonDamaged, source.Excerpt(geometry)
+		return nil, source.ReasonDamaged, source.Excerpt(geometry)
 	}
-	if reason != "" {
-		return 0, 0, reason, detail
-	}
-	p, reason, detail := source.PositionOf(at)
-	return p[0], p[1], reason, detail
+	return at, reason, detail
 }
 
 // shape is a geometry that is being read. Its type may come after its coordinates.

@@ -18,9 +18,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
-	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/delimited"
-	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/internal/columnname"
 	"quadrille/internal/bom"
 	"quadrille/internal/jsontext"
@@ -28,8 +26,9 @@ import (
 
 // These are bounds of a row.
 const (
-	maxBytes = 256 << 10
-	maxLines = 1000
+	maxBytes      = 256 << 10
+	maxShapeBytes = 16 << 20 // with polygons
+	maxLines      = 1000
 )
 
 // These are the reasons of bad rows.
@@ -65,6 +64,9 @@ var (
 	}
 )
 
+// ErrColumns is matched by the error for columns none of which has positions or shapes.
+var ErrColumns = errors.New("are not recognized by their names")
+
 // FindID uses the column that has the name of an id as the id, unless the caller has named one.
 func (c *Columns) FindID(columns []string) {
 	if c.ID == "" {
@@ -80,42 +82,28 @@ func MayBeID(name string) bool { return slices.Contains(maybeNames, columnname.K
 
 // Table is a table that is read once, by one goroutine.
 type Table struct {
-	// Columns are the columns taken. If one column has the position, it is both Lat and
-	// Lon. Columns is set once a record has been read.
-	Columns Columns
+	positions
 	// Properties are the names of the columns that are properties, set with Columns.
 	Properties []string
 
 	in         *delimited.Reader
-	name       string
 	names      []string        // of all columns
 	properties []string        // of all columns; "": no property
 	members    []source.Member // of the row
 	values     []byte          // text of the members
-	empty      *source.Words
-	head       []byte // beginning of the table, until the header is read
-	codes      []bool // columns of two-letter codes, where NA may be one
+	head       []byte          // beginning of the table, until the header is read
+	codes      []bool          // columns of two-letter codes, where NA may be one
 	emptied    source.WordTally
 	kept       source.WordTally // NA in such columns, by their names
 	id         int              // -1: none
 	lat, lon   int
-	told       string     // Order
-	srid       int64      // the last that a position had
-	system     crs.System // of srid
-	// address is the last address of a coordinate system in a position. addressSystem is this
-	// system.
-	address       string
-	addressSystem crs.System
-	latFirst      bool
-	// geometries reads geometries of GeoJSON in a column.
-	geometries geojson.Geometries
-	systemNote string // a note about the first coordinate system other than WGS84 itself
 }
 
-// New returns a reader of the table in r. name is the name in errors and bad rows. Columns that the
-// caller has not named are found by their headers.
-func New(r *bufio.Reader, name string, told Columns) *Table {
-	t := &Table{Columns: told, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
+// New returns a reader of the table in r, of points or of polygons. name is the name in errors and bad rows.
+// Columns that the caller has not named are found by their headers.
+func New(r *bufio.Reader, name string, want source.Want, told Columns) *Table {
+	t := &Table{positions: newPositions(want, name, told)}
+	t.bad = func(reason, detail string) error { return t.in.Bad(reason, detail) }
 	head, err := bom.Skip(r).Peek(64 << 10) // reading returns the error
 	if end := bytes.LastIndexByte(head, '\n'); end >= 0 && !errors.Is(err, io.EOF) {
 		head = head[:end+1] // whole rows only: half a cell is another value
@@ -130,8 +118,11 @@ func New(r *bufio.Reader, name string, told Columns) *Table {
 // format returns the syntax of the table.
 func (t *Table) format() delimited.Format {
 	separator := cmp.Or(delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
-	return delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes,
-		MaxLines: maxLines, RequireUTF8: true}
+	f := delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes, MaxLines: maxLines, RequireUTF8: true}
+	if t.want == source.WantPolygons {
+		f.MaxBytes = maxShapeBytes
+	}
+	return f
 }
 
 // notAvailable is a word for an empty value. Among two-letter codes it is Namibia or North America.
@@ -141,6 +132,7 @@ const notAvailable = "NA"
 func (t *Table) findCodes() {
 	codes, others := make([]bool, len(t.names)), make([]bool, len(t.names))
 	format := t.format()
+	format.MaxBytes = min(format.MaxBytes, len(t.head)+1)
 	format.Columns = []int{len(t.names)} // more or fewer are bad rows
 	in := delimited.New(bytes.NewReader(t.head), t.name, format)
 	t.head = nil
@@ -210,7 +202,7 @@ func (t *Table) Rows() iter.Seq2[Row, error] {
 		r.Line = t.in.Line
 		err = t.in.Bad(source.ReasonNoGeometry, "the table has no columns of positions")
 		if t.lat >= 0 && t.lon >= 0 {
-			err = t.position(r.Fields, &r.At)
+			err = t.position(r.Fields[t.lat], r.Fields[t.lon], &r.At)
 		}
 		switch {
 		case err == nil:
@@ -291,25 +283,43 @@ func (t *Table) Notes() (notes []string) {
 	return notes
 }
 
-// find sets the columns that have a meaning.
-func (t *Table) find() error {
+// choose sets Columns by the names of all columns.
+func (t *positions) choose(names []string) error {
 	c := &t.Columns
 	for _, told := range []struct{ flag, column string }{{"id", c.ID}, {"name", c.Name}, {"lat", c.Lat}, {"lon", c.Lon}} {
-		if told.column != "" && !slices.Contains(t.names, told.column) {
-			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, columnname.List(t.names))
+		if told.column != "" && !slices.Contains(names, told.column) {
+			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, columnname.List(names))
 		}
 	}
 	one := c.Lat == "" && c.Lon == ""
-	c.Lat, c.Lon = columnname.Axes(t.names, c.Lat, c.Lon)
+	if t.want != source.WantPolygons {
+		c.Lat, c.Lon = columnname.Axes(names, c.Lat, c.Lon)
+	}
 	if one && c.Lat == "" {
-		column := columnname.First(t.names, oneNames)
+		column := columnname.First(names, oneNames)
 		c.Lat, c.Lon = column, column
 	}
-	if (c.Lat == "" || c.Lon == "") && !c.Optional {
-		return fmt.Errorf("%s: the columns of latitudes and longitudes are not recognized by their names; name them by --lat "+
-			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, columnname.List(t.names))
+	switch {
+	case c.Lat != "" && c.Lon != "" || c.Optional:
+	case t.want == source.WantPolygons:
+		return fmt.Errorf("%s: the columns of shapes %w; call that geometry or wkt which has geometries of "+
+			"GeoJSON, well-known text or binary, of %s", t.name, ErrColumns, columnname.List(names))
+	default:
+		return fmt.Errorf("%s: the columns of latitudes and longitudes %w; name them by --lat "+
+			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, ErrColumns, columnname.List(names))
 	}
-	c.FindID(t.names)
+	if t.want != source.WantPolygons {
+		c.FindID(names)
+	}
+	return nil
+}
+
+// find sets the columns that have a meaning.
+func (t *Table) find() error {
+	if err := t.choose(t.names); err != nil {
+		return err
+	}
+	c := &t.Columns
 	index := func(name string) int {
 		if name == "" {
 			return -1
@@ -326,14 +336,12 @@ func (t *Table) row(f *source.Feature) error {
 		return err
 	}
 	f.Line = t.in.Line
-	var at orb.Point
-	if err := t.position(fields, &at); err != nil {
+	if f.Geometry, err = t.geometry(fields[t.lat], fields[t.lon]); err != nil {
 		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
 			return delimited.ErrSkip // spreadsheets end in such rows
 		}
 		return err
 	}
-	f.Geometry = at
 	if t.id >= 0 {
 		if f.ID = string(fields[t.id]); t.isEmpty(t.id, fields[t.id]) {
 			return t.in.Bad(source.ReasonNoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
@@ -354,24 +362,10 @@ func (t *Table) row(f *source.Feature) error {
 // isPoint reports whether fields have a position. It is called with text that is read ahead, so it
 // must not change any decision.
 func (t *Table) isPoint(fields [][]byte) bool {
+	if t.want == source.WantPolygons {
+		return false
+	}
 	var at orb.Point
 	probe := *t
-	return probe.position(fields, &at) == nil && math.Abs(at.Lat()) <= 90 && math.Abs(at.Lon()) <= 180
-}
-
-// degrees parses a coordinate.
-func (t *Table) degrees(text []byte) (float64, error) {
-	text = bytes.TrimSpace(text)
-	if v, ok := source.ParseDecimal(text, math.MaxFloat64); ok {
-		return v, nil
-	}
-	switch {
-	case t.isNothing(text):
-		return 0, t.in.Bad(ReasonNoPosition, "")
-	case bytes.Count(text, []byte{','}) == 1:
-		if _, ok := source.ParseDecimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
-			return 0, t.in.Bad(ReasonComma, source.Excerpt(text))
-		}
-	}
-	return 0, t.in.Bad(source.ReasonNotANumber, source.Excerpt(text))
+	return probe.position(fields[t.lat], fields[t.lon], &at) == nil && math.Abs(at.Lat()) <= 90 && math.Abs(at.Lon()) <= 180
 }

@@ -51,7 +51,7 @@ func points(table *pointtable.Table) iter.Seq2[point, error] {
 }
 
 func read(text string, told pointtable.Columns) (found []point, taken pointtable.Columns, bad []string, err error) {
-	table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", told)
+	table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", source.WantPoints, told)
 	for p, e := range points(table) {
 		var record *source.BadRecord
 		switch {
@@ -142,7 +142,7 @@ func TestQuotes(t *testing.T) {
 			[]string{"f: 1 rows have a quote that stands for itself and is read as text, the first in line 2"},
 		},
 	} {
-		table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})
+		table := pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", source.WantPoints, pointtable.Columns{})
 		first := ""
 		for p, err := range points(table) {
 			if err == nil && first == "" {
@@ -244,7 +244,7 @@ func TestCodesOfManyRows(t *testing.T) {
 	const head, row = "id,lat,lon,country\n", "1,1,1,CH\n"
 	for cut := range len(row) {
 		text := strings.Repeat(" ", cut) + head + strings.Repeat(row, 64<<10/len(row)) + "2,2,2,NA\n"
-		table := pointtable.New(bufio.NewReaderSize(strings.NewReader(text), 128<<10), "f", pointtable.Columns{})
+		table := pointtable.New(bufio.NewReaderSize(strings.NewReader(text), 128<<10), "f", source.WantPoints, pointtable.Columns{})
 		last := ""
 		for p, err := range points(table) {
 			if err != nil {
@@ -280,7 +280,7 @@ func TestEmptyWords(t *testing.T) {
 			`f: 2 values are a word for an empty one and are left out ("?" 1, "k. A." 1), the first in line 2; --empty says which words are`}},
 	} {
 		var got []string
-		table := pointtable.New(bufio.NewReader(strings.NewReader(tc.rows)), "f", pointtable.Columns{Empty: tc.told})
+		table := pointtable.New(bufio.NewReader(strings.NewReader(tc.rows)), "f", source.WantPoints, pointtable.Columns{Empty: tc.told})
 		for p, err := range points(table) {
 			if err != nil {
 				t.Error(err)
@@ -324,7 +324,7 @@ func TestStrayQuotes(t *testing.T) {
 		"id,name,lat,lon\n1,\"a,48.3,11.1\n2,b,48.4,11.2\n\",48.1,11.1\n2,Post,48.2,11.2\n":       "48.1 48.2", // a table in a cell
 	} {
 		var got []string
-		for p, err := range points(pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", pointtable.Columns{})) {
+		for p, err := range points(pointtable.New(bufio.NewReader(strings.NewReader(text)), "f", source.WantPoints, pointtable.Columns{})) {
 			if err != nil {
 				got = append(got, "bad")
 				continue
@@ -363,7 +363,7 @@ func TestLongPosition(t *testing.T) {
 // Positions in a coordinate system that nearly equals WGS84 are used, and one note reports this.
 func TestSystems(t *testing.T) {
 	table := pointtable.New(bufio.NewReader(strings.NewReader("wkt\nSRID=4326;POINT(1 2)\nSRID=0;POINT(1 "+
-		"2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", pointtable.Columns{})
+		"2)\nSRID=4283;POINT(1 2)\nSRID=3857;POINT(1 2)\nSRID=4269;POINT(1 2)\nSRID=0;POINT(1 2)\n")), "f", source.WantPoints, pointtable.Columns{})
 	n := 0
 	for _, err := range points(table) {
 		if err == nil {

@@ -2,12 +2,17 @@ package pointtable
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
+	"math"
+	"strings"
 
 	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/encoding/wkt"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/wkb"
 )
 
@@ -20,32 +25,139 @@ const (
 	LonLat = "lon-lat"
 )
 
+// positions reads the positions or shapes that cells have. It belongs to one goroutine.
+type positions struct {
+	// Columns are the columns taken. If one column has the position, it is both Lat and Lon. Columns is
+	// set once a record has been read.
+	Columns Columns
+
+	want   source.Want
+	name   string // of the file
+	empty  *source.Words
+	told   string     // the order of two numbers that the caller has given
+	srid   int64      // the last that a position had
+	system crs.System // of srid
+	// address is the last address of a coordinate system in a position. addressSystem is this
+	// system.
+	address       string
+	addressSystem crs.System
+	latFirst      bool
+	// geometries reads geometries of GeoJSON in a column.
+	geometries geojson.Geometries
+	systemNote string // a note about the first coordinate system other than WGS84 itself
+	// bad returns the error of a record that cannot be used.
+	bad func(reason, detail string) error
+}
+
+func newPositions(want source.Want, name string, told Columns) positions {
+	return positions{Columns: told, want: want, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
+}
+
+// geometry reads the geometry of a record from its cells: the point of two columns, or what a single one
+// has.
+func (t *positions) geometry(lat, lon []byte) (orb.Geometry, error) {
+	if t.want == source.WantPolygons {
+		return t.shape(bytes.TrimSpace(lat))
+	}
+	var at orb.Point
+	err := t.position(lat, lon, &at)
+	return at, err
+}
+
+// shape reads polygons or lines: a geometry of GeoJSON, or one of PostGIS, or well-known text.
+func (t *positions) shape(text []byte) (g orb.Geometry, err error) {
+	var reason, detail string
+	switch system, inner, coded := bytes.Cut(text, []byte{';'}); {
+	case t.isNothing(text):
+		return nil, t.bad(source.ReasonNoGeometry, "its column "+source.Excerpt(t.Columns.Lat)+" is empty")
+	case text[0] == '{':
+		g, reason, detail = t.geometries.Read(text)
+	case isHex(text):
+		g, reason, detail = t.binary(text)
+	case coded && len(system) > 5 && bytes.EqualFold(system[:5], []byte("SRID=")):
+		if srid, ok := source.ParseDecimal(system[5:], 1<<31); !ok || !t.inDegrees(int64(srid)) {
+			return nil, t.bad(ReasonSystem, source.Excerpt(text))
+		}
+		text = inner
+		fallthrough
+	default:
+		if g, err = wkt.Unmarshal(plane(text)); err != nil {
+			g, reason, detail = nil, source.ReasonUnknownKind, source.Excerpt(text)
+		}
+	}
+	if reason != "" {
+		return nil, t.bad(reason, detail)
+	}
+	return g, nil
+}
+
+// plane returns well-known text without heights and measures.
+func plane(text []byte) string {
+	var out strings.Builder
+	kind, inner, shaped := bytes.Cut(text, []byte{'('})
+	for i, word := range bytes.Fields(kind) {
+		if s := string(bytes.ToUpper(word)); i == 0 || s == "EMPTY" {
+			out.WriteString(" " + s)
+		}
+	}
+	if shaped {
+		out.WriteByte('(')
+	}
+	numbers, inNumber := 0, false
+	for _, c := range inner {
+		switch {
+		case c == '(' || c == ')' || c == ',':
+			numbers, inNumber = 0, false
+			out.WriteByte(c)
+			continue
+		case c <= ' ':
+			inNumber = false
+			continue
+		case !inNumber:
+			inNumber = true
+			if numbers++; numbers == 2 {
+				out.WriteByte(' ')
+			}
+		}
+		if numbers <= 2 {
+			out.WriteByte(c)
+		}
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// binary reads well-known binary in hexadecimal.
+func (t *positions) binary(text []byte) (g orb.Geometry, reason, detail string) {
+	binary, _ := hex.AppendDecode(nil, text)
+	g, srid, reason, detail := wkb.Decode(binary)
+	if !t.inDegrees(int64(srid)) {
+		return nil, ReasonSystem, source.Excerpt(text)
+	}
+	return g, reason, detail
+}
+
 // position reads a position from two columns, or from a single one. The text of a single column
 // decides its form: well-known text, with or without the number or the address of its coordinate
 // system before it; well-known binary in hexadecimal, as PostGIS writes it; a geometry of GeoJSON;
 // or two numbers.
-func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
-	text := bytes.TrimSpace(fields[t.lat])
+func (t *positions) position(lat, lon []byte, p *orb.Point) (err error) {
+	text := bytes.TrimSpace(lat)
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {
-	case t.isNothing(text) && t.isNothing(fields[t.lon]):
-		return t.in.Bad(source.ReasonNoGeometry, "its coordinates are empty")
-	case t.lat != t.lon:
-		return t.degreesOf(p, text, fields[t.lon])
+	case t.isNothing(text) && t.isNothing(lon):
+		return t.bad(source.ReasonNoGeometry, "its coordinates are empty")
+	case t.Columns.Lat != t.Columns.Lon:
+		return t.degreesOf(p, text, lon)
 	case text[0] == '{':
 		p[0], p[1], reason, detail = t.geometries.Position(text)
 	case len(text) >= 2*9 && text[0] == '0' && isHex(text):
-		binary, _ := hex.AppendDecode(nil, text)
-		g, srid, why, what := wkb.Decode(binary)
-		if reason, detail = why, what; reason == "" {
+		var g orb.Geometry
+		if g, reason, detail = t.binary(text); reason == "" {
 			*p, reason, detail = source.PositionOf(g)
-		}
-		if !t.inDegrees(int64(srid)) {
-			reason, detail = ReasonSystem, source.Excerpt(text)
 		}
 	case coded && len(system) > 5 && bytes.EqualFold(system[:5], []byte("SRID=")):
 		if srid, ok := source.ParseDecimal(system[5:], 1<<31); !ok || !t.inDegrees(int64(srid)) {
-			return t.in.Bad(ReasonSystem, source.Excerpt(text))
+			return t.bad(ReasonSystem, source.Excerpt(text))
 		}
 		return t.wellKnownText(shape, p)
 	case text[0] == '<':
@@ -55,18 +167,21 @@ func (t *Table) position(fields [][]byte, p *orb.Point) (err error) {
 	default:
 		return t.pair(text, p)
 	}
-	return t.in.Bad(reason, detail)
+	if reason == "" {
+		return nil
+	}
+	return t.bad(reason, detail)
 }
 
 // isNothing reports whether a coordinate is empty, or a word for an empty value.
-func (t *Table) isNothing(text []byte) bool {
+func (t *positions) isNothing(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) == 0 || t.empty.HasFold(text)
 }
 
 // inDegrees reports whether positions with a code of EPSG are accepted. Code 0 means that there is
 // no code.
-func (t *Table) inDegrees(srid int64) bool {
+func (t *positions) inDegrees(srid int64) bool {
 	if srid != t.srid {
 		t.srid, t.system = srid, crs.ByCode(srid)
 		if t.systemNote == "" {
@@ -78,7 +193,7 @@ func (t *Table) inDegrees(srid int64) bool {
 
 // addressed reads well-known text after <the address of its coordinate system>. The address also
 // determines the order of its numbers.
-func (t *Table) addressed(text []byte, p *orb.Point) error {
+func (t *positions) addressed(text []byte, p *orb.Point) error {
 	address, shape, _ := bytes.Cut(text[1:], []byte{'>'})
 	if string(address) != t.address || t.address == "" {
 		t.address = string(address)
@@ -88,7 +203,7 @@ func (t *Table) addressed(text []byte, p *orb.Point) error {
 		}
 	}
 	if t.addressSystem.Kind >= crs.NeedsConversion {
-		return t.in.Bad(ReasonSystem, t.addressSystem.Name)
+		return t.bad(ReasonSystem, t.addressSystem.Name)
 	}
 	err := t.wellKnownText(bytes.TrimSpace(shape), p)
 	if t.latFirst {
@@ -102,26 +217,26 @@ func isHex(text []byte) bool {
 }
 
 // wellKnownText reads POINT (lon lat), or a MULTIPOINT with one point.
-func (t *Table) wellKnownText(text []byte, p *orb.Point) (err error) {
+func (t *positions) wellKnownText(text []byte, p *orb.Point) (err error) {
 	kind, inner, open := bytes.Cut(text, []byte{'('})
 	kind = bytes.ToUpper(bytes.TrimSpace(kind))
 	numbers := bytes.Fields(bytes.Trim(inner, "() "))
 	switch point := bytes.HasPrefix(kind, []byte("POINT")); {
 	case !open && !bytes.HasSuffix(kind, []byte(" EMPTY")):
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
+		return t.bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
 	case !point && !bytes.HasPrefix(kind, []byte("MULTIPOINT")), bytes.IndexByte(inner, ',') >= 0, len(numbers) > 4:
-		return t.in.Bad(source.ReasonNotAPoint, source.Excerpt(text))
+		return t.bad(source.ReasonNotAPoint, source.Excerpt(text))
 	case len(numbers) == 0:
-		return t.in.Bad(source.ReasonNoGeometry, source.Excerpt(text))
+		return t.bad(source.ReasonNoGeometry, source.Excerpt(text))
 	case len(numbers) < 2:
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(text))
+		return t.bad(ReasonNoPosition, source.Excerpt(text))
 	}
 	return t.degreesOf(p, numbers[1], numbers[0])
 }
 
 // pair reads two numbers, possibly with words before them and brackets around them: "lat,lon", or
 // "[lon, lat]" as in JSON, unless the order is given.
-func (t *Table) pair(text []byte, p *orb.Point) error {
+func (t *positions) pair(text []byte, p *orb.Point) error {
 	order, most := LatLon, 2
 	switch text[len(text)-1] {
 	case ')':
@@ -136,7 +251,7 @@ func (t *Table) pair(text []byte, p *orb.Point) error {
 		}
 	}
 	if len(parts) < 2 || len(parts) > most {
-		return t.in.Bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
+		return t.bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")
 	}
 	if t.told != "" {
 		order = t.told
@@ -150,10 +265,27 @@ func (t *Table) pair(text []byte, p *orb.Point) error {
 	return t.degreesOf(p, parts[0], parts[1])
 }
 
-func (t *Table) degreesOf(p *orb.Point, lat, lon []byte) (err error) {
+func (t *positions) degreesOf(p *orb.Point, lat, lon []byte) (err error) {
 	if p[1], err = t.degrees(lat); err != nil {
 		return err
 	}
 	p[0], err = t.degrees(lon)
 	return err
+}
+
+// degrees parses a coordinate.
+func (t *positions) degrees(text []byte) (float64, error) {
+	text = bytes.TrimSpace(text)
+	if v, ok := source.ParseDecimal(text, math.MaxFloat64); ok {
+		return v, nil
+	}
+	switch {
+	case t.isNothing(text):
+		return 0, t.bad(ReasonNoPosition, "")
+	case bytes.Count(text, []byte{','}) == 1:
+		if _, ok := source.ParseDecimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
+			return 0, t.bad(ReasonComma, source.Excerpt(text))
+		}
+	}
+	return 0, t.bad(source.ReasonNotANumber, source.Excerpt(text))
 }

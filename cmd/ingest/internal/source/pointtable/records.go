@@ -1,0 +1,229 @@
+package pointtable
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"iter"
+	"slices"
+
+	"quadrille/cmd/ingest/internal/source"
+)
+
+// Records gives features their geometry and id by their columns, for formats whose records have neither of their
+// own. It belongs to one goroutine.
+type Records struct {
+	positions
+	// Properties are the names of the other columns of the first records, set with Columns.
+	Properties []string
+	// Emptied says that words such as NULL stand for empty values, as in tables. Otherwise only those of
+	// Columns.Empty do.
+	Emptied bool
+
+	in      iter.Seq2[source.Feature, error]
+	names   []string // of all columns; nil if they have to be found in the first records
+	line    int      // of the record
+	members []source.Member
+	words   source.WordTally
+	found   bool // the columns
+}
+
+// These bound the records in which columns are looked for, where they are not known before.
+const (
+	mostAhead      = 200
+	mostAheadBytes = 1 << 20
+)
+
+// NewRecords returns the records of a sequence, each with its Members only. columns are their names, or nil if
+// they are not known before the records are read. name is the file's name in errors.
+func NewRecords(in iter.Seq2[source.Feature, error], columns []string, name string, want source.Want, told Columns) *Records {
+	r := &Records{positions: newPositions(want, name, told), in: in, names: columns}
+	r.bad = func(reason, detail string) error {
+		return &source.BadRecord{Source: name, Line: r.line, Reason: reason, Detail: detail}
+	}
+	return r
+}
+
+// Features yields the records with their geometries. Their Members lack the columns of position and id. An
+// unusable record gives a *source.BadRecord, and reading continues. Any other error ends the sequence.
+func (r *Records) Features() iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		type record struct {
+			source.Feature
+			err error
+		}
+		var ahead []record
+		size := 0
+		// begin finds the columns and yields what has been read.
+		begin := func() bool {
+			if r.found = true; r.names == nil {
+				seen := map[string]bool{}
+				for _, a := range ahead {
+					for _, m := range a.Members {
+						if !seen[m.Name] {
+							seen[m.Name] = true
+							r.names = append(r.names, m.Name)
+						}
+					}
+				}
+			}
+			if err := r.find(); err != nil {
+				yield(source.Feature{}, err)
+				return false
+			}
+			for _, a := range ahead {
+				if !r.yield(a.Feature, a.err, yield) {
+					return false
+				}
+			}
+			ahead = nil
+			return true
+		}
+		for f, err := range r.in {
+			if r.found {
+				if !r.yield(f, err, yield) {
+					return
+				}
+				continue
+			}
+			if err == nil && r.names == nil {
+				for i, m := range f.Members {
+					size += len(m.Name) + len(m.Value)
+					f.Members[i].Value = bytes.Clone(m.Value)
+				}
+				f.Members = slices.Clone(f.Members)
+			}
+			if ahead = append(ahead, record{f, err}); r.names != nil || len(ahead) == mostAhead || size > mostAheadBytes {
+				if !begin() {
+					return
+				}
+			}
+		}
+		if !r.found && (len(ahead) > 0 || r.names != nil) {
+			begin()
+		}
+	}
+}
+
+// find sets Columns and Properties.
+func (r *Records) find() error {
+	if err := r.choose(r.names); err != nil {
+		return err
+	}
+	for _, name := range r.names {
+		if to := r.property(name); to != "" {
+			r.Properties = append(r.Properties, to)
+		}
+	}
+	return nil
+}
+
+// property returns the name of the property that a column becomes, or "".
+func (r *Records) property(column string) string {
+	c := &r.Columns
+	switch {
+	case column == c.Lat || column == c.Lon || column == c.ID, column == "name" && c.Name != "" && c.Name != "name":
+		return ""
+	case column == c.Name:
+		return "name"
+	}
+	return column
+}
+
+func (r *Records) yield(f source.Feature, err error, yield func(source.Feature, error) bool) bool {
+	if err == nil {
+		r.line = f.Line
+		err = r.complete(&f)
+	}
+	if err == nil || errors.As(err, new(*source.BadRecord)) {
+		return yield(f, err)
+	}
+	yield(f, err)
+	return false
+}
+
+// complete sets the geometry and the id of a record.
+func (r *Records) complete(f *source.Feature) (err error) {
+	var lat, lon, id []byte
+	c := &r.Columns
+	r.members = r.members[:0]
+	for _, m := range f.Members {
+		if r.isEmpty(m.Value) {
+			continue
+		}
+		if m.Name == c.Lat {
+			lat = text(m.Value)
+		}
+		if m.Name == c.Lon {
+			lon = text(m.Value)
+		}
+		if m.Name == c.ID {
+			id = m.Value
+		}
+		if m.Name = r.property(m.Name); m.Name != "" {
+			r.members = append(r.members, m)
+		}
+	}
+	if f.Geometry == nil && (c.Lat != "" || c.Lon != "") {
+		if f.Geometry, err = r.geometry(lat, lon); err != nil {
+			return err
+		}
+	}
+	if c.ID != "" {
+		if f.ID = string(scalar(id)); f.ID == "" {
+			return r.bad(source.ReasonNoID, "the column "+source.Excerpt(c.ID)+" is empty, or neither text nor a number")
+		}
+	}
+	f.Members = r.members
+	return nil
+}
+
+// isEmpty reports whether a value is null, or a text that means an empty one.
+func (r *Records) isEmpty(value []byte) bool {
+	switch {
+	case string(value) == "null":
+		return true
+	case len(value) < 2 || value[0] != '"' || len(value) > 64:
+		return false
+	case len(value) == 2:
+		return true
+	}
+	word := text(value)
+	if !r.Emptied && r.Columns.Empty == nil || !r.empty.Has(word) {
+		return false
+	}
+	r.words.Add(word, r.line)
+	return true
+}
+
+// text returns the text of a string, and any other value as it is written.
+func text(value []byte) []byte {
+	if len(value) == 0 || value[0] != '"' {
+		return value
+	}
+	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	var s string
+	_ = json.Unmarshal(value, &s) // valid, because it has been scanned
+	return []byte(s)
+}
+
+// scalar returns the text of a string or number, or nothing.
+func scalar(value []byte) []byte {
+	if len(value) == 0 || value[0] == '[' || value[0] == '{' {
+		return nil
+	}
+	return text(value)
+}
+
+// Notes returns the guesses about the records that were read so far.
+func (r *Records) Notes() (notes []string) {
+	if note := r.words.Note(source.NoteEmptied); note != "" {
+		notes = append(notes, r.name+": "+note)
+	}
+	if r.systemNote != "" {
+		notes = append(notes, r.systemNote)
+	}
+	return notes
+}
