@@ -26,6 +26,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/spelling"
 	"quadrille/cmd/internal/columnname"
 	"quadrille/feature"
 	"quadrille/places"
@@ -45,6 +46,10 @@ type Collection struct {
 	Columns pointtable.Columns // of tables; for other files the id and the name
 	// PropertyTypes are the given types of properties. The others are inferred from the points.
 	PropertyTypes feature.Schema
+	// Style is how numbers and times are written. Headless and Names are as in format.Options.
+	Style    spelling.Style
+	Headless bool
+	Names    []string
 	// Empty are the words that mean an empty value. If it is nil, they are source.EmptyWords in
 	// tables. In other files there are none then, because such files have a null of their own.
 	Empty []string
@@ -414,7 +419,7 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 	}
 	for _, f := range l.Schema() {
 		if f.Kind == feature.Text && l.HasDecimalCommas(f.Name) {
-			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
+			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; --decimal=, makes them numbers", source.Excerpt(f.Name)))
 		}
 	}
 	for _, odd := range l.OddColumns() {

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/spelling"
 )
 
 // Options set how files are read.
@@ -30,6 +31,10 @@ type Options struct {
 	// windows-1252 if they can be nothing else.
 	Encoding string
 	Columns  pointtable.Columns      // the given columns of tables
+	Style    spelling.Style          // of numbers and times
+	// Headless is set if tables have no line of names. Names are those of their columns then.
+	Headless bool
+	Names    []string
 	Said     *geojson.Said           // gets the members outside the features; not nil
 	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
 	// Unhashed is set if nobody asks for the checksum of the file, so that none is made while it is read.
@@ -221,6 +226,7 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 		if l.Records {
 			f.tell(l)
 		}
+		f.spell(l)
 		err = read(l)
 		_ = l.Close() // only read
 	}
@@ -240,14 +246,28 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 func (f *File) tell(l *Layer) {
 	r := pointtable.NewRecords(l.Features, l.Columns, f.Path, f.Want, f.Columns)
 	r.Emptied = l.Cells
-	notes := l.Notes
 	l.Features, l.Columns, l.TakenColumns = r.Features(), nil, &r.Columns
 	l.Properties = func() []string { return r.Properties }
+	l.note(r.Notes)
+}
+
+// spell rewrites numbers and times that are not written as JSON and RFC 3339 write them.
+func (f *File) spell(l *Layer) {
+	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, f.Style)
+	if r.IsNeeded() {
+		l.Features = r.Features(l.Features)
+		l.note(r.Notes)
+	}
+}
+
+// note adds notes to those of the layer.
+func (l *Layer) note(more func() []string) {
+	notes := l.Notes
 	l.Notes = func() (all []string) {
 		if notes != nil {
 			all = notes()
 		}
-		return append(all, r.Notes()...)
+		return append(all, more()...)
 	}
 }
 
@@ -277,15 +297,11 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 		text = charset.NewGuessing(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
 	}
 	l := f.Format.Read(f, text.Text())
-	notes := l.Notes
-	l.Notes = func() (all []string) {
-		if notes != nil {
-			all = notes()
-		}
-		all = append(append(all, f.Said.Notes...), text.Warning())
+	l.note(func() (all []string) {
+		all = append(slices.Clip(f.Said.Notes), text.Warning())
 		f.Said.Notes = nil
 		return all
-	}
+	})
 	l.Stream, l.Progress, l.Size, l.Close = in, in.Progress, in.Size, in.Close
 	return l, nil
 }

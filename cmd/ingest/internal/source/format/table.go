@@ -26,6 +26,9 @@ var table = []*Format{
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Want, f.Columns)
+			if f.Headless {
+				t.Headless(f.Names)
+			}
 			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
 				Properties: func() []string { return t.Properties }, Notes: t.Notes, Table: t}
 		},
