@@ -30,8 +30,8 @@ type Options struct {
 	// Encoding is the name of the encoding of texts. If it is empty, they are UTF-8, or
 	// windows-1252 if they can be nothing else.
 	Encoding string
-	Columns  pointtable.Columns      // the given columns of tables
-	Style    spelling.Style          // of numbers and times
+	Columns  pointtable.Columns // the given columns of tables
+	Style    spelling.Style     // of numbers and times
 	// Headless is set if tables have no line of names. Names are those of their columns then.
 	Headless bool
 	Names    []string
