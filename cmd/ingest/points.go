@@ -113,6 +113,7 @@ such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of 
 
   A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
+  KML, KMZ and the waypoints of GPX; the stops of a GTFS feed and the occurrences of a Darwin Core archive, in their .zip.
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
 

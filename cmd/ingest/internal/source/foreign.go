@@ -56,18 +56,11 @@ var foreigners = []foreigner{
 	{is: "a BIN file of IP2Location, which nothing here reads", looks: isBIN, addresses: "take the CSV or the MMDB edition"},
 	{is: "text in UTF-16", looks: isUTF16, advice: "convert it by iconv -f UTF-16 -t UTF-8"},
 	{
-		is:     "a GPX file",
-		begin:  "<",
-		within: "<gpx",
-		shapes: ogr2ogr + " waypoints, or name another of its layers: tracks, track_points, routes, route_points",
-	},
-	{
 		is:     "data of OpenStreetMap in XML",
 		begin:  "<",
 		within: "<osm",
 		shapes: ogr2ogr + " points, or name another of its layers: lines, multilinestrings, multipolygons",
 	},
-	{is: "a KML file", begin: "<", within: "<kml", shapes: ogr2ogrLayer},
 	{
 		is:        "a page in HTML or XML and no data",
 		begin:     "<",

@@ -14,14 +14,14 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-const gpx = `<?xml version="1.0"?><gpx version="1.1" creator="x" xmlns="http://www.topografix.com/GPX/1/1"><wpt lat="47" lon="8"><name>a</name></wpt></gpx>`
+const osm = `<?xml version="1.0"?><osm version="0.6"><node id="1" version="1" lat="47" lon="8"><tag k="name" v="a"/></node></osm>`
 
-// The command in the advice for GPX makes a readable file.
+// The command in the advice for OpenStreetMap makes a readable file.
 func TestForeignAdvice(t *testing.T) {
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("needs GDAL")
 	}
-	path := testfile.WriteTemp(t, "in.gpx", gpx)
+	path := testfile.WriteTemp(t, "in.osm", osm)
 	ingest := func(path string) error {
 		_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{})
 		return err
@@ -51,9 +51,7 @@ func TestForeignFiles(t *testing.T) {
 		"PAR1\x15\x04\x15":                           "it is a Parquet file; convert it by ogr2ogr",
 		"fgb\x03fgb\x00aaaa":                         "it is a FlatGeobuf file of shapes; convert it by ogr2ogr",
 		"<!DOCTYPE html><html>404</html>":            "it is a page in HTML or XML and no data; open the address",
-		"\n<?xml version=\"1.0\"?><kml></kml>":       "it is a KML file; convert it by ogr2ogr out.geojson FILE LAYER",
 		"<FeatureCollection xmlns:gml=\"x\">":        "or if it is GML, convert it by ogr2ogr out.geojson FILE LAYER",
-		gpx:                                          "it is a GPX file; convert it by ogr2ogr out.geojson FILE waypoints, or",
 		"<?xml version='1.0'?>\n<osm version=''/>":   "it is data of OpenStreetMap in XML; convert it by ogr2ogr out.geojson FILE points, or",
 		"\x28\xb5\x2f\xfd\x24\x01\x01\x00a":          "is compressed by zstd, which is not read; unpack it by zstd -d FILE",
 		"BZh91AY&SY\x00":                             "is compressed by bzip2, which is not read; unpack it by bunzip2 -k FILE",

@@ -208,6 +208,11 @@ func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 // tables reports whether the files are tables.
 func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].Format.Untyped }
 
+// named reports whether the files tell the names of all properties before their points are read.
+func (j *pointsJob) named() bool {
+	return j.tables() && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.properties == nil })
+}
+
 // newest returns when the newest of the files was changed.
 func (j *pointsJob) newest() (t time.Time) {
 	for _, f := range j.files {
@@ -408,7 +413,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // point has. For tables the headers have already been checked.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.PropertyTypes.Lookup(name); return !told })
-	if !j.tables() && len(unseen) > 0 {
+	if !j.named() && len(unseen) > 0 {
 		var names []string
 		for _, f := range l.Schema() {
 			if !slices.Contains(unseen, f.Name) {
@@ -616,7 +621,7 @@ func (j *pointsJob) look() error {
 		}
 	}
 	for _, t := range j.of.PropertyTypes {
-		if j.tables() && !slices.Contains(names, t.Name) {
+		if j.named() && !slices.Contains(names, t.Name) {
 			return noProperty(t.Name, names)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -120,6 +121,15 @@ func (f *File) lookInto() error {
 			return nil
 		}
 	}
+	member := documentOf(names)
+	if f.Want == source.WantPoints {
+		member = cmp.Or(pointsOf(names), member)
+	}
+	if member != "" {
+		f.Said.Notes = append(f.Said.Notes, fmt.Sprintf("%s: its member %s is read", f.Path, member))
+		f.match = func(name string) bool { return name == member }
+		return nil
+	}
 	formats := f.giving()
 	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is
 	// that such archives were accepted before GeoPackages were supported.
@@ -138,6 +148,45 @@ func (f *File) lookInto() error {
 			"and name the file inside", f.Path)
 	}
 	return nil
+}
+
+// feeds are archives of several tables: a sign of one, and the member with its points.
+var feeds = []struct{ sign, points string }{
+	{"routes.txt", "stops.txt"},     // GTFS
+	{"meta.xml", "occurrence.txt"},  // Darwin Core
+	{"meta.xml", "occurrences.txt"}, // Darwin Core
+	{"meta.xml", "event.txt"},       // Darwin Core
+}
+
+// pointsOf returns the member of a feed that has its points, or "" for another archive.
+func pointsOf(members []string) string {
+	for _, feed := range feeds {
+		for _, name := range members {
+			folder, base := path.Split(name)
+			if base == feed.points && slices.Contains(members, folder+feed.sign) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// documentOf returns the document of a KMZ that has several. The main one is doc.kml, which may only link to the other.
+func documentOf(members []string) string {
+	var documents []string
+	for _, name := range members {
+		if strings.HasSuffix(strings.ToLower(name), ".kml") {
+			documents = append(documents, name)
+		}
+	}
+	main := slices.Index(documents, "doc.kml")
+	switch {
+	case main < 0 || len(documents) == 1:
+		return ""
+	case len(documents) == 2:
+		return documents[1-main]
+	}
+	return documents[main]
 }
 
 // giving returns the formats that can have the wanted content.
@@ -168,8 +217,6 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 	if f.text != nil && !in.HasMark {
 		// Reading reports characters outside the encoding.
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
-	} else if err := in.Refuse(f.Want); err != nil {
-		return nil, err
 	}
 	head.Text = bytes.TrimLeft(head.Text, " \t\r\n\x1e")
 	for _, format := range table {
@@ -184,6 +231,11 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 			return format, nil
 		default:
 			return nil, f.instead(format)
+		}
+	}
+	if f.text == nil || in.HasMark {
+		if err := in.Refuse(f.Want); err != nil {
+			return nil, err
 		}
 	}
 	giving := f.giving()

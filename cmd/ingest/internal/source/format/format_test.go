@@ -218,7 +218,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, a GeoPackage nor a shapefile",
+			"is neither a table, GeoJSON, KML, GPX, a GeoPackage nor a shapefile",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),

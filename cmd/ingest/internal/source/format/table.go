@@ -7,6 +7,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/geoxml"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
@@ -35,6 +36,8 @@ var table = []*Format{
 	},
 	&geoJSON,
 	&topoJSON,
+	xmlFormat("KML", ".kml", geoxml.IsKML),
+	xmlFormat("GPX", ".gpx", geoxml.IsGPX),
 	{
 		Name:       "a GeoPackage",
 		Contents:   shapes,
@@ -71,6 +74,21 @@ var table = []*Format{
 			}, nil
 		},
 	},
+}
+
+// xmlFormat returns the row of a format of package geoxml.
+func xmlFormat(name, extension string, is func(head []byte) bool) *Format {
+	return &Format{
+		Name:       name,
+		Contents:   shapes,
+		Extensions: []string{extension},
+		Matches:    func(h *Head) bool { return is(h.Text) },
+		Untyped:    true,
+		Read: func(f *File, text *bufio.Reader) *Layer {
+			r, features := geoxml.Read(text, f.Path, f.Want)
+			return &Layer{Features: features, Notes: r.Notes}
+		},
+	}
 }
 
 var geoJSON = Format{
