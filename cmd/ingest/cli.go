@@ -188,9 +188,9 @@ func (boundariesCmd) Help() string {
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it,
 such as NAD83, ETRS89 and GDA94):
 
-  GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
+  GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
-  A GeoPackage, plain, compressed by gzip, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
+  A GeoPackage, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
 
 Polygons of a type may overlap.
 

@@ -14,7 +14,7 @@ import (
 // is an archive, by a member.
 type foreigner struct {
 	is     string // "a KML file"
-	begin  string // after white space; ? is any byte
+	begin  string // after white space, as for beginsLike
 	within string // the first bytes, too
 	looks  func(head []byte) bool
 	member string
@@ -43,9 +43,6 @@ const contentXML = "content.xml"
 // foreigners are the kinds of files that nothing here reads, for every command. If two kinds have a
 // similar beginning, the more specific one comes first.
 var foreigners = []foreigner{
-	{is: "zstd", packed: true, begin: "\x28\xb5\x2f\xfd", advice: "zstd -d"},
-	{is: "bzip2", packed: true, begin: "BZh?1AY&SY", advice: "bunzip2 -k"}, // the question mark is a digit
-	{is: "xz", packed: true, begin: "\xfd7zXZ\x00", advice: "unxz -k"},
 	{is: "lz4", packed: true, begin: "\x04\x22\x4d\x18", advice: "lz4 -d"},
 	{is: "7-Zip", packed: true, begin: "7z\xbc\xaf\x27\x1c", advice: "7z x"},
 	{is: "RAR", packed: true, begin: "Rar!\x1a\x07", advice: "unrar x"},
@@ -98,15 +95,7 @@ func (k *foreigner) begins(head []byte) bool {
 		return k.looks(head)
 	}
 	head = bytes.TrimSpace(head)
-	if k.begin == "" || len(head) < len(k.begin) {
-		return false
-	}
-	for i := range len(k.begin) {
-		if head[i] != k.begin[i] && k.begin[i] != '?' {
-			return false
-		}
-	}
-	return bytes.Contains(head, []byte(k.within))
+	return k.begin != "" && beginsLike(head, k.begin) && bytes.Contains(head, []byte(k.within))
 }
 
 // headBytes is the number of bytes that are enough to recognise a text.

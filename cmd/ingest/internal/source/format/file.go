@@ -50,7 +50,8 @@ type File struct {
 
 	layer   string                 // named by the path
 	match   func(name string) bool // matches the member of an archive to read
-	gdal    string                 // GDAL's name for the input, if that is one file
+	gdal    string                 // GDAL's name for the input, if that is one file that it can unpack
+	packed  bool                   // in a way that GDAL cannot unpack
 	unknown bool                   // no format claims it
 	text    encoding.Encoding      // nil for UTF-8
 }
@@ -84,7 +85,7 @@ func Open(path, called string, o Options) (*File, error) {
 	}
 	defer in.Close()
 	if called == "" {
-		f.gdal = in.GDAL
+		f.gdal, f.packed = in.GDAL, in.GDAL == ""
 	}
 	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
 		return f, err
@@ -202,7 +203,7 @@ func (f *File) instead(format *Format) error {
 
 // CommandWord returns the word for the file in a command that converts it.
 func (f *File) CommandWord() string {
-	if f.gdal == "" && f.OnDisk != f.Path {
+	if f.gdal == "" && (f.packed || f.OnDisk != f.Path) {
 		return "FILE"
 	}
 	return crs.ShellQuoted(cmp.Or(f.gdal, f.Path))
@@ -274,7 +275,7 @@ func (f *File) named(err error) error {
 		switch {
 		case f.gdal != "":
 			system.InputArgs[0] = f.gdal
-		case f.OnDisk != f.Path:
+		case f.packed || f.OnDisk != f.Path:
 			system.InputArgs = nil
 		}
 		system.File = f.Path
