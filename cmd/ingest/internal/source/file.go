@@ -30,7 +30,8 @@ const (
 // real source of its size.
 var ErrTooLarge = errors.New("unpacks to too many bytes")
 
-// File is an opened source. Reading it gives the unpacked text, without a UTF-8 byte order mark.
+// File is an opened source. Reading it gives the unpacked text, without a byte order mark. Text in UTF-16
+// is read as UTF-8.
 // One goroutine reads; others may call Progress.
 type File struct {
 	Path     string
@@ -39,8 +40,9 @@ type File struct {
 	// MemberModified is the time of the last change of that member, by its publisher's clock. It is zero
 	// for other files.
 	MemberModified time.Time
-	// HasMark is set if the text began with the byte order mark of UTF-8.
-	HasMark bool
+	// Shown is the encoding that the text itself shows: UTF-8 by its byte order mark, UTF-16 by its mark
+	// or the zeros of its first letters, or "".
+	Shown string
 	// GDAL is the path by which GDAL opens the input, packed or not. It is empty if GDAL cannot unpack
 	// it.
 	GDAL string
@@ -113,9 +115,23 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		text = &boundedReader{f: f, r: counted}
 	}
 	f.text = bufio.NewReaderSize(text, 256<<10)
-	f.HasMark = bom.HasMark(f.text)
-	bom.Skip(f.text)
+	f.showEncoding()
 	return f, nil
+}
+
+// showEncoding sets Shown, and what decodes a text in UTF-16.
+func (f *File) showEncoding() {
+	head, _ := f.text.Peek(16) // the next read returns the error
+	if order, mark := utf16Of(head); order != nil {
+		f.Shown = "UTF-16"
+		_, _ = f.text.Discard(mark) // just peeked
+		f.text = bufio.NewReaderSize(&utf16Reader{path: f.Path, in: f.text, order: order}, 256<<10)
+		return
+	}
+	if bom.HasMark(f.text) {
+		f.Shown = "UTF-8"
+		bom.Skip(f.text)
+	}
 }
 
 func (f *File) openZip(match func(string) bool) (io.Reader, error) {

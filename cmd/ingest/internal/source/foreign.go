@@ -51,7 +51,7 @@ var foreigners = []foreigner{
 	{is: "an OpenDocument spreadsheet or text", member: contentXML, advice: saveSheet},
 	{is: "a Numbers document", member: "Index/Document.iwa", advice: saveSheet},
 	{is: "a BIN file of IP2Location, which nothing here reads", looks: isBIN, addresses: "take the CSV or the MMDB edition"},
-	{is: "text in UTF-16", looks: isUTF16, advice: "convert it by iconv -f UTF-16 -t UTF-8"},
+	{is: "text in UTF-32", begin: utf32Mark, advice: "convert it by iconv -f UTF-32 -t UTF-8"},
 	{
 		is:     "a GPX file",
 		begin:  "<",
@@ -145,29 +145,6 @@ func refuseMembers(path string, members []*zip.File) error {
 		}
 	}
 	return nil
-}
-
-// isUTF16 reports whether bytes are text in UTF-16: they begin with its byte order mark, or in all
-// pairs the first or in all pairs the second byte is 0, as for letters and digits. A search tree
-// begins with two zeros, so it is different.
-func isUTF16(head []byte) bool {
-	const pairs = 8
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return true
-	}
-	if len(head) < 4 { // one pair is not enough
-		return false
-	}
-	zero := 0
-	if head[0] != 0 {
-		zero = 1
-	}
-	for i := 0; i+1 < min(len(head), 2*pairs); i += 2 {
-		if head[i+zero] != 0 || head[i+1-zero] == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: with the

@@ -157,7 +157,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		return nil, err
 	}
 	head := &Head{Bytes: begin, Text: begin}
-	if f.text != nil && !in.HasMark {
+	if f.text != nil && in.Shown == "" {
 		// Reading reports characters outside the encoding.
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
 	} else if err := in.Refuse(f.Want); err != nil {
@@ -250,8 +250,8 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 	}
 	text := charset.New(in, f.Path, f.text)
 	switch {
-	case in.HasMark:
-		text = charset.NewMarked(in, f.Path, f.text, f.Encoding)
+	case in.Shown != "":
+		text = charset.NewShown(in, f.Path, in.Shown, f.Encoding)
 	case f.Encoding == "" && !f.unknown:
 		text = charset.NewGuessing(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
 	}
