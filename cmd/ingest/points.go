@@ -25,21 +25,22 @@ import (
 // pointFiles has the files of a command that publishes points, and the flags for reading them.
 // Every such command has these flags and their environment variables.
 type pointFiles struct {
-	Files     []string   `arg:"" optional:"" config:"" name:"file" help:"Tables, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
-	ID        string     `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
-	Name      string     `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
-	Lat       string     `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
-	Lon       string     `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
-	AxisOrder string     `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
-	Type      []typeFlag `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
-	Empty     []string   `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=, while the environment variable set to nothing is as if left out. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
-	spellings
-	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; a line says so."`
+	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
+	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
+	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
+	Lat         string      `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
+	Lon         string      `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
+	AxisOrder   string      `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
+	Type        []typeFlag  `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
+	Empty       []string    `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=, while the environment variable set to nothing is as if left out. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
+	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
 	Repeated    string      `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string      `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
 	Title       string      `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
 	Attribution attribution `text:"" placeholder:"TEXT" help:"What a map must show for using the points: text, with links as <a href=\"https://example.org\">text</a>."`
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
+
+	spellings
 }
 
 // reads returns the files without standard input, which refreshes refuse.
@@ -109,7 +110,7 @@ files together become the collection; what was published of it before is replace
   curl https://example.org/shops.csv | ingest points shops -
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,
-such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
+such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or xz or be alone of its kind in a .zip:
 
   A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).

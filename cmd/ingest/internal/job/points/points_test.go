@@ -628,6 +628,17 @@ func TestEncodings(t *testing.T) {
 			want:     "Bäck",
 			note:     "",
 		},
+		"UTF-16 by its letters": {
+			text: "n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n\x00",
+			want: "Bäck",
+			note: "",
+		},
+		"UTF-16 and another": {
+			text:     "\xfe\xff\x00n\x00a\x00m\x00e\x00,\x00l\x00a\x00t\x00,\x00l\x00o\x00n\x00\n\x00B\x00\xe4\x00c\x00k\x00,\x004\x006\x00,\x007\x00\n",
+			encoding: "windows-1252",
+			want:     "Bäck",
+			note:     "begins like text in UTF-16 and is read as that, not as the windows-1252 of --encoding",
+		},
 		"wrong": {
 			text:     "name;lat;lon\nB\x81ck;46;7\n",
 			encoding: "windows-1252",
@@ -968,7 +979,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 			want:  "ogr2ogr -t_srs EPSG:4326",
 		},
 		"binary":       {texts: []string{"\x00\x01\x02"}, want: "neither a table"},
-		"UTF-16":       {texts: []string{"\xff\xfei\x00d\x00"}, want: "iconv"},
+		"UTF-32":       {texts: []string{"\xff\xfe\x00\x00d\x00\x00\x00"}, want: "iconv"},
 		"gz of shapes": {texts: []string{testfile.Gzip(pointShapefile(nil)["shops.shp"])}, want: "into one .zip"},
 		"no layer":     {texts: []string{polygon}, want: "no layer of points"},
 		"several":      {texts: []string{string(geoPackage(t, nil, "a", "b"))}, want: `2 layers of points, ["a" "b"]; choose one as `},

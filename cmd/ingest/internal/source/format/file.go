@@ -56,7 +56,8 @@ type File struct {
 
 	layer   string                 // named by the path
 	match   func(name string) bool // matches the member of an archive to read
-	gdal    string                 // GDAL's name for the input, if that is one file
+	gdal    string                 // GDAL's name for the input, if that is one file that it can unpack
+	packed  bool                   // in a way that GDAL cannot unpack
 	unknown bool                   // no format claims it
 	text    encoding.Encoding      // nil for UTF-8
 }
@@ -90,7 +91,7 @@ func Open(path, called string, o Options) (*File, error) {
 	}
 	defer in.Close()
 	if called == "" {
-		f.gdal = in.GDAL
+		f.gdal, f.packed = in.GDAL, in.GDAL == ""
 	}
 	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
 		return f, err
@@ -214,7 +215,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		return nil, err
 	}
 	head := &Head{Bytes: begin, Text: begin}
-	if f.text != nil && !in.HasMark {
+	if f.text != nil && in.Shown == "" {
 		// Reading reports characters outside the encoding.
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
 	}
@@ -233,7 +234,7 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 			return nil, f.instead(format)
 		}
 	}
-	if f.text == nil || in.HasMark {
+	if f.text == nil || in.Shown != "" {
 		if err := in.Refuse(f.Want); err != nil {
 			return nil, err
 		}
@@ -263,7 +264,7 @@ func (f *File) instead(format *Format) error {
 
 // CommandWord returns the word for the file in a command that converts it.
 func (f *File) CommandWord() string {
-	if f.gdal == "" && f.OnDisk != f.Path {
+	if f.gdal == "" && (f.packed || f.OnDisk != f.Path) {
 		return "FILE"
 	}
 	return crs.ShellQuoted(cmp.Or(f.gdal, f.Path))
@@ -343,8 +344,8 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 	}
 	text := charset.New(in, f.Path, f.text)
 	switch {
-	case in.HasMark:
-		text = charset.NewMarked(in, f.Path, f.text, f.Encoding)
+	case in.Shown != "":
+		text = charset.NewShown(in, f.Path, in.Shown, f.Encoding)
 	case f.Encoding == "" && !f.unknown:
 		text = charset.NewGuessing(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
 	}
@@ -364,7 +365,7 @@ func (f *File) named(err error) error {
 		switch {
 		case f.gdal != "":
 			system.InputArgs[0] = f.gdal
-		case f.OnDisk != f.Path:
+		case f.packed || f.OnDisk != f.Path:
 			system.InputArgs = nil
 		}
 		system.File = f.Path

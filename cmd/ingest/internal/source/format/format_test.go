@@ -226,7 +226,7 @@ func TestOpen(t *testing.T) {
 			"",
 			"--encoding \"klingon\" is not known",
 		},
-		"UTF-16": {testfile.WriteTemp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
+		"UTF-16": {testfile.WriteTemp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is truncated"},
 		"part": {
 			testfile.WriteTemp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))),
 			Options{Want: source.WantPoints},

@@ -108,7 +108,8 @@ func TestJudges(t *testing.T) {
 			"SQLite format 3":      "<nil>",
 			"":                     "<nil>",
 			"{":                    "<nil>",
-			"i\x00d\x00,\x00a\x00": "it is text in UTF-16; convert it by iconv",
+			"i\x00d\x00,\x00a\x00": "<nil>",
+			"\xff\xfe\x00\x00":     "it is text in UTF-32; convert it by iconv",
 			"7z\xbc\xaf\x27\x1c":   "unpack it by 7z x FILE",
 		}},
 		"foreign addresses": {foreign(source.WantAddresses), map[string]string{
