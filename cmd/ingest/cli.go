@@ -170,6 +170,7 @@ type boundariesCmd struct {
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution attribution     `text:"" placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
+	tagged
 	publishing
 
 	keepZones bool // set by ingest timezones, unless a layer timezone is named
@@ -190,6 +191,8 @@ such as NAD83, ETRS89 and GDA94):
 
   GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
+  KML, KMZ and GPX; a table (.csv) with shapes in a column called geometry or wkt.
+  Data of OpenStreetMap (.osm.pbf): --layer town=x.osm.pbf#boundary=administrative,admin_level=8, or --tags for all files.
   A GeoPackage, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
 
 Polygons of a type may overlap.
@@ -281,6 +284,7 @@ func (c *boundariesCmd) Run(s *session) error {
 			IDProperty: l.id,
 			Worldview:  c.Worldview,
 			Encoding:   c.Encoding,
+			Tags:       c.Tags.all,
 			LongEdges:  c.LongEdges,
 		}
 	}

@@ -41,6 +41,7 @@ type pointFiles struct {
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
 
 	spellings
+	tagged
 }
 
 // reads returns the files without standard input, which refreshes refuse.
@@ -81,6 +82,7 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		Style:         c.style(),
 		Headless:      c.headless(),
 		Names:         c.Columns,
+		Tags:          c.Tags.all,
 		Encoding:      c.Encoding,
 		Columns:       pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:        job.Credit{License: c.License, Attribution: string(c.Attribution)},
@@ -115,6 +117,7 @@ such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or
   A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
   KML, KMZ and the waypoints of GPX; the stops of a GTFS feed and the occurrences of a Darwin Core archive, in their .zip.
+  Data of OpenStreetMap (.osm.pbf) with --tags amenity=cafe: nodes, and a point within areas.
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
 

@@ -14,14 +14,14 @@ import (
 	"quadrille/cmd/internal/testfile"
 )
 
-const osm = `<?xml version="1.0"?><osm version="0.6"><node id="1" version="1" lat="47" lon="8"><tag k="name" v="a"/></node></osm>`
+const nodeXML = `<?xml version="1.0"?><osm version="0.6"><node id="1" version="1" lat="47" lon="8"><tag k="name" v="a"/></node></osm>`
 
 // The command in the advice for OpenStreetMap makes a readable file.
 func TestForeignAdvice(t *testing.T) {
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("needs GDAL")
 	}
-	path := testfile.WriteTemp(t, "in.osm", osm)
+	path := testfile.WriteTemp(t, "in.osm", nodeXML)
 	ingest := func(path string) error {
 		_, err := Ingest(t.Context(), jobtest.Catalog(t), Collection{Name: "mine"}, []string{path}, job.Options{})
 		return err

@@ -25,6 +25,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/spelling"
 	"quadrille/cmd/internal/columnname"
@@ -50,6 +51,7 @@ type Collection struct {
 	Style    spelling.Style
 	Headless bool
 	Names    []string
+	Tags     []osm.Tag // as in format.Options
 	// Empty are the words that mean an empty value. If it is nil, they are source.EmptyWords in
 	// tables. In other files there are none then, because such files have a null of their own.
 	Empty []string

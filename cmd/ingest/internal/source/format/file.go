@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/charset"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/spelling"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	// Headless is set if tables have no line of names. Names are those of their columns then.
 	Headless bool
 	Names    []string
+	Tags     []osm.Tag               // of the elements of OpenStreetMap to read, unless the path has some after #
+	Dir      string                  // for temporary files
 	Said     *geojson.Said           // gets the members outside the features; not nil
 	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
 	// Unhashed is set if nobody asks for the checksum of the file, so that none is made while it is read.

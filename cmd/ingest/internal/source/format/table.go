@@ -8,6 +8,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/geoxml"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
@@ -38,6 +39,31 @@ var table = []*Format{
 	&topoJSON,
 	xmlFormat("KML", ".kml", geoxml.IsKML),
 	xmlFormat("GPX", ".gpx", geoxml.IsGPX),
+	{
+		Name:       "data of OpenStreetMap",
+		Contents:   shapes,
+		Extensions: []string{".pbf"},
+		Matches:    func(h *Head) bool { return osm.IsPBF(h.Bytes) },
+		Layered:    true,
+		Untyped:    true,
+		Open: func(ctx context.Context, f *File) (*Layer, error) {
+			tags := f.Tags
+			if f.Layer != "" {
+				var err error
+				if tags, err = osm.ParseTags(f.Layer); err != nil {
+					return nil, err
+				}
+			}
+			in, err := osm.Open(f.OnDisk, osm.Options{Tags: tags, Want: f.Want, Dir: f.Dir})
+			if err != nil {
+				return nil, err
+			}
+			return &Layer{
+				Features: in.Features(ctx), Progress: in.Progress, Size: in.Size(), Notes: in.Notes,
+				Close: func() error { return nil },
+			}, nil
+		},
+	},
 	{
 		Name:       "a GeoPackage",
 		Contents:   shapes,
