@@ -316,7 +316,7 @@ func (r *Reader) readWays(ctx context.Context, nodes *extsort.Sorter) error {
 	err := r.scan(ctx, &handler{way: func(id int64, t *tags, refs []int64) error {
 		_, used := slices.BinarySearchFunc(relations, id, func(u use, id int64) int { return cmp.Compare(u.way, id) })
 		if r.wanted(t) && len(refs) > 0 {
-			area := isArea(t, refs)
+			area := r.isArea(t, refs)
 			if !area && r.o.Want == source.WantPoints {
 				r.open++
 			} else if err := r.add(&element{id: "way/" + strconv.FormatInt(id, 10), members: packed(t), area: area}, id); err != nil {
@@ -345,25 +345,23 @@ func (r *Reader) readWays(ctx context.Context, nodes *extsort.Sorter) error {
 	return err
 }
 
-// isArea reports whether a way is an area by itself: it is closed, and no tag says that it is a line.
-func isArea(t *tags, refs []int64) bool {
+// isArea reports whether a way is an area by itself: it is closed, and neither its tag area nor what is asked for says
+// that it is a line.
+func (r *Reader) isArea(t *tags, refs []int64) bool {
 	if len(refs) < 4 || refs[0] != refs[len(refs)-1] {
 		return false
 	}
 	if area, has := t.get("area"); has {
 		return string(area) != "no"
 	}
-	for _, line := range []string{"highway", "barrier", "railway", "waterway"} {
-		value, has := t.get(line)
-		switch string(value) {
-		case "riverbank", "dock", "services", "rest_area", "platform", "station":
+	for _, want := range r.o.Tags {
+		switch want.Key {
+		case "highway", "barrier", "railway", "waterway", "route", "aerialway", "power":
 		default:
-			if has {
-				return false
-			}
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // readNodes gives the nodes of ways their positions. Nodes with the tags are points.

@@ -240,7 +240,9 @@ func TestRead(t *testing.T) {
 				}},
 				{"amenity=cafe|bar", source.WantPoints, []string{
 					`node/4 [0 4] amenity="cafe" name="Ümlaut \"A\""`, `node/8 [9 9] amenity="bar"`, `way/104 [10.75 0.5] amenity="cafe" building="yes"`,
-				}, []string{path + ": 1 ways that are no areas are no points, and left out"}},
+					`way/105 [10.75 0.5] highway="primary" amenity="cafe"`,
+				}, nil},
+				{"highway=primary,highway", source.WantPoints, nil, []string{path + ": 2 ways that are no areas are no points, and left out"}},
 				{"highway", source.WantPolygons, []string{`way/105 [[10 0] [11 0] [11 1] [10 0]] highway="primary" amenity="cafe"`}, []string{
 					path + ": way/106 is broken and left out: 1 of its 1 ways are not in the file, or not whole", path + ": 1 nodes of ways are not in the file",
 				}},
@@ -358,6 +360,16 @@ func TestRings(t *testing.T) {
 			r.Errorf("%v is not inside %v", p, got)
 		}
 	})
+}
+
+// TestShared tests that rings of one area which share a border are one ring.
+func TestShared(t *testing.T) {
+	at := func(node, lon, lat int64) vertex { return vertex{node: node, lon: lon * 1e9, lat: lat * 1e9} }
+	a, b, c, d, e, f := at(1, 0, 0), at(2, 1, 0), at(3, 2, 0), at(4, 2, 1), at(5, 1, 1), at(6, 0, 1)
+	got, why := polygons([][]vertex{{a, b, e, f, a}, {b, c, d, e, b}})
+	if why != "" || len(got) != 1 || len(got[0]) != 1 || len(got[0][0]) != 7 || max(planar.Area(got), -planar.Area(got)) != 2 {
+		t.Errorf("%v, %s", got, why)
+	}
 }
 
 // TestFlipped tests that damaged files end without a panic.

@@ -16,7 +16,7 @@ const maxRings = 50_000
 // polygons joins ways to rings, and rings to polygons. Which ring is a hole follows from which lies in which, and not
 // from the roles of ways, which are often wrong. why says why there are none.
 func polygons(ways [][]vertex) (all orb.MultiPolygon, why string) {
-	joined, why := join(ways)
+	joined, why := join(once(ways))
 	if why != "" {
 		return nil, why
 	}
@@ -31,6 +31,37 @@ func polygons(ways [][]vertex) (all orb.MultiPolygon, why string) {
 		return nil, fmt.Sprintf("it has more than %d rings", maxRings)
 	}
 	return nest(rings), ""
+}
+
+// once leaves out what two ways have in common: between two rings of one area there is no border.
+func once(ways [][]vertex) [][]vertex {
+	if len(ways) < 2 {
+		return ways
+	}
+	type pair [2]int64
+	between := func(a, b *vertex) pair { return pair{min(a.node, b.node), max(a.node, b.node)} }
+	counts := map[pair]int{}
+	twice := false
+	for _, w := range ways {
+		for i := 1; i < len(w); i++ {
+			p := between(&w[i-1], &w[i])
+			counts[p]++
+			twice = twice || counts[p] == 2
+		}
+	}
+	if !twice {
+		return ways
+	}
+	var left [][]vertex
+	for _, w := range ways {
+		for i := 1; i < len(w); i++ {
+			if p := between(&w[i-1], &w[i]); counts[p]%2 == 1 && p[0] != p[1] {
+				counts[p] = 0 // of three, one is left
+				left = append(left, w[i-1:i+1])
+			}
+		}
+	}
+	return left
 }
 
 // join joins ways at their ends to closed lines.
