@@ -53,12 +53,6 @@ var foreigners = []foreigner{
 	{is: "a BIN file of IP2Location, which nothing here reads", looks: isBIN, addresses: "take the CSV or the MMDB edition"},
 	{is: "text in UTF-32", begin: utf32Mark, advice: "convert it by iconv -f UTF-32 -t UTF-8"},
 	{
-		is:     "data of OpenStreetMap in XML",
-		begin:  "<",
-		within: "<osm",
-		shapes: ogr2ogr + " points, or name another of its layers: lines, multilinestrings, multipolygons",
-	},
-	{
 		is:        "a page in HTML or XML and no data",
 		begin:     "<",
 		shapes:    browser + ", or if it is GML, " + ogr2ogrLayer,

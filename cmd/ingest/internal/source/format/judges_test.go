@@ -101,7 +101,6 @@ func TestJudges(t *testing.T) {
 		},
 		"foreign shapes": {foreign(source.WantPolygons), map[string]string{
 			"PAR1":                 "it is a Parquet file; convert it by ogr2ogr",
-			"<osm>":                "data of OpenStreetMap",
 			"<a>":                  "or if it is GML",
 			"fgb\x03":              "FlatGeobuf",
 			"[{":                   "<nil>",

@@ -42,8 +42,8 @@ var table = []*Format{
 	{
 		Name:       "data of OpenStreetMap",
 		Contents:   shapes,
-		Extensions: []string{".pbf"},
-		Matches:    func(h *Head) bool { return osm.IsPBF(h.Bytes) },
+		Extensions: []string{".pbf", ".osm"},
+		Matches:    func(h *Head) bool { return osm.IsPBF(h.Bytes) || osm.IsXML(h.Bytes) },
 		Layered:    true,
 		Untyped:    true,
 		Open: func(ctx context.Context, f *File) (*Layer, error) {

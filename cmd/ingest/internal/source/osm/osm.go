@@ -1,10 +1,12 @@
-// Package osm reads regions, lines and points of OpenStreetMap from files of format PBF: elements that have certain tags.
+// Package osm reads regions, lines and points of OpenStreetMap from files of format PBF or in XML: elements that
+// have certain tags.
 //
 // The file is read three times: for relations, for their ways, and for the nodes of these. What is between is sorted on
 // disk, so that memory does not grow with the file. Elements must be sorted by kind and number, as programs write them.
 package osm
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -33,6 +35,15 @@ func IsPBF(head []byte) bool {
 	}
 	begin := head[4:min(len(head), 64)]
 	return bytes.Contains(begin, []byte("\x0a\x09OSMHeader")) || bytes.Contains(begin, []byte("\x0a\x07OSMData"))
+}
+
+// headBytes is enough to know a file.
+const headBytes = 512
+
+// IsXML reports whether a file begins as one in XML does.
+func IsXML(head []byte) bool {
+	head = bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n")
+	return bytes.HasPrefix(head, []byte{'<'}) && bytes.Contains(head[:min(len(head), headBytes)], []byte("<osm "))
 }
 
 // Tag is a condition of an element: a key with one of several values, or with any if there are none.
@@ -179,7 +190,12 @@ func (r *Reader) scan(ctx context.Context, h *handler) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read
-	err = scan(in, h, func(n int64) { r.done.Store(r.base + n) })
+	read := scan
+	first := bufio.NewReaderSize(in, 256<<10)
+	if head, _ := first.Peek(headBytes); IsXML(head) { // reading returns the error
+		read = scanXML
+	}
+	err = read(first, h, func(n int64) { r.done.Store(r.base + n) })
 	if err == nil {
 		r.base += r.size
 		err = ctx.Err()
@@ -267,7 +283,7 @@ func (r *Reader) Features(ctx context.Context) iter.Seq2[source.Feature, error] 
 		})
 		if err != nil && !errors.Is(err, stopped) {
 			if ctx.Err() == nil {
-				err = fmt.Errorf("%s: is no whole file of OpenStreetMap (PBF): %w", r.path, err)
+				err = fmt.Errorf("%s: is no whole file of OpenStreetMap: %w", r.path, err)
 			}
 			yield(source.Feature{}, err)
 		}

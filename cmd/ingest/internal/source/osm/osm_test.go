@@ -261,6 +261,37 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestXML tests that the same elements in XML are the same features.
+func TestXML(t *testing.T) {
+	const text = `<?xml version="1.0" encoding="UTF-8"?><osm version="0.6" generator="x"><bounds minlat="0"/>
+<node id="1" lat="0" lon="0"/><node id="2" lat="0" lon="4"/><node id="3" lat="4" lon="4"/>
+<node id="4" lat="4.0000000" lon="0"><tag k="amenity" v="cafe"/><tag k="name" v="A &amp; B"/></node>
+<way id="7"><nd ref="1"/><nd ref="2"/><nd ref="3"/></way><way id="8"><nd ref="1"/><nd ref="4"/><nd ref="3"/></way>
+<relation id="9"><member type="way" ref="7" role="outer"/><member type="way" ref="8" role=""/><member type="node" ref="1" role="label"/>
+<tag k="type" v="boundary"/><tag k="admin_level" v="8"/></relation></osm>`
+	f := newFile("")
+	f.Buffer = *bytes.NewBufferString(text)
+	path := f.write(t)
+	for tags, want := range map[string]string{
+		"amenity=cafe":  `node/4 [0 4] amenity="cafe" name="A \u0026 B"`,
+		"admin_level=8": `relation/9 [2 2] type="boundary" admin_level="8"`,
+	} {
+		lines, notes, err := read(t, path, tags, source.WantPoints)
+		if err != nil || len(notes) > 0 || !slices.Equal(lines, []string{want}) {
+			t.Errorf("%s: %q %q %v, want %q", tags, lines, notes, err, want)
+		}
+	}
+	for cut, want := range map[string]string{
+		text[:len(text)-6]: "cut off", strings.Replace(text, `ref="1"`, `ref="one"`, 1): `a nd has the ref "one"`,
+		strings.Replace(text, `lat="4"`, `lat="north"`, 1): `a node has the lat "north"`, strings.Replace(text, "</way>", "<", 1): "syntax error",
+	} {
+		f.Buffer = *bytes.NewBufferString(cut)
+		if _, _, err := read(t, f.write(t), "admin_level", source.WantPolygons); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // TestRefused tests that files that cannot be read say why.
 func TestRefused(t *testing.T) {
 	whole := world("zlib", true).Bytes()
