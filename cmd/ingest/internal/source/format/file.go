@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/paulmach/orb"
@@ -109,12 +108,18 @@ func (f *File) lookInto() error {
 	for _, m := range a.Members {
 		names = append(names, m.Name)
 	}
-	for _, format := range f.giving() {
-		is := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }
-		if format.Member != "" && slices.ContainsFunc(names, is) {
+	for _, format := range table {
+		switch {
+		case format.Archives == nil || !format.Archives(names):
+		case !format.gives(f.Want):
+			return f.instead(format)
+		default:
 			f.Format, f.Modified = format, a.Modified
 			return nil
 		}
+	}
+	if err := a.Refuse(); err != nil {
+		return err
 	}
 	formats := f.giving()
 	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is

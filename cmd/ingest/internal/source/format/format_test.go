@@ -154,7 +154,7 @@ func TestSamples(t *testing.T) {
 					for _, feature := range features {
 						_, isPoint := feature.Geometry.(orb.Point)
 						if feature.ID == "" && feature.Properties["id"] == nil && format.Parts == "" || feature.Line == 0 ||
-							!isPoint && feature.Geometry == nil {
+							!isPoint && feature.Geometry == nil && !format.Records {
 							t.Errorf("%s: %+v", path, feature)
 						}
 					}
@@ -214,7 +214,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, a GeoPackage nor a shapefile",
+			"is neither a table, GeoJSON, a GeoPackage, a shapefile nor a workbook",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),
