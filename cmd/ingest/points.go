@@ -120,6 +120,7 @@ such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or
   Data of OpenStreetMap (.osm.pbf) with --tags amenity=cafe: nodes, and a point within areas.
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
+  A workbook, .xlsx or .ods; FILE.xlsx#SHEET or --layer where there are several sheets with tables.
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 

@@ -144,6 +144,9 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 	f.sum = nil
 	f.done.Store(0)
 	a, err := newArchive(f.Path, (*rawReader)(f), f.Size)
+	if err == nil {
+		err = a.Refuse()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -118,9 +118,12 @@ func (f *File) lookInto() error {
 	for _, m := range a.Members {
 		names = append(names, m.Name)
 	}
-	for _, format := range f.giving() {
-		is := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }
-		if format.Member != "" && slices.ContainsFunc(names, is) {
+	for _, format := range table {
+		switch {
+		case format.Archives == nil || !format.Archives(names):
+		case !format.gives(f.Want):
+			return f.instead(format)
+		default:
 			f.Format, f.Modified = format, a.Modified
 			return nil
 		}
@@ -133,6 +136,9 @@ func (f *File) lookInto() error {
 		f.Said.Notes = append(f.Said.Notes, fmt.Sprintf("%s: its member %s is read", f.Path, member))
 		f.match = func(name string) bool { return name == member }
 		return nil
+	}
+	if err := a.Refuse(); err != nil {
+		return err
 	}
 	formats := f.giving()
 	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is
@@ -309,7 +315,7 @@ func (f *File) tell(l *Layer) {
 
 // spell rewrites numbers and times that are not written as JSON and RFC 3339 write them.
 func (f *File) spell(l *Layer) {
-	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, f.Style)
+	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, !f.Format.Untyped, f.Style)
 	if r.IsNeeded() {
 		l.Features = r.Features(l.Features)
 		l.note(r.Notes)

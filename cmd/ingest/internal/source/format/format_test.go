@@ -219,7 +219,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, KML, GPX, data of OpenStreetMap, a GeoPackage nor a shapefile",
+			"is neither a table, GeoJSON, KML, GPX, data of OpenStreetMap, a GeoPackage, a shapefile nor a workbook",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),

@@ -3,6 +3,8 @@ package format
 import (
 	"bufio"
 	"context"
+	"slices"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
@@ -12,6 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
+	"quadrille/cmd/ingest/internal/source/workbook"
 )
 
 var (
@@ -85,9 +88,11 @@ var table = []*Format{
 		Name:     "a shapefile",
 		Contents: shapes,
 		Matches:  begins(shapefile.Magic),
-		Member:   ".shp",
-		Parts:    ".shp, .shx, .dbf, .prj and .cpg",
-		Layered:  true,
+		Archives: func(members []string) bool {
+			return slices.ContainsFunc(members, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".shp") })
+		},
+		Parts:   ".shp, .shx, .dbf, .prj and .cpg",
+		Layered: true,
 		Open: func(_ context.Context, f *File) (*Layer, error) {
 			in, err := shapefile.Open(f.OnDisk, f.Layer, f.Want)
 			if err != nil {
@@ -97,6 +102,24 @@ var table = []*Format{
 			return &Layer{
 				Features: in.Features(), Columns: in.Columns(),
 				Progress: in.Progress, Size: in.Size, Paths: in.Paths, Close: in.Close, Notes: func() []string { return []string{in.Note} },
+			}, nil
+		},
+	},
+	{
+		Name:       "a workbook",
+		Contents:   []source.Want{source.WantPoints},
+		Extensions: []string{".xlsx", ".xlsm", ".ods"},
+		Matches:    begins("PK\x03\x04"),
+		Archives:   workbook.Is,
+		Layered:    true,
+		Open: func(_ context.Context, f *File) (*Layer, error) {
+			in, err := workbook.Open(f.OnDisk, f.Layer)
+			if err != nil {
+				return nil, err
+			}
+			return &Layer{
+				Features: in.Features(), Columns: in.Columns, Records: true, Cells: true,
+				Progress: in.Progress, Size: in.Size(), Close: in.Close, Notes: in.Notes,
 			}, nil
 		},
 	},

@@ -29,6 +29,7 @@ type Style struct {
 type Reader struct {
 	style   Style
 	texts   bool // all columns, not only declared ones
+	typed   bool // numbers are written as numbers, and not as texts
 	name    string
 	columns map[string]*column
 	order   []string
@@ -61,12 +62,13 @@ const (
 )
 
 // New returns a reader of the features of a file. If texts is set, all texts of the file are values that people or
-// programs wrote without types, as in tables. Otherwise only the declared properties are rewritten.
-func New(name string, texts bool, style Style) *Reader {
+// programs wrote without types, as in tables. Otherwise only the declared properties are rewritten. If typed is set,
+// other values of the file have types, so that numbers are written as numbers.
+func New(name string, texts, typed bool, style Style) *Reader {
 	if style.Zone == nil {
 		style.Zone = time.UTC
 	}
-	return &Reader{style: style, texts: texts, name: name, columns: map[string]*column{}}
+	return &Reader{style: style, texts: texts, typed: typed, name: name, columns: map[string]*column{}}
 }
 
 // IsNeeded reports whether anything may be rewritten.
@@ -271,7 +273,11 @@ func (r *Reader) appendValue(c *column, value []byte, line int) bool {
 	case c.num && form&(isComma|isMaybeComma|isGrouped) != 0:
 		c.rewritten++
 		out, _ := number(text)
-		r.values = jsontext.AppendString(r.values, string(out))
+		if r.typed && json.Valid(out) {
+			r.values = append(r.values, out...)
+		} else {
+			r.values = jsontext.AppendString(r.values, string(out))
+		}
 		return true
 	}
 	if c.other++; c.other == 1 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestColumns(t *testing.T) {
 		"numbers":                  {in: "1704067205", want: "1704067205"},
 		"empty ones":               {in: "|31/12/2024| ", want: "|2024-12-31| "},
 	} {
-		r := spelling.New("f", !tc.typed, tc.style)
+		r := spelling.New("f", !tc.typed, tc.typed, tc.style)
 		got := values(t, r.Features(texts(strings.Split(tc.in, "|")...)))
 		if d := cmp.Diff(strings.Split(tc.want, "|"), got); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -98,7 +99,10 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	// Numbers of typed files are times, too.
-	r := spelling.New("f", false, spelling.Style{IsTime: told})
+	r := spelling.New("f", false, true, spelling.Style{IsTime: told})
+	if got := values(t, spelling.New("f", true, true, spelling.Style{}).Features(texts("1,5", "-20.986,50"))); !slices.Equal(got, []string{"1.5", "-20986.50"}) {
+		t.Errorf("%q", got)
+	}
 	if got := values(t, r.Features(column("1704067205", "null", "true"))); !strings.HasPrefix(got[0], "2024-") && got[1] != "null" {
 		t.Errorf("%q", got)
 	}
@@ -111,7 +115,7 @@ func TestLate(t *testing.T) {
 		all = append(all, "31/12/2024")
 	}
 	all = append(all, "soon", "2024-01-02T00:00:00Z")
-	r := spelling.New("f", true, spelling.Style{})
+	r := spelling.New("f", true, false, spelling.Style{})
 	got := values(t, r.Features(texts(all...)))
 	if len(got) != 6002 || got[5999] != "2024-12-31" || got[6000] != "soon" || got[6001] != "2024-01-02T00:00:00Z" {
 		t.Errorf("%d, %q", len(got), got[max(0, len(got)-3):])
@@ -122,7 +126,7 @@ func TestLate(t *testing.T) {
 	// An error of the file ends the sequence after the features before it.
 	broken := errors.New("broken")
 	n := 0
-	for _, err := range spelling.New("f", true, spelling.Style{}).Features(func(yield func(source.Feature, error) bool) {
+	for _, err := range spelling.New("f", true, false, spelling.Style{}).Features(func(yield func(source.Feature, error) bool) {
 		_ = yield(source.Feature{}, nil) && yield(source.Feature{}, &source.BadRecord{}) && yield(source.Feature{}, broken)
 	}) {
 		if n++; n == 3 && !errors.Is(err, broken) || n == 1 && err != nil {
@@ -142,7 +146,7 @@ func TestAnyTime(t *testing.T) {
 		at := time.Unix(rapid.Int64Range(-5e9, 5e9).Draw(r, "at"), 0).UTC()
 		text := at.Format(layout)
 		// A day over 12 shows the order.
-		got := values(r, spelling.New("f", true, spelling.Style{}).Features(texts(text, time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC).Format(layout))))
+		got := values(r, spelling.New("f", true, false, spelling.Style{}).Features(texts(text, time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC).Format(layout))))
 		want := must.Get(time.Parse(layout, text)).In(r)
 		if when, ok := instant.Parse(got[0]); !ok || !when.Equal(want) {
 			r.Errorf("%q is %q, want %v", text, got[0], want)
@@ -158,7 +162,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, style := range []spelling.Style{{}, {Decimal: ","}, {IsTime: func(string) bool { return true }, DateOrder: spelling.DayFirst}} {
 			quoted := string(jsontext.AppendString(nil, text))
-			for _, got := range values(t, spelling.New("f", true, style).Features(column(quoted))) {
+			for _, got := range values(t, spelling.New("f", true, false, style).Features(column(quoted))) {
 				if quoted == `"`+got+`"` {
 					continue
 				}
