@@ -49,7 +49,7 @@ var foreigners = []foreigner{
 	{is: "an Excel workbook", member: "xl/workbook.xml", advice: saveSheet},
 	{is: "an Excel workbook", member: "xl/workbook.bin", advice: saveSheet},
 	{is: "an OpenDocument spreadsheet or text", member: contentXML, advice: saveSheet},
-	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", advice: "save it as .xlsx without a password"},
+	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", shapes: "save it as .xlsx without a password", addresses: saveSheet, rows: saveSheet},
 	{is: "a Numbers document", member: "Index/Document.iwa", advice: saveSheet},
 	{is: "a BIN file of IP2Location, which nothing here reads", looks: isBIN, addresses: "take the CSV or the MMDB edition"},
 	{is: "text in UTF-32", begin: utf32Mark, advice: "convert it by iconv -f UTF-32 -t UTF-8"},
