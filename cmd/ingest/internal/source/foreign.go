@@ -52,7 +52,7 @@ var foreigners = []foreigner{
 	{is: "a file geodatabase", member: ".gdbtable", advice: ogr2ogrLayer},
 	{is: "an Excel workbook", member: "xl/workbook.bin", advice: saveSheet},
 	{is: "an OpenDocument spreadsheet or text", member: contentXML, advice: saveSheet},
-	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", advice: "save it as .xlsx without a password"},
+	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", shapes: "save it as .xlsx without a password", addresses: saveSheet, rows: saveSheet},
 	{is: "a Numbers document", member: "Index/Document.iwa", advice: saveSheet},
 	{
 		is: "a table dump of a route collector (MRT, RFC 6396)", looks: isMRT,
