@@ -64,6 +64,8 @@ type Input struct {
 	// Encoding is the name of the encoding of GeoJSON and TopoJSON. If it is empty, they are UTF-8,
 	// or windows-1252 if they cannot be UTF-8.
 	Encoding string
+	// Bounds leaves out the features outside, as format.Options.Bounds.
+	Bounds *orb.Bound
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
 

@@ -31,6 +31,7 @@ func readPolygons(
 		Objects:  objects,
 		Encoding: in.Encoding,
 		Said:     said,
+		Bounds:   in.Bounds,
 		Unroll:   in.LongEdges.Unroll,
 	})
 	if err != nil {

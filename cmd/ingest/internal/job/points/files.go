@@ -64,7 +64,9 @@ func (j *pointsJob) open(paths []string) (err error) {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
 	}
-	o := format.Options{Want: source.WantPoints, Layer: j.of.Layer, Encoding: j.of.Encoding, Columns: j.of.Columns, Said: &j.said}
+	o := format.Options{
+		Want: source.WantPoints, Layer: j.of.Layer, Encoding: j.of.Encoding, Columns: j.of.Columns, Said: &j.said, Bounds: j.of.Bounds,
+	}
 	if j.input, err = features.New(j.ctx, j.rep, j.dir, j.of.Stdin); err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
@@ -51,6 +53,8 @@ type Collection struct {
 	// Encoding is the name of the encoding of tables and GeoJSON. If it is empty, they are UTF-8,
 	// or windows-1252 if the text cannot be UTF-8.
 	Encoding string
+	// Bounds leaves out the points outside, as format.Options.Bounds.
+	Bounds *orb.Bound
 	// Repeated selects among points with the same id. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
@@ -473,7 +477,7 @@ func (j *pointsJob) note(meta *live.Meta) {
 			j.repeats.count, j.of.Repeated, j.repeats.first))
 	}
 	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.Format.Read != nil }) {
-		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
+		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage and Parquet are always UTF-8, and the .cpg of a shapefile says what it is")
 	}
 	if c := j.of.Columns; !j.tables() && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")

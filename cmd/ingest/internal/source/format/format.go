@@ -30,6 +30,7 @@ type Format struct {
 	Member  string // the end of a name, in lower case: a zip archive with such a member is such a file
 	Parts   string // names of the parts, if the file is one of several files in no archive
 	Layered bool   // whether such files may have several layers, chosen by File.Layer
+	Joined  bool   // whether the files of a folder or a pattern are read as one, in the order of File.Names
 	Untyped bool   // all values are texts, so that the type of a property is known only after all its values
 	Advice  string // advice for the file, %s, if it cannot have the wanted content
 	// Read begins to read a UTF-8 text. Open opens a file on the disk that is not read
@@ -51,7 +52,10 @@ type Layer struct {
 	// known after the first feature. TakenColumns is nil if features have geometries and ids of their own.
 	TakenColumns *pointtable.Columns
 	Properties   func() []string
-	Notes        func() []string // on assumptions so far; may be nil
+	// Records is set if the features have no geometry, because the columns of the file are plain values: some
+	// of them may be positions and ids.
+	Records bool
+	Notes   func() []string // on assumptions so far; may be nil
 	// Table is the table, for callers that read its rows instead of Features; nil for other formats.
 	Table *pointtable.Table
 	// A format with Read does not set the following fields.

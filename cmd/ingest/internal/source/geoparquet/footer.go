@@ -27,7 +27,7 @@ const (
 	maxGroups   = 1 << 16
 	maxElements = 2 << 20 // of all lists in the footer together
 	structure   = 8       // elements that a structure in a list counts for, because it takes more room
-	maxDepth    = 32     // of columns within columns, and of structures within structures of Thrift
+	maxDepth    = 32      // of columns within columns, and of structures within structures of Thrift
 )
 
 var errDamaged = errors.New("is cut off or damaged: fetch it again")

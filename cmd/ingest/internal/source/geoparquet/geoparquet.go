@@ -367,7 +367,7 @@ func (r *rows) properties(out *source.Feature) error {
 				if add(c.name, from); c.name == idColumn {
 					out.ID = string(r.text[from:])
 					if c.node.leaf.isText {
-						out.ID = strings.ToValidUTF8(v.String(), "\ufffd")
+						_ = json.Unmarshal(r.text[from:], &out.ID) // it has just been written
 					}
 				}
 			}

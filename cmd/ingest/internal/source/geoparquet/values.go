@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
@@ -177,11 +176,11 @@ func appendRaw(dst []byte, v parquet.Value) ([]byte, string) {
 }
 
 func appendUUID(dst []byte, v parquet.Value) ([]byte, string) {
-	id, err := uuid.FromBytes(v.ByteArray())
-	if err != nil {
+	b := v.ByteArray()
+	if len(b) != 16 {
 		return dst, isBinary
 	}
-	return appendText(dst, id.String()), ""
+	return fmt.Appendf(dst, `"%x-%x-%x-%x-%x"`, b[:4], b[4:6], b[6:8], b[8:10], b[10:]), ""
 }
 
 func appendUnsigned(dst []byte, v parquet.Value) ([]byte, string) {
