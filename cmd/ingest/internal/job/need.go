@@ -89,10 +89,7 @@ func UnpackedBytes(paths ...string) (n int64) {
 		n += size
 	}
 	for _, path := range paths {
-		names, _, _ := source.Expand(path, func(string) bool { return true }) // its reader reports errors
-		if names == nil {
-			names = []string{path}
-		}
+		names, _, _ := source.Files(path) // its reader reports errors
 		for _, name := range names {
 			info, err := os.Stat(name)
 			add(name, info, err)

@@ -15,7 +15,7 @@ const maxFiles = 100000
 // such as part_*.parquet that is not the name of a file. They are in the order of their names, and
 // only those whose name is accepted. root is the folder above them all. For the path of one file,
 // names is nil. Programs that write folders give names with a leading underscore or dot to files of
-// their own, so those are left out.
+// their own, so those are left out, unless the pattern begins so too.
 func Expand(path string, is func(name string) bool) (names []string, root string, err error) {
 	found := []string{path}
 	info, err := os.Stat(path)
@@ -36,10 +36,11 @@ func Expand(path string, is func(name string) bool) (names []string, root string
 	}
 	for _, top := range found {
 		err := filepath.WalkDir(top, func(name string, e fs.DirEntry, err error) error {
-			own := name != top && strings.HasPrefix(e.Name(), "_") || name != top && strings.HasPrefix(e.Name(), ".")
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
+			}
+			own := name != path && strings.Contains("._", e.Name()[:1]) && !strings.HasPrefix(filepath.Base(path), e.Name()[:1])
+			switch {
 			case e.IsDir() && own:
 				return fs.SkipDir
 			case e.IsDir() || own || !is(name):
@@ -58,4 +59,16 @@ func Expand(path string, is func(name string) bool) (names []string, root string
 		}
 	}
 	return names, root, nil
+}
+
+// Files returns the files of an input: the path itself, or what Expand finds. Of folders within a
+// folder, only Parquet files count, because other files are not read there.
+func Files(path string) (names []string, root string, err error) {
+	names, root, err = Expand(path, func(name string) bool {
+		return filepath.Dir(name) == filepath.Clean(path) || strings.EqualFold(filepath.Ext(name), ".parquet") || strings.ContainsAny(path, "*?[")
+	})
+	if root == "" {
+		names, root = []string{path}, filepath.Dir(path)
+	}
+	return names, root, err
 }

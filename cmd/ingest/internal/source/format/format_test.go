@@ -214,7 +214,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, a GeoPackage nor a shapefile",
+			"is neither a table, GeoJSON, a GeoPackage, Parquet nor a shapefile",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),
@@ -228,6 +228,18 @@ func TestOpen(t *testing.T) {
 			Options{Want: source.WantPoints},
 			"",
 			"a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip",
+		},
+		"folder of others": {
+			filepath.Dir(testfile.WriteTemp(t, "a.parquet", "id,lat,lon\n1,2,3\n")),
+			Options{Want: source.WantPoints},
+			"",
+			"are not read together if they are a table, like ",
+		},
+		"folder without any": {
+			filepath.Dir(testfile.WriteTemp(t, "a.csv", "id,lat,lon\n1,2,3\n")),
+			Options{Want: source.WantPoints},
+			"",
+			"no file that is read together with others",
 		},
 		"other archive": {
 			testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})),

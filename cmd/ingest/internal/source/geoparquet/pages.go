@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/bits"
 
 	"github.com/andybalholm/brotli"
@@ -259,104 +260,183 @@ func grown(buf *[]byte, n int) []byte {
 	return *buf
 }
 
-// check checks that levels and values decode to no more than the page claims.
+// check checks that the levels and values of a page are as many as it claims, and decode to no more.
+// The library would take memory for what is too many, and stale memory for what is missing.
 func (s *pageStream) check(header *format.PageHeader, body []byte, values int) error {
-	encoding := header.DataPageHeader.V.Encoding
+	if header.Type == format.DictionaryPage {
+		return s.checkValues(format.Plain, body, values)
+	}
+	v1, v2 := &header.DataPageHeader.V, &header.DataPageHeaderV2.V
+	encoding, present := v1.Encoding, values
 	switch header.Type {
-	case format.DictionaryPage:
-		return nil
 	case format.DataPage:
-		for _, most := range []int{s.l.rep, s.l.def} {
+		for i, most := range []int{s.l.rep, s.l.def} {
 			if most == 0 {
 				continue
+			}
+			if [2]format.Encoding{v1.RepetitionLevelEncoding, v1.DefinitionLevelEncoding}[i] != format.RLE {
+				return errors.New("levels in an encoding that is no longer written; write it anew")
 			}
 			if len(body) < 4 || uint64(binary.LittleEndian.Uint32(body)) > uint64(len(body)-4) {
 				return errors.New("levels longer than their page")
 			}
-			n := int(binary.LittleEndian.Uint32(body))
-			if err := checkRuns(body[4:4+n], bits.Len(uint(most)), values); err != nil {
+			n := 4 + int(binary.LittleEndian.Uint32(body))
+			equal, err := countRuns(body[4:n], most, values)
+			if err != nil {
 				return err
 			}
-			body = body[4+n:]
+			body, present = body[n:], equal
 		}
 	case format.DataPageV2:
-		v2 := &header.DataPageHeaderV2.V
 		encoding = v2.Encoding
-		if v2.NumNulls < 0 || int(v2.NumNulls) > values {
-			return fmt.Errorf("%d nulls of %d values", v2.NumNulls, values)
-		}
-		for _, levels := range [][2]int{{int(v2.RepetitionLevelsByteLength), s.l.rep}, {int(v2.DefinitionLevelsByteLength), s.l.def}} {
-			if err := checkRuns(body[:levels[0]], bits.Len(uint(levels[1])), values); err != nil {
-				return err
+		for i, n := range []int32{v2.RepetitionLevelsByteLength, v2.DefinitionLevelsByteLength} {
+			if most := [2]int{s.l.rep, s.l.def}[i]; most > 0 {
+				equal, err := countRuns(body[:n], most, values)
+				if err != nil {
+					return err
+				}
+				present = equal
 			}
-			body = body[levels[0]:]
+			body = body[n:]
+		}
+		if int(v2.NumNulls) != values-present {
+			return fmt.Errorf("%d values of %d, and %d nulls", present, values, v2.NumNulls)
 		}
 	default:
 		return fmt.Errorf("a page of type %d", header.Type)
 	}
+	if s.l.def == 0 {
+		present = values
+	}
+	return s.checkValues(encoding, body, present)
+}
+
+// checkValues checks that values decode to their number.
+func (s *pageStream) checkValues(encoding format.Encoding, b []byte, values int) (err error) {
+	kind := s.l.element.Type.V
+	width := map[format.Type]int{format.Int32: 4, format.Int64: 8, format.Int96: 12, format.Float: 4, format.Double: 8,
+		format.FixedLenByteArray: int(s.l.element.TypeLength.V)}[kind]
+	var n int
 	switch encoding {
 	case format.PlainDictionary, format.RLEDictionary:
-		if len(body) == 0 {
+		if len(b) == 0 && values == 0 {
 			return nil
 		}
-		return checkRuns(body[1:], int(body[0]), values)
+		if len(b) == 0 || b[0] > 32 {
+			return errors.New("references to a dictionary without their size")
+		}
+		_, err = countRuns(b[1:], 1<<b[0]-1, values)
+		return err
 	case format.RLE: // booleans, with their length before them
-		if len(body) > 4 {
-			return checkRuns(body[4:], 1, values)
+		if len(b) < 4 {
+			return errors.New("booleans cut off")
 		}
-	case format.DeltaBinaryPacked, format.DeltaLengthByteArray:
-		return checkDeltas(body, values)
-	case format.DeltaByteArray:
-		if err := checkDeltas(body, values); err != nil {
-			return err
+		_, err = countRuns(b[4:], 1, values)
+		return err
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
+		if n, err = deltas(b); err == nil && n > values {
+			return fmt.Errorf("%d differences for %d values", n, values)
 		}
-		var d delta.BinaryPackedEncoding
-		shared, err := d.DecodeInt32(nil, body)
-		if err != nil {
-			return err
+		if err == nil && encoding == format.DeltaByteArray {
+			err = s.holdShared(b, values)
 		}
-		total := int64(len(body))
-		for _, n := range shared {
-			total += int64(n)
+	case format.Plain, format.ByteStreamSplit:
+		switch {
+		case kind == format.Boolean:
+			n = 8 * len(b)
+		case kind != format.ByteArray:
+			n = len(b) / max(1, width)
+		default: // lengths before the bytes
+			for n < values && len(b) >= 4 && uint64(binary.LittleEndian.Uint32(b)) <= uint64(len(b)-4) {
+				b = b[4+binary.LittleEndian.Uint32(b):]
+				n++
+			}
 		}
-		return s.l.hold(s.p, false, total+6*int64(values))
+	default:
+		return fmt.Errorf("values in the encoding %s, which is not read", encoding)
 	}
-	return nil
+	if err == nil && n < values {
+		err = fmt.Errorf("%d values, not %d", n, values)
+	}
+	return err
 }
 
-// checkDeltas checks the number of values that a list of differences claims, behind the two
-// numbers of its blocks.
-func checkDeltas(b []byte, values int) error {
+// holdShared counts the memory of texts that are written without the bytes that they share with the
+// text before.
+func (s *pageStream) holdShared(b []byte, values int) error {
+	var d delta.BinaryPackedEncoding
+	shared, err := d.DecodeInt32(nil, b)
+	if err != nil {
+		return err
+	}
+	total := int64(len(b))
+	for _, n := range shared {
+		total += int64(n)
+	}
+	return s.l.hold(s.p, false, total+6*int64(values))
+}
+
+// deltas returns the number of values that a list of differences claims, behind the two numbers
+// of its blocks.
+func deltas(b []byte) (values int, err error) {
 	var n uint64
-	var err error
 	for range 3 {
 		if n, b, err = uvarint(b); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if n > uint64(values) {
-		return fmt.Errorf("%d differences for %d values", n, values)
-	}
-	return nil
+	return int(min(n, math.MaxInt32)), nil
 }
 
-// checkRuns checks the number of values of runs, of which the last may be filled up. A run is
-// count<<1 and a value, or groups<<1|1 and groups of eight values.
-func checkRuns(b []byte, width, values int) error {
-	var total uint64
-	for len(b) > 0 {
+// countRuns counts the values that equal most among those of runs, which must be as many as given,
+// beside a rest that fills up the last. The width of a value is that of most. A run is count<<1 and
+// a value, or groups<<1|1 and groups of eight values, the first in the low bits.
+func countRuns(b []byte, most, values int) (equal int, err error) {
+	width := bits.Len(uint(most))
+	bytes := (width + 7) / 8
+	for total := 0; ; {
+		if total >= values {
+			// A bit-packed run is filled up, and some writers make it as long as they can.
+			const filled = 512
+			if total > values+filled {
+				return 0, fmt.Errorf("runs of %d values, not %d", total, values)
+			}
+			return equal, nil
+		}
 		head, rest, err := uvarint(b)
-		if err != nil {
-			return err
+		if err != nil || head > 8*maxPageValues {
+			return 0, fmt.Errorf("runs of fewer or more than %d values", values)
 		}
-		count, size := head>>1, uint64(width+7)/8
-		if head&1 == 1 {
-			count, size = head>>1*8, head>>1*uint64(width)
+		if b = rest; head&1 == 0 {
+			n := int(head >> 1)
+			if len(b) < bytes {
+				return 0, errThrift
+			}
+			value := 0
+			for i := range bytes {
+				value |= int(b[i]) << (8 * i)
+			}
+			if value == most {
+				equal += min(n, values-total)
+			}
+			total, b = total+n, b[bytes:]
+			continue
 		}
-		if total += count; head > 8*maxPageValues || total > uint64(values)+512 {
-			return fmt.Errorf("runs of more than %d values", values)
+		n := int(head>>1) * 8
+		groups := b[:min(n/8*width, len(b))]
+		b = b[len(groups):]
+		if most <= 1<<5 { // levels; references to a dictionary are not counted
+			for at := 0; at < min(n, values-total) && (at+1)*width <= 8*len(groups); at++ {
+				bit := at * width
+				value := int(groups[bit/8]) >> (bit % 8)
+				if bit%8+width > 8 {
+					value |= int(groups[bit/8+1]) << (8 - bit%8)
+				}
+				if value&(1<<width-1) == most {
+					equal++
+				}
+			}
 		}
-		b = rest[min(size, uint64(len(rest))):]
+		total += n
 	}
-	return nil
 }

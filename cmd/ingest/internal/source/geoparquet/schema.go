@@ -89,6 +89,7 @@ func (n *node) isFlat() bool { return n.leaf != nil && n.rep == 0 }
 type leaf struct {
 	index    int
 	path     string
+	element  *format.SchemaElement
 	rep, def int
 	isText   bool
 	append   func(dst []byte, v parquet.Value) ([]byte, string) // see appender
@@ -144,7 +145,7 @@ func (p *part) readShape() error {
 			if len(p.leaves) == maxLeaves {
 				return nil, fmt.Errorf("%s: has more than %d columns; leave some out", p.name, maxLeaves)
 			}
-			n.leaf = &leaf{index: len(p.leaves), path: path, rep: rep, def: def}
+			n.leaf = &leaf{index: len(p.leaves), path: path, element: e, rep: rep, def: def}
 			n.leaf.append, n.leaf.isText = appender(e)
 			p.leaves = append(p.leaves, n.leaf)
 			return n, nil
