@@ -66,7 +66,7 @@ type cli struct {
 	Quiet   bool             `group:"every" short:"q" help:"Print only errors, and the output of the command itself."`
 	Version kong.VersionFlag `group:"every" env:"-" help:"Print the version and exit."`
 
-	Boundaries boundariesCmd `cmd:"" group:"publish" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
+	Boundaries boundariesCmd `cmd:"" group:"publish" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile, GeoPackage or GeoParquet files."`
 	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
 	Names      namesCmd      `cmd:"" group:"publish" config:"" help:"Publish the names of regions and airports, for search."`
@@ -74,7 +74,7 @@ type cli struct {
 
 	kong.Plugins // of added
 
-	Points   pointsCmd   `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage or shapefiles."`
+	Points   pointsCmd   `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage, GeoParquet or shapefiles."`
 	Demo     demoCmd     `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
 	World    worldCmd    `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
 	Refresh  refreshCmd  `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
