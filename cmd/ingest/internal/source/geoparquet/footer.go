@@ -209,10 +209,11 @@ func skipStruct(b []byte, depth int) (rest []byte, elements int, err error) {
 				return nil, elements, err
 			}
 		}
-		kind, n := head&15, 0
+		kind := head & 15
 		if kind <= 2 { // a boolean is in the head
 			continue
 		}
+		var n int
 		b, n, err = skipValue(b, kind, depth)
 		if elements += n; err != nil || elements > maxElements {
 			return nil, elements, err

@@ -291,9 +291,9 @@ func (g *geometry) readNative() (_ orb.Geometry, reason, detail string) {
 	case "linestring":
 		return orb.LineString(all), "", ""
 	case "multilinestring":
-		return orb.MultiLineString(asLines(lines)), "", ""
+		return asLines(lines), "", ""
 	case "polygon":
-		return orb.Polygon(asRings(lines)), "", ""
+		return asRings(lines), "", ""
 	}
 	var polygons orb.MultiPolygon
 	for i, from := range parts {

@@ -452,17 +452,21 @@ func TestForeignWriters(t *testing.T) {
 	t.Logf("%d answers", tried)
 }
 
+// manyShops writes a file of 400,000 rows.
+func manyShops(t *testing.T) string {
+	rows := make([]shop, 400_000)
+	for i := range rows {
+		rows[i] = shop{ID: fmt.Sprint("shop ", i*7919), Geometry: at(float64(i%360)-180, float64(i%180)-90), Tags: []string{"a", fmt.Sprint(i)}}
+	}
+	return fileOf(t, rows, withGeo(""), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(100_000))
+}
+
 // A file of many rows is read in the memory of a few pages.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes a large file")
 	}
-	rows := make([]shop, 400_000)
-	for i := range rows {
-		rows[i] = shop{ID: fmt.Sprint("shop ", i*7919), Geometry: at(float64(i%360)-180, float64(i%180)-90), Tags: []string{"a", fmt.Sprint(i)}}
-	}
-	path := fileOf(t, rows, withGeo(""), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(100_000))
-	rows = nil
+	path := manyShops(t)
 	f, err := Open([]string{path}, Options{Want: source.WantPoints})
 	if err != nil {
 		t.Fatal(err)

@@ -139,11 +139,8 @@ func TestManyColumns(t *testing.T) {
 		meta.Schema = append(meta.Schema, format.SchemaElement{Name: fmt.Sprint(i), Type: pq.New(format.Int32)})
 	}
 	path := testfile.WriteTemp(t, "a.parquet", withFooter(nil, marshal(t, meta)))
-	meta = nil
-	for columns, want := range map[string]string{path: "lists more than"} {
-		if _, err := Open([]string{columns}, Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Error(err)
-		}
+	if _, err := Open([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "lists more than") {
+		t.Error(err)
 	}
 }
 
@@ -232,9 +229,7 @@ func TestDamage(t *testing.T) {
 		}
 		testfile.Write(t, path, b)
 		if fault := check(t, path); fault != "" {
-			kept := filepath.Join(os.TempDir(), fmt.Sprintf("damage-%d.parquet", i))
-			t.Errorf("file %d %s; it is %s", i, fault, kept)
-			testfile.Write(t, kept, b)
+			t.Errorf("file %d of %d bytes %s", i, len(b), fault)
 		}
 	}
 }

@@ -184,7 +184,8 @@ func (s *pageStream) unpack(levels, packed []byte, size int) ([]byte, error) {
 	}
 	to := grown(&s.p.unpacked, size)
 	to = to[copy(to, levels):]
-	n, err := 0, error(nil)
+	var n int
+	var err error
 	switch s.codec {
 	case format.Snappy:
 		if n, err = snappy.DecodedLen(packed); err == nil && n == len(to) {
@@ -311,6 +312,9 @@ func (s *pageStream) check(header *format.PageHeader, body []byte, values int) e
 	return s.checkValues(encoding, body, present)
 }
 
+// plainDictionary is what older writers call RLEDictionary.
+const plainDictionary format.Encoding = 2
+
 // checkValues checks that values decode to their number.
 func (s *pageStream) checkValues(encoding format.Encoding, b []byte, values int) (err error) {
 	kind := s.l.element.Type.V
@@ -318,7 +322,7 @@ func (s *pageStream) checkValues(encoding format.Encoding, b []byte, values int)
 		format.FixedLenByteArray: int(s.l.element.TypeLength.V)}[kind]
 	var n int
 	switch encoding {
-	case format.PlainDictionary, format.RLEDictionary:
+	case plainDictionary, format.RLEDictionary:
 		if len(b) == 0 && values == 0 {
 			return nil
 		}
