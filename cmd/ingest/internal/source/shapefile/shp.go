@@ -12,6 +12,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/rings"
 )
 
 // This is the .shp file: a header of 100 bytes, then records.
@@ -194,7 +195,6 @@ func (s *shapes) skip(n int64) error {
 // shape is the content of a record, or the reason why it has none.
 type shape struct {
 	geometry       orb.Geometry
-	polygons       []orb.Polygon // while rings are sorted
 	repair         string
 	reason, detail string
 	unroll         func(orb.Ring) orb.Ring // nil: as drawn
@@ -305,7 +305,11 @@ func (s *shapes) content(g *shape, length int64) error {
 		return err
 	}
 	if plain(t) == typePolygon {
-		g.assemble(s.starts, all)
+		parted := make([]orb.Ring, parts)
+		for i := range parted {
+			parted[i] = orb.Ring(all[s.starts[i]:s.starts[i+1]:s.starts[i+1]])
+		}
+		g.geometry, g.repair, g.reason, g.detail = rings.Assemble(parted, g.unroll)
 		return nil
 	}
 	if plain(t) == typeLines {

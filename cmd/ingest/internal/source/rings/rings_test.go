@@ -1,4 +1,4 @@
-package shapefile
+package rings
 
 import (
 	"math"
@@ -51,7 +51,7 @@ func TestHolesKeepTheirShells(t *testing.T) {
 				areas[shell[0]] -= math.Abs(planar.Area(h))
 			}
 		}
-		var g shape
+		var g assembly
 		if !g.nest(rapid.Permutation(all).Draw(t, "order"), maxTests) || g.repair != "" || len(g.polygons) != len(areas) {
 			t.Fatalf("%d polygons, not %d; %q", len(g.polygons), len(areas), g.repair)
 		}
@@ -83,7 +83,7 @@ func TestNestingIsBounded(t *testing.T) {
 		y := 0.001 + float64(i)/2000
 		rings = append(rings, newRing(orb.Ring{{1, y}, {1.00001, y}, {1, y + 0.00001}, {1, y}}, nil))
 	}
-	var g shape
+	var g assembly
 	if !g.nest(rings, maxTests) || len(g.polygons) != 1 || len(g.polygons[0]) != 1001 {
 		t.Errorf("%d polygons", len(g.polygons))
 	}
@@ -93,7 +93,7 @@ func TestNestingIsBounded(t *testing.T) {
 		}
 		rings[1+i] = newRing(rings[1+i].flat, nil)
 	}
-	if g := (shape{}); g.nest(rings, 1<<20) {
+	if g := (assembly{}); g.nest(rings, 1<<20) {
 		t.Error("a million comparisons were enough")
 	}
 }
@@ -125,7 +125,7 @@ func TestNestingOfRingsWithoutArea(t *testing.T) {
 		for _, r := range tc.rings {
 			rings = append(rings, newRing(r, nil))
 		}
-		var g shape
+		var g assembly
 		if !g.nest(rings, maxTests) {
 			t.Fatal(name)
 		}

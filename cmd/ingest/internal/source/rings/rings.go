@@ -1,7 +1,9 @@
-package shapefile
+// Package rings makes polygons of rings of which only the direction is known, as Esri's formats have them.
+package rings
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -14,39 +16,43 @@ import (
 // real feature, an ocean of 450,000 vertices with all its islands, needs a few thousand times less.
 const maxTests = 1 << 28
 
-// assemble combines rings to polygons. In a shapefile only the direction distinguishes rings: a
+// Assemble combines rings to a polygon or polygons. Only their direction distinguishes them, as in shapefiles: a
 // clockwise ring is an outer ring, and an anticlockwise one is a hole in the outer ring around it.
 // A hole that extends beyond an outer ring belongs to the outer ring that holds most of it. Real
 // files have rings of the wrong direction, so a hole that lies in no outer ring is not accepted as
 // a hole. Such a ring, and the rings within it, are holes if an odd number of other rings is around
-// them.
-func (g *shape) assemble(starts []uint32, points []orb.Point) {
-	for _, p := range points {
-		if _, reason, detail := source.NormalizePosition(p[0], p[1]); reason != "" {
-			g.refuse(reason, "%s", detail)
-			return
+// them. unroll makes the longitudes of a ring run on across the antimeridian; nil leaves rings as drawn. repair
+// describes the assumptions made, and reason says why there is no polygon.
+func Assemble(all []orb.Ring, unroll func(orb.Ring) orb.Ring) (out orb.Geometry, repair, reason, detail string) {
+	var g assembly
+	rings := make([]ring, 0, len(all))
+	for _, r := range all {
+		for _, p := range r {
+			if _, reason, detail := source.NormalizePosition(p[0], p[1]); reason != "" {
+				return nil, "", reason, detail
+			}
 		}
-	}
-	rings := make([]ring, 0, len(starts)-1)
-	for i := range len(starts) - 1 {
-		r := orb.Ring(points[starts[i]:starts[i+1]:starts[i+1]])
 		if source.IsOpen(r) {
 			source.AddRepair(&g.repair, source.RepairClosed)
 		}
 		if r = source.CloseRing(r); r != nil {
-			rings = append(rings, newRing(r, g.unroll))
+			rings = append(rings, newRing(r, unroll))
 		}
 	}
 	if len(rings) == 0 {
-		g.refuse(source.ReasonNoArea, "")
-		return
+		return nil, g.repair, source.ReasonNoArea, ""
 	}
 	if !g.nest(rings, maxTests) {
-		g.polygons = nil
-		g.refuse(source.ReasonTooManyPoints, "more than %d comparisons to find which of %d rings lies in which", maxTests, len(rings))
-		return
+		return nil, g.repair, source.ReasonTooManyPoints,
+			fmt.Sprintf("more than %d comparisons to find which of %d rings lies in which", maxTests, len(rings))
 	}
-	g.geometry = source.JoinPolygons(g.polygons)
+	return source.JoinPolygons(g.polygons), g.repair, "", ""
+}
+
+// assembly has the polygons while rings are sorted.
+type assembly struct {
+	polygons []orb.Polygon
+	repair   string
 }
 
 // sliver is a small share of a ring. If a ring has the direction of holes, but at most this share
@@ -56,7 +62,7 @@ const sliver = 1. / 8
 
 // nest groups the rings into polygons, in the order of their outer rings. It returns false if that
 // takes more than the allowed number of tests.
-func (g *shape) nest(rings []ring, tests int) bool {
+func (g *assembly) nest(rings []ring, tests int) bool {
 	holes := make([][]ring, len(rings)) // by outer ring
 	var outer []int
 	var odd []ring
@@ -112,7 +118,7 @@ func (g *shape) nest(rings []ring, tests int) bool {
 }
 
 // nestByDepth separates outer rings from holes by the number of rings around them.
-func (g *shape) nestByDepth(rings []ring, tests *int) bool {
+func (g *assembly) nestByDepth(rings []ring, tests *int) bool {
 	for i := range rings {
 		rings[i].area = math.Abs(rings[i].area)
 	}
