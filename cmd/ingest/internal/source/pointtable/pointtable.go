@@ -56,12 +56,15 @@ type Columns struct {
 
 // These are names of columns as keys, the most certain first.
 var (
-	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
+	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid", "recordid"}
 	maybeNames = []string{"key", "code", "ident"} // possible names of ids
 	oneNames   = []string{
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
-		"location", "geolocation", "coordinates", "position", "point", "latlon", "latlng",
+		"geolocation", "location", "coordinates", "position", "point", "latlon", "latlng", "latlong", "geoloc", "loc", "coords", "gps",
 	}
+	// latFirstLists are those in which lists of JSON have the latitude first: Opendatasoft's, Kobo's, and those that
+	// say so.
+	latFirstLists = []string{"geopoint2d", "geolocation", "latlon", "latlng", "latlong"}
 )
 
 // ErrColumns is matched by the error for columns none of which has positions or shapes.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -14,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/wkb"
+	"quadrille/cmd/internal/columnname"
 )
 
 // ReasonSystem is the reason of positions that specify another coordinate system.
@@ -42,6 +44,8 @@ type positions struct {
 	address       string
 	addressSystem crs.System
 	latFirst      bool
+	// latFirstLists are the columns, as keys, in which lists have the latitude first.
+	latFirstLists []string
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
 	hasComma   bool
@@ -246,8 +250,12 @@ func (t *positions) wellKnownText(text []byte, p *orb.Point) (err error) {
 	return t.degreesOf(p, numbers[1], numbers[0])
 }
 
+// fourNumbers are the latitude, the longitude, the height and the accuracy of a position in Kobo and ODK, with
+// blanks between them.
+const fourNumbers = 4
+
 // pair reads two numbers, possibly with words before them and brackets around them: "lat,lon", or
-// "[lon, lat]" as in JSON, unless the order is given.
+// "[lon, lat]" as in JSON, unless the order is given or the column is one of latFirstLists.
 func (t *positions) pair(text []byte, p *orb.Point) error {
 	order, most := LatLon, 2
 	switch text[len(text)-1] {
@@ -255,12 +263,18 @@ func (t *positions) pair(text []byte, p *orb.Point) error {
 		text = text[bytes.LastIndexByte(text, '(')+1 : len(text)-1]
 	case ']':
 		text, order, most = bytes.Trim(text, "[]"), LonLat, 3
+		if slices.Contains(t.latFirstLists, columnname.Key(t.Columns.Lat)) {
+			order = LatLon
+		}
 	}
 	var parts [][]byte
 	for _, by := range []string{";", ",", " "} {
 		if parts = bytes.Split(bytes.TrimSpace(text), []byte(by)); len(parts) > 1 {
 			break
 		}
+	}
+	if len(parts) == fourNumbers && bytes.IndexByte(text, ',') < 0 {
+		most = fourNumbers
 	}
 	if len(parts) < 2 || len(parts) > most {
 		return t.bad(ReasonNoPosition, source.Excerpt(text)+" in the column "+source.Excerpt(t.Columns.Lat)+"; name others by --lat and --lon")

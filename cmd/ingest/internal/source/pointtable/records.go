@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/columnname"
 )
 
 // Records gives features their geometry and id by their columns, for formats whose records have neither of their
@@ -38,6 +39,7 @@ const (
 // they are not known before the records are read. name is the file's name in errors.
 func NewRecords(in iter.Seq2[source.Feature, error], columns []string, name string, want source.Want, told Columns) *Records {
 	r := &Records{positions: newPositions(want, name, told), in: in, names: columns}
+	r.latFirstLists = latFirstLists
 	r.bad = func(reason, detail string) error {
 		return &source.BadRecord{Source: name, Line: r.line, Reason: reason, Detail: detail}
 	}
@@ -56,9 +58,14 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 		size := 0
 		// begin finds the columns and yields what has been read.
 		begin := func() bool {
+			placed := r.names != nil // or there is a record
+			var members []source.Member
 			if r.found = true; r.names == nil {
 				seen := map[string]bool{}
 				for _, a := range ahead {
+					placed = placed || a.err == nil
+					r.Columns.Optional = r.Columns.Optional || a.Geometry != nil
+					members = append(members, a.Members...)
 					for _, m := range a.Members {
 						if !seen[m.Name] {
 							seen[m.Name] = true
@@ -67,10 +74,14 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 					}
 				}
 			}
-			if err := r.find(); err != nil {
+			if r.Columns.Lat == "" && r.Columns.Lon == "" {
+				r.findWhole(members)
+			}
+			if err := r.find(); err != nil && placed {
 				yield(source.Feature{}, err)
 				return false
 			}
+			r.found = placed
 			for _, a := range ahead {
 				if !r.yield(a.Feature, a.err, yield) {
 					return false
@@ -103,6 +114,41 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 			begin()
 		}
 	}
+}
+
+// findWhole takes a column that has whole positions or shapes, if no two columns have positions: one with a name for
+// that of whose values some are positions, or else one of which all values are geometries of GeoJSON.
+func (r *Records) findWhole(members []source.Member) {
+	if lat, lon := columnname.Axes(r.names, "", ""); r.want != source.WantPolygons && lat != "" && lon != "" {
+		return
+	}
+	good, shapes, other := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, m := range members {
+		cell := cell(m.Value)
+		named := slices.Contains(oneNames, columnname.Key(m.Name))
+		switch {
+		case string(m.Value) == "null" || r.isNothing(cell) || good[m.Name] || other[m.Name] && !named:
+			continue
+		case cell[0] != '{' && !named:
+			other[m.Name] = true
+			continue
+		}
+		probe := r.positions
+		probe.Columns.Lat, probe.Columns.Lon = m.Name, m.Name
+		if _, err := probe.geometry(cell, cell); err != nil {
+			other[m.Name] = true
+			continue
+		}
+		good[m.Name], shapes[m.Name] = named, true
+	}
+	of := func(some func(name string) bool) []string {
+		return slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return !some(name) })
+	}
+	column := columnname.First(of(func(name string) bool { return good[name] }), oneNames)
+	if rest := of(func(name string) bool { return shapes[name] && !other[name] }); column == "" && len(rest) > 0 {
+		column = rest[0]
+	}
+	r.Columns.Lat, r.Columns.Lon = column, column
 }
 
 // find sets Columns and Properties.
@@ -152,10 +198,10 @@ func (r *Records) complete(f *source.Feature) (err error) {
 			continue
 		}
 		if m.Name == c.Lat {
-			lat = text(m.Value)
+			lat = cell(m.Value)
 		}
 		if m.Name == c.Lon {
-			lon = text(m.Value)
+			lon = cell(m.Value)
 		}
 		if m.Name == c.ID {
 			id = m.Value
@@ -207,6 +253,15 @@ func text(value []byte) []byte {
 	var s string
 	_ = json.Unmarshal(value, &s) // valid, because it has been scanned
 	return []byte(s)
+}
+
+// cell returns the text of a value that has a position, which is empty for a list of nulls.
+func cell(value []byte) []byte {
+	t := text(value)
+	if len(t) > 0 && t[0] == '[' && len(bytes.Trim(t, "[], \t\r\nnul")) == 0 {
+		return nil
+	}
+	return t
 }
 
 // scalar returns the text of a string or number, or nothing.

@@ -65,9 +65,18 @@ func TestRecords(t *testing.T) {
 			{"key", `[1]`, "lat", "1", "lon", "2"},
 		}, want: []string{`k 2 1 name="new"`, `f:2: id is missing: the column "key" is empty, or neither text nor a number`,
 			`f:3: id is missing: the column "key" is empty, or neither text nor a number`}, notes: `"NULL"`},
-		"known columns":  {columns: []string{"lat", "lon", "id"}, want: nil},
-		"without any":    {lists: [][]string{{"a", "1"}}, want: []string{`f: the columns of latitudes and longitudes are not recognized`}},
-		"not recognised": {told: told{Columns: pointtable.Columns{ID: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --id`}},
+		"a column is taken by what it holds": {lists: [][]string{
+			{"location", `"Bern"`, "x", `{"type":"LineString","coordinates":[[1,2],[3,4]]}`, "at", `{"type":"Point","coordinates":[8,47]}`},
+			{"at", "null"},
+		}, want: []string{` 8 47 location="Bern" x={"type":"LineString","coordinates":[[1,2],[3,4]]}`, "f:2: no geometry: its coordinates are empty"}},
+		"lists with the latitude first": {lists: [][]string{{"_geolocation", "[47, 8]"}, {"_geolocation", "[null, null]"}},
+			want: []string{" 8 47", "f:2: no geometry: its coordinates are empty"}},
+		"lists with the longitude first": {lists: [][]string{{"location", "[8, 47]"}}, want: []string{" 8 47"}},
+		"height and accuracy":            {lists: [][]string{{"location", `"47 8 400 5"`}}, want: []string{" 8 47"}},
+		"other order":                    {told: told{Columns: pointtable.Columns{Order: pointtable.LonLat}}, lists: [][]string{{"geo_point_2d", "[8,47]"}}, want: []string{" 8 47"}},
+		"known columns":                  {columns: []string{"lat", "lon", "id"}, want: nil},
+		"without any":                    {lists: [][]string{{"a", "1"}}, want: []string{`f: the columns of latitudes and longitudes are not recognized`}},
+		"not recognised":                 {told: told{Columns: pointtable.Columns{ID: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --id`}},
 	} {
 		r := pointtable.NewRecords(records(tc.lists...), tc.columns, "f", source.WantPoints, tc.told.Columns)
 		r.Emptied = tc.told.emptied
@@ -94,6 +103,23 @@ func TestRecords(t *testing.T) {
 		}
 		if notes := strings.Join(r.Notes(), "\n"); !strings.Contains(notes, tc.notes) || tc.notes == "" && notes != "" {
 			t.Errorf("%s: notes %q", name, notes)
+		}
+	}
+	// Features with geometries need no columns for them, and bad records alone none at all.
+	own := pointtable.NewRecords(func(yield func(source.Feature, error) bool) {
+		_ = yield(source.Feature{}, &source.BadRecord{Reason: "x"}) &&
+			yield(source.Feature{Geometry: orb.Point{1, 2}, Members: []source.Member{{Name: "id", Value: []byte("7")}}}, nil)
+	}, nil, "f", source.WantPoints, pointtable.Columns{})
+	for f, err := range own.Features() {
+		if err == nil && (f.Geometry != orb.Point{1, 2} || f.ID != "7") {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, err := range pointtable.NewRecords(func(yield func(source.Feature, error) bool) {
+		yield(source.Feature{}, &source.BadRecord{Reason: "x"})
+	}, nil, "f", source.WantPolygons, pointtable.Columns{}).Features() {
+		if !errors.As(err, new(*source.BadRecord)) {
+			t.Error(err)
 		}
 	}
 	// An error of the file ends the sequence.
