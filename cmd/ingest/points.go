@@ -25,7 +25,7 @@ import (
 // pointFiles has the files of a command that publishes points, and the flags for reading them.
 // Every such command has these flags and their environment variables.
 type pointFiles struct {
-	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables and workbooks, or GeoJSON, GeoPackage, GeoParquet and shapefiles of points; - is standard input."`
+	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables and workbooks, or JSON, GeoPackage, GeoParquet and shapefiles of points; - is standard input."`
 	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
 	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
 	Lat         string      `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
@@ -118,6 +118,7 @@ such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or
 
   A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
+  Other JSON: a list of objects, alone or as a member of one ({"data":[…]}, FILE#MEMBER), or objects one after another; answers of Overpass (out center) and ArcGIS (outSR=4326). Members of objects are columns such as address.city.
   KML, KMZ and the waypoints of GPX; the stops of a GTFS feed and the occurrences of a Darwin Core archive, in their .zip.
   Data of OpenStreetMap (.osm.pbf) with --tags amenity=cafe: nodes, and a point within areas.
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
@@ -127,8 +128,8 @@ such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 
-Of a table, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng,
-long, longitude, x, …), or one column with positions, called wkt, geometry, geo_point_2d, location,
+Of a table or other JSON, latitude and longitude are the columns with such a name (lat, latitude, y, geo_lat, …; lon, lng,
+long, longitude, x, …; location.lat and location.lon), or one column with positions, called wkt, geometry, geo_point_2d, location,
 coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order
 --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid,
 guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed.

@@ -966,8 +966,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		"empty":        {texts: []string{""}, want: "is empty"},
 		"header alone": {texts: []string{"id,lat,lon\n"}, want: "hold no points"},
 		"open quote":   {texts: []string{"\"id,lat,lon\n1,1,1\n"}, want: "it should be the names of the columns"},
-		"array":        {texts: []string{"[1,2]"}, want: "not GeoJSON: array at line 1"},
-		"other JSON":   {texts: []string{`{"a":1}`}, want: "not a feature"},
+		"array":        {texts: []string{"[1,2]"}, want: "is a list of numbers; make it a list of objects"},
+		"other JSON":   {texts: []string{`{"a":1}`}, want: `are not recognized by their names; name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "a"`},
 		"no geometries": {
 			texts: []string{`{"type":"Feature","geometry":null}`},
 			want:  "1 of 1 records are bad (100%; --max-bad tolerates 10%), such as ",

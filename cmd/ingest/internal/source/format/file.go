@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/charset"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/jsonrecords"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/spelling"
@@ -69,7 +70,10 @@ type File struct {
 	gdal    string                 // GDAL's name for the input, if that is one file that it can unpack
 	packed  bool                   // in a way that GDAL cannot unpack
 	unknown bool                   // no format claims it
-	text    encoding.Encoding      // nil for UTF-8
+	// undecided is set if it is taken for GeoJSON because its beginning does not tell what it is.
+	undecided bool
+	single    bool              // as in jsonrecords.Options
+	text      encoding.Encoding // nil for UTF-8
 }
 
 // headBytes is the number of bytes that are enough to detect the format of a file.
@@ -262,13 +266,15 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
 	}
 	head.Text = bytes.TrimLeft(head.Text, " \t\r\n\x1e")
+	if _, is := head.json(); is {
+		f.undecided = jsonrecords.Look(head.Text) == jsonrecords.Unknown
+	}
 	for _, format := range table {
 		switch {
 		case format.Matches == nil || !format.Matches(head):
 		case format.gives(f.Want):
-			// A topology whose member type comes late looks like GeoJSON until it is read.
-			typ, _ := head.json()
-			if f.layer != "" && !format.Layered && !(format == &geoJSON && typ == "" && topoJSON.gives(f.Want)) {
+			// A topology or a list whose members come late looks like GeoJSON until it is read.
+			if f.layer != "" && !format.Layered && !(format == &geoJSON && f.undecided) {
 				return nil, f.noLayers(format)
 			}
 			return format, nil
@@ -330,6 +336,12 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 		return f.instead(&topoJSON)
 	case errors.Is(err, geojson.ErrTopology):
 		f.Format = &topoJSON
+		return f.ReadLayer(ctx, read)
+	case errors.Is(err, errRecords):
+		f.Format = &records
+		return f.ReadLayer(ctx, read)
+	case errors.Is(err, jsonrecords.ErrSingle) && !f.single:
+		f.single = true
 		return f.ReadLayer(ctx, read)
 	case err == nil && f.layer != "" && !f.Format.Layered:
 		return f.noLayers(f.Format)

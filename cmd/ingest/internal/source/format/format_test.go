@@ -177,6 +177,7 @@ func TestSamples(t *testing.T) {
 func TestOpen(t *testing.T) {
 	polygons := [2]string{"a.geojson", string(testfile.Read(t, "testdata/geojson.json"))}
 	beside := testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a.gpkg", "SQLite format 3\x00"}, polygons))
+	pad := strings.Repeat(" ", headBytes)
 	late := `{"arcs":[[[0,0],[1,0],[1,1],[0,0]]],"objects":{"x":{"type":"Polygon","arcs":[[0]]}},"pad":"` + strings.Repeat(" ",
 		headBytes) + `","type":"Topology"}`
 	for name, tc := range map[string]struct {
@@ -192,6 +193,16 @@ func TestOpen(t *testing.T) {
 			Options{Want: source.WantPoints},
 			"",
 			"is TopoJSON, not GeoJSON; convert it by: ogr2ogr out.geojson",
+		},
+		"late records":      {testfile.WriteTemp(t, "a.json", `{"pad":"`+pad+`","lat":1,"lon":2}`), Options{Want: source.WantPoints}, "JSON records", ""},
+		"late list":         {testfile.WriteTemp(t, "a.json", `{"pad":"`+pad+`","data":[{"lat":1,"lon":2}]}`), Options{Want: source.WantPoints}, "JSON records", ""},
+		"named late list":   {testfile.WriteTemp(t, "a.json", `{"pad":"`+pad+`","data":[{"lat":1,"lon":2}]}`) + "#data", Options{Want: source.WantPoints}, "JSON records", ""},
+		"late GeoJSON":      {testfile.WriteTemp(t, "a.json", `{"geometry":{"coordinates":[1,2],"type":"Point"},"pad":"`+pad+`","type":"Feature"}`), Options{Want: source.WantPoints}, "GeoJSON", ""},
+		"a list of records": {"testdata/records.json#data", Options{Want: source.WantPoints}, "JSON records", ""},
+		"no list of them":   {"testdata/records.json#rows", Options{Want: source.WantPoints}, "JSON records", `its member "rows" is no list of objects`},
+		"bad among features": {
+			testfile.WriteTemp(t, "a.json", `{"a":1}`+"\n"+`{"type":"Feature","geometry":null}`),
+			Options{Want: source.WantPoints}, "GeoJSON", "not a feature",
 		},
 		"property called type": {
 			testfile.WriteTemp(t, "a.json", `{"properties":{"type":"Topology"},"type":"Feature","geometry":null}`),
@@ -219,7 +230,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, KML, GPX, data of OpenStreetMap, a GeoPackage, Parquet, a shapefile nor a workbook",
+			"is neither a table, GeoJSON, JSON records, KML, GPX, data of OpenStreetMap, a GeoPackage, Parquet, a shapefile nor a workbook",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),

@@ -3,6 +3,8 @@ package format
 import (
 	"bufio"
 	"context"
+	"errors"
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/geoparquet"
 	"quadrille/cmd/ingest/internal/source/geoxml"
+	"quadrille/cmd/ingest/internal/source/jsonrecords"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
@@ -41,6 +44,7 @@ var table = []*Format{
 	},
 	&geoJSON,
 	&topoJSON,
+	&records,
 	xmlFormat("KML", ".kml", geoxml.IsKML),
 	xmlFormat("GPX", ".gpx", geoxml.IsGPX),
 	{
@@ -169,11 +173,50 @@ var geoJSON = Format{
 	Extensions: jsonExtensions,
 	Matches: func(h *Head) bool {
 		typ, is := h.json()
-		return is && typ != "Topology"
+		return is && typ != "Topology" && jsonrecords.Look(h.Text) != jsonrecords.Rows
 	},
 	Read: func(f *File, text *bufio.Reader) *Layer {
-		return &Layer{Features: geojson.Read(text, f.Path, f.Said)}
+		l := &Layer{Features: geojson.Read(text, f.Path, f.Said)}
+		if f.undecided {
+			l.Features = unlessRecords(l.Features)
+		}
+		return l
 	},
+}
+
+var records = Format{
+	Name:       "JSON records",
+	Contents:   shapes,
+	Extensions: jsonExtensions,
+	Matches: func(h *Head) bool {
+		_, is := h.json()
+		return is && jsonrecords.Look(h.Text) == jsonrecords.Rows
+	},
+	Layered: true,
+	Read: func(f *File, text *bufio.Reader) *Layer {
+		in := jsonrecords.New(text, f.Path, jsonrecords.Options{List: f.layer, Single: f.single, Want: f.Want, Said: f.Said,
+			Unroll: f.Unroll})
+		return &Layer{Features: in.Features(), Records: true, Notes: in.Notes}
+	},
+}
+
+// errRecords ends the reading of a file as GeoJSON whose first value turns out to be a record.
+var errRecords = errors.New("is a list of records, not GeoJSON")
+
+// unlessRecords yields the features of a file of which the beginning does not tell whether it is GeoJSON.
+func unlessRecords(features iter.Seq2[source.Feature, error]) iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		first := true
+		for f, err := range features {
+			bad := (*source.BadRecord)(nil)
+			if first && errors.As(err, &bad) && bad.Reason == source.ReasonNotAFeature {
+				f, err = source.Feature{}, errRecords
+			}
+			if first = false; !yield(f, err) || errors.Is(err, errRecords) {
+				return
+			}
+		}
+	}
 }
 
 var topoJSON = Format{

@@ -32,8 +32,6 @@ const (
 	maxParts = 1 << 20
 	// maxExpires bounds the member that says when a point expires, in bytes.
 	maxExpires = 256
-	// recordSeparator precedes each value of a GeoJSON text sequence.
-	recordSeparator = 0x1e
 )
 
 // Read yields the features of the file with this name, in order, with their properties as Members.
@@ -43,7 +41,7 @@ const (
 // it; see [Said.Missing].
 func Read(r io.Reader, name string, said *Said) iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
-		d := &reader{name: name, s: jsonscan.New(&unseparated{r: r}), yield: yield, said: said}
+		d := &reader{name: name, s: jsonscan.New(jsonscan.Unseparated(r)), yield: yield, said: said}
 		if d.said == nil {
 			d.said = &Said{}
 		}
@@ -54,28 +52,12 @@ func Read(r io.Reader, name string, said *Said) iter.Seq2[source.Feature, error]
 	}
 }
 
-// unseparated is a reader that replaces record separators by white space. They cannot occur within
-// a value.
-type unseparated struct{ r io.Reader }
-
-func (u *unseparated) Read(p []byte) (int, error) {
-	n, err := u.r.Read(p)
-	for rest := p[:n]; ; {
-		i := bytes.IndexByte(rest, recordSeparator)
-		if i < 0 {
-			return n, err
-		}
-		rest[i] = ' '
-		rest = rest[i+1:]
-	}
-}
-
 type reader struct {
 	name  string
 	s     *jsonscan.Scanner
 	yield func(source.Feature, error) bool
 	said  *Said
-	whole collection // of the current document
+	whole Collection // of the current document
 
 	points         []orb.Point // of the current arrays; reused
 	vertices       int         // of the current feature
@@ -108,7 +90,7 @@ func (d *reader) documents() error {
 func (d *reader) document() error {
 	isCollection := false
 	whole := &d.whole
-	*whole = collection{}
+	*whole = Collection{}
 	f, bare := d.begin(), shape{}
 	err := d.s.Object(func(member []byte) error {
 		switch string(member) {
@@ -116,7 +98,7 @@ func (d *reader) document() error {
 			isCollection = true
 			d.s.KeepMembers()
 			return d.s.Array(func(int) error {
-				whole.features++
+				whole.Features++
 				return d.feature()
 			})
 		case "crs":
@@ -125,7 +107,7 @@ func (d *reader) document() error {
 		case "coordinates", "geometries":
 			return d.shapeMember(&bare, member)
 		}
-		if known, err := whole.member(d.s, member); known {
+		if known, err := whole.Member(d.s, member); known {
 			return err
 		}
 		err := d.member(&f, member)
@@ -142,7 +124,7 @@ func (d *reader) document() error {
 		return fmt.Errorf("%s: a FeatureCollection without features", d.name)
 	case f.typ == "FeatureCollection":
 		whole.properties(f.Members)
-		d.said.add(d.name, whole)
+		d.said.Add(d.name, whole)
 		return nil
 	case known:
 		bare.kind, f.typ = f.typ, "Feature"

@@ -35,39 +35,39 @@ type part struct {
 // maxWholes is the greatest number of layers whose pages may be mixed.
 const maxWholes = 1000
 
-// collection holds the members of one FeatureCollection outside its features.
-type collection struct {
-	features          int64
+// Collection holds the members of one list of features that are outside the features. Its zero value is ready.
+type Collection struct {
+	Features          int64 // that have been read
 	matched, returned int64 // 0: it does not say
 	more              string
 }
 
-// add adds the declared and read counts of one file.
-func (s *Said) add(name string, c *collection) {
-	s.read += c.features
+// Add adds the declared and read counts of one list in a file.
+func (s *Said) Add(name string, c *Collection) {
+	s.read += c.Features
 	switch {
 	case c.more == "":
 		s.last++
-	case c.matched >= max(1, c.features): // the number is more reliable: some servers link to an empty next page
+	case c.matched >= max(1, c.Features): // the number is more reliable: some servers link to an empty next page
 	case s.more == "":
 		s.more = fmt.Sprintf("%s: is one page of several, says its %s", name, c.more)
 	}
-	if c.returned > c.features && s.cut == "" {
+	if c.returned > c.Features && s.cut == "" {
 		s.cut = fmt.Sprintf("%s: has %d features, and says that it has %d: it was cut off or its features were filtered", name,
-			c.features, c.returned)
+			c.Features, c.returned)
 	}
 	p := s.parts[c.matched]
 	switch {
 	case p != nil:
-		p.features += c.features
-	case c.matched <= c.features: // it is whole
+		p.features += c.Features
+	case c.matched <= c.Features: // it is whole
 	case len(s.parts) == maxWholes:
 		s.cut = fmt.Sprintf("%s: has pages of more than %d layers; fetch each layer whole", name, maxWholes)
 	default:
 		if s.parts == nil {
 			s.parts = map[int64]*part{}
 		}
-		s.parts[c.matched] = &part{c.features, name}
+		s.parts[c.matched] = &part{c.Features, name}
 	}
 }
 
@@ -99,9 +99,8 @@ func (s *Said) Together() string {
 	return fmt.Sprintf("%s; with the last page %d features were read; whether all pages between are there is not known", s.more, s.read)
 }
 
-// member reads a member of a FeatureCollection outside its features. ok is false for an unknown
-// member.
-func (c *collection) member(s *jsonscan.Scanner, name []byte) (ok bool, err error) {
+// Member reads a member outside the features. ok is false for an unknown member, which is not read.
+func (c *Collection) Member(s *jsonscan.Scanner, name []byte) (ok bool, err error) {
 	switch string(name) {
 	case "exceededTransferLimit":
 		var value []byte
@@ -114,6 +113,8 @@ func (c *collection) member(s *jsonscan.Scanner, name []byte) (ok bool, err erro
 		c.matched = max(c.matched, n)
 	case "numberReturned":
 		c.returned, err = count(s)
+	case "next", "@odata.nextLink", "nextPageToken", "next_page_token":
+		err = c.next(s, string(name))
 	case "links":
 		err = c.links(s)
 	default:
@@ -123,7 +124,7 @@ func (c *collection) member(s *jsonscan.Scanner, name []byte) (ok bool, err erro
 }
 
 // properties searches the collection's properties for ArcGIS's sign of further pages.
-func (c *collection) properties(members []source.Member) {
+func (c *Collection) properties(members []source.Member) {
 	for _, m := range members {
 		if m.Name == "exceededTransferLimit" && bytes.Equal(m.Value, []byte("true")) {
 			c.more = m.Name
@@ -131,9 +132,34 @@ func (c *collection) properties(members []source.Member) {
 	}
 }
 
-// links searches the links for one to the next page.
-func (c *collection) links(s *jsonscan.Scanner) error {
-	if k, err := s.Kind(); err != nil || k != jsonscan.Array {
+// next reads a member that names the next page, if it is a text.
+func (c *Collection) next(s *jsonscan.Scanner, name string) error {
+	if k, err := s.Kind(); err != nil || k != jsonscan.String {
+		return skip(s, err)
+	}
+	text, _, err := s.Text(1)
+	if len(text) > 0 {
+		c.more = name
+	}
+	return err
+}
+
+// links searches the links for one to the next page: an object with the rel next in a list, or a member next.
+func (c *Collection) links(s *jsonscan.Scanner) error {
+	k, err := s.Kind()
+	if k == jsonscan.Object {
+		return s.Object(func(name []byte) error {
+			k, err := s.Kind()
+			if k == jsonscan.String && string(name) == "next" {
+				return c.next(s, `link "next"`)
+			}
+			if k == jsonscan.Object && string(name) == "next" {
+				c.more = `link "next"`
+			}
+			return skip(s, err)
+		})
+	}
+	if k != jsonscan.Array {
 		return skip(s, err)
 	}
 	return s.Array(func(int) error {
