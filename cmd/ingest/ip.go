@@ -29,7 +29,7 @@ func (ipCmd) Help() string {
   A MaxMind DB (.mmdb), alone, compressed by gzip, zstd, bzip2 or xz, or as it comes in a tar.gz or zip archive: GeoIP2, GeoLite2, DB-IP, IPinfo, ip-location-db. Fields no schema knows are kept under "extra".
   A GeoLite2 CSV set: its zip archive, or the folder with its Blocks and Locations files.
   A list of ranges, commas, tabs, semicolons, vertical bars or blanks between its columns, alone, compressed by gzip, zstd, bzip2 or xz, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. The length of a prefix, a netmask or a wildcard mask may stand in a column of its own (prefix_length). A first line may name the columns, which then go by their names; only those of addresses may be recognised by what they hold. Without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805), the registries' delegated files and lists of countries are recognised; for others say --columns. A list of networks alone needs a value for all of them, as country=DE.
-  The list of a provider's networks in JSON: AWS, Azure, Google. A list of a JSON object in each line, with its network and the fields of a MaxMind DB, as ingest export ip writes it.
+  The list of a provider's networks in JSON: AWS, Azure, Google. A list of a JSON object in each line, or in [ ], with its network and the fields of a MaxMind DB, as ingest export ip writes it.
 
 Where several sources cover an address, each field is taken from the first that has it, so put the best first;
 within a source the narrowest range answers.

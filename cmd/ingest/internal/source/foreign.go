@@ -87,7 +87,7 @@ var foreigners = []foreigner{
 	},
 	{is: "a FlatGeobuf file of shapes", begin: "fgb", shapes: ogr2ogr, addresses: "name a source of addresses", rows: toCSV},
 	{is: "an SQLite database or a GeoPackage", begin: "SQLite format 3", addresses: toCSV, rows: toCSV},
-	{is: "JSON", begin: "[{", addresses: toLines, rows: toLines},
+	{is: "JSON", begin: "[{", rows: toLines},
 }
 
 // advise returns the advice for a command that wants something.

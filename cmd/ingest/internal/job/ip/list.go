@@ -1,6 +1,7 @@
 package ip
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
+	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/ipgeo"
 )
 
@@ -28,6 +30,7 @@ type listSource struct {
 	table  *ipcsv.Table // nil for objects
 	cols   *iprecord.Columns
 	schema *iprecord.Schema // of objects
+	text   *bufio.Reader    // of objects, one a line
 }
 
 func openListSource(in Input, f *source.File) (_ *listSource, err error) {
@@ -36,12 +39,17 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	s := &listSource{in: in, file: f}
-	objects, err := objectSchema(f.Reader())
+	s := &listSource{in: in, file: f, text: f.Reader()}
+	head, _ := s.text.Peek(s.text.Size()) // reading returns the error
+	isArray := bytes.HasPrefix(bytes.TrimSpace(head), []byte{'['})
+	if isArray {
+		s.text = bufio.NewReaderSize(jsonscan.Lines(s.text), s.text.Size())
+	}
+	objects, err := objectSchema(s.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Path, err)
 	}
-	switch json := ipcsv.IsJSON(f.Reader()); {
+	switch json := isArray || ipcsv.IsJSON(f.Reader()); {
 	case json && in.Columns != nil:
 		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which "+
 			"list they are by --columns FILE=…, "+
@@ -49,6 +57,9 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 	case objects != nil:
 		s.schema = objects
 		return s, nil
+	case isArray:
+		return nil, fmt.Errorf("%s: is a list in JSON that does not begin with an object that has a network; call the members "+
+			"network, or start_ip and end_ip, or make it a list of lines, such as by jq -r '… | @csv'", in.Path)
 	case json:
 		s.table, err = ipcsv.OpenJSON(f.Reader(), in.Path)
 	default:
@@ -91,7 +102,7 @@ func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
 
 func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 	if s.schema != nil {
-		return objectRanges(s.file, s.schema, s.in.Path, c)
+		return objectRanges(s.text, s.schema, s.in.Path, c)
 	}
 	c.feed = s.table.IsGeofeed()
 	return listRanges(s.table, s.cols, s.in.Path, c)

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/source"
@@ -88,6 +89,7 @@ func readObject(line []byte) (o object) {
 	if json.Unmarshal(line, &o.fields) != nil {
 		return object{}
 	}
+	lowerNames(o.fields)
 	members := o.members(line)
 	network, several := best(members, ipcsv.Network)
 	first, severalFirst := best(members, ipcsv.First)
@@ -116,6 +118,20 @@ func readObject(line []byte) (o object) {
 	o.first, o.last, o.length, o.several = first.value(), last.value(), length.value(), several
 	dropNull(o.fields)
 	return o
+}
+
+// lowerNames writes the names of columns in lower case that are written in capitals, such as ASN and CIDR.
+func lowerNames(fields map[string]any) {
+	for name, v := range fields {
+		lower := strings.ToLower(name)
+		if lower == name || strings.ToUpper(name) != name || ipcsv.ColumnNamed(lower) == "" {
+			continue
+		}
+		if _, there := fields[lower]; !there {
+			delete(fields, name)
+			fields[lower] = v
+		}
+	}
 }
 
 // best returns a column's most precise member, the first among equals. several reports whether an
@@ -169,7 +185,7 @@ func digits(line []byte, name string, v float64) string {
 	}
 	var exact map[string]json.RawMessage
 	_ = json.Unmarshal(line, &exact) // valid, because readObject has parsed it
-	return string(exact[name])
+	return cmp.Or(string(exact[name]), string(exact[strings.ToUpper(name)]))
 }
 
 func sameNetwork(a, b string) bool {
