@@ -16,6 +16,7 @@ import (
 	pointsjob "quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
 	"quadrille/internal/bom"
@@ -77,7 +78,8 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		Stdin:         os.Stdin,
 		Empty:         c.Empty,
 		Encoding:      c.Encoding,
-		Columns:       pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Told:          columns.Told{ID: c.ID, Name: c.Name},
+		Columns:       pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:        job.Credit{License: c.License, Attribution: string(c.Attribution)},
 	}, nil
 }

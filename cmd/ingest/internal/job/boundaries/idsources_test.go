@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
@@ -281,7 +280,7 @@ func TestCodesAreFound(t *testing.T) {
 			[]string{row(0, `17`, `"fid":17,"LAD23CD":"E06"`), row(1, `29`, `"fid":29,"LAD23CD":"E07"`)},
 			"",
 			[]string{"E06", "E07"},
-			"LAD23CD (2",
+			`area: id from "LAD23CD" (its values are codes, each once)`,
 		},
 		"own ids first": {
 			[]string{row(0, `"x7"`, `"code":"A1"`), row(1, `"x9"`, `"code":"A2"`)},
@@ -293,7 +292,7 @@ func TestCodesAreFound(t *testing.T) {
 			[]string{row(0, "", `"GID_0":"KEN","GID_1":"KEN.1_1","GID_2":"KEN.1.1_1"`)},
 			"",
 			[]string{"KEN.1.1_1"},
-			"GID_2 (1",
+			`area: id from "GID_2" (its values are codes, each once)`,
 		},
 		"one duplicate": {func() (all []string) {
 			for i := range 12 {
@@ -309,14 +308,14 @@ func TestCodesAreFound(t *testing.T) {
 			},
 			"",
 			[]string{"g7", "g9"},
-			"GEOID (2",
+			`area: id from "GEOID" (its values are codes, each once)`,
 		},
 		"serial ids": {[]string{row(0, "", `"id":1,"name":"A"`), row(1, "", `"id":2,"name":"B"`)}, "", []string{"a", "b"}, "names"},
 		"ids in a property": {
 			[]string{row(0, "", `"id":"k9","name":"A"`), row(1, "", `"id":"k3","name":"B"`)},
 			"",
 			[]string{"k9", "k3"},
-			"id (2",
+			`area: id from "id" (its values are codes, each once)`,
 		},
 		"no codes": {
 			[]string{row(0, "", `"postcode":"two words","name":"A"`), row(1, "", `"postcode":1.5,"name":"B"`)},
@@ -338,26 +337,6 @@ func TestCodesAreFound(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestRowNumbers tests that rowNumbers recognises the numbers of rows in any order.
-func TestRowNumbers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		first := rapid.IntRange(0, 2).Draw(t, "first")
-		n := rapid.IntRange(1, 20).Draw(t, "n")
-		texts := make([]string, n)
-		for i := range texts {
-			texts[i] = fmt.Sprint(first + i)
-		}
-		texts = rapid.Permutation(texts).Draw(t, "texts")
-		if got, ok := rowNumbers(texts); ok != (first < 2) || ok && got != first {
-			t.Fatal(texts, got, ok)
-		}
-		texts[0] = rapid.SampledFrom([]string{"", "x", "-1", "01", "999", texts[n-1] + "0"}).Draw(t, "other")
-		if got, ok := rowNumbers(texts); ok && texts[0] != "10" {
-			t.Fatal(texts, got, ok)
-		}
-	})
 }
 
 // TestAtlases tests that the regions of the demo's packages keep the ids that they have.

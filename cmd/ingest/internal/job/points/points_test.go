@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
@@ -223,7 +224,7 @@ func TestPointsFieldsNotRead(t *testing.T) {
 	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{path}, job.Options{Reporter: rep}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`1 46 7 {"NAME":"one"}`, `2 46.0625 7 {"NAME":"two"}`}
+	want := []string{`1 46 7 {"name":"one"}`, `2 46.0625 7 {"name":"two"}`}
 	if d := gocmp.Diff(want, answers(t, openPoints(t, c, "shops"))["all"]); d != "" {
 		t.Error(d)
 	}
@@ -231,8 +232,8 @@ func TestPointsFieldsNotRead(t *testing.T) {
 	if !slices.Contains(rep.Notes, lost) {
 		t.Errorf("%q", rep.Notes)
 	}
-	_, err := Ingest(t.Context(), c, Collection{Name: "shops", Columns: pointtable.Columns{ID: "NOTES"}}, []string{path}, job.Options{})
-	if err == nil || !strings.Contains(err.Error(), `there is no property "NOTES" for --id; there are ["NAME"]`) {
+	_, err := Ingest(t.Context(), c, Collection{Name: "shops", Told: columns.Told{ID: "NOTES"}}, []string{path}, job.Options{})
+	if err == nil || !strings.Contains(err.Error(), `there is no column "NOTES" for the id; there are "NAME"`) {
 		t.Error(err)
 	}
 }
@@ -265,7 +266,7 @@ func TestPointsColumns(t *testing.T) {
 	}{
 		"told": {
 			files: []string{"ref,label,name,north,east,lat\nA,One,old,46,7,x\n"},
-			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label", Lat: "north", Lon: "east"}},
+			of:    Collection{Told: columns.Told{ID: "ref", Name: "label"}, Columns: pointtable.Columns{Lat: "north", Lon: "east"}},
 			want:  []string{`A 46 7 {"name":"One","lat":"x"}`},
 		},
 		"numbers over all files": {
@@ -293,7 +294,7 @@ func TestPointsColumns(t *testing.T) {
 		},
 		"told of features": {
 			files: []string{document(`"id":5,`, `{"name":"old","label":"One","ref":7}`)},
-			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
+			of:    Collection{Told: columns.Told{ID: "ref", Name: "label"}},
 			want:  []string{`7 46 7 {"name":"One"}`},
 		},
 		"codes": {
@@ -338,7 +339,7 @@ func TestPointsNearPlace(t *testing.T) {
 		job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`,
+	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id" (by its name)`,
 		"the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
 		if !slices.Contains(rep.Notes, want) {
 			t.Errorf("no %q among %q", want, rep.Notes)
@@ -393,7 +394,7 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		"key": {
 			files: []string{keyed("id")},
 			want:  []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`},
-			note:  `0: id from "nr"`,
+			note:  `0: id from "nr" (the primary key)`,
 		},
 		"keys of two": {
 			files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")},
@@ -516,7 +517,8 @@ func TestZeroPositions(t *testing.T) {
 func TestSearchWithoutNames(t *testing.T) {
 	for head, want := range map[string]string{
 		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name='Store Name'`,
-		"lat,lon,city,label":                   `"label" looks like one: give --name=label`,
+		"lat,lon,city,label":                   "",
+		"lat,lon,city,Bezeichnung":             "",
 		"lat,lon,city,x":                       "--name says which property it is",
 		"lat,lon,NAME,Store Name":              "",
 		"lat,lon,name,Store Name":              "",
@@ -568,7 +570,7 @@ func TestCasesOfTables(t *testing.T) {
 		"points-2/excel-ansi-one-umlaut-row-lost.csv":     {points: 300, note: "Bäckerei Müller"},
 		"points-2/adjacent-stray-quotes-one-row-lost.csv": {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
 		"points-2/ais-day-ships-repeat-times-without-zone.csv": {
-			of:     Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: KeepLast},
+			of:     Collection{Told: columns.Told{ID: "MMSI"}, Repeated: KeepLast},
 			points: 3,
 			note:   "4 records have the id of another one, of which the last counts",
 		},
@@ -665,7 +667,7 @@ func TestEncodings(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	head := "MMSI,lat,lon\n"
 	paths := []string{testfile.WriteTemp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.WriteTemp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
-	of := Collection{Name: "mine", Columns: pointtable.Columns{ID: "MMSI"}}
+	of := Collection{Name: "mine", Told: columns.Told{ID: "MMSI"}}
 	for repeated, want := range map[Repeated]struct {
 		point, note string
 	}{
@@ -944,8 +946,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		},
 		"wrong name": {
 			texts: []string{string(geoPackage(t, shops(1), "s"))},
-			of:    Collection{Columns: pointtable.Columns{Name: "label"}},
-			want:  `no property "label" for --name; there are ["id" "brand" "price" "open"]`,
+			of:    Collection{Told: columns.Told{Name: "label"}},
+			want:  `no column "label" for the name; there are "id", "brand", "price", "open"`,
 		},
 		"two columns":  {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},
 		"empty":        {texts: []string{""}, want: "is empty"},
@@ -1046,7 +1048,7 @@ func TestRealPoints(t *testing.T) {
 		t.Errorf("%+v", collection.Meta().Schema)
 	}
 	if !slices.ContainsFunc(rep.Notes, func(n string) bool {
-		return strings.HasSuffix(n, `latitude from "latitude_deg", longitude from "longitude_deg", id from "id"`)
+		return strings.HasSuffix(n, `latitude from "latitude_deg", longitude from "longitude_deg", id from "id" (by its name)`)
 	}) {
 		t.Errorf("%q", rep.Notes)
 	}

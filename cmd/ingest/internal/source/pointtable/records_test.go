@@ -48,26 +48,24 @@ func TestRecords(t *testing.T) {
 		told    told
 		lists   [][]string
 		columns []string
-		want    []string // "ID lon lat members", or the fault
+		want    []string // "lon lat members", or the fault
 		notes   string
 	}{
 		"members of an object, and an id": {lists: [][]string{
 			{"id", `"a\u0062"`, "at.lat", "47", "at.lon", `"8.5"`, "name", `"NA"`},
 			{"at.lon", "8", "x", "1", "at.lat", "-47", "id", "7"},
-		}, want: []string{`ab 8.5 47 name="NA"`, `7 8 -47 x=1`}},
+		}, want: []string{`8.5 47 id="a\u0062" name="NA"`, `8 -47 x=1 id=7`}},
 		"columns of the second record": {lists: [][]string{{"a", "1"}, {"lat", "1", "lon", "2"}},
-			want: []string{"f:1: no geometry: its coordinates are empty", " 2 1"}},
+			want: []string{"f:1: no geometry: its coordinates are empty", "2 1"}},
 		"a geometry of GeoJSON": {lists: [][]string{{"_id", "5", "location", `{"type":"Point","coordinates":[8,47]}`}},
-			want: []string{"5 8 47"}},
-		"words and names that are told": {told: told{pointtable.Columns{Name: "title", ID: "key"}, true}, lists: [][]string{
-			{"key", `"k"`, "name", `"old"`, "title", `"new"`, "lat", "1", "lon", "2", "n", `"NULL"`, "e", `""`, "z", "null"},
+			want: []string{"8 47 _id=5"}},
+		"words": {told: told{emptied: true}, lists: [][]string{
+			{"key", `"k"`, "lat", "1", "lon", "2", "n", `"NULL"`, "e", `""`, "z", "null"},
 			{"key", `"-"`, "lat", "1", "lon", "2"},
-			{"key", `[1]`, "lat", "1", "lon", "2"},
-		}, want: []string{`k 2 1 name="new"`, `f:2: id is missing: the column "key" is empty, or neither text nor a number`,
-			`f:3: id is missing: the column "key" is empty, or neither text nor a number`}, notes: `"NULL"`},
+		}, want: []string{`2 1 key="k"`, `2 1`}, notes: `"NULL"`},
 		"known columns":  {columns: []string{"lat", "lon", "id"}, want: nil},
 		"without any":    {lists: [][]string{{"a", "1"}}, want: []string{`f: the columns of latitudes and longitudes are not recognized`}},
-		"not recognised": {told: told{Columns: pointtable.Columns{ID: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --id`}},
+		"not recognised": {told: told{Columns: pointtable.Columns{Lat: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --lat`}},
 	} {
 		r := pointtable.NewRecords(records(tc.lists...), tc.columns, "f", source.WantPoints, tc.told.Columns)
 		r.Emptied = tc.told.emptied
@@ -78,7 +76,7 @@ func TestRecords(t *testing.T) {
 				continue
 			}
 			at := f.Geometry.(orb.Point)
-			line := []string{f.ID, string(must.Get(json.Marshal(at[0])).In(t)), string(must.Get(json.Marshal(at[1])).In(t))}
+			line := []string{string(must.Get(json.Marshal(at[0])).In(t)), string(must.Get(json.Marshal(at[1])).In(t))}
 			for _, m := range f.Members {
 				line = append(line, m.Name+"="+string(m.Value))
 			}
