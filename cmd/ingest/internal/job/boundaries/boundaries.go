@@ -543,10 +543,11 @@ func (file *layerFile) choose() error {
 // unless the user says that it has none.
 func (l *layer) noteColumns(file *layerFile, first bool, rep job.Reporter) error {
 	in := &file.in
-	if !file.named && file.preset.isCustom && !in.Told.Nameless {
+	switch {
+	case file.named:
+	case file.preset.isCustom && !in.Told.Nameless && file.tally.Err() == nil: // too many bad records are told first
 		return file.chooser.Nameless(in.Path)
-	}
-	if !file.named {
+	default:
 		rep.Note(in.Path + ": no region has a name")
 	}
 	l.named = file.toldID && (l.named || first)

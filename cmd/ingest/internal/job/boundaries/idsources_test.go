@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -336,6 +337,65 @@ func TestCodesAreFound(t *testing.T) {
 				t.Errorf("%q", notes)
 			}
 		})
+	}
+}
+
+// TestColumnsOfTheUser tests the columns behind a file and of flags, and the names in other languages.
+func TestColumnsOfTheUser(t *testing.T) {
+	row := func(i int, properties string) string { return gridded("", properties, float64(i), 10) }
+	path := testfile.WriteTemp(t, "in.geojson", strings.Join([]string{
+		row(0, `"ADM2_EN":"Alpha","ADM2_FR":"Un","ADM1_EN":"P","S":"01","C":"003","ref:no":"x1"`),
+		row(1, `"ADM2_EN":"Beta","ADM2_FR":"Deux","ADM1_EN":"P","S":"01","C":"007","ref:no":"x2"`),
+	}, "\n"))
+	for _, tc := range []struct {
+		told columns.Told
+		id   string
+		want string // a part of the first record
+		note string
+	}{
+		{columns.Told{}, "x1", "Alpha name:fr=Un ADM1_EN=P ADM2_EN=Alpha ADM2_FR=Un",
+			`zone: name from "ADM2_EN" (by its name), names in fr from "ADM2_FR", id from "ref:no" (its values are codes, each once)`},
+		{columns.Told{Both: "s+c"}, "01003", "Alpha", `zone: name from "ADM2_EN" (by its name), names in fr from "ADM2_FR", id from "S+C" (as told)`},
+		{columns.Told{Both: "ref:no:adm1_en+S"}, "x1", "P 01 ", ""},
+		{columns.Told{ID: "ref:no", Name: `"ADM2_FR"`}, "x1", "Un ", ""},
+		{columns.Told{Both: "C", ID: "none", Name: "ADM2_FR"}, "003", "Un ", ""},
+	} {
+		in := layerInput("zone", path, "")
+		in.Told = tc.told
+		regions, _, notes := readAlone(t, in)
+		if !strings.HasPrefix(regions[tc.id], tc.want) || !slices.Contains(append(notes, ""), tc.note) || tc.note == "" && len(notes) > 0 {
+			t.Errorf("%+v: %q %q", tc.told, regions, notes)
+		}
+	}
+	for both, want := range map[string]string{"none": `there is no column "none" for the id; there are "ADM1_EN", `,
+		"C:none": `there is no column "none" for the name; there are`, "C:S:S": "has 3 parts"} {
+		in := layerInput("zone", path, "")
+		in.Told = columns.Told{Both: both}
+		if _, _, err := readLayers(t.Context(), []Input{in}, job.NewTally(0), 0, &jobtest.Recorder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", both, err)
+		}
+	}
+}
+
+// TestColumnsOfLaterRegions tests that what the first regions show counts for all.
+func TestColumnsOfLaterRegions(t *testing.T) {
+	var rows []string
+	for i := range columns.Sample + 20 {
+		properties := fmt.Sprintf(`"DEN":"Nome %c%c%c","COD":"%05d"`, 'a'+i/676, 'a'+i/26%26, 'a'+i%26, i)
+		if i > columns.Sample+10 {
+			properties += `,"late":"L"`
+		}
+		rows = append(rows, gridded("", properties, float64(i%300)/2, float64(i/300)))
+	}
+	in := layerInput("zone", testfile.WriteTemp(t, "in.geojson", strings.Join(rows, "\n")), "")
+	regions, _, _ := readAlone(t, in)
+	last := fmt.Sprintf("%05d", columns.Sample+15)
+	if len(regions) != len(rows) || !strings.HasPrefix(regions[last], "Nome gcd") {
+		t.Errorf("%d, %q", len(regions), regions[last])
+	}
+	in.Told = columns.Told{Name: "late"}
+	if regions, _, _ = readAlone(t, in); !strings.HasPrefix(regions[last], "L ") {
+		t.Errorf("%q", regions[last])
 	}
 }
 

@@ -513,6 +513,59 @@ func TestZeroPositions(t *testing.T) {
 	}
 }
 
+// TestPointsToldColumns tests the ids and names that columns tell, in tables and in GeoJSON.
+func TestPointsToldColumns(t *testing.T) {
+	geo := func(properties string) string {
+		return `{"type":"Feature","properties":{` + properties + `},"geometry":{"type":"Point","coordinates":[7,46]}}` + "\n"
+	}
+	for name, tc := range map[string]struct {
+		text string
+		told columns.Told
+		want []string
+		note string
+	}{
+		"joined": {"S,C,lat,lon,Street,No\n01,003,46,7,Hill,4\n01,005,46,7,Dale,\n", columns.Told{ID: "s+c", Name: "Street+No"}, []string{
+			`01003 46 7 {"S":"01","C":"003","Street":"Hill","No":4,"name":"Hill 4"}`, `01005 46 7 {"S":"01","C":"005","Street":"Dale","name":"Dale"}`},
+			`name from "Street+No" (as told), id from "S+C" (as told)`},
+		"a name of a table": {"ID,Name,lat,lon\na,A,46,7\n", columns.Told{}, []string{`a 46 7 {"name":"A"}`},
+			`name from "Name" (by its name), id from "ID" (by its name)`},
+		"a name of GeoJSON": {geo(`"id":"a","Title":"A"`) + geo(`"id":"b","Title":"B"`), columns.Told{},
+			[]string{`a 46 7 {"name":"A"}`, `b 46 7 {"name":"B"}`}, `name from "Title" (by its name)`},
+		"titles": {geo(`"id":"a","Title":"Mr"`) + geo(`"id":"b","Title":"Mr"`), columns.Told{},
+			[]string{`a 46 7 {"Title":"Mr"}`, `b 46 7 {"Title":"Mr"}`}, ""},
+		"case of GeoJSON": {geo(`"Ref":"a"`) + geo(`"Ref":"b"`), columns.Told{ID: "ref"}, []string{`a 46 7 {}`, `b 46 7 {}`}, ""},
+		"joined in GeoJSON": {geo(`"n":1,"m":"x"`) + geo(`"n":2,"m":"x"`), columns.Told{ID: "m+n"},
+			[]string{`x1 46 7 {"n":1,"m":"x"}`, `x2 46 7 {"n":2,"m":"x"}`}, ""},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Told: tc.told}, []string{testfile.WriteTemp(t, "file", tc.text)},
+			job.Options{Reporter: rep}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if !strings.Contains(strings.Join(rep.Notes, "\n"), tc.note) {
+			t.Errorf("%s: %q", name, rep.Notes)
+		}
+	}
+	// A record that has a name keeps it beside the column that is the name of others.
+	late := geo(`"id":"z","Title":"T","name":"own"`)
+	text := strings.Builder{}
+	for i := range maxLearned {
+		text.WriteString(geo(fmt.Sprintf(`"id":"%d","Title":"T %d"`, i, i)))
+	}
+	c := jobtest.Catalog(t)
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", text.String()+late)}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if all := answers(t, openPoints(t, c, "mine"))["all"]; !slices.Contains(all, `z 46 7 {"Title":"T","name":"own"}`) ||
+		!slices.Contains(all, `5 46 7 {"name":"T 5"}`) {
+		t.Errorf("%.300q", all)
+	}
+}
+
 // A searchable collection without names is reported.
 func TestSearchWithoutNames(t *testing.T) {
 	for head, want := range map[string]string{

@@ -66,7 +66,7 @@ func set(text string) map[string]bool {
 
 var (
 	// nameWords mean a name, in the languages of publishers and in their short forms.
-	nameWords = set("name names nm nom nombre nome namn navn naam nazwa nazev naziv ime nimi nev isim den denominazione denominacion " +
+	nameWords = set("name names nm nom nombre nome namn navn naam nazwa nazev naziv ime nimi nev isim den denominazione denominacion " + //nolint:misspell // Spanish
 		"denumire gen bezeichnung benennung namelsad nameunit designacao toponyme toponimo название наименование имя назва име όνομα ονομασία " +
 		"名称 名稱 名 地名 이름 명칭 اسم")
 	// titleWords mean a name if most of their values differ.
@@ -78,7 +78,7 @@ var (
 		"street type layer source")
 	// kindWords mean kinds of regions, for which a column of names is often called.
 	kindWords = set("district distrito distretto distrikt region regiao regione comune comunes comuna commune municipio municipality " +
-		"municipalidad freguesia parish concelho county counties provincia province provincie gemeente gemeinde kommune kommun county lan fylke " +
+		"municipalidad freguesia parish concelho county counties provincia province provincie gemeente gemeinde kommune kommun county lan fylke " + //nolint:misspell // Dutch
 		"landkreis kreis bezirk kanton canton departement department departamento state estado stato land borough ward constituency " +
 		"neighborhood neighbourhood barrio bairro quartier stadtteil ortsteil zone area oblast rayon powiat wojewodztwo gmina okres kraj " +
 		"country pays pais paese")
