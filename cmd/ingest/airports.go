@@ -21,7 +21,7 @@ var _ = added.add(func() any {
 })
 
 type airportsCmd struct {
-	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, .gz or .zip."`
+	File string `arg:"" optional:"" config:"" name:"file" help:"airports.csv of OurAirports, plain, compressed (.gz, .zst, .bz2, .xz) or .zip."`
 
 	positioned
 }

@@ -168,12 +168,13 @@ type boundariesCmd struct {
 	Set         string          `env:"QUADRILLE_BOUNDARIES_SET" placeholder:"NAME" help:"Publish the layers as a data set of their own, boundaries-NAME, beside those of boundaries: it is built, renewed, rolled back and dropped alone."`
 	Keep        bool            `help:"Carry the published layers over that are not named."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
-	Encoding    string          `env:"QUADRILLE_BOUNDARIES_ENCODING" placeholder:"NAME" help:"The encoding of GeoJSON and TopoJSON, such as windows-1252 or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; a line says so."`
+	Encoding    string          `env:"QUADRILLE_BOUNDARIES_ENCODING" placeholder:"NAME" help:"The encoding of GeoJSON and TopoJSON, such as windows-1252 or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
 	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
 	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution attribution     `text:"" placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
+	tagged
 	publishing
 
 	keepZones bool // set by ingest timezones, unless a layer timezone is named
@@ -194,9 +195,11 @@ func (boundariesCmd) Help() string {
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it,
 such as NAD83, ETRS89 and GDA94):
 
-  GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
+  GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
-  A GeoPackage, plain, compressed by gzip, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
+  KML, KMZ and GPX; a table (.csv) with shapes in a column called geometry or wkt.
+  Data of OpenStreetMap (.osm.pbf): --layer town=x.osm.pbf#boundary=administrative,admin_level=8, or --tags for all files.
+  A GeoPackage, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
 
 Polygons of a type may overlap.
 
@@ -328,6 +331,7 @@ func (c *boundariesCmd) Run(s *session) error {
 			Told:      columns.Told{ID: c.ID, Name: c.Name, Both: l.columns, Nameless: c.Nameless},
 			Worldview: c.Worldview,
 			Encoding:  c.Encoding,
+			Tags:      c.Tags.all,
 			LongEdges: c.LongEdges,
 		}
 	}

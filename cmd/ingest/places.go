@@ -19,7 +19,7 @@ type placesCmd struct {
 }
 
 func (placesCmd) Help() string {
-	return `FILE is a table of GeoNames as downloaded (.zip), unpacked (.txt) or compressed by gzip. What it
+	return `FILE is a table of GeoNames as downloaded (.zip), unpacked (.txt) or compressed (.gz, .zst, .bz2, .xz). What it
 holds shows in its name, or else in its rows:
 
   places          allCountries, cities15000, NL, no-country, modifications-YYYY-MM-DD

@@ -34,12 +34,15 @@ type pointFiles struct {
 	AxisOrder   string      `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
 	Type        []typeFlag  `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
 	Empty       []string    `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=, while the environment variable set to nothing is as if left out. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
-	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, or windows-1252 where it is not and every byte fits; a line says so."`
+	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
 	Repeated    string      `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string      `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
 	Title       string      `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
 	Attribution attribution `text:"" placeholder:"TEXT" help:"What a map must show for using the points: text, with links as <a href=\"https://example.org\">text</a>."`
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`
+
+	spellings
+	tagged
 }
 
 // reads returns the files without standard input, which refreshes refuse.
@@ -77,6 +80,10 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		Title:         c.Title,
 		Stdin:         os.Stdin,
 		Empty:         c.Empty,
+		Style:         c.style(),
+		Headless:      c.headless(),
+		Names:         c.Columns,
+		Tags:          c.Tags.all,
 		Encoding:      c.Encoding,
 		Told:          columns.Told{ID: c.ID, Name: c.Name},
 		Columns:       pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
@@ -107,12 +114,15 @@ files together become the collection; what was published of it before is replace
   curl https://example.org/shops.csv | ingest points shops -
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,
-such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip or be alone of its kind in a .zip:
+such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or xz or be alone of its kind in a .zip:
 
-  A table of text (UTF-8, or what --encoding names) with a header: columns separated by commas, semicolons or tabs.
+  A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).
+  KML, KMZ and the waypoints of GPX; the stops of a GTFS feed and the occurrences of a Darwin Core archive, in their .zip.
+  Data of OpenStreetMap (.osm.pbf) with --tags amenity=cafe: nodes, and a point within areas.
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
+  A workbook, .xlsx or .ods; FILE.xlsx#SHEET or --layer where there are several sheets with tables.
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 
@@ -126,7 +136,8 @@ The columns taken are printed.
 All other columns with a name become properties. An empty cell is no property, and neither is a word for that,
 such as NULL, NA or -, which --empty changes. A column of whose texts all are numbers becomes numbers, unless
 they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or
-2026-01-31).
+2026-01-31). Times without a zone, dates such as 31/12/2024 and numbers with decimal commas are read so where the
+whole column is written so, which is printed.
 
 The id of a feature is its own, or else the property id, and of a row of a GeoPackage its primary key. Points
 without an id, where no column is one, get the number of their record: 1, 2, 3 and so on over all files. Of

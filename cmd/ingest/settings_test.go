@@ -34,6 +34,9 @@ func TestPrintedSettings(t *testing.T) {
 		"mirror":     {"https://m.example/a"},
 		"contact":    {"mailto:a@b.example"},
 		"min-zoom":   {"2"},
+		"zone":       {"Europe/Berlin"},
+		"decimal":    {","},
+		"tags":       {"boundary=administrative,admin_level=8|9,name"},
 	}
 	configtest.RoundTrip(t, "", append(configtest.Args(t, configfile.Flags(parser.Model), own, onlyFlags...), "list"),
 		func(args ...string) ([]configfile.Setting, error) {

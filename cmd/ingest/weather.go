@@ -13,7 +13,7 @@ var _ = added.add(func() any {
 })
 
 type stationsCmd struct {
-	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed by gzip."`
+	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed (.gz, .zst, .bz2, .xz)."`
 
 	publishing
 }
@@ -40,7 +40,7 @@ type weatherCmd struct {
 }
 
 func (weatherCmd) Help() string {
-	return `FILE is in the isd-lite format, plain or compressed by gzip, under the name NOAA gives it: the USAF
+	return `FILE is in the isd-lite format, plain or compressed (.gz, .zst, .bz2, .xz), under the name NOAA gives it: the USAF
 and WBAN numbers of its station, and the year. Publish the stations first; a file of a station that is not
 among them is counted and left out. The files named become the published ones: what was published before and
 is not named again is gone.

@@ -414,7 +414,7 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/source/..."},
-		ours: []string{"internal/bom", "internal/instant", "internal/jsontext", "cmd/internal/columnname", "cmd/internal/iso3166", "cmd/internal/sqlitefile"},
+		ours: []string{"internal/bom", "internal/extsort", "internal/instant", "internal/jsontext", "cmd/internal/columnname", "cmd/internal/iso3166", "cmd/internal/sqlitefile"},
 		why:  "a reader knows its format, never our rows: job translates, so one format can feed several data sets",
 	},
 	{

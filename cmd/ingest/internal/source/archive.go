@@ -64,9 +64,6 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 		return nil, fmt.Errorf("%s: zip archive of %d members; unpack it and name a file inside", name, len(z.File))
 	}
 	a := &Archive{Path: name, Size: size}
-	if err := refuseMembers(name, z.File); err != nil {
-		return nil, err
-	}
 	for _, m := range z.File {
 		// Macintosh archives contain a metadata file for each file under these names.
 		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {
@@ -93,6 +90,9 @@ func plainName(name string) bool {
 	return true
 }
 
+// Refuse returns an error if the archive is a document of an office, by its members.
+func (a *Archive) Refuse() error { return refuseMembers(a.Path, a.Members) }
+
 const encrypted = 1 << 0 // flag of a member
 
 // Open opens a member.
@@ -106,7 +106,8 @@ func (a *Archive) Open(m *zip.File) (io.ReadCloser, error) {
 	packed := int64(min(m.CompressedSize64, uint64(a.Size)))
 	most := max(ratioFloor, packed*maxRatio)
 	if m.UncompressedSize64 > uint64(most) {
-		return nil, fail(fmt.Errorf("%w: %d, from %d; check that it is the file you mean", ErrTooLarge, m.UncompressedSize64, packed))
+		return nil, fail(fmt.Errorf("%w: %d, more than %d times its %d; check that it is the file you mean", ErrTooLarge, m.UncompressedSize64, maxRatio,
+			packed))
 	}
 	r, err := m.Open()
 	if errors.Is(err, zip.ErrAlgorithm) {

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -31,7 +30,8 @@ const (
 // real source of its size.
 var ErrTooLarge = errors.New("unpacks to too many bytes")
 
-// File is an opened source. Reading it gives the unpacked text, without a UTF-8 byte order mark.
+// File is an opened source. Reading it gives the unpacked text, without a byte order mark. Text in UTF-16
+// is read as UTF-8.
 // One goroutine reads; others may call Progress.
 type File struct {
 	Path     string
@@ -40,9 +40,11 @@ type File struct {
 	// MemberModified is the time of the last change of that member, by its publisher's clock. It is zero
 	// for other files.
 	MemberModified time.Time
-	// HasMark is set if the text began with the byte order mark of UTF-8.
-	HasMark bool
-	// GDAL is the path by which GDAL opens the input, packed or not.
+	// Shown is the encoding that the text itself shows: UTF-8 by its byte order mark, UTF-16 by its mark
+	// or the zeros of its first letters, or "".
+	Shown string
+	// GDAL is the path by which GDAL opens the input, packed or not. It is empty if GDAL cannot unpack
+	// it.
 	GDAL string
 
 	raw   *os.File
@@ -51,7 +53,8 @@ type File struct {
 	text  *bufio.Reader
 	left  int64 // bytes that may still be unpacked
 	plain bool  // not compressed
-	zip   io.Closer
+	// closer closes what unpacks the file; nil if there is nothing to close.
+	closer io.Closer
 }
 
 // OpenRegular opens a file that is no folder, pipe or device.
@@ -70,7 +73,8 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return raw, info, nil
 }
 
-// Open opens a plain or gzip-compressed file. The first bytes decide, and not the name.
+// Open opens a file that is plain or compressed by gzip, zstd, bzip2 or xz. The first bytes decide, and
+// not the name.
 func Open(path string) (*File, error) { return OpenMember(path, nil) }
 
 // OpenMember does the same as Open, and also reads zip archives: it opens the only member whose
@@ -93,14 +97,11 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	var text io.Reader
+	text, err := f.unpacked(counted, magic)
 	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(counted)
-		if err != nil {
-			return nil, fmt.Errorf("%s: gzip: %w", path, err)
-		}
-		text, f.GDAL = &boundedReader{f: f, r: z}, "/vsigzip/"+path
+	case err != nil:
+		return nil, err
+	case text != nil:
 	case bytes.HasPrefix(magic, []byte("PK\x03\x04")):
 		if text, err = f.openZip(match); err != nil { // members have bounds of their own
 			return nil, err
@@ -114,9 +115,23 @@ func OpenMember(path string, match func(name string) bool) (_ *File, err error) 
 		text = &boundedReader{f: f, r: counted}
 	}
 	f.text = bufio.NewReaderSize(text, 256<<10)
-	f.HasMark = bom.HasMark(f.text)
-	bom.Skip(f.text)
+	f.showEncoding()
 	return f, nil
+}
+
+// showEncoding sets Shown, and what decodes a text in UTF-16.
+func (f *File) showEncoding() {
+	head, _ := f.text.Peek(16) // the next read returns the error
+	if order, mark := utf16Of(head); order != nil {
+		f.Shown = "UTF-16"
+		_, _ = f.text.Discard(mark) // just peeked
+		f.text = bufio.NewReaderSize(&utf16Reader{path: f.Path, in: f.text, order: order}, 256<<10)
+		return
+	}
+	if bom.HasMark(f.text) {
+		f.Shown = "UTF-8"
+		bom.Skip(f.text)
+	}
 }
 
 func (f *File) openZip(match func(string) bool) (io.Reader, error) {
@@ -129,6 +144,9 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 	f.sum = nil
 	f.done.Store(0)
 	a, err := newArchive(f.Path, (*rawReader)(f), f.Size)
+	if err == nil {
+		err = a.Refuse()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +167,7 @@ func (f *File) openZip(match func(string) bool) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.zip, f.GDAL = r, "/vsizip/"+f.Path+"/"+found.Name
+	f.closer, f.GDAL = r, "/vsizip/"+f.Path+"/"+found.Name
 	if f.MemberModified = found.Modified.UTC(); !found.Modified.IsZero() {
 		f.Modified = f.MemberModified
 	}
@@ -189,8 +207,8 @@ func (f *File) SHA256() (string, error) {
 
 // Close closes the file.
 func (f *File) Close() error {
-	if f.zip != nil {
-		f.zip.Close()
+	if f.closer != nil {
+		_ = f.closer.Close() // only read
 	}
 	return f.raw.Close()
 }
@@ -211,26 +229,5 @@ func (r *rawReader) Read(p []byte) (int, error) {
 func (r *rawReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.raw.ReadAt(p, off)
 	r.done.Add(int64(n))
-	return n, err
-}
-
-// boundedReader refuses to unpack more than the file's size allows.
-type boundedReader struct {
-	f *File
-	r io.Reader
-}
-
-func (b *boundedReader) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
-	if b.f.left -= int64(n); b.f.left < 0 {
-		if b.f.plain {
-			return 0, fmt.Errorf("%s: grew while it was read; wait until it is complete", b.f.Path)
-		}
-		return 0, fmt.Errorf("%s: %w: more than %d times its %d bytes; check that it is the file you mean",
-			b.f.Path, ErrTooLarge, maxRatio, b.f.Size)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%s: %w; it may be truncated: fetch it again", b.f.Path, err)
-	}
 	return n, err
 }

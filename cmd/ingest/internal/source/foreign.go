@@ -14,7 +14,7 @@ import (
 // is an archive, by a member.
 type foreigner struct {
 	is     string // "a KML file"
-	begin  string // after white space; ? is any byte
+	begin  string // after white space, as for beginsLike
 	within string // the first bytes, too
 	looks  func(head []byte) bool
 	member string
@@ -43,31 +43,16 @@ const contentXML = "content.xml"
 // foreigners are the kinds of files that nothing here reads, for every command. If two kinds have a
 // similar beginning, the more specific one comes first.
 var foreigners = []foreigner{
-	{is: "zstd", packed: true, begin: "\x28\xb5\x2f\xfd", advice: "zstd -d"},
-	{is: "bzip2", packed: true, begin: "BZh?1AY&SY", advice: "bunzip2 -k"}, // the question mark is a digit
-	{is: "xz", packed: true, begin: "\xfd7zXZ\x00", advice: "unxz -k"},
 	{is: "lz4", packed: true, begin: "\x04\x22\x4d\x18", advice: "lz4 -d"},
 	{is: "7-Zip", packed: true, begin: "7z\xbc\xaf\x27\x1c", advice: "7z x"},
 	{is: "RAR", packed: true, begin: "Rar!\x1a\x07", advice: "unrar x"},
 	{is: "an Excel workbook", member: "xl/workbook.xml", advice: saveSheet},
 	{is: "an Excel workbook", member: "xl/workbook.bin", advice: saveSheet},
 	{is: "an OpenDocument spreadsheet or text", member: contentXML, advice: saveSheet},
+	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", advice: "save it as .xlsx without a password"},
 	{is: "a Numbers document", member: "Index/Document.iwa", advice: saveSheet},
 	{is: "a BIN file of IP2Location, which nothing here reads", looks: isBIN, addresses: "take the CSV or the MMDB edition"},
-	{is: "text in UTF-16", looks: isUTF16, advice: "convert it by iconv -f UTF-16 -t UTF-8"},
-	{
-		is:     "a GPX file",
-		begin:  "<",
-		within: "<gpx",
-		shapes: ogr2ogr + " waypoints, or name another of its layers: tracks, track_points, routes, route_points",
-	},
-	{
-		is:     "data of OpenStreetMap in XML",
-		begin:  "<",
-		within: "<osm",
-		shapes: ogr2ogr + " points, or name another of its layers: lines, multilinestrings, multipolygons",
-	},
-	{is: "a KML file", begin: "<", within: "<kml", shapes: ogr2ogrLayer},
+	{is: "text in UTF-32", begin: utf32Mark, advice: "convert it by iconv -f UTF-32 -t UTF-8"},
 	{
 		is:        "a page in HTML or XML and no data",
 		begin:     "<",
@@ -98,15 +83,7 @@ func (k *foreigner) begins(head []byte) bool {
 		return k.looks(head)
 	}
 	head = bytes.TrimSpace(head)
-	if k.begin == "" || len(head) < len(k.begin) {
-		return false
-	}
-	for i := range len(k.begin) {
-		if head[i] != k.begin[i] && k.begin[i] != '?' {
-			return false
-		}
-	}
-	return bytes.Contains(head, []byte(k.within))
+	return k.begin != "" && beginsLike(head, k.begin) && bytes.Contains(head, []byte(k.within))
 }
 
 // headBytes is the number of bytes that are enough to recognise a text.
@@ -156,29 +133,6 @@ func refuseMembers(path string, members []*zip.File) error {
 		}
 	}
 	return nil
-}
-
-// isUTF16 reports whether bytes are text in UTF-16: they begin with its byte order mark, or in all
-// pairs the first or in all pairs the second byte is 0, as for letters and digits. A search tree
-// begins with two zeros, so it is different.
-func isUTF16(head []byte) bool {
-	const pairs = 8
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
-		return true
-	}
-	if len(head) < 4 { // one pair is not enough
-		return false
-	}
-	zero := 0
-	if head[0] != 0 {
-		zero = 1
-	}
-	for i := 0; i+1 < min(len(head), 2*pairs); i += 2 {
-		if head[i+zero] != 0 || head[i+1-zero] == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: with the

@@ -108,16 +108,18 @@ func TestOpenRefuses(t *testing.T) {
 
 // A spreadsheet is recognised by all its parts together, because archives of data may also have a
 // member with such a name.
-func TestOpenArchiveRefusesDocuments(t *testing.T) {
+func TestArchiveRefusesDocuments(t *testing.T) {
 	for want, members := range map[string][]string{
 		"OpenDocument":      {"content.xml", "META-INF/manifest.xml"},
 		"an Excel workbook": {"xl/workbook.xml"},
 		"":                  {"content.xml", "a.csv"},
 	} {
 		a, err := source.OpenArchive(testfile.WriteTemp(t, "x.zip", zipped(members...)))
-		if err == nil {
-			_ = a.Close()
+		if err != nil {
+			t.Fatal(err)
 		}
+		defer a.Close()
+		err = a.Refuse()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", members, err)
 		}

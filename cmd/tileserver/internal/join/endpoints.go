@@ -89,7 +89,7 @@ func (s *Handlers) Endpoints() []endpoint.Endpoint {
 			Path: "/join", Methods: []string{http.MethodPost},
 			ID: "join", Tag: "points", Rank: 1,
 			Summary: "A table of points with columns added",
-			Doc: "A table in the body comes back with more columns. It is CSV with a header, with commas, semicolons or tabs " +
+			Doc: "A table in the body comes back with more columns. It is CSV with a header, with commas, semicolons, tabs or vertical bars " +
 				"between its cells, or a JSON object in each line, which may be a Feature with a Point. Rows stay in their order, and " +
 				"all are answered by the same moment of the data. Nothing is kept. A table has 100,000 rows at most: `ingest enrich` " +
 				"takes larger ones, from a file. Rows come back while further ones are sent: read while writing. A row without a " +

@@ -318,20 +318,20 @@ func readHeader(body *bufio.Reader, limit *rowLimit) (text string, err error) {
 
 // separatorOf returns the separator of columns that stands most often in a header, outside of quotes.
 func separatorOf(header string) byte {
-	var counts [';' + 1]int
+	var counts ['|' + 1]int
 	quoted, pairs := false, strings.Count(header, `"`)%2 == 0
 	for i := range len(header) {
 		switch c := header[i]; c {
 		case '"':
 			quoted = pairs && !quoted
-		case ',', ';', '\t':
+		case ',', ';', '\t', '|':
 			if !quoted {
 				counts[c]++
 			}
 		}
 	}
 	best := byte(',')
-	for _, c := range []byte(";\t") {
+	for _, c := range []byte(";\t|") {
 		if counts[c] > counts[best] {
 			best = c
 		}

@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/feature"
 	"quadrille/places/live"
 	"quadrille/places/names"
@@ -65,6 +66,8 @@ type Input struct {
 	// Encoding is the name of the encoding of GeoJSON and TopoJSON. If it is empty, they are UTF-8,
 	// or windows-1252 if they cannot be UTF-8.
 	Encoding string
+	// Tags are those of the elements to read of data of OpenStreetMap.
+	Tags []osm.Tag
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
 

@@ -30,6 +30,7 @@ func readPolygons(
 		Want:     source.WantPolygons,
 		Objects:  objects,
 		Encoding: in.Encoding,
+		Tags:     in.Tags,
 		Said:     said,
 		Unroll:   in.LongEdges.Unroll,
 	})

@@ -236,7 +236,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 	}
 }
 
-// TestCodesAreFound tests sources of ids without an IDProperty.
+// TestCodesAreFound tests sources of ids without a column of the user.
 func TestCodesAreFound(t *testing.T) {
 	row := func(i int, id, properties string) string { return gridded(id, properties, float64(i), 10) }
 	for name, tc := range map[string]struct {

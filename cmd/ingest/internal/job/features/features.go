@@ -75,7 +75,7 @@ const stdinName = "standard input"
 
 // Open detects the format of a file.
 func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
-	o.Copy = s.copied
+	o.Copy, o.Dir = s.copied, s.dir
 	path, called := in.Path, ""
 	if path == "-" {
 		if !s.once {

@@ -630,7 +630,7 @@ func TestIPCases(t *testing.T) {
 		{files: "flags-is-hosting.csv", addr: "5.1.0.1", want: `"is_hosting_provider":true`, not: "satellite"},
 		{files: "privacy-list-with-header.csv", addr: "5.1.0.1", want: `"is_anonymous_vpn":true`},
 		{files: "list-latin1.csv", err: "not UTF-8"},
-		{files: "list-utf16.csv", err: "UTF-16"},
+		{files: "list-utf16.csv", addr: "1.0.0.1", want: `"AU"`},
 		{files: "ip2location-asn.csv", addr: "1.0.0.1", want: `13335`},
 		{files: "ip2location-db2-isp.csv", addr: "1.0.0.1", want: `"isp":"Example ISP"`},
 	} {

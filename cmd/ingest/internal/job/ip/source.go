@@ -84,6 +84,9 @@ func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 		return false, nil, err
 	}
 	defer func() { _ = a.Close() }() // only read
+	if err := a.Refuse(); err != nil {
+		return false, nil, err
+	}
 	has := func(match func(string) bool) bool {
 		return slices.ContainsFunc(a.Members, func(m *zip.File) bool { return match(m.Name) })
 	}

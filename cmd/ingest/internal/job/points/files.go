@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/feature"
 	"quadrille/internal/jsontext"
 	"quadrille/places/points"
 )
@@ -71,7 +72,19 @@ func (j *pointsJob) open(paths []string) (err error) {
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
 	}
-	o := format.Options{Want: source.WantPoints, Layer: j.of.Layer, Encoding: j.of.Encoding, Columns: j.of.Columns, Said: &j.said}
+	o := format.Options{
+		Want: source.WantPoints, Layer: j.of.Layer, Encoding: j.of.Encoding, Columns: j.of.Columns, Said: &j.said,
+		Style: j.of.Style, Headless: j.of.Headless, Names: j.of.Names, Tags: j.of.Tags,
+	}
+	if len(j.types) > 0 {
+		is := func(kind feature.Kind) func(string) bool {
+			return func(property string) bool {
+				of, declared := j.types.Lookup(property)
+				return declared && of.Kind == kind
+			}
+		}
+		o.Style.IsTime, o.Style.IsNumber = is(feature.Time), is(feature.Number)
+	}
 	if j.input, err = features.New(j.ctx, j.rep, j.dir, j.of.Stdin); err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func TestPointsIntoLive(t *testing.T) {
 	of := Collection{
 		Name: "mine", Title: "Mine", Private: true, Credit: job.Credit{License: "CC0-1.0"},
 		PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Told: columns.Told{Name: "label"},
-		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46,5;7;x;1;1;\nr;1;2;R;2;3;\n"),
+		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46m;7;x;1;1;\nr;1;2;R;2;3;\n"),
 	}
 	path := testfile.WriteTemp(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
 		"a;1;1;before;3;8002;x\na;47.1234567;8;A;1;1;\n")
@@ -99,7 +99,7 @@ func TestPointsIntoLive(t *testing.T) {
 	}
 	slices.Sort(rep.first)
 	wantBad := []string{
-		"standard input:2: coordinate has a decimal comma; write a decimal point: \"46,5\"",
+		"standard input:2: coordinate is not a number: \"46m\"",
 		"standard input:3: the server refuses it: Not this one.",
 	}
 	if d := gocmp.Diff(wantBad, rep.first); d != "" {

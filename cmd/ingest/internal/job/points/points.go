@@ -25,7 +25,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/spelling"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/live"
@@ -45,6 +47,11 @@ type Collection struct {
 	Columns pointtable.Columns // of positions, of tables
 	// PropertyTypes are the given types of properties. The others are inferred from the points.
 	PropertyTypes feature.Schema
+	// Style is how numbers and times are written. Headless and Names are as in format.Options.
+	Style    spelling.Style
+	Headless bool
+	Names    []string
+	Tags     []osm.Tag // as in format.Options
 	// Empty are the words that mean an empty value. If it is nil, they are source.EmptyWords in
 	// tables. In other files there are none then, because such files have a null of their own.
 	Empty []string
@@ -204,6 +211,11 @@ func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 
 // tables reports whether the files are tables.
 func (j *pointsJob) tables() bool { return len(j.files) > 0 && j.files[0].Format.Untyped }
+
+// named reports whether the files tell the names of all properties before their points are read.
+func (j *pointsJob) named() bool {
+	return j.tables() && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.properties == nil })
+}
 
 // newest returns when the newest of the files was changed.
 func (j *pointsJob) newest() (t time.Time) {
@@ -405,7 +417,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // point has. For tables the headers have already been checked.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.PropertyTypes.Lookup(name); return !told })
-	if !j.tables() && len(unseen) > 0 {
+	if !j.named() && len(unseen) > 0 {
 		var names []string
 		for _, f := range l.Schema() {
 			if !slices.Contains(unseen, f.Name) {
@@ -416,7 +428,7 @@ func (j *pointsJob) learned(l *feature.Learner) error {
 	}
 	for _, f := range l.Schema() {
 		if f.Kind == feature.Text && l.HasDecimalCommas(f.Name) {
-			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; write decimal points to compare them", source.Excerpt(f.Name)))
+			j.rep.Note(fmt.Sprintf("warning: the numbers of %s have decimal commas, so it is text; --decimal=, makes them numbers", source.Excerpt(f.Name)))
 		}
 	}
 	for _, odd := range l.OddColumns() {
@@ -600,7 +612,7 @@ func (j *pointsJob) look() error {
 	}
 	j.said, j.rows = geojson.Said{}, nil // they are of a part of the files
 	for _, t := range j.of.PropertyTypes {
-		if j.tables() && !slices.Contains(names, t.Name) {
+		if j.named() && !slices.Contains(names, t.Name) {
 			return noProperty(t.Name, names)
 		}
 	}

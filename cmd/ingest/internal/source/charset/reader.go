@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -43,12 +44,17 @@ func NewGuessing(in io.Reader, name string, again func() (io.ReadCloser, error))
 	return &Reader{name: name, in: in, again: again}
 }
 
-// NewMarked returns a reader of text whose byte order mark shows that it is UTF-8. The mark takes
-// precedence over an encoding that is named for all files. what is the name of that encoding.
-func NewMarked(in io.Reader, name string, e encoding.Encoding, what string) *Reader {
+// NewShown returns a reader of UTF-8 text, whose file shows its encoding by itself. That takes
+// precedence over the encoding that is told for all files, by its name or "".
+func NewShown(in io.Reader, name, shown, told string) *Reader {
 	r := New(in, name, nil)
-	if e != nil {
-		r.note = fmt.Sprintf("%s: begins with the byte order mark of UTF-8 and is read as that, not as the %s of --encoding", name, what)
+	e, _ := Find(told)
+	switch {
+	case told == "", e == nil && shown == "UTF-8", e != nil && strings.HasPrefix(fmt.Sprint(e), shown):
+	case shown == "UTF-8":
+		r.note = fmt.Sprintf("%s: begins with the byte order mark of UTF-8 and is read as that, not as the %s of --encoding", name, told)
+	default:
+		r.note = fmt.Sprintf("%s: begins like text in %s and is read as that, not as the %s of --encoding", name, shown, told)
 	}
 	return r
 }

@@ -37,7 +37,6 @@ type column struct {
 	filled      int  // values
 	texts       int  // values that are texts with letters
 	plain       int  // texts that are neither codes nor addresses
-	short       int  // texts of a few capitals
 	once        Once // of the values
 	coded       int  // values that are of letters and digits, with a digit
 	length      int  // of all values; -1 if they differ
@@ -96,10 +95,7 @@ func (c *column) learn(value string, isText bool) {
 	}
 	if isText && letters > 0 {
 		c.texts++
-		few := capitals == letters && letters <= 4
-		if few {
-			c.short++
-		}
+		few := capitals == letters && letters <= 4 // an abbreviation
 		if digits == 0 && n <= most && !strings.Contains(value, "://") && !strings.Contains(value, "@") && !few {
 			c.plain++
 		}

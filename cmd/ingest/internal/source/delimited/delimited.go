@@ -78,7 +78,8 @@ type Reader struct {
 
 	name   string // in errors
 	format Format
-	header bool // the number of columns is the header's
+	header bool     // the number of columns is the header's
+	given  [][]byte // names for the header, if the table has none
 	in     *bufio.Reader
 	lines  int    // consumed
 	apart  int    // before this line no quote closes open ones, so none is looked for
@@ -495,10 +496,17 @@ func IsBad(err error) bool {
 	return errors.As(err, &bad)
 }
 
+// Headless calls Format.Header with these names, instead of those in the first row, which is an ordinary row then.
+func (r *Reader) Headless(names [][]byte) { r.given = names }
+
 // names reads the header, if there is one.
 func (r *Reader) names() error {
-	if r.format.Header == nil {
+	switch {
+	case r.format.Header == nil:
 		return nil
+	case r.given != nil:
+		r.format.Columns, r.header = []int{len(r.given)}, true
+		return r.format.Header(r.given, nil)
 	}
 	_, err := r.Next()
 	var names [][]byte

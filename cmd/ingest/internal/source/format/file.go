@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"quadrille/cmd/ingest/internal/source/charset"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/spelling"
 )
 
 // Options set how files are read.
@@ -29,7 +32,13 @@ type Options struct {
 	// Encoding is the name of the encoding of texts. If it is empty, they are UTF-8, or
 	// windows-1252 if they can be nothing else.
 	Encoding string
-	Columns  pointtable.Columns      // the given columns of tables
+	Columns  pointtable.Columns // the given columns of tables
+	Style    spelling.Style     // of numbers and times
+	// Headless is set if tables have no line of names. Names are those of their columns then.
+	Headless bool
+	Names    []string
+	Tags     []osm.Tag               // of the elements of OpenStreetMap to read, unless the path has some after #
+	Dir      string                  // for temporary files
 	Said     *geojson.Said           // gets the members outside the features; not nil
 	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
 	// Unhashed is set if nobody asks for the checksum of the file, so that none is made while it is read.
@@ -50,7 +59,8 @@ type File struct {
 
 	layer   string                 // named by the path
 	match   func(name string) bool // matches the member of an archive to read
-	gdal    string                 // GDAL's name for the input, if that is one file
+	gdal    string                 // GDAL's name for the input, if that is one file that it can unpack
+	packed  bool                   // in a way that GDAL cannot unpack
 	unknown bool                   // no format claims it
 	text    encoding.Encoding      // nil for UTF-8
 }
@@ -84,7 +94,7 @@ func Open(path, called string, o Options) (*File, error) {
 	}
 	defer in.Close()
 	if called == "" {
-		f.gdal = in.GDAL
+		f.gdal, f.packed = in.GDAL, in.GDAL == ""
 	}
 	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
 		return f, err
@@ -108,12 +118,27 @@ func (f *File) lookInto() error {
 	for _, m := range a.Members {
 		names = append(names, m.Name)
 	}
-	for _, format := range f.giving() {
-		is := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), format.Member) }
-		if format.Member != "" && slices.ContainsFunc(names, is) {
+	for _, format := range table {
+		switch {
+		case format.Archives == nil || !format.Archives(names):
+		case !format.gives(f.Want):
+			return f.instead(format)
+		default:
 			f.Format, f.Modified = format, a.Modified
 			return nil
 		}
+	}
+	member := documentOf(names)
+	if f.Want == source.WantPoints {
+		member = cmp.Or(pointsOf(names), member)
+	}
+	if member != "" {
+		f.Said.Notes = append(f.Said.Notes, fmt.Sprintf("%s: its member %s is read", f.Path, member))
+		f.match = func(name string) bool { return name == member }
+		return nil
+	}
+	if err := a.Refuse(); err != nil {
+		return err
 	}
 	formats := f.giving()
 	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is
@@ -133,6 +158,45 @@ func (f *File) lookInto() error {
 			"and name the file inside", f.Path)
 	}
 	return nil
+}
+
+// feeds are archives of several tables: a sign of one, and the member with its points.
+var feeds = []struct{ sign, points string }{
+	{"routes.txt", "stops.txt"},     // GTFS
+	{"meta.xml", "occurrence.txt"},  // Darwin Core
+	{"meta.xml", "occurrences.txt"}, // Darwin Core
+	{"meta.xml", "event.txt"},       // Darwin Core
+}
+
+// pointsOf returns the member of a feed that has its points, or "" for another archive.
+func pointsOf(members []string) string {
+	for _, feed := range feeds {
+		for _, name := range members {
+			folder, base := path.Split(name)
+			if base == feed.points && slices.Contains(members, folder+feed.sign) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// documentOf returns the document of a KMZ that has several. The main one is doc.kml, which may only link to the other.
+func documentOf(members []string) string {
+	var documents []string
+	for _, name := range members {
+		if strings.HasSuffix(strings.ToLower(name), ".kml") {
+			documents = append(documents, name)
+		}
+	}
+	main := slices.Index(documents, "doc.kml")
+	switch {
+	case main < 0 || len(documents) == 1:
+		return ""
+	case len(documents) == 2:
+		return documents[1-main]
+	}
+	return documents[main]
 }
 
 // giving returns the formats that can have the wanted content.
@@ -160,11 +224,9 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 		return nil, err
 	}
 	head := &Head{Bytes: begin, Text: begin}
-	if f.text != nil && !in.HasMark {
+	if f.text != nil && in.Shown == "" {
 		// Reading reports characters outside the encoding.
 		head.Text, _ = io.ReadAll(charset.New(bytes.NewReader(begin), f.Path, f.text).Text())
-	} else if err := in.Refuse(f.Want); err != nil {
-		return nil, err
 	}
 	head.Text = bytes.TrimLeft(head.Text, " \t\r\n\x1e")
 	for _, format := range table {
@@ -179,6 +241,11 @@ func (f *File) recognise(in *source.File) (*Format, error) {
 			return format, nil
 		default:
 			return nil, f.instead(format)
+		}
+	}
+	if f.text == nil || in.Shown != "" {
+		if err := in.Refuse(f.Want); err != nil {
+			return nil, err
 		}
 	}
 	giving := f.giving()
@@ -206,7 +273,7 @@ func (f *File) instead(format *Format) error {
 
 // CommandWord returns the word for the file in a command that converts it.
 func (f *File) CommandWord() string {
-	if f.gdal == "" && f.OnDisk != f.Path {
+	if f.gdal == "" && (f.packed || f.OnDisk != f.Path) {
 		return "FILE"
 	}
 	return crs.ShellQuoted(cmp.Or(f.gdal, f.Path))
@@ -221,6 +288,7 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 		if l.Records {
 			f.tell(l)
 		}
+		f.spell(l)
 		err = read(l)
 		_ = l.Close() // only read
 	}
@@ -240,14 +308,28 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 func (f *File) tell(l *Layer) {
 	r := pointtable.NewRecords(l.Features, l.Columns, f.Path, f.Want, f.Columns)
 	r.Emptied = l.Cells
-	notes := l.Notes
 	l.Features, l.Columns, l.TakenColumns = r.Features(), nil, &r.Columns
 	l.Properties = func() []string { return r.Properties }
+	l.note(r.Notes)
+}
+
+// spell rewrites numbers and times that are not written as JSON and RFC 3339 write them.
+func (f *File) spell(l *Layer) {
+	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, !f.Format.Untyped, f.Style)
+	if r.IsNeeded() {
+		l.Features = r.Features(l.Features)
+		l.note(r.Notes)
+	}
+}
+
+// note adds notes to those of the layer.
+func (l *Layer) note(more func() []string) {
+	notes := l.Notes
 	l.Notes = func() (all []string) {
 		if notes != nil {
 			all = notes()
 		}
-		return append(all, r.Notes()...)
+		return append(all, more()...)
 	}
 }
 
@@ -271,21 +353,17 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 	}
 	text := charset.New(in, f.Path, f.text)
 	switch {
-	case in.HasMark:
-		text = charset.NewMarked(in, f.Path, f.text, f.Encoding)
+	case in.Shown != "":
+		text = charset.NewShown(in, f.Path, in.Shown, f.Encoding)
 	case f.Encoding == "" && !f.unknown:
 		text = charset.NewGuessing(in, f.Path, func() (io.ReadCloser, error) { return f.open() })
 	}
 	l := f.Format.Read(f, text.Text())
-	notes := l.Notes
-	l.Notes = func() (all []string) {
-		if notes != nil {
-			all = notes()
-		}
-		all = append(append(all, f.Said.Notes...), text.Warning())
+	l.note(func() (all []string) {
+		all = append(slices.Clip(f.Said.Notes), text.Warning())
 		f.Said.Notes = nil
 		return all
-	}
+	})
 	l.Stream, l.Progress, l.Size, l.Close = in, in.Progress, in.Size, in.Close
 	return l, nil
 }
@@ -296,7 +374,7 @@ func (f *File) named(err error) error {
 		switch {
 		case f.gdal != "":
 			system.InputArgs[0] = f.gdal
-		case f.OnDisk != f.Path:
+		case f.packed || f.OnDisk != f.Path:
 			system.InputArgs = nil
 		}
 		system.File = f.Path

@@ -27,11 +27,12 @@ type Format struct {
 	// Matches reports whether the beginning of a file shows this format. It is nil only for the format
 	// of plain text, which has no mark.
 	Matches func(*Head) bool
-	Member  string // the end of a name, in lower case: a zip archive with such a member is such a file
-	Parts   string // names of the parts, if the file is one of several files in no archive
-	Layered bool   // whether such files may have several layers, chosen by File.Layer
-	Untyped bool   // all values are texts, so that the type of a property is known only after all its values
-	Advice  string // advice for the file, %s, if it cannot have the wanted content
+	// Archives reports whether a zip archive with members of these names is such a file; nil: none is.
+	Archives func(members []string) bool
+	Parts    string // names of the parts, if the file is one of several files in no archive
+	Layered  bool   // whether such files may have several layers, chosen by File.Layer
+	Untyped  bool   // all values are texts, so that the type of a property is known only after all its values
+	Advice   string // advice for the file, %s, if it cannot have the wanted content
 	// Read begins to read a UTF-8 text. Open opens a file on the disk that is not read
 	// sequentially. A format has one of the two.
 	Read func(f *File, text *bufio.Reader) *Layer

@@ -15,6 +15,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/sourcetest"
 	"quadrille/cmd/internal/testfile"
@@ -106,7 +107,7 @@ func TestTable(t *testing.T) {
 
 // open reads the features of a file.
 func open(t *testing.T, path string, o Options) (features []source.Feature, f *File, err error) {
-	o.Said = &geojson.Said{}
+	o.Said, o.Tags = &geojson.Said{}, []osm.Tag{{Key: "id"}}
 	o.Copy = func(r io.Reader, _ string) (string, error) {
 		text, err := io.ReadAll(r)
 		if err != nil {
@@ -218,7 +219,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, a GeoPackage nor a shapefile",
+			"is neither a table, GeoJSON, KML, GPX, data of OpenStreetMap, a GeoPackage, a shapefile nor a workbook",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),
@@ -226,7 +227,7 @@ func TestOpen(t *testing.T) {
 			"",
 			"--encoding \"klingon\" is not known",
 		},
-		"UTF-16": {testfile.WriteTemp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is text in UTF-16"},
+		"UTF-16": {testfile.WriteTemp(t, "a", "\xff\xfe{\x00"), Options{Want: source.WantPolygons}, "", "it is truncated"},
 		"part": {
 			testfile.WriteTemp(t, "a.gz", testfile.Gzip(string(testfile.Read(t, "testdata/shapefile.shp")))),
 			Options{Want: source.WantPoints},

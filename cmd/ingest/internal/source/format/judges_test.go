@@ -101,15 +101,14 @@ func TestJudges(t *testing.T) {
 		},
 		"foreign shapes": {foreign(source.WantPolygons), map[string]string{
 			"PAR1":                 "it is a Parquet file; convert it by ogr2ogr",
-			"<kml>":                "it is a KML file",
-			"<osm>":                "data of OpenStreetMap",
 			"<a>":                  "or if it is GML",
 			"fgb\x03":              "FlatGeobuf",
 			"[{":                   "<nil>",
 			"SQLite format 3":      "<nil>",
 			"":                     "<nil>",
 			"{":                    "<nil>",
-			"i\x00d\x00,\x00a\x00": "it is text in UTF-16; convert it by iconv",
+			"i\x00d\x00,\x00a\x00": "<nil>",
+			"\xff\xfe\x00\x00":     "it is text in UTF-32; convert it by iconv",
 			"7z\xbc\xaf\x27\x1c":   "unpack it by 7z x FILE",
 		}},
 		"foreign addresses": {foreign(source.WantAddresses), map[string]string{

@@ -3,13 +3,18 @@ package format
 import (
 	"bufio"
 	"context"
+	"slices"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/geoxml"
+	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/shapefile"
 	"quadrille/cmd/ingest/internal/source/topojson"
+	"quadrille/cmd/ingest/internal/source/workbook"
 )
 
 var (
@@ -26,12 +31,42 @@ var table = []*Format{
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Want, f.Columns)
+			if f.Headless {
+				t.Headless(f.Names)
+			}
 			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
 				Properties: func() []string { return t.Properties }, Notes: t.Notes, Table: t}
 		},
 	},
 	&geoJSON,
 	&topoJSON,
+	xmlFormat("KML", ".kml", geoxml.IsKML),
+	xmlFormat("GPX", ".gpx", geoxml.IsGPX),
+	{
+		Name:       "data of OpenStreetMap",
+		Contents:   shapes,
+		Extensions: []string{".pbf", ".osm"},
+		Matches:    func(h *Head) bool { return osm.IsPBF(h.Bytes) || osm.IsXML(h.Bytes) },
+		Layered:    true,
+		Untyped:    true,
+		Open: func(ctx context.Context, f *File) (*Layer, error) {
+			tags := f.Tags
+			if f.Layer != "" {
+				var err error
+				if tags, err = osm.ParseTags(f.Layer); err != nil {
+					return nil, err
+				}
+			}
+			in, err := osm.Open(f.OnDisk, osm.Options{Tags: tags, Want: f.Want, Dir: f.Dir})
+			if err != nil {
+				return nil, err
+			}
+			return &Layer{
+				Features: in.Features(ctx), Progress: in.Progress, Size: in.Size(), Notes: in.Notes,
+				Close: func() error { return nil },
+			}, nil
+		},
+	},
 	{
 		Name:       "a GeoPackage",
 		Contents:   shapes,
@@ -53,9 +88,11 @@ var table = []*Format{
 		Name:     "a shapefile",
 		Contents: shapes,
 		Matches:  begins(shapefile.Magic),
-		Member:   ".shp",
-		Parts:    ".shp, .shx, .dbf, .prj and .cpg",
-		Layered:  true,
+		Archives: func(members []string) bool {
+			return slices.ContainsFunc(members, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".shp") })
+		},
+		Parts:   ".shp, .shx, .dbf, .prj and .cpg",
+		Layered: true,
 		Open: func(_ context.Context, f *File) (*Layer, error) {
 			in, err := shapefile.Open(f.OnDisk, f.Layer, f.Want)
 			if err != nil {
@@ -68,6 +105,39 @@ var table = []*Format{
 			}, nil
 		},
 	},
+	{
+		Name:       "a workbook",
+		Contents:   []source.Want{source.WantPoints},
+		Extensions: []string{".xlsx", ".xlsm", ".ods"},
+		Matches:    begins("PK\x03\x04"),
+		Archives:   workbook.Is,
+		Layered:    true,
+		Open: func(_ context.Context, f *File) (*Layer, error) {
+			in, err := workbook.Open(f.OnDisk, f.Layer)
+			if err != nil {
+				return nil, err
+			}
+			return &Layer{
+				Features: in.Features(), Columns: in.Columns, Records: true, Cells: true,
+				Progress: in.Progress, Size: in.Size(), Close: in.Close, Notes: in.Notes,
+			}, nil
+		},
+	},
+}
+
+// xmlFormat returns the row of a format of package geoxml.
+func xmlFormat(name, extension string, is func(head []byte) bool) *Format {
+	return &Format{
+		Name:       name,
+		Contents:   shapes,
+		Extensions: []string{extension},
+		Matches:    func(h *Head) bool { return is(h.Text) },
+		Untyped:    true,
+		Read: func(f *File, text *bufio.Reader) *Layer {
+			r, features := geoxml.Read(text, f.Path, f.Want)
+			return &Layer{Features: features, Notes: r.Notes}
+		},
+	}
 }
 
 var geoJSON = Format{

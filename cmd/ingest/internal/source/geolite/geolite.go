@@ -47,13 +47,15 @@ type Member struct {
 }
 
 var (
-	blocksName    = regexp.MustCompile(`^(.+)-Blocks-IPv[46]\.csv(\.gz)?$`)
-	locationsName = regexp.MustCompile(`^(.+)-Locations-([a-z]{2}(-[A-Z]{2})?)\.csv(\.gz)?$`)
+	blocksName    = regexp.MustCompile(`^(.+)-Blocks-IPv[46]\.csv$`)
+	locationsName = regexp.MustCompile(`^(.+)-Locations-([a-z]{2}(-[A-Z]{2})?)\.csv$`)
 	dated         = regexp.MustCompile(`_([0-9]{8})(\.zip|/|$)`)
 )
 
 // IsBlocks reports whether a file or member has the name of a file with a set's networks.
-func IsBlocks(name string) bool { return blocksName.MatchString(path.Base(filepath.ToSlash(name))) }
+func IsBlocks(name string) bool {
+	return blocksName.MatchString(source.CutCompression(path.Base(filepath.ToSlash(name))))
+}
 
 // maxFiles bounds the files of a set: two of networks, a dozen languages.
 const maxFiles = 100
@@ -122,9 +124,10 @@ func (s *Set) date(name string) {
 
 // add adds a file that belongs to the set.
 func (s *Set) add(m *Member) error {
-	parts, list := blocksName.FindStringSubmatch(m.Name), &s.Blocks
+	name := source.CutCompression(m.Name)
+	parts, list := blocksName.FindStringSubmatch(name), &s.Blocks
 	if parts == nil {
-		if parts, list = locationsName.FindStringSubmatch(m.Name), &s.Locations; parts == nil {
+		if parts, list = locationsName.FindStringSubmatch(name), &s.Locations; parts == nil {
 			return nil
 		}
 		m.Language = parts[2]
@@ -176,7 +179,7 @@ func (m *Member) Size() int64 {
 }
 
 // PlacesMemory returns the approximate number of bytes of memory that the places of the set take
-// when they have been read: twice the size of their files. For files compressed by gzip it uses the
+// when they have been read: twice the size of their files. For compressed files it uses the
 // compressed size.
 func (s *Set) PlacesMemory() (n int64) {
 	for _, m := range s.Locations {

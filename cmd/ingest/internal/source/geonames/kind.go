@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // Kind is the kind of content of a GeoNames file. Its text is the word that users write.
@@ -56,7 +58,7 @@ func KindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// named are the names of files that imply their kind, in lower case and without .txt, .zip and .gz.
+// named are the names of files that imply their kind, in lower case and without .txt, .zip and the ending of a compression.
 // The name of a country's file does not imply it, because the files of alternate names and postal
 // codes of the country have the same name.
 var named = []struct {
@@ -92,8 +94,8 @@ var foreign = []struct {
 
 // stem returns a file's name in the form of the patterns above.
 func stem(name string) string {
-	s := strings.ToLower(filepath.Base(name))
-	for _, suffix := range []string{".gz", ".zip", ".txt"} {
+	s := source.CutCompression(strings.ToLower(filepath.Base(name)))
+	for _, suffix := range []string{".zip", ".txt"} {
 		s = strings.TrimSuffix(s, suffix)
 	}
 	return s

@@ -54,8 +54,8 @@ type File struct {
 // ParseName parses a file name such as 066600-99999-2024.gz, with or without a directory, and
 // reports whether it has this form.
 func ParseName(name string) (File, bool) {
-	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
-	for _, suffix := range []string{".gz", ".txt", ".op"} {
+	base := source.CutCompression(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	for _, suffix := range []string{".txt", ".op"} {
 		base = strings.TrimSuffix(base, suffix)
 	}
 	parts := strings.Split(base, "-")

@@ -226,7 +226,7 @@ func (s *Scanner) Kind() (Kind, error) {
 
 func show(c byte) string {
 	if c == 0xfe || c == 0xff || c == 0 {
-		return fmt.Sprintf("byte %#02x (UTF-16 or binary; convert the file to UTF-8)", c)
+		return fmt.Sprintf("byte %#02x (binary, or another encoding; convert the file to UTF-8)", c)
 	}
 	return strconv.QuoteRuneToASCII(rune(c))
 }

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -34,7 +35,6 @@ const (
 // These are the reasons of bad rows.
 const (
 	ReasonNoPosition = "coordinates are missing"
-	ReasonComma      = "coordinate has a decimal comma; write a decimal point"
 )
 
 // Columns are the names of the columns of positions or shapes.
@@ -92,9 +92,27 @@ func New(r *bufio.Reader, name string, want source.Want, told Columns) *Table {
 	return t
 }
 
+// Headless makes the first row an ordinary one. names are those of the columns, from the first on; the others are
+// called by their numbers, from 1. It is to be called before anything is read.
+func (t *Table) Headless(names []string) {
+	format := t.format()
+	in := delimited.New(bytes.NewReader(t.head), t.name, format)
+	columns := [][]byte{}
+	if _, err := in.Next(); err == nil {
+		columns, _ = in.Fields()
+	}
+	all := make([][]byte, max(len(columns), len(names)))
+	for i := range all {
+		if all[i] = strconv.AppendInt(nil, int64(i)+1, 10); i < len(names) {
+			all[i] = []byte(names[i])
+		}
+	}
+	t.in.Headless(all)
+}
+
 // format returns the syntax of the table.
 func (t *Table) format() delimited.Format {
-	separator := cmp.Or(delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t"), ',')
+	separator := cmp.Or(delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t|"), ',')
 	f := delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes, MaxLines: maxLines, RequireUTF8: true}
 	if t.want == source.WantPolygons {
 		f.MaxBytes = maxShapeBytes
@@ -251,10 +269,7 @@ func (t *Table) Notes() (notes []string) {
 			notes = append(notes, t.name+": "+note)
 		}
 	}
-	if t.systemNote != "" {
-		notes = append(notes, t.systemNote)
-	}
-	return notes
+	return append(notes, t.positions.notes()...)
 }
 
 // choose sets Columns by the names of all columns.

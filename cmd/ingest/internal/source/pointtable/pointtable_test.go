@@ -194,7 +194,6 @@ func TestPositions(t *testing.T) {
 		"46":                        pointtable.ReasonNoPosition,
 		"46,7,1":                    pointtable.ReasonNoPosition,
 		"46,5, 7,5":                 pointtable.ReasonNoPosition,
-		"46,5; 7,5":                 pointtable.ReasonComma,
 		"46, x":                     source.ReasonNotANumber,
 		"LINESTRING(7 46,8 46)":     source.ReasonNotAPoint,
 		"MULTIPOINT((7 46),(8 46))": source.ReasonNotAPoint,

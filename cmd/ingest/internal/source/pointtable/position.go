@@ -44,6 +44,7 @@ type positions struct {
 	latFirst      bool
 	// geometries reads geometries of GeoJSON in a column.
 	geometries geojson.Geometries
+	hasComma   bool
 	systemNote string // a note about the first coordinate system other than WGS84 itself
 	// bad returns the error of a record that cannot be used.
 	bad func(reason, detail string) error
@@ -51,6 +52,17 @@ type positions struct {
 
 func newPositions(want source.Want, name string, told Columns) positions {
 	return positions{Columns: told, want: want, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
+}
+
+// notes returns what was assumed of the positions that were read so far.
+func (t *positions) notes() (notes []string) {
+	if t.hasComma {
+		notes = append(notes, t.name+": coordinates have decimal commas")
+	}
+	if t.systemNote != "" {
+		notes = append(notes, t.systemNote)
+	}
+	return notes
 }
 
 // geometry reads the geometry of a record from its cells: the point of two columns, or what a single one
@@ -283,8 +295,10 @@ func (t *positions) degrees(text []byte) (float64, error) {
 	case t.isNothing(text):
 		return 0, t.bad(ReasonNoPosition, "")
 	case bytes.Count(text, []byte{','}) == 1:
-		if _, ok := source.ParseDecimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
-			return 0, t.bad(ReasonComma, source.Excerpt(text))
+		// A comma cannot be for thousands, for no coordinate has so many degrees.
+		if v, ok := source.ParseDecimal(bytes.Replace(text, []byte{','}, []byte{'.'}, 1), math.MaxFloat64); ok {
+			t.hasComma = true
+			return v, nil
 		}
 	}
 	return 0, t.bad(source.ReasonNotANumber, source.Excerpt(text))

@@ -193,8 +193,5 @@ func (r *Records) Notes() (notes []string) {
 	if note := r.words.Note(source.NoteEmptied); note != "" {
 		notes = append(notes, r.name+": "+note)
 	}
-	if r.systemNote != "" {
-		notes = append(notes, r.systemNote)
-	}
-	return notes
+	return append(notes, r.positions.notes()...)
 }

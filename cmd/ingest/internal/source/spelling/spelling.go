@@ -1,0 +1,359 @@
+package spelling
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/internal/jsontext"
+)
+
+// Style is what the caller says of how values are written. The zero Style says nothing.
+type Style struct {
+	Zone      *time.Location // of times that name none; nil is UTC
+	DateOrder string         // DayFirst or MonthFirst, of dates that do not show it
+	Decimal   string         // "," or "."; empty if the columns show it
+	// IsTime and IsNumber report whether a property is declared to be a time or a number; nil means none. A whole
+	// number may then be a time: seconds or milliseconds since 1970.
+	IsTime, IsNumber func(property string) bool
+}
+
+// Reader rewrites the texts of features. It belongs to one goroutine.
+type Reader struct {
+	style   Style
+	texts   bool // all columns, not only declared ones
+	typed   bool // numbers are written as numbers, and not as texts
+	name    string
+	columns map[string]*column
+	order   []string
+	values  []byte
+	members []source.Member
+	idle    bool // no column is rewritten
+}
+
+// column is what is known of a property.
+type column struct {
+	forms            forms
+	numbers, commas  int64 // values read ahead that are numbers, and those of them with a comma
+	first            map[forms]sighting
+	time, num, epoch bool // its values are rewritten as times or as numbers
+	rewritten        int64
+	other            int64
+	firstOther       sighting
+}
+
+type sighting struct {
+	text string
+	line int
+}
+
+// The features that are read ahead, to see how columns are written, are at most so many or so large.
+const (
+	mostAhead      = 5000
+	mostAheadBytes = 2 << 20
+	mostColumns    = 2000 // the others stay as they are
+)
+
+// New returns a reader of the features of a file. If texts is set, all texts of the file are values that people or
+// programs wrote without types, as in tables. Otherwise only the declared properties are rewritten. If typed is set,
+// other values of the file have types, so that numbers are written as numbers.
+func New(name string, texts, typed bool, style Style) *Reader {
+	if style.Zone == nil {
+		style.Zone = time.UTC
+	}
+	return &Reader{style: style, texts: texts, typed: typed, name: name, columns: map[string]*column{}}
+}
+
+// IsNeeded reports whether anything may be rewritten.
+func (r *Reader) IsNeeded() bool { return r.texts || r.style.IsTime != nil || r.style.IsNumber != nil }
+
+// Features yields the features with their values rewritten. Their Members are valid until the next feature.
+func (r *Reader) Features(in iter.Seq2[source.Feature, error]) iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		type read struct {
+			source.Feature
+			err error
+		}
+		var ahead []read
+		size, learned := 0, false
+		begin := func() bool {
+			r.decide()
+			learned = true
+			for _, a := range ahead {
+				if a.err == nil {
+					r.rewrite(&a.Feature)
+				}
+				if !yield(a.Feature, a.err) {
+					return false
+				}
+			}
+			ahead = nil
+			return true
+		}
+		for f, err := range in {
+			if learned {
+				if err == nil {
+					r.rewrite(&f)
+				}
+				if !yield(f, err) {
+					return
+				}
+				continue
+			}
+			if err == nil {
+				f.Members = slices.Clone(f.Members)
+				for i := range f.Members {
+					m := &f.Members[i]
+					m.Value = bytes.Clone(m.Value)
+					size += len(m.Name) + len(m.Value) + 64
+				}
+				r.learn(&f)
+			} else if !errors.As(err, new(*source.BadRecord)) {
+				if begin() {
+					yield(f, err)
+				}
+				return
+			}
+			if ahead = append(ahead, read{f, err}); len(ahead) == mostAhead || size > mostAheadBytes {
+				if !begin() {
+					return
+				}
+			}
+		}
+		if !learned {
+			begin()
+		}
+	}
+}
+
+func (r *Reader) declared(name string) (isTime, isNumber bool) {
+	return r.style.IsTime != nil && r.style.IsTime(name), r.style.IsNumber != nil && r.style.IsNumber(name)
+}
+
+// learn notes how the values of a feature are written.
+func (r *Reader) learn(f *source.Feature) {
+	for _, m := range f.Members {
+		c := r.columns[m.Name]
+		if c == nil {
+			if len(r.columns) == mostColumns {
+				continue
+			}
+			c = &column{first: map[forms]sighting{}}
+			r.columns[m.Name], r.order = c, append(r.order, m.Name)
+		}
+		text, is := textOf(m.Value)
+		if !is && m.Value[0] != '-' && (m.Value[0] < '0' || m.Value[0] > '9') {
+			if string(m.Value) != "null" {
+				c.forms |= isOther
+			}
+			continue
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		form := formOf(text)
+		switch form {
+		case isComma, isMaybeComma:
+			c.numbers, c.commas = c.numbers+1, c.commas+1
+		case isNumber, isGrouped:
+			c.numbers++
+		}
+		if c.forms |= form; c.first[form].line == 0 {
+			c.first[form] = sighting{string(text[:min(len(text), 60)]), f.Line}
+		}
+	}
+}
+
+// decide decides which columns are rewritten.
+func (r *Reader) decide() {
+	const dates = isDayFirst | isMonthLast | isDate
+	defer func() {
+		r.idle = true
+		for _, c := range r.columns {
+			r.idle = r.idle && !c.time && !c.num
+		}
+	}()
+	for name, c := range r.columns {
+		isDeclaredTime, isDeclaredNumber := r.declared(name)
+		if !r.texts && !isDeclaredTime && !isDeclaredNumber {
+			continue
+		}
+		has := func(f forms) bool { return c.forms&f != 0 }
+		only := func(f forms) bool { return c.forms&^f == 0 }
+		switch {
+		case isDeclaredTime:
+			c.time = true
+			c.epoch = only(isNumber|isGrouped) && has(isNumber)
+		case isDeclaredNumber:
+			c.num = has(isComma|isMaybeComma) || r.style.Decimal == ","
+		case only(isTime|isZoneless|isWorded|dates) && has(isZoneless|isWorded|dates):
+			// A column of dates that may have either first stays text unless the caller says which.
+			c.time = !has(isDayFirst) || !has(isMonthLast) || r.style.DateOrder != ""
+			if has(isDate) && !has(isDayFirst|isMonthLast) && r.style.DateOrder == "" {
+				c.time = false
+			}
+		case only(isComma|isMaybeComma|isNumber|isGrouped) && r.style.Decimal == ",":
+			c.num = has(isComma | isMaybeComma | isGrouped)
+		case only(isComma|isMaybeComma|isNumber|isGrouped) && r.style.Decimal == "":
+			// A few commas among numbers may be those of lists, such as two numbers of a house.
+			c.num = has(isComma) && 2*c.commas >= c.numbers
+		}
+	}
+}
+
+// dateOrder returns the order of the dates of a column that do not show it.
+func (r *Reader) dateOrder(c *column) string {
+	switch {
+	case c.forms&isDayFirst != 0 && c.forms&isMonthLast == 0:
+		return DayFirst
+	case c.forms&isMonthLast != 0 && c.forms&isDayFirst == 0:
+		return MonthFirst
+	}
+	return r.style.DateOrder
+}
+
+// rewrite rewrites the values of a feature.
+func (r *Reader) rewrite(f *source.Feature) {
+	if r.idle {
+		return
+	}
+	var members []source.Member
+	r.values = r.values[:0]
+	for i := range f.Members {
+		m := &f.Members[i]
+		c := r.columns[m.Name]
+		if c == nil || !c.time && !c.num {
+			continue
+		}
+		from := len(r.values)
+		if !r.appendValue(c, m.Value, f.Line) {
+			continue
+		}
+		if members == nil {
+			r.members = append(r.members[:0], f.Members...)
+			members = r.members
+		}
+		members[i].Value = r.values[from:len(r.values):len(r.values)]
+	}
+	if members != nil {
+		f.Members = members
+	}
+}
+
+// appendValue appends a value to r.values as its column is rewritten. It reports whether it differs.
+func (r *Reader) appendValue(c *column, value []byte, line int) bool {
+	text, is := textOf(value)
+	if text = bytes.TrimSpace(text); len(text) == 0 || !is && !c.epoch {
+		return false
+	}
+	switch form := formOf(text); {
+	case form == isTime, c.num && form == isNumber:
+		return false
+	case c.epoch && form&(isNumber|isGrouped) != 0:
+		if at, ok := epoch(text); ok {
+			c.rewritten++
+			r.values = append(parsed{at, false}.append(append(r.values, '"')), '"')
+			return true
+		}
+	case c.time && form&(isZoneless|isWorded|isDayFirst|isMonthLast|isDate) != 0 && (form != isDate || r.dateOrder(c) != ""):
+		p, _ := parseTime(text, r.style.Zone, r.dateOrder(c))
+		if form == isDayFirst && r.dateOrder(c) == MonthFirst || form == isMonthLast && r.dateOrder(c) == DayFirst {
+			break // it contradicts the others
+		}
+		c.rewritten++
+		r.values = append(p.append(append(r.values, '"')), '"')
+		return true
+	case c.num && form&(isComma|isMaybeComma|isGrouped) != 0:
+		c.rewritten++
+		out, _ := number(text)
+		if r.typed && json.Valid(out) {
+			r.values = append(r.values, out...)
+		} else {
+			r.values = jsontext.AppendString(r.values, string(out))
+		}
+		return true
+	}
+	if c.other++; c.other == 1 {
+		c.firstOther = sighting{string(text[:min(len(text), 60)]), line}
+	}
+	return false
+}
+
+// epoch reads seconds or milliseconds since 1970.
+func epoch(text []byte) (t time.Time, ok bool) {
+	n, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || math.Abs(n) > 253402300799e3 {
+		return t, false
+	}
+	const mostSeconds = 1e11 // in the year 5138
+	if math.Abs(n) < mostSeconds {
+		n *= 1000
+	}
+	return time.UnixMilli(int64(math.Round(n))).UTC(), true
+}
+
+// textOf returns the text of a string, or a value as it is written.
+func textOf(value []byte) (text []byte, is bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return value, false
+	}
+	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner, true
+	}
+	var s string
+	_ = json.Unmarshal(value, &s) // valid, because it has been scanned
+	return []byte(s), true
+}
+
+// Notes returns how columns were rewritten so far, a sentence for each.
+func (r *Reader) Notes() (notes []string) {
+	for _, name := range r.order {
+		c := r.columns[name]
+		say := func(format string, args ...any) {
+			notes = append(notes, fmt.Sprintf("%s: %s: ", r.name, source.Excerpt(name))+fmt.Sprintf(format, args...))
+		}
+		isDeclaredTime, _ := r.declared(name)
+		day, month := c.first[isDayFirst], c.first[isMonthLast]
+		switch {
+		case (r.texts || isDeclaredTime) && c.forms&isDayFirst != 0 && c.forms&isMonthLast != 0 && c.forms&isOther == 0:
+			say("its dates contradict each other: %q in line %d has the day first, and %q in line %d the month; correct the file",
+				day.text, day.line, month.text, month.line)
+		case (r.texts || isDeclaredTime) && c.forms == isDate && r.style.DateOrder == "":
+			say("its dates, such as %q, may have the day or the month first, and stay text; --date-order says which", c.first[isDate].text)
+		case c.rewritten == 0:
+			continue
+		case c.epoch:
+			say("its numbers are times, in seconds or milliseconds since 1970")
+		case c.num:
+			say("its numbers have decimal commas, as %q", firstOf(c, isComma, isMaybeComma, isGrouped))
+		case c.forms&(isDayFirst|isMonthLast|isDate) != 0:
+			order := "day"
+			if r.dateOrder(c) == MonthFirst {
+				order = "month"
+			}
+			say("its dates have the %s first, as %q", order, firstOf(c, isDayFirst, isMonthLast, isDate))
+		case c.forms&isZoneless != 0:
+			say("its times without a zone, as %q, are those of %s; --zone says another", c.first[isZoneless].text, r.style.Zone)
+		}
+		if c.other > 0 && (c.time || c.num) {
+			say("%d values are written otherwise and stay as they are, the first %q in line %d", c.other, c.firstOther.text, c.firstOther.line)
+		}
+	}
+	return notes
+}
+
+func firstOf(c *column, of ...forms) string {
+	for _, f := range of {
+		if s := c.first[f]; s.line > 0 {
+			return s.text
+		}
+	}
+	return ""
+}
