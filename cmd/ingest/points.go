@@ -26,7 +26,7 @@ import (
 // pointFiles has the files of a command that publishes points, and the flags for reading them.
 // Every such command has these flags and their environment variables.
 type pointFiles struct {
-	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
+	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables and workbooks, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
 	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point; COLUMN+COLUMN joins two."`
 	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name; COLUMN+COLUMN joins two by a blank."`
 	Lat         string      `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
@@ -36,7 +36,7 @@ type pointFiles struct {
 	Empty       []string    `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=, while the environment variable set to nothing is as if left out. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
 	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
 	Repeated    string      `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
-	Layer       string      `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, or the shapefile of an archive, that has several."`
+	Layer       string      `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, the sheet of a workbook, or the shapefile of an archive, that has several."`
 	Title       string      `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
 	Attribution attribution `text:"" placeholder:"TEXT" help:"What a map must show for using the points: text, with links as <a href=\"https://example.org\">text</a>."`
 	License     string      `placeholder:"NAME" help:"Licence of the points, such as CC-BY-4.0."`

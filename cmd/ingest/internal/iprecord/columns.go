@@ -72,6 +72,7 @@ var columnSetters = func() map[ipcsv.Column]setter {
 		ipcsv.DistrictCode:  text(func(d *draft) *string { return &subdivision(d, 1).ISOCode }),
 		ipcsv.DistrictName:  english(region(1)),
 		ipcsv.City:          english(cityNames),
+		ipcsv.ProxyType:     proxyType,
 	}
 	for path, set := range geoip2.fields {
 		if c := ipcsv.Column(path); m[c] == nil {
@@ -80,6 +81,26 @@ var columnSetters = func() map[ipcsv.Column]setter {
 	}
 	return m
 }()
+
+// proxyType sets the flags of a type of IP2Proxy, and keeps the type.
+func proxyType(d *draft, _ string, v any) error {
+	t := &d.Traits
+	typ := strings.ToUpper(string(v.(cell)))
+	switch typ {
+	case "PUB", "WEB":
+		t.IsPublicProxy = true
+	case "VPN", "CPN", "EPN":
+		t.IsAnonymousVPN = true
+	case "TOR":
+		t.IsTorExitNode = true
+	case "RES":
+		t.IsResidentialProxy = true
+	case "DCH":
+		t.IsHostingProvider = true
+	}
+	d.keep(string(ipcsv.ProxyType), typ)
+	return nil
+}
 
 // countryCell stores the code, or the name if another column has the code, until the row is
 // complete.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // foreigner is a kind of file that nothing here reads. It is recognised by its beginning or, if it
@@ -17,8 +18,8 @@ type foreigner struct {
 	begin  string // after white space, as for beginsLike
 	within string // the first bytes, too
 	looks  func(head []byte) bool
-	member string
-	packed bool // by a program whose files must be unpacked first
+	member string // or the end of its name, from a point on
+	packed bool   // by a program whose files must be unpacked first
 	// advice is the advice for every command. If it is empty, each command has its own advice:
 	// shapes if it reads polygons or points, addresses if it reads addresses, and rows if it reads
 	// rows. If this advice is also empty, the file may have the wanted content.
@@ -33,6 +34,7 @@ const (
 	browser      = "open the address that it was fetched from in a browser"
 	toLines      = "make it a list with a line of column names, such as by jq -r '… | @csv'"
 	toCSV        = "write its table to a CSV file with a line of column names"
+	fromSQL      = "load it, and write its table to CSV, such as by psql -c '\\copy TABLE TO out.csv CSV HEADER'"
 	saveSheet    = "save its sheet as CSV and name that file"
 )
 
@@ -47,10 +49,27 @@ var foreigners = []foreigner{
 	{is: "7-Zip", packed: true, begin: "7z\xbc\xaf\x27\x1c", advice: "7z x"},
 	{is: "RAR", packed: true, begin: "Rar!\x1a\x07", advice: "unrar x"},
 	{is: "an Excel workbook", member: "xl/workbook.xml", advice: saveSheet},
+	{is: "a file geodatabase", member: ".gdbtable", advice: ogr2ogrLayer},
 	{is: "an Excel workbook", member: "xl/workbook.bin", advice: saveSheet},
 	{is: "an OpenDocument spreadsheet or text", member: contentXML, advice: saveSheet},
-	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", advice: "save it as .xlsx without a password"},
+	{is: "an old Excel workbook, or one with a password", begin: "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", shapes: "save it as .xlsx without a password", addresses: saveSheet, rows: saveSheet},
 	{is: "a Numbers document", member: "Index/Document.iwa", advice: saveSheet},
+	{
+		is: "a table dump of a route collector (MRT, RFC 6396)", looks: isMRT,
+		addresses: "make a table of networks and their systems of it, by pyasn_util_convert.py or bgpdump -m, or take CAIDA's pfx2as",
+	},
+	{
+		is: "a GeoIP.dat, MaxMind's legacy format", looks: isLegacyGeoIP,
+		addresses: "take the .mmdb or CSV edition, such as GeoLite2",
+	},
+	{
+		is: "a MapInfo file (MIF)", begin: "Version ", within: "Columns ",
+		shapes: ogr2ogr + ", with its .mid beside it",
+	},
+	{is: "a dump of a database (SQL)", begin: "SET ", within: "CREATE TABLE", advice: fromSQL},
+	{is: "a dump of a database (SQL)", begin: "--", within: "PostgreSQL database dump", advice: fromSQL},
+	{is: "a dump of a database (SQL)", begin: "-- ", within: "MySQL dump", advice: fromSQL},
+	{is: "a dump of a database (SQL)", begin: "-- ", within: "MariaDB dump", advice: fromSQL},
 	{is: "a BIN file of IP2Location, which nothing here reads", looks: isBIN, addresses: "take the CSV or the MMDB edition"},
 	{is: "text in UTF-32", begin: utf32Mark, advice: "convert it by iconv -f UTF-32 -t UTF-8"},
 	{
@@ -125,7 +144,9 @@ func refusePacked(path string, head []byte) error {
 // refuseMembers refuses an archive that is a file of another kind by its members.
 func refuseMembers(path string, members []*zip.File) error {
 	has := func(name string) bool {
-		return slices.ContainsFunc(members, func(m *zip.File) bool { return m.Name == name })
+		return slices.ContainsFunc(members, func(m *zip.File) bool {
+			return m.Name == name || name[0] == '.' && strings.HasSuffix(m.Name, name)
+		})
 	}
 	for i := range foreigners {
 		if k := &foreigners[i]; k.member != "" && has(k.member) && (k.member != contentXML || has("META-INF/manifest.xml")) {
@@ -134,6 +155,23 @@ func refuseMembers(path string, members []*zip.File) error {
 	}
 	return nil
 }
+
+// isMRT reports whether a file begins with a record of RFC 6396: its time, its type and subtype, and its length.
+func isMRT(head []byte) bool {
+	if len(head) < 12 || head[4] != 0 || head[6] != 0 || head[7] > 20 {
+		return false
+	}
+	length := uint32(head[8])<<24 | uint32(head[9])<<16 | uint32(head[10])<<8 | uint32(head[11])
+	switch head[5] {
+	case 12, 13, 16, 17:
+		return 0 < length && length < 1<<20
+	}
+	return false
+}
+
+// isLegacyGeoIP reports whether a file begins with the first node of a tree of three-byte numbers that leads to the
+// second one, the least significant byte first.
+func isLegacyGeoIP(head []byte) bool { return len(head) > 12 && bytes.HasPrefix(head, []byte{1, 0, 0}) }
 
 // isBIN reports whether a file begins as the databases of IP2Location and IP2Proxy do: with the
 // number of the product, the number of its columns, and the date in three bytes.

@@ -273,6 +273,9 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		if l, ok := s.(*listSource); ok && l.table != nil && l.table.SystemLines > 0 {
 			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.SystemLines))
 		}
+		if l, ok := s.(*listSource); ok && l.table != nil && l.table.Shared > 0 {
+			rep.Note(fmt.Sprintf("%s: %d networks are announced by several systems, of which the first is taken", s.path(), l.table.Shared))
+		}
 	}
 	if stats.Overlaps > 0 {
 		rep.Note(fmt.Sprintf("%d ranges overlap others: of each field the source named first answers, and in it the narrowest range",

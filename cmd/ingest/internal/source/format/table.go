@@ -117,6 +117,7 @@ var table = []*Format{
 			if err != nil {
 				return nil, err
 			}
+			in.Name = f.Path
 			return &Layer{
 				Features: in.Features(), Columns: in.Columns, Records: true, Cells: true,
 				Progress: in.Progress, Size: in.Size(), Close: in.Close, Notes: in.Notes,

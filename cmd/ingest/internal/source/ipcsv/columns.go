@@ -32,26 +32,28 @@ const ExtraPrefix = "extra."
 
 // These are the columns of records.
 const (
-	Continent        Column = "continent" // a code or, if longer, a name
-	ContinentCode    Column = "continent.code"
-	ContinentName    Column = "continent.names.en"
-	Country          Column = "country" // a code or, beside CountryCode, a name
-	CountryCode      Column = "country.iso_code"
-	CountryName      Column = "country.names.en"
-	Region           Column = "region" // ISO 3166-2 code, or else a name
-	RegionCode       Column = "subdivisions.0.iso_code"
-	RegionName       Column = "subdivisions.0.names.en"
-	DistrictCode     Column = "subdivisions.1.iso_code"
-	DistrictName     Column = "subdivisions.1.names.en"
-	City             Column = "city.names.en"
-	Postal           Column = "postal.code"
-	Latitude         Column = "location.latitude"
-	Longitude        Column = "location.longitude"
-	Radius           Column = "location.accuracy_radius"
-	Metro            Column = "location.metro_code"
-	TimeZone         Column = "location.time_zone"
-	ASN              Column = "traits.autonomous_system_number" // 64512 or AS64512
-	ASOrganization   Column = "traits.autonomous_system_organization"
+	Continent      Column = "continent" // a code or, if longer, a name
+	ContinentCode  Column = "continent.code"
+	ContinentName  Column = "continent.names.en"
+	Country        Column = "country" // a code or, beside CountryCode, a name
+	CountryCode    Column = "country.iso_code"
+	CountryName    Column = "country.names.en"
+	Region         Column = "region" // ISO 3166-2 code, or else a name
+	RegionCode     Column = "subdivisions.0.iso_code"
+	RegionName     Column = "subdivisions.0.names.en"
+	DistrictCode   Column = "subdivisions.1.iso_code"
+	DistrictName   Column = "subdivisions.1.names.en"
+	City           Column = "city.names.en"
+	Postal         Column = "postal.code"
+	Latitude       Column = "location.latitude"
+	Longitude      Column = "location.longitude"
+	Radius         Column = "location.accuracy_radius"
+	Metro          Column = "location.metro_code"
+	TimeZone       Column = "location.time_zone"
+	ASN            Column = "traits.autonomous_system_number" // 64512 or AS64512
+	ASOrganization Column = "traits.autonomous_system_organization"
+	// ProxyType is a type of proxy as IP2Proxy writes it, such as VPN or TOR.
+	ProxyType        Column = "proxy_type"
 	Place            Column = "geoname_id" // of the place, in a Locations file
 	RegisteredPlace  Column = "registered_country.geoname_id"
 	RepresentedPlace Column = "represented_country.geoname_id"
@@ -107,6 +109,7 @@ var columnNames = func() map[string]Column {
 	add(TimeZone, "timezone time_zone tz")
 	add(ASN, "asn as_number autonomous_system_number")
 	add(ASOrganization, "as_name as_org as_organization as_description asn_name org autonomous_system_organization")
+	add(ProxyType, "")
 	add(Place, "")
 	add(RegisteredPlace, "registered_country_geoname_id")
 	add(RepresentedPlace, "represented_country_geoname_id")

@@ -81,8 +81,10 @@ type Table struct {
 	delegated bool
 	// SystemLines is the number of lines about autonomous systems that were skipped in delegations.
 	SystemLines int
-	name        string
-	listed      []Record // rows of JSON with only Fields and Line set
+	// Shared counts the routes that several systems announce, of which the first one is taken.
+	Shared int
+	name   string
+	listed []Record // rows of JSON with only Fields and Line set
 
 	layout  string
 	guess   string
@@ -97,6 +99,8 @@ type Table struct {
 	network     bool // is in the column first
 
 	single    bool // networks are single addresses by default
+	tabs      bool // separate the columns
+	routes    bool // the rows are routes
 	masks     bool // in a shape: the second column has the masks of the first
 	wildcards bool // the masks are wildcard masks
 	maskName  string
@@ -131,7 +135,7 @@ func Open(r io.Reader, name string, columns []Column) (*Table, error) {
 // comments may follow its rows.
 func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.Format, error) {
 	format, blanks, rows := sample(lines, trailing)
-	t := &Table{blanks: blanks}
+	t := &Table{blanks: blanks, tabs: format.Separator == '\t'}
 	var err error
 	switch {
 	case columns != nil:
@@ -168,6 +172,16 @@ func learn(lines []byte, columns []Column, trailing bool) (*Table, delimited.For
 
 // recognise determines the meaning of unnamed columns from rows.
 func (t *Table) recognise(rows [][][]byte) error {
+	if are, lengths := areRoutes(rows); are && (t.blanks || t.tabs) {
+		columns := []Column{Network, ASN}
+		if lengths {
+			columns = []Column{Network, PrefixLength, ASN}
+		}
+		t.fix(columns)
+		t.layout, t.routes = "table of routes", true
+		t.guess = "by its content; after the networks it has " + string(ASN) + " " + source.Excerpt(rows[0][len(rows[0])-1])
+		return nil
+	}
 	if t.masks = maskLasts(rows, 0, 1); t.masks {
 		t.wildcards = areWildcards(rows, 1, "")
 		rows = joined(rows)
@@ -447,6 +461,11 @@ func (t *Table) values(fields [][]byte, rec *Record, whole func() []byte) (reaso
 			rec.Fields[i] = t.fixed[i-own]
 		} else if i < len(fields) && IsValue(c) {
 			rec.Fields[i] = fields[i]
+			if t.routes {
+				if rec.Fields[i] = firstOrigin(fields[i]); len(rec.Fields[i]) < len(bytes.Trim(fields[i], "{}")) {
+					t.Shared++
+				}
+			}
 		}
 	}
 	return "", nil

@@ -232,8 +232,8 @@ func TestRefused(t *testing.T) {
 		"site,country\nBerlin,DE\nVienna,AT\n":              `"site", "country", and none of these holds addresses`,
 		"network\n9.0.0.0/8\n":                              "no column says anything",
 		"A|B|5.1.0.0/24|x\nA|B|5.2.0.0/24|y\n":              "networks are in column 3: --columns=-,-,network,country=DE",
-		"5.1.0.0\t24\t64500\n5.1.4.0\t22\t64501\n":          "network,prefix_length,asn",
-		"5.1.0.0/24 64500\n":                                notKnown,
+		"5.1.0.0,24,64500\n5.1.4.0,22,64501\n":              "network,prefix_length,asn",
+		"5.1.0.0/24,64500\n":                                notKnown,
 		"Account disabled\n":                                `no row has an address, such as the one that begins with "Account disabled"`,
 	} {
 		if got := lines(t, text); len(got) != 1 || !strings.HasPrefix(got[0], ErrColumns.Error()) || !strings.Contains(got[0], want) {
@@ -468,6 +468,16 @@ func TestLayouts(t *testing.T) {
 			"traits.autonomous_system_number country traits.autonomous_system_organization"},
 		{"list of autonomous systems", "1.0.0.0/24,13335,\"Cloudflare, Inc.\"\n",
 			[]string{"1 1.0.0.0-1.0.0.255 13335|Cloudflare, Inc."}, "traits.autonomous_system_number traits.autonomous_system_organization"},
+		{"table of routes", "5.1.0.0\t24\t64500\n5.27.1.0\t24\t64503_64504\n5.74.203.0\t24\t64505,64506\n2001:db8::\t32\t{64507}\n",
+			[]string{"1 5.1.0.0-5.1.0.255 ||64500", "2 5.27.1.0-5.27.1.255 ||64503", "3 5.74.203.0-5.74.203.255 ||64505",
+				"4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff ||64507"}, "network prefix_length traits.autonomous_system_number"},
+		{"table of routes", "; IP-ASN32-DAT file\n; \n5.1.0.0/24\t64500\n", []string{"3 5.1.0.0-5.1.0.255 |64500"}, "network traits.autonomous_system_number"},
+		{"table of routes", "5.1.0.0/24 64500\n2a00:200::/32 64502\n",
+			[]string{"1 5.1.0.0-5.1.0.255 |64500", "2 2a00:200::-2a00:200:ffff:ffff:ffff:ffff:ffff:ffff |64502"}, "network traits.autonomous_system_number"},
+		{"list of IP2Proxy", "\"83951616\",\"83951871\",\"PUB\",\"AU\",\"Somewhere\",\"-\",\"Perth\"\n",
+			[]string{"1 5.1.0.0-5.1.0.255 PUB|AU|Somewhere|-|Perth|||||||||"}, "proxy_type country country.names.en subdivisions.0.names.en city.names.en " +
+				"traits.isp traits.domain extra.usage_type traits.autonomous_system_number traits.autonomous_system_organization extra.last_seen " +
+				"extra.threat extra.provider extra.fraud_score"},
 		{"geofeed (RFC 8805)", "# c\n192.0.2.0/24,US,US-MA,Tewksbury, \n192.0.2.5,US,US-AL,Mobile,\n2001:db8::/32,PL,,,\n203.0.113.0/24,AT\n",
 			[]string{"2 192.0.2.0-192.0.2.255 US|US-MA|Tewksbury|", "3 192.0.2.5-192.0.2.5 US|US-AL|Mobile|",
 				"4 2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff PL|||", "5 203.0.113.0-203.0.113.255 AT|||"},

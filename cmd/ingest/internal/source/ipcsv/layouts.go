@@ -52,6 +52,11 @@ var layouts = []layout{
 		{Skip, isNetwork}, {ASN, isASN}, {ASOrganization, isAny}}},
 	{name: "geofeed (RFC 8805)", network: true, least: 2, open: true, columns: []shaped{
 		{Country, isCountry}, {Region, isRegion}, {City, isText}, {Postal, isAny}}},
+	{name: "list of IP2Proxy", least: 3, columns: []shaped{
+		{ProxyType, isProxyType}, {Country, isCountry}, {CountryName, isName}, {RegionName, isAny}, {City, isAny}, {"traits.isp", isAny},
+		{"traits.domain", isAny}, {ExtraPrefix + "usage_type", isAny}, {ASN, isASN}, {ASOrganization, isAny}, {ExtraPrefix + "last_seen", isNumber},
+		{ExtraPrefix + "threat", isAny}, {ExtraPrefix + "provider", isAny}, {ExtraPrefix + "fraud_score", isNumber}}},
+	{name: "list of IP2Proxy with countries", least: 2, columns: []shaped{{ProxyType, isProxyType}, {Country, isCountry}}},
 	{name: "country list of IP2Location", least: 2, columns: []shaped{
 		{Country, isCountry}, {CountryName, isName}}},
 	{name: "list of IP2Location with operators", least: 3, columns: []shaped{
@@ -77,7 +82,7 @@ func (l *layout) fits(values [][]byte, network bool) bool {
 	}
 	for i, v := range values[:min(len(values), len(l.columns))] {
 		// A name after a code may be the name of a region, so check that it is the country's.
-		if c := l.columns[i]; !c.fits(v) || c.column == CountryName && !isNameOf(v, values[i-1]) {
+		if c := l.columns[i]; !c.fits(v) || c.column == CountryName && l.columns[0].column != ProxyType && !isNameOf(v, values[i-1]) {
 			return false
 		}
 	}
@@ -280,6 +285,38 @@ func isASN(s []byte) bool {
 		s = s[2:]
 	}
 	return len(s) <= 10 && source.IsDigits(s) || len(s) > 0 && IsUnknown(string(s))
+}
+
+// isProxyType reports whether a field is one of the types of IP2Proxy.
+func isProxyType(s []byte) bool {
+	return len(s) == 1 && s[0] == '-' || len(s) == 3 && bytes.Contains([]byte("PUB VPN TOR DCH WEB SES RES CPN EPN"), s)
+}
+
+// areRoutes reports whether rows are those of a table of routes, which tabs or blanks separate: a network, and the
+// system that announces it. lengths is set if the length of the prefix is apart. Several systems are joined.
+func areRoutes(rows [][][]byte) (are, lengths bool) {
+	isOrigin := func(s []byte) bool {
+		return len(bytes.Trim(s, "0123456789")) < len(s) && len(bytes.Trim(s, "0123456789_,{}")) == 0
+	}
+	whole, apart := 0, 0
+	for _, f := range rows {
+		switch {
+		case len(f) == 2 && isNetwork(f[0]) && isOrigin(f[1]):
+			whole++
+		case len(f) == 3 && isAddress(f[0]) && !isWhole(f[0]) && source.IsDigits(f[1]) && len(f[1]) <= 3 && isOrigin(f[2]):
+			apart++
+		}
+	}
+	return 2*max(whole, apart) > len(rows), apart > whole
+}
+
+// firstOrigin returns the first of several systems that announce a network.
+func firstOrigin(s []byte) []byte {
+	s = bytes.TrimLeft(s, "{")
+	if i := bytes.IndexAny(s, "_,}"); i >= 0 {
+		s = s[:i]
+	}
+	return s
 }
 
 func isNumber(s []byte) bool { return len(s) == 0 || source.IsDigits(s) }

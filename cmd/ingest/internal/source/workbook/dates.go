@@ -90,8 +90,8 @@ func readStyles(a *source.Archive, m *zip.File) (styles []style, err error) {
 	err = elements(a, m, func(d *document, e *xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
-			if len(codes) < maxStyles {
-				codes[attr(e, "numFmtId")] = styleOf(attr(e, "formatCode"))
+			if id := attr(e, "numFmtId"); len(codes) < maxStyles && len(id) < 20 {
+				codes[id] = styleOf(attr(e, "formatCode"))
 			}
 		case "cellStyleXfs", "cellStyles", "dxfs":
 			within = false

@@ -2,6 +2,7 @@ package workbook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -97,10 +98,9 @@ func (o *ods) nextSheet() (name string, err error) {
 			return "", err
 		}
 		if e, is := t.(xml.StartElement); is && e.Name.Space == "table" && e.Name.Local == "table" {
-			if len(o.all) >= maxSheets {
-				return "", fmt.Errorf("has more than %d sheets; save the one you mean alone", maxSheets)
+			if name = attr(&e, "name"); len(o.all) >= maxSheets || len(name) > maxName {
+				return "", errSheets
 			}
-			name = attr(&e, "name")
 			o.all = append(o.all, name)
 			o.sheet, o.number, o.ahead, o.repeats, o.merged = o.depth, 0, nil, 0, 0
 			return name, nil
@@ -241,6 +241,7 @@ func (o *ods) row(e *xml.StartElement, r *row) error {
 			continue
 		case e.Name.Local == "table-cell":
 			column, err = o.cell(&e, r, column)
+			err = cmp.Or(err, r.err())
 		case e.Name.Local == "covered-table-cell": // by a merged one
 			column += repeated(attr(&e, "number-columns-repeated"))
 			err = o.skip()
@@ -338,8 +339,8 @@ func (o *ods) cell(e *xml.StartElement, r *row, column int) (behind int, err err
 		c, from := r.cells[n], len(r.values)
 		r.values = append(r.values, c.value...)
 		r.add(column, c.kind, from)
-		if len(r.values) > maxRow {
-			return 0, errLong
+		if err := r.err(); err != nil {
+			return 0, err
 		}
 	}
 	return behind, o.copied(times - 1)

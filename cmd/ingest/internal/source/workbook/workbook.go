@@ -5,6 +5,7 @@ package workbook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,8 @@ const (
 	maxRow     = 4 << 20   // bytes of the values of a row
 	maxShared  = 256 << 20 // bytes of the texts that cells share
 	maxSheets  = 10000
-	headRows   = 20 // rows with values in which the column names are looked for
+	maxName    = 1 << 10 // bytes of the name of a sheet or part
+	headRows   = 20      // rows with values in which the column names are looked for
 )
 
 // Is reports whether an archive is a workbook by the names of its members. An OpenDocument text has
@@ -55,6 +57,14 @@ type row struct {
 	number int // 1-based
 	cells  []cell
 	values []byte // holds the values
+}
+
+// err returns an error if the row is too large.
+func (r *row) err() error {
+	if len(r.values) <= maxRow {
+		return nil
+	}
+	return fmt.Errorf("has more than %d bytes of values; leave columns out", maxRow)
 }
 
 func (r *row) reset() { r.cells, r.values = r.cells[:0], r.values[:0] }
@@ -99,6 +109,8 @@ func (m merged) asides() []string {
 type File struct {
 	Columns []string // names of the columns, in their order
 	Sheet   string
+	// Name is the name of the file in Notes, if that is not its path.
+	Name string
 
 	path    string
 	archive *source.Archive
@@ -165,10 +177,7 @@ func (f *File) noSheet(names []string) error {
 // next reads the next row with cells.
 func (f *File) next(r *row) error {
 	err := f.rows.next(r)
-	switch {
-	case err == nil && len(r.values) > maxRow:
-		err = fmt.Errorf("has more than %d bytes of values; leave columns out", maxRow)
-	case err == nil, errors.Is(err, io.EOF):
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	if strings.HasPrefix(err.Error(), f.path+": ") {
@@ -274,7 +283,7 @@ func (f *File) Features() iter.Seq2[source.Feature, error] {
 // Notes returns the guesses and losses up to now.
 func (f *File) Notes() (notes []string) {
 	note := func(format string, args ...any) {
-		notes = append(notes, f.failure("sheet %s"+format, append([]any{source.Excerpt(f.Sheet)}, args...)...).Error())
+		notes = append(notes, fmt.Sprintf("%s: sheet %s"+format, append([]any{cmp.Or(f.Name, f.path), source.Excerpt(f.Sheet)}, args...)...))
 	}
 	if others := f.rows.others(); !f.named && len(others) > 0 {
 		note(" is read; FILE#SHEET names another: %s", quoted(others))

@@ -228,6 +228,15 @@ func TestRefused(t *testing.T) {
 		"a large document type": {
 			xlsx([]sheet{{"a", head}}, [2]string{"xl/styles.xml", "<!DOCTYPE x [" + random(2<<20) + "]><x/>"}), "", "more than 1048576 bytes",
 		},
+		"shared texts that grow": {
+			xlsx([]sheet{{"a", head + "<row>" + strings.Repeat(`<c t="s"><v>0</v></c>`, 16000) + "</row>"}},
+				[2]string{"xl/sharedStrings.xml", "<sst><si><t>" + random(500_000) + "</t></si></sst>"}), "", "row 2: has more than 4194304 bytes of values",
+		},
+		"ODS texts that grow": {
+			ods(sheet{"a", odsTexts("id") + `<table:table-row><table:table-cell table:number-columns-repeated="16000"><text:p>` + random(500_000) + `</text:p></table:table-cell></table:table-row>`}),
+			"", "row 2: has more than 4194304 bytes of values",
+		},
+		"a long name":     {xlsx([]sheet{{random(2000), head}}), "", "a name of more than 1024 bytes"},
 		"a bomb":          {xlsx([]sheet{{"a", head + texts(strings.Repeat("x", 60<<20))}}), "", "more than 200 times"},
 		"repeated cells":  {ods(sheet{"a", odsTexts("id") + `<table:table-row>` + wide(10_000_000) + `</table:table-row>`}), "", "row 2: has more than 16384 columns"},
 		"repeated rows":   {ods(sheet{"a", odsTexts("id") + `<table:table-row table:number-rows-repeated="1000">` + wide(16000) + `</table:table-row>`}), "", "row 2: more than 8388608 cells of the sheet are repeated"},
@@ -254,6 +263,35 @@ func random(n int) string {
 		b[i] = 'a' + byte(x>>24)%26
 	}
 	return string(b)
+}
+
+// A workbook that is cut off is refused. One with another byte is refused or has the same rows.
+func TestDamaged(t *testing.T) {
+	for _, whole := range []string{
+		xlsx([]sheet{{"a", texts("id", "name") + texts("1", "x") + texts("2", random(3000))}}),
+		ods(sheet{"a", odsTexts("id", "name") + odsTexts("1", "x") + odsTexts("2", random(3000))}),
+	} {
+		dir := t.TempDir()
+		want, _, err := read(testfile.Write(t, dir+"/whole", whole), "")
+		if err != nil || len(want) != 2 {
+			t.Fatal(want, err)
+		}
+		step := 1
+		if testing.Short() {
+			step = 7
+		}
+		for at := 0; at < len(whole); at += step {
+			if _, _, err := read(testfile.Write(t, dir+"/cut", whole[:at]), ""); err == nil || !strings.Contains(err.Error(), dir+"/cut: ") {
+				t.Errorf("the first %d bytes: %v", at, err)
+			}
+			flipped := []byte(whole)
+			flipped[at] ^= 0x11
+			if got, _, err := read(testfile.Write(t, dir+"/flipped", flipped), ""); err != nil && !strings.Contains(err.Error(), dir+"/flipped: ") ||
+				err == nil && !slices.Equal(got, want) {
+				t.Errorf("byte %d: %q, %v", at, got, err)
+			}
+		}
+	}
 }
 
 // Depth and unknown elements take no memory of the stack.

@@ -2,6 +2,7 @@ package workbook
 
 import (
 	"archive/zip"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -41,8 +42,8 @@ func openXLSX(f *File) (reader, error) {
 	targets := map[string]string{}
 	if rels := find(a, "xl/_rels/workbook.xml.rels"); rels != nil {
 		if err := elements(a, rels, func(_ *document, e *xml.StartElement) error {
-			if e.Name.Local == "Relationship" && len(targets) < maxSheets {
-				targets[attr(e, "Id")] = attr(e, "Target")
+			if id, target := attr(e, "Id"), attr(e, "Target"); e.Name.Local == "Relationship" && len(targets) < maxSheets && len(id+target) < maxName {
+				targets[id] = target
 			}
 			return nil
 		}); err != nil {
@@ -55,12 +56,14 @@ func openXLSX(f *File) (reader, error) {
 			x.from1904, _ = strconv.ParseBool(attr(e, "date1904")) // else 1900, as Excel does
 		case "sheet":
 			part := find(a, partName(targets[idOf(e)]))
-			if name := attr(e, "name"); part != nil && parts[name] == nil { // charts have a part elsewhere
-				sheets, parts[name] = append(sheets, name), part
+			name := attr(e, "name")
+			if part == nil || parts[name] != nil { // a chart has none
+				return nil
 			}
-			if len(sheets) > maxSheets {
-				return fmt.Errorf("has more than %d sheets; save the one you mean alone", maxSheets)
+			if len(sheets) >= maxSheets || len(name) > maxName {
+				return errSheets
 			}
+			sheets, parts[name] = append(sheets, name), part
 		}
 		return nil
 	}); err != nil {
@@ -208,7 +211,7 @@ func (x *xlsx) row(e *xml.StartElement, r *row) error {
 			if e.Name.Local != "c" {
 				err = x.skip()
 			} else {
-				err = x.cell(&e, r)
+				err = cmp.Or(x.cell(&e, r), r.err())
 			}
 			if err != nil {
 				return err

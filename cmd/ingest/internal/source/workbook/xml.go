@@ -56,6 +56,8 @@ func openXML(a *source.Archive, m *zip.File, count *counted) (*document, error) 
 
 var errLong = fmt.Errorf("a cell or a tag has more than %d bytes, which is too large; shorten it", maxText)
 
+var errSheets = fmt.Errorf("has more than %d sheets, or one with a name of more than %d bytes; save the one you mean alone", maxSheets, maxName)
+
 // ReadByte implements [io.ByteReader], by which the decoder reads.
 func (d *document) ReadByte() (byte, error) {
 	if d.left--; d.left < 0 {
