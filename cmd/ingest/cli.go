@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/demo"
 	"quadrille/cmd/ingest/internal/job/names"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/places/live"
@@ -184,7 +185,10 @@ func (b *boxFlag) bound() *orb.Bound {
 }
 
 type boundariesCmd struct {
-	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID_PROPERTY]" help:"A type of region and the file with its polygons; repeatable, also for one type. In the environment several are separated by semicolons."`
+	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID[:NAME]]" help:"A type of region, the file with its polygons, and the columns with its ids and names; repeatable, also for one type. In the environment several are separated by semicolons."`
+	ID          string          `name:"id" env:"QUADRILLE_BOUNDARIES_ID" placeholder:"COLUMN" help:"The column with the ids of every layer that names none behind its file; COLUMN+COLUMN joins two."`
+	Name        string          `env:"QUADRILLE_BOUNDARIES_NAME" placeholder:"COLUMN" help:"The column with the names of every layer that names none behind its file; COLUMN+COLUMN joins two by a blank."`
+	Nameless    bool            `env:"QUADRILLE_BOUNDARIES_NAMELESS" help:"Publish layers whose regions have no names."`
 	Set         string          `env:"QUADRILLE_BOUNDARIES_SET" placeholder:"NAME" help:"Publish the layers as a data set of their own, boundaries-NAME, beside those of boundaries: it is built, renewed, rolled back and dropped alone."`
 	Keep        bool            `help:"Carry the published layers over that are not named."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
@@ -208,6 +212,8 @@ func (boundariesCmd) Help() string {
   ingest boundaries --layer county=node_modules/us-atlas/counties-10m.json
   ingest boundaries --layer country=ne_10m_admin_0_countries.zip --layer continent=ne_10m_admin_0_countries.zip
   ingest boundaries --keep --layer ward=wards.geojson:WARD_NO
+  ingest boundaries --keep --layer ward=wards.geojson:WARD_NO:WARD_NAME
+  ingest boundaries --keep --layer county=counties.zip --id STATEFP+COUNTYFP --name NAMELSAD
   ingest boundaries --keep --layer district=survey.gpkg#districts:code
   ingest boundaries --set sales --layer district=districts.geojson:code
 
@@ -226,10 +232,20 @@ Polygons of a type may overlap.
 
 TYPE names the regions in addresses: /tiles/ward/…, /regions/ward/12. The types country, state, county, lake,
 urban, timezone and continent know the columns of Natural Earth, world-atlas and us-atlas and make ids such as
-us, us-ks and 20173. Any other type, such as ward, takes its ids from ID_PROPERTY, or from the features' own
-ids (id names them), or from a column that is called a code, or from their names; numbers of rows are no ids.
-Such ids stay as they are written, E06000001 or KEN.1.1_1, and are found in either case. Features with one id
-are one region.
+us, us-ks and 20173. Any other type, such as ward, takes its ids from the column ID, or from the features' own
+ids (id names them), or from a column that is called a code or has one in each row, or from their names;
+numbers of rows are no ids. Such ids stay as they are written, E06000001 or KEN.1.1_1, and are found in either
+case. Features with one id are one region.
+
+Names are those of the column NAME, or of one that is called a name in some language or office (name, LAD23NM,
+ADM2_EN, NM_MUN, statnaam), or like a kind of region, or whose values look like names. Of several levels the one
+is taken in which most values differ. The columns that were taken are printed. Columns such as name:de, name_de,
+and ADM2_FR beside ADM2_EN are names in these languages. Regions without any name are refused, and the columns
+listed, unless --nameless is given.
+
+FILE is the longest beginning that is a file, with #LAYER; ID and NAME follow. Case does not matter in them. A
+colon that belongs to a column needs nothing (ref:INSEE), nor does a plus; where a name can be read in two ways,
+write it between double quotes, and a quote in it twice: 'ward=wards.geojson:"ref:no":"name:de"'.
 
 --long-edges says what to do with edges of more than 180° of longitude. GeoJSON (RFC 7946) and most other
 sources are cut at ±180°, and such an edge is drawn as it is: straight. Stitched sources, such as world-atlas
@@ -246,35 +262,66 @@ FCLASS_XX and ADM0_A3_XX of Natural Earth 5 and later. An area it does not recog
 stays as it is.`
 }
 
-// layerFlag is TYPE=FILE[:ID_PROPERTY].
-type layerFlag struct{ typ, file, id string }
+// layerFlag is TYPE=FILE[:ID[:NAME]]. columns is what follows the file.
+type layerFlag struct{ typ, file, columns string }
 
 var _ encoding.TextUnmarshaler = (*layerFlag)(nil)
 
 func (l *layerFlag) UnmarshalText(text []byte) error {
 	typ, file, ok := strings.Cut(string(text), "=")
 	if !ok || file == "" {
-		return fmt.Errorf("%q is not a layer; give one as TYPE=FILE or TYPE=FILE:ID_PROPERTY, such as country=countries.geojson", text)
+		return fmt.Errorf("%q is not a layer; give one as TYPE=FILE, TYPE=FILE:ID or TYPE=FILE:ID:NAME, such as country=countries.geojson", text)
 	}
 	if err := boundaries.CheckType(typ); err != nil {
 		return err
 	}
-	l.typ, l.file = typ, file
-	// A colon may be part of the file's name.
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	if i := strings.LastIndexByte(file, ':'); i > 0 && i < len(file)-1 && !strings.ContainsAny(file[i:], `/\`) {
-		l.file, l.id = file[:i], file[i+1:]
-	}
+	l.typ = typ
+	l.file, l.columns = cutFile(file)
 	return nil
+}
+
+// maxColons bounds the colons of a layer that are looked at.
+const maxColons = 100
+
+// cutFile returns the longest beginning of a text that is the name of a file, with its layer, and what follows the colon
+// behind it. If there is no such file, the name ends at the first colon behind the folders.
+func cutFile(text string) (file, rest string) {
+	at := len(text)
+	for range maxColons {
+		if at <= 0 {
+			break
+		}
+		if isFile(text[:at]) {
+			return text[:at], strings.TrimPrefix(text[at:], ":")
+		}
+		at = strings.LastIndexByte(text[:at], ':')
+	}
+	from := strings.LastIndexAny(text, `/\`) + 1
+	for at, left := len(text), maxColons; left > 0; left-- {
+		if at = strings.LastIndexByte(text[:at], '#'); at <= 0 {
+			break
+		}
+		if isFile(text[:at]) {
+			from = at
+			break
+		}
+	}
+	if at = strings.IndexByte(text[from:], ':'); at > 0 && from+at < len(text)-1 {
+		return text[:from+at], text[from+at+1:]
+	}
+	return text, ""
+}
+
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // MarshalText is the inverse of UnmarshalText.
 func (l layerFlag) MarshalText() ([]byte, error) {
 	text := l.typ + "=" + l.file
-	if l.id != "" {
-		text += ":" + l.id
+	if l.columns != "" {
+		text += ":" + l.columns
 	}
 	return []byte(text), nil
 }
@@ -306,14 +353,14 @@ func (c *boundariesCmd) Run(s *session) error {
 			credit.Attribution = string(c.Attribution)
 		}
 		inputs[i] = boundaries.Input{
-			Type:       l.typ,
-			Input:      job.Input{Path: l.file, Credit: credit},
-			IDProperty: l.id,
-			Worldview:  c.Worldview,
-			Encoding:   c.Encoding,
-			Tags:       c.Tags.all,
-			Bounds:     c.BBox.bound(),
-			LongEdges:  c.LongEdges,
+			Type:      l.typ,
+			Input:     job.Input{Path: l.file, Credit: credit},
+			Told:      columns.Told{ID: c.ID, Name: c.Name, Both: l.columns, Nameless: c.Nameless},
+			Worldview: c.Worldview,
+			Encoding:  c.Encoding,
+			Tags:      c.Tags.all,
+			Bounds:    c.BBox.bound(),
+			LongEdges: c.LongEdges,
 		}
 	}
 	var err error

@@ -363,9 +363,14 @@ func TestLayerFlag(t *testing.T) {
 	for text, want := range map[string]layerFlag{
 		"a=b.json":            {"a", "b.json", ""},
 		"a=b.json:CODE":       {"a", "b.json", "CODE"},
+		"a=b.json:ref:x+y:n":  {"a", "b.json", "ref:x+y:n"},
+		"a=odd:name.json:a:b": {"a", "odd:name.json", "a:b"},
+		`a=b.json#l:"c:d"`:    {"a", "b.json#l", `"c:d"`},
+		"a=odd:name.json#l:b": {"a", "odd:name.json#l", "b"},
 		"a=dir:x/b.json":      {"a", "dir:x/b.json", ""},
 		"a=dir:x/b.json:CODE": {"a", "dir:x/b.json", "CODE"},
 		`a=C:\b.json`:         {"a", `C:\b.json`, ""},
+		`a=C:\b.json:x`:       {"a", `C:\b.json`, "x"},
 		"a=b.json:":           {"a", "b.json:", ""},
 		"a=odd:name.json":     {"a", "odd:name.json", ""},
 		"a=x=y.json":          {"a", "x=y.json", ""},
@@ -381,6 +386,28 @@ func TestLayerFlag(t *testing.T) {
 			t.Errorf("%q: %+v", text, l)
 		}
 	}
+}
+
+// FuzzLayerFlag tests that any text is refused, or written back as it was read, and that nothing of it is lost.
+func FuzzLayerFlag(f *testing.F) {
+	f.Chdir(f.TempDir())
+	testfile.Write(f, "odd:name.json", "")
+	for _, text := range []string{"a=b.json:CODE:NAME", "a=odd:name.json#x:ref:INSEE", `a=b:"c:""d":e+f`, "a=:", "a=b::", "=", "a=#:"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var l, again layerFlag
+		if l.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		written, err := l.MarshalText()
+		if err != nil || string(written) != text && string(written)+":" != text {
+			t.Fatalf("%q: %+v, %q, %v", text, l, written, err)
+		}
+		if err := again.UnmarshalText(written); err != nil || again != l {
+			t.Fatalf("%q: %+v, %+v, %v", text, l, again, err)
+		}
+	})
 }
 
 func TestKindFlag(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	pointsjob "quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
 	"quadrille/internal/bom"
@@ -26,8 +27,8 @@ import (
 // Every such command has these flags and their environment variables.
 type pointFiles struct {
 	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables and workbooks, or JSON, GeoPackage, GeoParquet and shapefiles of points; - is standard input."`
-	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point."`
-	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name."`
+	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point; COLUMN+COLUMN joins two."`
+	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name; COLUMN+COLUMN joins two by a blank."`
 	Lat         string      `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
 	Lon         string      `env:"QUADRILLE_POINTS_LON" placeholder:"COLUMN" help:"The column of longitudes of a table, in degrees; that of --lat again where it has positions."`
 	AxisOrder   string      `env:"QUADRILLE_POINTS_AXIS_ORDER" enum:",lat-lon,lon-lat" default:"" placeholder:"ORDER" help:"The order of two numbers in one column, lat-lon or lon-lat. Left out, [a, b] has the longitude first, and a,b and (a, b) the latitude."`
@@ -86,7 +87,8 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		Tags:          c.Tags.all,
 		Encoding:      c.Encoding,
 		Bounds:        c.BBox.bound(),
-		Columns:       pointtable.Columns{ID: c.ID, Name: c.Name, Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
+		Told:          columns.Told{ID: c.ID, Name: c.Name},
+		Columns:       pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:        job.Credit{License: c.License, Attribution: string(c.Attribution)},
 	}, nil
 }
@@ -132,7 +134,9 @@ Of a table or other JSON, latitude and longitude are the columns with such a nam
 long, longitude, x, …; location.lat and location.lon), or one column with positions, called wkt, geometry, geo_point_2d, location,
 coordinates or so: POINT(lon lat), a geometry of GeoJSON or of PostGIS, "lat,lon" or "[lon, lat]", whose order
 --axis-order changes. The first position read is printed. The id is the column id, _id, identifier, uuid,
-guid, osm_id or stop_id, or key, code or ident if they tell the points apart. The columns taken are printed.
+guid, osm_id or stop_id, or key, code or ident if they tell the points apart. A column called name in other case or
+in another language (Name, Nom, Bezeichnung, or Title if most differ) becomes the property name if there is none.
+The columns taken are printed.
 All other columns with a name become properties. An empty cell is no property, and neither is a word for that,
 such as NULL, NA or -, which --empty changes. A column of whose texts all are numbers becomes numbers, unless
 they look like codes (007, 10E2), and so it is with true and false and with times (2026-01-31T12:00:00Z or

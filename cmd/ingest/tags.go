@@ -10,8 +10,11 @@ type tagged struct {
 // tagsFlag has conditions of elements.
 type tagsFlag struct{ all []osm.Tag }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler. Nothing is no condition, as a printed file of settings has it.
 func (t *tagsFlag) UnmarshalText(text []byte) (err error) {
+	if len(text) == 0 {
+		return nil
+	}
 	t.all, err = osm.ParseTags(string(text))
 	return err
 }

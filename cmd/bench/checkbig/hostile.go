@@ -122,7 +122,7 @@ func cut(command, name string) func(c *cli, dir string) ([]string, error) {
 		if command == "ip" {
 			return []string{command, file}, err
 		}
-		return []string{command, "--layer", "land=" + file}, err
+		return []string{command, "--nameless", "--layer", "land=" + file}, err
 	}
 }
 
@@ -142,7 +142,7 @@ func square(x, y, side float64) string {
 
 func geoJSON(dir string, features func(io.Writer)) ([]string, error) {
 	file := filepath.Join(dir, "shape.geojson")
-	return []string{"boundaries", "--layer", "shape=" + file}, writeFile(file, func(w io.Writer) {
+	return []string{"boundaries", "--nameless", "--layer", "shape=" + file}, writeFile(file, func(w io.Writer) {
 		fmt.Fprint(w, `{"type":"FeatureCollection","features":[`)
 		features(w)
 		fmt.Fprint(w, "]}")

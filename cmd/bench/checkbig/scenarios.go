@@ -35,7 +35,7 @@ func scenarios() []*scenario {
 				if err != nil {
 					return "", nil, err
 				}
-				return "land of OpenStreetMap, 920,808 rings", []string{"boundaries", "--layer", "land=" + files[0] + ":A3"}, nil
+				return "land of OpenStreetMap, 920,808 rings", []string{"boundaries", "--nameless", "--layer", "land=" + files[0] + ":A3"}, nil
 			},
 			compare: func(ctx context.Context, c *cli, data, _ string) (string, error) {
 				files, err := c.files(landFile)

@@ -116,7 +116,7 @@ func TestContributedFormat(t *testing.T) {
 		testfile.WriteTemp(t, "sights", text), testfile.WriteTemp(t, "sights.gz", testfile.Gzip(text)),
 		testfile.WriteTemp(t, "sights.zip", testfile.Zip([2]string{"readme.md", "-"}, [2]string{"sights.corners", text})),
 	} {
-		for _, command := range [][]string{{"points", "sights", path}, {"boundaries", "--layer", "sight=" + path}} {
+		for _, command := range [][]string{{"points", "sights", path}, {"boundaries", "--nameless", "--layer", "sight=" + path}} {
 			out := run(t, root, ingest, append(command, "--data", t.TempDir(), "--dry-run", "--max-bad", "80%")...)
 			for _, want := range []string{path + `:4: "odd 8.5"`, "would have: 1 "} {
 				if !strings.Contains(out, want) {

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/job/stations"
 	"quadrille/cmd/ingest/internal/job/timezones"
+	"quadrille/cmd/ingest/internal/source/columns"
 )
 
 // Options configures Run.
@@ -163,7 +164,7 @@ var builders = map[string]func(*run, []Source) (dataset.Manifest, error){
 	ask.Boundaries.Name: func(r *run, files []Source) (dataset.Manifest, error) {
 		var layers []boundaries.Input
 		for _, s := range files {
-			layers = append(layers, boundaries.Input{Type: s.Layer, Input: r.input(s)})
+			layers = append(layers, boundaries.Input{Type: s.Layer, Input: r.input(s), Told: columns.Told{Nameless: true}})
 		}
 		layers, err := boundaries.KeepZones(r.ctx, r.catalog, layers)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/feature"
@@ -55,9 +56,9 @@ func moreMemory(err error) error {
 type Input struct {
 	Type string
 	job.Input
-	// IDProperty names the property with the region's id, in any case of letters. If it is empty,
-	// the type's preset decides, or else the feature's own id.
-	IDProperty string
+	// Told says which columns have the ids and the names. What it leaves out is decided by the type's preset, or else by the
+	// features' own ids and the columns.
+	Told columns.Told
 	// Worldview selects the government whose view of disputed areas is used, by two letters, or
 	// "ISO". If it is empty, the source's own view is taken, which mostly shows who controls an
 	// area. Only layers of countries have such views.
@@ -367,7 +368,9 @@ type layer struct {
 	sources  []dataset.Source
 	kept     bool
 	said     geojson.Said // members of its files outside the features
-	named    bool         // the property with the ids was named for each of its files
+	named    bool         // the column of the ids was told for each of its files
+	sentence string       // on the columns of a file, as printed
+	coded    string       // the column of the ids in it
 	lines    bool         // its first feature, and so all, are lines
 }
 
@@ -385,48 +388,30 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
 	}
-	file := &layerFile{in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.MaxShare)}
-	file.from = file.preset.from
-	if file.preset.own {
-		file.from = append(slices.Clip(file.from), "features' own ids", "")
+	file := &layerFile{
+		in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.MaxShare), chooser: columns.NewChooser(l.typ),
 	}
-	if in.IDProperty != "" {
-		file.from = append([]string{in.IDProperty}, file.from...)
-	}
-	l.named = in.IDProperty != "" && (l.named || len(l.features) == 0)
 	if !hasWorldviews(in.Type) {
 		file.view = ""
 	}
 	defer func() { all.Merge(file.tally) }()
 	before := len(l.features)
 	src, err = readPolygons(ctx, in, file.preset.objects, &l.said, rep, "reading "+l.typ, func(f source.Feature, err error) error {
-		if err != nil {
-			return file.tally.Bad(err)
+		if err == nil {
+			if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
+				l.features, l.claims, l.viewed, file.waiting = nil, nil, nil, nil
+				return nil
+			}
 		}
-		if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
-			l.features, l.claims, l.viewed, file.waiting = nil, nil, nil, nil
-			return nil
-		}
-		if file.preset.numbers && (len(file.waiting) > 0 || isNumber(f.ID)) {
-			file.waiting = append(file.waiting, f)
-			return nil
-		}
-		return l.add(file, &f)
+		return l.take(file, &f, err)
 	})
-	if err == nil && len(file.waiting) > 0 {
+	if err == nil && vertices.fits() {
 		err = l.addWaiting(file)
 	}
 	file.lost.Note(rep)
 	if n := file.badLabels; n > 0 {
 		rep.Note(fmt.Sprintf("%s: places or ranks of labels that are not used, for they are no numbers or not in the world: "+
 			"%d, the first in line %d", in.Path, n, file.badLabel))
-	}
-	if !file.named && file.guessed != "" && vertices.fits() {
-		rep.Note(fmt.Sprintf("%s: has no property name; names are those of %s", in.Path, source.Excerpt(file.guessed)))
-		for i, name := range file.likely {
-			l.features[before+i].Name = name
-			l.claims[before+i].fallback = cmp.Or(l.claims[before+i].fallback, name)
-		}
 	}
 	job.NoteFew(rep, 5, in.Path+": and %d more repaired", file.repaired)
 	if err != nil || !vertices.fits() {
@@ -438,12 +423,8 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	if err := file.check(len(l.features) > before); err != nil {
 		return src, err
 	}
-	if !file.named && file.guessed == "" {
-		has := "the file has no properties"
-		if len(file.columns) > 0 {
-			has = fmt.Sprintf("call the property that is one name; there are %q", file.columns[:min(len(file.columns), 20)])
-		}
-		rep.Note(fmt.Sprintf("%s: no region has a name: %s", in.Path, has))
+	if err := l.noteColumns(file, before == 0, rep); err != nil {
+		return src, err
 	}
 	if n := file.badZooms; n > 0 {
 		rep.Note(fmt.Sprintf("%s: min_zoom is no number from 0 to 13, so that tiles of every zoom have the line: %d, the "+
@@ -474,27 +455,120 @@ type layerFile struct {
 	// badZooms counts the lines with an unusable min_zoom; badZoom is the line of the first
 	badZooms, badZoom int
 	repaired          []string
-	columns           []string // properties of the first feature, for errors
 
-	waiting  []source.Feature // until their ids are known
-	numbered bool             // numeric ids are ids of countries
-	own      ownIDs
-	from     []string // the meaning of each candidate of the features
+	waiting      []waiting // until the columns and ids are known
+	waitingBytes int       // of their properties
+	numbered     bool      // numeric ids are ids of countries
+	from         []string  // the meaning of each candidate of the features
 
-	sawIDProperty bool
-	sawView       bool
-	views         []string // worldviews that the file knows
+	chooser          *columns.Chooser
+	learned          bool // choice and codes are set
+	choice           columns.Choice
+	codes            *columns.Codes
+	toldID, toldName bool // the user named the columns
+	sawID, sawName   bool // some feature has the columns that the user named
+	unserial         bool // an id is not the number of a row in a column of such numbers
+	sawView          bool
+	views            []string // worldviews that the file knows
+	named            bool     // whether a region has a name
+}
 
-	named   bool     // whether a region has a name
-	guessed string   // the first column that may have names
-	likely  []string // names of the regions, if none has one
+// waiting is a feature, or the error of one.
+type waiting struct {
+	source.Feature
+	err error
+}
+
+// maxWaitingBytes bounds the properties of features that wait.
+const maxWaitingBytes = 64 << 20
+
+// take adds a feature, or lets it wait until the first features have shown what the columns mean, and whether ids are those
+// of countries.
+func (l *layer) take(file *layerFile, f *source.Feature, err error) error {
+	numbers := file.preset.numbers && err == nil && (len(file.waiting) > 0 || isNumber(f.ID))
+	switch {
+	case !file.learned:
+		file.waiting = append(file.waiting, waiting{*f, err})
+		for name, value := range f.Properties {
+			text, _ := value.(string)
+			file.waitingBytes += len(name) + len(text)
+		}
+		if len(file.waiting) < columns.Sample && file.waitingBytes < maxWaitingBytes {
+			return nil
+		}
+		if err := file.choose(); err != nil {
+			return err
+		}
+		if file.preset.numbers && slices.ContainsFunc(file.waiting, func(w waiting) bool { return isNumber(w.ID) }) {
+			return nil
+		}
+		return l.addWaiting(file)
+	case err != nil:
+		return file.tally.Bad(err)
+	case numbers:
+		file.waiting = append(file.waiting, waiting{*f, nil})
+		return nil
+	}
+	return l.add(file, f)
+}
+
+// choose decides what the columns mean, by the features that wait.
+func (file *layerFile) choose() error {
+	file.learned = true
+	named := false
+	for i := range file.waiting {
+		if w := &file.waiting[i]; w.err == nil && file.chooser.Begin() {
+			c := newColumns(&w.Feature)
+			named = named || file.preset.isNamed(c)
+			for _, key := range slices.Sorted(maps.Keys(c.folded)) {
+				_, isText := c.folded[key].(string)
+				file.chooser.Learn(c.names[key], c.value(key), isText)
+			}
+		}
+	}
+	if err := file.choice.Tell(&file.in.Told, file.chooser.Columns()); err != nil {
+		return fmt.Errorf("%s: %w", file.in.Path, err)
+	}
+	file.toldID, file.toldName = file.choice.ID != nil, file.choice.Name != nil
+	if !file.toldName && !named {
+		file.chooser.NameOfRegions(&file.choice, file.preset.isCustom)
+	}
+	file.from = file.preset.from
+	if file.preset.own {
+		file.from = append(slices.Clip(file.from), "features' own ids", "")
+		file.codes = columns.NewCodes(file.chooser, file.preset.isCustom)
+	}
+	if file.toldID {
+		file.from = append([]string{file.choice.ID.String()}, file.from...)
+	}
+	return nil
+}
+
+// noteColumns reports what the columns mean. first is set for the first file of the layer. A layer of a type without a preset whose regions have no names is an error,
+// unless the user says that it has none.
+func (l *layer) noteColumns(file *layerFile, first bool, rep job.Reporter) error {
+	in := &file.in
+	switch {
+	case file.named:
+	case file.preset.isCustom && !in.Told.Nameless && file.tally.Err() == nil: // too many bad records are told first
+		return file.chooser.Nameless(in.Path)
+	default:
+		rep.Note(in.Path + ": no region has a name")
+	}
+	l.named = file.toldID && (l.named || first)
+	chosen := file.choice.ID != nil && !file.toldID || file.choice.Name != nil && !file.toldName
+	if text := file.choice.Sentence(); chosen && text != l.sentence {
+		rep.Note(l.typ + ": " + text)
+		l.sentence, l.coded = text, file.choice.ID.String()
+	}
+	return nil
 }
 
 // add adds a feature of a file to the layer, or counts it as bad.
 func (l *layer) add(file *layerFile, f *source.Feature) error {
 	in := &file.in
 	c := newColumns(f)
-	c.numbered = file.numbered
+	c.numbered, c.choice = file.numbered, &file.choice
 	d := file.preset.of(c)
 	lines, isLines := f.Geometry.(orb.MultiLineString)
 	if len(l.features) == 0 {
@@ -521,24 +595,20 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 			file.views = c.views()
 		}
 	}
-	if file.columns == nil {
-		file.columns = slices.Sorted(maps.Values(c.names))
-	}
-	if in.IDProperty != "" {
+	if file.toldID {
 		var has bool
-		d, has = withIDProperty(d, c, in.IDProperty)
-		file.sawIDProperty = file.sawIDProperty || has
+		d, has = withIDColumns(d, c, file.choice.ID)
+		file.sawID = file.sawID || has
 	}
+	file.sawName = file.sawName || file.toldName && c.has(file.choice.Name)
 	if file.preset.own {
-		file.own.add(c)
+		file.codes.Add(c.idCode)
+		file.unserial = file.unserial || !c.isSerial()
 	}
 	if f.Repair != "" {
 		file.repaired = append(file.repaired, fmt.Sprintf("%s:%d %s: %s", in.Path, f.Line, d.name, f.Repair))
 	}
-	if file.named = file.named || d.name != ""; !file.named {
-		name, column := c.likelyName()
-		file.likely, file.guessed = append(file.likely, name), cmp.Or(file.guessed, column)
-	}
+	file.named = file.named || d.name != ""
 	if d.fallback == "" {
 		d.fallback = d.name
 	}
@@ -569,15 +639,29 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	return nil
 }
 
-// addWaiting adds the features that could not be added before the whole file was read.
+// addWaiting adds the features that wait.
 func (l *layer) addWaiting(file *layerFile) error {
-	file.numbered = countryNumbers(file.waiting)
-	for i := range file.waiting {
-		if err := l.add(file, &file.waiting[i]); err != nil {
+	if !file.learned {
+		if err := file.choose(); err != nil {
 			return err
 		}
 	}
+	if file.preset.numbers {
+		file.numbered = countryNumbers(file.waiting)
+	}
+	all := file.waiting
 	file.waiting = nil
+	for i := range all {
+		err := all[i].err
+		if err != nil {
+			err = file.tally.Bad(err)
+		} else {
+			err = l.add(file, &all[i].Feature)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -594,8 +678,11 @@ func (file *layerFile) check(some bool) error {
 		return err
 	case tally.IsOther() && tally.Err() != nil:
 		return fmt.Errorf("%s: most of it is not made of polygons: %w", in.Path, tally.Err())
-	case in.IDProperty != "" && !file.sawIDProperty:
-		return fmt.Errorf("%s: no feature has the id property %q; the first has %q", in.Path, in.IDProperty, file.columns)
+	case file.toldID && !file.sawID, file.toldName && !file.sawName:
+		if err := columns.Missing(in.Path, file.chooser.Columns(), file.choice.ID, file.choice.Name); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: no feature has all the columns %s and %s", in.Path, file.choice.ID, file.choice.Name)
 	case file.view != "" && len(file.views) == 0:
 		return fmt.Errorf("%s: has no columns FCLASS_…, which say how disputed areas are seen; use ne_10m_admin_0_countries "+
 			"of Natural Earth 5 or later, or leave out --worldview", in.Path)

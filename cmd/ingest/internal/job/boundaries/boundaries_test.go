@@ -14,6 +14,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -22,7 +23,7 @@ import (
 )
 
 func layerInput(typ, file, id string) Input {
-	return Input{Type: typ, Input: jobtest.Input(file), IDProperty: id}
+	return Input{Type: typ, Input: jobtest.Input(file), Told: columns.Told{ID: id, Nameless: true}}
 }
 
 func TestBoundaries(t *testing.T) {
@@ -41,7 +42,7 @@ func TestBoundaries(t *testing.T) {
 		t.Error(d)
 	}
 	notes := []string{
-		"ward: ids are made of code (3, such as w-1, E); names (1, such as nord-ward)",
+		"ward: ids are made of CODE (3, such as w-1, E); names (1, such as nord-ward)",
 		"ward E (East ward): The island of it has the same id and is a part of it",
 		"if these are several regions, name a property that tells them apart: --layer ward=FILE:PROPERTY",
 		"county: ids are made of FIPS codes (2, such as 20173, 01001)",
@@ -190,7 +191,7 @@ func TestFailureLeavesThePublishedGeneration(t *testing.T) {
 			ctx,
 			[]Input{layerInput("x", testfile.WriteTemp(t, "a.json", collection(square)), "code")},
 			0,
-			`no feature has the id property "code"; the first has ["a"]`,
+			`there is no column "code" for the id; there are "a"`,
 		},
 		"asked to stop": {cancelled, []Input{good}, 0, "context canceled"},
 		"other projection": {
@@ -272,7 +273,7 @@ func TestLikelyNames(t *testing.T) {
 				t.Errorf("%s: %+v, %v", properties, f, err)
 			}
 		}
-		told := slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasSuffix(n, `names are those of "`+want.column+`"`) })
+		told := slices.ContainsFunc(rep.Notes, func(n string) bool { return strings.HasPrefix(n, `zone: name from "`+want.column+`" (by its name)`) })
 		if told != (want.column != "") {
 			t.Errorf("%s: %q", properties, rep.Notes)
 		}

@@ -3,14 +3,13 @@ package boundaries
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/iso3166"
 	"quadrille/tiles/build"
 )
@@ -25,11 +24,11 @@ func isNumber(text string) bool {
 // the numbers. Names in another language never match. So names are ignored if there are many
 // numbers and all are numbers of countries. This is hardly chance, because only a quarter of the
 // three-digit numbers belong to a country.
-func countryNumbers(features []source.Feature) bool {
+func countryNumbers(features []waiting) bool {
 	const many = 20
 	numbers, valid, named, agreed := 0, 0, 0, 0
 	for i := range features {
-		f := &features[i]
+		f := &features[i].Feature
 		if !isNumber(f.ID) {
 			continue
 		}
@@ -70,145 +69,36 @@ func sameCountry(name, code string) bool {
 	})
 }
 
-// ownIDs collects the sources of ids in the file itself: features' own ids, and columns whose names
-// suggest codes. They are for features for which the preset has nothing better.
-type ownIDs struct {
-	features int
-	columns  []*codeColumn // by rank
-	// serial is set as long as every id is the value of a column in which a database numbers rows.
-	serial bool
-}
-
-// codeColumn is a column that may have codes. It has one value for each feature, or "" if there is
-// none.
-type codeColumn struct {
-	key    string // the name, folded
-	name   string
-	rank   int // of its name; the lowest comes first
-	values []string
-}
-
-// maxCodeColumns bounds the columns of codes in memory.
-const maxCodeColumns = 10
-
-// byRank orders columns. Columns whose codes are ids come first. Of the levels of GADM and OCHA,
-// the deepest is that of the feature itself.
-func byRank(a, b *codeColumn) int {
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(a.name), len(b.name)), strings.Compare(b.name, a.name))
-}
-
-// serialColumns are folded names of columns in which databases and other tools number rows.
-var serialColumns = []string{"objectid", "objectid_1", "fid", "ogc_fid", "gid", "oid"}
-
-// codeNames match names of columns of codes, by rank: id itself; codes, such as WARD_CODE,
-// LAD23CD, ADM2_PCODE, CD_MUN, GID_2 and ref:INSEE; and other ids.
-var codeNames = []*regexp.Regexp{
-	regexp.MustCompile(`^id$`),
-	regexp.MustCompile(`^(?:geoid|fips|insee|ags|ars|pcode|nuts_id|statcode|iso[_-]?3166[_-]2|ref:.*)$`),
-	regexp.MustCompile(`(?:code|kode|codigo|codice|(?:^|[_ .:0-9])(?:cd|cod|kod|nr|no|ref))(?:_?[0-9]{1,4})?$`),
-	regexp.MustCompile(`^(?:cd|cod|code|gid|pro_com)(?:_[a-z0-9]+)?$`),
-	regexp.MustCompile(`(?:[_ .:-]id|shapeid|uid)(?:_?[0-9]{1,4})?$`),
-}
-
-// codeRank returns the rank of a column by its name. ok is false if the column cannot hold codes.
-func codeRank(name string) (rank int, ok bool) {
-	if slices.Contains(serialColumns, name) {
-		return 0, false
-	}
-	rank = slices.IndexFunc(codeNames, func(re *regexp.Regexp) bool { return re.MatchString(name) })
-	return rank, rank >= 0
-}
-
-// add counts the columns of one more feature.
-func (o *ownIDs) add(c *columns) {
-	if o.features == 0 {
-		o.serial = true
-		for key, name := range c.names {
-			if rank, ok := codeRank(key); ok {
-				o.columns = append(o.columns, &codeColumn{key: key, name: name, rank: rank})
-			}
-		}
-		slices.SortFunc(o.columns, byRank)
-		o.columns = o.columns[:min(len(o.columns), maxCodeColumns)]
-	}
-	o.features++
-	for _, column := range o.columns {
-		column.values = append(column.values, codeOf(c, column.key))
-	}
-	o.serial = o.serial && c.id != "" && slices.ContainsFunc(serialColumns, func(key string) bool { return c.written(key) == c.id })
-}
-
-// codeOf returns the value of a column if it can be a code: short, of one word, and no fraction.
-func codeOf(c *columns, key string) string {
-	const most = 60
+// idCode returns the value of a column if it can be a code, which no fraction is.
+func (c *properties) idCode(column string) string {
+	key := strings.ToLower(column)
 	text := c.text(key)
-	if _, fraction := c.folded[key].(float64); fraction && strings.Contains(text, ".") || len(text) > most || strings.Contains(text, " ") {
+	if _, fraction := c.folded[key].(float64); fraction && strings.Contains(text, ".") {
 		return ""
 	}
 	return text
 }
 
-// wrong returns how many features lack a value or repeat an earlier one, and the index of the
-// first.
-func (c *codeColumn) wrong() (n, first int) {
-	seen := make(map[string]bool, len(c.values))
-	for i, v := range c.values {
-		if v == "" || seen[v] {
-			if n++; n == 1 {
-				first = i
-			}
-		}
-		seen[v] = true
-	}
-	return n, first
-}
-
-// code returns the best column, by rank and name, whose values can be ids, or nil if there is none.
-// almost is a column that would come before it, or would be the best, but whose value a few
-// features lack or repeat.
-func (o *ownIDs) code() (best, almost *codeColumn) {
-	for _, c := range o.columns {
-		const few = 10
-		wrong, _ := c.wrong()
-		first, counted := rowNumbers(c.values)
-		switch {
-		case counted && (first == 0 || c.rank == 0):
-		case wrong == 0:
-			return c, almost
-		case almost == nil && wrong*few <= len(c.values):
-			almost = c
+// isSerial reports whether the feature's id is the value of a column in which a database numbers rows.
+func (c *properties) isSerial() bool {
+	for key := range c.folded {
+		if c.id != "" && columns.IsSerial(key) && c.written(key) == c.id {
+			return true
 		}
 	}
-	return nil, almost
+	return false
 }
 
-// rowNumbers reports whether texts are the whole numbers from 0 or from 1 on, each once, in any
-// order.
-func rowNumbers(texts []string) (first int, ok bool) {
-	seen := make([]bool, len(texts)+1)
-	for _, text := range texts {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 || n > len(texts) || seen[n] || strconv.Itoa(n) != text {
-			return 0, false
-		}
-		seen[n] = true
-	}
-	if len(texts) > 0 && !seen[0] {
-		first = 1
-	}
-	return first, len(texts) > 0 && (first == 1 || !seen[len(texts)])
-}
-
-// These are the positions of the two candidates that ownIDs settles, counted from the end of a
+// These are the positions of the two candidates that settle decides, counted from the end of a
 // feature's candidates.
 const (
 	ofCode = 1
 	ofID   = 2
 )
 
-// addOwn adds placeholders for the candidates that ownIDs settles after the whole file has been
+// addOwn adds placeholders for the candidates that settle decides after the whole file has been
 // read.
-func (d *described) addOwn(c *columns) {
+func (d *described) addOwn(c *properties) {
 	d.candidates = append(d.candidates, candidate{value: clean(c.id), shared: true}, candidate{})
 }
 
@@ -216,7 +106,7 @@ func (d *described) addOwn(c *columns) {
 // cannot be ids, because they change if a file is sorted, cut or exported again. The file's
 // features are the layer's features from index from on.
 func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
-	claims, o := l.claims[from:], &file.own
+	claims := l.claims[from:]
 	values := make([]string, len(claims))
 	has, needed := false, false // needed: some feature has nothing better
 	for i, c := range claims {
@@ -225,23 +115,23 @@ func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 		has = has || own.value != ""
 		needed = needed || !slices.ContainsFunc(better, func(c candidate) bool { return c.value != "" })
 	}
-	named := file.in.IDProperty != ""
-	var code, almost *codeColumn
+	named := file.toldID
+	var code, almost *columns.Code
 	if !named {
-		code, almost = o.code()
+		code, almost = file.codes.Best()
 	}
-	first, counted := rowNumbers(values)
-	dropped := counted && first == 0 || o.serial && (code != nil || counted && uniqueNames(l.features[from:]))
+	first, counted := columns.RowNumbers(values)
+	dropped := counted && first == 0 || !file.unserial && (code != nil || counted && uniqueNames(l.features[from:]))
 	if dropped && !named && needed {
 		rep.Note(fmt.Sprintf("%s: the ids of features number the rows (%s), and change with the next export: they are no "+
 			"ids; if they are, name them by --layer %s=FILE:id",
 			file.in.Path, strings.Join(values[:min(3, len(values))], ", "), file.in.Type))
 	}
 	if almost != nil && needed && (!has || dropped) {
-		wrong, at := almost.wrong()
+		wrong, at := almost.Wrong()
 		rep.Note(fmt.Sprintf("%s: %s is no id: %d of %d regions lack one or repeat one, the first is number %d; if regions "+
 			"of one code are one, name it by --layer %s=FILE:%s",
-			file.in.Path, source.Excerpt(almost.name), wrong, len(almost.values), at+1, file.in.Type, almost.name))
+			file.in.Path, source.Excerpt(almost.Column), wrong, len(almost.Values), at+1, file.in.Type, columns.Quoted(almost.Column)))
 	}
 	for i := range claims {
 		c := claims[i].candidates
@@ -249,11 +139,14 @@ func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 			c[len(c)-ofID].value = ""
 		}
 		if code != nil {
-			c[len(c)-ofCode] = candidate{value: code.values[i], shared: true}
+			c[len(c)-ofCode] = candidate{value: code.Values[i], shared: true}
 		}
 	}
 	if code != nil {
-		file.from[len(file.from)-ofCode] = code.name
+		file.from[len(file.from)-ofCode] = code.Column
+		if file.preset.isCustom && (!has || dropped) {
+			file.choice.ID, file.choice.IDBy = columns.Names{code.Column}, columns.ByCodes
+		}
 	}
 }
 
@@ -274,20 +167,28 @@ func uniqueNames(features []build.Feature) bool {
 	return true
 }
 
-// withIDProperty puts the property that the user named before all other candidates. has reports
-// whether the feature has that property.
-func withIDProperty(d described, c *columns, property string) (out described, has bool) {
-	key := strings.ToLower(property)
-	value := c.text(key)
-	if _, has = c.folded[key]; !has && takesOwnID(property) {
-		value, has = clean(c.id), c.id != ""
+// withIDColumns puts the columns that the user named before all other candidates. has reports
+// whether the feature has them.
+func withIDColumns(d described, c *properties, names columns.Names) (out described, has bool) {
+	var value strings.Builder
+	for _, name := range names {
+		part := c.text(strings.ToLower(name))
+		if part == "" {
+			value.Reset()
+			break
+		}
+		value.WriteString(part)
 	}
-	d.candidates = append([]candidate{{value: value, shared: true}}, d.candidates...)
+	id := candidate{value: value.String(), shared: true}
+	if has = c.has(names); !has && len(names) == 1 && takesOwnID(names[0]) {
+		id.value, has = clean(c.id), c.id != ""
+	}
+	d.candidates = append([]candidate{id}, d.candidates...)
 	return d, has
 }
 
-// noteIDs reports the sources of the layer's ids, each with three examples, unless the user named a
-// property for all of them.
+// noteIDs reports the sources of the layer's ids, each with three examples, unless they all come
+// from a column that the user named, or that has been reported.
 func (l *layer) noteIDs(ids []string, rep job.Reporter) {
 	type made struct {
 		of       string
@@ -312,7 +213,7 @@ func (l *layer) noteIDs(ids []string, rep job.Reporter) {
 			m.examples = append(m.examples, ids[i])
 		}
 	}
-	if len(all) == 0 || len(all) == 1 && l.named {
+	if len(all) == 0 || len(all) == 1 && (l.named || all[0].of == l.coded) {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b *made) int { return cmp.Compare(b.n, a.n) })

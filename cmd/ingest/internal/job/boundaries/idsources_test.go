@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -236,7 +236,7 @@ func TestNumbersAreNobodysCodes(t *testing.T) {
 	}
 }
 
-// TestCodesAreFound tests sources of ids without an IDProperty.
+// TestCodesAreFound tests sources of ids without a column of the user.
 func TestCodesAreFound(t *testing.T) {
 	row := func(i int, id, properties string) string { return gridded(id, properties, float64(i), 10) }
 	for name, tc := range map[string]struct {
@@ -281,7 +281,7 @@ func TestCodesAreFound(t *testing.T) {
 			[]string{row(0, `17`, `"fid":17,"LAD23CD":"E06"`), row(1, `29`, `"fid":29,"LAD23CD":"E07"`)},
 			"",
 			[]string{"E06", "E07"},
-			"LAD23CD (2",
+			`area: id from "LAD23CD" (its values are codes, each once)`,
 		},
 		"own ids first": {
 			[]string{row(0, `"x7"`, `"code":"A1"`), row(1, `"x9"`, `"code":"A2"`)},
@@ -293,7 +293,7 @@ func TestCodesAreFound(t *testing.T) {
 			[]string{row(0, "", `"GID_0":"KEN","GID_1":"KEN.1_1","GID_2":"KEN.1.1_1"`)},
 			"",
 			[]string{"KEN.1.1_1"},
-			"GID_2 (1",
+			`area: id from "GID_2" (its values are codes, each once)`,
 		},
 		"one duplicate": {func() (all []string) {
 			for i := range 12 {
@@ -309,14 +309,14 @@ func TestCodesAreFound(t *testing.T) {
 			},
 			"",
 			[]string{"g7", "g9"},
-			"GEOID (2",
+			`area: id from "GEOID" (its values are codes, each once)`,
 		},
 		"serial ids": {[]string{row(0, "", `"id":1,"name":"A"`), row(1, "", `"id":2,"name":"B"`)}, "", []string{"a", "b"}, "names"},
 		"ids in a property": {
 			[]string{row(0, "", `"id":"k9","name":"A"`), row(1, "", `"id":"k3","name":"B"`)},
 			"",
 			[]string{"k9", "k3"},
-			"id (2",
+			`area: id from "id" (its values are codes, each once)`,
 		},
 		"no codes": {
 			[]string{row(0, "", `"postcode":"two words","name":"A"`), row(1, "", `"postcode":1.5,"name":"B"`)},
@@ -340,24 +340,63 @@ func TestCodesAreFound(t *testing.T) {
 	}
 }
 
-// TestRowNumbers tests that rowNumbers recognises the numbers of rows in any order.
-func TestRowNumbers(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		first := rapid.IntRange(0, 2).Draw(t, "first")
-		n := rapid.IntRange(1, 20).Draw(t, "n")
-		texts := make([]string, n)
-		for i := range texts {
-			texts[i] = fmt.Sprint(first + i)
+// TestColumnsOfTheUser tests the columns behind a file and of flags, and the names in other languages.
+func TestColumnsOfTheUser(t *testing.T) {
+	row := func(i int, properties string) string { return gridded("", properties, float64(i), 10) }
+	path := testfile.WriteTemp(t, "in.geojson", strings.Join([]string{
+		row(0, `"ADM2_EN":"Alpha","ADM2_FR":"Un","ADM1_EN":"P","S":"01","C":"003","ref:no":"x1"`),
+		row(1, `"ADM2_EN":"Beta","ADM2_FR":"Deux","ADM1_EN":"P","S":"01","C":"007","ref:no":"x2"`),
+	}, "\n"))
+	for _, tc := range []struct {
+		told columns.Told
+		id   string
+		want string // a part of the first record
+		note string
+	}{
+		{columns.Told{}, "x1", "Alpha name:fr=Un ADM1_EN=P ADM2_EN=Alpha ADM2_FR=Un",
+			`zone: name from "ADM2_EN" (by its name), names in fr from "ADM2_FR", id from "ref:no" (its values are codes, each once)`},
+		{columns.Told{Both: "s+c"}, "01003", "Alpha", `zone: name from "ADM2_EN" (by its name), names in fr from "ADM2_FR", id from "S+C" (as told)`},
+		{columns.Told{Both: "ref:no:adm1_en+S"}, "x1", "P 01 ", ""},
+		{columns.Told{ID: "ref:no", Name: `"ADM2_FR"`}, "x1", "Un ", ""},
+		{columns.Told{Both: "C", ID: "none", Name: "ADM2_FR"}, "003", "Un ", ""},
+	} {
+		in := layerInput("zone", path, "")
+		in.Told = tc.told
+		regions, _, notes := readAlone(t, in)
+		if !strings.HasPrefix(regions[tc.id], tc.want) || !slices.Contains(append(notes, ""), tc.note) || tc.note == "" && len(notes) > 0 {
+			t.Errorf("%+v: %q %q", tc.told, regions, notes)
 		}
-		texts = rapid.Permutation(texts).Draw(t, "texts")
-		if got, ok := rowNumbers(texts); ok != (first < 2) || ok && got != first {
-			t.Fatal(texts, got, ok)
+	}
+	for both, want := range map[string]string{"none": `there is no column "none" for the id; there are "ADM1_EN", `,
+		"C:none": `there is no column "none" for the name; there are`, "C:S:S": "has 3 parts"} {
+		in := layerInput("zone", path, "")
+		in.Told = columns.Told{Both: both}
+		if _, _, err := readLayers(t.Context(), []Input{in}, job.NewTally(0), 0, &jobtest.Recorder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", both, err)
 		}
-		texts[0] = rapid.SampledFrom([]string{"", "x", "-1", "01", "999", texts[n-1] + "0"}).Draw(t, "other")
-		if got, ok := rowNumbers(texts); ok && texts[0] != "10" {
-			t.Fatal(texts, got, ok)
+	}
+}
+
+// TestColumnsOfLaterRegions tests that what the first regions show counts for all.
+func TestColumnsOfLaterRegions(t *testing.T) {
+	var rows []string
+	for i := range columns.Sample + 20 {
+		properties := fmt.Sprintf(`"DEN":"Nome %c%c%c","COD":"%05d"`, 'a'+i/676, 'a'+i/26%26, 'a'+i%26, i)
+		if i > columns.Sample+10 {
+			properties += `,"late":"L"`
 		}
-	})
+		rows = append(rows, gridded("", properties, float64(i%300)/2, float64(i/300)))
+	}
+	in := layerInput("zone", testfile.WriteTemp(t, "in.geojson", strings.Join(rows, "\n")), "")
+	regions, _, _ := readAlone(t, in)
+	last := fmt.Sprintf("%05d", columns.Sample+15)
+	if len(regions) != len(rows) || !strings.HasPrefix(regions[last], "Nome gcd") {
+		t.Errorf("%d, %q", len(regions), regions[last])
+	}
+	in.Told = columns.Told{Name: "late"}
+	if regions, _, _ = readAlone(t, in); !strings.HasPrefix(regions[last], "L ") {
+		t.Errorf("%q", regions[last])
+	}
 }
 
 // TestAtlases tests that the regions of the demo's packages keep the ids that they have.

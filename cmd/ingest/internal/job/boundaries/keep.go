@@ -26,6 +26,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
 	"quadrille/tiles"
 	"quadrille/tiles/build"
@@ -123,7 +124,7 @@ func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs [
 func IngestZones(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	// The id property tzid distinguishes a release of timezone-boundary-builder from a layer whose
 	// areas have a single UTC offset.
-	inputs, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, IDProperty: "tzid"}})
+	inputs, err := KeepLayers(ctx, c, ask.Boundaries.Dataset, []Input{{Type: zonefinder.Layer, Input: in, Told: columns.Told{ID: "tzid"}}})
 	if err != nil {
 		return dataset.Manifest{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/iso3166"
 	"quadrille/tiles/build"
 )
@@ -28,7 +29,7 @@ import (
 type preset struct {
 	// objects are the names of the layer within a topology.
 	objects  []string
-	describe func(*columns) described
+	describe func(*properties) described
 	// from describes each candidate for an id, in words.
 	from []string
 	// numbers is set if features' ids may be country numbers. Only all features of a file together
@@ -37,6 +38,8 @@ type preset struct {
 	// own is set if the id may come from a column of codes or the feature's own id, if describe
 	// yields none.
 	own bool
+	// isCustom is set for types that are known by nothing but their name.
+	isCustom bool
 	// apart is set if a region is more than each of its features, and so has none of their
 	// properties.
 	apart bool
@@ -63,7 +66,7 @@ func (d *described) add(name string, value any) {
 }
 
 // addNames adds further names for search: name_de and the like, and other forms of the name.
-func (d *described) addNames(c *columns) {
+func (d *described) addNames(c *properties) {
 	for _, key := range slices.Sorted(maps.Keys(c.folded)) {
 		if lang := job.LanguageOf(key); lang != "" || key == "name_alt" || key == "abbrev" {
 			if name := c.text(key); name != d.name {
@@ -100,13 +103,14 @@ func presetFor(typ string) preset {
 	case "timezone":
 		return preset{objects: []string{"timezone", "timezones", "time_zones"}, describe: timezone, from: []string{"names of zones", "offsets"}}
 	}
-	return preset{objects: []string{typ, typ + "s"}, describe: custom, own: true}
+	return preset{objects: []string{typ, typ + "s"}, describe: custom, own: true, isCustom: true}
 }
 
 // of describes a feature with the columns of its type's preset, and then with all other columns
 // under the file's own names, sorted.
-func (p preset) of(c *columns) described {
+func (p preset) of(c *properties) described {
 	d := p.describe(c)
+	d.choose(c)
 	if !p.apart && d.refused == "" {
 		d.addOthers(c)
 	}
@@ -116,10 +120,35 @@ func (p preset) of(c *columns) described {
 	return d
 }
 
-// columns are the properties of a feature, found whatever the case of their
+// isNamed reports whether the preset knows where the feature has its name.
+func (p preset) isNamed(c *properties) bool {
+	if p.isCustom {
+		return c.text("name", "name_en") != ""
+	}
+	return p.describe(c).name != ""
+}
+
+// choose sets the name by the columns that the file turned out to have, or that the user named.
+func (d *described) choose(c *properties) {
+	if c.choice == nil || c.choice.Name == nil {
+		return
+	}
+	var parts []string
+	for _, column := range c.choice.Name {
+		if text := c.value(strings.ToLower(column)); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	d.name = cmp.Or(strings.Join(parts, " "), d.name)
+	for column, lang := range c.choice.Languages {
+		d.add("name:"+lang, c.value(strings.ToLower(column)))
+	}
+}
+
+// properties are the columns of a feature, found whatever the case of their
 // names: Natural Earth writes NAME in one layer, name in the next, and both in
 // some.
-type columns struct {
+type properties struct {
 	id       string // of the feature itself
 	numbered bool   // numeric ids of the file are ids of countries
 	lost     source.Lost
@@ -127,10 +156,11 @@ type columns struct {
 	names    map[string]string // folded name to the file's own
 	known    map[string]bool   // folded names of the columns that the preset has looked at
 	geometry orb.Geometry
+	choice   *columns.Choice // nil while it is made
 }
 
-func newColumns(f *source.Feature) *columns {
-	c := &columns{
+func newColumns(f *source.Feature) *properties {
+	c := &properties{
 		id: f.ID, lost: f.Lost, folded: make(map[string]any, len(f.Properties)), names: make(map[string]string, len(f.Properties)),
 		known: map[string]bool{}, geometry: f.Geometry,
 	}
@@ -146,18 +176,36 @@ func newColumns(f *source.Feature) *columns {
 }
 
 // text returns the first of the named columns that has a value and not a code for an unknown one.
-func (c *columns) text(names ...string) string {
+func (c *properties) text(names ...string) string {
 	for _, name := range names {
 		c.known[name] = true
-		if s := c.written(name); s != "" && !source.UnknownCodes.Has([]byte(s)) {
+		if s := c.value(name); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
+// value returns a column as text, unless it is a code for an unknown value.
+func (c *properties) value(key string) string {
+	if s := c.written(key); !source.UnknownCodes.Has([]byte(s)) {
+		return s
+	}
+	return ""
+}
+
+// has reports whether the feature has columns, at least one.
+func (c *properties) has(names columns.Names) bool {
+	for _, name := range names {
+		if _, has := c.folded[strings.ToLower(name)]; !has {
+			return false
+		}
+	}
+	return len(names) > 0
+}
+
 // written returns a column as text, even if it is a code for an unknown value.
-func (c *columns) written(name string) string {
+func (c *properties) written(name string) string {
 	switch v := c.folded[name].(type) {
 	case string:
 		return clean(v)
@@ -173,37 +221,8 @@ func (c *columns) written(name string) string {
 	return ""
 }
 
-// named match properties that hold names in the languages of publishers: GM_NAAM, reg_name, NAME_2.
-// levelled match the properties of GADM; the last level is the region's own.
-var (
-	named    = regexp.MustCompile(`^(?:.*[_ ])?(?:name|naam|nom|nombre|nome|navn|namn|nimi|nazwa|naziv|bezeichnung|gen)$`)
-	levelled = regexp.MustCompile(`^name_?[0-9]$`)
-)
-
-// likelyName returns the text and the name of the property that probably has the region's name,
-// judged by the property's own name.
-func (c *columns) likelyName() (text, column string) {
-	best := ""
-	for key := range c.folded {
-		level, word := levelled.MatchString(key), named.MatchString(key)
-		if _, is := c.folded[key].(string); !is || !level && !word || c.text(key) == "" {
-			continue
-		}
-		// Prefer the deepest level, or else the shortest name, which has the fewest words before
-		// it.
-		if last := levelled.MatchString(best); best == "" || level && (!last || key > best) ||
-			!level && !last && cmp.Or(cmp.Compare(len(key), len(best)), strings.Compare(key, best)) < 0 {
-			best = key
-		}
-	}
-	if best == "" {
-		return "", ""
-	}
-	return c.text(best), c.names[best]
-}
-
 // code returns the text in capitals if it matches.
-func (c *columns) code(re *regexp.Regexp, names ...string) string {
+func (c *properties) code(re *regexp.Regexp, names ...string) string {
 	for _, name := range names {
 		if s := strings.ToUpper(c.text(name)); re.MatchString(s) {
 			return s
@@ -214,7 +233,7 @@ func (c *columns) code(re *regexp.Regexp, names ...string) string {
 
 // number returns the value of a column as a number, as int64 if it is whole. It returns nil if the
 // value is not a known number.
-func (c *columns) number(name string) any {
+func (c *properties) number(name string) any {
 	c.known[name] = true
 	var f float64
 	switch v := c.folded[name].(type) {
@@ -236,7 +255,7 @@ func (c *columns) number(name string) any {
 
 // label reads Natural Earth's columns LABEL_X, LABEL_Y and LABELRANK. Invalid values are left
 // out, and ok is then false.
-func (c *columns) label() (l build.Label, ok bool) {
+func (c *properties) label() (l build.Label, ok bool) {
 	ok = true
 	known := func(name string) (float64, bool) {
 		text := c.written(name)
@@ -262,7 +281,7 @@ func (c *columns) label() (l build.Label, ok bool) {
 }
 
 // count does the same as number, but returns nil for negative numbers.
-func (c *columns) count(name string) any {
+func (c *properties) count(name string) any {
 	if n, ok := c.number(name).(int64); ok && n >= 0 {
 		return n
 	}
@@ -294,13 +313,13 @@ var countryIDs = []string{"ISO 3166-1 codes", "ISO 3166-1 codes", "ISO 3166-1 co
 	"features' ids, which are ISO 3166-1 codes,", "codes of three letters"}
 
 // countryName returns the name that country uses.
-func countryName(c *columns) string {
+func countryName(c *properties) string {
 	return c.text("name", "name_en", "name_long", "admin", "geounit", "sovereignt")
 }
 
 // country reads Natural Earth's admin 0 and world-atlas, whose features have ISO 3166-1 numeric ids
 // and a name.
-func country(c *columns) (d described) {
+func country(c *properties) (d described) {
 	d.name = countryName(c)
 	iso2 := c.code(alpha2, "iso_a2", "iso3166-1-alpha-2", "iso2", "country_code")
 	// ISO_A2_EH fills most of the gaps of ISO_A2, but gives dependencies the code of their
@@ -362,7 +381,7 @@ func country(c *columns) (d described) {
 
 // idRegion does the same as regionOf for the feature's own id. A number counts as a country's code
 // only if the whole file agrees.
-func (c *columns) idRegion() (language.Region, string) {
+func (c *properties) idRegion() (language.Region, string) {
 	if isNumber(c.id) && !c.numbered {
 		return language.Region{}, ""
 	}
@@ -389,7 +408,7 @@ func regionOf(id string) (language.Region, string) {
 }
 
 // state reads Natural Earth's admin 1 and us-atlas, whose features have FIPS 5-2 ids and a name.
-func state(c *columns) (d described) {
+func state(c *properties) (d described) {
 	d.name = c.text("name", "name_en", "gn_name", "woe_name", "name_local")
 	iso := c.code(iso31662, "iso_3166_2")
 	adm1 := c.text("adm1_code")
@@ -442,7 +461,7 @@ func state(c *columns) (d described) {
 
 // county reads Natural Earth's admin 2, the Census Bureau's files and us-atlas. All of them use
 // FIPS 6-4.
-func county(c *columns) (d described) {
+func county(c *properties) (d described) {
 	d.name = c.text("name", "name_en", "namelsad")
 	code := c.code(fips5, "fips", "geoid")
 	if code == "" && fips5.MatchString(c.id) && c.inUS(padded(c.id, 5)[:2]) {
@@ -474,7 +493,7 @@ func county(c *columns) (d described) {
 
 // foreign reports whether a column names another country than the state's: columns named fips also
 // number divisions of other countries. Territories have country codes of their own.
-func (c *columns) foreign(us usState) bool {
+func (c *properties) foreign(us usState) bool {
 	for _, column := range []string{"iso_a2", "iso2", "iso3166-1-alpha-2", "country_code"} {
 		code := strings.ToUpper(c.written(column))
 		if alpha2.MatchString(code) && code != "US" && (us.fips < "60" || code != us.postal) {
@@ -486,7 +505,7 @@ func (c *columns) foreign(us usState) bool {
 
 // inUS reports whether a county lies in the box of the state with this code, or names the country
 // or the state. Its number alone proves nothing, because towns of Spain have five digits as well.
-func (c *columns) inUS(fips string) bool {
+func (c *properties) inUS(fips string) bool {
 	us, ok := stateByFIPS(fips)
 	if !ok {
 		return false
@@ -507,7 +526,7 @@ func (c *columns) inUS(fips string) bool {
 }
 
 // continent merges all countries of a continent into one region, from the same files as country.
-func continent(c *columns) (d described) {
+func continent(c *properties) (d described) {
 	d.name = c.text("continent")
 	if d.name == "" {
 		code := c.code(alpha2, "iso_a2", "iso_a2_eh")
@@ -529,7 +548,7 @@ func continent(c *columns) (d described) {
 	return d
 }
 
-func lake(c *columns) (d described) {
+func lake(c *properties) (d described) {
 	d.name = c.text("name", "name_en", "name_alt")
 	d.add("kind", c.text("featurecla"))
 	if alt := c.text("name_alt"); alt != d.name {
@@ -540,7 +559,7 @@ func lake(c *columns) (d described) {
 	return d
 }
 
-func urban(c *columns) (d described) {
+func urban(c *properties) (d described) {
 	d.name = c.text("name", "name_conve")
 	d.add("area_km2", c.number("area_sqkm"))
 	d.add("scale_rank", c.count("scalerank"))
@@ -550,7 +569,7 @@ func urban(c *columns) (d described) {
 // timezone reads the zones of Natural Earth and of timezone-boundary-builder. The latter have the
 // property tzid. Those of Natural Earth are areas of one UTC offset, and have at best the name of
 // one IANA zone in them. Areas without a name become one region per offset.
-func timezone(c *columns) (d described) {
+func timezone(c *properties) (d described) {
 	if id := c.text("tzid"); id != "" && !zonefinder.IsZone(id) {
 		d.name, d.refused = id, "time zone that this program does not know; if it is a new one, update the program"
 		return d
@@ -588,7 +607,7 @@ var (
 )
 
 // custom keeps the file's own properties.
-func custom(c *columns) (d described) {
+func custom(c *properties) (d described) {
 	d.name = c.text("name", "name_en", "title", "label")
 	c.known = map[string]bool{"name": true}
 	return d
@@ -596,7 +615,7 @@ func custom(c *columns) (d described) {
 
 // addOthers adds the columns that are not yet in the properties: those that the preset does not
 // read, and those that it reads but whose values it could not use.
-func (d *described) addOthers(c *columns) {
+func (d *described) addOthers(c *properties) {
 	d.lost = c.lost
 	taken := make(map[string]any, len(d.properties)+len(c.folded))
 	said := map[string]bool{"": true, d.name: true}

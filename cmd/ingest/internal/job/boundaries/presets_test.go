@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/feature"
 )
 
@@ -306,11 +307,11 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestIDPropertyOfTheUser(t *testing.T) {
+func TestIDColumnsOfTheUser(t *testing.T) {
 	for value, want := range map[any]string{"A 1": "A 1", int64(12): "12", 1.5: "1.5", 1e6: "1000000", true: "", nil: ""} {
 		f := source.Feature{ID: "own", Properties: map[string]any{"Ward_No": value}}
 		c := newColumns(&f)
-		d, has := withIDProperty(presetFor("ward").of(c), c, "WARD_no")
+		d, has := withIDColumns(presetFor("ward").of(c), c, columns.Names{"WARD_no"})
 		if !has || d.candidates[0] != (candidate{want, true}) || d.candidates[1] != (candidate{"own", true}) {
 			t.Errorf("%v: %+v", value, d.candidates)
 		}

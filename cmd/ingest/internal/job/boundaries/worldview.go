@@ -47,7 +47,7 @@ type viewed struct {
 	known bool   // whether the columns are there
 }
 
-func (c *columns) view(view string) (v viewed) {
+func (c *properties) view(view string) (v viewed) {
 	view = strings.ToLower(view)
 	owner := ownerColumn + view
 	if view == "iso" {
@@ -74,10 +74,10 @@ func (c *columns) view(view string) (v viewed) {
 
 // hasViews reports whether a feature has the columns of worldviews, which exist since version 5 of
 // Natural Earth.
-func (c *columns) hasViews() bool { return c.names[classColumn+"iso"] != "" }
+func (c *properties) hasViews() bool { return c.names[classColumn+"iso"] != "" }
 
 // views returns the views for which a feature has codes.
-func (c *columns) views() (views []string) {
+func (c *properties) views() (views []string) {
 	if !c.hasViews() {
 		return nil
 	}

@@ -124,7 +124,7 @@ func TestZonePolygonsRefused(t *testing.T) {
 			"areas",
 			testfile.WriteTemp(t, "zones.geojson",
 				`{"type":"Feature","properties":{"tz_name1st":"Europe/Zurich","time_zone":"UTC+01:00"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`),
-			`no feature has the id property "tzid"`,
+			`there is no column "tzid" for the id`,
 		},
 	} {
 		_, err := IngestZones(t.Context(), c, zoneInput(tt.path), job.Options{MaxBad: 0.01})

@@ -19,6 +19,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/stations"
 	"quadrille/cmd/ingest/internal/job/timezones"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/tiles/build"
 )
@@ -84,6 +85,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, sample string, o job.Option
 		},
 		{
 			Type: "river",
+			Told: columns.Told{Nameless: true},
 			Input: job.Input{
 				Path:   filepath.Join(sample, riverLines),
 				Credit: job.ViaPackage(job.NaturalEarth, filepath.Join(sample, watersDir, "style.json")),

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/job/stations"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/ingest/internal/source/ourairports"
 	"quadrille/cmd/internal/testfile"
@@ -38,7 +39,7 @@ func TestNamesOfCodes(t *testing.T) {
 			Type: "country",
 			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
 				jobtest.FeatureCollection(jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 	}, o))
 	country := func(code, three, name, id string) string {

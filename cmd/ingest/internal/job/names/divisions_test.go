@@ -8,6 +8,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
@@ -55,19 +56,19 @@ func TestNamesOfDivisions(t *testing.T) {
 			Type: "country",
 			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
 				jobtest.FeatureCollection(jobtest.Square("d", "Deutschland", `,"iso_a2":"DE"`, 0, 40, 20)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 		{
 			Type: "state",
 			Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson",
 				jobtest.FeatureCollection(jobtest.Square("us-wa", "Washington", `,"iso_3166_2":"US-WA"`, 30, 40, 1)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 		{
 			Type: "county",
 			Input: jobtest.Input(testfile.WriteTemp(t, "county.geojson",
 				jobtest.FeatureCollection(jobtest.Square("53033", "King", `,"iso_3166_2":"US-WA"`, 30.2, 40.2, 0.1)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 	}, o))
 	must(Ingest(t.Context(), c, o))
@@ -129,7 +130,7 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
 				jobtest.FeatureCollection(jobtest.Square("th", "Thailand", `,"iso_a2":"TH"`, 30, 40, 1),
 					jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 2, 48, 3)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 		{Type: "state",
 			Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson",
@@ -138,7 +139,7 @@ func TestNamesOfPartsAndStates(t *testing.T) {
 					jobtest.Square("fra-3", "Marne", `,"iso_a2":"FR"`, 4, 48, 1),
 					jobtest.Square("deu-1", "Nordrhein-Westfalen", `,"iso_a2":"DE"`, 7, 48, 1),
 					jobtest.Square("cn-15", "Inner Mongol", `,"iso_3166_2":"CN-NM"`, 9, 48, 1)))),
-			IDProperty: "id"},
+			Told: columns.Told{ID: "id", Nameless: true}},
 	}, job.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
@@ -32,15 +33,15 @@ func TestNamesOfFacts(t *testing.T) {
 		{Type: "country", Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson", jobtest.FeatureCollection(
 			jobtest.Square("fr", "France", `,"iso_a2":"FR"`, 0, 0, 10), jobtest.Square("br", "Brazil", `,"iso_a2":"BR"`, 10, 0, 10),
 			jobtest.Square("va", "Vatican", `,"iso_a2":"VA"`, 1, 1, 1)))),
-			IDProperty: "id"},
+			Told: columns.Told{ID: "id", Nameless: true}},
 		{Type: "state", Input: jobtest.Input(testfile.WriteTemp(t, "state.geojson", jobtest.FeatureCollection(
 			jobtest.Square("fra-1", "Tarn", `,"iso_a2":"FR"`, 0, 0, 3), jobtest.Square("fra-2", "Gers", `,"iso_a2":"FR"`, 3, 0, 3),
 			jobtest.Square("fra-3", "Guyane", `,"iso_a2":"FR"`, 6, 0, 3)))),
-			IDProperty: "id"},
+			Told: columns.Told{ID: "id", Nameless: true}},
 		{Type: "land", Input: jobtest.Input(testfile.WriteTemp(t, "land.geojson", jobtest.FeatureCollection(
 			jobtest.Square("a", "A", `,"pop_est":387890`, 0, 0, 1), jobtest.Square("b", "B", `,"population":"191377"`, 1, 0, 1),
 			jobtest.Square("c", "C", `,"population":-99`, 2, 0, 1), jobtest.Square("d", "D", `,"population":1.5`, 3, 0, 1)))),
-			IDProperty: "id"},
+			Told: columns.Told{ID: "id", Nameless: true}},
 	}, job.Options{}))
 	rows := ""
 	for i, p := range []struct {

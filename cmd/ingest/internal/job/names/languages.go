@@ -74,12 +74,14 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 		}
 	}
 	for _, property := range slices.Sorted(maps.Keys(properties)) {
-		text, ok := properties[property].(string)
-		if !ok {
+		if lang := job.LanguageOf(property); lang != "" {
+			for _, text := range texts(properties[property]) {
+				add(search.Name{Text: text, Lang: lang, Preferred: true})
+			}
 			continue
 		}
-		if lang := job.LanguageOf(property); lang != "" {
-			add(search.Name{Text: text, Lang: lang, Preferred: true})
+		text, ok := properties[property].(string)
+		if !ok {
 			continue
 		}
 		if form, ok := formProperties[strings.ToLower(property)]; ok {
@@ -98,6 +100,20 @@ func (n *namer) otherNames(f *names.Feature, record []byte) error {
 		addISONames(f)
 	}
 	return nil
+}
+
+// texts returns a text, or those of a list.
+func texts(value any) (all []string) {
+	list, isList := value.([]any)
+	if !isList {
+		list = []any{value}
+	}
+	for _, v := range list {
+		if text, is := v.(string); is {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // displayed matches the languages in which CLDR's names are available.

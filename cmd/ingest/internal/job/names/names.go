@@ -75,13 +75,17 @@ func newNamer(ctx context.Context, o job.Options) *namer {
 // build writes the index.
 func (n *namer) build(b *dataset.Build, o job.Options) (names.Meta, error) {
 	return names.Build(n.ctx, b.Store(), job.Sequence(n.read), names.Options{
-		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.newest.UnixMilli(), SourceCountryCodes: n.drawnIn(),
+		TempDir: filepath.Dir(b.Dir()), Memory: o.Memory / 4, Timestamp: n.timestamp(), SourceCountryCodes: n.drawnIn(),
 		Admin1Codes: n.divisions(),
 		Progress: func(stage string, done, total int64) {
 			n.rep.Progress(job.Progress{Stage: "names: " + stage, Done: done, Total: total, Unit: "records"})
 		},
 	})
 }
+
+// timestamp returns the time of all cells, in milliseconds: when the newest of the published data sets was built, or 0
+// if none is published.
+func (n *namer) timestamp() int64 { return max(n.newest.UnixMilli(), 0) }
 
 // BuildSet adds an index of names to a build of layers of regions, as Ingest does for the layers of
 // Boundaries. The parents of these regions may be in Boundaries. It returns nil if no region has a

@@ -13,6 +13,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/job/stations"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/places/names"
 	"quadrille/places/search"
@@ -49,19 +50,19 @@ func TestNames(t *testing.T) {
 			Type: "county",
 			Input: jobtest.Input(testfile.WriteTemp(t, "county.geojson",
 				jobtest.FeatureCollection(jobtest.Square("20159", "Rice", "", 1, 1, 1), jobtest.Square("22001", "Acadia", "", 3, 1, 1)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 		{
 			Type: "country",
 			Input: jobtest.Input(testfile.WriteTemp(t, "country.geojson",
 				jobtest.FeatureCollection(jobtest.Square("us", "United States", `,"iso_a2":"US"`, 0, 0, 10)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 		{
 			Type: "timezone",
 			Input: jobtest.Input(testfile.WriteTemp(t, "zone.geojson",
 				jobtest.FeatureCollection(jobtest.Square("america-chicago", "America/Chicago", `,"tzid":"America/Chicago"`, 0, 0, 10)))),
-			IDProperty: "id",
+			Told: columns.Told{ID: "id", Nameless: true},
 		},
 	}, o))
 	must(stations.Ingest(t.Context(), c, job.Input{

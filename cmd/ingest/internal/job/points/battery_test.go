@@ -24,7 +24,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -331,7 +331,7 @@ type batteryRegion struct {
 func batteryRegions(t *testing.T, path string) (map[string]batteryRegion, *jobtest.Recorder, error) {
 	t.Helper()
 	c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
-	in := boundaries.Input{Type: "zone", Input: jobtest.Input(path), IDProperty: "code"}
+	in := boundaries.Input{Type: "zone", Input: jobtest.Input(path), Told: columns.Told{ID: "code", Nameless: true}}
 	if _, err := boundaries.Ingest(t.Context(), c, []boundaries.Input{in}, job.Options{Reporter: rep, MaxBad: 0.01}); err != nil {
 		return nil, rep, err
 	}
@@ -432,7 +432,7 @@ func TestBatterySystems(t *testing.T) {
 			})
 		inEveryFormat(t, name, sheet{system, []batteryFeature{{"a", "A", orb.Point{8, 47}, nil}}}, func(t *testing.T, path string) {
 			c := jobtest.Catalog(t)
-			_, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path}, job.Options{})
+			_, err := Ingest(t.Context(), c, Collection{Name: "mine", Told: columns.Told{ID: "code"}}, []string{path}, job.Options{})
 			switch {
 			case system.refused && (err == nil || !strings.Contains(err.Error(), "ogr2ogr -t_srs EPSG:4326")):
 				t.Error(err)
@@ -468,7 +468,7 @@ func TestBatteryTexts(t *testing.T) {
 	})
 	inEveryFormat(t, "names of points", sheet{wgs84, places}, func(t *testing.T, path string) {
 		c := jobtest.Catalog(t)
-		if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path},
+		if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Told: columns.Told{ID: "code"}}, []string{path},
 			job.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -500,7 +500,7 @@ func TestBatteryValues(t *testing.T) {
 		s := sheet{wgs84, []batteryFeature{{"a", "A", orb.Point{8, 47}, value}}}
 		inEveryFormat(t, fmt.Sprintf("%T %v", value, value), s, func(t *testing.T, path string) {
 			c := jobtest.Catalog(t)
-			if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Columns: pointtable.Columns{ID: "code"}}, []string{path},
+			if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Told: columns.Told{ID: "code"}}, []string{path},
 				job.Options{}); err != nil {
 				t.Fatal(err)
 			}

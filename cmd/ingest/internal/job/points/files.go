@@ -2,15 +2,18 @@ package points
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
@@ -33,10 +36,14 @@ type pointFile struct {
 	index      int                 // among the files
 	line       int                 // of the current record
 	number     int64               // of the current record in its line
-	taken      *pointtable.Columns // nil where features have ids of their own; a table's are set with its first record
+	taken      *pointtable.Columns // of positions, set with the first record; nil if features have positions of their own
 	properties func() []string     // of a table
 	emptied    source.WordTally    // empty values; not for tables
 	key        string              // column of the primary key
+	known      bool                // columns have the ids, and not the features
+	choice     columns.Choice      // set with the first record
+	guess      columns.Choice      // of a name that the user has not named
+	learn      *columns.Chooser    // while look reads the first records
 }
 
 // record is a point as its file gives it.
@@ -117,44 +124,73 @@ func (j *pointsJob) readFile(f *pointFile, take func(points.Point) error) error 
 // progress.
 func (j *pointsJob) readRecords(f *pointFile, read func(seq iter.Seq2[record, error], report func()) error) error {
 	return f.Read("reading "+filepath.Base(f.Path), func(l *format.Layer, report func()) error {
-		if l.Columns != nil {
-			if err := j.checkColumns(f, l.Columns); err != nil {
-				return err
-			}
-		}
 		return read(j.records(f, l), report)
 	})
 }
 
+// choose decides which of the columns of a file, or of the members of its first feature, are the id and the name.
+func (j *pointsJob) choose(f *pointFile, names []string) error {
+	f.choice = columns.Choice{}
+	c := &f.choice
+	if err := c.Tell(&j.of.Told, names); err != nil {
+		return err
+	}
+	if c.Name == nil {
+		c.Name, c.NameBy = f.guess.Name, f.guess.NameBy
+	}
+	if !f.known {
+		return nil
+	}
+	if err := columns.Missing(f.Path, names, c.ID, c.Name); err != nil || c.ID != nil {
+		return err
+	}
+	if f.key != "" && !j.onlyCertain {
+		c.ID, c.IDBy = columns.Names{f.key}, columns.ByKey
+		return nil
+	}
+	// A primary key that repeats is not an id by its name either.
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == f.key })
+	if id := columns.IDOfPoints(names, j.onlyCertain); id != "" {
+		c.ID, c.IDBy = columns.Names{id}, columns.ByName
+	}
+	return nil
+}
+
 // records converts features to points. If the columns are known, one of them is the id. A feature
 // of GeoJSON has no columns. Its id is the feature's own id, or else its property id, unless the
-// user names another property. The reader of a table has already set the id.
+// user names another property.
 func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, error] {
 	f.key, f.taken, f.properties = l.Key, l.TakenColumns, l.Properties
-	names := j.of.Columns
-	switch {
-	case l.TakenColumns != nil:
-		names = pointtable.Columns{}
-	case l.Columns != nil:
-		if names.ID == "" && !names.OnlyCertain {
-			names.ID = f.key
+	f.known = l.Columns != nil || l.TakenColumns != nil
+	begin := func(members []source.Member) error {
+		names := l.Columns
+		if l.Properties != nil {
+			names = l.Properties()
 		}
-		found := l.Columns
-		if names.OnlyCertain { // then the key is not an id by its name either
-			found = slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == f.key })
+		if !f.known {
+			for _, m := range members {
+				names = append(names, m.Name)
+			}
 		}
-		names.FindID(found)
-		f.taken = &names
+		return j.choose(f, names)
 	}
 	return func(yield func(record, error) bool) {
 		counted := int64(0) // features whose ids number them from 0
-		numbered := f.taken == nil && names.ID == ""
+		begun, numbered := false, false
 		defer func() {
 			if numbered && counted > 1 {
 				j.rows = f
 			}
 		}()
 		for feature, err := range l.Features {
+			if !begun && (err == nil || f.known && errors.As(err, new(*source.BadRecord))) {
+				begun = true
+				if err := begin(feature.Members); err != nil {
+					yield(record{}, err)
+					return
+				}
+				numbered = !f.known && f.choice.ID == nil
+			}
 			var p record
 			if err == nil {
 				if numbered {
@@ -162,18 +198,36 @@ func (j *pointsJob) records(f *pointFile, l *format.Layer) iter.Seq2[record, err
 					numbered = bad == nil && n == counted
 					counted++
 				}
-				p, err = j.feature(f, &feature, l, names)
+				j.learn(f, feature.Members)
+				p, err = j.feature(f, &feature, l)
 			}
 			if !yield(p, err) {
 				return
 			}
+		}
+		if !begun && f.known {
+			if err := begin(nil); err != nil {
+				yield(record{}, err)
+			}
+		}
+	}
+}
+
+// learn lets the Chooser learn from a record, but for properties whose types the user has told.
+func (j *pointsJob) learn(f *pointFile, members []source.Member) {
+	if f.learn == nil || !f.learn.Begin() {
+		return
+	}
+	for _, m := range members {
+		if _, told := j.of.PropertyTypes.Lookup(m.Name); !told {
+			f.learn.Learn(m.Name, strings.Trim(string(m.Value), `"`), m.Value[0] == '"')
 		}
 	}
 }
 
 // feature converts a feature to a point. The geometry must be a point. Its properties are the
 // members, in their order and without the id. They are valid until the next call.
-func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, names pointtable.Columns) (p record, err error) {
+func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer) (p record, err error) {
 	bad := func(reason, detail string) (record, error) {
 		return record{}, &source.BadRecord{Source: f.Path, Line: of.Line, Reason: reason, Detail: detail}
 	}
@@ -181,39 +235,49 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 	switch {
 	case reason != "":
 		return bad(reason, detail)
-	case f.taken == nil && of.Lost.Count > 0:
+	case !f.known && of.Lost.Count > 0:
 		return bad(source.ReasonTooLarge, of.Lost.First)
 	}
 	p = record{ID: of.ID, Lat: at[1], Lon: at[0], Lost: of.Lost, Expires: of.Expires, Line: of.Line}
-	id := names.ID
-	if id != "" {
+	ids, names := f.choice.ID, f.choice.Name
+	if ids != nil {
 		p.ID = ""
-	} else if p.ID == "" && f.taken == nil {
-		id = "id"
+	} else if p.ID == "" && !f.known {
+		ids = columns.Names{"id"}
+	}
+	if f.guess.Name != nil && slices.ContainsFunc(of.Members, func(m source.Member) bool { return m.Name == "name" }) {
+		names = nil // the record has a name of its own
 	}
 	out := j.object[:0]
-	begin := func(name string) bool {
-		switch {
-		case name == "name" && names.Name != "" && names.Name != "name":
-			return false
-		case name == names.Name:
-			name = "name"
-		}
-		out = append(jsontext.AppendString(append(out, ','), name), ':')
-		return true
-	}
 	for _, m := range of.Members {
-		if l.TakenColumns == nil && j.isEmpty(f, m.Value, of.Line) {
+		if f.taken == nil && j.isEmpty(f, m.Value, of.Line) {
 			continue
 		}
-		if m.Name == id {
+		name := m.Name
+		switch {
+		case len(ids) == 1 && name == ids[0]:
 			p.ID = idOf(m.Value, l.Columns != nil)
-		} else if begin(m.Name) {
-			out = append(out, m.Value...)
+			continue
+		case len(names) == 1 && name == names[0]:
+			name = "name"
+		case names != nil && name == "name":
+			continue
+		}
+		out = append(jsontext.AppendString(append(out, ','), name), ':')
+		out = append(out, m.Value...)
+	}
+	if len(ids) > 1 {
+		if parts := j.joined(f, of, l, ids); !slices.Contains(parts, "") {
+			p.ID = strings.Join(parts, "")
 		}
 	}
-	if names.ID != "" && p.ID == "" {
-		return bad(source.ReasonNoID, source.Excerpt(id)+" is empty, or neither text nor a number")
+	if f.choice.ID != nil && p.ID == "" {
+		return bad(source.ReasonNoID, source.Excerpt(ids.String())+" is empty, or neither text nor a number")
+	}
+	if len(names) > 1 {
+		if parts := slices.DeleteFunc(j.joined(f, of, l, names), func(part string) bool { return part == "" }); len(parts) > 0 {
+			out = jsontext.AppendString(append(out, `,"name":`...), strings.Join(parts, " "))
+		}
 	}
 	if len(out) > 0 {
 		out[0] = '{'
@@ -221,6 +285,17 @@ func (j *pointsJob) feature(f *pointFile, of *source.Feature, l *format.Layer, n
 		j.object = p.Properties
 	}
 	return p, nil
+}
+
+// joined returns the values of columns of a feature, "" for one without a value.
+func (j *pointsJob) joined(f *pointFile, of *source.Feature, l *format.Layer, names columns.Names) []string {
+	parts := make([]string, len(names))
+	for _, m := range of.Members {
+		if i := slices.Index(names, m.Name); i >= 0 && !(f.taken == nil && j.isEmpty(f, m.Value, of.Line)) {
+			parts[i] = idOf(m.Value, l.Columns != nil)
+		}
+	}
+	return parts
 }
 
 // isEmpty reports whether a property is a word for an empty value.

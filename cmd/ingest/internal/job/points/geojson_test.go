@@ -18,19 +18,19 @@ import (
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
-	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/testfile"
 )
 
 // readPoints reads all of a text as GeoJSON, byte by byte if slow.
-func readPoints(text string, names pointtable.Columns, slow bool) (found []record, bad []string, err error) {
+func readPoints(text string, names columns.Told, slow bool) (found []record, bad []string, err error) {
 	in := io.Reader(strings.NewReader(text))
 	if slow {
 		in = iotest.OneByteReader(in)
 	}
-	j, f := &pointsJob{of: Collection{Columns: names}}, &pointFile{File: &features.File{File: &format.File{Path: "f"}}}
+	j, f := &pointsJob{of: Collection{Told: names}}, &pointFile{File: &features.File{File: &format.File{Path: "f"}}}
 	for p, e := range j.records(f, &format.Layer{Features: geojson.Read(in, "f", nil)}) {
 		var record *source.BadRecord
 		switch {
@@ -57,7 +57,7 @@ func TestPointsOfGeoJSON(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		text  string
-		names pointtable.Columns
+		names columns.Told
 		want  []record
 		bad   []string
 	}{
@@ -80,12 +80,12 @@ func TestPointsOfGeoJSON(t *testing.T) {
 		},
 		"told": {
 			text:  `{"type":"Feature","id":1,"properties":{"ref":"r","name":"old","label":"new"},"geometry":` + point + `}`,
-			names: pointtable.Columns{ID: "ref", Name: "label"},
+			names: columns.Told{ID: "ref", Name: "label"},
 			want:  []record{at("r", `{"name":"new"}`, 1)},
 		},
 		"told and not there": {
 			text:  `{"type":"Feature","id":1,"geometry":` + point + `}`,
-			names: pointtable.Columns{ID: "ref"},
+			names: columns.Told{ID: "ref"},
 			bad:   []string{`f:1: id is missing: "ref" is empty, or neither text nor a number`},
 		},
 		"expires": {
@@ -122,7 +122,7 @@ func FuzzPointsOfGeoJSON(f *testing.F) {
 	f.Add("\x1e{\"type\":\"Feature\",\"properties\":null,\"geometry\":{\"coordinates\":[[1,NaN]],\"type\":\"MultiPoint\"}}\n\x1e{}")
 	f.Add(`{"type":"Feature","properties":{"ref":"\ud800","name":-Infinity},"geometry":null}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, names := range []pointtable.Columns{{}, {ID: "ref", Name: "label"}} {
+		for _, names := range []columns.Told{{}, {ID: "ref", Name: "label"}} {
 			found, bad, err := readPoints(text, names, false)
 			slowly, slowlyBad, slowlyErr := readPoints(text, names, true)
 			if d := cmp.Diff(found, slowly) + cmp.Diff(bad, slowlyBad); d != "" || (err == nil) != (slowlyErr == nil) {

@@ -20,7 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/liveclient"
 	"quadrille/cmd/ingest/internal/serverclient"
-	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
 	"quadrille/internal/testrace"
@@ -77,7 +77,7 @@ func TestPointsIntoLive(t *testing.T) {
 	s, rep := &liveServer{refuse: `"id":"r"`}, &examples{}
 	of := Collection{
 		Name: "mine", Title: "Mine", Private: true, Credit: job.Credit{License: "CC0-1.0"},
-		PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Columns: pointtable.Columns{Name: "label"},
+		PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Told: columns.Told{Name: "label"},
 		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46m;7;x;1;1;\nr;1;2;R;2;3;\n"),
 	}
 	path := testfile.WriteTemp(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+

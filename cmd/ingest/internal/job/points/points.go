@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"iter"
 	"math"
@@ -25,12 +24,12 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/ingest/internal/source/spelling"
-	"quadrille/cmd/internal/columnname"
 	"quadrille/feature"
 	"quadrille/places"
 	"quadrille/places/live"
@@ -46,7 +45,8 @@ type Collection struct {
 	// Dataset is the data set to publish. If it has no name, it is the collection Name.
 	Dataset ask.Dataset
 	Name    string
-	Columns pointtable.Columns // of tables; for other files the id and the name
+	Told    columns.Told       // the columns of ids and names
+	Columns pointtable.Columns // of positions, of tables
 	// PropertyTypes are the given types of properties. The others are inferred from the points.
 	PropertyTypes feature.Schema
 	// Style is how numbers and times are written. Headless and ColumnNames are as in format.Options.
@@ -192,6 +192,8 @@ type pointsJob struct {
 	object  []byte       // properties; reused
 	said    geojson.Said // members of GeoJSON files outside the features
 	rows    *pointFile   // a file whose ids number its features
+	// onlyCertain is set if a column counts as the id only if its name certainly means one.
+	onlyCertain bool
 }
 
 func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
@@ -465,8 +467,8 @@ func (j *pointsJob) note(meta *live.Meta) {
 		if note := f.emptied.Note(source.NoteEmptied); note != "" {
 			j.rep.Note(f.Path + ": " + note)
 		}
-		if f.taken != nil && f.taken.ID != "" {
-			taken = append(taken, fmt.Sprintf("id from %q", f.taken.ID))
+		if f.known && f.choice.ID != nil || f.guess.Name != nil {
+			taken = append(taken, f.choice.Sentence())
 		}
 		if taken != nil {
 			j.rep.Note(filepath.Base(f.Path) + ": " + strings.Join(taken, ", "))
@@ -498,8 +500,8 @@ func (j *pointsJob) note(meta *live.Meta) {
 	if c := j.of.Columns; !placed && (c.Lat != "" || c.Lon != "") {
 		j.rep.Note("--lat and --lon are for tables; these files have positions of their own")
 	}
-	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Columns.Name != "" {
-		j.rep.Note(fmt.Sprintf("warning: no point has the property %s of --name", source.Excerpt(j.of.Columns.Name)))
+	if _, ok := meta.Schema.Lookup("name"); !ok && j.of.Told.Name != "" {
+		j.rep.Note(fmt.Sprintf("warning: no point has the property %s of --name", source.Excerpt(j.of.Told.Name)))
 	}
 	j.noteSearch(meta.Schema)
 	const most = 30
@@ -523,30 +525,15 @@ func (j *pointsJob) noteSearch(schema feature.Schema) {
 		return
 	}
 	advice := "--name says which property it is"
-	if like := likeName(texts); like != "" {
+	names := make([]string, len(texts))
+	for i, f := range texts {
+		names[i] = f.Name
+	}
+	if like := columns.LikeName(names); like != "" {
 		advice = fmt.Sprintf("%s looks like one: give --name=%s", source.Excerpt(like), crs.ShellQuoted(like))
 	}
 	j.rep.Note("warning: --search finds points by their property name, and as none has a text of that name, it will find " +
 		"none of them; " + advice)
-}
-
-// likeNames are parts of names that a property with a name often has, the most certain ones first.
-var likeNames = []string{"name", "title", "label", "bezeichnung", "nom", "titel"}
-
-// likeName returns the field that most probably has the name, or "". Of several such fields it
-// returns the shortest.
-func likeName(fields feature.Schema) (best string) {
-	for _, part := range likeNames {
-		for _, f := range fields {
-			if strings.Contains(columnname.Key(f.Name), part) && (best == "" || len(f.Name) < len(best)) {
-				best = f.Name
-			}
-		}
-		if best != "" {
-			return best
-		}
-	}
-	return ""
 }
 
 // idOf returns the value of a member as an id: the text of a string, or a number as it is written.
@@ -556,7 +543,9 @@ func idOf(value []byte, typed bool) (id string) {
 	c := value[0]
 	isNumber := '0' <= c && c <= '9' || c == '-' && value[1] != 'I'
 	switch {
-	case c == '"' && len(value) <= 1<<10:
+	case c == '"' && bytes.IndexByte(value, '\\') < 0:
+		return string(value[1 : len(value)-1])
+	case c == '"':
 		_ = json.Unmarshal(value, &id) // valid, because it has been scanned
 	case typed && isNumber && bytes.IndexByte(value, 'e') > 0:
 		number, _ := source.ParseDecimal(value, math.MaxFloat64)
@@ -567,54 +556,49 @@ func idOf(value []byte, typed bool) (id string) {
 	return id
 }
 
-// checkColumns refuses names for which there is no column.
-func (j *pointsJob) checkColumns(f *pointFile, columns []string) error {
-	for _, told := range []struct{ flag, column string }{{"id", j.of.Columns.ID}, {"name", j.of.Columns.Name}} {
-		if told.column != "" && !slices.Contains(columns, told.column) {
-			return fmt.Errorf("%s: there is no property %s for --%s; there are %.1000q", f.Path, source.Excerpt(told.column), told.flag, columns)
-		}
-	}
-	return nil
+// maxGuessed bounds the records that are read to find out whether a column has ids, and maxLearned those that show which
+// column has names.
+const (
+	maxGuessed = 1 << 21
+	maxLearned = 1000
+)
+
+// guesses reports whether the column of ids is only possibly one.
+func (f *pointFile) guesses() bool {
+	id := f.choice.ID
+	return len(id) == 1 && (f.choice.IDBy == columns.ByKey || f.choice.IDBy == columns.ByName && columns.MayBeID(id[0]))
 }
 
-// maxGuessed bounds the records that are read to find out whether a column has ids.
-const maxGuessed = 1 << 21
-
-// look refuses types for columns that no table has. It also finds out whether a possible column of
-// ids has ids. It does not if more records than the tolerated share lack an id or repeat one.
+// look refuses types for columns that no table has. It also finds out which column has names, and whether a possible
+// column of ids has ids. It does not if more records than the tolerated share lack an id or repeat one.
 func (j *pointsJob) look() error {
-	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
-	var number, wrong float64
+	var once columns.Once
 	var column, first string
 	var names []string // of properties
 	for _, f := range j.files {
+		if j.of.Told.Name == "" {
+			f.learn = columns.NewChooser("")
+		}
 		err := j.readRecords(f, func(records iter.Seq2[record, error], _ func()) error {
-			if f.taken == nil {
-				return job.ErrEnough // its features have ids of their own
-			}
+			n := 0
 			for p, err := range records {
 				var bad *source.BadRecord
 				if err != nil && !errors.As(err, &bad) {
 					return err
 				}
-				guessed := j.of.Columns.ID == "" && f.taken.ID != "" && (f.taken.ID == f.key || pointtable.MayBeID(f.taken.ID))
-				if !guessed || number == maxGuessed || j.ctx.Err() != nil {
+				n++
+				guessed := f.guesses() && once.N < maxGuessed
+				if !guessed && (f.learn == nil || n == maxLearned) || j.ctx.Err() != nil {
 					break
 				}
-				if err != nil && bad.Reason != source.ReasonNoID {
+				if !guessed || err != nil && bad.Reason != source.ReasonNoID {
 					continue
 				}
-				before := len(seen)
-				if number++; err == nil {
-					seen[maphash.String(seed, p.ID)] = struct{}{}
-				} else {
-					p.Line = bad.Line
+				if err != nil {
+					p = record{Line: bad.Line}
 				}
-				if len(seen) > before {
-					continue
-				}
-				if wrong++; wrong == 1 {
-					column, first = f.taken.ID, fmt.Sprintf("%s:%d", f.Path, p.Line)
+				if once.Add(p.ID) && once.Wrong == 1 {
+					column, first = f.choice.ID[0], fmt.Sprintf("%s:%d", f.Path, p.Line)
 				}
 			}
 			return job.ErrEnough
@@ -622,20 +606,22 @@ func (j *pointsJob) look() error {
 		if err != nil && !errors.Is(err, job.ErrEnough) {
 			return err
 		}
+		if f.learn != nil {
+			f.learn.NameOfPoints(&f.guess)
+			f.learn = nil
+		}
 		if f.properties != nil {
-			names = append(names, f.properties()...)
+			names = append(names, f.choice.Properties(f.properties())...)
 		}
 	}
+	j.said, j.rows = geojson.Said{}, nil // they are of a part of the files
 	for _, t := range j.of.PropertyTypes {
 		if j.named() && !slices.Contains(names, t.Name) {
 			return noProperty(t.Name, names)
 		}
 	}
-	if j.of.Columns.OnlyCertain = wrong > j.tally.MaxShare*number; j.of.Columns.OnlyCertain {
-		j.rep.Note(fmt.Sprintf("%q is no id: %.0f of %.0f records lack one or repeat one, the first is %s", column, wrong, number, first))
-		for _, f := range j.files {
-			f.Columns.OnlyCertain = true
-		}
+	if j.onlyCertain = float64(once.Wrong) > j.tally.MaxShare*float64(once.N); j.onlyCertain {
+		j.rep.Note(fmt.Sprintf("%q is no id: %d of %d records lack one or repeat one, the first is %s", column, once.Wrong, once.N, first))
 	}
 	return j.ctx.Err()
 }

@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/job/places"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/feature"
@@ -223,7 +224,7 @@ func TestPointsFieldsNotRead(t *testing.T) {
 	if _, err := Ingest(t.Context(), c, Collection{Name: "shops"}, []string{path}, job.Options{Reporter: rep}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`1 46 7 {"NAME":"one"}`, `2 46.0625 7 {"NAME":"two"}`}
+	want := []string{`1 46 7 {"name":"one"}`, `2 46.0625 7 {"name":"two"}`}
 	if d := gocmp.Diff(want, answers(t, openPoints(t, c, "shops"))["all"]); d != "" {
 		t.Error(d)
 	}
@@ -231,8 +232,8 @@ func TestPointsFieldsNotRead(t *testing.T) {
 	if !slices.Contains(rep.Notes, lost) {
 		t.Errorf("%q", rep.Notes)
 	}
-	_, err := Ingest(t.Context(), c, Collection{Name: "shops", Columns: pointtable.Columns{ID: "NOTES"}}, []string{path}, job.Options{})
-	if err == nil || !strings.Contains(err.Error(), `there is no property "NOTES" for --id; there are ["NAME"]`) {
+	_, err := Ingest(t.Context(), c, Collection{Name: "shops", Told: columns.Told{ID: "NOTES"}}, []string{path}, job.Options{})
+	if err == nil || !strings.Contains(err.Error(), `there is no column "NOTES" for the id; there are "NAME"`) {
 		t.Error(err)
 	}
 }
@@ -265,7 +266,7 @@ func TestPointsColumns(t *testing.T) {
 	}{
 		"told": {
 			files: []string{"ref,label,name,north,east,lat\nA,One,old,46,7,x\n"},
-			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label", Lat: "north", Lon: "east"}},
+			of:    Collection{Told: columns.Told{ID: "ref", Name: "label"}, Columns: pointtable.Columns{Lat: "north", Lon: "east"}},
 			want:  []string{`A 46 7 {"name":"One","lat":"x"}`},
 		},
 		"numbers over all files": {
@@ -297,7 +298,7 @@ func TestPointsColumns(t *testing.T) {
 		},
 		"told of features": {
 			files: []string{document(`"id":5,`, `{"name":"old","label":"One","ref":7}`)},
-			of:    Collection{Columns: pointtable.Columns{ID: "ref", Name: "label"}},
+			of:    Collection{Told: columns.Told{ID: "ref", Name: "label"}},
 			want:  []string{`7 46 7 {"name":"One"}`},
 		},
 		"codes": {
@@ -343,7 +344,7 @@ func TestPointsNearPlace(t *testing.T) {
 		job.Options{Reporter: rep, MaxBad: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id"`,
+	for _, want := range []string{`file: positions from "location" in the order lon-lat, id from "id" (by its name)`,
 		"the first position is latitude 46.948, longitude 7.5, 4 km from Bern, CH"} {
 		if !slices.Contains(rep.Notes, want) {
 			t.Errorf("no %q among %q", want, rep.Notes)
@@ -398,7 +399,7 @@ INSERT INTO shops SELECT 7 + rowid, geom, id FROM old`); err != nil {
 		"key": {
 			files: []string{keyed("id")},
 			want:  []string{`8 46 7 {"id":"s-000"}`, `9 46.0625 7 {"id":"s-001"}`},
-			note:  `0: id from "nr"`,
+			note:  `0: id from "nr" (the primary key)`,
 		},
 		"keys of two": {
 			files: []string{keyed("id"), strings.ReplaceAll(keyed("id"), "s-00", "t-00")},
@@ -517,11 +518,65 @@ func TestZeroPositions(t *testing.T) {
 	}
 }
 
+// TestPointsToldColumns tests the ids and names that columns tell, in tables and in GeoJSON.
+func TestPointsToldColumns(t *testing.T) {
+	geo := func(properties string) string {
+		return `{"type":"Feature","properties":{` + properties + `},"geometry":{"type":"Point","coordinates":[7,46]}}` + "\n"
+	}
+	for name, tc := range map[string]struct {
+		text string
+		told columns.Told
+		want []string
+		note string
+	}{
+		"joined": {"S,C,lat,lon,Street,No\n01,003,46,7,Hill,4\n01,005,46,7,Dale,\n", columns.Told{ID: "s+c", Name: "Street+No"}, []string{
+			`01003 46 7 {"S":"01","C":"003","Street":"Hill","No":4,"name":"Hill 4"}`, `01005 46 7 {"S":"01","C":"005","Street":"Dale","name":"Dale"}`},
+			`name from "Street+No" (as told), id from "S+C" (as told)`},
+		"a name of a table": {"ID,Name,lat,lon\na,A,46,7\n", columns.Told{}, []string{`a 46 7 {"name":"A"}`},
+			`name from "Name" (by its name), id from "ID" (by its name)`},
+		"a name of GeoJSON": {geo(`"id":"a","Title":"A"`) + geo(`"id":"b","Title":"B"`), columns.Told{},
+			[]string{`a 46 7 {"name":"A"}`, `b 46 7 {"name":"B"}`}, `name from "Title" (by its name)`},
+		"titles": {geo(`"id":"a","Title":"Mr"`) + geo(`"id":"b","Title":"Mr"`), columns.Told{},
+			[]string{`a 46 7 {"Title":"Mr"}`, `b 46 7 {"Title":"Mr"}`}, ""},
+		"case of GeoJSON": {geo(`"Ref":"a"`) + geo(`"Ref":"b"`), columns.Told{ID: "ref"}, []string{`a 46 7 {}`, `b 46 7 {}`}, ""},
+		"joined in GeoJSON": {geo(`"n":1,"m":"x"`) + geo(`"n":2,"m":"x"`), columns.Told{ID: "m+n"},
+			[]string{`x1 46 7 {"n":1,"m":"x"}`, `x2 46 7 {"n":2,"m":"x"}`}, ""},
+	} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Told: tc.told}, []string{testfile.WriteTemp(t, "file", tc.text)},
+			job.Options{Reporter: rep}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d := gocmp.Diff(tc.want, answers(t, openPoints(t, c, "mine"))["all"]); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if !strings.Contains(strings.Join(rep.Notes, "\n"), tc.note) {
+			t.Errorf("%s: %q", name, rep.Notes)
+		}
+	}
+	// A record that has a name keeps it beside the column that is the name of others.
+	late := geo(`"id":"z","Title":"T","name":"own"`)
+	text := strings.Builder{}
+	for i := range maxLearned {
+		text.WriteString(geo(fmt.Sprintf(`"id":"%d","Title":"T %d"`, i, i)))
+	}
+	c := jobtest.Catalog(t)
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"}, []string{testfile.WriteTemp(t, "file", text.String()+late)}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if all := answers(t, openPoints(t, c, "mine"))["all"]; !slices.Contains(all, `z 46 7 {"Title":"T","name":"own"}`) ||
+		!slices.Contains(all, `5 46 7 {"name":"T 5"}`) {
+		t.Errorf("%.300q", all)
+	}
+}
+
 // A searchable collection without names is reported.
 func TestSearchWithoutNames(t *testing.T) {
 	for head, want := range map[string]string{
 		"lat,lon,Store Name,Owner's full name": `"Store Name" looks like one: give --name='Store Name'`,
-		"lat,lon,city,label":                   `"label" looks like one: give --name=label`,
+		"lat,lon,city,label":                   "",
+		"lat,lon,city,Bezeichnung":             "",
 		"lat,lon,city,x":                       "--name says which property it is",
 		"lat,lon,NAME,Store Name":              "",
 		"lat,lon,name,Store Name":              "",
@@ -573,7 +628,7 @@ func TestCasesOfTables(t *testing.T) {
 		"points-2/excel-ansi-one-umlaut-row-lost.csv":     {points: 300, note: "Bäckerei Müller"},
 		"points-2/adjacent-stray-quotes-one-row-lost.csv": {points: 3, want: []string{`1 48.1 11.1 {"name":"\"Hirsch"}`}},
 		"points-2/ais-day-ships-repeat-times-without-zone.csv": {
-			of:     Collection{Columns: pointtable.Columns{ID: "MMSI"}, Repeated: KeepLast},
+			of:     Collection{Told: columns.Told{ID: "MMSI"}, Repeated: KeepLast},
 			points: 3,
 			note:   "4 records have the id of another one, of which the last counts",
 		},
@@ -681,7 +736,7 @@ func TestEncodings(t *testing.T) {
 func TestRepeated(t *testing.T) {
 	head := "MMSI,lat,lon\n"
 	paths := []string{testfile.WriteTemp(t, "a.csv", head+"1,1,1\n2,1,1\n1,2,2\n"), testfile.WriteTemp(t, "b.csv", head+"1,3,3\n3,1,1\n")}
-	of := Collection{Name: "mine", Columns: pointtable.Columns{ID: "MMSI"}}
+	of := Collection{Name: "mine", Told: columns.Told{ID: "MMSI"}}
 	for repeated, want := range map[Repeated]struct {
 		point, note string
 	}{
@@ -959,8 +1014,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		},
 		"wrong name": {
 			texts: []string{string(geoPackage(t, shops(1), "s"))},
-			of:    Collection{Columns: pointtable.Columns{Name: "label"}},
-			want:  `no property "label" for --name; there are ["id" "brand" "price" "open"]`,
+			of:    Collection{Told: columns.Told{Name: "label"}},
+			want:  `no column "label" for the name; there are "id", "brand", "price", "open"`,
 		},
 		"two columns":  {texts: []string{"id,lat,lon,a,a\n"}, want: `two columns are called "a"`},
 		"empty":        {texts: []string{""}, want: "is empty"},
@@ -1061,7 +1116,7 @@ func TestRealPoints(t *testing.T) {
 		t.Errorf("%+v", collection.Meta().Schema)
 	}
 	if !slices.ContainsFunc(rep.Notes, func(n string) bool {
-		return strings.HasSuffix(n, `latitude from "latitude_deg", longitude from "longitude_deg", id from "id"`)
+		return strings.HasSuffix(n, `latitude from "latitude_deg", longitude from "longitude_deg", id from "id" (by its name)`)
 	}) {
 		t.Errorf("%q", rep.Notes)
 	}

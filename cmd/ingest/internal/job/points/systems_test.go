@@ -12,7 +12,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/jobtest"
-	"quadrille/cmd/ingest/internal/source/pointtable"
+	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/testrace"
 )
@@ -79,7 +79,7 @@ func TestCommandNamesTheFile(t *testing.T) {
 			"-":         string(content),
 		} {
 			path, of := testfile.WriteTemp(t, "file", text), Collection{Name: "mine",
-				Columns: pointtable.Columns{ID: "code"}} // the name gives no hint
+				Told: columns.Told{ID: "code"}} // the name gives no hint
 			want := " " + packing + path + layer + ")"
 			switch packing {
 			case "/vsizip/":

@@ -37,28 +37,21 @@ const (
 	ReasonNoPosition = "coordinates are missing"
 )
 
-// Columns are the names of the columns that have a meaning.
+// Columns are the names of the columns of positions or shapes.
 type Columns struct {
-	ID       string // is the id of the point
-	Name     string // becomes the property name, instead of a column of that name
 	Lat, Lon string // both name the same column if it holds whole positions
 	// Order is the order of two numbers in one column, LatLon or LonLat. If it is empty, the
 	// brackets around the numbers decide the order, and then Order is that of the first row.
 	Order string
-	// If OnlyCertain is set, a column counts as the id only if its name certainly means an id. Otherwise
-	// a name that possibly means an id is enough. An id that the caller names always counts.
-	OnlyCertain bool
 	// Empty has the words for an empty cell; nil means source.EmptyWords.
 	Empty *source.Words
 	// If Optional is set, a table may lack columns of positions. Only Rows reads such tables.
 	Optional bool
 }
 
-// These are names of columns as keys, the most certain first.
 var (
-	idNames    = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid", "recordid"}
-	maybeNames = []string{"key", "code", "ident"} // possible names of ids
-	oneNames   = []string{
+	// oneNames are names of columns of whole positions as keys, the most certain first.
+	oneNames = []string{
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
 		"geolocation", "location", "coordinates", "position", "point", "latlon", "latlng", "latlong", "geoloc", "loc", "coords", "gps",
 	}
@@ -69,19 +62,6 @@ var (
 
 // ErrColumns is matched by the error for columns none of which has positions or shapes.
 var ErrColumns = errors.New("are not recognized by their names")
-
-// FindID uses the column that has the name of an id as the id, unless the caller has named one.
-func (c *Columns) FindID(columns []string) {
-	if c.ID == "" {
-		c.ID = columnname.First(columns, idNames)
-	}
-	if c.ID == "" && !c.OnlyCertain {
-		c.ID = columnname.First(columns, maybeNames)
-	}
-}
-
-// MayBeID reports whether a column of that name is possibly, but not certainly, an id.
-func MayBeID(name string) bool { return slices.Contains(maybeNames, columnname.Key(name)) }
 
 // Table is a table that is read once, by one goroutine.
 type Table struct {
@@ -98,7 +78,6 @@ type Table struct {
 	codes      []bool          // columns of two-letter codes, where NA may be one
 	emptied    source.WordTally
 	kept       source.WordTally // NA in such columns, by their names
-	id         int              // -1: none
 	lat, lon   int
 }
 
@@ -263,16 +242,13 @@ func (t *Table) header(fields [][]byte, err error) error {
 		return err
 	}
 	t.findCodes()
-	t.properties = make([]string, len(t.names))
+	t.properties = slices.Clone(t.names)
 	for i, name := range t.names {
-		switch {
-		case name == "", i == t.id, i == t.lat, i == t.lon, name == "name" && t.Columns.Name != "" && t.Columns.Name != "name":
-			continue
-		case name == t.Columns.Name:
-			name = "name"
+		if i == t.lat || i == t.lon {
+			t.properties[i] = ""
+		} else if name != "" {
+			t.Properties = append(t.Properties, name)
 		}
-		t.Properties = append(t.Properties, name)
-		t.properties[i] = name
 	}
 	return nil
 }
@@ -304,7 +280,7 @@ func (t *Table) Notes() (notes []string) {
 // choose sets Columns by the names of all columns.
 func (t *positions) choose(names []string) error {
 	c := &t.Columns
-	for _, told := range []struct{ flag, column string }{{"id", c.ID}, {"name", c.Name}, {"lat", c.Lat}, {"lon", c.Lon}} {
+	for _, told := range []struct{ flag, column string }{{"lat", c.Lat}, {"lon", c.Lon}} {
 		if told.column != "" && !slices.Contains(names, told.column) {
 			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, columnname.List(names))
 		}
@@ -326,9 +302,6 @@ func (t *positions) choose(names []string) error {
 		return fmt.Errorf("%s: the columns of latitudes and longitudes %w; name them by --lat "+
 			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, ErrColumns, columnname.List(names))
 	}
-	if t.want != source.WantPolygons {
-		c.FindID(names)
-	}
 	return nil
 }
 
@@ -344,7 +317,7 @@ func (t *Table) find() error {
 		}
 		return slices.Index(t.names, name)
 	}
-	t.id, t.lat, t.lon = index(c.ID), index(c.Lat), index(c.Lon)
+	t.lat, t.lon = index(c.Lat), index(c.Lon)
 	return nil
 }
 
@@ -359,11 +332,6 @@ func (t *Table) row(f *source.Feature) error {
 			return delimited.ErrSkip // spreadsheets end in such rows
 		}
 		return err
-	}
-	if t.id >= 0 {
-		if f.ID = string(fields[t.id]); t.isEmpty(t.id, fields[t.id]) {
-			return t.in.Bad(source.ReasonNoID, "the column "+source.Excerpt(t.Columns.ID)+" is empty")
-		}
 	}
 	t.members, t.values = t.members[:0], t.values[:0]
 	for i, field := range fields {

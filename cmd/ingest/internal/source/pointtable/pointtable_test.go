@@ -34,13 +34,15 @@ func points(table *pointtable.Table) iter.Seq2[point, error] {
 			if at, ok := f.Geometry.(orb.Point); ok {
 				p.Lat, p.Lon = at[1], at[0]
 			}
-			for i, m := range f.Members {
-				if p.Properties = append(p.Properties, ','); i == 0 {
-					p.Properties[0] = '{'
+			for _, m := range f.Members {
+				if m.Name == "id" {
+					p.ID = strings.Trim(string(m.Value), `"`)
+					continue
 				}
-				p.Properties = append(append(strconv.AppendQuote(p.Properties, m.Name), ':'), m.Value...)
+				p.Properties = append(append(strconv.AppendQuote(append(p.Properties, ','), m.Name), ':'), m.Value...)
 			}
 			if p.Properties != nil {
+				p.Properties[0] = '{'
 				p.Properties = append(p.Properties, '}')
 			}
 			if !yield(p, err) {
@@ -70,13 +72,13 @@ func TestColumns(t *testing.T) {
 	for head, want := range map[string]pointtable.Columns{
 		"x,y":                                  {Lat: "y", Lon: "x"},
 		"Y,X,LATITUDE,lng":                     {Lat: "LATITUDE", Lon: "lng"},
-		"code;geo_lat;geo_long;id":             {ID: "id", Lat: "geo_lat", Lon: "geo_long"},
-		"osm_id\tlat\tlon\tname, with a comma": {ID: "osm_id", Lat: "lat", Lon: "lon"},
-		"\"Key\", latitude , longitude":        {ID: "Key", Lat: "latitude", Lon: "longitude"},
+		"code;geo_lat;geo_long;id":             {Lat: "geo_lat", Lon: "geo_long"},
+		"osm_id\tlat\tlon\tname, with a comma": {Lat: "lat", Lon: "lon"},
+		"\"Key\", latitude , longitude":        {Lat: "latitude", Lon: "longitude"},
 		"location,geometry,lat":                {Lat: "geometry", Lon: "geometry"},
 		"location,name":                        {Lat: "location", Lon: "location"},
-		"@id,@lat,@lon":                        {ID: "@id", Lat: "@lat", Lon: "@lon"},
-		"Latitude (deg),LONGITUDE [°],Stop ID": {ID: "Stop ID", Lat: "Latitude (deg)", Lon: "LONGITUDE [°]"},
+		"@id,@lat,@lon":                        {Lat: "@lat", Lon: "@lon"},
+		"Latitude (deg),LONGITUDE [°],Stop ID": {Lat: "Latitude (deg)", Lon: "LONGITUDE [°]"},
 		"Decimal Latitude,decimal-longitude":   {Lat: "Decimal Latitude", Lon: "decimal-longitude"},
 		"lat,lon_deg,x":                        {Lat: "lat", Lon: "lon_deg"},
 		"lon,x,y,lat_deg,lon_deg,stop_lat":     {Lat: "lat_deg", Lon: "lon_deg"},
@@ -96,13 +98,13 @@ func TestRows(t *testing.T) {
 		",,,,,\n"+ // as spreadsheets write
 		"\n"+
 		"b,47;8,,,,\n"+
-		"c,47,8,old,,\n", pointtable.Columns{Name: "label"})
+		"c,47,8,old,,\n", pointtable.Columns{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []point{
-		{ID: "a", Lat: 47, Lon: 8, Properties: []byte(`{"name":"A \"b\""}`), Line: 2},
-		{ID: "c", Lat: 47, Lon: 8, Line: 6},
+		{ID: "a", Lat: 47, Lon: 8, Properties: []byte(`{"label":"A \"b\""}`), Line: 2},
+		{ID: "c", Lat: 47, Lon: 8, Properties: []byte(`{"name":"old"}`), Line: 6},
 	}
 	wantBad := []string{`f:5: coordinate is not a number: "47;8"`}
 	if d := cmp.Diff(want, found) + cmp.Diff(wantBad, bad); d != "" {
@@ -292,8 +294,6 @@ func TestEmptyWords(t *testing.T) {
 	}
 	// These rows test coordinates and ids.
 	for row, want := range map[string]string{
-		"NULL,1,1":      source.ReasonNoID,
-		"-,1,1":         source.ReasonNoID,
 		"1,null,NAN":    source.ReasonNoGeometry,
 		"1,-,none":      source.ReasonNoGeometry,
 		"1,NULL,8.5":    pointtable.ReasonNoPosition,
@@ -382,7 +382,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("lat,lat,\n1")
 	f.Add("point\n[1,2,3]\n0101000020E61000000000000000001c400000000000004740\n{\"type\":\"Point\",\"coordinates\":[1,2]}\nSRID=0;POINT(1 2)\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, told := range []pointtable.Columns{{}, {Name: "a"}} {
+		for _, told := range []pointtable.Columns{{}, {Lat: "a", Lon: "a"}} {
 			found, _, _, _ := read(text, told)
 			for _, p := range found {
 				if math.IsNaN(p.Lat-p.Lat) || math.IsNaN(p.Lon-p.Lon) || p.Line < 2 {

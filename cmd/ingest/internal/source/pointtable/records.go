@@ -11,8 +11,7 @@ import (
 	"quadrille/cmd/internal/columnname"
 )
 
-// Records gives features their geometry and id by their columns, for formats whose records have neither of their
-// own. It belongs to one goroutine.
+// Records gives features their geometry by their columns, for formats whose records have none of their own. It belongs to one goroutine.
 type Records struct {
 	positions
 	// Properties are the names of the other columns of the first records, set with Columns.
@@ -46,7 +45,7 @@ func NewRecords(in iter.Seq2[source.Feature, error], columns []string, name stri
 	return r
 }
 
-// Features yields the records with their geometries. Their Members lack the columns of position and id. An
+// Features yields the records with their geometries. Their Members lack the columns of positions. An
 // unusable record gives a *source.BadRecord, and reading continues. Any other error ends the sequence.
 func (r *Records) Features() iter.Seq2[source.Feature, error] {
 	return func(yield func(source.Feature, error) bool) {
@@ -157,23 +156,11 @@ func (r *Records) find() error {
 		return err
 	}
 	for _, name := range r.names {
-		if to := r.property(name); to != "" {
-			r.Properties = append(r.Properties, to)
+		if name != r.Columns.Lat && name != r.Columns.Lon {
+			r.Properties = append(r.Properties, name)
 		}
 	}
 	return nil
-}
-
-// property returns the name of the property that a column becomes, or "".
-func (r *Records) property(column string) string {
-	c := &r.Columns
-	switch {
-	case column == c.Lat || column == c.Lon || column == c.ID, column == "name" && c.Name != "" && c.Name != "name":
-		return ""
-	case column == c.Name:
-		return "name"
-	}
-	return column
 }
 
 func (r *Records) yield(f source.Feature, err error, yield func(source.Feature, error) bool) bool {
@@ -188,9 +175,9 @@ func (r *Records) yield(f source.Feature, err error, yield func(source.Feature, 
 	return false
 }
 
-// complete sets the geometry and the id of a record.
+// complete sets the geometry of a record.
 func (r *Records) complete(f *source.Feature) (err error) {
-	var lat, lon, id []byte
+	var lat, lon []byte
 	c := &r.Columns
 	r.members = r.members[:0]
 	for _, m := range f.Members {
@@ -203,21 +190,13 @@ func (r *Records) complete(f *source.Feature) (err error) {
 		if m.Name == c.Lon {
 			lon = cell(m.Value)
 		}
-		if m.Name == c.ID {
-			id = m.Value
-		}
-		if m.Name = r.property(m.Name); m.Name != "" {
+		if m.Name != c.Lat && m.Name != c.Lon {
 			r.members = append(r.members, m)
 		}
 	}
 	if f.Geometry == nil && (c.Lat != "" || c.Lon != "") {
 		if f.Geometry, err = r.geometry(lat, lon); err != nil {
 			return err
-		}
-	}
-	if c.ID != "" {
-		if f.ID = string(scalar(id)); f.ID == "" {
-			return r.bad(source.ReasonNoID, "the column "+source.Excerpt(c.ID)+" is empty, or neither text nor a number")
 		}
 	}
 	f.Members = r.members
@@ -262,14 +241,6 @@ func cell(value []byte) []byte {
 		return nil
 	}
 	return t
-}
-
-// scalar returns the text of a string or number, or nothing.
-func scalar(value []byte) []byte {
-	if len(value) == 0 || value[0] == '[' || value[0] == '{' {
-		return nil
-	}
-	return text(value)
 }
 
 // Notes returns the guesses about the records that were read so far.

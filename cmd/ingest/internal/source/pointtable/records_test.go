@@ -48,35 +48,33 @@ func TestRecords(t *testing.T) {
 		told    told
 		lists   [][]string
 		columns []string
-		want    []string // "ID lon lat members", or the fault
+		want    []string // "lon lat members", or the fault
 		notes   string
 	}{
 		"members of an object, and an id": {lists: [][]string{
 			{"id", `"a\u0062"`, "at.lat", "47", "at.lon", `"8.5"`, "name", `"NA"`},
 			{"at.lon", "8", "x", "1", "at.lat", "-47", "id", "7"},
-		}, want: []string{`ab 8.5 47 name="NA"`, `7 8 -47 x=1`}},
+		}, want: []string{`8.5 47 id="a\u0062" name="NA"`, `8 -47 x=1 id=7`}},
 		"columns of the second record": {lists: [][]string{{"a", "1"}, {"lat", "1", "lon", "2"}},
-			want: []string{"f:1: no geometry: its coordinates are empty", " 2 1"}},
+			want: []string{"f:1: no geometry: its coordinates are empty", "2 1"}},
 		"a geometry of GeoJSON": {lists: [][]string{{"_id", "5", "location", `{"type":"Point","coordinates":[8,47]}`}},
-			want: []string{"5 8 47"}},
-		"words and names that are told": {told: told{pointtable.Columns{Name: "title", ID: "key"}, true}, lists: [][]string{
-			{"key", `"k"`, "name", `"old"`, "title", `"new"`, "lat", "1", "lon", "2", "n", `"NULL"`, "e", `""`, "z", "null"},
+			want: []string{"8 47 _id=5"}},
+		"words": {told: told{emptied: true}, lists: [][]string{
+			{"key", `"k"`, "lat", "1", "lon", "2", "n", `"NULL"`, "e", `""`, "z", "null"},
 			{"key", `"-"`, "lat", "1", "lon", "2"},
-			{"key", `[1]`, "lat", "1", "lon", "2"},
-		}, want: []string{`k 2 1 name="new"`, `f:2: id is missing: the column "key" is empty, or neither text nor a number`,
-			`f:3: id is missing: the column "key" is empty, or neither text nor a number`}, notes: `"NULL"`},
+		}, want: []string{`2 1 key="k"`, `2 1`}, notes: `"NULL"`},
 		"a column is taken by what it holds": {lists: [][]string{
 			{"location", `"Bern"`, "x", `{"type":"LineString","coordinates":[[1,2],[3,4]]}`, "at", `{"type":"Point","coordinates":[8,47]}`},
 			{"at", "null"},
-		}, want: []string{` 8 47 location="Bern" x={"type":"LineString","coordinates":[[1,2],[3,4]]}`, "f:2: no geometry: its coordinates are empty"}},
+		}, want: []string{`8 47 location="Bern" x={"type":"LineString","coordinates":[[1,2],[3,4]]}`, "f:2: no geometry: its coordinates are empty"}},
 		"lists with the latitude first": {lists: [][]string{{"_geolocation", "[47, 8]"}, {"_geolocation", "[null, null]"}},
-			want: []string{" 8 47", "f:2: no geometry: its coordinates are empty"}},
-		"lists with the longitude first": {lists: [][]string{{"location", "[8, 47]"}}, want: []string{" 8 47"}},
-		"height and accuracy":            {lists: [][]string{{"location", `"47 8 400 5"`}}, want: []string{" 8 47"}},
-		"other order":                    {told: told{Columns: pointtable.Columns{Order: pointtable.LonLat}}, lists: [][]string{{"geo_point_2d", "[8,47]"}}, want: []string{" 8 47"}},
+			want: []string{"8 47", "f:2: no geometry: its coordinates are empty"}},
+		"lists with the longitude first": {lists: [][]string{{"location", "[8, 47]"}}, want: []string{"8 47"}},
+		"height and accuracy":            {lists: [][]string{{"location", `"47 8 400 5"`}}, want: []string{"8 47"}},
+		"other order":                    {told: told{Columns: pointtable.Columns{Order: pointtable.LonLat}}, lists: [][]string{{"geo_point_2d", "[8,47]"}}, want: []string{"8 47"}},
 		"known columns":                  {columns: []string{"lat", "lon", "id"}, want: nil},
 		"without any":                    {lists: [][]string{{"a", "1"}}, want: []string{`f: the columns of latitudes and longitudes are not recognized`}},
-		"not recognised":                 {told: told{Columns: pointtable.Columns{ID: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --id`}},
+		"not recognised":                 {told: told{Columns: pointtable.Columns{Lat: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --lat`}},
 	} {
 		r := pointtable.NewRecords(records(tc.lists...), tc.columns, "f", source.WantPoints, tc.told.Columns)
 		r.Emptied = tc.told.emptied
@@ -87,7 +85,7 @@ func TestRecords(t *testing.T) {
 				continue
 			}
 			at := f.Geometry.(orb.Point)
-			line := []string{f.ID, string(must.Get(json.Marshal(at[0])).In(t)), string(must.Get(json.Marshal(at[1])).In(t))}
+			line := []string{string(must.Get(json.Marshal(at[0])).In(t)), string(must.Get(json.Marshal(at[1])).In(t))}
 			for _, m := range f.Members {
 				line = append(line, m.Name+"="+string(m.Value))
 			}
@@ -111,7 +109,7 @@ func TestRecords(t *testing.T) {
 			yield(source.Feature{Geometry: orb.Point{1, 2}, Members: []source.Member{{Name: "id", Value: []byte("7")}}}, nil)
 	}, nil, "f", source.WantPoints, pointtable.Columns{})
 	for f, err := range own.Features() {
-		if err == nil && (f.Geometry != orb.Point{1, 2} || f.ID != "7") {
+		if err == nil && (f.Geometry != orb.Point{1, 2} || len(f.Members) != 1) {
 			t.Errorf("%+v", f)
 		}
 	}
