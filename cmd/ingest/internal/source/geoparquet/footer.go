@@ -25,6 +25,7 @@ const (
 	maxFooter   = 64 << 20
 	maxLeaves   = 10000
 	maxGroups   = 1 << 16
+	rowsInByte  = 1000    // a page may repeat one value, but no file is that alone
 	maxElements = 2 << 20 // of all lists in the footer together
 	structure   = 8       // elements that a structure in a list counts for, because it takes more room
 	maxDepth    = 32      // of columns within columns, and of structures within structures of Thrift
@@ -131,8 +132,8 @@ func (p *part) checkGroups() error {
 		if len(group.Columns) != len(p.leaves) || group.NumRows < 0 {
 			return p.damaged("row group %d: %d rows and %d columns of %d", g, group.NumRows, len(group.Columns), len(p.leaves))
 		}
-		if p.rows += group.NumRows; p.rows < 0 || p.rows > math.MaxInt32<<16 {
-			return p.damaged("more rows than a file has bits")
+		if p.rows += group.NumRows; p.rows < 0 || p.rows/rowsInByte > p.size {
+			return p.damaged("more than %d rows in each byte of the file", rowsInByte)
 		}
 		for c := range group.Columns {
 			chunk := &group.Columns[c]
