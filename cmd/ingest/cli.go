@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/paulmach/orb"
 
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
@@ -24,6 +25,7 @@ import (
 	"quadrille/cmd/internal/bytesize"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/places/live"
+	"quadrille/quadkey"
 	"quadrille/tiles/build"
 )
 
@@ -65,7 +67,7 @@ type cli struct {
 	Quiet   bool             `group:"every" short:"q" help:"Print only errors, and the output of the command itself."`
 	Version kong.VersionFlag `group:"every" env:"-" help:"Print the version and exit."`
 
-	Boundaries boundariesCmd `cmd:"" group:"publish" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile or GeoPackage files."`
+	Boundaries boundariesCmd `cmd:"" group:"publish" config:"" help:"Publish region borders from GeoJSON, TopoJSON, shapefile, GeoPackage or GeoParquet files."`
 	Places     placesCmd     `cmd:"" group:"publish" config:"" help:"Publish places from the files of GeoNames."`
 	IP         ipCmd         `cmd:"" group:"publish" config:"" name:"ip" help:"Publish IP geolocation from MaxMind DB files, GeoLite2 CSV sets, lists of ranges and geofeeds."`
 	Names      namesCmd      `cmd:"" group:"publish" config:"" help:"Publish the names of regions and airports, for search."`
@@ -73,7 +75,7 @@ type cli struct {
 
 	kong.Plugins // of added
 
-	Points   pointsCmd   `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage or shapefiles."`
+	Points   pointsCmd   `cmd:"" group:"publish" config:"" help:"Publish a collection of your own points from tables, GeoJSON, GeoPackage, GeoParquet or shapefiles."`
 	Demo     demoCmd     `cmd:"" group:"publish" config:"" help:"Publish ${world} from the sample packages."`
 	World    worldCmd    `cmd:"" group:"publish" config:"" help:"Download the publishers' files of the whole world and ingest what has changed."`
 	Refresh  refreshCmd  `cmd:"" group:"publish" help:"Ingest what has changed of the sources in the file of --config."`
@@ -160,6 +162,28 @@ func (s share) MarshalText() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(s), 'g', -1, 64), nil
 }
 
+// boxFlag is W,S,E,N in degrees.
+type boxFlag quadkey.Box
+
+var _ encoding.TextUnmarshaler = (*boxFlag)(nil)
+
+func (b *boxFlag) UnmarshalText(text []byte) error {
+	box, err := quadkey.ParseBox(string(text))
+	*b = boxFlag(box)
+	return err
+}
+
+// MarshalText is the inverse of UnmarshalText.
+func (b boxFlag) MarshalText() ([]byte, error) { return []byte(quadkey.Box(b).String()), nil }
+
+// bound returns the box as jobs take it, or nil if the flag is not given.
+func (b *boxFlag) bound() *orb.Bound {
+	if b == nil {
+		return nil
+	}
+	return &orb.Bound{Min: orb.Point{b.West, b.South}, Max: orb.Point{b.East, b.North}}
+}
+
 type boundariesCmd struct {
 	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID[:NAME]]" help:"A type of region, the file with its polygons, and the columns with its ids and names; repeatable, also for one type. In the environment several are separated by semicolons."`
 	ID          string          `name:"id" env:"QUADRILLE_BOUNDARIES_ID" placeholder:"COLUMN" help:"The column with the ids of every layer that names none behind its file; COLUMN+COLUMN joins two."`
@@ -169,6 +193,7 @@ type boundariesCmd struct {
 	Keep        bool            `help:"Carry the published layers over that are not named."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
 	Encoding    string          `env:"QUADRILLE_BOUNDARIES_ENCODING" placeholder:"NAME" help:"The encoding of GeoJSON and TopoJSON, such as windows-1252 or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
+	BBox        *boxFlag        `name:"bbox" env:"QUADRILLE_BOUNDARIES_BBOX" placeholder:"W,S,E,N" help:"Take only regions of which the box around them meets this one, in degrees: west, south, east and north. West may be greater than east, across 180."`
 	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
 	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
@@ -200,6 +225,7 @@ such as NAD83, ETRS89 and GDA94):
   KML, KMZ and GPX; a table (.csv) with shapes in a column called geometry or wkt.
   Data of OpenStreetMap (.osm.pbf): --layer town=x.osm.pbf#boundary=administrative,admin_level=8, or --tags for all files.
   A GeoPackage, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
+  GeoParquet 1.0 or 1.1, or Parquet with its own type GEOMETRY: a file, a folder of them, or a pattern in quotes, such as 'part-*.parquet'.
 
 Polygons of a type may overlap.
 
@@ -332,6 +358,7 @@ func (c *boundariesCmd) Run(s *session) error {
 			Worldview: c.Worldview,
 			Encoding:  c.Encoding,
 			Tags:      c.Tags.all,
+			Bounds:    c.BBox.bound(),
 			LongEdges: c.LongEdges,
 		}
 	}

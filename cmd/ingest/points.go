@@ -26,7 +26,7 @@ import (
 // pointFiles has the files of a command that publishes points, and the flags for reading them.
 // Every such command has these flags and their environment variables.
 type pointFiles struct {
-	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables and workbooks, or GeoJSON, GeoPackage and shapefiles of points; - is standard input."`
+	Files       []string    `arg:"" optional:"" config:"" name:"file" help:"Tables and workbooks, or GeoJSON, GeoPackage, GeoParquet and shapefiles of points; - is standard input."`
 	ID          string      `name:"id" env:"QUADRILLE_POINTS_ID" placeholder:"COLUMN" help:"The column or property that is the id of a point; COLUMN+COLUMN joins two."`
 	Name        string      `env:"QUADRILLE_POINTS_NAME" placeholder:"COLUMN" help:"The column or property that becomes the property name; COLUMN+COLUMN joins two by a blank."`
 	Lat         string      `env:"QUADRILLE_POINTS_LAT" placeholder:"COLUMN" help:"The column of latitudes of a table, in degrees."`
@@ -35,6 +35,7 @@ type pointFiles struct {
 	Type        []typeFlag  `env:"QUADRILLE_POINTS_TYPE" sep:";" placeholder:"PROPERTY=TYPE" help:"The type of a property: text, number, boolean, time, texts or any; repeatable. Left out, it is found from the values. In the environment several are separated by semicolons."`
 	Empty       []string    `env:"QUADRILLE_POINTS_EMPTY" placeholder:"WORDS" help:"The words that stand for an empty cell, separated by commas; none with --empty=, while the environment variable set to nothing is as if left out. Left out, they are, in tables, \\N, NULL, null, NA, N/A, n/a, #N/A, NaN, nan, None and -."`
 	Encoding    string      `env:"QUADRILLE_POINTS_ENCODING" placeholder:"NAME" help:"The encoding of tables and GeoJSON, such as windows-1252, iso-8859-2, cp850, shift_jis or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
+	BBox        *boxFlag    `name:"bbox" env:"QUADRILLE_POINTS_BBOX" placeholder:"W,S,E,N" help:"Take only points in this box, in degrees: west, south, east and north. West may be greater than east, across 180."`
 	Repeated    string      `env:"QUADRILLE_POINTS_REPEATED" enum:",refuse,first,last" default:"" placeholder:"WHICH" help:"Which of the records with one id counts: first, or last. Left out, or with refuse, the first does, and the others are bad records."`
 	Layer       string      `env:"QUADRILLE_POINTS_LAYER" placeholder:"NAME" help:"The layer of a GeoPackage, the sheet of a workbook, or the shapefile of an archive, that has several."`
 	Title       string      `text:"" env:"QUADRILLE_POINTS_TITLE" placeholder:"TEXT" help:"What the collection is called where people read it."`
@@ -82,9 +83,10 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		Empty:         c.Empty,
 		Style:         c.style(),
 		Headless:      c.headless(),
-		Names:         c.Columns,
+		ColumnNames:   c.Columns,
 		Tags:          c.Tags.all,
 		Encoding:      c.Encoding,
+		Bounds:        c.BBox.bound(),
 		Told:          columns.Told{ID: c.ID, Name: c.Name},
 		Columns:       pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:        job.Credit{License: c.License, Attribution: string(c.Attribution)},
@@ -123,6 +125,7 @@ such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or
   A GeoPackage; FILE.gpkg#TABLE or --layer where there are several layers of points.
   A shapefile: .shp with what belongs to it beside it, or the .zip they came in.
   A workbook, .xlsx or .ods; FILE.xlsx#SHEET or --layer where there are several sheets with tables.
+  GeoParquet 1.0 or 1.1, or Parquet with its own type GEOMETRY: a file, a folder of them, or a pattern in quotes, such as 'part-*.parquet'.
 
 Tables and other files do not mix. A MultiPoint of one position is a point; other geometries are bad records.
 

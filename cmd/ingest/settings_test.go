@@ -29,6 +29,7 @@ func TestPrintedSettings(t *testing.T) {
 		"columns":   {"first,last,-,country"}, "type": {"code=text", "n=number"},
 		"as":         {"places=" + strings.ReplaceAll(file, ",", `\,`)},
 		"max-change": {"5%"},
+		"bbox":       {"5.5,45,11,48"},
 		"generation": {"7"},
 		"grace":      {"7h0m0s"},
 		"mirror":     {"https://m.example/a"},

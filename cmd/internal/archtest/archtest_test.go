@@ -454,7 +454,8 @@ var rules = []rule{
 	},
 	{
 		of:   []string{"cmd/ingest/internal/job/renew"},
-		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/timezones", "ask", "cmd/internal/catalogue"},
+		ours: []string{"cellstore/dataset", "cmd/ingest/internal/job", "cmd/ingest/internal/job/timezones", "cmd/ingest/internal/source",
+			"ask", "cmd/internal/catalogue"},
 		why:  "it compares what jobs depend on and runs none of them; of time zones that is the version of the machine's database",
 	},
 	{

@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/disk"
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // Need is the estimated need of a job, as far as its input allows before the work begins.
@@ -72,9 +73,9 @@ func inBytes(n int64) string {
 	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
-// UnpackedBytes estimates the bytes of files, and of those in directories, when they are unpacked.
-// Text packs about five to one. Missing files are ignored here, because their readers report them.
-// Directories within directories are not read.
+// UnpackedBytes estimates the bytes of files, and of those that folders and patterns name, when they
+// are unpacked. Text packs about five to one. Missing files are ignored here, because their readers
+// report them.
 func UnpackedBytes(paths ...string) (n int64) {
 	add := func(path string, info fs.FileInfo, err error) {
 		if err != nil || !info.Mode().IsRegular() {
@@ -82,21 +83,16 @@ func UnpackedBytes(paths ...string) (n int64) {
 		}
 		size := info.Size()
 		switch strings.ToLower(filepath.Ext(path)) {
-		case ".zip", ".gz", ".tgz":
+		case ".zip", ".gz", ".tgz", ".parquet":
 			size *= 5
 		}
 		n += size
 	}
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		add(path, info, err)
-		if err != nil || !info.IsDir() {
-			continue
-		}
-		entries, _ := os.ReadDir(path) // its reader reports errors
-		for _, e := range entries {
-			info, err := os.Stat(filepath.Join(path, e.Name()))
-			add(e.Name(), info, err)
+		names, _, _ := source.Files(path) // its reader reports errors
+		for _, name := range names {
+			info, err := os.Stat(name)
+			add(name, info, err)
 		}
 	}
 	return n

@@ -82,7 +82,6 @@ var foreigners = []foreigner{
 	{
 		is:        "a Parquet file",
 		begin:     "PAR1",
-		shapes:    ogr2ogr + ", if your GDAL has the driver for it",
 		addresses: "fetch the CSV or MMDB edition",
 		rows:      toCSV,
 	},

@@ -257,3 +257,26 @@ func JoinPolygons(polygons []orb.Polygon) orb.Geometry {
 	}
 	return orb.MultiPolygon(polygons)
 }
+
+// InBounds reports whether a box shares a point with bounds, both in degrees. If the west of the
+// bounds is greater than their east, they cross the antimeridian. Longitudes of the box may be
+// beyond ±180°, as in shapes that are unwrapped across it; if its west is greater than its east, it
+// has all longitudes.
+func InBounds(bounds, box orb.Bound) bool {
+	if box.Min[1] > bounds.Max[1] || box.Max[1] < bounds.Min[1] {
+		return false
+	}
+	if box.Min[0] > box.Max[0] {
+		return true
+	}
+	west, east := bounds.Min[0], bounds.Max[0]
+	if west > east {
+		east += 360
+	}
+	for _, turn := range []float64{-360, 0, 360} {
+		if box.Min[0]+turn <= east && box.Max[0]+turn >= west {
+			return true
+		}
+	}
+	return false
+}

@@ -68,6 +68,8 @@ type Input struct {
 	Encoding string
 	// Tags are those of the elements to read of data of OpenStreetMap.
 	Tags []osm.Tag
+	// Bounds leaves out the features outside, as format.Options.Bounds.
+	Bounds *orb.Bound
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
 

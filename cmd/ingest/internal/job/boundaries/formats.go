@@ -32,6 +32,7 @@ func readPolygons(
 		Encoding: in.Encoding,
 		Tags:     in.Tags,
 		Said:     said,
+		Bounds:   in.Bounds,
 		Unroll:   in.LongEdges.Unroll,
 	})
 	if err != nil {

@@ -9,12 +9,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+
+	"github.com/paulmach/orb"
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/format"
 )
 
@@ -170,11 +174,18 @@ func (s *Files) copy(out *os.File, r io.Reader, name string) (err error) {
 // there is an error, or the file is Unhashed.
 func (f *File) Read(stage string, take func(l *format.Layer, report func()) error) error {
 	return f.ReadLayer(f.files.ctx, func(l *format.Layer) error {
+		outside := 0
+		if f.Bounds != nil {
+			l.Features = within(*f.Bounds, l.Features, &outside)
+		}
 		err := take(l, func() {
 			f.files.rep.Progress(job.Progress{Stage: stage, Done: l.Progress(), Total: l.Size, Unit: cmp.Or(l.Unit, "bytes")})
 		})
 		if errors.Is(err, job.ErrEnough) {
 			return err
+		}
+		if outside > 0 {
+			f.files.rep.Note(fmt.Sprintf("%s: %d features outside the bounds are left out", f.Path, outside))
 		}
 		if l.Notes != nil {
 			for _, note := range l.Notes() {
@@ -190,6 +201,24 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 	})
 }
 
+// within leaves out the features outside bounds by the boxes around their geometries, and counts them.
+// A feature without a usable geometry stays, because its error says more.
+func within(bounds orb.Bound, all iter.Seq2[source.Feature, error], outside *int) iter.Seq2[source.Feature, error] {
+	return func(yield func(source.Feature, error) bool) {
+		for f, err := range all {
+			if err == nil && f.Geometry != nil {
+				if box := f.Geometry.Bound(); !box.IsEmpty() && !source.InBounds(bounds, box) {
+					*outside++
+					continue
+				}
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
+}
+
 // describe returns the sources of the layer with the hashes of their bytes. The layer must have
 // been read.
 func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
@@ -198,7 +227,7 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 		return []dataset.Source{src}, err
 	}
 	for _, path := range l.Paths {
-		if path == f.OnDisk && f.Path != stdinName {
+		if path == f.OnDisk && f.Names == nil && f.Path != stdinName {
 			path = f.Path // not the path of its copy
 		}
 		src, err := dataset.FileSource(f.files.ctx, path)

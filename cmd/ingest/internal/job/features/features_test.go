@@ -1,14 +1,22 @@
 package features
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/cmd/ingest/internal/disk"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/format"
+	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/internal/testfile"
 )
 
 // zeros returns a reader of n zero bytes.
@@ -60,5 +68,52 @@ func TestStandardInput(t *testing.T) {
 	if _, err := s.Open(job.Input{Path: "-"}, format.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "not read here: save it to a file") {
 		t.Error(err)
+	}
+}
+
+// Bounds leave out features of every format, and their number is told. Sources are all files of a
+// folder.
+func TestBoundsAndFolders(t *testing.T) {
+	folder := t.TempDir()
+	sample := testfile.Read(t, "../../source/format/testdata/parquet.parquet")
+	for _, name := range []string{"a.parquet", "b.parquet"} {
+		testfile.Write(t, filepath.Join(folder, name), sample)
+	}
+	for path, want := range map[string]struct{ features, outside, sources int }{
+		"../../source/format/testdata/geojson.json":    {1, 1, 1},
+		"../../source/format/testdata/parquet.parquet": {1, 1, 1},
+		filepath.Join(folder, "?.parquet"):             {2, 2, 2},
+		folder:                                         {2, 2, 2},
+	} {
+		var rep jobtest.Recorder
+		s, err := New(t.Context(), &rep, "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := s.Open(job.Input{Path: path}, format.Options{
+			Want: source.WantPoints, Said: &geojson.Said{}, Bounds: &orb.Bound{Min: orb.Point{8.5, 47}, Max: orb.Point{8.52, 48}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err = f.Read("reading", func(l *format.Layer, _ func()) error {
+			for _, err := range l.Features {
+				if err != nil {
+					return err
+				}
+				n++
+			}
+			return nil
+		})
+		if err != nil || n != want.features || len(f.Sources) != want.sources ||
+			!strings.Contains(strings.Join(rep.Notes, "; "), fmt.Sprintf("%d features outside the bounds", want.outside)) {
+			t.Errorf("%s: %d features, %d sources, %q, %v", path, n, len(f.Sources), rep.Notes, err)
+		}
+		for i, src := range f.Sources {
+			if want.sources == 2 && src.File != []string{"a.parquet", "b.parquet"}[i] || len(src.SHA256) != 64 {
+				t.Errorf("%s: %+v", path, src)
+			}
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (j *pointsJob) open(paths []string) (err error) {
 	}
 	o := format.Options{
 		Want: source.WantPoints, Layer: j.of.Layer, Encoding: j.of.Encoding, Columns: j.of.Columns, Said: &j.said,
-		Style: j.of.Style, Headless: j.of.Headless, Names: j.of.Names, Tags: j.of.Tags,
+		Style: j.of.Style, Headless: j.of.Headless, ColumnNames: j.of.ColumnNames, Tags: j.of.Tags, Bounds: j.of.Bounds,
 	}
 	if len(j.types) > 0 {
 		is := func(kind feature.Kind) func(string) bool {

@@ -50,7 +50,7 @@ func TestNotPacked(t *testing.T) {
 // A file of another kind is refused by its content, for every reader.
 func TestForeignFiles(t *testing.T) {
 	for text, want := range map[string]string{
-		"PAR1\x15\x04\x15":                    "it is a Parquet file; convert it by ogr2ogr",
+		"PAR1\x15\x04\x15":                    "is cut off or damaged: fetch it again",
 		"fgb\x03fgb\x00aaaa":                  "it is a FlatGeobuf file of shapes; convert it by ogr2ogr",
 		"<!DOCTYPE html><html>404</html>":     "it is a page in HTML or XML and no data; open the address",
 		"<FeatureCollection xmlns:gml=\"x\">": "or if it is GML, convert it by ogr2ogr out.geojson FILE LAYER",

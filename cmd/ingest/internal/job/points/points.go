@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paulmach/orb"
+
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
@@ -47,17 +49,19 @@ type Collection struct {
 	Columns pointtable.Columns // of positions, of tables
 	// PropertyTypes are the given types of properties. The others are inferred from the points.
 	PropertyTypes feature.Schema
-	// Style is how numbers and times are written. Headless and Names are as in format.Options.
-	Style    spelling.Style
-	Headless bool
-	Names    []string
-	Tags     []osm.Tag // as in format.Options
+	// Style is how numbers and times are written. Headless and ColumnNames are as in format.Options.
+	Style       spelling.Style
+	Headless    bool
+	ColumnNames []string
+	Tags        []osm.Tag // as in format.Options
 	// Empty are the words that mean an empty value. If it is nil, they are source.EmptyWords in
 	// tables. In other files there are none then, because such files have a null of their own.
 	Empty []string
 	// Encoding is the name of the encoding of tables and GeoJSON. If it is empty, they are UTF-8,
 	// or windows-1252 if the text cannot be UTF-8.
 	Encoding string
+	// Bounds leaves out the points outside, as format.Options.Bounds.
+	Bounds *orb.Bound
 	// Repeated selects among points with the same id. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
@@ -490,7 +494,7 @@ func (j *pointsJob) note(meta *live.Meta) {
 			j.repeats.count, j.of.Repeated, j.repeats.first))
 	}
 	if j.of.Encoding != "" && !slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.Format.Read != nil }) {
-		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage is always UTF-8, and the .cpg of a shapefile says what it is")
+		j.rep.Note("--encoding is for tables and GeoJSON; a GeoPackage and Parquet are always UTF-8, and the .cpg of a shapefile says what it is")
 	}
 	placed := slices.ContainsFunc(j.files, func(f *pointFile) bool { return f.taken != nil && f.taken.Lat != "" })
 	if c := j.of.Columns; !placed && (c.Lat != "" || c.Lon != "") {

@@ -18,6 +18,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/timezones"
+	"quadrille/cmd/ingest/internal/source"
 )
 
 // Basis is all that the content of a generation depends on. It is kept in a file, so that the next
@@ -53,26 +54,13 @@ func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []s
 }
 
 // fingerprint returns a checksum of a file, of a shapefile with its companion files, or of all
-// files of a folder with their names.
+// files of a folder or a pattern with their names.
 func fingerprint(ctx context.Context, path string) (string, error) {
-	info, err := os.Stat(path)
+	files, root, err := source.Files(path)
 	if err != nil {
 		return "", err
 	}
-	files := []string{path}
-	switch {
-	case info.IsDir():
-		entries, err := os.ReadDir(path) // sorted
-		if err != nil {
-			return "", err
-		}
-		files = nil
-		for _, e := range entries {
-			if e.Type().IsRegular() {
-				files = append(files, filepath.Join(path, e.Name()))
-			}
-		}
-	case strings.EqualFold(filepath.Ext(path), ".shp"):
+	if strings.EqualFold(filepath.Ext(path), ".shp") {
 		stem := strings.TrimSuffix(path, filepath.Ext(path))
 		for _, ext := range []string{".dbf", ".DBF", ".prj", ".PRJ", ".cpg", ".CPG"} {
 			if _, err := os.Stat(stem + ext); err == nil {
@@ -89,7 +77,11 @@ func fingerprint(ctx context.Context, path string) (string, error) {
 		if len(files) == 1 && name == path {
 			return src.SHA256, nil
 		}
-		fmt.Fprintf(all, "%s %q\n", src.SHA256, filepath.Base(name))
+		within, err := filepath.Rel(root, name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(all, "%s %q\n", src.SHA256, within)
 	}
 	return hex.EncodeToString(all.Sum(nil)), nil
 }

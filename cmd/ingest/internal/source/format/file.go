@@ -34,17 +34,20 @@ type Options struct {
 	Encoding string
 	Columns  pointtable.Columns // the given columns of tables
 	Style    spelling.Style     // of numbers and times
-	// Headless is set if tables have no line of names. Names are those of their columns then.
-	Headless bool
-	Names    []string
-	Tags     []osm.Tag               // of the elements of OpenStreetMap to read, unless the path has some after #
-	Dir      string                  // for temporary files
-	Said     *geojson.Said           // gets the members outside the features; not nil
-	Unroll   func(orb.Ring) orb.Ring // as in shapefile.File
+	// Headless is set if tables have no line of names. ColumnNames are those of their columns then.
+	Headless    bool
+	ColumnNames []string
+	Tags        []osm.Tag               // of the elements of OpenStreetMap to read, unless the path has some after #
+	Dir         string                  // for temporary files
+	Said        *geojson.Said           // gets the members outside the features; not nil
+	Unroll      func(orb.Ring) orb.Ring // as in shapefile.File
 	// Unhashed is set if nobody asks for the checksum of the file, so that none is made while it is read.
 	Unhashed bool
 	// Nameless is set if the path opens a file that has no name, which SQLite cannot open.
 	Nameless bool
+	// Bounds leaves out features that are outside, if the format can do so without reading them. Callers
+	// filter the others by source.InBounds. It is nil for all features.
+	Bounds *orb.Bound
 	// Copy copies a file of this name to the disk and returns its path.
 	Copy func(r io.Reader, name string) (path string, err error)
 }
@@ -56,6 +59,10 @@ type File struct {
 	OnDisk   string // the file to read: a copy if the input is packed, or is not a file
 	Modified time.Time
 	Format   *Format
+	// Names are the files of a folder or a pattern, in order, and Root is the folder above them. Names is
+	// nil if the path is that of a file; otherwise OnDisk is the first of them.
+	Names []string
+	Root  string
 
 	layer   string                 // named by the path
 	match   func(name string) bool // matches the member of an archive to read
@@ -81,6 +88,9 @@ func Open(path, called string, o Options) (*File, error) {
 	}
 	f.OnDisk, f.layer = source.SplitLayer(path)
 	f.Path, f.Layer = cmp.Or(called, f.OnDisk), cmp.Or(f.layer, o.Layer)
+	if err := f.expand(); err != nil {
+		return nil, err
+	}
 	if packed, err := source.IsArchive(f.OnDisk); err != nil {
 		return nil, err
 	} else if packed {
@@ -96,7 +106,11 @@ func Open(path, called string, o Options) (*File, error) {
 	if called == "" {
 		f.gdal, f.packed = in.GDAL, in.GDAL == ""
 	}
-	if f.Format, err = f.recognise(in); err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
+	if f.Format, err = f.recognise(in); err == nil && f.Names != nil && !f.Format.Joined {
+		err = fmt.Errorf("%s: the files of a folder or a pattern are not read together if they are %s, like %s: name them one by one",
+			f.Path, f.Format.Name, f.OnDisk)
+	}
+	if err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
 		return f, err
 	}
 	if f.Format.Parts != "" {
@@ -104,6 +118,25 @@ func Open(path, called string, o Options) (*File, error) {
 	}
 	f.OnDisk, err = f.Copy(in, f.Path)
 	return f, err
+}
+
+// expand finds the files of a folder or a pattern. Of a folder, they are those with an extension of a
+// format whose files are read together.
+func (f *File) expand() (err error) {
+	joined := slices.DeleteFunc(f.giving(), func(format *Format) bool { return !format.Joined })
+	f.Names, f.Root, err = source.Expand(f.OnDisk, func(name string) bool {
+		return f.Root == "" && slices.ContainsFunc(joined, func(format *Format) bool { return format.has(name) })
+	})
+	switch {
+	case err != nil:
+		return err
+	case f.Root != "" && len(f.Names) == 0:
+		return fmt.Errorf("%s: no file that is read together with others is there or matches, such as %s; name the files themselves",
+			f.Path, source.Excerpt("*"+joined[0].Extensions[0]))
+	case f.Names != nil:
+		f.OnDisk = f.Names[0]
+	}
+	return nil
 }
 
 // lookInto checks whether an archive is a file of a format. If it is not, lookInto sets match to
@@ -372,6 +405,8 @@ func (f *File) begin(ctx context.Context) (*Layer, error) {
 func (f *File) named(err error) error {
 	if system := (*crs.Error)(nil); errors.As(err, &system) {
 		switch {
+		case f.Names != nil:
+			return err // it names the file
 		case f.gdal != "":
 			system.InputArgs[0] = f.gdal
 		case f.packed || f.OnDisk != f.Path:
@@ -380,7 +415,7 @@ func (f *File) named(err error) error {
 		system.File = f.Path
 		return err
 	}
-	if err == nil || f.OnDisk == f.Path || f.Format.Open == nil {
+	if err == nil || f.OnDisk == f.Path || f.Format.Open == nil || f.Names != nil {
 		return err
 	}
 	return fmt.Errorf("%s: %w", f.Path, err)

@@ -31,6 +31,7 @@ type Format struct {
 	Archives func(members []string) bool
 	Parts    string // names of the parts, if the file is one of several files in no archive
 	Layered  bool   // whether such files may have several layers, chosen by File.Layer
+	Joined   bool   // whether the files of a folder or a pattern are read as one, in the order of File.Names
 	Untyped  bool   // all values are texts, so that the type of a property is known only after all its values
 	Advice   string // advice for the file, %s, if it cannot have the wanted content
 	// Read begins to read a UTF-8 text. Open opens a file on the disk that is not read

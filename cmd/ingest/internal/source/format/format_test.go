@@ -219,7 +219,7 @@ func TestOpen(t *testing.T) {
 			testfile.WriteTemp(t, "a", "\x01\x00\x02"),
 			Options{Want: source.WantPoints},
 			"",
-			"is neither a table, GeoJSON, KML, GPX, data of OpenStreetMap, a GeoPackage, a shapefile nor a workbook",
+			"is neither a table, GeoJSON, KML, GPX, data of OpenStreetMap, a GeoPackage, Parquet, a shapefile nor a workbook",
 		},
 		"encoding": {
 			testfile.WriteTemp(t, "a", "x"),
@@ -233,6 +233,18 @@ func TestOpen(t *testing.T) {
 			Options{Want: source.WantPoints},
 			"",
 			"a shapefile is several files: pack the .shp, .shx, .dbf, .prj and .cpg into one .zip",
+		},
+		"folder of others": {
+			filepath.Dir(testfile.WriteTemp(t, "a.parquet", "id,lat,lon\n1,2,3\n")),
+			Options{Want: source.WantPoints},
+			"",
+			"are not read together if they are a table, like ",
+		},
+		"folder without any": {
+			filepath.Dir(testfile.WriteTemp(t, "a.csv", "id,lat,lon\n1,2,3\n")),
+			Options{Want: source.WantPoints},
+			"",
+			"no file that is read together with others",
 		},
 		"other archive": {
 			testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})),

@@ -100,7 +100,7 @@ func TestJudges(t *testing.T) {
 			map[string]string{"1\tA, B, C": "'\\t'", "1,A|B|C": "','", "1|2;3": "'|'", "1": "'\\x00'"},
 		},
 		"foreign shapes": {foreign(source.WantPolygons), map[string]string{
-			"PAR1":                 "it is a Parquet file; convert it by ogr2ogr",
+			"PAR1":                 "<nil>",
 			"<a>":                  "or if it is GML",
 			"fgb\x03":              "FlatGeobuf",
 			"[{":                   "<nil>",

@@ -9,6 +9,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geopackage"
+	"quadrille/cmd/ingest/internal/source/geoparquet"
 	"quadrille/cmd/ingest/internal/source/geoxml"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/cmd/ingest/internal/source/pointtable"
@@ -32,7 +33,7 @@ var table = []*Format{
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Want, f.Columns)
 			if f.Headless {
-				t.Headless(f.Names)
+				t.Headless(f.ColumnNames)
 			}
 			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
 				Properties: func() []string { return t.Properties }, Notes: t.Notes, Table: t}
@@ -81,6 +82,27 @@ var table = []*Format{
 			return &Layer{
 				Features: in.Features(ctx), Columns: in.Columns(), Key: in.Key,
 				Progress: in.Progress, Size: in.Size, Unit: "records", Close: in.Close, Notes: func() []string { return []string{in.Note} },
+			}, nil
+		},
+	},
+	{
+		Name:       "Parquet",
+		Contents:   shapes,
+		Extensions: []string{".parquet", ".geoparquet"},
+		Matches:    begins(geoparquet.Magic),
+		Joined:     true,
+		Open: func(ctx context.Context, f *File) (*Layer, error) {
+			paths := f.Names
+			if paths == nil {
+				paths = []string{f.OnDisk}
+			}
+			in, err := geoparquet.Open(paths, geoparquet.Options{Want: f.Want, Bounds: f.Bounds, Root: f.Root})
+			if err != nil {
+				return nil, err
+			}
+			return &Layer{
+				Features: in.Features(ctx), Columns: in.Columns(), Records: in.Records,
+				Progress: in.Progress, Size: in.Size, Unit: "records", Paths: paths, Close: in.Close, Notes: in.Notes,
 			}, nil
 		},
 	},
