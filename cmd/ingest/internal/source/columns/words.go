@@ -155,7 +155,7 @@ func IsSerial(column string) bool { return slices.Contains(serialColumns, string
 // idNames match names of columns that have ids, in snake case, by rank: codes that offices publish; id itself; other codes, such as
 // WARD_CODE, LAD23CD, ADM2_PCODE, CD_MUN and GID_2; and other ids.
 var idNames = []*regexp.Regexp{
-	regexp.MustCompile(`^(?:geoid(?:_?[0-9]{2})?|fips|insee(?:_[a-z]+)?|ags|ars|pcode|nuts_id|statcode|dtmnfr|iso[_-]?3166[_-]2|ref:.*)$`),
+	regexp.MustCompile(`^(?:geoid(?:_?[0-9]{2})?|fips|insee(?:_[a-z]+)?|ags|ars|pcode|nuts_id|statcode|dtmnfr|pro_com_t|(?:pr|cd|csd|cma|ct|da)uid|iso[_-]?3166[_-]2|ref:.*)$`),
 	regexp.MustCompile(`^id$`),
 	regexp.MustCompile(`(?:code|kode|codigo|codice|nummer|(?:^|[_ .:0-9])(?:cd|cod|kod|nr|no|ref))(?:_?[0-9]{1,4})?$`),
 	regexp.MustCompile(`^(?:cd|cod|code|gid|pro_com)(?:_[a-z0-9]+)?$|_kod_`),
