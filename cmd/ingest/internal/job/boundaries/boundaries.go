@@ -22,6 +22,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
+	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/feature"
@@ -129,6 +130,10 @@ func ingest(
 	if err := checkLayers(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
+	inputs, err := eachFile(inputs)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
 	if err := checkElsewhere(ctx, c, d, inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -198,6 +203,22 @@ func ingest(
 		}
 		return meta, nil
 	})
+}
+
+// eachFile returns an input for each file of inputs that are folders or patterns.
+func eachFile(inputs []Input) (all []Input, err error) {
+	for _, in := range inputs {
+		paths := []string{in.Path}
+		if !in.kept {
+			if paths, err = format.Paths(in.Path, source.WantPolygons); err != nil {
+				return nil, err
+			}
+		}
+		for _, in.Path = range paths {
+			all = append(all, in)
+		}
+	}
+	return all, nil
 }
 
 // finishLayers gives the regions their ids, and reports regions with several names or spellings.

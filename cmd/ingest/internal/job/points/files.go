@@ -68,7 +68,15 @@ func (f *pointFile) place(line int) int64 {
 }
 
 // open opens the files and detects their formats.
-func (j *pointsJob) open(paths []string) (err error) {
+func (j *pointsJob) open(named []string) (err error) {
+	var paths []string
+	for _, name := range named {
+		each, err := format.Paths(name, source.WantPoints)
+		if err != nil {
+			return err
+		}
+		paths = append(paths, each...)
+	}
 	if len(paths) > maxPointFiles {
 		return fmt.Errorf("%d files: name at most %d, or join some", len(paths), maxPointFiles)
 	}

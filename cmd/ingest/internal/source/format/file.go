@@ -135,8 +135,7 @@ func (f *File) expand() (err error) {
 	case err != nil:
 		return err
 	case f.Root != "" && len(f.Names) == 0:
-		return fmt.Errorf("%s: no file that is read together with others is there or matches, such as %s; name the files themselves",
-			f.Path, source.Excerpt("*"+joined[0].Extensions[0]))
+		return fmt.Errorf("%s: no file is there or matches that has %s; name the files themselves", f.Path, f.Want)
 	case f.Names != nil:
 		f.OnDisk = f.Names[0]
 	}
