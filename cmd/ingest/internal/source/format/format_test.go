@@ -255,7 +255,7 @@ func TestOpen(t *testing.T) {
 			filepath.Dir(testfile.WriteTemp(t, "a.csv", "id,lat,lon\n1,2,3\n")),
 			Options{Want: source.WantPoints},
 			"",
-			"no file that is read together with others",
+			"no file is there or matches that has points",
 		},
 		"other archive": {
 			testfile.WriteTemp(t, "a.zip", testfile.Zip([2]string{"a", ""}, [2]string{"b", ""})),
