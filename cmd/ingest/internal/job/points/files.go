@@ -84,14 +84,20 @@ func (j *pointsJob) open(named []string) (err error) {
 		Want: source.WantPoints, Layer: j.of.Layer, Encoding: j.of.Encoding, Columns: j.of.Columns, Said: &j.said,
 		Style: j.of.Style, Headless: j.of.Headless, ColumnNames: j.of.ColumnNames, Tags: j.of.Tags, Bounds: j.of.Bounds,
 	}
-	if len(j.types) > 0 {
-		is := func(kind feature.Kind) func(string) bool {
-			return func(property string) bool {
-				of, declared := j.types.Lookup(property)
-				return declared && of.Kind == kind
-			}
+	is := func(kind feature.Kind) func(string) bool {
+		return func(property string) bool {
+			of, declared := j.types.Lookup(property)
+			return declared && of.Kind == kind
 		}
+	}
+	if len(j.types) > 0 {
 		o.Style.IsTime, o.Style.IsNumber = is(feature.Time), is(feature.Number)
+	}
+	// Ids stay as they are written, since addresses of points have them.
+	o.Style.IsText = func(property string) bool {
+		of, declared := j.types.Lookup(property)
+		return declared && of.Kind != feature.Time && of.Kind != feature.Number || j.of.Told.HasID(property) ||
+			columns.IDOfPoints([]string{property}, false) != ""
 	}
 	if j.input, err = features.New(j.ctx, j.rep, j.dir, j.of.Stdin); err != nil {
 		return err

@@ -261,7 +261,9 @@ func (c *Chooser) best(is func(*column) bool) (best *column) {
 // end, in place of one there.
 func (c *Chooser) languages(name *column) map[string]string {
 	stem := words(name.name)
-	if last := len(stem) - 1; last > 0 && languageOf(stem[last]) != "" {
+	last := len(stem) - 1
+	inOne := last > 0 && languageOf(stem[last]) != ""
+	if inOne {
 		stem = stem[:last]
 	}
 	var found map[string]string
@@ -269,6 +271,10 @@ func (c *Chooser) languages(name *column) map[string]string {
 		all := words(of.name)
 		last := len(all) - 1
 		if of == name || last != len(stem) || !slices.Equal(all[:last], stem) || of.texts == 0 {
+			continue
+		}
+		// Many endings are codes of languages, too: county_id, ward_no, name_nr.
+		if !inOne && (rankOfID(of.name) > 0 || slices.Contains([]string{"id", "no", "nr", "co", "st", "is", "or", "as", "to", "cd"}, all[last])) {
 			continue
 		}
 		if lang := languageOf(all[last]); lang != "" {

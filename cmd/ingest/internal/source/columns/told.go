@@ -50,6 +50,12 @@ func (t *Told) Find(columns []string) (id, name Names, err error) {
 	return id, name, nil
 }
 
+// HasID reports whether a column is the id, or one of those that are joined to it.
+func (t *Told) HasID(column string) bool {
+	id, _, err := t.Find([]string{column})
+	return err == nil && slices.Contains(id, column)
+}
+
 // Missing returns the error for names that are no columns, or nil. file begins the error.
 func Missing(file string, columns []string, id, name Names) error {
 	for _, told := range []struct {

@@ -183,8 +183,8 @@ func snake(name string) string { return strings.ToLower(humps.ReplaceAllString(n
 
 // These are keys of names of columns that are the ids of points, the most certain first.
 var (
-	pointIDs      = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid", "recordid"}
-	maybePointIDs = []string{"key", "code", "ident"} // possible names of ids
+	pointIDs      = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
+	maybePointIDs = []string{"key", "code", "ident", "recordid"} // possible names of ids
 )
 
 // IDOfPoints returns the column that has the name of an id of points, or "". If certain is set, names that only

@@ -359,7 +359,9 @@ func (f *File) tell(l *Layer) {
 
 // spell rewrites numbers and times that are not written as JSON and RFC 3339 write them.
 func (f *File) spell(l *Layer) {
-	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, !f.Format.Untyped, f.Style)
+	style := f.Style
+	style.Listed = l.Cells || l.Table != nil && l.Table.Separator() == ','
+	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, !f.Format.Untyped, style)
 	if r.IsNeeded() {
 		l.Features = r.Features(l.Features)
 		l.note(r.Notes)

@@ -67,19 +67,26 @@ type Reader struct {
 // decoder reads the elements of a document, whose texts are UTF-8 already.
 type decoder struct {
 	xml   *xml.Decoder
-	in    *bounded
+	in    *Bounded
 	depth int
 }
 
-// bounded ends a text or tag that is too long.
-type bounded struct {
+// Bounded ends a text or tag that is too long.
+type Bounded struct {
 	in   io.Reader
 	left int
 }
 
+// NewBounded returns a Bounded for the reader of a decoder.
+func NewBounded(in io.Reader) *Bounded { return &Bounded{in, maxToken} }
+
+// Renew begins another text or tag.
+func (b *Bounded) Renew() { b.left = maxToken }
+
 var errToken = fmt.Errorf("a text or tag is longer than %d MiB", maxToken>>20)
 
-func (b *bounded) Read(p []byte) (n int, err error) {
+// Read implements io.Reader.
+func (b *Bounded) Read(p []byte) (n int, err error) {
 	if b.left <= 0 {
 		return 0, errToken
 	}
@@ -89,7 +96,7 @@ func (b *bounded) Read(p []byte) (n int, err error) {
 }
 
 func newDecoder(in io.Reader) *decoder {
-	b := &bounded{in: in, left: maxToken}
+	b := NewBounded(in)
 	d := &decoder{xml: xml.NewDecoder(b), in: b}
 	d.xml.Entity = xml.HTMLEntity
 	d.xml.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
@@ -99,7 +106,7 @@ func newDecoder(in io.Reader) *decoder {
 // next returns the next beginning or end of an element, or text.
 func (d *decoder) next() (xml.Token, error) {
 	for {
-		d.in.left = maxToken
+		d.in.Renew()
 		t, err := d.xml.Token()
 		if err != nil {
 			return nil, err
@@ -249,7 +256,7 @@ func (r *Reader) feature(e xml.StartElement, read func(e xml.StartElement) (reas
 	return nil
 }
 
-// add adds a property, unless it is empty. A second one of the same name is left out.
+// add adds a property, unless it is empty. Several of one name are joined.
 func (r *Reader) add(name string, text []byte) {
 	switch {
 	case len(text) == 0 || name == "":
@@ -261,9 +268,16 @@ func (r *Reader) add(name string, text []byte) {
 		r.f.Lost.Add(name, "there are too many")
 		return
 	}
-	for _, m := range r.f.Members {
-		if m.Name == name {
-			r.f.Lost.Add(name, "it is there already")
+	for i := range r.f.Members {
+		if m := &r.f.Members[i]; m.Name == name {
+			if len(m.Value)+len(text) > maxText {
+				r.f.Lost.Add(name, "it is too long")
+				return
+			}
+			from := len(r.values)
+			r.values = append(append(r.values, m.Value[:len(m.Value)-1]...), "; "...)
+			r.values = append(r.values, jsontext.AppendString(nil, string(text))[1:]...)
+			m.Value = r.values[from:len(r.values):len(r.values)]
 			return
 		}
 	}

@@ -56,7 +56,7 @@ func TestRead(t *testing.T) {
 <Placemark id="p"><Polygon><outerBoundaryIs>` + ring + `</outerBoundaryIs><innerBoundaryIs>` + ring + `</innerBoundaryIs></Polygon></Placemark>
 <NetworkLink/><NetworkLink/></Folder></Document></kml>`, lines: []string{
 			"2 a POINT(8.5 47.25) name=\"A \\u0026 B\" description=\"\\u003cb\\u003ex\\u003c/b\\u003e\" when=\"2024-01-02\"",
-			`4  LINESTRING(0 0,1 1) n="1" lost 1, n: it is there already`,
+			`4  LINESTRING(0 0,1 1) n="1; 2"`,
 			"6 p POLYGON((0 0,1 0,1 1,0 0),(0 0,1 0,1 1,0 0))",
 		}, notes: []string{"f: 2 links to other files are not followed"}},
 		"several shapes": {text: `<kml><Placemark><MultiGeometry><Point><coordinates>1,2</coordinates></Point><MultiGeometry><Point><coordinates>3,4</coordinates></Point>

@@ -298,8 +298,11 @@ func areRoutes(rows [][][]byte) (are, lengths bool) {
 	isOrigin := func(s []byte) bool {
 		return len(bytes.Trim(s, "0123456789")) < len(s) && len(bytes.Trim(s, "0123456789_,{}")) == 0
 	}
-	whole, apart := 0, 0
+	whole, apart, large := 0, 0, 0
 	for _, f := range rows {
+		if last := f[len(f)-1]; len(last) > 2 && isOrigin(last) {
+			large++ // no score, nor a small count
+		}
 		switch {
 		case len(f) == 2 && isNetwork(f[0]) && isOrigin(f[1]):
 			whole++
@@ -307,7 +310,7 @@ func areRoutes(rows [][][]byte) (are, lengths bool) {
 			apart++
 		}
 	}
-	return 2*max(whole, apart) > len(rows), apart > whole
+	return 2*max(whole, apart) > len(rows) && 4*large >= 3*max(whole, apart), apart > whole
 }
 
 // firstOrigin returns the first of several systems that announce a network.

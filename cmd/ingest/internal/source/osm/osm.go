@@ -106,6 +106,8 @@ type Reader struct {
 
 	broken  []string // what could not be made, the first ones
 	left    int      // all of them
+	held    int64    // bytes of the tags of features
+	cut     int64    // tags that are too long
 	open    int      // ways that are no areas, left out of points
 	missing int64    // nodes that are not in the file
 }
@@ -128,6 +130,9 @@ type use struct {
 const (
 	maxElements = 4 << 20
 	maxUses     = 32 << 20
+	maxHeld     = 512 << 20 // bytes of tags
+	maxTag      = 4 << 10   // bytes of a key or value; OpenStreetMap has 255 letters
+	maxTagged   = 64 << 10  // bytes of the tags of an element
 	mostBroken  = 20
 	readings    = 3
 )
@@ -164,6 +169,9 @@ func (r *Reader) Notes() (notes []string) {
 	}
 	if r.open > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %d ways that are no areas are no points, and left out", r.path, r.open))
+	}
+	if r.cut > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d tags are too long and left out", r.path, r.cut))
 	}
 	if r.missing > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %d nodes of ways are not in the file", r.path, r.missing))
@@ -215,8 +223,12 @@ func (r *Reader) wanted(t *tags) bool {
 }
 
 // packed returns the tags as element.members has them.
-func packed(t *tags) (out []byte) {
+func (r *Reader) packed(t *tags) (out []byte) {
 	for i, k := range t.keys {
+		if size := len(t.table[k]) + len(t.table[t.vals[i]]); size > maxTag || len(out)+size > maxTagged {
+			r.cut++
+			continue
+		}
 		for _, b := range [][]byte{t.table[k], t.table[t.vals[i]]} {
 			out = binary.AppendUvarint(out, uint64(len(b)))
 			out = append(out, b...)
@@ -256,6 +268,9 @@ func (r *Reader) describe(e *element, number int) source.Feature {
 func (r *Reader) add(e *element, ways ...int64) error {
 	if len(r.features) == maxElements || len(r.uses)+len(ways) > maxUses {
 		return fmt.Errorf("more than %d elements or %d of their ways have these tags: name tags that fewer have", maxElements, maxUses)
+	}
+	if r.held += int64(len(e.members)) + 64; r.held > maxHeld {
+		return fmt.Errorf("the tags of the elements take more than %d MiB: name tags that fewer have", maxHeld>>20)
 	}
 	slices.Sort(ways)
 	ways = slices.Compact(ways)
@@ -302,7 +317,7 @@ func (r *Reader) run(ctx context.Context, yield func(source.Feature) error) (err
 				ways = append(ways, m.id)
 			}
 		}
-		return r.add(&element{id: "relation/" + strconv.FormatInt(id, 10), members: packed(t), area: true}, ways...)
+		return r.add(&element{id: "relation/" + strconv.FormatInt(id, 10), members: r.packed(t), area: true}, ways...)
 	}})
 	if err != nil {
 		return err
@@ -335,7 +350,7 @@ func (r *Reader) readWays(ctx context.Context, nodes *extsort.Sorter) error {
 			area := r.isArea(t, refs)
 			if !area && r.o.Want == source.WantPoints {
 				r.open++
-			} else if err := r.add(&element{id: "way/" + strconv.FormatInt(id, 10), members: packed(t), area: area}, id); err != nil {
+			} else if err := r.add(&element{id: "way/" + strconv.FormatInt(id, 10), members: r.packed(t), area: area}, id); err != nil {
 				return err
 			} else {
 				used = true
@@ -424,7 +439,7 @@ func (r *Reader) readNodes(ctx context.Context, nodes, points *extsort.Sorter, y
 		if r.o.Want != source.WantPoints || len(t.keys) == 0 || !r.wanted(t) {
 			return err
 		}
-		f := r.describe(&element{id: "node/" + strconv.FormatInt(id, 10), members: packed(t)}, 0)
+		f := r.describe(&element{id: "node/" + strconv.FormatInt(id, 10), members: r.packed(t)}, 0)
 		f.Geometry = orb.Point{degrees(lon), degrees(lat)}
 		return yield(f)
 	}})

@@ -416,7 +416,7 @@ func TestFlipped(t *testing.T) {
 			none := func(int64, *tags, []int64) error { return nil }
 			_ = scan(bytes.NewReader(damaged), &handler{
 				node: func(int64, int64, int64, *tags) error { return nil }, way: none,
-				relation: func(_ int64, tags *tags, _ []member) error { _ = packed(tags); return nil },
+				relation: func(_ int64, tags *tags, _ []member) error { _ = new(Reader).packed(tags); return nil },
 			}, func(int64) {})
 		}
 	}

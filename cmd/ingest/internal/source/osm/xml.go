@@ -7,14 +7,18 @@ import (
 	"io"
 	"math"
 	"strconv"
+
+	"quadrille/cmd/ingest/internal/source/geoxml"
 )
 
 // scanXML reads a file in XML, as scan reads one of format PBF.
 func scanXML(in io.Reader, h *handler, progress func(int64)) error {
-	d := xml.NewDecoder(in)
+	bounded := geoxml.NewBounded(in)
+	d := xml.NewDecoder(bounded)
 	var of parsed
 	whole := false
 	for n := 0; ; n++ {
+		bounded.Renew()
 		t, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
 			if !whole {
@@ -44,6 +48,7 @@ func scanXML(in io.Reader, h *handler, progress func(int64)) error {
 // parsed is a node, way or relation in XML.
 type parsed struct {
 	id, lat, lon int64
+	gone         bool // deleted
 	tags         tags
 	refs         []int64
 	members      []member
@@ -83,7 +88,11 @@ func (e *parsed) begin(t xml.StartElement) (err error) {
 	}
 	switch t.Name.Local {
 	case "node", "way", "relation":
+		gone := value("action") == "delete" || value("visible") == "false"
 		*e = parsed{tags: tags{e.tags.table[:0], e.tags.keys[:0], e.tags.vals[:0]}, refs: e.refs[:0], members: e.members[:0]}
+		if e.gone = gone; gone {
+			return nil
+		}
 		e.id = id("id")
 		if t.Name.Local == "node" {
 			e.lat, e.lon = degrees("lat"), degrees("lon")
@@ -105,6 +114,7 @@ func (e *parsed) begin(t xml.StartElement) (err error) {
 
 func (e *parsed) end(name string, h *handler) error {
 	switch {
+	case e.gone:
 	case name == "node" && h.node != nil:
 		return h.node(e.id, e.lat, e.lon, &e.tags)
 	case name == "way" && h.way != nil:

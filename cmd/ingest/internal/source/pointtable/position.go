@@ -97,6 +97,10 @@ func (t *positions) shape(text []byte) (g orb.Geometry, err error) {
 		text = inner
 		fallthrough
 	default:
+		const deepest = 8 // reading what is nested takes time by its depth
+		if bytes.Count(bytes.ToUpper(text[:min(len(text), 4096)]), []byte("GEOMETRYCOLLECTION")) > deepest {
+			return nil, t.bad(source.ReasonUnknownKind, source.Excerpt(text))
+		}
 		if g, err = wkt.Unmarshal(plane(text)); err != nil {
 			g, reason, detail = nil, source.ReasonUnknownKind, source.Excerpt(text)
 		}

@@ -23,7 +23,8 @@ const (
 	isComma                        // a number with a decimal comma
 	isMaybeComma                   // one whose comma may be for thousands: 1,234
 	isGrouped                      // a number whose points may be for thousands: 1.234
-	isNumber                       // a number otherwise
+	isNumber                       // a number otherwise, without a point
+	isPoint                        // one with a decimal point
 	isOther
 )
 
@@ -65,6 +66,9 @@ func number(text []byte) (out []byte, form forms) {
 		return whole, isGrouped
 	}
 	if _, ok := source.ParseDecimal(text, 1e300); ok {
+		if bytes.IndexByte(text, '.') >= 0 {
+			return text, isPoint
+		}
 		return text, isNumber
 	}
 	return nil, isOther
@@ -73,12 +77,12 @@ func number(text []byte) (out []byte, form forms) {
 // withoutGroups removes the points, blanks or apostrophes between thousands.
 func withoutGroups(text []byte) (out []byte, form forms) {
 	digits := bytes.TrimLeft(text, "+-")
-	if source.IsDigits(digits) && len(text)-len(digits) <= 1 {
-		return bytes.TrimPrefix(text, []byte{'+'}), isNumber
+	if source.IsDigits(digits) && len(text)-len(digits) <= 1 && text[0] != '+' {
+		return text, isNumber
 	}
 	for _, by := range []string{".", " ", "\u00a0", "\u202f", "'", "’"} {
 		groups := bytes.Split(digits, []byte(by))
-		if len(groups) < 2 || len(groups[0]) > 3 || len(groups[0]) == 0 || len(text)-len(digits) > 1 {
+		if len(groups) < 2 || len(groups[0]) > 3 || len(groups[0]) == 0 || groups[0][0] == '0' || text[0] == '+' || len(text)-len(digits) > 1 {
 			continue
 		}
 		fits := source.IsDigits(groups[0])
@@ -173,7 +177,8 @@ func parseTime(text []byte, zone *time.Location, order string) (p parsed, form f
 		form = isWorded
 	}
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nano, at)
-	if y := t.UTC().Year(); t.Day() != day || y < 0 || y > 9999 { // the clock may have jumped over it
+	// The clock may have jumped over the time.
+	if y := t.UTC().Year(); t.Day() != day || t.Hour() != hour || t.Minute() != minute || y < 0 || y > 9999 {
 		return none, isOther
 	}
 	return parsed{t, false}, form
@@ -224,7 +229,9 @@ func zoneOf(s string, zone *time.Location) (*time.Location, bool) {
 	case "Z", "UTC", "GMT":
 		return utc, true
 	}
-	s = strings.TrimPrefix(strings.TrimPrefix(s, "UTC"), "GMT")
+	if s = strings.TrimPrefix(strings.TrimPrefix(s, "UTC"), "GMT"); s == "" {
+		return nil, false
+	}
 	digits := strings.ReplaceAll(s[1:], ":", "")
 	if s[0] != '+' && s[0] != '-' || len(digits) != 2 && len(digits) != 4 || !source.IsDigits(digits) {
 		return nil, false

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -21,8 +20,11 @@ type Style struct {
 	DateOrder string         // DayFirst or MonthFirst, of dates that do not show it
 	Decimal   string         // "," or "."; empty if the columns show it
 	// IsTime and IsNumber report whether a property is declared to be a time or a number; nil means none. A whole
-	// number may then be a time: seconds or milliseconds since 1970.
-	IsTime, IsNumber func(property string) bool
+	// number may then be a time: seconds or milliseconds since 1970. IsText reports whether one stays as it is.
+	IsTime, IsNumber, IsText func(property string) bool
+	// Listed is set if a comma may also be that of a list, as where it separates columns. Numbers have decimal commas
+	// then only if Decimal says so.
+	Listed bool
 }
 
 // Reader rewrites the texts of features. It belongs to one goroutine.
@@ -40,13 +42,16 @@ type Reader struct {
 
 // column is what is known of a property.
 type column struct {
-	forms            forms
-	numbers, commas  int64 // values read ahead that are numbers, and those of them with a comma
-	first            map[forms]sighting
-	time, num, epoch bool // its values are rewritten as times or as numbers
-	rewritten        int64
-	other            int64
-	firstOther       sighting
+	forms           forms
+	numbers, commas int64 // values read ahead that are numbers, and those of them with a comma
+	first           map[forms]sighting
+	time, num       bool          // its values are rewritten as times or as numbers
+	epoch           time.Duration // of whole numbers that are times; 0: they are none
+	whole           int64         // whole numbers that were read ahead, of which these are
+	least, most     float64
+	rewritten       int64
+	other           int64
+	firstOther      sighting
 }
 
 type sighting struct {
@@ -162,7 +167,14 @@ func (r *Reader) learn(f *source.Feature) {
 		switch form {
 		case isComma, isMaybeComma:
 			c.numbers, c.commas = c.numbers+1, c.commas+1
-		case isNumber, isGrouped:
+		case isNumber:
+			n, _ := source.ParseDecimal(text, 1e300)
+			if c.whole++; c.whole == 1 {
+				c.least, c.most = n, n
+			}
+			c.least, c.most = min(c.least, n), max(c.most, n)
+			c.numbers++
+		case isGrouped, isPoint:
 			c.numbers++
 		}
 		if c.forms |= form; c.first[form].line == 0 {
@@ -185,27 +197,45 @@ func (r *Reader) decide() {
 		if !r.texts && !isDeclaredTime && !isDeclaredNumber {
 			continue
 		}
+		if r.style.IsText != nil && r.style.IsText(name) {
+			continue
+		}
 		has := func(f forms) bool { return c.forms&f != 0 }
 		only := func(f forms) bool { return c.forms&^f == 0 }
+		const numbers = isComma | isMaybeComma | isNumber | isGrouped
+		comma := has(isComma|isMaybeComma|isGrouped) && r.style.Decimal == ","
+		// A few commas among numbers may be those of lists, such as two numbers of a house.
+		comma = comma || r.style.Decimal == "" && !r.style.Listed && has(isComma) && 2*c.commas >= c.numbers
 		switch {
 		case isDeclaredTime:
 			c.time = true
-			c.epoch = only(isNumber|isGrouped) && has(isNumber)
+			if only(isNumber) && has(isNumber) {
+				c.epoch = epochOf(c.least, c.most)
+			}
 		case isDeclaredNumber:
-			c.num = has(isComma|isMaybeComma) || r.style.Decimal == ","
+			c.num = comma && !has(isPoint)
 		case only(isTime|isZoneless|isWorded|dates) && has(isZoneless|isWorded|dates):
 			// A column of dates that may have either first stays text unless the caller says which.
 			c.time = !has(isDayFirst) || !has(isMonthLast) || r.style.DateOrder != ""
 			if has(isDate) && !has(isDayFirst|isMonthLast) && r.style.DateOrder == "" {
 				c.time = false
 			}
-		case only(isComma|isMaybeComma|isNumber|isGrouped) && r.style.Decimal == ",":
-			c.num = has(isComma | isMaybeComma | isGrouped)
-		case only(isComma|isMaybeComma|isNumber|isGrouped) && r.style.Decimal == "":
-			// A few commas among numbers may be those of lists, such as two numbers of a house.
-			c.num = has(isComma) && 2*c.commas >= c.numbers
+		case only(numbers):
+			c.num = comma
 		}
 	}
+}
+
+// epochOf returns the unit of whole numbers that are times since 1970, by the least and the greatest of them: seconds from
+// 1973 on, or milliseconds, the same for all. It returns 0 for other numbers, such as years and dates of eight digits.
+func epochOf(least, most float64) time.Duration {
+	switch {
+	case 1e8 <= least && most < 1e11:
+		return time.Second
+	case least >= 0 && 1e11 <= most && most < 1e14:
+		return time.Millisecond
+	}
+	return 0
 }
 
 // dateOrder returns the order of the dates of a column that do not show it.
@@ -250,20 +280,23 @@ func (r *Reader) rewrite(f *source.Feature) {
 // appendValue appends a value to r.values as its column is rewritten. It reports whether it differs.
 func (r *Reader) appendValue(c *column, value []byte, line int) bool {
 	text, is := textOf(value)
-	if text = bytes.TrimSpace(text); len(text) == 0 || !is && !c.epoch {
+	if text = bytes.TrimSpace(text); len(text) == 0 || !is && c.epoch == 0 {
 		return false
 	}
 	switch form := formOf(text); {
 	case form == isTime, c.num && form == isNumber:
 		return false
-	case c.epoch && form&(isNumber|isGrouped) != 0:
-		if at, ok := epoch(text); ok {
+	case c.epoch != 0 && form == isNumber:
+		if at, ok := epoch(text, c.epoch); ok {
 			c.rewritten++
 			r.values = append(parsed{at, false}.append(append(r.values, '"')), '"')
 			return true
 		}
 	case c.time && form&(isZoneless|isWorded|isDayFirst|isMonthLast|isDate) != 0 && (form != isDate || r.dateOrder(c) != ""):
-		p, _ := parseTime(text, r.style.Zone, r.dateOrder(c))
+		p, read := parseTime(text, r.style.Zone, r.dateOrder(c))
+		if read == isOther { // there is no such time in the zone
+			break
+		}
 		if form == isDayFirst && r.dateOrder(c) == MonthFirst || form == isMonthLast && r.dateOrder(c) == DayFirst {
 			break // it contradicts the others
 		}
@@ -286,17 +319,13 @@ func (r *Reader) appendValue(c *column, value []byte, line int) bool {
 	return false
 }
 
-// epoch reads seconds or milliseconds since 1970.
-func epoch(text []byte) (t time.Time, ok bool) {
-	n, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || math.Abs(n) > 253402300799e3 {
-		return t, false
+// epoch reads a whole number of units since 1970.
+func epoch(text []byte, unit time.Duration) (t time.Time, ok bool) {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if t = time.UnixMilli(n); unit == time.Second {
+		t = time.Unix(n, 0)
 	}
-	const mostSeconds = 1e11 // in the year 5138
-	if math.Abs(n) < mostSeconds {
-		n *= 1000
-	}
-	return time.UnixMilli(int64(math.Round(n))).UTC(), true
+	return t.UTC(), err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999
 }
 
 // textOf returns the text of a string, or a value as it is written.
@@ -329,8 +358,14 @@ func (r *Reader) Notes() (notes []string) {
 			say("its dates, such as %q, may have the day or the month first, and stay text; --date-order says which", c.first[isDate].text)
 		case c.rewritten == 0:
 			continue
-		case c.epoch:
-			say("its numbers are times, in seconds or milliseconds since 1970")
+		case c.epoch != 0:
+			unit := "seconds"
+			if c.epoch == time.Millisecond {
+				unit = "milliseconds"
+			}
+			first := c.first[isNumber].text
+			at, _ := epoch([]byte(first), c.epoch)
+			say("its numbers are times in %s since 1970, as %s is %s", unit, first, at.Format(time.RFC3339Nano))
 		case c.num:
 			say("its numbers have decimal commas, as %q", firstOf(c, isComma, isMaybeComma, isGrouped))
 		case c.forms&(isDayFirst|isMonthLast|isDate) != 0:
