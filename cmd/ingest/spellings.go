@@ -11,7 +11,7 @@ import (
 type spellings struct {
 	Zone      zoneFlag    `env:"QUADRILLE_POINTS_ZONE" placeholder:"ZONE" help:"The time zone of times that name none, such as Europe/Berlin. Left out, it is UTC; a line says so."`
 	DateOrder string      `env:"QUADRILLE_POINTS_DATE_ORDER" enum:",day-first,month-first" default:"" placeholder:"ORDER" help:"The order of dates such as 1/2/2024, day-first or month-first, in columns that do not show it."`
-	Decimal   decimalFlag `env:"QUADRILLE_POINTS_DECIMAL" placeholder:"MARK" help:"The decimal mark of numbers, a comma or a point. Left out, columns of which most numbers have a comma have decimal commas, unless all could be thousands; a line says so."`
+	Decimal   decimalFlag `env:"QUADRILLE_POINTS_DECIMAL" placeholder:"MARK" help:"The decimal mark of numbers, a comma or a point. Left out, columns of which most numbers have a comma have decimal commas, unless all could be thousands or commas separate the columns; a line says so."`
 	Header    string      `env:"QUADRILLE_POINTS_HEADER" enum:",first,none" default:"" placeholder:"WHICH" help:"none for tables without a line of names, whose columns are called 1, 2, 3 and so on, or as --columns says."`
 	Columns   []string    `env:"QUADRILLE_POINTS_COLUMNS" placeholder:"NAMES" help:"The names of the columns of a table without a line of names, from the first on, separated by commas."`
 }

@@ -35,6 +35,11 @@ func Expand(path string, is func(name string) bool) (names []string, root string
 		root = filepath.Dir(path[:at] + "x")
 	}
 	for _, top := range found {
+		_, delta := os.Stat(filepath.Join(top, "_delta_log"))
+		if iceberg, _ := filepath.Glob(filepath.Join(top, "metadata", "*.metadata.json")); delta == nil || len(iceberg) > 0 {
+			return nil, "", fmt.Errorf("%s: is a table of Delta Lake or Iceberg, whose folder also has rows that were removed; "+
+				"write the table as it is now to Parquet files of its own", top)
+		}
 		err := filepath.WalkDir(top, func(name string, e fs.DirEntry, err error) error {
 			if err != nil {
 				return err

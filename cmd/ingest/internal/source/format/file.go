@@ -164,17 +164,18 @@ func (f *File) lookInto() error {
 			return nil
 		}
 	}
-	member := documentOf(names)
-	if f.Want == source.WantPoints {
-		member = cmp.Or(pointsOf(names), member)
+	member, others := f.documentOf(names)
+	if table := pointsOf(names); table != "" && f.Want == source.WantPoints {
+		member, others = table, 0
 	}
 	if member != "" {
-		f.Said.Notes = append(f.Said.Notes, fmt.Sprintf("%s: its member %s is read", f.Path, member))
+		note := fmt.Sprintf("%s: its member %s is read", f.Path, member)
+		if others > 0 {
+			note += fmt.Sprintf(", and %d other KML files in it are not", others)
+		}
+		f.Said.Notes = append(f.Said.Notes, note)
 		f.match = func(name string) bool { return name == member }
 		return nil
-	}
-	if err := a.Refuse(); err != nil {
-		return err
 	}
 	formats := f.giving()
 	// For polygons a text takes precedence over a GeoPackage in the same archive. The reason is
@@ -183,6 +184,13 @@ func (f *File) lookInto() error {
 	if polygons && slices.ContainsFunc(names, geoJSON.has) {
 		formats = []*Format{&geoJSON, &topoJSON}
 	}
+	// Archives of data often have tables and maps beside it.
+	early := slices.DeleteFunc(slices.Clone(formats), func(format *Format) bool { return format.Late || polygons && format.Untyped })
+	if slices.ContainsFunc(names, func(name string) bool {
+		return slices.ContainsFunc(early, func(format *Format) bool { return format.has(name) })
+	}) {
+		formats = early
+	}
 	f.match = func(name string) bool {
 		if polygons && strings.HasSuffix(strings.ToLower(name), ".txt") {
 			return len(names) == 1 // a file to be read by people, beside others
@@ -190,6 +198,9 @@ func (f *File) lookInto() error {
 		return len(names) == 1 || slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
 	}
 	if !slices.ContainsFunc(names, f.match) {
+		if err := a.Refuse(); err != nil {
+			return err
+		}
 		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it "+
 			"and name the file inside", f.Path)
 	}
@@ -217,8 +228,9 @@ func pointsOf(members []string) string {
 	return ""
 }
 
-// documentOf returns the document of a KMZ that has several. The main one is doc.kml, which may only link to the other.
-func documentOf(members []string) string {
+// documentOf returns the document of a KMZ that has several: doc.kml, or the only other one if doc.kml has nothing but a
+// link to it. others is the number of those that are not read.
+func (f *File) documentOf(members []string) (document string, others int) {
 	var documents []string
 	for _, name := range members {
 		if strings.HasSuffix(strings.ToLower(name), ".kml") {
@@ -226,13 +238,21 @@ func documentOf(members []string) string {
 		}
 	}
 	main := slices.Index(documents, "doc.kml")
-	switch {
-	case main < 0 || len(documents) == 1:
-		return ""
-	case len(documents) == 2:
-		return documents[1-main]
+	if main < 0 || len(documents) == 1 {
+		return "", 0
 	}
-	return documents[main]
+	if len(documents) == 2 {
+		in, err := source.OpenMember(f.OnDisk, func(name string) bool { return name == documents[main] })
+		if err == nil { // reading the document says what is wrong
+			const enough = 16 << 20
+			text, _ := io.ReadAll(io.LimitReader(in.Reader(), enough))
+			_ = in.Close() // only read
+			if len(text) < enough && !bytes.Contains(text, []byte("<Placemark")) {
+				return documents[1-main], 0
+			}
+		}
+	}
+	return documents[main], len(documents) - 1
 }
 
 // giving returns the formats that can have the wanted content.

@@ -24,6 +24,7 @@ type Format struct {
 	Name       string        // of such a file in messages, such as "a shapefile"
 	Contents   []source.Want // the possible contents of such files
 	Extensions []string      // of such files in an archive, in lower case
+	Late       bool          // in an archive such files count only if there are none of another format
 	// Matches reports whether the beginning of a file shows this format. It is nil only for the format
 	// of plain text, which has no mark.
 	Matches func(*Head) bool

@@ -51,6 +51,7 @@ var table = []*Format{
 		Name:       "data of OpenStreetMap",
 		Contents:   shapes,
 		Extensions: []string{".pbf", ".osm"},
+		Late:       true,
 		Matches:    func(h *Head) bool { return osm.IsPBF(h.Bytes) || osm.IsXML(h.Bytes) },
 		Layered:    true,
 		Untyped:    true,
@@ -93,6 +94,7 @@ var table = []*Format{
 		Name:       "Parquet",
 		Contents:   shapes,
 		Extensions: []string{".parquet", ".geoparquet"},
+		Late:       true,
 		Matches:    begins(geoparquet.Magic),
 		Joined:     true,
 		Open: func(ctx context.Context, f *File) (*Layer, error) {
@@ -135,6 +137,7 @@ var table = []*Format{
 		Name:       "a workbook",
 		Contents:   []source.Want{source.WantPoints},
 		Extensions: []string{".xlsx", ".xlsm", ".ods"},
+		Late:       true,
 		Matches:    begins("PK\x03\x04"),
 		Archives:   workbook.Is,
 		Layered:    true,
@@ -158,6 +161,7 @@ func xmlFormat(name, extension string, is func(head []byte) bool) *Format {
 		Name:       name,
 		Contents:   shapes,
 		Extensions: []string{extension},
+		Late:       true,
 		Matches:    func(h *Head) bool { return is(h.Text) },
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
@@ -194,7 +198,7 @@ var records = Format{
 	},
 	Layered: true,
 	Read: func(f *File, text *bufio.Reader) *Layer {
-		in := jsonrecords.New(text, f.Path, jsonrecords.Options{List: f.layer, Single: f.single, Want: f.Want, Said: f.Said,
+		in := jsonrecords.New(text, f.Path, jsonrecords.Options{List: f.Layer, Single: f.single, Want: f.Want, Said: f.Said,
 			Unroll: f.Unroll})
 		return &Layer{Features: in.Features(), Records: true, Notes: in.Notes}
 	},

@@ -113,7 +113,7 @@ func (c *Collection) Member(s *jsonscan.Scanner, name []byte) (ok bool, err erro
 		c.matched = max(c.matched, n)
 	case "numberReturned":
 		c.returned, err = count(s)
-	case "next", "@odata.nextLink", "nextPageToken", "next_page_token":
+	case "next", "@odata.nextLink", "nextPageToken", "next_page_token", "next_page_url", "offset":
 		err = c.next(s, string(name))
 	case "links":
 		err = c.links(s)
@@ -121,6 +121,13 @@ func (c *Collection) Member(s *jsonscan.Scanner, name []byte) (ok bool, err erro
 		return false, nil
 	}
 	return true, err
+}
+
+// Matched takes the number of features that match a question, of which the list may be a part.
+func (c *Collection) Matched(s *jsonscan.Scanner) error {
+	n, err := count(s)
+	c.matched = max(c.matched, n)
+	return err
 }
 
 // properties searches the collection's properties for ArcGIS's sign of further pages.

@@ -366,7 +366,7 @@ func (r *rows) properties(out *source.Feature) error {
 			} else if len(r.text) > from {
 				if add(c.name, from); c.name == idColumn {
 					out.ID = string(r.text[from:])
-					if c.node.leaf.isText {
+					if r.text[from] == '"' {
 						_ = json.Unmarshal(r.text[from:], &out.ID) // it has just been written
 					}
 				}

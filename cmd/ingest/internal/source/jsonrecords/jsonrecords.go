@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -70,6 +71,7 @@ type Reader struct {
 	dates       []string // columns of ArcGIS with times in milliseconds
 	systemNotes []string
 	dropped     source.Lost // members beside those of a wrapper
+	late        []string    // lists behind the beginning that are not read
 	bare        int         // elements of Overpass without tags
 }
 
@@ -80,7 +82,7 @@ type pair struct{ name, value []byte } // the name without its quotes
 func New(r *bufio.Reader, name string, o Options) *Reader {
 	head, _ := r.Peek(headBytes) // reading returns the error
 	in := &Reader{Options: o, name: name, head: look(head), s: jsonscan.New(jsonscan.Unseparated(r))}
-	in.head.single = in.head.single || o.Single
+	in.head.single = in.head.single || o.Single || in.head.areRecords(head)
 	if in.told = in.List != ""; in.told {
 		in.head.single = false
 	} else if !in.head.single {
@@ -103,7 +105,11 @@ func (r *Reader) Features() iter.Seq2[source.Feature, error] {
 
 // Notes returns the assumptions about what was read so far.
 func (r *Reader) Notes() (notes []string) {
-	if others := r.otherLists(); len(others) > 0 {
+	others := append(r.otherLists(), r.late...)
+	if r.List != "" && !r.told && len(others) == 0 {
+		notes = append(notes, fmt.Sprintf("%s: the records are those of its member %s", r.name, source.Excerpt(r.List)))
+	}
+	if len(others) > 0 {
 		notes = append(notes, fmt.Sprintf("%s: the records are those of its member %s; other lists, such as %s, are not read; write "+
 			"FILE#%s for one of them", r.name, source.Excerpt(r.List), source.Excerpt(others[0]), others[0]))
 	}
@@ -203,6 +209,18 @@ func (r *Reader) around(path, name string, found *bool) error {
 			r.whole.Features++
 			return r.next()
 		})
+	case (path == "hits.total" || path == "hits.total.value") && k == jsonscan.Number:
+		return r.whole.Matched(r.s)
+	case k == jsonscan.Array && rank(path) <= len(listNames):
+		return r.s.Array(func(i int) error {
+			k, err := r.s.Kind()
+			if i == 0 && k == jsonscan.Object && len(r.late) < maxLookedAt && !slices.Contains(r.head.lists, path) {
+				r.late = append(r.late, path)
+			}
+			return orSkip(r.s, err)
+		})
+	case path == "hits.total" && k == jsonscan.Object:
+		return r.s.Object(func(member []byte) error { return r.around(path+".", string(member), found) })
 	case top && name == "error":
 		return r.failure()
 	case top && name == "remark" && k == jsonscan.String:
@@ -232,7 +250,7 @@ func (r *Reader) failure() error {
 	if err != nil {
 		return err
 	}
-	said := ""
+	said, isFine := "", false
 	switch {
 	case len(text) > 2 && text[0] == '"':
 		said = string(unquoted(text))
@@ -240,6 +258,9 @@ func (r *Reader) failure() error {
 		each(text, func(name, value []byte) {
 			switch string(name) {
 			case `"code"`, `"message"`, `"details"`:
+				if fine := string(unquoted(value)); string(name) == `"code"` && (fine == "0" || fine == "200") {
+					isFine = true
+				}
 				if part := string(unquoted(value)); part != "" && part != "[]" && part != "null" {
 					said += " " + part
 				}
@@ -249,7 +270,7 @@ func (r *Reader) failure() error {
 			said = string(text)
 		}
 	}
-	if said == "" {
+	if said == "" || isFine {
 		return nil
 	}
 	return fmt.Errorf("%s: is the error of a service and no data: %s; ask it again with what it wants", r.name, source.Excerpt(strings.TrimSpace(said)))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,9 @@ func TestForms(t *testing.T) {
 		"a record with a list":          {`{"evses":[{"uid":1}],"lat":1,"lon":2}`, jsonrecords.Options{}, []string{`evses=[{"uid":1}] lat=1 lon=2`}, ""},
 		"records with lists":            {`{"x":[{"u":1}],"at":{"type":"Point","coordinates":[1,2]}}` + "\n" + `{"x":[{"u":1}],"at":null}`, jsonrecords.Options{}, []string{`x=[{"u":1}] at={"type":"Point","coordinates":[1,2]}`, `x=[{"u":1}] at=null`}, ""},
 		"several pages":                 {`{"data":[{"a":1}]}` + "\n" + `{"data":[{"a":2}]} {"a":3}`, jsonrecords.Options{}, []string{"a=1", "a=2", `2: an object without the list of records that the first one has: "data"`}, ""},
+		"records with lists of objects": {`{"id":0,"wkt":"POINT(8 47)","items":[{"lat":1,"lon":2}]}` + "\n" + `{"id":1,"wkt":"POINT(8 46)","items":[]}`, jsonrecords.Options{}, []string{`id=0 wkt="POINT(8 47)" items=[{"lat":1,"lon":2}]`, `id=1 wkt="POINT(8 46)" items=[]`}, ""},
+		"a list behind the beginning":   {`{"data":[` + strings.Repeat(`{"a":1},`, 9000) + `{"a":1}],"bars":[{"b":1}]}`, jsonrecords.Options{}, slices.Repeat([]string{"a=1"}, 9001), `other lists, such as "bars", are not read`},
+		"no error":                      {`{"error":{"code":0,"message":"OK"},"data":[{"a":1}]}`, jsonrecords.Options{}, []string{"a=1"}, ""},
 		"an empty list":                 {`{"data":[]}`, jsonrecords.Options{}, nil, ""},
 		"a record with an empty list":   {`{"lat":1,"lon":2,"items":[]}`, jsonrecords.Options{}, []string{`lat=1 lon=2 items=[]`}, ""},
 		"names twice":                   {`[{"a":1,"\u0061":2,"b":{"c":1},"b.c":3}]`, jsonrecords.Options{}, []string{"a=2 b.c=3"}, ""},
@@ -109,6 +113,10 @@ func TestForms(t *testing.T) {
 		if d := cmp.Diff(tc.want, lines); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
+		// The list that is read is always told.
+		notes = slices.DeleteFunc(notes, func(n string) bool {
+			return strings.HasPrefix(n, "f.json: the records are those of its member") && !strings.Contains(n, "other lists")
+		})
 		if all := strings.Join(notes, "\n"); !strings.Contains(all, tc.note) || tc.note == "" && all != "" {
 			t.Errorf("%s: notes %q, want %q", name, all, tc.note)
 		}

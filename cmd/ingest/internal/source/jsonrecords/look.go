@@ -2,6 +2,7 @@ package jsonrecords
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -187,6 +188,20 @@ func (h *head) judge(typ string, whole bool) {
 	known := slices.ContainsFunc(h.lists, func(path string) bool { return rank(path) < len(listNames) })
 	shape := slices.ContainsFunc(h.names, func(name string) bool { return strings.HasSuffix(name, ".coordinates") })
 	h.single = whole && !h.failed && (len(h.lists)+len(h.empty) == 0 || placed(flat) || !known && (shape || placed(h.names)))
+}
+
+// areRecords reports whether the text has objects one after another, a line each, that are records with lists in them
+// and not pages of a list.
+func (h *head) areRecords(text []byte) bool {
+	line, rest, more := bytes.Cut(text, []byte{'\n'})
+	if rest = bytes.TrimSpace(rest); !more || len(rest) == 0 || rest[0] != '{' || !json.Valid(line) || h.verdict != Rows {
+		return false
+	}
+	known := slices.ContainsFunc(append(slices.Clone(h.lists), h.empty...), func(path string) bool { return rank(path) < len(listNames) })
+	own := slices.ContainsFunc(h.names, func(name string) bool {
+		return slices.Contains([]string{"id", "_id", "name", "title", "wkt", "location", "position", "geometry", "geo", "coordinates"}, name)
+	})
+	return !h.failed && (own || !known)
 }
 
 // geometries are the types of geometries.

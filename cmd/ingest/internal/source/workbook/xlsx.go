@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
 )
@@ -348,15 +349,19 @@ func columnOf(reference string) int {
 // _x000D_ for a carriage return.
 func unescape(s []byte) []byte {
 	const size = len("_x000D_")
-	for i := 0; i+size <= len(s); i++ {
-		if s[i] != '_' || s[i+1] != 'x' || s[i+size-1] != '_' {
-			continue
+	out := s[:0] // what is read is longer than what is written
+	for i := 0; i < len(s); {
+		if i+size <= len(s) && s[i] == '_' && s[i+1] == 'x' && s[i+size-1] == '_' {
+			if c, err := strconv.ParseUint(string(s[i+2:i+size-1]), 16, 16); err == nil {
+				out = utf8.AppendRune(out, rune(c))
+				i += size
+				continue
+			}
 		}
-		if c, err := strconv.ParseUint(string(s[i+2:i+size-1]), 16, 16); err == nil {
-			s = append(append(s[:i:i], string(rune(c))...), s[i+size:]...)
-		}
+		out = append(out, s[i])
+		i++
 	}
-	return s
+	return out
 }
 
 // shared are the texts that the cells of a workbook share. They are one after another.
