@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -42,17 +43,41 @@ func (c *cli) ingest(ctx context.Context, s *scenario, data string, args []strin
 	if err := cmd.Start(); err != nil {
 		return measured{}, err
 	}
+	over, peak := make(chan struct{}), make(chan int64)
+	go func() { peak <- watchMemory(cmd.Process.Pid, over) }()
 	m := follow(out)
+	close(over) // the program has closed its output, and is about to end
+	m.memory = <-peak
 	err = cmd.Wait()
 	m.wall = time.Since(begin)
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		m.memory = int64(u.Maxrss) << 10 //nolint:unconvert // it has 32 bits on some systems
-		m.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	}
+	m.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if err != nil {
 		return m, fmt.Errorf("%s %s: %w: %s", c.Ingest, strings.Join(args, " "), err, m.message)
 	}
 	return m, nil
+}
+
+// watchMemory returns the peak of the resident memory of a process in bytes, or 0 if the system does not tell it. The
+// system's figure for a process that has ended is no use: it is at least what its parent had when it began.
+func watchMemory(pid int, over <-chan struct{}) (peak int64) {
+	for ended := false; !ended; {
+		select {
+		case <-over:
+			ended = true
+		case <-time.After(20 * time.Millisecond):
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(status)) {
+			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+				peak = max(peak, kib<<10)
+			}
+		}
+	}
+	return peak
 }
 
 // follow reads the events of ingest, and shows the stages.

@@ -28,6 +28,9 @@ var told = []struct {
 	},
 	{regexp.MustCompile(`at most ([\d,]+) values`), []string{"cmd/tileserver/internal/photon/params.go maxRepeated"}},
 	{regexp.MustCompile(`at most ([\d,]+) types, layers and columns`), []string{"cmd/tileserver/internal/join/endpoints.go maxNames"}},
+	{regexp.MustCompile(`at most (1) GiB; a file with larger row groups`), nil}, // geoparquet's maxOpen, in bytes
+	{regexp.MustCompile(`At most ([\d,]+) columns, 4 MiB of values a row`), []string{"cmd/ingest/internal/source/workbook/workbook.go maxColumns"}},
+	{regexp.MustCompile(`at most (64) MiB and 1,000 columns, of 256 KiB each`), nil}, // jsonrecords' maxRecord, in bytes
 	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go MaxFences"}},
 	{
 		regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`),

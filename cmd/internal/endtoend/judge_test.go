@@ -149,7 +149,8 @@ func TestLiveKilled(t *testing.T) {
 	case testing.Short():
 		rounds = 4
 	}
-	small := smallDisk(t, "24m")
+	// A table is opened for writing when there is room for its logs twice. A quick machine writes some 10 MB of them.
+	small := smallDisk(t, "96m")
 	seed := testseed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	client, data := newWriter(t), t.TempDir()
