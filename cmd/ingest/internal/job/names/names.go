@@ -302,7 +302,7 @@ func (n *namer) countPeople() error {
 
 // eachImportant calls fn with the features of a query, the most important first.
 func (n *namer) eachImportant(l feature.Layer, q feature.Query, fn func(*feature.Feature) error) error {
-	q.Order = feature.Order{Importance: true}
+	q.Order, q.MaxExamined = feature.Order{Importance: true}, math.MaxInt // a job asks for all, and a bound is for requests
 	for {
 		next, err := feature.Page(n.ctx, l, q, places.MaxLimit, fn)
 		if err == nil {

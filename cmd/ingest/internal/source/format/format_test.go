@@ -299,3 +299,15 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// docs/files.md names the endings of all formats.
+func TestDocumented(t *testing.T) {
+	page := string(testfile.Read(t, "../../../../../docs/files.md"))
+	for _, f := range table {
+		for _, extension := range f.Extensions {
+			if !strings.Contains(page, "`"+extension+"`") {
+				t.Errorf("docs/files.md has no `%s` of %s: add it to the table there", extension, f.Name)
+			}
+		}
+	}
+}
