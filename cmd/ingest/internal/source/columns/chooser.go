@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/internal/columnname"
 )
 
 // These bound the memory of a Chooser: 40 bytes for each value of the first columns and records.
@@ -294,7 +295,7 @@ func (c *Chooser) NameOfPoints(choice *Choice) {
 		return
 	}
 	best := c.best(func(of *column) bool {
-		return 2*of.texts > of.filled && (of.rank == certain || of.rank == titled && 2*of.distinct() > of.filled)
+		return 2*of.texts > of.filled && (of.rank == certain || slices.Contains(pointNames, columnname.Key(of.name)) || of.rank == titled && 2*of.distinct() > of.filled)
 	})
 	if best != nil {
 		choice.Name, choice.NameBy = Names{best.name}, ByName

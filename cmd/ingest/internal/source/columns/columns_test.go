@@ -85,7 +85,7 @@ func TestRegions(t *testing.T) {
 func TestPoints(t *testing.T) {
 	for table, want := range map[string]string{
 		"ID|Name;1|Alpha;2|Alpha": "Name", "Title;Mr;Mr;Mr": "", "Title|x;Alpha|1;Beta|2": "Title", "Bezeichnung;Halle": "Bezeichnung",
-		"name|Title;|Alpha": "", "Name;1;2": "", "Store Name;Alpha": "", "brand;Alpha": "",
+		"name|Title;|Alpha": "", "Name;1;2": "", "Store Name;Alpha": "", "brand;Alpha": "", "stop_name;Alpha;Alpha;Alpha": "stop_name",
 	} {
 		c, _ := chooserOf("", table)
 		var choice Choice

@@ -181,10 +181,11 @@ var humps = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 // snake returns a name in lower case with an underscore before each hump.
 func snake(name string) string { return strings.ToLower(humps.ReplaceAllString(name, "${1}_${2}")) }
 
-// These are keys of names of columns that are the ids of points, the most certain first.
+// These are keys of names of columns that are the ids, or the names, of points, the most certain first.
 var (
 	pointIDs      = []string{"id", "identifier", "uuid", "guid", "osmid", "stopid"}
 	maybePointIDs = []string{"key", "code", "ident", "recordid"} // possible names of ids
+	pointNames    = []string{"stopname"}                         // of known files: GTFS
 )
 
 // IDOfPoints returns the column that has the name of an id of points, or "". If certain is set, names that only

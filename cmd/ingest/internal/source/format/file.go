@@ -380,6 +380,9 @@ func (f *File) tell(l *Layer) {
 // spell rewrites numbers and times that are not written as JSON and RFC 3339 write them.
 func (f *File) spell(l *Layer) {
 	style := f.Style
+	if declared := style.IsTime; l.Times != nil {
+		style.IsTime = func(name string) bool { return slices.Contains(l.Times, name) || declared != nil && declared(name) }
+	}
 	style.Listed = l.Cells || l.Table != nil && l.Table.Separator() == ','
 	r := spelling.New(f.Path, f.Format.Untyped || l.Cells, !f.Format.Untyped, style)
 	if r.IsNeeded() {

@@ -53,6 +53,8 @@ type Layer struct {
 	// are read. Key is the column of the primary key, or "".
 	Columns []string
 	Key     string
+	// Times are the properties that the file declares to be times, and whose values name no zone.
+	Times []string
 	// TakenColumns are the columns used for position and id, and Properties the other columns. They are
 	// known after the first feature. TakenColumns is nil if features have geometries and ids of their own.
 	TakenColumns *pointtable.Columns

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/paulmach/orb"
 
@@ -308,6 +309,23 @@ func TestDocumented(t *testing.T) {
 			if !strings.Contains(page, "`"+extension+"`") {
 				t.Errorf("docs/files.md has no `%s` of %s: add it to the table there", extension, f.Name)
 			}
+		}
+	}
+}
+
+// Columns that a file declares to be times without a zone become times. Texts that look like them stay.
+func TestDeclaredTimes(t *testing.T) {
+	const text = `"2024-01-01T12:00:05"`
+	f := &File{Format: table[slices.IndexFunc(table, func(f *Format) bool { return f.Name == "Parquet" })]}
+	f.Style.Zone = time.FixedZone("", 3600)
+	l := &Layer{Times: []string{"at"}, Features: func(yield func(source.Feature, error) bool) {
+		yield(source.Feature{Members: []source.Member{{Name: "at", Value: []byte(text)}, {Name: "note", Value: []byte(text)}}}, nil)
+	}}
+	f.spell(l)
+	for read, err := range l.Features {
+		if at, note := string(read.Members[0].Value), string(read.Members[1].Value); err != nil ||
+			at != `"2024-01-01T12:00:05+01:00"` || note != text {
+			t.Errorf("%s, %s, %v", at, note, err)
 		}
 	}
 }

@@ -107,7 +107,7 @@ var table = []*Format{
 				return nil, err
 			}
 			return &Layer{
-				Features: in.Features(ctx), Columns: in.Columns(), Records: in.Records,
+				Features: in.Features(ctx), Columns: in.Columns(), Records: in.Records, Times: in.Times,
 				Progress: in.Progress, Size: in.Size, Unit: "records", Paths: paths, Close: in.Close, Notes: in.Notes,
 			}, nil
 		},

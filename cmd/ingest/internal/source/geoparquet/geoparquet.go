@@ -49,6 +49,8 @@ type File struct {
 	Size int64
 	// Records is set if the rows of all files have no geometry.
 	Records bool
+	// Times are the properties that the files declare to be times, and whose values name no zone.
+	Times []string
 
 	o       Options
 	paths   []string
@@ -91,6 +93,9 @@ func Open(paths []string, o Options) (*File, error) {
 		for _, c := range p.columns {
 			if !c.spread {
 				add(c.name)
+			}
+			if c.node.isZoneless() && !slices.Contains(f.Times, c.name) {
+				f.Times = append(f.Times, c.name)
 			}
 		}
 		if none := p.geom == nil; i > 0 && none != f.Records {

@@ -226,6 +226,9 @@ func TestFeatures(t *testing.T) {
 		}) {
 			r.Errorf("columns: %q", columns)
 		}
+		if !slices.Equal(f.Times, []string{"local"}) {
+			r.Errorf("times without a zone: %q", f.Times)
+		}
 	})
 }
 

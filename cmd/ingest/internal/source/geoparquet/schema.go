@@ -105,6 +105,12 @@ type column struct {
 	spread bool
 }
 
+// isZoneless reports whether the values are times without a zone.
+func (n *node) isZoneless() bool {
+	t, is := n.element.LogicalType.Value.(*format.TimestampType)
+	return is && !t.IsAdjustedToUTC && !n.repeated
+}
+
 // hoisted are the columns of the Overture schema that get the names that the jobs know. They keep
 // their own where the file has a column with the other name.
 var hoisted = []struct {

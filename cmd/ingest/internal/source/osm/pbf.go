@@ -85,7 +85,7 @@ func scan(in io.Reader, h *handler, progress func(int64)) error {
 			return nil
 		})
 		if err != nil {
-			return err
+			return fmt.Errorf("the header of a blob tells no size: %w", err)
 		}
 		if length > maxBlob {
 			return fmt.Errorf("a blob claims %d bytes, where the format allows %d", length, maxBlob)
