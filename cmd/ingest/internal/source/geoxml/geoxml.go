@@ -24,6 +24,7 @@ import (
 // These are bounds of a document.
 const (
 	maxToken   = 64 << 20 // bytes of a text or tag
+	maxEquals  = 1 << 20  // signs = in one, more than which attributes would take much memory
 	maxDepth   = 100      // elements within elements
 	maxMembers = 1000     // properties of a feature
 	maxText    = 64 << 10 // bytes of a property
@@ -73,25 +74,26 @@ type decoder struct {
 
 // Bounded ends a text or tag that is too long.
 type Bounded struct {
-	in   io.Reader
-	left int
+	in           io.Reader
+	left, equals int
 }
 
 // NewBounded returns a Bounded for the reader of a decoder.
-func NewBounded(in io.Reader) *Bounded { return &Bounded{in, maxToken} }
+func NewBounded(in io.Reader) *Bounded { return &Bounded{in, maxToken, maxEquals} }
 
 // Renew begins another text or tag.
-func (b *Bounded) Renew() { b.left = maxToken }
+func (b *Bounded) Renew() { b.left, b.equals = maxToken, maxEquals }
 
-var errToken = fmt.Errorf("a text or tag is longer than %d MiB", maxToken>>20)
+var errToken = fmt.Errorf("a text or tag is longer than %d MiB, or has too many attributes", maxToken>>20)
 
 // Read implements io.Reader.
 func (b *Bounded) Read(p []byte) (n int, err error) {
-	if b.left <= 0 {
+	if b.left <= 0 || b.equals <= 0 {
 		return 0, errToken
 	}
 	n, err = b.in.Read(p)
 	b.left -= n
+	b.equals -= bytes.Count(p[:n], []byte{'='})
 	return n, err
 }
 
@@ -221,6 +223,7 @@ func (r *Reader) Notes() (notes []string) {
 		{"wpt", "waypoints are points, and left out of a layer of lines"},
 		{"trk", "tracks are lines, and left out of a collection of points; ingest boundaries makes a layer of them"},
 		{"rte", "routes are lines, and left out of a collection of points; ingest boundaries makes a layer of them"},
+		{"trkseg", "parts of tracks with one position are left out"},
 		{"NetworkLink", "links to other files are not followed"},
 		{"GroundOverlay", "pictures on the ground are left out"},
 		{"PhotoOverlay", "photographs are left out"},
@@ -573,6 +576,8 @@ func (r *Reader) track(xml.StartElement) (reason, detail string, err error) {
 	for _, l := range lines {
 		if len(l) > 1 {
 			long = append(long, l)
+		} else if len(l) == 1 {
+			r.left["trkseg"]++
 		}
 	}
 	if r.f.Geometry = long; len(long) == 0 && reason == "" {

@@ -74,7 +74,7 @@ func TestRead(t *testing.T) {
 		"tracks": {want: source.WantPolygons, text: `<gpx><wpt lat="1" lon="2"/><trk><name>Ride</name><trkseg><trkpt lat="0" lon="1"><ele>3</ele></trkpt><trkpt lat="2" lon="3"/></trkseg>
 <trkseg><trkpt lat="4" lon="5"/></trkseg><trkseg><trkpt lat="6" lon="7"/><trkpt lat="8" lon="9"/></trkseg></trk><rte><rtept lat="0" lon="0"/><rtept lat="1" lon="1"/></rte><trk/></gpx>`,
 			lines: []string{`1  MULTILINESTRING((1 0,3 2),(7 6,9 8)) name="Ride"`, "2  MULTILINESTRING((0 0,1 1))", "f:2: no geometry: fewer than two positions"},
-			notes: []string{"f: 1 waypoints are points, and left out of a layer of lines"}},
+			notes: []string{"f: 1 waypoints are points, and left out of a layer of lines", "f: 1 parts of tracks with one position are left out"}},
 	} {
 		lines, notes, err := read(tc.text, tc.want)
 		if d := cmp.Diff(tc.lines, lines) + cmp.Diff(tc.notes, notes); d != "" || err != nil {
@@ -92,6 +92,7 @@ func TestBounds(t *testing.T) {
 		"entity":    {`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><kml><Placemark><name>&b;</name></Placemark></kml>`, "invalid character entity"},
 		"long text": {"<kml><Placemark><name>" + strings.Repeat("x", 65<<20), "longer than 64 MiB"},
 		"long tag":  {"<kml><" + strings.Repeat("x", 65<<20), "longer than 64 MiB"},
+		"attributes": {"<kml><a" + strings.Repeat(" a='b'", 2<<20), "too many attributes"},
 		"properties": {"<kml><Placemark><ExtendedData>" + strings.Repeat("<Data name='a'><value>1</value></Data>", 2000) +
 			"</ExtendedData><Point><coordinates>1,2</coordinates></Point></Placemark></kml>", ""},
 	} {

@@ -3,6 +3,7 @@ package workbook
 import (
 	"archive/zip"
 	"encoding/xml"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -11,8 +12,9 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 )
 
-// style says which numbers are dates and times.
-type style uint8
+// style says which numbers are dates and times. The bits from digits on count the digits that whole numbers are filled up to by
+// zeros, as in the postal codes of the format 00000. Such numbers are codes, and their zeros belong to them.
+type style uint16
 
 const (
 	plain style = 0
@@ -20,6 +22,19 @@ const (
 	clock       // a time of day
 	span        // a time that may be longer than a day
 )
+
+const (
+	digits    = 8 // the first bit of the count
+	maxDigits = 20
+)
+
+// appendCode appends a number as the text that a style shows, and reports whether the style is one of codes and shows it so.
+func appendCode(dst []byte, v float64, s style) ([]byte, bool) {
+	if s>>digits == 0 || v < 0 || v != math.Trunc(v) || v >= 1<<53 {
+		return dst, false
+	}
+	return fmt.Appendf(dst, "%0*d", int(s>>digits), int64(v)), true
+}
 
 // builtin are the formats that are known by their number and have dates or times. 27 to 36 and 50 to
 // 58 are those of East Asia.
@@ -40,6 +55,9 @@ func builtin(id int) style {
 // styleOf returns the style of a format's code, such as yyyy-mm-dd or [h]:mm.
 func styleOf(code string) style {
 	var found style
+	if n := len(code); n > 1 && n <= maxDigits && strings.Trim(code, "0") == "" {
+		return style(n) << digits
+	}
 	months := false
 	for i := 0; i < len(code); i++ {
 		switch c := code[i] | 0x20; {

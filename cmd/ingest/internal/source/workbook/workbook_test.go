@@ -102,8 +102,8 @@ func read(path, sheet string) (rows, notes []string, err error) {
 }
 
 func TestRows(t *testing.T) {
-	styles := [2]string{"xl/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy-mm-dd hh:mm"/></numFmts>` +
-		`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="21"/></cellXfs></styleSheet>`}
+	styles := [2]string{"xl/styles.xml", `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy-mm-dd hh:mm"/><numFmt numFmtId="165" formatCode="00000"/></numFmts>` +
+		`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="21"/><xf numFmtId="165"/></cellXfs></styleSheet>`}
 	shared := [2]string{"xl/sharedStrings.xml", `<sst><si> <t>id</t> </si><si><r><t>na</t></r><r><t>me</t></r><rPh><t>nope</t></rPh></si><si><t xml:space="preserve"> A&amp;B </t></si><si/></sst>`}
 	head := texts("id", "name")
 	for name, tc := range map[string]struct {
@@ -126,6 +126,10 @@ func TestRows(t *testing.T) {
 		"shared texts": {
 			file: xlsx([]sheet{{"a", `<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row><row><c t="s"><v>2</v></c><c t="s"><v>3</v></c></row>`}}, shared),
 			want: []string{`2 id="A\u0026B"`},
+		},
+		"codes with zeros": {
+			file: xlsx([]sheet{{"a", head + `<row><c s="4"><v>1067</v></c><c s="4"><v>80331</v></c></row><row><c s="4"><v>1.5</v></c><c s="4"><v>-7</v></c></row>`}}, styles),
+			want: []string{`2 id="01067" name="80331"`, "3 id=1.5 name=-7"},
 		},
 		"from 1904": {
 			file: xlsx([]sheet{{"a", head + `<row><c s="1"><v>0</v></c><c s="1"><v>44894</v></c></row>`}}, styles,

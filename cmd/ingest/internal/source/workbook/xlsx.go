@@ -304,10 +304,18 @@ func (x *xlsx) value(r *row, column int, typ string, styled int) error {
 			return fmt.Errorf("%s has %s where a number should be; the file may be damaged: save it anew", cellName(r.number, column),
 				source.Excerpt(s))
 		}
+		var style style
+		if styled >= 0 && styled < len(x.styles) {
+			style = x.styles[styled]
+		}
+		if code, is := appendCode(nil, v, style); is {
+			r.addText(column, code)
+			return nil
+		}
 		from := len(r.values)
-		if styled >= 0 && styled < len(x.styles) && x.styles[styled] != plain {
+		if style&(date|clock|span) != 0 {
 			var is bool
-			if r.values, is = appendTime(r.values, v, x.styles[styled], x.from1904); !is {
+			if r.values, is = appendTime(r.values, v, style, x.from1904); !is {
 				x.notDates.add(r.number, column)
 				return nil
 			}
