@@ -69,6 +69,7 @@ func examples(t *testing.T) map[string]string {
 		"networks.ndjson": `{"network":"192.0.1.0/24","country":{"iso_code":"CH"}}` + "\n",
 		"routes.pfx2as":   "192.0.1.0\t24\t64500\n",
 		"DE.txt":          scripted("places.txtar", "places.txt"),
+		"postal/DE.txt":   "DE\t01067\tDresden\tSachsen\tSN\t\t00\tDresden\t14612\t51.0575\t13.7171\t6\n",
 		"airports.csv":    scripted("airports.txtar", "airports.csv"),
 		"isd-history.csv": jobtest.StationsHead + jobtest.RowZurich,
 	}

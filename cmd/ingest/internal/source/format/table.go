@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/cmd/ingest/internal/source/geopackage"
 	"quadrille/cmd/ingest/internal/source/geoparquet"
 	"quadrille/cmd/ingest/internal/source/geoxml"
@@ -35,8 +36,13 @@ var table = []*Format{
 		Untyped:    true,
 		Read: func(f *File, text *bufio.Reader) *Layer {
 			t := pointtable.New(text, f.Path, f.Want, f.Columns)
-			if f.Headless {
-				t.Headless(f.ColumnNames)
+			names, headless := f.ColumnNames, f.Headless
+			if head, _ := text.Peek(headBytes / 16); !headless && geonames.IsPostal(head) {
+				names, headless = geonames.PostalColumns, true
+				f.Said.Notes = append(f.Said.Notes, f.Path+": its columns are those of postal codes of GeoNames")
+			}
+			if headless {
+				t.Headless(names)
 			}
 			return &Layer{Features: t.Features(), TakenColumns: &t.Columns,
 				Properties: func() []string { return t.Properties }, Notes: t.Notes, Table: t}

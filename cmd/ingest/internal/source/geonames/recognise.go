@@ -69,6 +69,23 @@ type alike struct {
 // postalCodes are published by GeoNames under the same names as the places.
 const postalCodes Kind = "postal codes"
 
+// PostalColumns are the columns of a file of postal codes, which has no line of names.
+var PostalColumns = []string{
+	"country", "postal_code", "name", "state", "state_code", "county", "county_code", "community", "community_code", "lat", "lon", "accuracy",
+}
+
+// IsPostal reports whether a text begins with a row of postal codes.
+func IsPostal(text []byte) bool {
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	c := bytes.Split(line, []byte{'\t'})
+	if shape(c) != postalCodes {
+		return false
+	}
+	_, isLat := source.ParseDecimal(c[9], 90)
+	_, isLon := source.ParseDecimal(c[10], 180)
+	return isLat && isLon
+}
+
 func look(r io.Reader, name string) (s sample, err error) {
 	in := delimited.New(io.LimitReader(r, sampleBytes), name, delimited.Format{Separator: '\t', MaxBytes: MaxLineBytes,
 		Comments: []string{"#"}})
@@ -201,5 +218,5 @@ func guess(columns int) Kind {
 
 func (s *sample) postal(file string) error {
 	return fmt.Errorf("%s: holds postal codes, which GeoNames publishes under the same name; fetch the places from "+
-		"https://download.geonames.org/export/dump/", file)
+		"https://download.geonames.org/export/dump/, or publish the codes as points: ingest points postcodes %s", file, file)
 }
