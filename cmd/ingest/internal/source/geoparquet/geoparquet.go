@@ -38,6 +38,10 @@ type Options struct {
 	// Bounds leaves out row groups whose statistics show that none of their features is in it, in
 	// degrees. Other features outside may be read. See source.InBounds.
 	Bounds *orb.Bound
+	// MayPass reports whether a feature may be wanted whose properties are in the ranges that within returns, as JSON, for
+	// their names. A range is null twice for a property that is never present, and nil if it is not known. Row groups
+	// without such features are not read. It may be nil.
+	MayPass func(within func(name string) (low, high []byte)) bool
 	// Root is the folder above the files. The names of the folders between it and a file may be
 	// properties.
 	Root string
@@ -54,8 +58,10 @@ type File struct {
 	paths   []string
 	columns []string
 	notes   []string
-	groups  int // row groups
-	skipped int // of them
+	groups  int   // row groups
+	skipped int   // of them, by Bounds
+	failing int   // of them, by MayPass
+	leftOut int64 // rows in those
 	count   atomic.Int64
 	reading *part
 }
@@ -190,13 +196,20 @@ func (f *File) Progress() int64 { return min(f.count.Load(), f.Size) }
 // Paths returns the names of the files.
 func (f *File) Paths() []string { return f.paths }
 
-// Notes returns sentences for the user about assumptions, and about what Bounds left out so far.
+// LeftOut returns how many rows MayPass left out so far.
+func (f *File) LeftOut() int64 { return f.leftOut }
+
+// Notes returns sentences for the user about assumptions, and about what Bounds and MayPass left out so far.
 func (f *File) Notes() []string {
-	if f.skipped == 0 {
-		return f.notes
+	notes := slices.Clip(f.notes)
+	if f.skipped > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d of %d row groups are outside the bounds and were not read", f.name(), f.skipped, f.groups))
 	}
-	return append(slices.Clip(f.notes), fmt.Sprintf("%s: %d of %d row groups are outside the bounds and were not read",
-		f.name(), f.skipped, f.groups))
+	if f.failing > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d of %d row groups have no record for --where by their statistics, and were not read",
+			f.name(), f.failing, f.groups))
+	}
+	return notes
 }
 
 // name returns the name of the files in messages about all.
@@ -288,8 +301,16 @@ func (r *rows) read(ctx context.Context, yield func(source.Feature, error) bool)
 	}
 	for g := range p.meta.RowGroups {
 		group := &p.meta.RowGroups[g]
-		if bound, known := p.groupBound(group); known && r.f.o.Bounds != nil && !source.InBounds(*r.f.o.Bounds, bound) {
+		bound, known := p.groupBound(group)
+		outside := known && r.f.o.Bounds != nil && !source.InBounds(*r.f.o.Bounds, bound)
+		if outside {
 			r.f.skipped++
+		} else if r.f.o.MayPass != nil && !r.f.o.MayPass(func(name string) (low, high []byte) { return p.within(group, name) }) {
+			r.f.failing++
+			r.f.leftOut += group.NumRows
+			outside = true
+		}
+		if outside {
 			r.line += group.NumRows
 			r.f.count.Add(group.NumRows)
 			continue
