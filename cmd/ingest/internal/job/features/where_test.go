@@ -230,7 +230,7 @@ func TestRowGroupsChangeNothing(t *testing.T) {
 				number := rapid.SampledFrom([]string{"-2", "0", "0.1", "2", "18446744073709551615", "1e300"}).Draw(r, "number")
 				where += rapid.SampledFrom([]string{
 					"kind = " + text, "place.city = " + text, "place.city < " + text, "place.city >= " + text, "kind IN ('a', " + text + ")",
-					"name_de = " + text, "n > " + number, "n = " + number, "n BETWEEN -2 AND " + number, "big > " + number, "price <= " + number, "price = " + number,
+					"name:de = " + text, "n > " + number, "n = " + number, "n BETWEEN -2 AND " + number, "big > " + number, "price <= " + number, "price = " + number,
 					"open = TRUE", "open = FALSE", "kind IS NULL", "CASEI(kind) = CASEI('AB')", "kind LIKE 'a%'", "day < DATE('1970-01-09')", "day = '1970-01-03'",
 					"kind = " + number, "n = " + text,
 				}).Draw(r, "condition")

@@ -6,7 +6,7 @@
 // Columns are properties: columns of groups have names with dots, as in address.city, and lists
 // and maps are JSON. Columns with the boxes of features are no properties. The folders key=value
 // that hold a file are. Files of Overture Maps need no options: the column id is the feature's id,
-// names.primary is the property name, and the members of names.common are name_de, name_fr and so on.
+// names.primary is the property name, and the members of names.common are name:de, name:fr and so on.
 //
 // One page of each column is in memory at a time. The library that decodes pages trusts them, so
 // pageStream checks what they claim before, and a panic of the library becomes an error.
