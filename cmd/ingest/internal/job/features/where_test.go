@@ -141,17 +141,17 @@ func TestWhereWithoutFeatures(t *testing.T) {
 // What cannot be a condition is refused before a file is opened, with what to type.
 func TestWhereIsRefused(t *testing.T) {
 	for where, want := range map[string]string{
-		"subtype = county":                        `county is a property there; if it is a text, give --where "subtype = 'county'"`,
-		"subtype=county":                          `give --where "subtype='county'"`,
-		`subtype = "county"`:                      `give --where "subtype = 'county'"`,
-		"a = b AND c IN (d, e)":                   `b, d, e is a property there; if it is a text, give --where "a = 'b' AND c IN ('d', 'e')"`,
-		"name LIKE Z%":                            "filters do not calculate",
-		"name = New York":                         "text in single quotes, such as 'New'",
-		"subtype == 'county'":                     "= is not expected here",
-		"subtype":                                 "is not expected after the property subtype",
-		" ":                                       "the filter is empty",
-		"TRUE":                                    "names no property",
-		"S_INTERSECTS(geometry, BBOX(1,2,3,4))":   "give the box by --bbox W,S,E,N",
+		"subtype = county":                      `county is a property there; if it is a text, give --where "subtype = 'county'"`,
+		"subtype=county":                        `give --where "subtype='county'"`,
+		`subtype = "county"`:                    `give --where "subtype = 'county'"`,
+		"a = b AND c IN (d, e)":                 `b, d, e is a property there; if it is a text, give --where "a = 'b' AND c IN ('d', 'e')"`,
+		"name LIKE Z%":                          "filters do not calculate",
+		"name = New York":                       "text in single quotes, such as 'New'",
+		"subtype == 'county'":                   "= is not expected here",
+		"subtype":                               "is not expected after the property subtype",
+		" ":                                     "the filter is empty",
+		"TRUE":                                  "names no property",
+		"S_INTERSECTS(geometry, BBOX(1,2,3,4))": "give the box by --bbox W,S,E,N",
 		"a = 1 OR S_INTERSECTS(g, BBOX(1,2,3,4))": "give the box by --bbox W,S,E,N",
 		"CASEI(a) = CASEI(b)":                     "two properties are compared",
 	} {
