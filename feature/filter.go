@@ -368,6 +368,12 @@ func (o *operand) order(value []byte, fold bool) (order int, ok bool) {
 	case IsText(value) && o.is&kindTime != 0:
 		when, ok := instant.Parse(value[1 : len(value)-1])
 		return when.Compare(o.time), ok
+	case IsText(value) && o.is&(fromTable|kindNumber) == fromTable|kindNumber:
+		text := TextOf(value)
+		return parseDecimal(text).compare(o.number), isTextNumber(text)
+	case IsText(value) && o.is&(fromTable|kindBoolean) == fromTable|kindBoolean:
+		truth, ok := textBoolean(TextOf(value))
+		return cmp.Compare(strconv.FormatBool(truth), o.plain), ok
 	case IsNumber(value) && o.is&kindNumber != 0:
 		return parseDecimal(value).compare(o.number), true
 	case IsBoolean(value) && o.is&kindBoolean != 0:

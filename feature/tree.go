@@ -93,6 +93,20 @@ func (t Test) ForSchema(s Schema) Test {
 	return t
 }
 
+// ForTexts returns the test for features whose values are all texts, as those of tables are: numbers and booleans are
+// also compared with texts that spell them.
+func (t Test) ForTexts() Test {
+	t.kids = slices.Clone(t.kids)
+	for i := range t.kids {
+		t.kids[i] = t.kids[i].ForTexts()
+	}
+	t.condition.values = slices.Clone(t.condition.values)
+	for i := range t.condition.values {
+		t.condition.values[i].is |= fromTable
+	}
+	return t
+}
+
 // Eval evaluates the test for some properties. A condition is Unknown where the property is absent
 // (except for OpLacks), and where its type differs from the type of the values. The test must not
 // have boxes.

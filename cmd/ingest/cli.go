@@ -200,6 +200,7 @@ type boundariesCmd struct {
 	Attribution attribution     `text:"" placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
 	tagged
+	filtered
 	publishing
 
 	keepZones bool // set by ingest timezones, unless a layer timezone is named
@@ -215,6 +216,7 @@ func (boundariesCmd) Help() string {
   ingest boundaries --keep --layer ward=wards.geojson:WARD_NO:WARD_NAME
   ingest boundaries --keep --layer county=counties.zip --id STATEFP+COUNTYFP --name NAMELSAD
   ingest boundaries --keep --layer district=survey.gpkg#districts:code
+  ingest boundaries --keep --layer county=type=division_area --where "subtype = 'county' AND class = 'land'"
   ingest boundaries --set sales --layer district=districts.geojson:code
 
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it,
@@ -360,6 +362,7 @@ func (c *boundariesCmd) Run(s *session) error {
 			Encoding:  c.Encoding,
 			Tags:      c.Tags.all,
 			Bounds:    c.BBox.bound(),
+			Where:     c.Where,
 			LongEdges: c.LongEdges,
 		}
 	}

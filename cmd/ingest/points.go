@@ -44,6 +44,7 @@ type pointFiles struct {
 
 	spellings
 	tagged
+	filtered
 }
 
 // reads returns the files without standard input, which refreshes refuse.
@@ -87,6 +88,7 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		Tags:          c.Tags.all,
 		Encoding:      c.Encoding,
 		Bounds:        c.BBox.bound(),
+		Where:         c.Where,
 		Told:          columns.Told{ID: c.ID, Name: c.Name},
 		Columns:       pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Credit:        job.Credit{License: c.License, Attribution: string(c.Attribution)},
@@ -113,6 +115,7 @@ files together become the collection; what was published of it before is replace
   ingest points chargers north.geojson south.geojson.gz --id ref --name operator
   ingest points shops export.csv --lat geo_y --lon geo_x --type price=number --type tags=texts
   ingest points stops survey.gpkg --layer stops
+  ingest points cafes places.parquet --where "categories.primary IN ('cafe', 'bakery') AND confidence > 0.5"
   curl https://example.org/shops.csv | ingest points shops -
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,

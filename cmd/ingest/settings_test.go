@@ -38,6 +38,7 @@ func TestPrintedSettings(t *testing.T) {
 		"zone":       {"Europe/Berlin"},
 		"decimal":    {","},
 		"tags":       {"boundary=administrative,admin_level=8|9,name"},
+		"where":      {`subtype = 'a, b; "c"' AND "my name" <> 'x'`},
 	}
 	configtest.RoundTrip(t, "", append(configtest.Args(t, configfile.Flags(parser.Model), own, onlyFlags...), "list"),
 		func(args ...string) ([]configfile.Setting, error) {

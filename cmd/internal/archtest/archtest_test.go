@@ -343,7 +343,7 @@ var rules = []rule{
 		why:   "who may ask and how often is counted in tables of any driver, and judged without a server",
 	},
 	{
-		of:   []string{"cmd/tileserver/internal/cql2"},
+		of:   []string{"cmd/internal/cql2"},
 		ours: []string{"feature", "quadkey", "internal/instant"},
 		why:  "a language of filters is read and judged without a data set, a request or a store",
 	},
@@ -449,7 +449,7 @@ var rules = []rule{
 	{
 		of: []string{"cmd/ingest/internal/job/features"},
 		ours: []string{"cellstore/dataset", "cmd/ingest/internal/disk", "cmd/ingest/internal/job", "cmd/ingest/internal/source",
-			"cmd/ingest/internal/source/format"},
+			"cmd/ingest/internal/source/format", "cmd/internal/cql2", "cmd/internal/nearest", "feature", "internal/jsontext"},
 		why: "several jobs read files of features by it, so it knows none of them, and no format but by the table",
 	},
 	{

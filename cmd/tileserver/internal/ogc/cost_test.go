@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"quadrille/ask"
-	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/feature"
 )

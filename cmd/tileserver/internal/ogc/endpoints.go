@@ -3,7 +3,7 @@ package ogc
 import (
 	"slices"
 
-	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/internal/cql2"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/listing"
 	"quadrille/cmd/tileserver/internal/ogcapi"

@@ -20,6 +20,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/format"
@@ -71,8 +72,12 @@ type Input struct {
 	Tags []osm.Tag
 	// Bounds leaves out the features outside, as format.Options.Bounds.
 	Bounds *orb.Bound
+	// Where leaves out features by their properties in the files. All inputs of a type have the same.
+	Where features.Where
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
+
+	chosen *features.Selection // by Where, of all files of the layer
 
 	kept bool    // Path is a layer of the published generation
 	base *uint64 // the generation whose layers are kept, 0 for none; nil if nothing is to be kept
@@ -339,7 +344,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 			if i = len(layers); i == build.MaxTypes {
 				return nil, nil, fmt.Errorf("more than %d region types; publish fewer", build.MaxTypes)
 			}
-			layers = append(layers, &layer{typ: in.Type})
+			layers = append(layers, &layer{typ: in.Type, chosen: features.Select(in.Where)})
 		}
 		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
 		if err != nil {
@@ -358,6 +363,9 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 		}
 		if note := l.said.Together(); note != "" {
 			rep.Note(note)
+		}
+		if err := l.chosen.Err(); err != nil {
+			return nil, nil, fmt.Errorf("layer %s: %w", l.typ, err)
 		}
 	}
 	if !vertices.fits() {
@@ -383,6 +391,7 @@ func bounds(types []tiles.TypeMeta) []float64 {
 // layer is a region type while its files are read.
 type layer struct {
 	typ      string
+	chosen   *features.Selection
 	claims   []claim
 	viewed   []viewed        // one per feature if there is a worldview
 	features []build.Feature // without ids as yet, unless kept
@@ -416,8 +425,10 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		file.view = ""
 	}
 	defer func() { all.Merge(file.tally) }()
-	before := len(l.features)
+	before, some := len(l.features), false
+	in.chosen = l.chosen
 	src, err = readPolygons(ctx, in, file.preset.objects, &l.said, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+		some = true
 		if err == nil {
 			if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
 				l.features, l.claims, l.viewed, file.waiting = nil, nil, nil, nil
@@ -426,6 +437,9 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 		}
 		return l.take(file, &f, err)
 	})
+	if err == nil && !some && l.chosen.IsSet() {
+		return src, nil // the layer may have features of other files
+	}
 	if err == nil && vertices.fits() {
 		err = l.addWaiting(file)
 	}

@@ -26,6 +26,7 @@ func readPolygons(
 		return nil, err
 	}
 	defer func() { err = cmp.Or(err, files.Close()) }()
+	files.Selection = in.chosen
 	f, err := files.Open(in.Input, format.Options{
 		Want:     source.WantPolygons,
 		Objects:  objects,

@@ -24,6 +24,9 @@ import (
 
 // Files are the files of a job. They belong to one goroutine.
 type Files struct {
+	// Selection leaves out features by their properties. It is nil for all features, and set before a file is opened.
+	Selection *Selection
+
 	ctx   context.Context
 	rep   job.Reporter
 	dir   string
@@ -94,6 +97,9 @@ func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 		}
 		o.Nameless = s.open != nil
 		s.stdin = nil
+	}
+	if s.Selection.IsSet() && o.Style.IsTime == nil { // what is spelled anew is not what the statistics of a file are of
+		o.MayPass = s.Selection.mayPass
 	}
 	f = &File{in: in, files: s}
 	if f.File, err = format.Open(path, called, o); err != nil {
@@ -178,6 +184,10 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 		if f.Bounds != nil {
 			l.Features = within(*f.Bounds, l.Features, &outside)
 		}
+		var counted [2]int64
+		if s := f.files.Selection; s.IsSet() {
+			s.filter(l, f.Path, f.Format.Untyped || l.Cells, &counted)
+		}
 		err := take(l, func() {
 			f.files.rep.Progress(job.Progress{Stage: stage, Done: l.Progress(), Total: l.Size, Unit: cmp.Or(l.Unit, "bytes")})
 		})
@@ -186,6 +196,11 @@ func (f *File) Read(stage string, take func(l *format.Layer, report func()) erro
 		}
 		if outside > 0 {
 			f.files.rep.Note(fmt.Sprintf("%s: %d features outside the bounds are left out", f.Path, outside))
+		}
+		if s := f.files.Selection; s.IsSet() && err == nil {
+			if note := s.end(f.Path, l, counted); note != "" {
+				f.files.rep.Note(note)
+			}
 		}
 		if l.Notes != nil {
 			for _, note := range l.Notes() {

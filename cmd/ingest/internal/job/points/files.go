@@ -102,6 +102,7 @@ func (j *pointsJob) open(named []string) (err error) {
 	if j.input, err = features.New(j.ctx, j.rep, j.dir, j.of.Stdin); err != nil {
 		return err
 	}
+	j.input.Selection = features.Select(j.of.Where)
 	for _, path := range paths {
 		f := &pointFile{index: len(j.files)}
 		if f.File, err = j.input.Open(job.Input{Path: path, Credit: j.of.Credit}, o); err != nil {

@@ -62,6 +62,8 @@ type Collection struct {
 	Encoding string
 	// Bounds leaves out the points outside, as format.Options.Bounds.
 	Bounds *orb.Bound
+	// Where leaves out points by their properties in the files.
+	Where features.Where
 	// Repeated selects among points with the same id. IntoLive writes all of them.
 	Repeated Repeated
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
@@ -239,6 +241,9 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 		}
 	}
 	if err := j.said.Missing(j.of.command() + " PAGE1 PAGE2"); err != nil {
+		return err
+	}
+	if err := j.input.Selection.Err(); err != nil {
 		return err
 	}
 	err := j.tally.Err()

@@ -49,6 +49,8 @@ type Options struct {
 	// Bounds leaves out features that are outside, if the format can do so without reading them. Callers
 	// filter the others by source.InBounds. It is nil for all features.
 	Bounds *orb.Bound
+	// MayPass reports whether a feature may be wanted, by ranges of properties as in geoparquet.Options. It may be nil.
+	MayPass func(within func(name string) (low, high []byte)) bool
 	// Copy copies a file of this name to the disk and returns its path.
 	Copy func(r io.Reader, name string) (path string, err error)
 }

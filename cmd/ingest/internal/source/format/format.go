@@ -68,6 +68,7 @@ type Layer struct {
 	Unit     string   // "" is bytes
 	Paths    []string // the files it is read from; nil: File.OnDisk
 	Close    func() error
+	LeftOut  func() int64 // how many features MayPass has left out so far; may be nil
 	Stream   *source.File // the input; nil for a format with Open
 }
 

@@ -108,13 +108,14 @@ var table = []*Format{
 			if paths == nil {
 				paths = []string{f.OnDisk}
 			}
-			in, err := geoparquet.Open(paths, geoparquet.Options{Want: f.Want, Bounds: f.Bounds, Root: f.Root})
+			in, err := geoparquet.Open(paths, geoparquet.Options{Want: f.Want, Bounds: f.Bounds, MayPass: f.MayPass, Root: f.Root})
 			if err != nil {
 				return nil, err
 			}
 			return &Layer{
 				Features: in.Features(ctx), Columns: in.Columns(), Records: in.Records, Times: in.Times,
 				Progress: in.Progress, Size: in.Size, Unit: "records", Paths: paths, Close: in.Close, Notes: in.Notes,
+				LeftOut: in.LeftOut,
 			}, nil
 		},
 	},

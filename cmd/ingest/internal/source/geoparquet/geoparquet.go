@@ -6,7 +6,7 @@
 // Columns are properties: columns of groups have names with dots, as in address.city, and lists
 // and maps are JSON. Columns with the boxes of features are no properties. The folders key=value
 // that hold a file are. Files of Overture Maps need no options: the column id is the feature's id,
-// names.primary is the property name, and the members of names.common are name_de, name_fr and so on.
+// names.primary is the property name, and the members of names.common are name:de, name:fr and so on.
 //
 // One page of each column is in memory at a time. The library that decodes pages trusts them, so
 // pageStream checks what they claim before, and a panic of the library becomes an error.
@@ -38,6 +38,10 @@ type Options struct {
 	// Bounds leaves out row groups whose statistics show that none of their features is in it, in
 	// degrees. Other features outside may be read. See source.InBounds.
 	Bounds *orb.Bound
+	// MayPass reports whether a feature may be wanted whose properties are in the ranges that within returns, as JSON, for
+	// their names. A range is null twice for a property that is never present, and nil if it is not known. Row groups
+	// without such features are not read. It may be nil.
+	MayPass func(within func(name string) (low, high []byte)) bool
 	// Root is the folder above the files. The names of the folders between it and a file may be
 	// properties.
 	Root string
@@ -56,8 +60,10 @@ type File struct {
 	paths   []string
 	columns []string
 	notes   []string
-	groups  int // row groups
-	skipped int // of them
+	groups  int   // row groups
+	skipped int   // of them, by Bounds
+	failing int   // of them, by MayPass
+	leftOut int64 // rows in those
 	count   atomic.Int64
 	reading *part
 }
@@ -195,13 +201,20 @@ func (f *File) Progress() int64 { return min(f.count.Load(), f.Size) }
 // Paths returns the names of the files.
 func (f *File) Paths() []string { return f.paths }
 
-// Notes returns sentences for the user about assumptions, and about what Bounds left out so far.
+// LeftOut returns how many rows MayPass left out so far.
+func (f *File) LeftOut() int64 { return f.leftOut }
+
+// Notes returns sentences for the user about assumptions, and about what Bounds and MayPass left out so far.
 func (f *File) Notes() []string {
-	if f.skipped == 0 {
-		return f.notes
+	notes := slices.Clip(f.notes)
+	if f.skipped > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d of %d row groups are outside the bounds and were not read", f.name(), f.skipped, f.groups))
 	}
-	return append(slices.Clip(f.notes), fmt.Sprintf("%s: %d of %d row groups are outside the bounds and were not read",
-		f.name(), f.skipped, f.groups))
+	if f.failing > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d of %d row groups have no record for --where by their statistics, and were not read",
+			f.name(), f.failing, f.groups))
+	}
+	return notes
 }
 
 // name returns the name of the files in messages about all.
@@ -293,8 +306,16 @@ func (r *rows) read(ctx context.Context, yield func(source.Feature, error) bool)
 	}
 	for g := range p.meta.RowGroups {
 		group := &p.meta.RowGroups[g]
-		if bound, known := p.groupBound(group); known && r.f.o.Bounds != nil && !source.InBounds(*r.f.o.Bounds, bound) {
+		bound, known := p.groupBound(group)
+		outside := known && r.f.o.Bounds != nil && !source.InBounds(*r.f.o.Bounds, bound)
+		if outside {
 			r.f.skipped++
+		} else if r.f.o.MayPass != nil && !r.f.o.MayPass(func(name string) (low, high []byte) { return p.within(group, name) }) {
+			r.f.failing++
+			r.f.leftOut += group.NumRows
+			outside = true
+		}
+		if outside {
 			r.line += group.NumRows
 			r.f.count.Add(group.NumRows)
 			continue

@@ -151,7 +151,7 @@ func shops(t *rapid.T) (rows []shop, want []source.Feature) {
 			}
 			for _, language := range []string{"de", "fr"}[:i%3] {
 				s.Names.Common[language] = language + s.ID
-				f.Properties["name_"+language] = language + s.ID
+				f.Properties["name:"+language] = language + s.ID
 			}
 		}
 		if !one(3) {

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/delta"
 	pq "github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
@@ -81,16 +83,24 @@ func TestLies(t *testing.T) {
 	deltas = append(deltas, 0, 0, 0, 0, 0, 0)
 	runs := append([]byte{8}, binary.AppendUvarint(nil, 1<<30<<1)...)
 	runs = append(runs, 1)
-	// 200 values that each repeat the 2000 bytes of the first one: prefixes, suffixes, bytes.
-	shared := func(values, each int) []byte {
-		header := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), uint64(values))
-		prefixes := binary.AppendVarint(header, int64(each))
-		for range (values + 126) / 128 {
-			prefixes = append(prefixes, 0, 0, 0, 0, 0)
+	// Differences, or texts of the lengths that begin with as many bytes of the one before.
+	packed := func(lists ...[]int32) (b []byte) {
+		for _, list := range lists {
+			one, err := new(delta.BinaryPackedEncoding).EncodeInt32(nil, list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b = append(b, one...)
 		}
-		return prefixes
+		return b
 	}
-	n := int32(len(shared(1<<20, 1<<20)))
+	const long = 1 << 20
+	begins, lengths := slices.Repeat([]int32{long}, 4096), make([]int32, 4096)
+	begins[0], lengths[0] = 0, long
+	shared := append(packed(begins, lengths), make([]byte, long)...)
+	beyond, more := packed([]int32{math.MaxInt32}), packed([]int32{7}, []int32{0})
+	wrapped := packed([]int32{math.MaxInt32, math.MaxInt32, 2})
+	wide := append(binary.AppendVarint(binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, 128), 4), 100), 0), 0, 200, 0, 0, 0)
 	list := func(field byte, kind byte, n uint64) []byte {
 		return append(binary.AppendUvarint([]byte{field<<4 | 9, 15<<4 | kind}, n), make([]byte, 2000)...)
 	}
@@ -111,7 +121,11 @@ func TestLies(t *testing.T) {
 		"runs":              {oneColumn(t, format.Int64, format.Uncompressed, page(size(runs), size(runs), 1, format.RLEDictionary), runs, 1), "runs of fewer or more than 1 values"},
 		"no dictionary":     {oneColumn(t, format.Int64, format.Uncompressed, page(3, 3, 1, format.RLEDictionary), []byte{1, 2, 0}, 1), "dictionary that is missing"},
 		"differences":       {oneColumn(t, format.Int64, format.Uncompressed, page(size(deltas), size(deltas), 1, format.DeltaBinaryPacked), deltas, 1), "2147483647 differences for 1 values"},
-		"shared beginnings": {oneColumn(t, format.ByteArray, format.Uncompressed, page(n, n, 1<<20, format.DeltaByteArray), shared(1<<20, 1<<20), 1<<20), "more than 1024 MiB"},
+		"shared beginnings": {oneColumn(t, format.ByteArray, format.Uncompressed, page(size(shared), size(shared), 4096, format.DeltaByteArray), shared, 4096), "more than 1024 MiB"},
+		"no beginning":      {oneColumn(t, format.ByteArray, format.Uncompressed, page(size(more), size(more), 1, format.DeltaByteArray), more, 1), "texts longer than their page"},
+		"a long text":       {oneColumn(t, format.ByteArray, format.Uncompressed, page(size(beyond), size(beyond), 1, format.DeltaLengthByteArray), beyond, 1), "texts longer than their page"},
+		"long texts":        {oneColumn(t, format.ByteArray, format.Uncompressed, page(size(wrapped), size(wrapped), 3, format.DeltaLengthByteArray), wrapped, 3), "texts longer than their page"},
+		"wide differences":  {oneColumn(t, format.Int64, format.Uncompressed, page(size(wide), size(wide), 100, format.DeltaBinaryPacked), wide, 100), "differences of 200 bits"},
 		"LZO":               {oneColumn(t, format.Int64, format.LZO, page(8, 8, 1, format.Plain), numbers, 1), "is packed by LZO, which is not read"},
 		"list of groups":    {withFooter(nil, list(4, 12, 1<<30)), "footer: no Thrift"},
 		"many groups":       {withFooter(nil, append([]byte{4<<4 | 9, 15<<4 | 12}, append(binary.AppendUvarint(nil, 1<<22), make([]byte, 1<<22)...)...)), "lists more than"},

@@ -2,6 +2,7 @@ package geoparquet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -337,13 +338,10 @@ func (s *pageStream) checkValues(encoding format.Encoding, b []byte, values int)
 		}
 		_, err = countRuns(b[4:], 1, values)
 		return err
-	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
-		if n, err = deltas(b); err == nil && n > values {
-			return fmt.Errorf("%d differences for %d values", n, values)
-		}
-		if err == nil && encoding == format.DeltaByteArray {
-			err = s.holdShared(b, values)
-		}
+	case format.DeltaBinaryPacked:
+		n, _, err = deltas(b, values, byte(8*width))
+	case format.DeltaLengthByteArray, format.DeltaByteArray:
+		n, err = s.checkTexts(b, values, width, encoding == format.DeltaByteArray)
 	case format.Plain, format.ByteStreamSplit:
 		switch {
 		case kind == format.Boolean:
@@ -365,31 +363,82 @@ func (s *pageStream) checkValues(encoding format.Encoding, b []byte, values int)
 	return err
 }
 
-// holdShared counts the memory of texts that are written without the bytes that they share with the
-// text before.
-func (s *pageStream) holdShared(b []byte, values int) error {
+// checkTexts checks and counts texts behind their lengths, which are differences. With shared, the numbers of bytes that
+// they share with the text before are there first, and the memory of all that they unpack to is held. width is that of
+// all texts, or 0.
+func (s *pageStream) checkTexts(b []byte, values, width int, shared bool) (n int, err error) {
 	var d delta.BinaryPackedEncoding
-	shared, err := d.DecodeInt32(nil, b)
-	if err != nil {
-		return err
-	}
-	total := int64(len(b))
-	for _, n := range shared {
-		total += int64(n)
-	}
-	return s.l.hold(s.p, false, total+6*int64(values))
-}
-
-// deltas returns the number of values that a list of differences claims, behind the two numbers
-// of its blocks.
-func deltas(b []byte) (values int, err error) {
-	var n uint64
-	for range 3 {
-		if n, b, err = uvarint(b); err != nil {
+	var begins []int32
+	if shared {
+		first := b
+		if n, b, err = deltas(b, values, 32); err == nil {
+			begins, err = d.DecodeInt32(nil, first)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
-	return int(min(n, math.MaxInt32)), nil
+	n, rest, err := deltas(b, values, 32)
+	if err != nil {
+		return 0, err
+	}
+	lengths, err := d.DecodeInt32(nil, b)
+	if err != nil || shared && len(begins) != len(lengths) {
+		return 0, fmt.Errorf("lengths of texts: %w", cmp.Or(err, errThrift))
+	}
+	total, left, before := int64(0), int64(len(rest)), int64(0)
+	for i, length := range lengths {
+		begin := int64(0)
+		if shared {
+			begin = int64(begins[i])
+		}
+		left -= int64(length)
+		if length < 0 || left < 0 || begin < 0 || begin > before || width > 0 && begin+int64(length) != int64(width) {
+			return 0, errors.New("texts longer than their page")
+		}
+		before = begin + int64(length)
+		total += before
+	}
+	return n, s.l.hold(s.p, false, total+6*int64(values))
+}
+
+// deltas checks a list of differences, and returns the number of values and what is behind them. values and most are the
+// most of them and of their bits, which the library does not check.
+//
+//	size of a block, miniblocks in a block, values, first value
+//	for each block: least difference, widths of the miniblocks in bits, miniblocks
+func deltas(b []byte, values int, most byte) (n int, rest []byte, err error) {
+	var head [4]uint64
+	for i := range head {
+		if head[i], b, err = uvarint(b); err != nil {
+			return 0, nil, err
+		}
+	}
+	block, minis, claimed := head[0], head[1], min(head[2], math.MaxInt32)
+	const largest = 1 << 16
+	if claimed > uint64(values) || block > largest || minis == 0 || minis > block {
+		return 0, nil, fmt.Errorf("%d differences for %d values", claimed, values)
+	}
+	n = int(claimed)
+	for left := n - 1; left > 0; {
+		if _, b, err = uvarint(b); err != nil || uint64(len(b)) < minis {
+			return 0, nil, errThrift
+		}
+		widths := b[:minis]
+		b = b[minis:]
+		for _, width := range widths {
+			if left <= 0 {
+				break
+			}
+			if width > most {
+				return 0, nil, fmt.Errorf("differences of %d bits", width)
+			}
+			each := int(block / minis)
+			b = b[min(len(b), each*int(width)/8):] // the last one may be cut off
+			left -= each
+		}
+	}
+	return n, b, nil
 }
 
 // countRuns counts the values that equal most among those of runs, which must be as many as given,

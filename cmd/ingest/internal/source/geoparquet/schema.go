@@ -118,7 +118,7 @@ var hoisted = []struct {
 	spread       bool
 }{
 	{column: "names.primary", name: "name"},
-	{column: "names.common", name: "name_", spread: true},
+	{column: "names.common", name: "name:", spread: true},
 }
 
 // idColumn is the column of a feature's own id. It is a property, too.

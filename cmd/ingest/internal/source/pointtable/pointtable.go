@@ -177,10 +177,21 @@ func (t *Table) isEmpty(column int, field []byte) bool {
 }
 
 // Features yields the rows, whose geometries are points and whose Members are texts. An unusable
-// row gives a *source.BadRecord, and reading continues. Any other error ends the sequence. Empty
-// cells and columns without a name do not give properties.
+// row gives a *source.BadRecord, beside the feature if only its geometry is unusable, and reading continues. Any other
+// error ends the sequence. Empty cells and columns without a name do not give properties.
 func (t *Table) Features() iter.Seq2[source.Feature, error] {
-	return delimited.Records(t.in, t.row)
+	var fault error // of the geometry of a row
+	rows := delimited.Records(t.in, func(f *source.Feature) (err error) {
+		fault, err = t.row(f)
+		return err
+	})
+	return func(yield func(source.Feature, error) bool) {
+		for f, err := range rows {
+			if !yield(f, cmp.Or(err, fault)) {
+				return
+			}
+		}
+	}
 }
 
 // Row is a row with all its cells.
@@ -321,17 +332,21 @@ func (t *Table) find() error {
 	return nil
 }
 
-func (t *Table) row(f *source.Feature) error {
+// row reads a row. fault is that of its geometry alone.
+func (t *Table) row(f *source.Feature) (fault, err error) {
 	fields, err := t.in.Fields()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.Line = t.in.Line
-	if f.Geometry, err = t.geometry(fields[t.lat], fields[t.lon]); err != nil {
+	if f.Geometry, fault = t.geometry(fields[t.lat], fields[t.lon]); fault != nil {
+		f.Geometry = nil
 		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
-			return delimited.ErrSkip // spreadsheets end in such rows
+			return nil, delimited.ErrSkip // spreadsheets end in such rows
 		}
-		return err
+		if !delimited.IsBad(fault) {
+			return nil, fault
+		}
 	}
 	t.members, t.values = t.members[:0], t.values[:0]
 	for i, field := range fields {
@@ -342,7 +357,7 @@ func (t *Table) row(f *source.Feature) error {
 		}
 	}
 	f.Members = t.members
-	return nil
+	return fault, nil
 }
 
 // isPoint reports whether fields have a position. It is called with text that is read ahead, so it

@@ -96,7 +96,7 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 				}
 				continue
 			}
-			if err == nil && r.names == nil {
+			if r.names == nil {
 				for i, m := range f.Members {
 					size += len(m.Name) + len(m.Value)
 					f.Members[i].Value = bytes.Clone(m.Value)

@@ -92,9 +92,7 @@ func (r *Reader) Features(in iter.Seq2[source.Feature, error]) iter.Seq2[source.
 			r.decide()
 			learned = true
 			for _, a := range ahead {
-				if a.err == nil {
-					r.rewrite(&a.Feature)
-				}
+				r.rewrite(&a.Feature)
 				if !yield(a.Feature, a.err) {
 					return false
 				}
@@ -104,21 +102,19 @@ func (r *Reader) Features(in iter.Seq2[source.Feature, error]) iter.Seq2[source.
 		}
 		for f, err := range in {
 			if learned {
-				if err == nil {
-					r.rewrite(&f)
-				}
+				r.rewrite(&f)
 				if !yield(f, err) {
 					return
 				}
 				continue
 			}
+			f.Members = slices.Clone(f.Members) // also those of a feature whose geometry alone is bad
+			for i := range f.Members {
+				m := &f.Members[i]
+				m.Value = bytes.Clone(m.Value)
+				size += len(m.Name) + len(m.Value) + 64
+			}
 			if err == nil {
-				f.Members = slices.Clone(f.Members)
-				for i := range f.Members {
-					m := &f.Members[i]
-					m.Value = bytes.Clone(m.Value)
-					size += len(m.Name) + len(m.Value) + 64
-				}
 				r.learn(&f)
 			} else if !errors.As(err, new(*source.BadRecord)) {
 				if begin() {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"quadrille/cmd/tileserver/internal/cql2"
+	"quadrille/cmd/internal/cql2"
 	"quadrille/feature"
 	"quadrille/quadkey"
 )

@@ -12,6 +12,8 @@ import (
 type SyntaxError struct {
 	Offset  int // bytes of the text before the place
 	Message string
+	// Property is the property at the place, as it is written, if a value should be there. It is "" otherwise.
+	Property string
 }
 
 func (e *SyntaxError) Error() string {
@@ -19,7 +21,7 @@ func (e *SyntaxError) Error() string {
 }
 
 func refuse(offset int, format string, args ...any) *SyntaxError {
-	return &SyntaxError{offset, fmt.Sprintf(format, args...)}
+	return &SyntaxError{Offset: offset, Message: fmt.Sprintf(format, args...)}
 }
 
 // short shortens a part of a filter for error messages.

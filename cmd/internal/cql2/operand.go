@@ -18,6 +18,15 @@ type operand struct {
 	value    value
 }
 
+// refuse refuses a property where a value must stand.
+func (o *operand) refuse(format string, args ...any) *SyntaxError {
+	err := refuse(o.offset, format, args...)
+	if !o.fold {
+		err.Property = o.source
+	}
+	return err
+}
+
 func (p *parser) operand() (operand, error) {
 	o := operand{offset: p.offset}
 	t := p.token

@@ -242,7 +242,7 @@ func (p *parser) comparison(left operand, sign string) (feature.Test, error) {
 	case property.property == "":
 		return feature.Test{}, refuse(left.offset, "two values are compared; write a property on one side, without quotes or in double ones")
 	case literal.property != "":
-		return feature.Test{}, refuse(right.offset,
+		return feature.Test{}, right.refuse(
 			"two properties are compared; write a value on one side, and text in single quotes, such as '%s'",
 			strings.ReplaceAll(short(right.property), "'", "''"))
 	case property.fold && literal.value.kind != kindText:
@@ -347,7 +347,7 @@ func (p *parser) literal(left operand) (value, error) {
 	case err != nil:
 		return value{}, err
 	case v.property != "":
-		return value{}, refuse(v.offset, "a value must stand here and %s is a property; write text in single quotes", short(v.property))
+		return value{}, v.refuse("a value must stand here and %s is a property; write text in single quotes", short(v.property))
 	case left.fold && v.value.kind != kindText:
 		return value{}, refuse(v.offset, "CASEI is for text; leave it out, or write the value in single quotes")
 	}
