@@ -15,7 +15,7 @@ func Key[T ~string | ~[]byte](name T) string {
 	text := string(name)
 	if i := strings.IndexAny(text, "(["); i > 0 {
 		switch plain(text[i:]) {
-		case "", "deg", "degree", "degrees", "decimaldegrees", "dd", "wgs84", "epsg4326":
+		case "", "deg", "degree", "degrees", "decimaldegrees", "dd", "dg", "dezimalgrad", "grad", "wgs84", "epsg4326":
 			text = text[:i]
 		}
 	}
@@ -66,10 +66,15 @@ var (
 	// certain first.
 	axes = []struct{ lat, lon []string }{
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
+		{
+			[]string{"latitud", "latitudine", "breitengrad", "breedtegraad", "breddegrad", "szerokość", "szerokosc", "широта", "緯度", "纬度", "breite"},
+			[]string{"longitud", "longitudine", "längengrad", "laengengrad", "lengtegraad", "længdegrad", "lengdegrad", "długość", "dlugosc",
+				"долгота", "経度", "经度", "länge", "laenge"},
+		},
 		{[]string{"y"}, []string{"x"}},
 	}
 	// affixes may come before or after these names. Both names of a pair have the same affix.
-	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point"}
+	affixes = []string{"", "deg", "geo", "gps", "stop", "decimal", "wgs84", "coord", "point", "geographische"}
 )
 
 // Axes returns the columns of latitudes and longitudes: those that are given, and for "" a pair of

@@ -10,6 +10,7 @@ package source
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/paulmach/orb"
 )
@@ -97,7 +98,11 @@ func (b *BadRecord) Error() string {
 func Excerpt[T ~string | ~[]byte](s T) string {
 	const most = 80
 	if len(s) > most {
-		return fmt.Sprintf("%q…", s[:most])
+		end := most
+		for end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		return fmt.Sprintf("%q…", s[:end])
 	}
 	return fmt.Sprintf("%q", s)
 }

@@ -321,7 +321,7 @@ func countryName(c *properties) string {
 // and a name.
 func country(c *properties) (d described) {
 	d.name = countryName(c)
-	iso2 := c.code(alpha2, "iso_a2", "iso3166-1-alpha-2", "iso2", "country_code")
+	iso2 := c.code(alpha2, "iso_a2", "iso3166-1-alpha-2", "iso2", "iso2_code", "country_code")
 	// ISO_A2_EH fills most of the gaps of ISO_A2, but gives dependencies the code of their
 	// sovereign too: Clipperton Island has France's. In that case the three-letter code in the same
 	// row is not the feature's own.
@@ -329,11 +329,11 @@ func country(c *properties) (d described) {
 	if eh, adm0 := c.code(alpha3, "iso_a3_eh"), c.code(alpha3, "adm0_a3"); eh != "" && adm0 != "" && eh != adm0 {
 		own = ""
 	}
-	adm0 := c.code(alpha3, "adm0_a3", "iso_a3", "iso3166-1-alpha-3", "iso3")
-	iso3 := c.code(alpha3, "iso_a3", "iso_a3_eh", "iso3166-1-alpha-3", "iso3")
+	adm0 := c.code(alpha3, "adm0_a3", "iso_a3", "iso3166-1-alpha-3", "iso3", "iso3_code")
+	iso3 := c.code(alpha3, "iso_a3", "iso_a3_eh", "iso3166-1-alpha-3", "iso3", "iso3_code")
 	iso1 := c.code(numeric3, "iso_n3", "iso_n3_eh")
 	region, byID := c.idRegion()
-	_, longer := regionOf(cmp.Or(c.code(alpha3, "iso_a3", "iso3166-1-alpha-3", "iso3"), adm0, c.code(numeric3, "iso_n3")))
+	_, longer := regionOf(cmp.Or(c.code(alpha3, "iso_a3", "iso3166-1-alpha-3", "iso3", "iso3_code"), adm0, c.code(numeric3, "iso_n3")))
 	d.candidates = []candidate{{value: iso2}, {value: own}, {value: longer}, {value: byID, shared: true}, {value: adm0}}
 
 	iso2 = cmp.Or(iso2, own, longer)
@@ -531,7 +531,7 @@ func continent(c *properties) (d described) {
 	if d.name == "" {
 		code := c.code(alpha2, "iso_a2", "iso_a2_eh")
 		if code == "" {
-			_, code = regionOf(c.code(alpha3, "iso_a3", "iso3166-1-alpha-3", "iso3", "adm0_a3"))
+			_, code = regionOf(c.code(alpha3, "iso_a3", "iso3166-1-alpha-3", "iso3", "iso3_code", "adm0_a3"))
 		}
 		if code == "" {
 			_, code = c.idRegion()

@@ -990,7 +990,7 @@ func TestPointsBadRecords(t *testing.T) {
 // Files without points fail with advice and publish nothing.
 func TestPointsRefusesFiles(t *testing.T) {
 	rows := func(row string, n int) string { return "id,lat,lon\n" + strings.Repeat(row, n) }
-	unnumbered := func(row string, n int) string { return "n,Breite,Länge\n" + strings.Repeat(row, n) }
+	unnumbered := func(row string, n int) string { return "n,Rechtswert,Hochwert\n" + strings.Repeat(row, n) }
 	polygon := string(geoPackage(t, nil))
 	for name, tc := range map[string]struct {
 		texts []string
@@ -999,7 +999,7 @@ func TestPointsRefusesFiles(t *testing.T) {
 	}{
 		"no columns": {
 			texts: []string{unnumbered("1,1,1\n", 1)},
-			want:  `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Breite", "Länge"`,
+			want:  `name them by --lat COLUMN and --lon COLUMN, the same for one that has positions, of "n", "Rechtswert", "Hochwert"`,
 		},
 		"one column": {
 			texts: []string{rows("a,1,1\n", 1)},

@@ -75,7 +75,7 @@ var (
 	nameEnds = []string{"name", "naam", "namn", "navn", "nazwa", "namelsad"}
 	// otherWords mean the name of something else.
 	otherWords = set("surname varname filename username lastname firstname forename nickname hostname file user first last owner " +
-		"street type layer source")
+		"street type layer source color colour")
 	// kindWords mean kinds of regions, for which a column of names is often called.
 	kindWords = set("district distrito distretto distrikt region regiao regione comune comunes comuna commune municipio municipality " +
 		"municipalidad freguesia parish concelho county counties provincia province provincie gemeente gemeinde kommune kommun county lan fylke " + //nolint:misspell // Dutch
@@ -147,7 +147,7 @@ func languageOf(word string) string {
 }
 
 // serialColumns are folded names of columns in which databases and other tools number rows.
-var serialColumns = []string{"objectid", "objectid_1", "fid", "ogc_fid", "gid", "oid"}
+var serialColumns = []string{"objectid", "objectid_1", "fid", "ogc_fid", "gid", "oid", "cartodb_id"}
 
 // IsSerial reports whether tools number rows in a column of that name.
 func IsSerial(column string) bool { return slices.Contains(serialColumns, strings.ToLower(column)) }

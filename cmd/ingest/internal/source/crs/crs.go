@@ -318,7 +318,7 @@ var token = regexp.MustCompile(`"[^"]*"?|[][(),]|[^][(),"\s]+`)
 func parse(text string) (*node, error) {
 	const deepest = 32
 	open := []*node{{}}
-	for _, t := range token.FindAllString(text, -1) {
+	for _, t := range token.FindAllString(strings.TrimRight(text, "\x00"), -1) { // as some programs end texts
 		in := open[len(open)-1]
 		switch last := len(in.children) - 1; {
 		case t == ",":

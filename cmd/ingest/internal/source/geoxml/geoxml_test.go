@@ -62,6 +62,9 @@ func TestRead(t *testing.T) {
 		"several shapes": {text: `<kml><Placemark><MultiGeometry><Point><coordinates>1,2</coordinates></Point><MultiGeometry><Point><coordinates>3,4</coordinates></Point>
 </MultiGeometry></MultiGeometry></Placemark><Placemark><MultiGeometry>` + "<Polygon><outerBoundaryIs>" + ring + "</outerBoundaryIs></Polygon>" + ring +
 			`</MultiGeometry></Placemark></kml>`, lines: []string{"1  MULTIPOINT((1 2),(3 4))", "2  MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((0 0,1 0,1 1,0 0)))"}},
+		"lines among points": {want: source.WantPoints, text: `<kml><Placemark><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark><Placemark>` +
+			ring + `</Placemark><Placemark><Point><coordinates>1,2</coordinates></Point></Placemark></kml>`, lines: []string{"2  POINT(1 2)"},
+			notes: []string{"f: 2 lines and areas are left out of a collection of points; ingest boundaries makes a layer of them"}},
 		"bad placemarks": {text: `<kml><Placemark><name>none</name></Placemark><Placemark><Point><coordinates>1;2</coordinates></Point></Placemark>
 <Placemark><Point><coordinates/></Point></Placemark><Placemark><Polygon/></Placemark><Placemark><Point><coordinates>1,2 3,4</coordinates></Point></Placemark></kml>`,
 			lines: []string{`1  name="none"`, `f:1: coordinate is not a number: "1;2"`, "f:2: no geometry: empty",
@@ -86,12 +89,12 @@ func TestRead(t *testing.T) {
 // TestBounds tests that hostile documents end, with a word about why.
 func TestBounds(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"depth":     {"<kml>" + strings.Repeat("<Folder>", 1e5), "more than 100 others"},
-		"cut short": {"<kml><Placemark><Point><coordinates>1,2", "cut short"},
-		"crossed":   {"<kml><Placemark></kml></Placemark>", "f:1: XML syntax error"},
-		"entity":    {`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><kml><Placemark><name>&b;</name></Placemark></kml>`, "invalid character entity"},
-		"long text": {"<kml><Placemark><name>" + strings.Repeat("x", 65<<20), "longer than 64 MiB"},
-		"long tag":  {"<kml><" + strings.Repeat("x", 65<<20), "longer than 64 MiB"},
+		"depth":      {"<kml>" + strings.Repeat("<Folder>", 1e5), "more than 100 others"},
+		"cut short":  {"<kml><Placemark><Point><coordinates>1,2", "cut short"},
+		"crossed":    {"<kml><Placemark></kml></Placemark>", "f:1: XML syntax error"},
+		"entity":     {`<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><kml><Placemark><name>&b;</name></Placemark></kml>`, "invalid character entity"},
+		"long text":  {"<kml><Placemark><name>" + strings.Repeat("x", 65<<20), "longer than 64 MiB"},
+		"long tag":   {"<kml><" + strings.Repeat("x", 65<<20), "longer than 64 MiB"},
 		"attributes": {"<kml><a" + strings.Repeat(" a='b'", 2<<20), "too many attributes"},
 		"properties": {"<kml><Placemark><ExtendedData>" + strings.Repeat("<Data name='a'><value>1</value></Data>", 2000) +
 			"</ExtendedData><Point><coordinates>1,2</coordinates></Point></Placemark></kml>", ""},

@@ -96,7 +96,7 @@ func (r *Reader) esri(attributes, geometry []byte, f *source.Feature) (reason, d
 		}
 	}
 	if !isObject(geometry) {
-		return source.ReasonNoGeometry, "", nil
+		return "", "", nil // its columns may tell the position
 	}
 	var x, y, parts, system []byte
 	kind := ""
@@ -126,7 +126,7 @@ func (r *Reader) esri(attributes, geometry []byte, f *source.Feature) (reason, d
 		text = append(append(text, `{"type":"MultiPoint","coordinates":`...), parts...)
 	case "":
 		if x == nil || y == nil || string(unquoted(x)) == "NaN" || string(x) == "null" {
-			return source.ReasonNoGeometry, "", nil
+			return "", "", nil
 		}
 		text = append(append(append(append(text, `{"type":"Point","coordinates":[`...), x...), ','), y...)
 		text = append(text, ']')

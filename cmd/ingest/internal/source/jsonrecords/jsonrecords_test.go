@@ -99,7 +99,7 @@ func TestForms(t *testing.T) {
 				"1: " + jsonrecords.ReasonNoShape + ": way/3", "1: " + jsonrecords.ReasonNoShape + ": relation/4", "1: " + source.ReasonNotANumber + ": string"}, ""},
 		"ArcGIS": {`{"fields":[{"name":"t","type":"esriFieldTypeDate"}],"spatialReference":{"wkid":4326},"features":[{"attributes":{"a":1,"t":1500},"geometry":{"x":1,"y":2}},{"attributes":{"a":2},"geometry":null},` +
 			`{"attributes":{},"geometry":{"x":"NaN","y":"NaN"}},{"attributes":{},"geometry":{"points":[[1,2]]}},{"attributes":{"a":3},"centroid":{"x":1,"y":2}},{"attributes":{},"geometry":{"curvePaths":[]}}]}`, jsonrecords.Options{Want: points},
-			[]string{`a=1 t="1970-01-01T00:00:01.5Z" {"type":"Point","coordinates":[1,2]}`, "1: no geometry", "1: no geometry", `{"type":"MultiPoint","coordinates":[[1,2]]}`, `a=3 {"type":"Point","coordinates":[1,2]}`,
+			[]string{`a=1 t="1970-01-01T00:00:01.5Z" {"type":"Point","coordinates":[1,2]}`, "a=2", "", `{"type":"MultiPoint","coordinates":[[1,2]]}`, `a=3 {"type":"Point","coordinates":[1,2]}`,
 				"1: " + jsonrecords.ReasonCurves + ": curvePaths"}, ""},
 		"rings of ArcGIS": {`{"features":[{"geometry":{"rings":[[[0,0],[0,9],[9,9],[9,0],[0,0]],[[1,1],[2,1],[2,2],[1,1]],[[20,0],[20,1],[21,1],[20,0]]]},"attributes":{"a":1}},{"attributes":{},"geometry":{"paths":[[[0,0],[1,1]]],"spatialReference":{"wkid":4269}}},` +
 			`{"attributes":{},"geometry":{"rings":[]}}]}`, jsonrecords.Options{Want: polygons},

@@ -54,7 +54,10 @@ var (
 	oneNames = []string{
 		"wkt", "geometry", "geom", "thegeom", "geopoint2d", "geopoint",
 		"geolocation", "location", "coordinates", "position", "point", "latlon", "latlng", "latlong", "geoloc", "loc", "coords", "gps",
+		"coordenadas", "coordonnees", "coordonnées", "coordinate", "koordinaten", "koordinate",
 	}
+	// geoPoints are those of services that may have columns x and y in metres beside them.
+	geoPoints = []string{"geopoint2d", "geopoint"}
 	// latFirstLists are those in which lists of JSON have the latitude first: Opendatasoft's, Kobo's, and those that
 	// say so.
 	latFirstLists = []string{"geopoint2d", "geolocation", "latlon", "latlng", "latlong"}
@@ -128,9 +131,32 @@ func (t *Table) format() delimited.Format {
 // notAvailable is a word for an empty value. Among two-letter codes it is Namibia or North America.
 const notAvailable = "NA"
 
+// noteKept is the note on such words that are kept.
+const noteKept = "%d values NA are kept, as their columns have codes of two letters (%s), the first in line %d; --empty " +
+	"NA takes them for empty ones"
+
+// codeTally shows whether a column has codes of two letters, by some of its values.
+type codeTally struct{ codes, others int }
+
+// add counts a value. isEmpty is set for words that mean an empty value.
+func (c *codeTally) add(value []byte, isEmpty bool) {
+	switch {
+	case source.IsCode(string(value), 2):
+		if string(value) != notAvailable {
+			c.codes++
+		}
+	case len(value) > 0 && !isEmpty:
+		c.others++
+	}
+}
+
+// hasCodes allows for a few values that are spelled otherwise.
+func (c *codeTally) hasCodes() bool { return c.codes > 10*c.others }
+
 // findCodes finds the columns of codes of two letters by the first rows.
 func (t *Table) findCodes() {
-	codes, others := make([]bool, len(t.names)), make([]bool, len(t.names))
+	t.codes = make([]bool, len(t.names))
+	tallies := make([]codeTally, len(t.names))
 	format := t.format()
 	format.MaxBytes = min(format.MaxBytes, len(t.head)+1)
 	format.Columns = []int{len(t.names)} // more or fewer are bad rows
@@ -149,31 +175,31 @@ func (t *Table) findCodes() {
 			continue
 		}
 		for i, f := range fields {
-			two := source.IsCode(string(f), 2)
-			codes[i] = codes[i] || two && string(f) != notAvailable
-			others[i] = others[i] || !two && len(f) > 0 && !t.empty.Has(f)
+			tallies[i].add(f, t.empty.Has(f))
 		}
 	}
-	for i := range codes {
-		codes[i] = codes[i] && !others[i] && t.Columns.Empty == nil
+	for i := range tallies {
+		t.codes[i] = tallies[i].hasCodes() && t.Columns.Empty == nil
 	}
-	t.codes = codes
 }
 
-// isEmpty reports whether the field of a column is empty or a word for an empty value.
-func (t *Table) isEmpty(column int, field []byte) bool {
+// isEmpty reports whether the field of a column is empty or a word for an empty value. It counts such words if counts is set.
+func (t *Table) isEmpty(column int, field []byte, counts bool) bool {
 	if len(field) == 0 {
 		return true
 	}
 	if !t.empty.Has(field) {
 		return false
 	}
-	if t.codes[column] && string(field) == notAvailable {
+	kept := t.codes[column] && string(field) == notAvailable
+	switch {
+	case !counts:
+	case kept:
 		t.kept.Add([]byte(t.names[column]), t.in.Line)
-		return false
+	default:
+		t.emptied.Add(field, t.in.Line)
 	}
-	t.emptied.Add(field, t.in.Line)
-	return true
+	return !kept
 }
 
 // Features yields the rows, whose geometries are points and whose Members are texts. An unusable
@@ -278,9 +304,7 @@ func (t *Table) Notes() (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
 		}
 	}
-	const kept = "%d values NA are kept, as their columns have codes of two letters (%s), the first in line %d; --empty " +
-		"NA takes them for empty ones"
-	for _, note := range []string{t.emptied.Note(source.NoteEmptied), t.kept.Note(kept)} {
+	for _, note := range []string{t.emptied.Note(source.NoteEmptied), t.kept.Note(noteKept)} {
 		if note != "" {
 			notes = append(notes, t.name+": "+note)
 		}
@@ -297,7 +321,7 @@ func (t *positions) choose(names []string) error {
 		}
 	}
 	one := c.Lat == "" && c.Lon == ""
-	if t.want != source.WantPolygons {
+	if t.want != source.WantPolygons && !(one && hasGeoPoint(names)) {
 		c.Lat, c.Lon = columnname.Axes(names, c.Lat, c.Lon)
 	}
 	if one && c.Lat == "" {
@@ -310,10 +334,21 @@ func (t *positions) choose(names []string) error {
 		return fmt.Errorf("%s: the columns of shapes %w; call that geometry or wkt which has geometries of "+
 			"GeoJSON, well-known text or binary, of %s", t.name, ErrColumns, columnname.List(names))
 	default:
+		headless := ""
+		if slices.ContainsFunc(names, func(name string) bool { _, is := source.ParseDecimal([]byte(name), math.MaxFloat64); return is }) {
+			headless = "; if its first line has no names, give them by --columns"
+		}
 		return fmt.Errorf("%s: the columns of latitudes and longitudes %w; name them by --lat "+
-			"COLUMN and --lon COLUMN, the same for one that has positions, of %s", t.name, ErrColumns, columnname.List(names))
+			"COLUMN and --lon COLUMN, the same for one that has positions, of %s%s", t.name, ErrColumns, columnname.List(names), headless)
 	}
 	return nil
+}
+
+// hasGeoPoint reports whether there is one of geoPoints, and no two columns are called for latitude and longitude. Those
+// called x and y count less, because they may be metres.
+func hasGeoPoint(names []string) bool {
+	lat, _ := columnname.Axes(names, "", "")
+	return columnname.First(names, geoPoints) != "" && (lat == "" || strings.Trim(columnname.Key(lat), "y") != columnname.Key(lat))
 }
 
 // find sets the columns that have a meaning.
@@ -350,7 +385,7 @@ func (t *Table) row(f *source.Feature) (fault, err error) {
 	}
 	t.members, t.values = t.members[:0], t.values[:0]
 	for i, field := range fields {
-		if name := t.properties[i]; name != "" && !t.isEmpty(i, field) {
+		if name := t.properties[i]; name != "" && !t.isEmpty(i, field, fault == nil) {
 			from := len(t.values)
 			t.values = jsontext.AppendString(t.values, string(field))
 			t.members = append(t.members, source.Member{Name: name, Value: t.values[from:]})

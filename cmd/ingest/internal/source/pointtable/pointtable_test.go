@@ -83,6 +83,9 @@ func TestColumns(t *testing.T) {
 		"lat,lon_deg,x":                        {Lat: "lat", Lon: "lon_deg"},
 		"lon,x,y,lat_deg,lon_deg,stop_lat":     {Lat: "lat_deg", Lon: "lon_deg"},
 		"lat,x,y":                              {Lat: "y", Lon: "x"},
+		"x,y,Geo Point":                        {Lat: "Geo Point", Lon: "Geo Point"},
+		"lat,lon,Geo Point":                    {Lat: "lat", Lon: "lon"},
+		"id,Koordinaten":                       {Lat: "Koordinaten", Lon: "Koordinaten"},
 		"lat (rad),lon (rad),Geo Point 2D":     {Lat: "Geo Point 2D", Lon: "Geo Point 2D"},
 	} {
 		_, taken, bad, err := read("\ufeff"+head+"\n", pointtable.Columns{})

@@ -25,6 +25,8 @@ type Records struct {
 	line    int      // of the record
 	members []source.Member
 	words   source.WordTally
+	codes   map[string]bool // columns of two-letter codes, where NA may be one
+	kept    source.WordTally
 	found   bool // the columns
 }
 
@@ -59,12 +61,17 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 		begin := func() bool {
 			placed := r.names != nil // or there is a record
 			var members []source.Member
+			for _, a := range ahead {
+				members = append(members, a.Members...)
+			}
+			r.findCodes(members)
+			var whole []source.Member // where the names of columns are known, they alone tell of positions
 			if r.found = true; r.names == nil {
 				seen := map[string]bool{}
+				whole = members
 				for _, a := range ahead {
 					placed = placed || a.err == nil
 					r.Columns.Optional = r.Columns.Optional || a.Geometry != nil
-					members = append(members, a.Members...)
 					for _, m := range a.Members {
 						if !seen[m.Name] {
 							seen[m.Name] = true
@@ -74,7 +81,7 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 				}
 			}
 			if r.Columns.Lat == "" && r.Columns.Lon == "" {
-				r.findWhole(members)
+				r.findWhole(whole)
 			}
 			if err := r.find(); err != nil && placed {
 				yield(source.Feature{}, err)
@@ -96,14 +103,15 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 				}
 				continue
 			}
-			if r.names == nil {
+			wait := r.names == nil || r.Emptied
+			if wait {
 				for i, m := range f.Members {
 					size += len(m.Name) + len(m.Value)
 					f.Members[i].Value = bytes.Clone(m.Value)
 				}
 				f.Members = slices.Clone(f.Members)
 			}
-			if ahead = append(ahead, record{f, err}); r.names != nil || len(ahead) == mostAhead || size > mostAheadBytes {
+			if ahead = append(ahead, record{f, err}); !wait || len(ahead) == mostAhead || size > mostAheadBytes {
 				if !begin() {
 					return
 				}
@@ -118,7 +126,7 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 // findWhole takes a column that has whole positions or shapes, if no two columns have positions: one with a name for
 // that of whose values some are positions, or else one of which all values are geometries of GeoJSON.
 func (r *Records) findWhole(members []source.Member) {
-	if lat, lon := columnname.Axes(r.names, "", ""); r.want != source.WantPolygons && lat != "" && lon != "" {
+	if lat, lon := columnname.Axes(r.names, "", ""); r.want != source.WantPolygons && lat != "" && lon != "" && !hasGeoPoint(r.names) {
 		return
 	}
 	good, shapes, other := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -181,7 +189,7 @@ func (r *Records) complete(f *source.Feature) (err error) {
 	c := &r.Columns
 	r.members = r.members[:0]
 	for _, m := range f.Members {
-		if r.isEmpty(m.Value) {
+		if r.isEmpty(m.Name, m.Value) {
 			continue
 		}
 		if m.Name == c.Lat {
@@ -204,7 +212,7 @@ func (r *Records) complete(f *source.Feature) (err error) {
 }
 
 // isEmpty reports whether a value is null, or a text that means an empty one.
-func (r *Records) isEmpty(value []byte) bool {
+func (r *Records) isEmpty(column string, value []byte) bool {
 	switch {
 	case string(value) == "null":
 		return true
@@ -217,8 +225,31 @@ func (r *Records) isEmpty(value []byte) bool {
 	if !r.Emptied && r.Columns.Empty == nil || !r.empty.Has(word) {
 		return false
 	}
+	if r.codes[column] && string(word) == notAvailable {
+		r.kept.Add([]byte(column), r.line)
+		return false
+	}
 	r.words.Add(word, r.line)
 	return true
+}
+
+// findCodes finds the columns of codes of two letters by the first members of the records.
+func (r *Records) findCodes(members []source.Member) {
+	if !r.Emptied || r.Columns.Empty != nil {
+		return
+	}
+	tallies := map[string]*codeTally{}
+	for _, m := range members {
+		if tallies[m.Name] == nil {
+			tallies[m.Name] = &codeTally{}
+		}
+		word := text(m.Value)
+		tallies[m.Name].add(word, string(word) == "null" || r.empty.Has(word))
+	}
+	r.codes = map[string]bool{}
+	for name, tally := range tallies {
+		r.codes[name] = tally.hasCodes()
+	}
 }
 
 // text returns the text of a string, and any other value as it is written.
@@ -245,8 +276,10 @@ func cell(value []byte) []byte {
 
 // Notes returns the guesses about the records that were read so far.
 func (r *Records) Notes() (notes []string) {
-	if note := r.words.Note(source.NoteEmptied); note != "" {
-		notes = append(notes, r.name+": "+note)
+	for _, note := range []string{r.words.Note(source.NoteEmptied), r.kept.Note(noteKept)} {
+		if note != "" {
+			notes = append(notes, r.name+": "+note)
+		}
 	}
 	return append(notes, r.positions.notes()...)
 }

@@ -63,6 +63,9 @@ func TestRecords(t *testing.T) {
 			{"key", `"k"`, "lat", "1", "lon", "2", "n", `"NULL"`, "e", `""`, "z", "null"},
 			{"key", `"-"`, "lat", "1", "lon", "2"},
 		}, want: []string{`2 1 key="k"`, `2 1`}, notes: `"NULL"`},
+		"codes of countries": {told: told{emptied: true}, lists: [][]string{
+			{"cc", `"NA"`, "lat", "1", "lon", "2", "n", `"NA"`}, {"cc", `"DE"`, "lat", "1", "lon", "2", "n", "1"},
+		}, want: []string{`2 1 cc="NA"`, `2 1 cc="DE" n=1`}, notes: "1 values NA are kept"},
 		"a column is taken by what it holds": {lists: [][]string{
 			{"location", `"Bern"`, "x", `{"type":"LineString","coordinates":[[1,2],[3,4]]}`, "at", `{"type":"Point","coordinates":[8,47]}`},
 			{"at", "null"},
