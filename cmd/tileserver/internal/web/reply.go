@@ -75,7 +75,9 @@ func (b *Scratch) Release() {
 // cached.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
-	a.Coding = AcceptedCoding(r)
+	if !forms[a.Format].Packed {
+		a.Coding = AcceptedCoding(r)
+	}
 	if s.isFrom(c, &a, from); a.has(r, false) {
 		return s.notModified(c, &a)
 	}
@@ -180,6 +182,9 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 // be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.CacheControl)
+	if d := forms[a.Format].disposition; d != nil {
+		h["Content-Disposition"] = d
+	}
 	switch {
 	case a.ByAccept && large:
 		h["Vary"] = varyAcceptEncoding

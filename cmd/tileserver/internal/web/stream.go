@@ -66,7 +66,7 @@ func (o *Stream) writeHeader() {
 	h := o.c.Response().Header()
 	h["Content-Type"] = forms[o.answer.Format].header
 	h["X-Content-Type-Options"] = noSniff
-	if preferStream.Of(r) == gzipped {
+	if preferStream.Of(r) == gzipped && !forms[o.answer.Format].Packed {
 		h["Content-Encoding"] = contentEncodings[gzipped]
 		if r.Method != http.MethodHead {
 			o.zip = gzipWriters[once].Get().(*gzip.Writer)
@@ -175,7 +175,9 @@ func (o *Stream) Send() error {
 // other error. A later error closes the connection, so that the client can detect that lines are
 // missing.
 func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	a.Coding = preferStream.Of(c.Request())
+	if !forms[a.Format].Packed {
+		a.Coding = preferStream.Of(c.Request())
+	}
 	if s.isFrom(c, &a, from); a.has(c.Request(), true) {
 		return s.notModified(c, &a)
 	}
