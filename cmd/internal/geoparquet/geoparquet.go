@@ -26,11 +26,16 @@ const (
 	BoxColumn      = "bbox"
 )
 
+// A row group ends when it has so many rows, or bytes of values. Then it is written.
 const (
-	maxGroupRows = 50_000
+	maxGroupRows  = 50_000
+	maxGroupBytes = 8 << 20
+	valueBytes    = 13 // of each value beside its text: a number or an offset, and levels
+)
+
+const (
 	maxPageBytes = 256 << 10
 	minPageBytes = 8 << 10
-	valueBytes   = 13 // of each value: a number or an offset, and levels
 )
 
 // Options describe a file.
@@ -43,12 +48,9 @@ type Options struct {
 	Columns []feature.Field
 	// SkipGeometry leaves out the geometry and its box. The file is plain Parquet then.
 	SkipGeometry bool
-	// GroupBytes bounds the bytes of values in a row group, which a Writer keeps in memory. A row group
-	// also has at most 50,000 rows.
-	GroupBytes int
 }
 
-// Writer writes one file. It needs memory for a row group, and for the footer about a kilobyte for each
+// Writer writes one file. It needs memory for a row group of about 8 MiB, and for the footer about a kilobyte for each
 // column of each row group. One goroutine uses it.
 type Writer struct {
 	o       Options
@@ -91,8 +93,9 @@ func NewWriter(out io.Writer, o Options) *Writer {
 	w := &Writer{o: o, types: map[string]bool{}, lost: map[string]int64{}}
 	w.file = parquet.NewWriter(out, append(skipped,
 		parquet.NewSchema("features", &root), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(0),
+		parquet.DataPageStatistics(false), // which would repeat values; the page index has the bounds
 		// Many columns share the memory of a row group.
-		parquet.PageBufferSize(min(maxPageBytes, max(minPageBytes, o.GroupBytes/(len(o.Columns)+1)))))...)
+		parquet.PageBufferSize(min(maxPageBytes, max(minPageBytes, maxGroupBytes/(len(o.Columns)+1)))))...)
 	w.columns = w.file.ColumnWriters()
 	return w
 }
@@ -146,7 +149,7 @@ func (w *Writer) Write(f *feature.Feature, values []feature.Value) error {
 			return err
 		}
 	}
-	if w.rows++; w.rows < maxGroupRows && w.bytes < w.o.GroupBytes {
+	if w.rows++; w.rows < maxGroupRows && w.bytes < maxGroupBytes {
 		return nil
 	}
 	w.rows, w.bytes = 0, 0

@@ -27,7 +27,7 @@ type FeatureLayer struct {
 
 // FeatureOptions set how features are exported.
 type FeatureOptions struct {
-	// Memory is about how many bytes the export may take.
+	// Memory is about how many bytes the export may take, to sort ids in.
 	Memory int64
 	// Progress, if set, is called from time to time with the number of features.
 	Progress func(done, total int64)
@@ -47,9 +47,8 @@ func IsParquet(path string) bool { return filepath.Ext(path) == ".parquet" }
 func CheckFeatures(path string) error { return checkPlace(path) }
 
 const (
-	maxGroupBytes = 64 << 20
-	layerColumn   = "layer"
-	moreColumn    = "more"
+	layerColumn = "layer"
+	moreColumn  = "more"
 )
 
 // WriteFeatures exports the features of layers as GeoParquet, layer by layer, each in the order of
@@ -60,7 +59,7 @@ func WriteFeatures(ctx context.Context, layers []FeatureLayer, path string, o Fe
 		return FeatureStats{}, err
 	}
 	t := newTable(layers)
-	t.Writer = geoparquet.NewWriter(out, geoparquet.Options{Columns: t.fields, GroupBytes: int(min(maxGroupBytes, o.Memory/8))})
+	t.Writer = geoparquet.NewWriter(out, geoparquet.Options{Columns: t.fields})
 	var total int64
 	for i := range layers {
 		total += max(0, layers[i].Info().Count)
@@ -129,7 +128,7 @@ type table struct {
 	columns    *feature.Columns // of the properties, the first of which have columns
 	properties int
 	values     []feature.Value
-	rest       []byte
+	id, rest   []byte
 	stats      FeatureStats
 	unlisted   int64 // features with properties without a column
 }
@@ -180,8 +179,8 @@ func newTable(layers []FeatureLayer) *table {
 
 // write writes a feature of a layer.
 func (t *table) write(l *FeatureLayer, f *feature.Feature) error {
-	t.values = append(t.values[:0], feature.TextValue([]byte(f.ID)))
-	if t.several {
+	t.id = append(t.id[:0], f.ID...)
+	if t.values = append(t.values[:0], feature.TextValue(t.id)); t.several {
 		t.values = append(t.values, feature.TextValue([]byte(l.Name)))
 	}
 	t.values = append(t.values, t.columns.ValuesOf(f.Properties)[:t.properties]...)

@@ -19,16 +19,14 @@ func init() {
 	})
 }
 
-// parquetGroupBytes bounds the bytes of a row group.
-const parquetGroupBytes = 4 << 20
-
 // parquet is a list that is being written. As an io.Writer it appends to out.
 type parquet struct {
 	layout
 	writer *geoparquet.Writer
 	values []feature.Value
-	rest   []byte // memory for more
 	out    []byte
+
+	id, of, expires, rest []byte // memory of values
 }
 
 // Write implements io.Writer.
@@ -45,8 +43,7 @@ func beginParquet(dst []byte, l *List) []byte {
 		}
 	}
 	p.writer = geoparquet.NewWriter(p, geoparquet.Options{
-		Columns:      slices.Concat(p.before, p.properties, p.behind),
-		SkipGeometry: l.Writer.SkipGeometry, GroupBytes: parquetGroupBytes,
+		Columns: slices.Concat(p.before, p.properties, p.behind), SkipGeometry: l.Writer.SkipGeometry,
 	})
 	l.memory = p
 	return dst
@@ -56,11 +53,13 @@ func appendToParquet(dst []byte, l *List, f *feature.Feature, of string) ([]byte
 	p := l.memory.(*parquet)
 	var id feature.Value
 	if f.ID != "" {
-		id = feature.TextValue([]byte(f.ID))
+		p.id = append(p.id[:0], f.ID...)
+		id = feature.TextValue(p.id)
 	}
 	p.values = append(p.values[:0], id)
 	if l.SeveralCollections {
-		p.values = append(p.values, feature.TextValue([]byte(of)))
+		p.of = append(p.of[:0], of...)
+		p.values = append(p.values, feature.TextValue(p.of))
 	}
 	p.values = append(p.values, p.columns.ValuesOf(f.Properties)...)
 	if l.Writer.WithDistance {
@@ -69,7 +68,8 @@ func appendToParquet(dst []byte, l *List, f *feature.Feature, of string) ([]byte
 	if l.Writer.WithVersion {
 		var expires feature.Value
 		if !f.Expires.IsZero() {
-			expires = feature.TextValue(f.Expires.UTC().AppendFormat(nil, time.RFC3339Nano))
+			p.expires = f.Expires.UTC().AppendFormat(p.expires[:0], time.RFC3339Nano)
+			expires = feature.TextValue(p.expires)
 		}
 		p.values = append(p.values, feature.IntegerValue(f.Version), expires)
 	}

@@ -80,6 +80,9 @@ func (f Format) Type() string { return forms[f].Type }
 // IsPicture reports whether the form is an image.
 func (f Format) IsPicture() bool { return forms[f].Picture }
 
+// isPacked reports whether bodies are already compressed.
+func (f Format) isPacked() bool { return forms[f].Picture || forms[f].Packed }
+
 // Tag returns the part of ETags for the form. It is the same in every process.
 func (f Format) Tag() uint64 { return forms[f].tag }
 
