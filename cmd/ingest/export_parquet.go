@@ -89,6 +89,9 @@ func featureLayers(view *ask.View, list string) (layers []export.FeatureLayer, e
 			}
 		}
 		switch {
+		case ask.IsNoLayer(err) && strings.HasPrefix(name, ask.PointsPrefix):
+			return nil, fmt.Errorf("%w: %q; there are %s. A live collection is asked of its server, with format=parquet",
+				ask.ErrNoLayer, name, strings.Join(view.LayerNames(), ", "))
 		case ask.IsNoLayer(err):
 			return nil, fmt.Errorf("%w: %q; there are %s", ask.ErrNoLayer, name, strings.Join(view.LayerNames(), ", "))
 		case err != nil:

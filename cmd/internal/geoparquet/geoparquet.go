@@ -26,11 +26,13 @@ const (
 	BoxColumn      = "bbox"
 )
 
-// A row group ends when it has so many rows, or bytes of values. Then it is written.
+// A row group ends when it has so many rows, or bytes of values. Then it is written. Of many columns the
+// footer takes more memory than that; then row groups are as large as the footer, so that there are fewer.
 const (
 	maxGroupRows  = 50_000
 	maxGroupBytes = 8 << 20
-	valueBytes    = 13 // of each value beside its text: a number or an offset, and levels
+	chunkBytes    = 1 << 10 // about the memory for a column of a row group until the end
+	levelBytes    = 5       // of each value, be it null
 )
 
 const (
@@ -50,14 +52,15 @@ type Options struct {
 	SkipGeometry bool
 }
 
-// Writer writes one file. It needs memory for a row group of about 8 MiB, and for the footer about a kilobyte for each
-// column of each row group. One goroutine uses it.
+// Writer writes one file. It needs memory for a row group of about 8 MiB, and for the footer: about a
+// kilobyte for each column of each row group. One goroutine uses it.
 type Writer struct {
 	o       Options
 	file    *parquet.Writer
 	columns []*parquet.ColumnWriter
 	rows    int // of the present row group
 	bytes   int
+	footer  int // bytes of memory for the row groups before
 
 	types map[string]bool
 	box   orb.Bound
@@ -149,18 +152,23 @@ func (w *Writer) Write(f *feature.Feature, values []feature.Value) error {
 			return err
 		}
 	}
-	if w.rows++; w.rows < maxGroupRows && w.bytes < maxGroupBytes {
+	if w.rows++; w.rows < maxGroupRows && w.bytes < max(maxGroupBytes, w.footer) {
 		return nil
 	}
-	w.rows, w.bytes = 0, 0
+	w.rows, w.bytes, w.footer = 0, 0, w.footer+len(w.columns)*chunkBytes
 	return explain(w.file.Flush())
 }
 
 // put writes the values of a row in a column.
 func (w *Writer) put(column int, values []parquet.Value) error {
 	for i := range values {
-		if w.bytes += valueBytes; values[i].Kind() == parquet.ByteArray {
-			w.bytes += len(values[i].ByteArray())
+		switch v := &values[i]; {
+		case v.Kind() == parquet.ByteArray:
+			w.bytes += levelBytes + 4 + len(v.ByteArray())
+		case !v.IsNull():
+			w.bytes += levelBytes + 8
+		default:
+			w.bytes += levelBytes
 		}
 	}
 	_, err := w.columns[column].WriteRowValues(values)
