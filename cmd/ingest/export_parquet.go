@@ -21,9 +21,6 @@ func (c *exportTilesCmd) runFeatures(s *session) (err error) {
 	case c.Generation != 0:
 		return &usageError{errors.New("--generation is for tiles: a .parquet file has what is published, which ingest rollback changes")}
 	}
-	if err := export.CheckFeatures(c.File); err != nil {
-		return &usageError{err}
-	}
 	view, done, err := s.openView()
 	if err != nil {
 		return err
@@ -89,11 +86,8 @@ func featureLayers(view *ask.View, list string) (layers []export.FeatureLayer, e
 			}
 		}
 		switch {
-		case ask.IsNoLayer(err) && strings.HasPrefix(name, ask.PointsPrefix):
-			return nil, fmt.Errorf("%w: %q; there are %s. A live collection is asked of its server, with format=parquet",
-				ask.ErrNoLayer, name, strings.Join(view.LayerNames(), ", "))
 		case ask.IsNoLayer(err):
-			return nil, fmt.Errorf("%w: %q; there are %s", ask.ErrNoLayer, name, strings.Join(view.LayerNames(), ", "))
+			return nil, fmt.Errorf("%w: %q; there are %s. Ask the server for a live one, with format=parquet", ask.ErrNoLayer, name, strings.Join(view.LayerNames(), ", "))
 		case err != nil:
 			return nil, err
 		}

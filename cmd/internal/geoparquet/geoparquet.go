@@ -32,7 +32,7 @@ const (
 	maxGroupRows  = 50_000
 	maxGroupBytes = 8 << 20
 	chunkBytes    = 1 << 10 // about the memory for a column of a row group until the end
-	levelBytes    = 5       // of each value, be it null
+	valueBytes    = 9       // of each value beside its text
 )
 
 const (
@@ -64,8 +64,7 @@ type Writer struct {
 
 	types map[string]bool
 	box   orb.Bound
-	boxed bool // box has the boxes of some features
-	lost  map[string]int64
+	lost  map[string]int64 // rows by the column that cannot hold their value
 
 	// These are buffers of one row.
 	values     []parquet.Value
@@ -78,9 +77,10 @@ func NewWriter(out io.Writer, o Options) *Writer {
 	skipped := []parquet.WriterOption{}
 	for _, c := range o.Columns {
 		root.add(c.Name, parquet.Optional(nodeOf(c.Kind)))
-		if c.Kind == feature.Texts {
+		switch c.Kind {
+		case feature.Texts:
 			skipped = append(skipped, parquet.SkipPageBounds(c.Name, "list", "element"))
-		} else if isJSON(c.Kind) {
+		case feature.Any:
 			skipped = append(skipped, parquet.SkipPageBounds(c.Name))
 		}
 	}
@@ -93,7 +93,7 @@ func NewWriter(out io.Writer, o Options) *Writer {
 		root.add(BoxColumn, parquet.Optional(&box))
 		skipped = append(skipped, parquet.SkipPageBounds(GeometryColumn))
 	}
-	w := &Writer{o: o, types: map[string]bool{}, lost: map[string]int64{}}
+	w := &Writer{o: o, types: map[string]bool{}, box: orb.MultiPoint{}.Bound(), lost: map[string]int64{}}
 	w.file = parquet.NewWriter(out, append(skipped,
 		parquet.NewSchema("features", &root), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(0),
 		parquet.DataPageStatistics(false), // which would repeat values; the page index has the bounds
@@ -119,8 +119,6 @@ func (g *group) add(name string, of parquet.Node) {
 // Fields implements parquet.Node.
 func (g *group) Fields() []parquet.Field { return g.fields }
 
-func isJSON(k feature.Kind) bool { return k == feature.Any || k == feature.Null }
-
 func nodeOf(k feature.Kind) parquet.Node {
 	switch k {
 	case feature.Text, feature.RegionID:
@@ -140,7 +138,8 @@ func nodeOf(k feature.Kind) parquet.Node {
 }
 
 // Write writes a feature. values are those of the columns. A value that is not of its column's kind
-// becomes null, which Notes tells. Other errors match feature.ErrDamaged, or are those of the output.
+// becomes null, and one with more digits than its column has is rounded, which Notes tells. Errors match
+// feature.ErrDamaged, or are those of the output.
 func (w *Writer) Write(f *feature.Feature, values []feature.Value) error {
 	for i, v := range values {
 		if err := w.put(i, w.valuesOf(i, v)); err != nil {
@@ -156,29 +155,17 @@ func (w *Writer) Write(f *feature.Feature, values []feature.Value) error {
 		return nil
 	}
 	w.rows, w.bytes, w.footer = 0, 0, w.footer+len(w.columns)*chunkBytes
-	return explain(w.file.Flush())
+	return w.file.Flush()
 }
 
 // put writes the values of a row in a column.
 func (w *Writer) put(column int, values []parquet.Value) error {
 	for i := range values {
-		switch v := &values[i]; {
-		case v.Kind() == parquet.ByteArray:
-			w.bytes += levelBytes + 4 + len(v.ByteArray())
-		case !v.IsNull():
-			w.bytes += levelBytes + 8
-		default:
-			w.bytes += levelBytes
+		if w.bytes += valueBytes; values[i].Kind() == parquet.ByteArray {
+			w.bytes += len(values[i].ByteArray())
 		}
 	}
 	_, err := w.columns[column].WriteRowValues(values)
-	return explain(err)
-}
-
-func explain(err error) error {
-	if err != nil {
-		err = fmt.Errorf("writing Parquet: %w", err)
-	}
 	return err
 }
 
@@ -207,9 +194,9 @@ func (w *Writer) valuesOf(column int, v feature.Value) []parquet.Value {
 			add(parquet.NullValue(), 0, 1) // an empty list
 		}
 	default:
-		one, why := w.valueOf(c.Kind, v)
-		if why != "" {
-			w.lost[c.Name+" "+why]++
+		one, exact := w.valueOf(c.Kind, v)
+		if !exact {
+			w.lost[c.Name]++
 		}
 		if one.IsNull() {
 			add(one, 0, 0)
@@ -220,49 +207,39 @@ func (w *Writer) valuesOf(column int, v feature.Value) []parquet.Value {
 	return w.values
 }
 
-// maxWhole is the greatest number below which a double has all whole numbers.
-const maxWhole = 1 << 53
-
-// valueOf returns a value in the type of a column, or null. why tells what is lost.
-func (w *Writer) valueOf(k feature.Kind, v feature.Value) (of parquet.Value, why string) {
+// valueOf returns a value in the type of a column, or null if it has none there. exact is false if
+// something is lost.
+func (w *Writer) valueOf(k feature.Kind, v feature.Value) (of parquet.Value, exact bool) {
 	switch k {
 	case feature.Number:
 		n, ok := v.Number()
 		if !ok || math.IsNaN(n) || math.IsInf(n, 0) {
-			return of, "is no number of 64 bits, and null"
+			return of, false
 		}
-		if whole, ok := v.Integer(); ok && (whole > maxWhole || whole < -maxWhole) {
-			why = "has more than 53 bits, and is rounded"
-		}
-		return parquet.DoubleValue(n), why
+		whole, ok := v.Integer()
+		return parquet.DoubleValue(n), !ok || int64(n) == whole
 	case feature.Integer:
-		n, ok := v.Integer()
-		if f, isNumber := v.Number(); !ok && isNumber && f == math.Trunc(f) && math.Abs(f) <= maxWhole {
-			n, ok = int64(f), true
+		if n, ok := v.Integer(); ok {
+			return parquet.Int64Value(n), true
 		}
-		if !ok {
-			return of, "is no whole number of 64 bits, and null"
-		}
-		return parquet.Int64Value(n), ""
+		return of, false
 	case feature.Boolean:
-		b, ok := v.Boolean()
-		if !ok {
-			return of, "is neither true nor false, and null"
+		if b, ok := v.Boolean(); ok {
+			return parquet.BooleanValue(b), true
 		}
-		return parquet.BooleanValue(b), ""
+		return of, false
 	case feature.Time:
 		w.text = v.AppendText(w.text)
-		at, ok := instant.Parse(w.text)
-		if !ok {
-			return of, "is no time, and null"
+		if at, ok := instant.Parse(w.text); ok {
+			return parquet.Int64Value(at.UnixMicro()), at.Nanosecond()%1000 == 0
 		}
-		return parquet.Int64Value(at.UnixMicro()), ""
+		return of, false
 	case feature.Text, feature.RegionID:
 		w.text = v.AppendText(w.text)
 	default:
 		w.text = v.AppendJSON(w.text)
 	}
-	return parquet.ByteArrayValue(w.text), ""
+	return parquet.ByteArrayValue(w.text), true
 }
 
 // putGeometry writes the geometry of a feature and its box.
@@ -296,11 +273,9 @@ func (w *Writer) putGeometry(f *feature.Feature) (err error) {
 	if err != nil {
 		return err
 	}
-	known := kind != "" && box.Min[0] <= box.Max[0] && box.Min[1] <= box.Max[1]
-	if known && w.boxed {
+	known := kind != "" && !box.IsEmpty()
+	if known {
 		w.box = w.box.Union(box)
-	} else if known {
-		w.box, w.boxed = box, true
 	}
 	for i, degrees := range [...]float64{box.Min[0], box.Min[1], box.Max[0], box.Max[1]} {
 		column++
@@ -328,39 +303,29 @@ func outwards(degrees float64, up bool) float32 {
 	}
 }
 
-// Close writes the footer. It does not close the output.
+// Close writes the footer, with the metadata of https://geoparquet.org/releases/v1.1.0/. It does not close
+// the output.
 func (w *Writer) Close() error {
-	if !w.o.SkipGeometry {
-		about, err := json.Marshal(w.metadata())
-		if err != nil {
-			return err
-		}
-		w.file.SetKeyValueMetadata("geo", string(about))
+	if w.o.SkipGeometry {
+		return w.file.Close()
 	}
-	return explain(w.file.Close())
+	types, err := json.Marshal(append([]string{}, slices.Sorted(maps.Keys(w.types))...))
+	if err != nil {
+		return err
+	}
+	about := append([]byte(`{"version":"1.1.0","primary_column":"geometry","columns":{"geometry":{"encoding":"WKB","geometry_types":`), types...)
+	if !w.box.IsEmpty() {
+		about = feature.AppendBounds(append(about, ','), [4]float64{w.box.Min[0], w.box.Min[1], w.box.Max[0], w.box.Max[1]})
+	}
+	w.file.SetKeyValueMetadata("geo", string(about)+`,"covering":{"bbox":{"xmin":["bbox","xmin"],"ymin":["bbox","ymin"],`+
+		`"xmax":["bbox","xmax"],"ymax":["bbox","ymax"]}}}}}`)
+	return w.file.Close()
 }
 
-// metadata returns the value of the key geo, see https://geoparquet.org/releases/v1.1.0/.
-func (w *Writer) metadata() any {
-	covering := map[string][]string{}
-	for _, side := range sides {
-		covering[side] = []string{BoxColumn, side}
-	}
-	column := map[string]any{
-		"encoding":       "WKB",
-		"geometry_types": append([]string{}, slices.Sorted(maps.Keys(w.types))...),
-		"covering":       map[string]any{BoxColumn: covering},
-	}
-	if w.boxed {
-		column["bbox"] = []float64{w.box.Min[0], w.box.Min[1], w.box.Max[0], w.box.Max[1]}
-	}
-	return map[string]any{"version": "1.1.0", "primary_column": GeometryColumn, "columns": map[string]any{GeometryColumn: column}}
-}
-
-// Notes returns sentences about values that the file lacks.
+// Notes returns sentences about what is lost.
 func (w *Writer) Notes() (notes []string) {
-	for _, what := range slices.Sorted(maps.Keys(w.lost)) {
-		notes = append(notes, fmt.Sprintf("in %d rows the value of %s", w.lost[what], what))
+	for _, name := range slices.Sorted(maps.Keys(w.lost)) {
+		notes = append(notes, fmt.Sprintf("in %d rows the column %s cannot hold the value, which is null or rounded", w.lost[name], name))
 	}
 	return notes
 }

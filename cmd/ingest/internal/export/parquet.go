@@ -43,9 +43,6 @@ type FeatureStats struct {
 // IsParquet reports whether the name of a file asks for features in GeoParquet.
 func IsParquet(path string) bool { return filepath.Ext(path) == ".parquet" }
 
-// CheckFeatures returns nil if the file can be made or replaced.
-func CheckFeatures(path string) error { return checkPlace(path) }
-
 const (
 	layerColumn = "layer"
 	moreColumn  = "more"
@@ -54,6 +51,9 @@ const (
 // WriteFeatures exports the features of layers as GeoParquet, layer by layer, each in the order of
 // quadkeys. The file appears when it is complete.
 func WriteFeatures(ctx context.Context, layers []FeatureLayer, path string, o FeatureOptions) (FeatureStats, error) {
+	if err := checkPlace(path); err != nil {
+		return FeatureStats{}, err
+	}
 	out, err := disk.CreatePending(path)
 	if err != nil {
 		return FeatureStats{}, err

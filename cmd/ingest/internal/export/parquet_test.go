@@ -200,21 +200,22 @@ func TestLostValuesAreTold(t *testing.T) {
 		LayerInfo: feature.Info{Name: "toys", AllPoints: true, Schema: feature.Schema{
 			{Name: "big", Kind: feature.Number}, {Name: "since", Kind: feature.Time}, {Name: "wide", Kind: feature.Number},
 		}},
-		List: []feature.Feature{{ID: "a", Properties: feature.CompactProperties([]byte(`"big":9007199254740993,"since":"soon","wide":1e999`))},
+		List: []feature.Feature{{ID: "fine", Properties: feature.CompactProperties([]byte(`"since":"2026-01-31T12:00:00.123456789Z"`))}, {ID: "a", Properties: feature.CompactProperties([]byte(`"big":9007199254740993,"since":"soon","wide":1e999`))},
 			{ID: "b", Properties: feature.PropertiesOf(feature.Property{Name: "wide", Value: feature.NumberValue(math.NaN())})}},
 	}
 	path := filepath.Join(t.TempDir(), "a.parquet")
 	stats, err := export.WriteFeatures(t.Context(), []export.FeatureLayer{{Layer: layer, Name: "toys"}}, path, export.FeatureOptions{Memory: 1 << 30})
 	want := []string{
-		"in 1 rows the value of big has more than 53 bits, and is rounded",
-		"in 1 rows the value of since is no time, and null",
-		"in 2 rows the value of wide is no number of 64 bits, and null",
+		"in 1 rows the column big cannot hold the value, which is null or rounded",
+		"in 2 rows the column since cannot hold the value, which is null or rounded",
+		"in 2 rows the column wide cannot hold the value, which is null or rounded",
 	}
 	if err != nil || !slices.Equal(stats.Notes, want) {
 		t.Errorf("%q: %v", stats.Notes, err)
 	}
 	got, _ := readFeatures(t, path, geoparquet.Options{})
-	if d := cmp.Diff([]map[string]any{{"big": 9007199254740992.0}, {}}, []map[string]any{values(t, &got[0]), values(t, &got[1])}); d != "" {
+	if d := cmp.Diff([]map[string]any{{"since": "2026-01-31T12:00:00.123456Z"}, {"big": 9007199254740992.0}, {}},
+		[]map[string]any{values(t, &got[0]), values(t, &got[1]), values(t, &got[2])}); d != "" {
 		t.Error(d)
 	}
 }
