@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/paulmach/orb"
@@ -217,7 +218,8 @@ func (w *Writer) valueOf(k feature.Kind, v feature.Value) (of parquet.Value, exa
 			return of, false
 		}
 		whole, ok := v.Integer()
-		return parquet.DoubleValue(n), !ok || int64(n) == whole
+		exact = !ok || int64(n) == whole || strconv.FormatFloat(n, 'f', -1, 64) == strconv.FormatInt(whole, 10)
+		return parquet.DoubleValue(n), exact
 	case feature.Integer:
 		if n, ok := v.Integer(); ok {
 			return parquet.Int64Value(n), true
