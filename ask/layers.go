@@ -203,6 +203,15 @@ func (s *Sets) OpenLayerNames() []string {
 	return s.singleNames(func(d described) bool { return !d.listed() })
 }
 
+// IsOpen reports whether the properties of a layer may have any names. A property id of another layer is
+// the id of the feature.
+func (s *Sets) IsOpen(layer string) bool {
+	return strings.HasPrefix(layer, PointsPrefix) || slices.Contains(s.OpenLayerNames(), layer)
+}
+
+// IsOpen does the same as Sets.IsOpen.
+func (m *Moment) IsOpen(layer string) bool { return m.views.IsOpen(layer) }
+
 // TiledLayerNames lists the layers of SingleLayerNames that have tiles.
 func (s *Sets) TiledLayerNames() []string { return s.singleNames(described.tiled) }
 

@@ -16,13 +16,13 @@ import (
 
 // exportCmd has a subcommand for IP ranges. The default subcommand exports tiles.
 type exportCmd struct {
-	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries into a PMTiles or MBTiles file; tiles may be left out."`
+	Tiles exportTilesCmd `cmd:"" default:"withargs" help:"Write the tiles of boundaries into a PMTiles or MBTiles file, or the features of any layer into a GeoParquet file; tiles may be left out."`
 	IP    exportIPCmd    `cmd:"" name:"ip" help:"Write the IP ranges into a MaxMind DB, CSV or NDJSON file."`
 }
 
 type exportTilesCmd struct {
-	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type."`
-	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles or .mbtiles. One that is there is replaced."`
+	Layers     string `arg:"" help:"What to export, as in a tile's address: types or type:id joined by commas, such as country,state or country:fr; all for every type. For .parquet also points:NAME, places, airports and stations."`
+	File       string `arg:"" type:"path" help:"The file to write: its name ends in .pmtiles, .mbtiles or .parquet. One that is there is replaced."`
 	MinZoom    int    `default:"0" placeholder:"Z" help:"The first zoom to write."`
 	MaxZoom    int    `default:"13" placeholder:"Z" help:"The last zoom to write, at most 13; maps enlarge its tiles beyond."`
 	Generation uint64 `placeholder:"GENERATION" help:"The generation of boundaries to export, as ingest list shows it, alone; when not given, all layers that are published."`
@@ -33,11 +33,19 @@ func (exportTilesCmd) Help() string {
 maps straight from any web server; equal tiles, such as the inside of a country, cost it nothing. An MBTiles
 file needs a row for each tile: leave its deepest zooms out where a small file matters.
 
+A .parquet file is GeoParquet 1.1 with the features themselves, of regions, places, airports, stations or
+points: a column for each property, the geometry, and the box around it, by which readers skip what lies
+elsewhere. Several layers are told apart by the column layer.
+
   ingest export country,state world.pmtiles
-  ingest export country:fr france.mbtiles --max-zoom 10`
+  ingest export country:fr france.mbtiles --max-zoom 10
+  ingest export points:shops shops.parquet`
 }
 
 func (c *exportTilesCmd) Run(s *session) (err error) {
+	if export.IsParquet(c.File) {
+		return c.runFeatures(s)
+	}
 	if err := export.Check(c.File); err != nil {
 		return &usageError{err}
 	}

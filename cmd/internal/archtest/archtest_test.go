@@ -391,6 +391,11 @@ var rules = []rule{
 		why:   "it keeps values of any kind, and knows nothing of them",
 	},
 	{
+		of:   []string{"cmd/internal/geoparquet"},
+		ours: []string{"feature", "internal/instant"},
+		why:  "both programs write features with it, so it knows no layer of theirs",
+	},
+	{
 		of:    []string{"cmd/internal/pmtiles", "cmd/internal/sqlitefile"},
 		ours:  []string{"quadkey"},
 		never: []string{"net/http/..."},

@@ -1,6 +1,6 @@
 // Package export writes published generations into files that other programs read:
-// the vector tiles of boundaries as PMTiles or MBTiles, IP ranges as MaxMind DB, CSV
-// or lines of JSON.
+// the vector tiles of boundaries as PMTiles or MBTiles, the features of any layer as GeoParquet, IP
+// ranges as MaxMind DB, CSV or lines of JSON.
 package export
 
 import (
@@ -46,13 +46,13 @@ type Stats struct {
 	Contents int64 // different ones, as far as they were recognised
 }
 
-// Check returns nil if an export to the file is possible: the extension of its name must name a
+// Check returns nil if an export of tiles to the file is possible: the extension of its name must name a
 // format, and it must be possible to make or replace it.
 func Check(path string) error {
 	switch filepath.Ext(path) {
 	case ".pmtiles", ".mbtiles":
 	default:
-		return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles, which says what to write", path)
+		return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles for tiles, or in .parquet for features", path)
 	}
 	return checkPlace(path)
 }

@@ -29,65 +29,84 @@ func init() {
 	})
 }
 
-// table has the state that is needed to write each row of a table.
-type table struct {
-	columns  *feature.Columns // of the properties
-	position bool             // there are columns of a position
-	more     bool             // there is a column for properties without a column
-	shape    []byte           // memory for a geometry as GeoJSON
+// layout has the columns of a list as a table: those of the list itself before and behind those of the
+// properties.
+type layout struct {
+	before, properties, behind []feature.Field
+	columns                    *feature.Columns // of the properties
+	more                       bool             // there is a column for properties without a column
 }
 
-// beginTable writes the names of the columns.
-func beginTable(dst []byte, l *List) []byte {
-	t := &table{position: !l.Writer.SkipGeometry, more: l.UnlistedProperties && l.Writer.Fields == nil}
-	l.memory = t
-	before, behind := []string{"id"}, []string{}
+// layoutOf returns the columns of a list. position has the columns of a position, which come right
+// behind the properties.
+func layoutOf(l *List, position ...feature.Field) layout {
+	t := layout{more: l.UnlistedProperties && l.Writer.Fields == nil, before: []feature.Field{{Name: "id", Kind: feature.Text}}}
 	if l.SeveralCollections {
-		before = append(before, "collection")
+		t.before = append(t.before, feature.Field{Name: "collection", Kind: feature.Text})
 	}
-	switch {
-	case !t.position:
-	case l.Writer.Position != nil:
-		behind = append(behind, l.Axes[:]...)
-	default:
-		behind = append(behind, "lat", "lon")
-	}
-	if t.position && l.Shapes {
-		behind = append(behind, "wkt")
-	}
+	t.behind = append(t.behind, position...)
 	if l.Writer.WithDistance {
-		behind = append(behind, "distance_m")
+		t.behind = append(t.behind, feature.Field{Name: "distance_m", Kind: feature.Number})
 	}
 	if l.Writer.WithVersion {
-		behind = append(behind, "version", "expires")
+		t.behind = append(t.behind, feature.Field{Name: "version", Kind: feature.Integer}, feature.Field{Name: "expires", Kind: feature.Time})
 	}
 	if t.more {
-		behind = append(behind, "more")
+		t.behind = append(t.behind, feature.Field{Name: "more", Kind: feature.Any})
 	}
-	own := slices.Concat(before, behind)
-	var properties, names []string
+	own := slices.Concat(t.before, t.behind)
+	isOwn := func(name string) bool {
+		return slices.ContainsFunc(own, func(f feature.Field) bool { return f.Name == name })
+	}
+	var names []string
 	for _, f := range l.Schema {
 		name := f.Name
 		switch {
 		case l.Writer.Fields != nil && !slices.Contains(l.Writer.Fields, name):
 			continue
-		case !l.Open && (name == "id" || !l.Shapes && (name == "lat" || name == "lon" || slices.Contains(own, name))):
+		case !l.Open && (name == "id" || !l.Shapes && (name == "lat" || name == "lon" || isOwn(name))):
 			continue // the list has a column of its own for it
 		case (l.Open || l.Shapes) && (slices.Contains(ownColumns, name) || strings.HasPrefix(name, feature.PropertyPrefix)):
-			name = feature.PropertyPrefix + name
+			f.Name = feature.PropertyPrefix + name
 		}
-		if f.Name == "name" {
-			properties, names = slices.Insert(properties, 0, f.Name), slices.Insert(names, 0, name)
-		} else {
-			properties, names = append(properties, f.Name), append(names, name)
+		at := len(names)
+		if name == "name" {
+			at = 0
 		}
+		t.properties, names = slices.Insert(t.properties, at, f), slices.Insert(names, at, name)
 	}
-	t.columns = feature.NewColumns(properties)
-	for i, name := range slices.Concat(before, names, behind) {
+	t.columns = feature.NewColumns(names)
+	return t
+}
+
+// table has the state that is needed to write each row of a table.
+type table struct {
+	layout
+	position bool   // there are columns of a position
+	shape    []byte // memory for a geometry as GeoJSON
+}
+
+// beginTable writes the names of the columns.
+func beginTable(dst []byte, l *List) []byte {
+	t := &table{position: !l.Writer.SkipGeometry}
+	l.memory = t
+	var position []feature.Field
+	switch {
+	case !t.position:
+	case l.Writer.Position != nil:
+		position = append(position, feature.Field{Name: l.Axes[0]}, feature.Field{Name: l.Axes[1]})
+	default:
+		position = append(position, feature.Field{Name: "lat"}, feature.Field{Name: "lon"})
+	}
+	if t.position && l.Shapes {
+		position = append(position, feature.Field{Name: "wkt"})
+	}
+	t.layout = layoutOf(l, position...)
+	for i, f := range slices.Concat(t.before, t.properties, t.behind) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendTextCell(dst, name)
+		dst = appendTextCell(dst, f.Name)
 	}
 	return append(dst, "\r\n"...)
 }

@@ -21,6 +21,8 @@ type Format struct {
 	// Unpaged is set if an answer has all features of an area, which are sent as they are found,
 	// unless the request selects a page.
 	Unpaged bool
+	// Degrees is set if positions are always longitudes and latitudes, in no other coordinate system.
+	Degrees bool
 	// Doc is a short description of the list, such as "a row each", or "".
 	Doc string
 	// GeoJSON is set if features are written as GeoJSON. Object is set if a list is a JSON object,

@@ -319,8 +319,7 @@ func (s *Handlers) getItems(c echo.Context, q *endpoint.Params) error {
 // list returns the description of a list of a collection. Some collections have properties with
 // arbitrary names.
 func (s *Handlers) list(of *collection) *listing.Spec {
-	name := of.LayerInfo.Name
-	return &listing.Spec{Open: strings.HasPrefix(name, ask.PointsPrefix) || slices.Contains(s.Views.OpenLayerNames(), name)}
+	return &listing.Spec{Open: s.Views.IsOpen(of.LayerInfo.Name)}
 }
 
 // listOf returns the form of lists for a format. It returns nil for GeoJSON, which is written with
@@ -520,6 +519,10 @@ func (s *Handlers) sendFeatures(
 	c echo.Context, of *collection, base string, in *crs, form web.Format, byAccept bool,
 	fill func(ctx context.Context, dst []byte) (_ []byte, next string, err error),
 ) error {
+	if list := listOf(ogcapi.Format{Format: form}); list != nil && list.Degrees && in != crs84 {
+		return endpoint.Refuse(endpoint.ErrParameter, crsParam.Name,
+			"Leave crs out, or ask for another form: "+list.Name+" has longitudes and latitudes in degrees.")
+	}
 	r := c.Request()
 	c.Response().Header()["Content-Crs"] = []string{"<" + in.uri + ">"}
 	a := web.Answer{Format: form, ByAccept: byAccept, EmptyStatus: http.StatusOK, Linked: true} // lines of no features

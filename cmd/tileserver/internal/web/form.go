@@ -15,6 +15,10 @@ type Media struct {
 	Name, Type string
 	// Picture is set for an image. Images are already compressed and get no content coding.
 	Picture bool
+	// Packed is set for another form that is already compressed, and gets no content coding.
+	Packed bool
+	// Filename is the name under which browsers save an answer; "" is for forms that they show.
+	Filename string
 	// NoSniff is set if a browser could interpret the body as another type. The header nosniff then
 	// prevents this.
 	NoSniff bool
@@ -23,8 +27,9 @@ type Media struct {
 // registered is a form with values that are derived from it once.
 type registered struct {
 	Media
-	header []string // Content-Type, ready to be put into a header map
-	tag    uint64
+	header      []string // Content-Type, ready to be put into a header map
+	disposition []string // Content-Disposition, or nil
+	tag         uint64
 }
 
 // forms has the forms of all packages, by their numbers.
@@ -41,6 +46,7 @@ var (
 	FormatText    = NewFormat(Media{Name: "text", Type: "text/plain;charset=UTF-8", NoSniff: true})
 	FormatNDJSON  = NewFormat(Media{Name: "ndjson", Type: "application/x-ndjson"})
 	FormatCSV     = NewFormat(Media{Name: "csv", Type: "text/csv; charset=utf-8; header=present", NoSniff: true})
+	FormatParquet = NewFormat(Media{Name: "parquet", Type: "application/vnd.apache.parquet", Packed: true, Filename: "features.parquet"})
 	FormatMLT     = NewFormat(Media{Name: "mlt", Type: "application/vnd.maplibre-tile"})
 	FormatPNG     = NewFormat(Media{Name: "png", Type: "image/png", Picture: true})
 )
@@ -61,7 +67,11 @@ func NewFormat(m Media) Format {
 }
 
 func register(m Media) registered {
-	return registered{m, []string{m.Type}, uint64(HashStart.Bytes(m.Name).Bytes(m.Type))}
+	r := registered{Media: m, header: []string{m.Type}, tag: uint64(HashStart.Bytes(m.Name).Bytes(m.Type))}
+	if m.Filename != "" {
+		r.disposition = []string{`attachment; filename="` + m.Filename + `"`}
+	}
+	return r
 }
 
 // Type returns the media type of the form.
@@ -69,6 +79,9 @@ func (f Format) Type() string { return forms[f].Type }
 
 // IsPicture reports whether the form is an image.
 func (f Format) IsPicture() bool { return forms[f].Picture }
+
+// isPacked reports whether bodies are already compressed.
+func (f Format) isPacked() bool { return forms[f].Picture || forms[f].Packed }
 
 // Tag returns the part of ETags for the form. It is the same in every process.
 func (f Format) Tag() uint64 { return forms[f].tag }

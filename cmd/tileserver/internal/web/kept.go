@@ -36,7 +36,7 @@ const maxKeptEffort = 1 << 20
 // NewCachedResponse makes a response that can be cached. The body is compressed if this makes it smaller, or
 // else copied.
 func NewCachedResponse(a *Answer, body []byte) *CachedResponse {
-	res := &CachedResponse{large: len(body) >= compressFrom && !a.Format.IsPicture(), etag: a.Tag.header()}
+	res := &CachedResponse{large: len(body) >= compressFrom && !a.Format.isPacked(), etag: a.Tag.header()}
 	if len(body) == 0 {
 		return res
 	}
@@ -60,7 +60,7 @@ func NewCachedResponse(a *Answer, body []byte) *CachedResponse {
 // without a copy.
 func NewPackedResponse(a *Answer, body []byte) *CachedResponse {
 	return &CachedResponse{
-		Body: body, large: !a.Format.IsPicture(), encoding: contentEncodings[a.Coding],
+		Body: body, large: !a.Format.isPacked(), encoding: contentEncodings[a.Coding],
 		length: []string{strconv.Itoa(len(body))}, etag: a.Tag.header(),
 	}
 }

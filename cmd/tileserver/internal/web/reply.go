@@ -75,7 +75,9 @@ func (b *Scratch) Release() {
 // cached.
 func (s *Kit) Reply(c echo.Context, a Answer, from []uint64, fill func(ctx context.Context, out *Scratch) error) error {
 	r := c.Request()
-	a.Coding = AcceptedCoding(r)
+	if !a.Format.isPacked() {
+		a.Coding = AcceptedCoding(r)
+	}
 	if s.isFrom(c, &a, from); a.has(r, false) {
 		return s.notModified(c, &a)
 	}
@@ -161,7 +163,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 	}
 	h["Content-Type"] = forms[a.Format].header
 	h["Content-Length"] = lengthHeader(len(body))
-	s.headers(h, &a, len(b.Body) >= compressFrom, a.Tag.header())
+	s.headers(h, &a, len(b.Body) >= compressFrom && !a.Format.isPacked(), a.Tag.header())
 	res.WriteHeader(cmp.Or(a.Status, http.StatusOK))
 	return write(c, body)
 }
@@ -171,7 +173,7 @@ func (s *Kit) Send(c echo.Context, a Answer, b *Scratch) error {
 func (s *Kit) notModified(c echo.Context, a *Answer) error {
 	a.dated = nil // the tag, which is among them, says more
 	a.withKey(c)
-	s.headers(c.Response().Header(), a, !a.Format.IsPicture(), a.Tag.header())
+	s.headers(c.Response().Header(), a, !a.Format.isPacked(), a.Tag.header())
 	c.Response().WriteHeader(http.StatusNotModified)
 	return nil
 }
@@ -180,6 +182,9 @@ func (s *Kit) notModified(c echo.Context, a *Answer) error {
 // be compressed.
 func (s *Kit) headers(h http.Header, a *Answer, large bool, etag []string) {
 	h["Cache-Control"] = s.cacheOf(h, a.CacheControl)
+	if d := forms[a.Format].disposition; d != nil {
+		h["Content-Disposition"] = d
+	}
 	switch {
 	case a.ByAccept && large:
 		h["Vary"] = varyAcceptEncoding

@@ -66,14 +66,14 @@ func (o *Stream) writeHeader() {
 	h := o.c.Response().Header()
 	h["Content-Type"] = forms[o.answer.Format].header
 	h["X-Content-Type-Options"] = noSniff
-	if preferStream.Of(r) == gzipped {
+	if preferStream.Of(r) == gzipped && !o.answer.Format.isPacked() {
 		h["Content-Encoding"] = contentEncodings[gzipped]
 		if r.Method != http.MethodHead {
 			o.zip = gzipWriters[once].Get().(*gzip.Writer)
 			o.zip.Reset(o.c.Response())
 		}
 	}
-	o.kit.headers(h, &o.answer, true, o.answer.Tag.header())
+	o.kit.headers(h, &o.answer, !o.answer.Format.isPacked(), o.answer.Tag.header())
 	o.c.Response().WriteHeader(cmp.Or(o.answer.Status, http.StatusOK))
 	if r.ProtoMajor == 1 && r.ProtoMinor == 0 && r.Method != http.MethodHead {
 		o.reset = resettableOf(r)
@@ -175,7 +175,9 @@ func (o *Stream) Send() error {
 // other error. A later error closes the connection, so that the client can detect that lines are
 // missing.
 func (s *Kit) Stream(c echo.Context, a Answer, from []uint64, most time.Duration, fill func(ctx context.Context, out *Stream) error) error {
-	a.Coding = preferStream.Of(c.Request())
+	if !a.Format.isPacked() {
+		a.Coding = preferStream.Of(c.Request())
+	}
 	if s.isFrom(c, &a, from); a.has(c.Request(), true) {
 		return s.notModified(c, &a)
 	}
