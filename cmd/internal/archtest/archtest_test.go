@@ -454,7 +454,8 @@ var rules = []rule{
 	{
 		of: []string{"cmd/ingest/internal/job/features"},
 		ours: []string{"cellstore/dataset", "cmd/ingest/internal/disk", "cmd/ingest/internal/job", "cmd/ingest/internal/source",
-			"cmd/ingest/internal/source/format", "cmd/internal/cql2", "cmd/internal/nearest", "feature", "internal/jsontext"},
+			"cmd/ingest/internal/source/format", "cmd/internal/columnname", "cmd/internal/cql2", "cmd/internal/nearest", "feature",
+			"internal/jsontext"},
 		why: "several jobs read files of features by it, so it knows none of them, and no format but by the table",
 	},
 	{

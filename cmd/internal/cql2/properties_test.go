@@ -19,7 +19,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "name = 'it''s' AND NOT (a < -1.5e3 OR b IN (TRUE, 'x'))", `"a b" LIKE '%\%_'`, "CASEI(a) <> CASEI('İß')",
 		"a BETWEEN DATE('2026-01-31') AND TIMESTAMP('2026-01-31T12:00:00Z')", "S_INTERSECTS(g, POLYGON((1 2, 3 2, 3 4, 1 4, 1 2)))",
-		"A_CONTAINS(a, ('x', 1)) OR A_EQUALS((), b)", "S_INTERSECTS(ENVELOPE(170,-1,-170,1), g) AND a IS NOT NULL", "((((",
+		"A_CONTAINS(a, ('x', 1)) OR A_EQUALS((), b)", "S_INTERSECTS(ENVELOPE(170,-1,-170,1), g) AND a IS NOT NULL", "((((", "a = b AND c IN ( \"d\" , CASEI(e))",
 		"NOT NOT NOT", `a = '\\\'`, "\xff",
 	} {
 		f.Add(s)
@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			var syntax *SyntaxError
 			if filter != nil || !errors.As(err, &syntax) || syntax.Offset < 0 || syntax.Offset > len(s) || syntax.Message == "" ||
-				len(err.Error()) > 500 {
+				len(err.Error()) > 500 || !strings.HasPrefix(s[syntax.Offset:], syntax.Property) {
 				t.Fatalf("%q: %v, %v", s, filter, err)
 			}
 			return

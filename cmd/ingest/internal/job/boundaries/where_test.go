@@ -49,7 +49,7 @@ func TestWhere(t *testing.T) {
 		"":                    {3, 3, ""},
 		"kind = 'county'":     {1, 1, ""},
 		"kind IN ('region')":  {2, 2, ""},
-		"kind = 'town'":       {0, 0, `layer county: --where "kind = 'town'" leaves out all 3 records: kind is "county"`},
+		"kind = 'town'":       {0, 0, `layer county: --where "kind = 'town'" leaves out all 3 records; kind is "county"`},
 		"kindd = 'county'":    {0, 0, `layer county: --where: no record has "kindd"; there are "kind"`},
 		"kind.name = 'Berne'": {0, 0, `no record has "kind.name"; there are "kind"`},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/format"
+	"quadrille/cmd/internal/columnname"
 	"quadrille/cmd/internal/cql2"
 	"quadrille/cmd/internal/nearest"
 	"quadrille/feature"
@@ -77,7 +78,7 @@ type Selection struct {
 	left    int64    // of them, those left out
 	// seen has the properties of Where that the files have, with the first value of each, or "" while that is null.
 	seen   map[string]string
-	others map[string]bool // properties of features until all of Where are seen
+	others map[string]bool // other properties, of features only until all of Where are seen
 	layer  *format.Layer   // the last one
 }
 
@@ -218,20 +219,20 @@ func (s *Selection) Err() error {
 	if !s.IsSet() || s.records == 0 {
 		return nil
 	}
-	var values []string
+	var values string
 	for _, name := range s.names {
 		value, found := s.seen[name]
 		if !found {
 			return s.noProperty(name)
 		}
 		if value != "" {
-			values = append(values, fmt.Sprintf("%s is %.80s in the first that has it", name, value))
+			values += fmt.Sprintf("; %s is %.80s in the first that has it", name, value)
 		}
 	}
 	if s.left < s.records {
 		return nil
 	}
-	return fmt.Errorf("--where %q leaves out all %d records: %s", s.text, s.records, cmp.Or(strings.Join(values, ", "), "its properties are null in all of them"))
+	return fmt.Errorf("--where %q leaves out all %d records%s", s.text, s.records, values)
 }
 
 // noProperty returns the error for a property that no record has.
@@ -239,20 +240,9 @@ func (s *Selection) noProperty(name string) error {
 	if c := s.layer.TakenColumns; c != nil && (name == c.Lat || name == c.Lon) {
 		return fmt.Errorf("--where: %s is a part of the position, and no property; --bbox W,S,E,N takes what lies in a box", name)
 	}
-	const most = 10
 	known := slices.Concat(slices.Sorted(maps.Keys(s.others)), slices.Sorted(maps.Keys(s.seen)))
-	like, found := nearest.Name(name, known)
-	if found {
+	if like, found := nearest.Name(name, known); found {
 		known = slices.Insert(slices.DeleteFunc(known, func(other string) bool { return other == like }), 0, like)
 	}
-	for i := range known {
-		known[i] = source.Excerpt(known[i])
-	}
-	if len(known) == 0 {
-		return fmt.Errorf("--where: no record has %s, nor any other property", source.Excerpt(name))
-	}
-	if len(known) > most {
-		known = append(known[:most], "…")
-	}
-	return fmt.Errorf("--where: no record has %s; there are %s", source.Excerpt(name), strings.Join(known, ", "))
+	return fmt.Errorf("--where: no record has %s; there are %s", source.Excerpt(name), cmp.Or(columnname.List(known), "no properties"))
 }

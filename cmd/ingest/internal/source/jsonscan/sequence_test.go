@@ -28,7 +28,7 @@ func TestLines(t *testing.T) {
 		var lines []string
 		for line := range strings.Lines(string(got)) {
 			if line = strings.TrimSpace(line); line != "" {
-				var v any
+				var v json.RawMessage // with all digits of a number
 				if err := json.Unmarshal([]byte(line), &v); err != nil {
 					t.Fatalf("%q: %v", line, err)
 				}
