@@ -78,7 +78,7 @@ func (k *keepFlag) Decode(ctx *kong.DecodeContext) error {
 	default:
 		for typ := range strings.SplitSeq(text, ",") {
 			if typ = strings.TrimSpace(typ); boundaries.CheckType(typ) != nil {
-				return fmt.Errorf("--keep=%s: give all, none, or the published layers to keep, such as --keep=country,state", text)
+				return fmt.Errorf("%s: give all, none, or the published layers to keep, such as --keep=country,state", text)
 			}
 			k.only = append(k.only, typ)
 		}
