@@ -80,7 +80,7 @@ func TestRefreshPatches(t *testing.T) {
 	if err != nil || m.Generation != 3 || !bytes.Contains(m.Meta, []byte("77000")) || m.Records["other"] != 3 {
 		t.Errorf("%+v, %v", m, err)
 	}
-	testfile.Write(t, settings, "boundaries: {remove: [ward:e]}\n")
+	testfile.Write(t, settings, "boundaries: {remove: [\"ward:e\"]}\n")
 	if out, err := ingest("refresh", "--config", settings); exitCode(err) != 2 || !strings.Contains(err.Error(), "removed only once") {
 		t.Error(err, out)
 	}

@@ -1,6 +1,7 @@
 package boundaries
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -293,5 +294,22 @@ func TestKeepSome(t *testing.T) {
 	}
 	if len(rep.Notes) == 0 || !strings.Contains(rep.Notes[0], "will be gone: parish; ") {
 		t.Errorf("%q", rep.Notes)
+	}
+}
+
+// A file of a later date with the same regions is no change for --max-change.
+func TestLaterDateIsNoChange(t *testing.T) {
+	c, zero := jobtest.Catalog(t), 0.0
+	in := wardInput(squaresWith(t, "A", "B"), columns.Told{ID: "code"}, false)
+	if _, err := Ingest(t.Context(), c, []Input{in}, job.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	in.Released = in.Released.AddDate(0, 0, 1)
+	if m, err := Ingest(t.Context(), c, []Input{in}, job.Options{MaxChange: &zero}); err != nil || m.Generation != 2 {
+		t.Error(m.Generation, err)
+	}
+	in.Path = squaresWith(t, "A", "C")
+	if _, err := Ingest(t.Context(), c, []Input{in}, job.Options{MaxChange: &zero}); !errors.Is(err, job.ErrChanged) {
+		t.Error(err)
 	}
 }
