@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/demo"
 	"quadrille/cmd/ingest/internal/job/names"
+	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/bytesize"
@@ -384,12 +385,17 @@ func (c *boundariesCmd) Run(s *session) error {
 	}
 	options := c.options(s)
 	options.TileBudget = (*int64)(c.TileBudget)
+	var m dataset.Manifest
 	if c.Set != "" {
-		_, err = boundaries.IngestSet(s.ctx, s.catalog, c.Set, inputs, names.BuildSet, options)
+		m, err = boundaries.IngestSet(s.ctx, s.catalog, c.Set, inputs, names.BuildSet, options)
 	} else {
-		_, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
+		m, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
 	}
-	return err
+	if err != nil || !c.onlyPatches() || m.Predecessor == nil {
+		return err
+	}
+	// The next refresh does not build the patched layers from their whole files, unless these have changed.
+	return renew.CarryForward(refreshRecord(s, c.of().Name), m.Predecessor.Generation, m.Generation)
 }
 
 type demoCmd struct {

@@ -44,6 +44,12 @@ func (c *boundariesCmd) keeping() *boundaries.Keep {
 	return keep
 }
 
+// onlyPatches reports whether the command changes single regions and nothing else.
+func (c *boundariesCmd) onlyPatches() bool {
+	keep := c.keeping()
+	return len(c.Layer) == 0 && keep != nil && keep.Only == nil
+}
+
 // keeps reports whether a published layer stays that is not named.
 func (c *boundariesCmd) keeps(typ string) bool {
 	keep := c.keeping()

@@ -80,6 +80,20 @@ func TestRefreshPatches(t *testing.T) {
 	if err != nil || m.Generation != 3 || !bytes.Contains(m.Meta, []byte("77000")) || m.Records["other"] != 3 {
 		t.Errorf("%+v, %v", m, err)
 	}
+	// A patch by hand stays until the whole file of the layer changes.
+	testfile.Write(t, settings, "boundaries: {layer: ['ward="+squares+":CODE']}\n")
+	for _, args := range [][]string{{"refresh", "--config", settings}, {"boundaries", "--patch", "ward=" + patch}, {"refresh", "--config", settings}} {
+		out, err := ingest(args...)
+		if err != nil || len(args) == 3 && args[0] == "refresh" && m.Generation == 5 && !strings.Contains(out, "generation 5 was made of the same") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+		if m, err = catalog.Current(t.Context(), "boundaries"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.Generation != 5 {
+		t.Errorf("generation %d", m.Generation)
+	}
 	testfile.Write(t, settings, "boundaries: {remove: [\"ward:e\"]}\n")
 	if out, err := ingest("refresh", "--config", settings); exitCode(err) != 2 || !strings.Contains(err.Error(), "removed only once") {
 		t.Error(err, out)
