@@ -359,15 +359,16 @@ func (c *boundariesCmd) Run(s *session) error {
 			credit.Attribution = string(c.Attribution)
 		}
 		inputs[i] = boundaries.Input{
-			Type:      l.typ,
-			Input:     job.Input{Path: l.file, Credit: credit},
-			Told:      columns.Told{ID: c.ID, Name: c.Name, Both: l.columns, Nameless: c.Nameless},
-			Worldview: c.Worldview,
-			Encoding:  c.Encoding,
-			Tags:      c.Tags.all,
-			Bounds:    c.BBox.bound(),
-			LongEdges: c.LongEdges,
-			Patch:     i >= len(c.Layer),
+			Type:       l.typ,
+			Input:      job.Input{Path: l.file, Credit: credit},
+			Told:       columns.Told{ID: c.ID, Name: c.Name, Both: l.columns, Nameless: c.Nameless},
+			Worldview:  c.Worldview,
+			Encoding:   c.Encoding,
+			Tags:       c.Tags.all,
+			Bounds:     c.BBox.bound(),
+			LongEdges:  c.LongEdges,
+			Patch:      i >= len(c.Layer),
+			AllowEmpty: c.AllowEmpty,
 		}
 	}
 	var err error

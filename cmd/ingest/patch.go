@@ -14,8 +14,9 @@ import (
 
 // patching are the flags that change single regions of published layers.
 type patching struct {
-	Patch  []layerFlag  `env:"QUADRILLE_BOUNDARIES_PATCH" sep:";" placeholder:"TYPE=FILE[:ID[:NAME]]" help:"A published layer and a file of some of its regions, which replace those of the same ids; new ones are added, and all else stays. Ids and names come from the columns from which the layer has them. Repeatable; in the environment several are separated by semicolons."`
-	Remove []regionFlag `env:"-" placeholder:"TYPE:ID" help:"A region to take out of a published layer, of which all else stays; repeatable, or several separated by commas."`
+	Patch      []layerFlag  `env:"QUADRILLE_BOUNDARIES_PATCH" sep:";" placeholder:"TYPE=FILE[:ID[:NAME]]" help:"A published layer and a file of some of its regions, which replace those of the same ids; new ones are added, and all else stays. Ids and names come from the columns from which the layer has them. Repeatable; in the environment several are separated by semicolons."`
+	Remove     []regionFlag `env:"-" placeholder:"TYPE:ID" help:"A region to take out of a published layer, of which all else stays; repeatable, or several separated by commas."`
+	AllowEmpty bool         `env:"QUADRILLE_BOUNDARIES_ALLOW_EMPTY" help:"Take files of --patch without regions too, which change nothing. Without it they are refused."`
 }
 
 // Validate is the parser's hook after all settings have been read.

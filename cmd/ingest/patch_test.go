@@ -80,6 +80,14 @@ func TestRefreshPatches(t *testing.T) {
 	if err != nil || m.Generation != 3 || !bytes.Contains(m.Meta, []byte("77000")) || m.Records["other"] != 3 {
 		t.Errorf("%+v, %v", m, err)
 	}
+	none := testfile.WriteTemp(t, "none.geojson", `{"type":"FeatureCollection","features":[]}`)
+	if out, err := ingest("boundaries", "--patch", "ward="+none); err == nil {
+		t.Error(out)
+	}
+	if out, err := ingest("boundaries", "--patch", "ward="+none, "--allow-empty", "--dry-run"); err != nil ||
+		!strings.Contains(out, "holds no regions: nothing of ward is changed") || !strings.Contains(out, "no row differs in region_info, tile_bounds") {
+		t.Error(err, out)
+	}
 	// A patch by hand stays until the whole file of the layer changes.
 	testfile.Write(t, settings, "boundaries: {layer: ['ward="+squares+":CODE']}\n")
 	for _, args := range [][]string{{"refresh", "--config", settings}, {"boundaries", "--patch", "ward=" + patch}, {"refresh", "--config", settings}} {

@@ -77,6 +77,8 @@ type Input struct {
 	// Patch is set if the regions replace those of the same ids in the published layer, which stays
 	// otherwise. KeepSome adds that layer.
 	Patch bool
+	// AllowEmpty accepts a patch without regions.
+	AllowEmpty bool
 
 	kept   bool          // Path is a layer of the published generation
 	remove []string      // ids of its regions to leave out
@@ -482,6 +484,10 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	job.NoteFew(rep, 5, in.Path+": and %d more repaired", file.repaired)
 	if err != nil || !vertices.fits() {
 		return src, err
+	}
+	if in.Patch && in.AllowEmpty && file.tally.TakenCount()+file.tally.LeftOutCount() == 0 {
+		rep.Note(in.Path + " holds no regions: nothing of " + in.Type + " is changed by it, as --allow-empty says")
+		return src, nil
 	}
 	if file.preset.own {
 		file.settle(l, before, rep)

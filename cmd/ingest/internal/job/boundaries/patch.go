@@ -168,7 +168,7 @@ func (l *layer) applyPatch(rep job.Reporter) error {
 		l.patched[key] = true
 	}
 	replaced := len(l.patched) - len(added)
-	if l.patch != nil && replaced == 0 && !l.patch.named && !l.columns.sameIDs(l.patch.columns) {
+	if len(added) > 0 && replaced == 0 && !l.patch.named && !l.columns.sameIDs(l.patch.columns) {
 		return fmt.Errorf("the layer %s has none of the ids of the patch, such as %s: name the column that has its ids by --patch %[1]s=FILE:ID",
 			l.typ, added[0])
 	}
