@@ -148,7 +148,8 @@ func refreshes(s *session) ([]step, error) {
 			return nil, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
 		}
 		if len(c.Boundaries.Remove) > 0 {
-			return nil, errors.New("boundaries has remove: take it out, since a region can be removed only once, and run ingest boundaries --remove yourself")
+			return nil, errors.New("boundaries has remove: take it out, since a region can be removed only once, and run " +
+				"ingest boundaries --remove yourself")
 		}
 		steps = append(steps, step{name, c, ctx})
 		publishes[steps[len(steps)-1].publishes()] = true

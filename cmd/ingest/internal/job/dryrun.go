@@ -64,7 +64,8 @@ func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m data
 type times struct{ before, after int64 }
 
 // compareTables compares two stores with the same layout.
-func compareTables(ctx context.Context, before, after cellstore.Store, built times, progress func(done, total int64)) ([]TableChange, error) {
+func compareTables(ctx context.Context, before, after cellstore.Store, built times,
+	progress func(done, total int64)) ([]TableChange, error) {
 	names, err := after.Tables(ctx)
 	if err != nil {
 		return nil, err

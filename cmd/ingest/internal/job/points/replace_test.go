@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 
 // mirror keeps points like a live collection of tileserver, with their versions.
 type mirror struct {
+	mu     sync.Mutex // a client that repeats a request may do so before the first one has ended
 	points map[string]int64
 	refuse string        // the id of a point that is refused
 	listed func(*mirror) // called after a list
@@ -35,6 +37,8 @@ type mirror struct {
 }
 
 func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/within") {
 		const page = 3
 		ids := slices.Sorted(maps.Keys(m.points))
