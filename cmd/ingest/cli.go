@@ -20,6 +20,7 @@ import (
 	"quadrille/cmd/ingest/internal/job/boundaries"
 	"quadrille/cmd/ingest/internal/job/demo"
 	"quadrille/cmd/ingest/internal/job/names"
+	"quadrille/cmd/ingest/internal/job/renew"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/internal/bytesize"
@@ -185,29 +186,31 @@ func (b *boxFlag) bound() *orb.Bound {
 }
 
 type boundariesCmd struct {
-	Layer       []layerFlag     `required:"" sep:";" placeholder:"TYPE=FILE[:ID[:NAME]]" help:"A type of region, the file with its polygons, and the columns with its ids and names; repeatable, also for one type. In the environment several are separated by semicolons."`
+	Layer       []layerFlag     `sep:";" placeholder:"TYPE=FILE[:ID[:NAME]]" help:"A type of region, the file with its polygons, and the columns with its ids and names; repeatable, also for one type. In the environment several are separated by semicolons."`
 	ID          string          `name:"id" env:"QUADRILLE_BOUNDARIES_ID" placeholder:"COLUMN" help:"The column with the ids of every layer that names none behind its file; COLUMN+COLUMN joins two."`
 	Name        string          `env:"QUADRILLE_BOUNDARIES_NAME" placeholder:"COLUMN" help:"The column with the names of every layer that names none behind its file; COLUMN+COLUMN joins two by a blank."`
 	Nameless    bool            `env:"QUADRILLE_BOUNDARIES_NAMELESS" help:"Publish layers whose regions have no names."`
 	Set         string          `env:"QUADRILLE_BOUNDARIES_SET" placeholder:"NAME" help:"Publish the layers as a data set of their own, boundaries-NAME, beside those of boundaries: it is built, renewed, rolled back and dropped alone."`
-	Keep        bool            `help:"Carry the published layers over that are not named."`
+	Keep        keepFlag        `help:"Carry the published layers over that are not named: all of them, or with --keep=country,state only these."`
 	Worldview   string          `placeholder:"XX" help:"Whose view of disputed areas to take, of those Natural Earth knows: two letters of a country, such as IN, or ISO. Left out: who holds them."`
 	Encoding    string          `env:"QUADRILLE_BOUNDARIES_ENCODING" placeholder:"NAME" help:"The encoding of GeoJSON and TopoJSON, such as windows-1252 or utf-16le. Left out, text is UTF-8, UTF-16 where its beginning shows that, or windows-1252 where it is not and every byte fits; a line says so."`
 	BBox        *boxFlag        `name:"bbox" env:"QUADRILLE_BOUNDARIES_BBOX" placeholder:"W,S,E,N" help:"Take only regions of which the box around them meets this one, in degrees: west, south, east and north. West may be greater than east, across 180."`
 	LongEdges   build.LongEdges `default:"auto" placeholder:"HOW" help:"How an edge wider than 180° is meant: straight, as drawn; shortest, across ±180°; auto tells by the looks of each ring, and says what it took. See below."`
-	TileBudget  bytesize.Size   `default:"500kB" placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together, ${default} if not given. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
+	TileBudget  *bytesize.Size  `placeholder:"SIZE" help:"Most bytes a tile may have after gzip, all layers together. If not given, 500kB, or what published layers that are kept were made with. Zooms that would have more show simpler borders and merge their smallest regions; zoom 13 is exact. 0 is no budget."`
 	License     string          `placeholder:"NAME" help:"Licence of the files, such as CC-BY-4.0, for /status and the map. Known for Natural Earth."`
 	Attribution attribution     `text:"" placeholder:"TEXT" help:"What a map must show for using the files: text, with links as <a href=\"https://example.org\">text</a>."`
 
 	tagged
 	filtered
 	publishing
+	patching
 
 	keepZones bool // set by ingest timezones, unless a layer timezone is named
 }
 
 func (boundariesCmd) Help() string {
-	return `The layers named become the published ones; those published before and not named again are gone, unless --keep carries them over.
+	return `The layers named become the published ones; those published before and not named again are gone, unless --keep carries them
+over. --keep=country,state carries only these over, and --patch and --remove change single regions and carry all else over.
 
   ingest boundaries --layer country=ne_10m_admin_0_countries.geojson.gz --layer state=ne_10m_admin_1_states_provinces.geojson.gz
   ingest boundaries --layer county=node_modules/us-atlas/counties-10m.json
@@ -218,6 +221,8 @@ func (boundariesCmd) Help() string {
   ingest boundaries --keep --layer district=survey.gpkg#districts:code
   ingest boundaries --keep --layer county=type=division_area --where "subtype = 'county' AND class = 'land'"
   ingest boundaries --set sales --layer district=districts.geojson:code
+  ingest boundaries --keep=country,state        # publishes these two of what is published
+  ingest boundaries --patch ward=changed.geojson --remove ward:E05000026
 
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it,
 such as NAD83, ETRS89 and GDA94):
@@ -344,8 +349,9 @@ func (c *boundariesCmd) of() ask.Dataset {
 func (c *boundariesCmd) left(s *session) string { return s.unpublished(c.of().Name) }
 
 func (c *boundariesCmd) Run(s *session) error {
-	inputs := make([]boundaries.Input, len(c.Layer))
-	for i, l := range c.Layer {
+	layers := slices.Concat(c.Layer, c.Patch)
+	inputs := make([]boundaries.Input, len(layers))
+	for i, l := range layers {
 		file, _ := source.SplitLayer(l.file)
 		credit := job.KnownCredit(file)
 		if c.License != "" {
@@ -355,15 +361,17 @@ func (c *boundariesCmd) Run(s *session) error {
 			credit.Attribution = string(c.Attribution)
 		}
 		inputs[i] = boundaries.Input{
-			Type:      l.typ,
-			Input:     job.Input{Path: l.file, Credit: credit},
-			Told:      columns.Told{ID: c.ID, Name: c.Name, Both: l.columns, Nameless: c.Nameless},
-			Worldview: c.Worldview,
-			Encoding:  c.Encoding,
-			Tags:      c.Tags.all,
-			Bounds:    c.BBox.bound(),
-			Where:     c.Where,
-			LongEdges: c.LongEdges,
+			Type:       l.typ,
+			Input:      job.Input{Path: l.file, Credit: credit},
+			Told:       columns.Told{ID: c.ID, Name: c.Name, Both: l.columns, Nameless: c.Nameless},
+			Worldview:  c.Worldview,
+			Encoding:   c.Encoding,
+			Tags:       c.Tags.all,
+			Bounds:     c.BBox.bound(),
+			Where:      c.Where,
+			LongEdges:  c.LongEdges,
+			Patch:      i >= len(c.Layer),
+			AllowEmpty: c.AllowEmpty,
 		}
 	}
 	var err error
@@ -371,22 +379,27 @@ func (c *boundariesCmd) Run(s *session) error {
 		return &usageError{fmt.Errorf("--set: %w", err)}
 	}
 	switch {
-	case c.Keep:
-		inputs, err = boundaries.KeepLayers(s.ctx, s.catalog, c.of(), inputs)
+	case c.keeping() != nil:
+		inputs, err = boundaries.KeepSome(s.ctx, s.catalog, c.of(), inputs, *c.keeping())
 	case c.keepZones && c.Set == "" && !c.namesZones():
 		inputs, err = boundaries.KeepZones(s.ctx, s.catalog, inputs)
 	}
 	if err != nil {
 		return err
 	}
-	options, budget := c.options(s), int64(c.TileBudget)
-	options.TileBudget = &budget
+	options := c.options(s)
+	options.TileBudget = (*int64)(c.TileBudget)
+	var m dataset.Manifest
 	if c.Set != "" {
-		_, err = boundaries.IngestSet(s.ctx, s.catalog, c.Set, inputs, names.BuildSet, options)
+		m, err = boundaries.IngestSet(s.ctx, s.catalog, c.Set, inputs, names.BuildSet, options)
 	} else {
-		_, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
+		m, err = boundaries.Ingest(s.ctx, s.catalog, inputs, options)
 	}
-	return err
+	if err != nil || !c.onlyPatches() || m.Predecessor == nil {
+		return err
+	}
+	// The next refresh does not build the patched layers from their whole files, unless these have changed.
+	return renew.CarryForward(refreshRecord(s, c.of().Name), m.Predecessor.Generation, m.Generation)
 }
 
 type demoCmd struct {

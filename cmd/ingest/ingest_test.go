@@ -85,6 +85,12 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"boundaries"}, 2},
 		{[]string{"boundaries", "--layer", "x"}, 2},
 		{[]string{"boundaries", "--layer", "all=x.json"}, 2},
+		{[]string{"boundaries", "--keep"}, 2},
+		{[]string{"boundaries", "--keep=Country"}, 2},
+		{[]string{"boundaries", "--keep=country"}, 1},
+		{[]string{"boundaries", "--remove", "country"}, 2},
+		{[]string{"boundaries", "--remove", "country:fr"}, 1},
+		{[]string{"boundaries", "--patch", "x=none.json"}, 1},
 		{[]string{"list", "--max-bad", "2"}, 2},
 		{[]string{"prune", "--keep", "0"}, 2},
 		{[]string{"export", "all", "x.zip"}, 2},
@@ -106,6 +112,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"points", "shops"}, 2},
 		{[]string{"points", "Shops", "none.csv"}, 2},
 		{[]string{"points", "shops", "none.csv"}, 1},
+		{[]string{"points", "shops", "none.csv", "--replace"}, 2},
+		{[]string{"points", "shops", "none.csv", "--into-live", "http://127.0.0.1:1", "--max-change", "5%"}, 2},
 	} {
 		err := run(context.Background(), append(tc.args, flagsFor(t, tc.args)...), io.Discard, io.Discard)
 		if code := exitCode(err); code != tc.code {

@@ -105,6 +105,7 @@ type pointsCmd struct {
 	KeyFile  string `type:"path" placeholder:"FILE" help:"File whose first line is the key that may write the collection of --into-live."`
 
 	positioned
+	renewing
 }
 
 func (pointsCmd) Help() string {
@@ -151,10 +152,11 @@ without an id, where no column is one, get the number of their record: 1, 2, 3 a
 points with one id the first is taken; the others are bad records, unless --repeated says first or last.
 
 With --into-live the points are put into a live collection of a running tileserver, in the order of the files,
-in place of those of the same ids. Points that the files lack stay in it. A point that the server refuses is a
-bad record.
+in place of those of the same ids. Points that the files lack stay in it, unless --replace is given. A point
+that the server refuses is a bad record.
 
   ingest points shops shops.csv --into-live http://127.0.0.1:8080 --key-file writer.key
+  ingest points shops shops.csv --into-live http://127.0.0.1:8080 --key-file writer.key --replace --max-change 10%
 
 --type declares a type, and values that do not have it are bad records. A list of texts in a table is separated by semicolons.`
 }
@@ -194,9 +196,13 @@ func (c *pointsCmd) Run(s *session) error {
 		return err
 	}
 	of.Private, of.Search = c.Private, c.Search
-	if c.MaxChange != nil && c.IntoLive != "" {
-		return &usageError{errors.New("--max-change is for collections that are published, and --into-live writes into one " +
-			"that is served: leave out one of them")}
+	of.AllowEmpty, of.Replace = c.AllowEmpty, c.Replace
+	if c.MaxChange != nil && c.IntoLive != "" && !c.Replace {
+		return &usageError{errors.New("--max-change is for collections that are published, and for --into-live with --replace: " +
+			"leave out one of --max-change and --into-live, or add --replace")}
+	}
+	if c.Replace && c.IntoLive == "" {
+		return &usageError{errors.New("--replace is for --into-live: without that, the files are the whole collection in any case; leave it out")}
 	}
 	if c.DryRun && c.IntoLive != "" {
 		return &usageError{errors.New("--dry-run is for collections that are published, and --into-live writes into one " +

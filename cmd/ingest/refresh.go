@@ -57,7 +57,7 @@ type reader interface{ reads() []string }
 
 func (c *boundariesCmd) reads() []string {
 	var files []string
-	for _, l := range c.Layer {
+	for _, l := range slices.Concat(c.Layer, c.Patch) {
 		file, _ := source.SplitLayer(l.file)
 		files = append(files, file)
 	}
@@ -147,6 +147,10 @@ func refreshes(s *session) ([]step, error) {
 		if name == "points" && c.Points.IntoLive != "" {
 			return nil, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
 		}
+		if len(c.Boundaries.Remove) > 0 {
+			return nil, errors.New("boundaries has remove: take it out, since a region can be removed only once, and run " +
+				"ingest boundaries --remove yourself")
+		}
 		steps = append(steps, step{name, c, ctx})
 		publishes[steps[len(steps)-1].publishes()] = true
 	}
@@ -170,7 +174,7 @@ func refreshes(s *session) ([]step, error) {
 // dropsZones reports whether a step publishes the boundaries without zones, even if
 // another command has added them.
 func dropsZones(st step) bool {
-	return st.name == ask.Boundaries.Name && st.cli.Boundaries.Set == "" && !st.cli.Boundaries.Keep && !st.cli.Boundaries.namesZones()
+	return st.name == ask.Boundaries.Name && st.cli.Boundaries.Set == "" && !st.cli.Boundaries.keeps("timezone") && !st.cli.Boundaries.namesZones()
 }
 
 func (c *refreshCmd) Run(s *session) error {

@@ -31,7 +31,7 @@ func TestNamedThingsExist(t *testing.T) {
 		targets = append(targets, string(m[1]))
 	}
 	flags := []string{"help", "version", "config", "keep", "grace", "scope", "no", "id", "name", "lat", "lon", "axis-order",
-		"type", "into-live", "search", "private", "tags", "where",
+		"type", "into-live", "search", "private", "tags", "where", "remove", "replace",
 		"out", "format", "regions", "timezone", "time", "nearest", "reverse", "geocode", "prefix", "server"}
 	for _, name := range slices.Concat(variables.Tileserver, variables.Ingest) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, variables.Prefix+"_"), "_", "-"))

@@ -48,7 +48,8 @@ func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m data
 		if g.Manifest.SchemaVersion != m.SchemaVersion {
 			err = errLayout
 		} else {
-			r.Tables, err = compareTables(ctx, g.Store, b.Store(), StageOf(rep, "comparing with what is published", "rows"))
+			built := times{dataset.Timestamp(g.Manifest.Sources), dataset.Timestamp(m.Sources)}
+			r.Tables, err = compareTables(ctx, g.Store, b.Store(), built, StageOf(rep, "comparing with what is published", "rows"))
 		}
 	} else if before, _ := c.Current(ctx, m.Dataset); before.Generation > 0 {
 		r.Published = &before
@@ -59,8 +60,12 @@ func rehearsed(ctx context.Context, c *dataset.Catalog, b *dataset.Build, m data
 	return r, ctx.Err()
 }
 
+// times are the timestamps that two builds gave their cells, for want of any other.
+type times struct{ before, after int64 }
+
 // compareTables compares two stores with the same layout.
-func compareTables(ctx context.Context, before, after cellstore.Store, progress func(done, total int64)) ([]TableChange, error) {
+func compareTables(ctx context.Context, before, after cellstore.Store, built times,
+	progress func(done, total int64)) ([]TableChange, error) {
 	names, err := after.Tables(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +73,7 @@ func compareTables(ctx context.Context, before, after cellstore.Store, progress 
 	var list []TableChange
 	var done int64
 	for _, name := range names {
-		change, err := compareTable(ctx, before, after, name, func() {
+		change, err := compareTable(ctx, before, after, name, built, func() {
 			if done++; done%10000 == 0 {
 				progress(done, 0)
 			}
@@ -81,7 +86,7 @@ func compareTables(ctx context.Context, before, after cellstore.Store, progress 
 	return list, nil
 }
 
-func compareTable(ctx context.Context, before, after cellstore.Store, name string, step func()) (TableChange, error) {
+func compareTable(ctx context.Context, before, after cellstore.Store, name string, built times, step func()) (TableChange, error) {
 	change := TableChange{Table: name}
 	old, err := before.Table(ctx, name)
 	if err != nil {
@@ -91,7 +96,7 @@ func compareTable(ctx context.Context, before, after cellstore.Store, name strin
 	if err != nil {
 		return change, err
 	}
-	// If a column keeps several versions, their times are data.
+	// If a column keeps several versions, their times are data, except those of the builds themselves.
 	timed := map[string]bool{}
 	for _, f := range now.Schema().Families {
 		timed[f.Name] = f.MaxVersions != 1
@@ -122,7 +127,7 @@ func compareTable(ctx context.Context, before, after cellstore.Store, name strin
 			change.Removed++
 		case order > 0:
 			change.Added++
-		case sameRow(o, n, timed):
+		case sameRow(o, n, timed, built):
 			change.Same++
 		default:
 			change.Changed++
@@ -137,9 +142,9 @@ func compareTable(ctx context.Context, before, after cellstore.Store, name strin
 	return change, nil
 }
 
-func sameRow(o, n *cellstore.Row, timed map[string]bool) bool {
+func sameRow(o, n *cellstore.Row, timed map[string]bool, built times) bool {
 	return slices.EqualFunc(o.Cells, n.Cells, func(x, y cellstore.Cell) bool {
 		return x.Family == y.Family && bytes.Equal(x.Qualifier, y.Qualifier) && bytes.Equal(x.Value, y.Value) &&
-			(x.Timestamp == y.Timestamp || !timed[x.Family])
+			(x.Timestamp == y.Timestamp || !timed[x.Family] || built == times{x.Timestamp, y.Timestamp})
 	})
 }

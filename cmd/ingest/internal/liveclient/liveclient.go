@@ -11,9 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"quadrille/cmd/ingest/internal/serverclient"
 	"quadrille/feature"
+	"quadrille/internal/jsontext"
 	"quadrille/places/live"
 )
 
@@ -79,22 +82,64 @@ func (c *Client) Exists(ctx context.Context) (bool, error) {
 // Schema returns the types that the properties of the collection have.
 func (c *Client) Schema(ctx context.Context) (feature.Schema, error) {
 	var m struct{ Schema []feature.Field }
-	err := c.server.Repeat(ctx, func() (int, error) {
-		res, cancel, err := c.do(ctx, http.MethodGet, nil)
+	if err := c.get(ctx, c.url, &m); err != nil {
+		return nil, err
+	}
+	return feature.NewSchema(m.Schema)
+}
+
+// get reads JSON into a value that json.Unmarshal takes.
+func (c *Client) get(ctx context.Context, url string, into any) error {
+	return c.server.Repeat(ctx, func() (int, error) {
+		res, cancel, err := c.server.Do(ctx, &serverclient.Request{Method: http.MethodGet, URL: url})
 		if err != nil {
 			return 0, err
 		}
 		defer cancel()
 		defer res.Body.Close()
-		if err := json.NewDecoder(res.Body).Decode(&m); err != nil {
+		if err := json.NewDecoder(res.Body).Decode(into); err != nil {
 			return 0, fmt.Errorf("%s describes no collection: %w", c.url, err)
 		}
 		return 0, nil
 	})
-	if err != nil {
-		return nil, err
+}
+
+// pageLimit is the number of points that are listed at a time, the most that the server lists.
+const pageLimit = 1000
+
+// Points calls fn with the id and the version of each point of the collection. Points that are
+// written meanwhile may be missing. An error of fn ends it and is returned.
+func (c *Client) Points(ctx context.Context, fn func(id string, version int64) error) error {
+	for cursor := ""; ; {
+		var page struct {
+			Points []struct {
+				ID      string `json:"id"`
+				Version int64  `json:"version"`
+			} `json:"points"`
+			Next string `json:"next"`
+		}
+		query := url.Values{"bbox": {"-180,-90,180,90"}, "limit": {strconv.Itoa(pageLimit)}}
+		if cursor != "" {
+			query.Set("cursor", cursor)
+		}
+		if err := c.get(ctx, c.url+"/within?"+query.Encode(), &page); err != nil {
+			return err
+		}
+		for _, p := range page.Points {
+			if err := fn(p.ID, p.Version); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Next; cursor == "" {
+			return nil
+		}
 	}
-	return feature.NewSchema(m.Schema)
+}
+
+// Deletion returns the line that deletes a point if it still has the given version.
+func Deletion(id string, version int64) []byte {
+	line := jsontext.AppendString([]byte(`{"id":`), id)
+	return fmt.Appendf(line, `,"delete":true,"if_match":"\"v%d\""}`, version)
 }
 
 // Create creates the collection of the target.
@@ -179,7 +224,7 @@ func (c *Client) post(ctx context.Context, lines []Line) (refusals []string, err
 			return refusals, fmt.Errorf("%s: the answer ends after %d of %d lines: %w", c.url, len(refusals), len(lines), err)
 		}
 		switch next := int64(len(refusals) + 1); {
-		case a.Line == next && a.Status/100 == 2:
+		case a.Line == next && (a.Status/100 == 2 || a.Status == http.StatusNotFound && a.Type == "point-not-found"): // deleted before
 			refusals = append(refusals, "")
 		case a.Line == next && (a.Status == http.StatusBadRequest && a.Type != "bad-body" || a.Status == http.StatusPreconditionFailed):
 			refusals = append(refusals, a.Detail)

@@ -29,7 +29,7 @@ func Args(t testing.TB, flags []*kong.Flag, own map[string][]string, except ...s
 		values, ok := own[f.Name]
 		switch {
 		case ok:
-		case f.IsBool() && f.Target.Bool() && f.Default == "true", f.IsBool() && f.Default == "true":
+		case f.IsBool() && f.Default == "true":
 			args = append(args, "--no-"+f.Name)
 			continue
 		case f.IsBool():

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,11 +77,18 @@ type Input struct {
 	Where features.Where
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
+	// Patch is set if the regions replace those of the same ids in the published layer, which stays
+	// otherwise. KeepSome adds that layer.
+	Patch bool
+	// AllowEmpty accepts a patch without regions.
+	AllowEmpty bool
 
 	chosen *features.Selection // by Where, of all files of the layer
 
-	kept bool    // Path is a layer of the published generation
-	base *uint64 // the generation whose layers are kept, 0 for none; nil if nothing is to be kept
+	kept   bool          // Path is a layer of the published generation
+	remove []string      // ids of its regions to leave out
+	like   *layerColumns // of the layer that a patch changes
+	base   *uint64       // the generation whose layers are kept, 0 for none; nil if nothing is to be kept
 }
 
 // typeName matches the names that package tiles accepts.
@@ -169,7 +177,8 @@ func ingest(
 			return nil, err
 		}
 		for i, l := range layers {
-			if err := writeLayer(b.Dir(), &built[i], l.sources); err != nil {
+			head := layerHead{Sources: l.sources, Patches: l.patches, Columns: l.columns}
+			if err := writeLayer(b.Dir(), &built[i], head); err != nil {
 				return nil, err
 			}
 		}
@@ -181,7 +190,7 @@ func ingest(
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
 			},
 			OnAssumption: func(typ, id, name, what string) {
-				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept }) {
+				if slices.ContainsFunc(layers, func(l *layer) bool { return l.typ == typ && l.kept && !l.patched[feature.FoldedRegionID(id)] }) {
 					return // already noted when the layer was ingested
 				}
 				assumed = append(assumed, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
@@ -229,12 +238,16 @@ func eachFile(inputs []Input) (all []Input, err error) {
 // finishLayers gives the regions their ids, and reports regions with several names or spellings.
 func finishLayers(layers []*layer, rep job.Reporter) (built []build.Layer) {
 	for _, l := range layers {
-		layer, shared := l.finish(rep)
-		built = append(built, layer)
-		job.NoteFew(rep, 5, "and %d more regions of several names or ids", shared)
-		if len(shared) > 0 {
-			rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
-		}
+		built = append(built, l.finishTelling(rep))
+	}
+	return built
+}
+
+func (l *layer) finishTelling(rep job.Reporter) build.Layer {
+	built, shared := l.finish(rep)
+	job.NoteFew(rep, 5, "and %d more regions of several names or ids", shared)
+	if len(shared) > 0 {
+		rep.Note("if these are several regions, name a property that tells them apart: --layer " + l.typ + "=FILE:PROPERTY")
 	}
 	return built
 }
@@ -322,7 +335,7 @@ func checkLayers(inputs []Input) error {
 			if err := CheckWorldview(in.Worldview); err != nil {
 				return err
 			}
-			view, viewed = in.Worldview, viewed || hasWorldviews(in.Type) && !in.kept
+			view, viewed = in.Worldview, viewed || hasWorldviews(in.Type) && !in.kept && !in.Patch
 		}
 	}
 	if view != "" && !viewed {
@@ -346,23 +359,29 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 			}
 			layers = append(layers, &layer{typ: in.Type, chosen: features.Select(in.Where)})
 		}
-		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
+		to := layers[i]
+		if in.Patch {
+			if to.patch == nil {
+				to.patch = &layer{typ: in.Type, chosen: features.Select(in.Where)}
+			}
+			in.like = to.columns
+			in.Told.Nameless = in.Told.Nameless || !slices.ContainsFunc(to.features, func(f build.Feature) bool { return f.Name != "" })
+			to = to.patch
+		}
+		src, err := to.read(ctx, in, tally, &vertices, rep)
 		if err != nil {
 			return nil, nil, err
 		}
-		layers[i].sources = append(layers[i].sources, src...)
-		for _, s := range src {
-			if !slices.Contains(sources, s) { // one file may hold several layers
-				sources = append(sources, s)
-			}
-		}
+		to.sources = append(to.sources, src...)
 	}
 	for _, l := range layers {
-		if err := l.said.Missing(fmt.Sprintf("--layer %s=PAGE1 --layer %[1]s=PAGE2", l.typ)); err != nil {
+		if err := l.checkSaid("--layer", rep); err != nil {
 			return nil, nil, err
 		}
-		if note := l.said.Together(); note != "" {
-			rep.Note(note)
+		if l.patch != nil {
+			if err := errors.Join(l.patch.checkSaid("--patch", rep), l.patch.chosen.Err()); err != nil {
+				return nil, nil, err
+			}
 		}
 		if err := l.chosen.Err(); err != nil {
 			return nil, nil, fmt.Errorf("layer %s: %w", l.typ, err)
@@ -371,7 +390,29 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 	if !vertices.fits() {
 		return nil, nil, moreMemory(&build.MemoryError{Vertices: vertices.n, NeedBytes: build.MemoryFor(vertices.n)})
 	}
+	for _, l := range layers {
+		if err := l.applyPatch(rep); err != nil {
+			return nil, nil, err
+		}
+		for _, s := range l.sources {
+			if !slices.Contains(sources, s) { // one file may hold several layers
+				sources = append(sources, s)
+			}
+		}
+	}
 	return layers, sources, nil
+}
+
+// checkSaid refuses files that are pages of more, and notes pages that are together. flag is the one
+// that names the files.
+func (l *layer) checkSaid(flag string, rep job.Reporter) error {
+	if err := l.said.Missing(fmt.Sprintf("%s %s=PAGE1 %[1]s %[2]s=PAGE2", flag, l.typ)); err != nil {
+		return err
+	}
+	if note := l.said.Together(); note != "" {
+		rep.Note(note)
+	}
+	return nil
 }
 
 // bounds returns the box around all types.
@@ -402,6 +443,12 @@ type layer struct {
 	sentence string       // on the columns of a file, as printed
 	coded    string       // the column of the ids in it
 	lines    bool         // its first feature, and so all, are lines
+
+	columns *layerColumns   // of its files; nil if these differ
+	patch   *layer          // files that replace some of its regions
+	remove  []string        // ids of regions to leave out
+	patched map[string]bool // folded ids of the regions that a patch replaced or added
+	patches int             // how many of its last sources are patches
 }
 
 // kindOf returns the GeoJSON type of lines.
@@ -421,7 +468,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	file := &layerFile{
 		in: in, view: in.Worldview, preset: presetFor(l.typ), tally: job.NewTally(all.MaxShare), chooser: columns.NewChooser(l.typ),
 	}
-	if !hasWorldviews(in.Type) {
+	if !hasWorldviews(in.Type) || in.Patch {
 		file.view = ""
 	}
 	defer func() { all.Merge(file.tally) }()
@@ -452,6 +499,10 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	if err != nil || !vertices.fits() {
 		return src, err
 	}
+	if in.Patch && in.AllowEmpty && file.tally.TakenCount()+file.tally.LeftOutCount() == 0 {
+		rep.Note(in.Path + " holds no regions: nothing of " + in.Type + " is changed by it, as --allow-empty says")
+		return src, nil
+	}
 	if file.preset.own {
 		file.settle(l, before, rep)
 	}
@@ -460,6 +511,12 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	}
 	if err := l.noteColumns(file, before == 0, rep); err != nil {
 		return src, err
+	}
+	learned := &layerColumns{ID: file.choice.ID, Name: file.choice.Name, Languages: file.choice.Languages}
+	if before == 0 {
+		l.columns = learned
+	} else if !reflect.DeepEqual(l.columns, learned) {
+		l.columns = nil
 	}
 	if n := file.badZooms; n > 0 {
 		rep.Note(fmt.Sprintf("%s: min_zoom is no number from 0 to 13, so that tiles of every zoom have the line: %d, the "+
@@ -500,7 +557,8 @@ type layerFile struct {
 	learned          bool // choice and codes are set
 	choice           columns.Choice
 	codes            *columns.Codes
-	toldID, toldName bool // the user named the columns
+	toldID, toldName bool // the user named the columns, or the published layer has them
+	ownIDs           bool // the published layer has features' own ids
 	sawID, sawName   bool // some feature has the columns that the user named
 	unserial         bool // an id is not the number of a row in a column of such numbers
 	sawView          bool
@@ -565,13 +623,17 @@ func (file *layerFile) choose() error {
 		return fmt.Errorf("%s: %w", file.in.Path, err)
 	}
 	file.toldID, file.toldName = file.choice.ID != nil, file.choice.Name != nil
-	if !file.toldName && !named {
+	if file.in.like != nil {
+		file.follow(file.in.like)
+	} else if !file.toldName && !named {
 		file.chooser.NameOfRegions(&file.choice, file.preset.isCustom)
 	}
 	file.from = file.preset.from
 	if file.preset.own {
-		file.from = append(slices.Clip(file.from), "features' own ids", "")
+		file.from = append(slices.Clip(file.from), ownIDs, "")
 		file.codes = columns.NewCodes(file.chooser, file.preset.isCustom)
+	} else if file.ownIDs {
+		file.from = append(slices.Clip(file.from), ownIDs)
 	}
 	if file.toldID {
 		file.from = append([]string{file.choice.ID.String()}, file.from...)
@@ -622,6 +684,9 @@ func (l *layer) add(file *layerFile, f *source.Feature) error {
 	}
 	file.tally.Good()
 	file.lost.Add(in.Path, f.Line, d.lost)
+	if file.ownIDs {
+		d.candidates = append(d.candidates, candidate{value: clean(c.id), shared: true})
+	}
 	var v viewed
 	if file.view != "" {
 		v = c.view(file.view)

@@ -197,7 +197,7 @@ func (l *layer) noteIDs(ids []string, rep job.Reporter) {
 	}
 	var all []*made
 	for i, c := range l.claims {
-		of := "names"
+		of := namesAsIDs
 		switch {
 		case c.level > 0:
 			of = c.from[c.level-1]
@@ -213,6 +213,11 @@ func (l *layer) noteIDs(ids []string, rep job.Reporter) {
 			m.examples = append(m.examples, ids[i])
 		}
 	}
+	from := make([]string, len(all))
+	for i, m := range all {
+		from[i] = m.of
+	}
+	l.learnIDs(from)
 	if len(all) == 0 || len(all) == 1 && (l.named || all[0].of == l.coded) {
 		return
 	}

@@ -216,7 +216,7 @@ func TestKeptLayerComesBack(t *testing.T) {
 	}}
 	sources := []dataset.Source{{Name: "S", Attribution: "©"}}
 	dir := t.TempDir()
-	if err := writeLayer(dir, &want, sources); err != nil {
+	if err := writeLayer(dir, &want, layerHead{Sources: sources}); err != nil {
 		t.Fatal(err)
 	}
 	l, vertices := layer{typ: "ward"}, vertexCount{}

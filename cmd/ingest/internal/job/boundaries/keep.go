@@ -53,6 +53,8 @@ type layerHead struct {
 	Lines    bool             `json:"lines,omitempty"` // each feature is one polygon, whose rings are its lines
 	Features int              `json:"features"`
 	Sources  []dataset.Source `json:"sources"`
+	Patches  int              `json:"patches,omitempty"` // how many of the last sources are patches
+	Columns  *layerColumns    `json:"columns,omitempty"` // absent in earlier versions, and if files differ
 }
 
 type layerFeature struct {
@@ -73,15 +75,24 @@ type layerProperty struct {
 // inputs of a job that replaces or adds some layers. Published layers come first and in their old
 // order, whether kept or replaced, so that their keys in the store stay the same.
 func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input) ([]Input, error) {
+	return KeepSome(ctx, c, d, inputs, Keep{})
+}
+
+// KeepSome does the same for the layers that keep selects. Inputs that are patches follow their
+// layers.
+func KeepSome(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs []Input, keep Keep) ([]Input, error) {
 	m, err := c.Current(ctx, d.Name)
 	if errors.Is(err, dataset.ErrNoGeneration) {
-		return based(inputs, 0), nil // nothing to keep
+		return based(inputs, 0), keep.check(d, nil, inputs) // nothing to keep
 	} else if err != nil {
 		return nil, err
 	}
 	var meta tiles.Meta
 	if err := json.Unmarshal(m.Meta, &meta); err != nil {
 		return nil, fmt.Errorf("generation %d of %s: %w; publish all layers anew", m.Generation, d.Name, err)
+	}
+	if err := keep.check(d, meta.Types, inputs); err != nil {
+		return nil, err
 	}
 	g, err := c.OpenGeneration(ctx, d.Name, m.Generation)
 	if err != nil {
@@ -93,13 +104,17 @@ func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs [
 	}
 	var out []Input
 	for _, t := range meta.Types {
-		named := false
+		var named, patches []Input
 		for _, in := range inputs {
-			if in.Type == t.Name {
-				out, named = append(out, in), true
+			switch {
+			case in.Type != t.Name:
+			case in.Patch:
+				patches = append(patches, in)
+			default:
+				named = append(named, in)
 			}
 		}
-		if named {
+		if out = append(out, named...); named != nil || !keep.keeps(t.Name, inputs) {
 			continue
 		}
 		path := filepath.Join(dir, layersDir, t.Name+layerSuffix)
@@ -109,7 +124,7 @@ func KeepLayers(ctx context.Context, c *dataset.Catalog, d ask.Dataset, inputs [
 		} else if err != nil {
 			return nil, err
 		}
-		out = append(out, Input{Type: t.Name, Input: job.Input{Path: path}, kept: true})
+		out = append(append(out, Input{Type: t.Name, Input: job.Input{Path: path}, kept: true, remove: keep.removed(t.Name)}), patches...)
 	}
 	for _, in := range inputs {
 		if !slices.ContainsFunc(meta.Types, func(t tiles.TypeMeta) bool { return t.Name == in.Type }) {
@@ -228,8 +243,8 @@ func stillPublished(ctx context.Context, c *dataset.Catalog, name string, base *
 	return nil
 }
 
-// writeLayer writes a layer to the directory of a build.
-func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error) {
+// writeLayer writes a layer to the directory of a build. head has its sources and columns.
+func writeLayer(dir string, l *build.Layer, head layerHead) (err error) {
 	dir = filepath.Join(dir, layersDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -244,12 +259,12 @@ func writeLayer(dir string, l *build.Layer, sources []dataset.Source) (err error
 		return err
 	}
 	w := bufio.NewWriterSize(z, 64<<10)
-	var lines bool
+	head.Format, head.Type, head.Features = layerFormat, l.Type, len(l.Features)
 	if len(l.Features) > 0 {
-		_, lines = l.Features[0].Geometry.(orb.MultiLineString)
+		_, head.Lines = l.Features[0].Geometry.(orb.MultiLineString)
 	}
 	out := json.NewEncoder(w)
-	if err := out.Encode(layerHead{layerFormat, l.Type, lines, len(l.Features), sources}); err != nil {
+	if err := out.Encode(head); err != nil {
 		return err
 	}
 	for i := range l.Features {
@@ -366,7 +381,7 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
 		return nil, fail(errors.New("more behind its end"))
 	}
-	l.kept = true
+	l.kept, l.remove, l.columns, l.patches = true, in.remove, head.Columns, min(head.Patches, len(head.Sources))
 	return head.Sources, nil
 }
 

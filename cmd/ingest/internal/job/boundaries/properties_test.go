@@ -26,7 +26,7 @@ func TestKeptPropertiesTakeLittleMemory(t *testing.T) {
 		feature.Properties = append(feature.Properties, build.Property{Name: fmt.Sprint("p", i), Value: int64(i)})
 	}
 	dir := t.TempDir()
-	if err := writeLayer(dir, &build.Layer{Type: "ward", Features: []build.Feature{feature}}, nil); err != nil {
+	if err := writeLayer(dir, &build.Layer{Type: "ward", Features: []build.Feature{feature}}, layerHead{}); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
 	"os"
@@ -26,7 +27,8 @@ const reasonRefused = "the server refuses it"
 // IntoLive reads files of points like Ingest and writes them into a live collection. It makes the
 // collection if it is missing. It writes nothing unless all files could be read. It writes all
 // records in their order. So the last one of several records with the same id counts. Points that
-// are not in the files stay.
+// are not in the files stay, unless of.Replace is set: then they are removed after all others have
+// been written, if nothing of the files was left out.
 func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.Target, o job.Options) (err error) {
 	j := newJob(ctx, of, o)
 	to.OnRetry = j.rep.Note
@@ -53,6 +55,13 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 		return err
 	}
 	defer func() { err = errors.Join(err, s.file.Close()) }()
+	lacking := &lackingPoints{}
+	if of.Replace && there {
+		if lacking, err = j.findLacking(client, s, o.MaxChange); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lacking.file.Close()) }()
+	}
 	if !there {
 		meta := live.Meta{Title: of.Title, Attribution: of.Credit.Attribution, Licence: of.Credit.License,
 			Private: of.Private, Schema: of.PropertyTypes}
@@ -71,8 +80,26 @@ func IntoLive(ctx context.Context, of Collection, paths []string, to liveclient.
 		return err
 	}
 	took := time.Since(s.read)
-	j.rep.Note(fmt.Sprintf("wrote %d points into the live collection %s, %d a second; %d were refused; points that the files lack stay",
-		written, of.Name, int64(float64(written)/max(took.Seconds(), 1e-3)), refused))
+	text := fmt.Sprintf("wrote %d points into the live collection %s, %d a second; %d were refused; ", written, of.Name,
+		int64(float64(written)/max(took.Seconds(), 1e-3)), refused)
+	switch {
+	case !of.Replace:
+		j.rep.Note(text + "points that the files lack stay")
+		return nil
+	case refused > 0 && lacking.count > 0:
+		return fmt.Errorf("%sso none of the %d points that the files lack was removed: correct those that were refused, and run it again",
+			text, lacking.count)
+	}
+	removed, changed, err := j.remove(client, lacking)
+	if err != nil {
+		return fmt.Errorf("%w; %d of %d points that the files lack were removed before, and the same command removes the others", err,
+			removed, lacking.count)
+	}
+	text += fmt.Sprintf("removed %d points that the files lack", removed)
+	if changed > 0 {
+		text += fmt.Sprintf("; %d more stay, for they were written meanwhile", changed)
+	}
+	j.rep.Note(text)
 	return nil
 }
 
@@ -97,6 +124,7 @@ type spooled struct {
 	schema feature.Schema
 	count  int64
 	read   time.Time // when all files had been read
+	ids    []uint64  // sorted hashes of all ids, if those that the files lack are removed
 }
 
 // spoolMargin is greater than the size in bytes of any feature.
@@ -164,6 +192,9 @@ func (j *pointsJob) spool() (s *spooled, err error) {
 		value = appendSpooled(value[:0], &p)
 		size = binary.AppendUvarint(size[:0], uint64(len(value)))
 		s.count++
+		if j.of.Replace {
+			s.ids = append(s.ids, maphash.String(idSeed, p.ID))
+		}
 		_, err := out.Write(size)
 		if err == nil {
 			_, err = out.Write(value)
@@ -183,6 +214,7 @@ func (j *pointsJob) spool() (s *spooled, err error) {
 		return nil, err
 	}
 	s.schema, s.read = learner.Schema(), time.Now()
+	slices.Sort(s.ids)
 	j.note(&live.Meta{Schema: s.schema})
 	return s, nil
 }
@@ -190,37 +222,47 @@ func (j *pointsJob) spool() (s *spooled, err error) {
 // send writes the spooled points.
 func (j *pointsJob) send(client *liveclient.Client, s *spooled) (written, refused int64, err error) {
 	in := bufio.NewReaderSize(s.file, 1<<20)
-	answered := func(l *liveclient.Line, refusal string) error {
+	err = j.writeLines(client, "writing points", s.count, func() (liveclient.Line, error) {
+		l, err := s.next(in)
+		if errors.Is(err, feature.ErrProperties) {
+			refused++
+			return liveclient.Line{}, j.leaveOut(l.SourcePosition, reasonProperties, err.Error())
+		}
+		return l, err
+	}, func(l *liveclient.Line, refusal string) error {
 		if refusal == "" {
 			written++
 			return nil
 		}
 		refused++
 		return j.leaveOut(l.SourcePosition, reasonRefused, refusal)
-	}
+	})
+	return written, refused, err
+}
+
+// writeLines writes count lines in batches. It leaves out lines without a text.
+func (j *pointsJob) writeLines(client *liveclient.Client, stage string, count int64, next func() (liveclient.Line, error),
+	answered func(l *liveclient.Line, refusal string) error) error {
 	var batch []liveclient.Line
 	size := 0
-	for n := range s.count {
-		l, err := s.next(in)
-		if errors.Is(err, feature.ErrProperties) {
-			refused++
-			err = j.leaveOut(l.SourcePosition, reasonProperties, err.Error())
-		} else if err == nil {
+	for n := range count {
+		l, err := next()
+		if err != nil {
+			return err
+		}
+		if l.Text != nil {
 			batch, size = append(batch, l), size+len(l.Text)
 		}
-		if err != nil {
-			return written, refused, err
-		}
-		if len(batch) < liveclient.MaxLines && size < liveclient.MaxBytes-spoolMargin && n < s.count-1 || len(batch) == 0 {
+		if len(batch) < liveclient.MaxLines && size < liveclient.MaxBytes-spoolMargin && n < count-1 || len(batch) == 0 {
 			continue
 		}
 		if err := client.Write(j.ctx, batch, answered); err != nil {
-			return written, refused, err
+			return err
 		}
 		batch, size = batch[:0], 0
-		j.rep.Progress(job.Progress{Stage: "writing points", Done: written + refused, Total: s.count, Unit: "points"})
+		j.rep.Progress(job.Progress{Stage: stage, Done: n + 1, Total: count, Unit: "points"})
 	}
-	return written, refused, nil
+	return nil
 }
 
 // next reads the next point. An error that matches feature.ErrProperties concerns only that point.

@@ -66,6 +66,10 @@ type Collection struct {
 	Where features.Where
 	// Repeated selects among points with the same id. IntoLive writes all of them.
 	Repeated Repeated
+	// AllowEmpty accepts files without points.
+	AllowEmpty bool
+	// Replace lets IntoLive remove the points of the live collection that the files lack.
+	Replace bool
 	// Layer is the layer to read from GeoPackages and archives with several. An input may name
 	// another layer after #.
 	Layer string
@@ -248,7 +252,10 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 	}
 	err := j.tally.Err()
 	if err == nil && j.tally.TakenCount() == 0 && (j.tally.LeftOutCount() == 0 || j.zero.Drop) {
-		return errors.New("the files hold no points; check that they are the files you mean")
+		if !j.of.AllowEmpty {
+			return errors.New("the files hold no points; check that they are the files you mean; if a collection may be empty, give --allow-empty")
+		}
+		j.rep.Note("the files hold no points: the collection " + j.of.Name + " gets none, as --allow-empty says")
 	}
 	return j.explain(j.files[len(j.files)-1], err)
 }
@@ -426,7 +433,7 @@ func (j *pointsJob) leaveOut(at int64, reason, detail string) error {
 // point has. For tables the headers have already been checked.
 func (j *pointsJob) learned(l *feature.Learner) error {
 	unseen := slices.DeleteFunc(l.UnseenFields(), func(name string) bool { _, told := j.of.PropertyTypes.Lookup(name); return !told })
-	if !j.named() && len(unseen) > 0 {
+	if !j.named() && len(unseen) > 0 && j.tally.TakenCount() > 0 {
 		var names []string
 		for _, f := range l.Schema() {
 			if !slices.Contains(unseen, f.Name) {
