@@ -88,7 +88,8 @@ type cli struct {
 	Prune    pruneCmd    `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`
 	Settings configCmd   `cmd:"" group:"settings" name:"config" help:"Look at the configuration."`
 
-	file *configfile.File // of --config
+	file  *configfile.File // of --config
+	entry *int             // of the command's list of settings there; nil: that which the command line names
 }
 
 // added are the commands that are declared outside this file, each in a file of its own:

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"quadrille/ask"
@@ -46,18 +45,14 @@ type pointFiles struct {
 	tagged
 }
 
-// reads returns the files without standard input, which refreshes refuse.
 func (c *pointFiles) reads() []string {
 	var files []string
 	for _, name := range c.Files {
-		if file, _ := source.SplitLayer(name); file != "-" {
-			files = append(files, file)
-		}
+		file, _ := source.SplitLayer(name)
+		files = append(files, file)
 	}
 	return files
 }
-
-func (c *pointFiles) readsInput() bool { return slices.Contains(c.Files, "-") }
 
 // collection returns the job's collection for a data set and the name of its points.
 func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collection, err error) {
@@ -79,7 +74,6 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		PropertyTypes: types,
 		Layer:         c.Layer,
 		Title:         c.Title,
-		Stdin:         os.Stdin,
 		Empty:         c.Empty,
 		Style:         c.style(),
 		Headless:      c.headless(),

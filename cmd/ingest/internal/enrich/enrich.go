@@ -30,8 +30,7 @@ import (
 
 // Options say what is read and written.
 type Options struct {
-	In, Out  string    // paths; - is Stdin or Stdout
-	Stdin    io.Reader // may be nil
+	In, Out  string // paths; - is Stdin of the job or Stdout
 	Stdout   io.Writer
 	Format   Format // of Out
 	Layer    string
@@ -118,7 +117,7 @@ func Run(ctx context.Context, plan *Plan, o Options, jo job.Options) (stats Stat
 			return stats, err
 		}
 	}
-	if r.files, err = features.New(ctx, jo.ReporterOrSilent(), "", o.Stdin); err != nil {
+	if r.files, err = features.New(ctx, jo.ReporterOrSilent(), "", jo.Stdin); err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, r.files.Close()) }()

@@ -20,9 +20,9 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
-	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/feature"
@@ -130,17 +130,13 @@ func ingest(
 	if err := checkLayers(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
-	inputs, err := eachFile(inputs)
-	if err != nil {
-		return dataset.Manifest{}, err
-	}
 	if err := checkElsewhere(ctx, c, d, inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
 	rep := o.ReporterOrSilent()
 	noteGone(ctx, c, d.Name, inputs, rep)
 	tally := job.NewTally(o.MaxBad)
-	layers, sources, err := readLayers(ctx, inputs, tally, o.MemoryLimit(), rep)
+	layers, sources, err := readLayers(ctx, inputs, tally, o)
 	tally.Report(rep)
 	if err == nil {
 		err = tally.Err()
@@ -205,16 +201,18 @@ func ingest(
 	})
 }
 
-// eachFile returns an input for each file of inputs that are folders or patterns.
-func eachFile(inputs []Input) (all []Input, err error) {
+// eachFile returns an input for each file of inputs that are several.
+func eachFile(files *features.Files, inputs []Input) (all []Input, err error) {
 	for _, in := range inputs {
-		paths := []string{in.Path}
-		if !in.kept {
-			if paths, err = format.Paths(in.Path, source.WantPolygons); err != nil {
-				return nil, err
-			}
+		if in.kept {
+			all = append(all, in)
+			continue
 		}
-		for _, in.Path = range paths {
+		each, err := files.Expand(in.Input, source.WantPolygons)
+		if err != nil {
+			return nil, err
+		}
+		for _, in.Input = range each {
 			all = append(all, in)
 		}
 	}
@@ -330,9 +328,18 @@ func checkLayers(inputs []Input) error {
 }
 
 // readLayers reads the inputs. All inputs of one type form one layer.
-func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory int64, rep job.Reporter) (layers []*layer,
-	sources []dataset.Source, err error) {
-	vertices := vertexCount{memory: memory}
+func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, o job.Options) (layers []*layer, sources []dataset.Source,
+	err error) {
+	rep := o.ReporterOrSilent()
+	files, err := features.New(ctx, rep, "", o.Stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = cmp.Or(err, files.Close()) }()
+	if inputs, err = eachFile(files, inputs); err != nil {
+		return nil, nil, err
+	}
+	vertices := vertexCount{memory: o.MemoryLimit()}
 	for _, in := range inputs {
 		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
 		if i < 0 {
@@ -341,7 +348,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 			}
 			layers = append(layers, &layer{typ: in.Type})
 		}
-		src, err := layers[i].read(ctx, in, tally, &vertices, rep)
+		src, err := layers[i].read(ctx, files, in, tally, &vertices, rep)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -404,7 +411,7 @@ func kindOf(lines orb.MultiLineString) string {
 }
 
 // read reads an input into the layer. It adds bad records to all, and vertices to vertices.
-func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount,
+func (l *layer) read(ctx context.Context, files *features.Files, in Input, all *job.Tally, vertices *vertexCount,
 	rep job.Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
@@ -417,7 +424,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	}
 	defer func() { all.Merge(file.tally) }()
 	before := len(l.features)
-	src, err = readPolygons(ctx, in, file.preset.objects, &l.said, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+	src, err = readPolygons(ctx, files, in, file.preset.objects, &l.said, "reading "+l.typ, func(f source.Feature, err error) error {
 		if err == nil {
 			if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {
 				l.features, l.claims, l.viewed, file.waiting = nil, nil, nil, nil

@@ -26,10 +26,11 @@ type setSource struct {
 // places of the set must fit in a quarter of it. All of them stay in memory, because a network may
 // refer to any place.
 func openSetSource(in Input, memory int64) (*setSource, error) {
-	set, err := geolite.Open(in.Path)
+	set, err := geolite.Open(in.OnDisk())
 	if err != nil {
 		return nil, err
 	}
+	set.Path = in.Path
 	if need := set.PlacesMemory(); need > memory/4 {
 		return nil, errors.Join(fmt.Errorf("%s: the names of its places take about %d MiB of memory, a quarter of what is "+
 			"needed in all; give --memory %dMiB, or remove the Locations files of languages that nobody asks for",
@@ -76,7 +77,7 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 		}
 	}
 	if files == nil {
-		files = []string{s.in.Path}
+		files = []string{s.in.OnDisk()}
 	}
 	in := s.in.Input
 	in.Credit = in.WithDefaults(productCredit(s.set.Product))

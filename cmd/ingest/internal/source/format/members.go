@@ -1,0 +1,55 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
+)
+
+// Members returns the names of the members of an archive that are read together, sorted: those of one extension. It
+// returns nil for other files, and for a zip archive of which Open reads one member, or says why it does not.
+func Members(name string, want source.Want) (members []string, err error) {
+	f := &File{Options: Options{Want: want, Said: &geojson.Said{}}, Path: name, OnDisk: name}
+	var all []string
+	tarred, err := source.EachMember(name, func(member string, _ func() (io.Reader, error)) error {
+		all = append(all, member)
+		return nil
+	})
+	if err != nil || all == nil && !tarred {
+		return nil, err
+	}
+	if err := f.choose(all); err != nil {
+		return nil, err
+	}
+	if tarred && f.Format != nil {
+		return nil, fmt.Errorf("%s: is a tar archive of %s, which is read from a zip archive or unpacked: unpack it by tar xf, and name what comes out",
+			name, f.Format.Name)
+	}
+	if f.Format != nil {
+		return nil, nil
+	}
+	ends := map[string]bool{}
+	for _, member := range all {
+		if f.match(member) {
+			members = append(members, member)
+			ends[strings.ToLower(path.Ext(member))] = true
+		}
+	}
+	slices.Sort(members)
+	members = slices.Compact(members)
+	switch {
+	case len(ends) == 1 && (tarred || len(members) > 1):
+		return members, nil
+	case tarred && len(ends) == 0:
+		return nil, fmt.Errorf("%s: is a tar archive, and no member of it is of a format expected here; unpack it and name the file inside", name)
+	case tarred:
+		return nil, fmt.Errorf("%s: tar archive holds both %s and %s; unpack it and name one", name, source.Excerpt(members[0]),
+			source.Excerpt(members[len(members)-1]))
+	}
+	return nil, nil
+}
