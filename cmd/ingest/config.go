@@ -100,6 +100,9 @@ func (c *cli) complete(ctx *kong.Context) error {
 				return err
 			}
 		}
+		if count := c.file.Entries(node.Name); arg.Target.IsZero() && !arg.Tag.Has("extra") && c.entry == nil && count > 1 {
+			return fmt.Errorf("%s has %d entries of %s: name the %s of one, or run ingest refresh", c.Config, count, node.Name, arg.Name)
+		}
 		if arg.Target.IsZero() && !arg.Tag.Has("extra") {
 			return fmt.Errorf("no %s to read: name it, or write it as %s: beneath %s: into the file of --config", arg.Name, arg.Name, node.Name)
 		}

@@ -80,10 +80,9 @@ var foreigners = []foreigner{
 		rows:      browser,
 	},
 	{
-		is:        "a Parquet file",
-		begin:     "PAR1",
-		addresses: "fetch the CSV or MMDB edition",
-		rows:      toCSV,
+		is:    "a Parquet file",
+		begin: "PAR1",
+		rows:  toCSV,
 	},
 	{is: "a FlatGeobuf file of shapes", begin: "fgb", shapes: ogr2ogr, addresses: "name a source of addresses", rows: toCSV},
 	{is: "an SQLite database or a GeoPackage", begin: "SQLite format 3", addresses: toCSV, rows: toCSV},

@@ -19,8 +19,8 @@ import (
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/testfile"
-	"quadrille/internal/testrace"
 	"quadrille/internal/must"
+	"quadrille/internal/testrace"
 	"quadrille/tiles/build"
 )
 

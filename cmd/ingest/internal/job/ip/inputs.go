@@ -55,9 +55,12 @@ func pathsOf(path string) (paths []string, err error) {
 			if geolite.IsBlocks(name) {
 				return []string{path}, nil
 			}
-			if e.Name()[0] != '.' && (isListName(name) || mmdb.IsName(name)) {
+			if e.Name()[0] != '.' && (isListName(name) || mmdb.IsName(name) || slices.Contains([]string{".parquet", ".xlsx"}, strings.ToLower(filepath.Ext(name)))) {
 				paths = append(paths, filepath.Join(path, e.Name()))
 			}
+		}
+		if paths == nil {
+			return []string{path}, nil
 		}
 	default:
 		return []string{path}, nil // opening it reports the error

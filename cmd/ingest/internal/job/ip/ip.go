@@ -186,6 +186,7 @@ type rangeInputs struct {
 	ctx     context.Context
 	sources []ipSource
 	fill    *filler
+	files   *features.Files
 	rep     job.Reporter
 	tally   *job.Tally
 	temp    string
@@ -219,8 +220,11 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err
 	}
+	if in.files, err = features.New(ctx, in.rep, in.temp, nil); err != nil {
+		return nil, err
+	}
 	for _, i := range inputs {
-		s, err := openSource(i, in.temp, in.memory)
+		s, err := openSource(i, in.files, in.temp, in.memory)
 		if err != nil {
 			return nil, i.Named(err)
 		}
@@ -239,6 +243,9 @@ func (in *rangeInputs) close() (err error) {
 	in.closed = true
 	for _, s := range in.sources {
 		err = errors.Join(err, s.close())
+	}
+	if in.files != nil {
+		err = errors.Join(err, in.files.Close())
 	}
 	if in.temp != "" {
 		err = errors.Join(err, os.RemoveAll(in.temp))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -86,6 +87,9 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 		src, err := dataset.FileSource(ctx, file)
 		if err != nil {
 			return nil, err
+		}
+		if file == s.in.Copy {
+			src.File = filepath.Base(s.in.Path)
 		}
 		src.Name, src.Modified = s.set.Product, s.modified()
 		list[i] = in.Complete(src)

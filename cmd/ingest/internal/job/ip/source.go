@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/mmdb"
@@ -39,12 +40,16 @@ type ipSource interface {
 //
 //   - a MaxMind DB, alone, compressed by gzip, or in a zip or tar.gz archive;
 //   - a GeoLite2 CSV set, a folder or the zip archive of one;
+//   - a workbook or Parquet of such rows;
 //   - a list of ranges in columns, or of a provider's networks in JSON, alone,
 //     compressed by gzip, or in a zip archive.
 //
 // Files that must be unpacked for reading go into the directory temp. A source that needs more
 // bytes than memory, the limit of the whole program, is refused.
-func openSource(in Input, temp string, memory int64) (ipSource, error) {
+func openSource(in Input, files *features.Files, temp string, memory int64) (ipSource, error) {
+	if s, err := openRecordSource(in, files); s != nil || err != nil {
+		return s, err
+	}
 	info, err := os.Stat(in.OnDisk())
 	if err != nil {
 		return nil, err

@@ -359,10 +359,12 @@ func (f *File) CommandWord() string {
 func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 	l, err := f.begin(ctx)
 	if err == nil {
-		if l.Records {
+		if l.Records && f.Want != source.WantAddresses {
 			f.tell(l)
 		}
-		f.spell(l)
+		if f.Want != source.WantAddresses {
+			f.spell(l)
+		}
 		err = read(l)
 		_ = l.Close() // only read
 	}

@@ -9,7 +9,33 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
+	"quadrille/cmd/ingest/internal/source/geoparquet"
+	"quadrille/cmd/ingest/internal/source/workbook"
 )
+
+// HasRecords reports whether a file is of a format of the table that may have records of addresses. Of a file that cannot
+// be read its reader says why.
+func HasRecords(name string) bool {
+	if is, err := source.IsArchive(name); err != nil || is {
+		a, err := source.OpenArchive(name)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = a.Close() }() // only read
+		var members []string
+		for _, m := range a.Members {
+			members = append(members, m.Name)
+		}
+		return workbook.Is(members)
+	}
+	f, err := source.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, _ := f.Reader().Peek(len(geoparquet.Magic))
+	return string(head) == geoparquet.Magic
+}
 
 // Members returns the names of the members of an archive that are read together, sorted: those of one extension. It
 // returns nil for other files, and for a zip archive of which Open reads one member, or says why it does not.
