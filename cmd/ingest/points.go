@@ -110,7 +110,7 @@ files together become the collection; what was published of it before is replace
   curl https://example.org/shops.csv | ingest points shops -
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,
-such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or xz or be alone of its kind in a .zip:
+such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or xz or be in a .zip or .tar.gz, of which several files of one kind are read as one:
 
   A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).

@@ -18,7 +18,7 @@ import (
 )
 
 type refreshCmd struct {
-	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do; all when none is named."`
+	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do, or data sets such as points-shops; all when none is named."`
 	Force    bool     `help:"Ingest also what has not changed."`
 
 	publishing
@@ -47,6 +47,8 @@ func (refreshCmd) Help() string {
   ingest config check --config /etc/quadrille/ingest.yaml
   ingest refresh --config /etc/quadrille/ingest.yaml --dry-run
   ingest refresh --config /etc/quadrille/ingest.yaml
+
+A command may have a list of such settings, with an entry for each collection or data set (points: and below it "- collection: shops").
 
 With --dry-run each command that has something to do says what it would change, and world lists its files.
 What one would publish the next does not see.`

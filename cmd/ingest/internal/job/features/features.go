@@ -32,6 +32,7 @@ type Files struct {
 	temp  []string   // files to remove
 	open  []*os.File // copies without a name
 	done  int64      // bytes of all copies
+	buf   []byte     // of copy
 }
 
 // copies is the pattern for names of temporary copies of inputs that cannot be read in place.
@@ -135,11 +136,13 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 func (s *Files) copy(out *os.File, r io.Reader, name string) (err error) {
 	stage := "copying " + filepath.Base(name)
 	dir := filepath.Dir(out.Name())
-	buf := make([]byte, 1<<20)
+	if s.buf == nil {
+		s.buf = make([]byte, 1<<20)
+	}
 	for err == nil {
 		var n int
-		if n, err = r.Read(buf); n > 0 {
-			if _, failed := out.Write(buf[:n]); failed != nil {
+		if n, err = r.Read(s.buf); n > 0 {
+			if _, failed := out.Write(s.buf[:n]); failed != nil {
 				err = failed
 			}
 			before := s.done
