@@ -13,7 +13,6 @@ import (
 	"quadrille/cmd/ingest/internal/enrich"
 	"quadrille/cmd/ingest/internal/joinclient"
 	"quadrille/cmd/ingest/internal/serverclient"
-	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 )
 
@@ -82,10 +81,7 @@ header, are left out; --max-bad bounds their share. The file appears when it is 
 is there, and where a symbolic link points.`
 }
 
-func (c *enrichCmd) reads() []string {
-	file, _ := source.SplitLayer(c.File)
-	return []string{file}
-}
+func (c *enrichCmd) reads() []string { return withoutLayers([]string{c.File}) }
 
 func (c *enrichCmd) left(*session) string {
 	if c.Out == "-" {

@@ -14,7 +14,6 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	pointsjob "quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/liveclient"
-	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
@@ -45,14 +44,7 @@ type pointFiles struct {
 	tagged
 }
 
-func (c *pointFiles) reads() []string {
-	var files []string
-	for _, name := range c.Files {
-		file, _ := source.SplitLayer(name)
-		files = append(files, file)
-	}
-	return files
-}
+func (c *pointFiles) reads() []string { return withoutLayers(c.Files) }
 
 // collection returns the job's collection for a data set and the name of its points.
 func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collection, err error) {

@@ -74,7 +74,16 @@ func (c *placesCmd) reads() []string {
 	return files
 }
 
-func (c *ipCmd) reads() []string { return c.Files }
+func (c *ipCmd) reads() []string { return withoutLayers(c.Files) }
+
+// withoutLayers returns the files of paths that may name layers.
+func withoutLayers(paths []string) (files []string) {
+	for _, path := range paths {
+		file, _ := source.SplitLayer(path)
+		files = append(files, file)
+	}
+	return files
+}
 
 func (c *timezonesCmd) reads() []string {
 	if c.File == "" {

@@ -116,6 +116,9 @@ func (f *File) Refuse(want Want) error {
 	if len(head) == 0 && want == WantAddresses { // other readers report what they expect
 		return fmt.Errorf("%s: the file is empty; fetch it again", f.Path)
 	}
+	if want == WantRows && f.IsTar() {
+		return fmt.Errorf("%s: is a tar archive; unpack it by tar xf, and name the file inside", f.Path)
+	}
 	for i := range foreigners {
 		k := &foreigners[i]
 		switch advice := k.advise(want); {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
@@ -95,7 +98,9 @@ func (s *Files) Expand(in job.Input, want source.Want) (all []job.Input, err err
 		if in.Copy == "" {
 			one.Path = path
 		}
-		members, err := s.members(one, want)
+		members, err := s.Members(one, func(all []string, tarred bool) ([]string, error) {
+			return format.Members(one.OnDisk(), want, all, tarred)
+		})
 		if err != nil {
 			return nil, in.Named(err)
 		}
@@ -107,14 +112,28 @@ func (s *Files) Expand(in job.Input, want source.Want) (all []job.Input, err err
 	return all, nil
 }
 
-// members returns copies of the members of an archive that are read as one, or nil if the file is none with several.
-func (s *Files) members(in job.Input, want source.Want) (all []job.Input, err error) {
+// Members returns copies of those members of a zip or tar archive that choose takes, or of the one that the path names after
+// #. It returns nil if there is none or the file is no archive. tarred is set for a tar archive.
+func (s *Files) Members(in job.Input, choose func(members []string, tarred bool) ([]string, error)) (all []job.Input, err error) {
 	path, layer := source.SplitLayer(in.OnDisk())
-	if info, err := os.Stat(path); layer != "" || err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, nil // Open says what is wrong
 	}
-	names, err := format.Members(path, want)
-	if names == nil {
+	var names []string
+	tarred, err := source.EachMember(path, func(name string, _ func() (io.Reader, error)) error {
+		names = append(names, name)
+		return nil
+	})
+	switch is := slices.Contains(names, layer) && !strings.EqualFold(filepath.Ext(layer), ".shp"); {
+	case is:
+		names = []string{layer}
+		in.Path = strings.TrimSuffix(in.Path, "#"+layer)
+	case layer != "":
+		return nil, nil
+	case err == nil && (names != nil || tarred):
+		names, err = choose(names, tarred)
+	}
+	if names == nil || err != nil {
 		return nil, err
 	}
 	wanted := map[string]int{}
@@ -136,8 +155,8 @@ func (s *Files) members(in job.Input, want source.Want) (all []job.Input, err er
 		return err
 	})
 	if err == nil && len(names) > 1 {
-		s.rep.Note(fmt.Sprintf("%s: its %d members of one kind are read as one, %s to %s", in.Path, len(names), source.Excerpt(names[0]),
-			source.Excerpt(names[len(names)-1])))
+		s.rep.Note(fmt.Sprintf("%s: its %d members of one kind are read, %s to %s; FILE#MEMBER names one", in.Path, len(names),
+			source.Excerpt(names[0]), source.Excerpt(names[len(names)-1])))
 	}
 	return all, err
 }

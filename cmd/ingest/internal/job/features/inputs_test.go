@@ -43,6 +43,10 @@ func TestMembersAreFiles(t *testing.T) {
 		{"zip", zip, "data/2/b.geojson data/1/c.geojson a.GEOJSON __MACOSX/a.geojson x/._b.geojson .c.geojson readme.txt", "a.GEOJSON data/1/c.geojson data/2/b.geojson"},
 		{"tar", tarred, "data/2/b.geojson data/1/c.geojson a.GEOJSON x/._b.geojson ../d.geojson", "a.GEOJSON data/1/c.geojson data/2/b.geojson"},
 		{"tables", zip, "b.csv a.csv readme.txt", "a.csv b.csv"},
+		{"named#b.geojson", zip, "a.csv b.geojson", "b.geojson"},
+		{"named in tar#x/a.csv", tarred, "x/a.csv b.geojson", "x/a.csv"},
+		{"a shapefile#a", zip, "a.shp b.shp", "#a"},
+		{"a shapefile#a.shp", zip, "a.shp b.shp", "#a.shp"},
 		{"texts", zip, "b.txt a.txt", "a.txt b.txt"},
 		{"one", zip, "a.csv readme.txt", ""},
 		{"one in tar", tarred, "a.csv readme.md", "a.csv"},
@@ -59,13 +63,19 @@ func TestMembersAreFiles(t *testing.T) {
 			files = append(files, [2]string{name, "of " + name})
 		}
 		path := testfile.WriteTemp(t, "archive", tc.pack(files...))
+		one, two, _ := strings.Cut(tc.name, "#")
+		tc.name = one
+		named := path
+		if two != "" {
+			named += "#" + two
+		}
 		var rep jobtest.Recorder
 		s := must.Get(New(t.Context(), &rep, dir, nil)).In(t)
-		all, err := s.Expand(job.Input{Path: path}, source.WantPoints)
+		all, err := s.Expand(job.Input{Path: named}, source.WantPoints)
 		var got []string
 		for _, in := range all {
-			name, _ := strings.CutPrefix(in.Path, path)
-			if name = strings.TrimPrefix(name, "/"); name != "" {
+			name, is := strings.CutPrefix(strings.TrimPrefix(in.Path, path), "/")
+			if is {
 				if text := must.Get(os.ReadFile(in.OnDisk())).In(t); string(text) != "of "+name {
 					t.Errorf("%s: %s holds %q", tc.name, name, text)
 				}
@@ -75,7 +85,7 @@ func TestMembersAreFiles(t *testing.T) {
 		if err != nil && (tc.want == "" || !strings.Contains(err.Error(), tc.want)) || err == nil && strings.Join(got, " ") != tc.want {
 			t.Errorf("%s: %q, %v", tc.name, got, err)
 		}
-		if len(got) > 1 != strings.Contains(strings.Join(rep.Notes, ""), "are read as one") {
+		if len(got) > 1 != strings.Contains(strings.Join(rep.Notes, ""), "members of one kind are read") {
 			t.Errorf("%s: told %q", tc.name, rep.Notes)
 		}
 		must.Do(t, s.Close())

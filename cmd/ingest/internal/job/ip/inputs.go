@@ -31,10 +31,41 @@ func eachFile(files *features.Files, inputs []Input, rep job.Reporter) (all []In
 			if one.Input, err = files.Local(one.Input); err != nil {
 				return nil, err
 			}
-			all = append(all, one)
+			members, err := files.Members(one.Input, listsAmong)
+			if err != nil {
+				return nil, one.Named(err)
+			}
+			if members == nil {
+				members = []job.Input{one.Input}
+			}
+			for _, one.Input = range members {
+				all = append(all, one)
+			}
 		}
 	}
 	return all, nil
+}
+
+// listsAmong returns the members of an archive that are lists, if they are not read in it: several, or those of a tar archive.
+// Those with databases and GeoLite2 CSV sets are sources themselves.
+func listsAmong(members []string, tarred bool) (lists []string, _ error) {
+	for _, name := range members {
+		switch {
+		case geolite.IsBlocks(name), mmdb.IsName(name):
+			return nil, nil
+		case isListName(source.CutCompression(name)):
+			lists = append(lists, name)
+		}
+	}
+	isText := func(name string) bool { return strings.EqualFold(filepath.Ext(name), ".txt") }
+	if slices.ContainsFunc(lists, func(name string) bool { return !isText(name) }) {
+		lists = slices.DeleteFunc(lists, isText) // beside others a text is to be read by people
+	}
+	if len(lists) == 1 && !tarred {
+		return nil, nil
+	}
+	slices.Sort(lists)
+	return slices.Compact(lists), nil
 }
 
 // pathsOf returns the files of a folder that is no GeoLite2 CSV set, those that match a pattern, or else the path.

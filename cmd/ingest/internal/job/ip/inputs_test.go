@@ -93,6 +93,19 @@ func TestSourcesByName(t *testing.T) {
 			t.Errorf("%+v", m.Sources)
 		}
 	}
+	for name, want := range map[string]int64{"a.csv b.csv notes.txt": 2, "a.csv x/b.json": 2, "a.txt b.txt LICENSE.TXT": 2} {
+		var files [][2]string
+		for i, member := range strings.Fields(name) {
+			files = append(files, [2]string{member, strings.ReplaceAll("network,country\nN.0.0.0/8,CH\n", "N", string("98x"[i]))})
+			if strings.HasSuffix(member, ".json") {
+				files[i][1] = `[{"network":"8.0.0.0/8","country":"CH"}]`
+			}
+		}
+		m, err := Ingest(t.Context(), jobtest.Catalog(t), []Input{{Input: job.Input{Path: testfile.WriteTemp(t, "l.zip", testfile.Zip(files...))}}}, Options{})
+		if err != nil || m.Records["ipv4"] == 0 || int64(len(m.Sources)) != want || m.Sources[0].File != strings.Fields(name)[0] {
+			t.Errorf("%s: %+v, %v", name, m.Sources, err)
+		}
+	}
 	_, err := Ingest(t.Context(), jobtest.Catalog(t), []Input{{Input: job.Input{Path: filepath.Join(dir, "*.none")}}}, Options{})
 	if err == nil || !strings.Contains(err.Error(), "name the files themselves") {
 		t.Error(err)

@@ -154,11 +154,6 @@ func (f *File) lookInto() error {
 	for _, m := range a.Members {
 		names = append(names, m.Name)
 	}
-	if f.layer != "" && slices.Contains(names, f.layer) {
-		member := f.layer
-		f.layer, f.Layer, f.match = "", "", func(name string) bool { return name == member }
-		return nil
-	}
 	if err := f.choose(names); err != nil {
 		return err
 	}

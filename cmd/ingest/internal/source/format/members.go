@@ -2,7 +2,6 @@ package format
 
 import (
 	"fmt"
-	"io"
 	"path"
 	"slices"
 	"strings"
@@ -37,18 +36,10 @@ func HasRecords(name string) bool {
 	return string(head) == geoparquet.Magic
 }
 
-// Members returns the names of the members of an archive that are read together, sorted: those of one extension. It
-// returns nil for other files, and for a zip archive of which Open reads one member, or says why it does not.
-func Members(name string, want source.Want) (members []string, err error) {
+// Members returns those of all members of an archive that are read together, sorted: those of one extension. It
+// returns nil for a zip archive of which Open reads one member, or says why it does not.
+func Members(name string, want source.Want, all []string, tarred bool) (members []string, err error) {
 	f := &File{Options: Options{Want: want, Said: &geojson.Said{}}, Path: name, OnDisk: name}
-	var all []string
-	tarred, err := source.EachMember(name, func(member string, _ func() (io.Reader, error)) error {
-		all = append(all, member)
-		return nil
-	})
-	if err != nil || all == nil && !tarred {
-		return nil, err
-	}
 	if err := f.choose(all); err != nil {
 		return nil, err
 	}
