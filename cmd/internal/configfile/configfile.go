@@ -185,6 +185,10 @@ func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
 		}
 	default:
 		var ok bool
+		if _, inner := mapping(n); inner && k.section != "" {
+			return f.wrong(v.line, "%s must be a single value or a list; for several of %s write a list, whose entries begin with a hyphen",
+				name, commandOf(k.section))
+		}
 		if v.text, ok = scalar(n); !ok {
 			return f.wrong(v.line, "%s must be a single value or a list: give one, or remove the line for the default", name)
 		}

@@ -112,10 +112,11 @@ func (in Input) OnDisk() string { return cmp.Or(in.Copy, in.Path) }
 
 // Named returns an error about the copy of an input as one about the input.
 func (in Input) Named(err error) error {
-	if err == nil || in.Copy == "" || !strings.Contains(err.Error(), in.Copy) {
+	path, _ := source.SplitLayer(in.Copy)
+	if err == nil || path == "" || !strings.Contains(err.Error(), path) {
 		return err
 	}
-	return &namedError{strings.ReplaceAll(err.Error(), in.Copy, in.Path), err}
+	return &namedError{strings.ReplaceAll(err.Error(), path, in.Path), err}
 }
 
 type namedError struct {
