@@ -26,35 +26,26 @@ func IsStream(path string) bool {
 	return IsStdin(path) || err == nil && info.Mode()&fs.ModeNamedPipe != 0
 }
 
+// fetchers are the commands that write what is at an address to standard output, by its scheme.
+var fetchers = map[string]string{
+	"http": "curl -fL %s", "https": "curl -fL %s", "ftp": "curl -fL %s",
+	"s3": "aws s3 cp --quiet %s -", "gs": "gcloud storage cat %s",
+}
+
 // RefuseAddress returns an error if a path is an address on the network. If one of the words of a command has the address,
 // the error has the line to type.
 func RefuseAddress(path string, command []string) error {
 	scheme, rest, ok := strings.Cut(path, "://")
-	if !ok || rest == "" || strings.ContainsAny(scheme, `/\.*?[`) {
+	if !ok || scheme == "" || rest == "" || strings.ContainsAny(scheme, `/\.*?[`) {
 		return nil
 	}
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	get, named := "curl -fL ", func(word string) bool { return strings.Contains(word, path) }
-	switch strings.ToLower(scheme) {
-	case "file":
-		return fmt.Errorf("%s: is an address; name the file without file://", path)
-	case "http", "https", "ftp", "ftps", "sftp":
-	case "s3":
-		get = "aws s3 cp --quiet "
-	case "gs":
-		get = "gcloud storage cat "
-	default:
-		named = func(string) bool { return false }
-	}
-	if !slices.ContainsFunc(command, named) {
+	fetch, line := fetchers[strings.ToLower(scheme)], strings.Join(command, " ")
+	if fetch == "" || !strings.Contains(line, path) {
 		return fmt.Errorf("%s: is an address, which is not read; fetch the file and name it", path)
 	}
-	line := get + "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	if strings.HasPrefix(get, "aws") {
-		line += " -"
-	}
-	return fmt.Errorf("%s: is an address, which is not read; fetch the file and name it, or type: %s | %s", path, line,
-		strings.ReplaceAll(strings.Join(command, " "), path, "-"))
+	return fmt.Errorf("%s: is an address, which is not read; fetch the file and name it, or type: "+fetch+" | %s", path,
+		"'"+strings.ReplaceAll(path, "'", `'\''`)+"'", strings.ReplaceAll(line, path, "-"))
 }
