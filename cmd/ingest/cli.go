@@ -89,7 +89,8 @@ type cli struct {
 	Prune    pruneCmd    `cmd:"" group:"published" config:"" help:"Delete generations that are not needed any more."`
 	Settings configCmd   `cmd:"" group:"settings" name:"config" help:"Look at the configuration."`
 
-	file *configfile.File // of --config
+	file  *configfile.File // of --config
+	entry *int             // of the command's list of settings there; nil: that which the command line names
 }
 
 // added are the commands that are declared outside this file, each in a file of its own:
@@ -227,13 +228,15 @@ over. --keep=country,state carries only these over, and --patch and --remove cha
 FILE is, whatever its name, one of these, in longitude and latitude (WGS84, or a datum a few metres from it,
 such as NAD83, ETRS89 and GDA94):
 
-  GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
+  GeoJSON (a FeatureCollection, a Feature, a geometry, or several of them, such as Features one a line) or TopoJSON, plain, compressed by gzip, zstd, bzip2 or xz, or in a .zip or .tar.gz. Of a topology the object is taken that is called like the type (county, counties), or the only one, or FILE#OBJECT.
   A shapefile: .shp with .dbf, .prj and .cpg beside it, or the .zip they came in; FILE.zip#NAME where there are several.
   Other JSON: a list of records of which a member is a shape, ArcGIS (outSR=4326), and ways of Overpass (out geom).
   KML, KMZ and GPX; a table (.csv) with shapes in a column called geometry or wkt.
   Data of OpenStreetMap (.osm.pbf): --layer town=x.osm.pbf#boundary=administrative,admin_level=8, or --tags for all files.
   A GeoPackage, plain, compressed by gzip, zstd, bzip2 or xz, or alone of its kind in a .zip; FILE.gpkg#TABLE where there are several layers of polygons.
   GeoParquet 1.0 or 1.1, or Parquet with its own type GEOMETRY: a file, a folder of them, or a pattern in quotes, such as 'part-*.parquet'.
+
+A folder, a pattern in quotes, or an archive with several files of one kind is all its files; - is standard input.
 
 Polygons of a type may overlap.
 

@@ -11,6 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"quadrille/ask"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/crs"
 	"quadrille/cmd/ingest/internal/world"
 	"quadrille/cmd/internal/configfile"
 	"quadrille/cmd/internal/variables"
@@ -24,8 +26,15 @@ var onlyFlags = []string{"config", "version", "dry-run"}
 // BeforeResolve is the parser's hook after it has read the command line and the environment.
 func (c *cli) BeforeResolve(ctx *kong.Context) error {
 	file, err := configfile.Resolve(ctx, onlyFlags...)
-	c.file = file
-	return err
+	if c.file = file; err != nil || file == nil {
+		return err
+	}
+	if node := ctx.Selected(); c.entry != nil && node != nil {
+		file.Choose(node.Name, *c.entry)
+	} else {
+		file.ChooseBy(ctx.Args, "collection", "set")
+	}
+	return nil
 }
 
 // newParser makes a parser of the command line into c.
@@ -50,10 +59,10 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// configured parses a command from the environment and the file at path, without a command line.
-// The caller owns the returned cli.
-func configured(path, command string) (*cli, *kong.Context, error) {
-	c := &cli{}
+// configured parses a command from the environment and an entry of it in the file at path, without a
+// command line. The caller owns the returned cli.
+func configured(path, command string, entry int) (*cli, *kong.Context, error) {
+	c := &cli{entry: &entry}
 	parser, err := newParser(c, io.Discard, io.Discard)
 	if err != nil {
 		return nil, nil, err
@@ -67,6 +76,9 @@ func configured(path, command string) (*cli, *kong.Context, error) {
 		err = c.complete(ctx)
 	}
 	if err != nil {
+		if c.file.Entries(command) > 1 {
+			command = fmt.Sprintf("%s, entry %d", command, entry+1)
+		}
 		return nil, nil, fmt.Errorf("%s: %w", command, err)
 	}
 	return c, ctx, nil
@@ -88,8 +100,25 @@ func (c *cli) complete(ctx *kong.Context) error {
 				return err
 			}
 		}
+		if count := c.file.Entries(node.Name); arg.Target.IsZero() && !arg.Tag.Has("extra") && c.entry == nil && count > 1 {
+			return fmt.Errorf("%s has %d entries of %s: name the %s of one, or run ingest refresh", c.Config, count, node.Name, arg.Name)
+		}
 		if arg.Target.IsZero() && !arg.Tag.Has("extra") {
 			return fmt.Errorf("no %s to read: name it, or write it as %s: beneath %s: into the file of --config", arg.Name, arg.Name, node.Name)
+		}
+	}
+	if reads, ok := target(ctx).(reader); ok {
+		var words []string
+		if node.Name != "weather" { // names tell its files
+			words = append(words, "ingest")
+			for _, word := range ctx.Args {
+				words = append(words, crs.ShellQuoted(word))
+			}
+		}
+		for _, path := range reads.reads() {
+			if err := source.RefuseAddress(path, words); err != nil {
+				return err
+			}
 		}
 	}
 	return c.checked(ctx)
@@ -122,11 +151,15 @@ func (c *configPrintCmd) Run(s *session) error {
 		if !s.cli.file.Has(name) && !slices.Contains(c.Commands, name) {
 			continue
 		}
-		own, ctx, err := configured(s.cli.Config, name)
-		if err != nil {
-			return &usageError{err}
+		var entries [][]configfile.Setting
+		for i := range max(s.cli.file.Entries(name), 1) {
+			own, ctx, err := configured(s.cli.Config, name, i)
+			if err != nil {
+				return &usageError{err}
+			}
+			entries = append(entries, configfile.CommandSettings(ctx, own.file, onlyFlags...))
 		}
-		if err := configfile.PrintCommand(s.stdout, name, configfile.CommandSettings(ctx, own.file, onlyFlags...)); err != nil {
+		if err := configfile.PrintCommand(s.stdout, name, entries...); err != nil {
 			return err
 		}
 	}
@@ -144,21 +177,23 @@ type configCheckCmd struct{}
 func (configCheckCmd) Run(s *session) error {
 	errs := variables.Unknown(os.Environ())
 	for _, name := range s.commands {
-		if !s.cli.file.Has(name) {
-			continue
-		}
-		_, ctx, err := configured(s.cli.Config, name)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		reads, ok := target(ctx).(reader)
-		if !ok {
-			continue
-		}
-		for _, path := range reads.reads() {
-			if err := readable(path); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		for i := range s.cli.file.Entries(name) {
+			_, ctx, err := configured(s.cli.Config, name, i)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			reads, ok := target(ctx).(reader)
+			if !ok {
+				continue
+			}
+			for _, path := range reads.reads() {
+				if source.IsStream(path) {
+					continue // refreshes refuses it
+				}
+				if err := readable(path); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", name, err))
+				}
 			}
 		}
 	}
@@ -173,8 +208,13 @@ func (configCheckCmd) Run(s *session) error {
 	return err
 }
 
-// readable returns an error if a file or folder cannot be opened for reading.
+// readable returns an error if a file or folder, or the first file of a pattern, cannot be opened for reading.
 func readable(path string) error {
+	if names, _, err := source.Files(path); err != nil {
+		return err
+	} else if len(names) > 0 {
+		path = names[0]
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -82,6 +81,8 @@ header, are left out; --max-bad bounds their share. The file appears when it is 
 is there, and where a symbolic link points.`
 }
 
+func (c *enrichCmd) reads() []string { return withoutLayers([]string{c.File}) }
+
 func (c *enrichCmd) left(*session) string {
 	if c.Out == "-" {
 		return "standard output lacks the rest of the rows"
@@ -107,7 +108,7 @@ func (c *enrichCmd) Run(s *session) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }() // unless the run has done so
 	stats, err := enrich.Run(s.ctx, plan, enrich.Options{
-		In: c.File, Out: c.Out, Stdin: os.Stdin, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
+		In: c.File, Out: c.Out, Stdout: s.stdout, Format: format, Layer: c.Layer, Encoding: c.Encoding,
 		Columns: pointtable.Columns{Lat: c.Lat, Lon: c.Lon, Order: c.AxisOrder},
 		Prefix:  c.Prefix, NeedsPosition: request.NeedsPosition(), Locates: request.Locates(), Close: done,
 	}, s.options)

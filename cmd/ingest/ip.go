@@ -12,7 +12,7 @@ import (
 )
 
 type ipCmd struct {
-	Files       []string      `arg:"" optional:"" config:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, geofeeds."`
+	Files       []string      `arg:"" optional:"" config:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, workbooks, Parquet, geofeeds; - is standard input."`
 	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
 	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
@@ -30,6 +30,9 @@ func (ipCmd) Help() string {
   A GeoLite2 CSV set: its zip archive, or the folder with its Blocks and Locations files.
   A list of ranges, commas, tabs, semicolons, vertical bars or blanks between its columns, alone, compressed by gzip, zstd, bzip2 or xz, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. The length of a prefix, a netmask or a wildcard mask may stand in a column of its own (prefix_length). A first line may name the columns, which then go by their names; only those of addresses may be recognised by what they hold. Without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805), the registries' delegated files and lists of countries are recognised; for others say --columns. A list of networks alone needs a value for all of them, as country=DE.
   The list of a provider's networks in JSON: AWS, Azure, Google. A list of a JSON object in each line, or in [ ], with its network and the fields of a MaxMind DB, as ingest export ip writes it.
+  A sheet of a workbook (.xlsx, .ods; FILE#SHEET) or a Parquet file, with names of columns as of a list.
+
+A folder or a pattern in quotes, such as 'dbip-*.csv.gz', is all its files. Of those whose names differ in a date alone the newest is read.
 
 Where several sources cover an address, each field is taken from the first that has it, so put the best first;
 within a source the narrowest range answers.

@@ -179,7 +179,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	s := &session{
 		ctx: ctx, began: began, catalog: catalog, reporter: rep, stdout: stdout,
-		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad), Memory: int64(c.Memory)},
+		options: job.Options{Reporter: rep, MaxBad: float64(c.MaxBad), Memory: int64(c.Memory), Stdin: os.Stdin},
 		json:    c.JSON, quiet: c.Quiet,
 		cli: &c, settings: settings,
 	}

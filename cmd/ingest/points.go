@@ -8,14 +8,12 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 
 	"quadrille/ask"
 	"quadrille/cmd/ingest/internal/job"
 	pointsjob "quadrille/cmd/ingest/internal/job/points"
 	"quadrille/cmd/ingest/internal/liveclient"
-	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
 	"quadrille/cmd/ingest/internal/source/pointtable"
 	"quadrille/feature"
@@ -47,18 +45,7 @@ type pointFiles struct {
 	filtered
 }
 
-// reads returns the files without standard input, which refreshes refuse.
-func (c *pointFiles) reads() []string {
-	var files []string
-	for _, name := range c.Files {
-		if file, _ := source.SplitLayer(name); file != "-" {
-			files = append(files, file)
-		}
-	}
-	return files
-}
-
-func (c *pointFiles) readsInput() bool { return slices.Contains(c.Files, "-") }
+func (c *pointFiles) reads() []string { return withoutLayers(c.Files) }
 
 // collection returns the job's collection for a data set and the name of its points.
 func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collection, err error) {
@@ -80,7 +67,6 @@ func (c *pointFiles) collection(d ask.Dataset, name string) (of pointsjob.Collec
 		PropertyTypes: types,
 		Layer:         c.Layer,
 		Title:         c.Title,
-		Stdin:         os.Stdin,
 		Empty:         c.Empty,
 		Style:         c.style(),
 		Headless:      c.headless(),
@@ -120,7 +106,7 @@ files together become the collection; what was published of it before is replace
   curl https://example.org/shops.csv | ingest points shops -
 
 FILE is, whatever its name, one of these, with positions in degrees (WGS84, or a datum a few metres from it,
-such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or xz or be alone of its kind in a .zip:
+such as NAD83, ETRS89 and GDA94). Each may be compressed by gzip, zstd, bzip2 or xz or be in a .zip or .tar.gz, of which several files of one kind are read as one:
 
   A table of text (UTF-8, or what --encoding names) with a header, or names by --columns: columns separated by commas, semicolons, tabs or vertical bars.
   GeoJSON: a FeatureCollection, a Feature, a geometry, or several of them one after another, such as one a line (.ndjson, .geojsonl, .geojsons).

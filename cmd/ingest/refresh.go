@@ -18,7 +18,7 @@ import (
 )
 
 type refreshCmd struct {
-	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do; all when none is named."`
+	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do, or data sets such as points-shops; all when none is named."`
 	Force    bool     `help:"Ingest also what has not changed."`
 
 	publishing
@@ -48,6 +48,8 @@ func (refreshCmd) Help() string {
   ingest refresh --config /etc/quadrille/ingest.yaml --dry-run
   ingest refresh --config /etc/quadrille/ingest.yaml
 
+A command may have a list of such settings, with an entry for each collection or data set (points: and below it "- collection: shops").
+
 With --dry-run each command that has something to do says what it would change, and world lists its files.
 What one would publish the next does not see.`
 }
@@ -72,7 +74,16 @@ func (c *placesCmd) reads() []string {
 	return files
 }
 
-func (c *ipCmd) reads() []string { return c.Files }
+func (c *ipCmd) reads() []string { return withoutLayers(c.Files) }
+
+// withoutLayers returns the files of paths that may name layers.
+func withoutLayers(paths []string) (files []string) {
+	for _, path := range paths {
+		file, _ := source.SplitLayer(path)
+		files = append(files, file)
+	}
+	return files
+}
 
 func (c *timezonesCmd) reads() []string {
 	if c.File == "" {
@@ -116,6 +127,9 @@ func (st *step) publishes() string {
 	return st.dataset()
 }
 
+// is reports whether a step has a name: that of its command, or of the data set that it publishes.
+func (st step) is(name string) bool { return st.name == name || st.publishes() == name }
+
 // own returns the sort key of a step: 1 for layers in a separate data set, which come after the
 // data sets that they use, and 0 for all others.
 func (st *step) own() int {
@@ -130,29 +144,17 @@ func refreshes(s *session) ([]step, error) {
 	var steps []step
 	publishes := map[string]bool{}
 	for _, name := range refreshed {
-		if !s.cli.file.Has(name) {
-			continue
+		for entry := range s.cli.file.Entries(name) {
+			st, err := stepOf(s, name, entry, steps)
+			if err != nil {
+				return nil, err
+			}
+			if publishes[st.publishes()] {
+				return nil, fmt.Errorf("two entries of %s publish %s: give each a name of its own", name, st.publishes())
+			}
+			steps = append(steps, st)
+			publishes[st.publishes()] = true
 		}
-		c, ctx, err := configured(s.cli.Config, name)
-		if err != nil {
-			return nil, err
-		}
-		if name == ask.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(steps, dropsZones) {
-			return nil, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: "+
-				"true, or timezone=%s as a layer", c.Timezones.File)
-		}
-		if of, ok := target(ctx).(interface{ readsInput() bool }); ok && of.readsInput() {
-			return nil, fmt.Errorf("%s has standard input as a file: name files only, since each refresh reads them", name)
-		}
-		if name == "points" && c.Points.IntoLive != "" {
-			return nil, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
-		}
-		if len(c.Boundaries.Remove) > 0 {
-			return nil, errors.New("boundaries has remove: take it out, since a region can be removed only once, and run " +
-				"ingest boundaries --remove yourself")
-		}
-		steps = append(steps, step{name, c, ctx})
-		publishes[steps[len(steps)-1].publishes()] = true
 	}
 	// Layers in a separate data set use the data sets that the other steps publish.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.own(), b.own()) })
@@ -169,6 +171,30 @@ func refreshes(s *session) ([]step, error) {
 		}
 	}
 	return steps, nil
+}
+
+// stepOf returns the step of a command, or of an entry of its list, with the settings of the file. before are the steps
+// that come before it.
+func stepOf(s *session, name string, entry int, before []step) (step, error) {
+	c, ctx, err := configured(s.cli.Config, name, entry)
+	if err != nil {
+		return step{}, err
+	}
+	if name == ask.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(before, dropsZones) {
+		return step{}, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: "+
+			"true, or timezone=%s as a layer", c.Timezones.File)
+	}
+	if of, ok := target(ctx).(reader); ok && slices.ContainsFunc(of.reads(), source.IsStream) {
+		return step{}, fmt.Errorf("%s has standard input or a pipe as a file: name files only, since each refresh reads them", name)
+	}
+	if name == "points" && c.Points.IntoLive != "" {
+		return step{}, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
+	}
+	if len(c.Boundaries.Remove) > 0 {
+		return step{}, errors.New("boundaries has remove: take it out, since a region can be removed only once, and run " +
+			"ingest boundaries --remove yourself")
+	}
+	return step{name, c, ctx}, nil
 }
 
 // dropsZones reports whether a step publishes the boundaries without zones, even if
@@ -190,7 +216,7 @@ func (c *refreshCmd) Run(s *session) error {
 			s.cli.Config, strings.Join(refreshed, ":, "))}
 	}
 	for _, name := range c.Commands {
-		if !slices.ContainsFunc(steps, func(st step) bool { return st.name == name }) {
+		if !slices.ContainsFunc(steps, func(st step) bool { return st.is(name) }) {
 			return &usageError{fmt.Errorf("refresh %s: %s has no %s: with its settings beneath", name, s.cli.Config, name)}
 		}
 	}
@@ -198,7 +224,7 @@ func (c *refreshCmd) Run(s *session) error {
 	var failed []string
 	var errs []error
 	for _, st := range steps {
-		if len(c.Commands) > 0 && !slices.Contains(c.Commands, st.name) {
+		if len(c.Commands) > 0 && !slices.ContainsFunc(c.Commands, st.is) {
 			continue
 		}
 		err := st.run(s, c.Force)
@@ -206,9 +232,13 @@ func (c *refreshCmd) Run(s *session) error {
 			return s.ctx.Err()
 		}
 		if err != nil {
-			failed, errs = append(failed, st.name), append(errs, err)
+			name := st.name
+			if s.cli.file.Entries(name) > 1 {
+				name = st.publishes()
+			}
+			failed, errs = append(failed, name), append(errs, err)
 			s.reporter.abandon()
-			s.reporter.Note(fmt.Sprintf("%s stays as it is: %v", st.name, err))
+			s.reporter.Note(fmt.Sprintf("%s stays as it is: %v", name, err))
 		}
 	}
 	return renew.NotRenewed(failed, errs)

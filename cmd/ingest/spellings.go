@@ -28,9 +28,12 @@ func (s *spellings) style() spelling.Style {
 // zoneFlag is the name of a time zone.
 type zoneFlag struct{ *time.Location }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler. Nothing is no zone, as a printed file of settings has it.
 func (z *zoneFlag) UnmarshalText(text []byte) (err error) {
-	if z.Location, err = time.LoadLocation(string(text)); err != nil || len(text) == 0 || string(text) == "Local" {
+	if len(text) == 0 {
+		return nil
+	}
+	if z.Location, err = time.LoadLocation(string(text)); err != nil || string(text) == "Local" {
 		return fmt.Errorf("%q is no time zone; name one such as Europe/Berlin or UTC", text)
 	}
 	return nil

@@ -37,6 +37,8 @@ type File struct {
 	values   map[key]value
 	order    []key          // as in the file
 	sections map[string]int // the commands that have settings, and their lines
+	lists    map[string]int // the numbers of entries of commands that have lists of settings
+	chosen   map[string]int // the entries in use
 }
 
 // key names a setting of a command or, if section is "", of the program.
@@ -68,7 +70,7 @@ func Load(path string) (*File, error) {
 
 // Parse reads the content of a configuration file; path is for messages.
 func Parse(path string, data []byte) (*File, error) {
-	file := &File{path: path, values: map[key]value{}, sections: map[string]int{}}
+	file := &File{path: path, values: map[key]value{}, sections: map[string]int{}, lists: map[string]int{}, chosen: map[string]int{}}
 	if len(data) > maxSize {
 		return nil, file.wrong(0, "it is larger than %d bytes: a file of settings is expected", maxSize)
 	}
@@ -115,8 +117,9 @@ func (f *File) read(body ast.Node) error {
 		if !ok {
 			return f.wrong(line(e.Key), "the name of a setting must be plain text")
 		}
+		entries, isList := entriesOf(e.Value)
 		inner, ok := mapping(e.Value)
-		if !ok {
+		if !ok && !isList {
 			if err := f.set(key{"", normal(name)}, name, e); err != nil {
 				return err
 			}
@@ -126,13 +129,20 @@ func (f *File) read(body ast.Node) error {
 			return f.wrong(line(e.Key), "%s is set in line %d already: remove one", name, before)
 		}
 		f.sections[name] = line(e.Key)
-		for _, e := range inner {
-			of, ok := scalar(e.Key)
-			if !ok {
-				return f.wrong(line(e.Key), "the name of a setting must be plain text")
-			}
-			if err := f.set(key{name, normal(of)}, of, e); err != nil {
-				return err
+		if !isList {
+			entries = append(entries, inner)
+		} else {
+			f.lists[name] = len(entries)
+		}
+		for i, entry := range entries {
+			for _, e := range entry {
+				of, ok := scalar(e.Key)
+				if !ok {
+					return f.wrong(line(e.Key), "the name of a setting must be plain text")
+				}
+				if err := f.set(key{sectionOf(name, i), normal(of)}, of, e); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -161,7 +171,7 @@ func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
 	}
 	v := value{name: name, line: line(e.Key)}
 	if k.section != "" {
-		v.name = k.section + ": " + name
+		v.name = strings.Replace(k.section, numbered, " entry ", 1) + ": " + name
 	}
 	switch n := e.Value.(type) {
 	case *ast.SequenceNode:
@@ -175,6 +185,10 @@ func (f *File) set(k key, name string, e *ast.MappingValueNode) error {
 		}
 	default:
 		var ok bool
+		if _, inner := mapping(n); inner && k.section != "" {
+			return f.wrong(v.line, "%s must be a single value or a list; for several of %s write a list, whose entries begin with a hyphen",
+				name, commandOf(k.section))
+		}
 		if v.text, ok = scalar(n); !ok {
 			return f.wrong(v.line, "%s must be a single value or a list: give one, or remove the line for the default", name)
 		}
@@ -251,7 +265,7 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 		}
 	}
 	for _, k := range f.order {
-		v, flag := f.values[k], known[k.section][k.name]
+		v, flag := f.values[k], known[commandOf(k.section)][k.name]
 		switch {
 		case flag == nil && slices.Contains(except, k.name):
 			return nil, f.wrong(v.line, "%s can only be given on the command line: remove it", v.name)
@@ -260,7 +274,7 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 		case flag == nil && k.section != "" && known[""][k.name] != nil:
 			return nil, f.wrong(v.line, "there is no setting %s: %s is one of every command, write it without indentation", v.name, k.name)
 		case flag == nil:
-			return nil, f.wrong(v.line, "there is no setting %s%s", v.name, suggest(k.name, known[k.section]))
+			return nil, f.wrong(v.line, "there is no setting %s%s", v.name, suggest(k.name, known[commandOf(k.section)]))
 		case v.many && !flag.IsSlice():
 			return nil, f.wrong(v.line, "%s takes one value, not a list", v.name)
 		}
@@ -269,6 +283,9 @@ func (f *File) Resolver(app *kong.Application, except ...string) (kong.Resolver,
 		k, ok := keys[flag]
 		if !ok {
 			return nil, nil
+		}
+		if k.section != "" {
+			k.section = f.used(k.section)
 		}
 		v, ok := f.values[k]
 		if !ok {
@@ -317,7 +334,7 @@ func (f *File) Argument(command, name string) []string {
 	if f == nil {
 		return nil
 	}
-	v, ok := f.values[key{command, name}]
+	v, ok := f.values[key{f.used(command), name}]
 	switch {
 	case !ok:
 		return nil

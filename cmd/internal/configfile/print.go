@@ -68,7 +68,7 @@ func settings(ctx *kong.Context, file *File, section string, arguments []*kong.V
 		if file == nil {
 			return "", false
 		}
-		v, ok := file.values[key{section, name}]
+		v, ok := file.values[key{file.used(section), name}]
 		return fmt.Sprintf("%s:%d", file.path, v.line), ok
 	}
 	var all []Setting
@@ -178,8 +178,24 @@ func Print(w io.Writer, settings []Setting) error {
 	return nil
 }
 
-// PrintCommand writes the settings of a command as Print does those of a program.
-func PrintCommand(w io.Writer, command string, settings []Setting) error {
+// PrintCommand writes the settings of a command as Print does those of a program, or those of the entries of its list.
+func PrintCommand(w io.Writer, command string, entries ...[]Setting) error {
+	if len(entries) > 1 {
+		text := command + ":\n"
+		for _, settings := range entries {
+			var lines strings.Builder
+			if err := Print(&lines, settings); err != nil {
+				return err
+			}
+			text += "-\n"
+			for line := range strings.Lines(lines.String()) {
+				text += "  " + line
+			}
+		}
+		_, err := io.WriteString(w, text)
+		return err
+	}
+	settings := entries[0]
 	if len(settings) == 0 {
 		_, err := fmt.Fprintf(w, "%s: {}\n", command)
 		return err

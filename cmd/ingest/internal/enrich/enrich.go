@@ -30,8 +30,7 @@ import (
 
 // Options say what is read and written.
 type Options struct {
-	In, Out  string    // paths; - is Stdin or Stdout
-	Stdin    io.Reader // may be nil
+	In, Out  string // paths; - is Stdin of the job or Stdout
 	Stdout   io.Writer
 	Format   Format // of Out
 	Layer    string
@@ -118,13 +117,20 @@ func Run(ctx context.Context, plan *Plan, o Options, jo job.Options) (stats Stat
 			return stats, err
 		}
 	}
-	if r.files, err = features.New(ctx, jo.ReporterOrSilent(), "", o.Stdin); err != nil {
+	if r.files, err = features.New(ctx, jo.ReporterOrSilent(), "", jo.Stdin); err != nil {
 		return stats, err
 	}
 	defer func() { err = errors.Join(err, r.files.Close()) }()
 	columns := o.Columns
 	columns.Optional = !o.NeedsPosition || o.Locates
-	r.file, err = r.files.Open(job.Input{Path: o.In}, format.Options{
+	inputs, err := r.files.Expand(job.Input{Path: o.In}, source.WantPoints)
+	if err == nil && len(inputs) != 1 {
+		err = fmt.Errorf("%s: is %d files, and one is read: name it", o.In, len(inputs))
+	}
+	if err != nil {
+		return stats, err
+	}
+	r.file, err = r.files.Open(inputs[0], format.Options{
 		Want: source.WantPoints, Layer: o.Layer, Encoding: o.Encoding, Columns: columns, Said: &geojson.Said{}, Unhashed: true,
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -75,6 +76,8 @@ type Options struct {
 	// differ from the published ones. Above it nothing is published, and the error matches
 	// ErrChanged. Nil allows any change. The job ip compares answers instead of rows.
 	MaxChange *float64
+	// Stdin is the content of the input with the path "-"; nil if there is none.
+	Stdin io.Reader
 }
 
 // ReporterOrSilent returns Reporter, or SilentReporter if Reporter is nil.
@@ -99,17 +102,39 @@ type Credit struct {
 
 // Input is a file with its credit.
 type Input struct {
-	Path string
+	Path string // its name in messages and, unless there is a Copy, where it is
+	Copy string // where it is on the disk; features.Files makes copies
 	Credit
 }
+
+// OnDisk returns the path that opens the file.
+func (in Input) OnDisk() string { return cmp.Or(in.Copy, in.Path) }
+
+// Named returns an error about the copy of an input as one about the input.
+func (in Input) Named(err error) error {
+	path, _ := source.SplitLayer(in.Copy)
+	if err == nil || path == "" || !strings.Contains(err.Error(), path) {
+		return err
+	}
+	return &namedError{strings.ReplaceAll(err.Error(), path, in.Path), err}
+}
+
+type namedError struct {
+	text string
+	err  error
+}
+
+func (e *namedError) Error() string { return e.text }
+func (e *namedError) Unwrap() error { return e.err }
 
 // Open opens the file, or the member of an archive that matches, and finds its date. A file that
 // cannot hold the wanted content is refused.
 func (in Input) Open(match func(name string) bool, want source.Want) (*source.File, error) {
-	f, err := source.OpenMember(in.Path, match)
+	f, err := source.OpenMember(in.OnDisk(), match)
 	if err != nil {
-		return nil, err
+		return nil, in.Named(err)
 	}
+	f.Path = in.Path
 	if err := f.Refuse(want); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -127,6 +152,16 @@ func (in Input) Describe(f *source.File) (dataset.Source, error) {
 	}
 	base := filepath.Base(in.Path)
 	return in.Complete(dataset.Source{Name: base, File: base, SHA256: sum, Bytes: f.Size, Modified: f.Modified}), nil
+}
+
+// Source describes the file, which has been read, by its name and all its bytes.
+func (in Input) Source(ctx context.Context) (dataset.Source, error) {
+	src, err := dataset.FileSource(ctx, in.OnDisk())
+	if in.Copy != "" {
+		src.File = filepath.Base(in.Path)
+		src.Name = src.File
+	}
+	return src, err
 }
 
 // Complete adds the input's credit to the description of a file.

@@ -65,15 +65,17 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 	}
 	a := &Archive{Path: name, Size: size}
 	for _, m := range z.File {
-		// Macintosh archives contain a metadata file for each file under these names.
-		if strings.HasPrefix(m.Name, "__MACOSX/") || strings.HasPrefix(path.Base(m.Name), "._") {
-			continue
-		}
-		if m.Mode().IsRegular() && plainName(m.Name) {
+		if m.Mode().IsRegular() && isData(m.Name) {
 			a.Members = append(a.Members, m)
 		}
 	}
 	return a, nil
+}
+
+// isData reports whether a member may have data by its name. Macintosh archives have a metadata file for each file.
+func isData(name string) bool {
+	return plainName(name) && !strings.HasPrefix(name, "__MACOSX/") && !strings.Contains(name, "/__MACOSX/") &&
+		!strings.HasPrefix(path.Base(name), ".")
 }
 
 // plainName reports whether a name is a plain relative path, without "..", for example. No
@@ -139,13 +141,13 @@ func (m *member) Read(p []byte) (int, error) {
 }
 
 // SplitLayer separates the name of a file from the name of its layer, as in "world.gpkg#countries".
-// A file whose own name has a number sign takes precedence.
+// A file whose own name has a number sign takes precedence. A minus is standard input.
 func SplitLayer(name string) (file, layer string) {
 	if _, err := os.Stat(name); err == nil {
 		return name, ""
 	}
 	if i := strings.LastIndexByte(name, '#'); i > 0 {
-		if _, err := os.Stat(name[:i]); err == nil {
+		if _, err := os.Stat(name[:i]); err == nil || name[:i] == "-" {
 			return name[:i], name[i+1:]
 		}
 	}

@@ -80,10 +80,9 @@ var foreigners = []foreigner{
 		rows:      browser,
 	},
 	{
-		is:        "a Parquet file",
-		begin:     "PAR1",
-		addresses: "fetch the CSV or MMDB edition",
-		rows:      toCSV,
+		is:    "a Parquet file",
+		begin: "PAR1",
+		rows:  toCSV,
 	},
 	{is: "a FlatGeobuf file of shapes", begin: "fgb", shapes: ogr2ogr, addresses: "name a source of addresses", rows: toCSV},
 	{is: "an SQLite database or a GeoPackage", begin: "SQLite format 3", addresses: toCSV, rows: toCSV},
@@ -116,6 +115,9 @@ func (f *File) Refuse(want Want) error {
 	}
 	if len(head) == 0 && want == WantAddresses { // other readers report what they expect
 		return fmt.Errorf("%s: the file is empty; fetch it again", f.Path)
+	}
+	if want == WantRows && f.IsTar() {
+		return fmt.Errorf("%s: is a tar archive; unpack it by tar xf, and name the file inside", f.Path)
 	}
 	for i := range foreigners {
 		k := &foreigners[i]

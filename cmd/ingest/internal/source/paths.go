@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,24 +35,22 @@ func Expand(path string, is func(name string) bool) (names []string, root string
 		}
 		root = filepath.Dir(path[:at] + "x")
 	}
+	seen := map[string]bool{}
 	for _, top := range found {
 		_, delta := os.Stat(filepath.Join(top, "_delta_log"))
 		if iceberg, _ := filepath.Glob(filepath.Join(top, "metadata", "*.metadata.json")); delta == nil || len(iceberg) > 0 {
 			return nil, "", fmt.Errorf("%s: is a table of Delta Lake or Iceberg, whose folder also has rows that were removed; "+
 				"write the table as it is now to Parquet files of its own", top)
 		}
-		err := filepath.WalkDir(top, func(name string, e fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			own := name != path && strings.Contains("._", e.Name()[:1]) && !strings.HasPrefix(filepath.Base(path), e.Name()[:1])
+		err := walk(top, seen, func(name string, info fs.FileInfo, err error) error {
+			begin := filepath.Base(name)[:1]
+			own := name != path && strings.Contains("._", begin) && !strings.HasPrefix(filepath.Base(path), begin)
 			switch {
-			case e.IsDir() && own:
+			case own:
 				return fs.SkipDir
-			case e.IsDir() || own || !is(name):
+			case err == nil && info.IsDir() || !is(name):
 				return nil
-			}
-			if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			case err != nil || !info.Mode().IsRegular():
 				return err
 			}
 			if names = append(names, name); len(names) > maxFiles {
@@ -64,6 +63,31 @@ func Expand(path string, is func(name string) bool) (names []string, root string
 		}
 	}
 	return names, root, nil
+}
+
+// walk calls each with a file, or with a folder and all below it, in the order of their names. It follows symbolic links,
+// and comes into each folder once. each returns fs.SkipDir for what not to enter.
+func walk(name string, seen map[string]bool, each func(string, fs.FileInfo, error) error) error {
+	info, err := os.Stat(name)
+	isDir := err == nil && info.IsDir()
+	if err := each(name, info, err); err != nil || !isDir {
+		if errors.Is(err, fs.SkipDir) {
+			err = nil
+		}
+		return err
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil || seen[real] {
+		return err
+	}
+	seen[real] = true
+	entries, err := os.ReadDir(name)
+	for _, e := range entries {
+		if err = walk(filepath.Join(name, e.Name()), seen, each); err != nil {
+			break
+		}
+	}
+	return err
 }
 
 // Files returns the files of an input: the path itself, or what Expand finds. Of folders within a

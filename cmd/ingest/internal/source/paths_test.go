@@ -11,6 +11,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/internal/testfile"
+	"quadrille/internal/must"
 )
 
 // A folder or a pattern names files in the order of their names, and not those that programs keep
@@ -85,5 +86,27 @@ func TestInBounds(t *testing.T) {
 		if got := source.InBounds(tc.bounds, tc.box); got != tc.want {
 			t.Errorf("%v and %v: %v", tc.bounds, tc.box, got)
 		}
+	}
+}
+
+// Symbolic links are followed, also where a folder begins, and a folder that is reached twice is read once.
+func TestExpandFollowsLinks(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "a"), 0o700))
+	testfile.Write(t, filepath.Join(dir, "a", "1.pq"), "x")
+	testfile.Write(t, filepath.Join(elsewhere, "2.pq"), "x")
+	for link, to := range map[string]string{
+		"a/up": dir, "b": elsewhere, "c": elsewhere, "d.pq": filepath.Join(elsewhere, "2.pq"), "e": filepath.Join(dir, "e"), "f.txt": "none",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	root := filepath.Join(t.TempDir(), "root")
+	must.Do(t, os.Symlink(dir, root))
+	names, _, err := source.Expand(root, func(name string) bool { return strings.HasSuffix(name, ".pq") })
+	want := []string{filepath.Join(root, "a/1.pq"), filepath.Join(root, "b/2.pq"), filepath.Join(root, "d.pq")}
+	if err != nil || !slices.Equal(names, want) {
+		t.Errorf("%q, %v", names, err)
 	}
 }

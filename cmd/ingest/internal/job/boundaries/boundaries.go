@@ -24,7 +24,6 @@ import (
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/columns"
-	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/osm"
 	"quadrille/feature"
@@ -143,17 +142,13 @@ func ingest(
 	if err := checkLayers(inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
-	inputs, err := eachFile(inputs)
-	if err != nil {
-		return dataset.Manifest{}, err
-	}
 	if err := checkElsewhere(ctx, c, d, inputs); err != nil {
 		return dataset.Manifest{}, err
 	}
 	rep := o.ReporterOrSilent()
 	noteGone(ctx, c, d.Name, inputs, rep)
 	tally := job.NewTally(o.MaxBad)
-	layers, sources, err := readLayers(ctx, inputs, tally, o.MemoryLimit(), rep)
+	layers, sources, err := readLayers(ctx, inputs, tally, o)
 	tally.Report(rep)
 	if err == nil {
 		err = tally.Err()
@@ -219,16 +214,18 @@ func ingest(
 	})
 }
 
-// eachFile returns an input for each file of inputs that are folders or patterns.
-func eachFile(inputs []Input) (all []Input, err error) {
+// eachFile returns an input for each file of inputs that are several.
+func eachFile(files *features.Files, inputs []Input) (all []Input, err error) {
 	for _, in := range inputs {
-		paths := []string{in.Path}
-		if !in.kept {
-			if paths, err = format.Paths(in.Path, source.WantPolygons); err != nil {
-				return nil, err
-			}
+		if in.kept {
+			all = append(all, in)
+			continue
 		}
-		for _, in.Path = range paths {
+		each, err := files.Expand(in.Input, source.WantPolygons)
+		if err != nil {
+			return nil, err
+		}
+		for _, in.Input = range each {
 			all = append(all, in)
 		}
 	}
@@ -348,9 +345,18 @@ func checkLayers(inputs []Input) error {
 }
 
 // readLayers reads the inputs. All inputs of one type form one layer.
-func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory int64, rep job.Reporter) (layers []*layer,
-	sources []dataset.Source, err error) {
-	vertices := vertexCount{memory: memory}
+func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, o job.Options) (layers []*layer, sources []dataset.Source,
+	err error) {
+	rep := o.ReporterOrSilent()
+	files, err := features.New(ctx, rep, "", o.Stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = cmp.Or(err, files.Close()) }()
+	if inputs, err = eachFile(files, inputs); err != nil {
+		return nil, nil, err
+	}
+	vertices := vertexCount{memory: o.MemoryLimit()}
 	for _, in := range inputs {
 		i := slices.IndexFunc(layers, func(l *layer) bool { return l.typ == in.Type })
 		if i < 0 {
@@ -368,7 +374,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, memory in
 			in.Told.Nameless = in.Told.Nameless || !slices.ContainsFunc(to.features, func(f build.Feature) bool { return f.Name != "" })
 			to = to.patch
 		}
-		src, err := to.read(ctx, in, tally, &vertices, rep)
+		src, err := to.read(ctx, files, in, tally, &vertices, rep)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -460,7 +466,7 @@ func kindOf(lines orb.MultiLineString) string {
 }
 
 // read reads an input into the layer. It adds bad records to all, and vertices to vertices.
-func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *vertexCount,
+func (l *layer) read(ctx context.Context, files *features.Files, in Input, all *job.Tally, vertices *vertexCount,
 	rep job.Reporter) (src []dataset.Source, err error) {
 	if in.kept {
 		return l.readKept(ctx, in, vertices, rep)
@@ -474,7 +480,7 @@ func (l *layer) read(ctx context.Context, in Input, all *job.Tally, vertices *ve
 	defer func() { all.Merge(file.tally) }()
 	before, some := len(l.features), false
 	in.chosen = l.chosen
-	src, err = readPolygons(ctx, in, file.preset.objects, &l.said, rep, "reading "+l.typ, func(f source.Feature, err error) error {
+	src, err = readPolygons(ctx, files, in, file.preset.objects, &l.said, "reading "+l.typ, func(f source.Feature, err error) error {
 		some = true
 		if err == nil {
 			if vertices.n += int64(countVertices(f.Geometry)); !vertices.fits() {

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"quadrille/cellstore/dataset"
-	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/format"
@@ -18,14 +17,8 @@ import (
 // each is called with every feature, or with the error of one that cannot be used. said receives
 // the members of GeoJSON files outside the features, and its notes are passed on.
 func readPolygons(
-	ctx context.Context, in Input, objects []string, said *geojson.Said, rep job.Reporter, stage string, each func(source.Feature,
-		error) error,
-) (_ []dataset.Source, err error) {
-	files, err := features.New(ctx, rep, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = cmp.Or(err, files.Close()) }()
+	ctx context.Context, files *features.Files, in Input, objects []string, said *geojson.Said, stage string, each func(source.Feature, error) error,
+) ([]dataset.Source, error) {
 	files.Selection = in.chosen
 	f, err := files.Open(in.Input, format.Options{
 		Want:     source.WantPolygons,

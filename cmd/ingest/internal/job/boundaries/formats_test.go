@@ -47,7 +47,7 @@ func TestPagesOfRegions(t *testing.T) {
 				"each: ogr2ogr -explodecollections out.geojson "},
 	} {
 		rep := &jobtest.Recorder{}
-		_, _, err := readLayers(t.Context(), tc.inputs, job.NewTally(0), 0, rep)
+		_, _, err := readLayers(t.Context(), tc.inputs, job.NewTally(0), job.Options{Reporter: rep})
 		if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -16,8 +16,10 @@ import (
 	"github.com/paulmach/orb"
 
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/internal/testfile"
+	"quadrille/internal/must"
 	"quadrille/internal/testrace"
 	"quadrille/tiles/build"
 )
@@ -123,12 +125,18 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
+// anyFiles returns Files without standard input.
+func anyFiles(t *testing.T) *features.Files {
+	t.Helper()
+	return must.Get(features.New(t.Context(), job.SilentReporter{}, "", nil)).In(t)
+}
+
 func readLayer(t *testing.T, typ, file string) []build.Feature {
 	t.Helper()
 	l := &layer{typ: typ}
 	var vertices vertexCount
 	tally := job.NewTally(0)
-	if _, err := l.read(context.Background(), Input{Type: typ, Input: job.Input{Path: file}}, tally, &vertices,
+	if _, err := l.read(context.Background(), anyFiles(t), Input{Type: typ, Input: job.Input{Path: file}}, tally, &vertices,
 		job.SilentReporter{}); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 func readAlone(t *testing.T, in Input) (out map[string]string, order, notes []string) {
 	t.Helper()
 	rep := &jobtest.Recorder{}
-	layers, _, err := readLayers(t.Context(), []Input{in}, job.NewTally(0), 0, rep)
+	layers, _, err := readLayers(t.Context(), []Input{in}, job.NewTally(0), job.Options{Reporter: rep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +371,7 @@ func TestColumnsOfTheUser(t *testing.T) {
 		"C:none": `there is no column "none" for the name; there are`, "C:S:S": "has 3 parts"} {
 		in := layerInput("zone", path, "")
 		in.Told = columns.Told{Both: both}
-		if _, _, err := readLayers(t.Context(), []Input{in}, job.NewTally(0), 0, &jobtest.Recorder{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := readLayers(t.Context(), []Input{in}, job.NewTally(0), job.Options{Reporter: &jobtest.Recorder{}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", both, err)
 		}
 	}

@@ -52,7 +52,7 @@ func TestCodesAsPublished(t *testing.T) {
 		rep := &jobtest.Recorder{}
 		l := &layer{typ: c.typ}
 		in := layerInput(c.typ, squaresWith(t, c.codes...), "code")
-		if _, err := l.read(t.Context(), in, job.NewTally(0), new(vertexCount), rep); err != nil {
+		if _, err := l.read(t.Context(), anyFiles(t), in, job.NewTally(0), new(vertexCount), rep); err != nil {
 			t.Fatal(err)
 		}
 		built, shared := l.finish(job.SilentReporter{})

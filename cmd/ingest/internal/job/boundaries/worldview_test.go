@@ -74,7 +74,7 @@ func TestWorldview(t *testing.T) {
 func regionsOf(t *testing.T, in Input) string {
 	t.Helper()
 	l, vertices := &layer{typ: in.Type}, vertexCount{}
-	if _, err := l.read(context.Background(), in, job.NewTally(0), &vertices, job.SilentReporter{}); err != nil {
+	if _, err := l.read(context.Background(), anyFiles(t), in, job.NewTally(0), &vertices, job.SilentReporter{}); err != nil {
 		t.Fatal(err)
 	}
 	names := map[string]string{}

@@ -30,10 +30,12 @@ type Files struct {
 	ctx   context.Context
 	rep   job.Reporter
 	dir   string
-	stdin io.Reader // nil once it has been read
-	once  bool      // whether there was a standard input to read
-	temp  []string  // files to remove
-	open  *os.File  // the copy of standard input without a name
+	stdin io.Reader  // nil once it has been read
+	once  bool       // whether there was a standard input to read
+	temp  []string   // files to remove
+	open  []*os.File // copies without a name
+	done  int64      // bytes of all copies
+	buf   []byte     // of copy
 }
 
 // copies is the pattern for names of temporary copies of inputs that cannot be read in place.
@@ -57,14 +59,13 @@ func New(ctx context.Context, rep job.Reporter, dir string, stdin io.Reader) (*F
 // Close removes the copies.
 func (s *Files) Close() error {
 	var err error
-	if s.open != nil {
-		err = s.open.Close()
-		s.open = nil
+	for _, f := range s.open {
+		err = errors.Join(err, f.Close())
 	}
 	for _, path := range s.temp {
 		err = errors.Join(err, os.Remove(path))
 	}
-	s.temp = nil
+	s.open, s.temp = nil, nil
 	return err
 }
 
@@ -83,27 +84,19 @@ const stdinName = "standard input"
 // Open detects the format of a file.
 func (s *Files) Open(in job.Input, o format.Options) (f *File, err error) {
 	o.Copy, o.Dir = s.copied, s.dir
-	path, called := in.Path, ""
-	if path == "-" {
-		if !s.once {
-			return nil, errors.New("standard input is not read here: save it to a file, and name that")
-		}
-		if s.stdin == nil {
-			return nil, errors.New("standard input can be read once only: name - once, and files otherwise")
-		}
-		called = stdinName
-		if path, err = s.copiedInput(); err != nil {
-			return nil, err
-		}
-		o.Nameless = s.open != nil
-		s.stdin = nil
+	if in, err = s.Local(in); err != nil {
+		return nil, err
+	}
+	called := ""
+	if in.Copy != "" {
+		called, o.Nameless = in.Path, isNameless(in.Copy)
 	}
 	if s.Selection.IsSet() && o.Style.IsTime == nil { // what is spelled anew is not what the statistics of a file are of
 		o.MayPass = s.Selection.mayPass
 	}
 	f = &File{in: in, files: s}
-	if f.File, err = format.Open(path, called, o); err != nil {
-		return nil, err
+	if f.File, err = format.Open(in.OnDisk(), called, o); err != nil {
+		return nil, in.Named(err)
 	}
 	f.in.Path = f.Path
 	if !in.Released.IsZero() {
@@ -119,20 +112,20 @@ const spare = 64 << 20
 // free is disk.Free; tests replace it.
 var free = disk.Free
 
-// copiedInput copies standard input, which may take as long as the program before this one, to a file that has no name, if
-// the system allows that.
-func (s *Files) copiedInput() (string, error) {
+// copiedStream copies a stream, which may take as long as the program that writes it, to a file that has no name, if the
+// system allows that.
+func (s *Files) copiedStream(r io.Reader, name string) (string, error) {
 	out, err := os.CreateTemp(s.dir, copies)
 	if err != nil {
 		return "", err
 	}
 	path, ok := removeName(out)
 	if ok {
-		s.open = out
-		return path, s.copy(out, s.stdin, stdinName)
+		s.open = append(s.open, out)
+		return path, s.copy(out, r, name)
 	}
 	s.temp = append(s.temp, out.Name())
-	return out.Name(), errors.Join(s.copy(out, s.stdin, stdinName), out.Close())
+	return out.Name(), errors.Join(s.copy(out, r, name), out.Close())
 }
 
 // copied copies r to a temporary file and returns the file.
@@ -149,21 +142,22 @@ func (s *Files) copied(r io.Reader, name string) (string, error) {
 func (s *Files) copy(out *os.File, r io.Reader, name string) (err error) {
 	stage := "copying " + filepath.Base(name)
 	dir := filepath.Dir(out.Name())
-	var done int64
-	buf := make([]byte, 1<<20)
+	if s.buf == nil {
+		s.buf = make([]byte, 1<<20)
+	}
 	for err == nil {
 		var n int
-		if n, err = r.Read(buf); n > 0 {
-			if _, failed := out.Write(buf[:n]); failed != nil {
+		if n, err = r.Read(s.buf); n > 0 {
+			if _, failed := out.Write(s.buf[:n]); failed != nil {
 				err = failed
 			}
-			before := done
-			if done += int64(n); before/spare != done/spare {
+			before := s.done
+			if s.done += int64(n); before/spare != s.done/spare {
 				if room, known := free(dir); known && room < spare {
 					err = cmp.Or(err, fmt.Errorf("%s: its copy does not fit into %s: make room there, or name a file that is not packed", name, dir))
 				}
 			}
-			s.rep.Progress(job.Progress{Stage: stage, Done: done, Unit: "bytes"})
+			s.rep.Progress(job.Progress{Stage: stage, Done: s.done, Unit: "bytes"})
 		}
 		if err == nil {
 			err = s.ctx.Err()
@@ -242,15 +236,16 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 		return []dataset.Source{src}, err
 	}
 	for _, path := range l.Paths {
-		if path == f.OnDisk && f.Names == nil && f.Path != stdinName {
+		if path == f.OnDisk && f.Names == nil && f.in.Copy == "" {
 			path = f.Path // not the path of its copy
 		}
 		src, err := dataset.FileSource(f.files.ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		if f.Path == stdinName {
-			src.Name, src.File = stdinName, stdinName
+		if f.in.Copy != "" {
+			src.File = filepath.Base(f.Path)
+			src.Name = src.File
 		}
 		sources = append(sources, f.in.Complete(src))
 	}

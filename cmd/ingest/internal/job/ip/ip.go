@@ -14,6 +14,7 @@ import (
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
@@ -63,10 +64,18 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one source of address ranges")
 	}
+	rep := o.ReporterOrSilent()
+	files, err := features.New(ctx, rep, "", o.Stdin)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer func() { _ = files.Close() }()
+	if inputs, err = eachFile(files, inputs, rep); err != nil {
+		return dataset.Manifest{}, err
+	}
 	if len(inputs) > maxSources {
 		return dataset.Manifest{}, fmt.Errorf("%d sources are too many; name at most %d at once", len(inputs), maxSources)
 	}
-	rep := o.ReporterOrSilent()
 	if err := o.Announce(c, costs.NeedFor(unpackedBytes(inputs))); err != nil {
 		return dataset.Manifest{}, err
 	}
@@ -130,7 +139,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 
 func unpackedBytes(inputs []Input) (n int64) {
 	for _, in := range inputs {
-		n += job.UnpackedBytes(in.Path)
+		n += job.UnpackedBytes(in.OnDisk())
 	}
 	return n
 }
@@ -177,6 +186,7 @@ type rangeInputs struct {
 	ctx     context.Context
 	sources []ipSource
 	fill    *filler
+	files   *features.Files
 	rep     job.Reporter
 	tally   *job.Tally
 	temp    string
@@ -210,10 +220,13 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 	if in.temp, err = os.MkdirTemp(dir, "unpacked-"); err != nil {
 		return nil, err
 	}
+	if in.files, err = features.New(ctx, in.rep, in.temp, nil); err != nil {
+		return nil, err
+	}
 	for _, i := range inputs {
-		s, err := openSource(i, in.temp, in.memory)
+		s, err := openSource(i, in.files, in.temp, in.memory)
 		if err != nil {
-			return nil, err
+			return nil, i.Named(err)
 		}
 		in.sources = append(in.sources, s)
 		in.rep.Note(fmt.Sprintf("%s: %s", i.Path, s.kind()))
@@ -230,6 +243,9 @@ func (in *rangeInputs) close() (err error) {
 	in.closed = true
 	for _, s := range in.sources {
 		err = errors.Join(err, s.close())
+	}
+	if in.files != nil {
+		err = errors.Join(err, in.files.Close())
 	}
 	if in.temp != "" {
 		err = errors.Join(err, os.RemoveAll(in.temp))

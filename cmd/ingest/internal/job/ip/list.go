@@ -31,6 +31,7 @@ type listSource struct {
 	cols   *iprecord.Columns
 	schema *iprecord.Schema // of objects
 	text   *bufio.Reader    // of objects, one a line
+	lineOf func(int) int    // the line of the file for one of text
 }
 
 func openListSource(in Input, f *source.File) (_ *listSource, err error) {
@@ -42,8 +43,10 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 	s := &listSource{in: in, file: f, text: f.Reader()}
 	head, _ := s.text.Peek(s.text.Size()) // reading returns the error
 	isArray := bytes.HasPrefix(bytes.TrimSpace(head), []byte{'['})
+	s.lineOf = func(line int) int { return line }
 	if isArray {
-		s.text = bufio.NewReaderSize(jsonscan.Lines(s.text), s.text.Size())
+		lines := jsonscan.Lines(s.text)
+		s.text, s.lineOf = bufio.NewReaderSize(lines, s.text.Size()), lines.Line
 	}
 	objects, err := objectSchema(s.text)
 	if err != nil {
@@ -102,7 +105,7 @@ func (s *listSource) describe(context.Context) ([]dataset.Source, error) {
 
 func (s *listSource) ranges(c *converter) iter.Seq2[ipRange, error] {
 	if s.schema != nil {
-		return objectRanges(s.text, s.schema, s.in.Path, c)
+		return objectRanges(s.text, s.schema, s.in.Path, c, s.lineOf)
 	}
 	c.feed = s.table.IsGeofeed()
 	return listRanges(s.table, s.cols, s.in.Path, c)

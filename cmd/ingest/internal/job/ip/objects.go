@@ -214,8 +214,28 @@ func dropNull(fields map[string]any) {
 	})
 }
 
-// objectRanges yields the ranges of a list of objects.
-func objectRanges(f io.Reader, schema *iprecord.Schema, label string, c *converter) iter.Seq2[ipRange, error] {
+// objectRanges yields the ranges of a list of objects. lineOf returns the line of the file for one of f.
+func objectRanges(f io.Reader, schema *iprecord.Schema, label string, c *converter, lineOf func(int) int) iter.Seq2[ipRange, error] {
+	return func(yield func(ipRange, error) bool) {
+		for rng, err := range objectRows(f, schema, label, c) {
+			line := &rng.line
+			if bad := (*source.BadRecord)(nil); errors.As(err, &bad) {
+				line = &bad.Line
+			}
+			*line = lineOf(*line)
+			for _, lost := range rng.lost {
+				if bad := (*source.BadRecord)(nil); errors.As(lost, &bad) {
+					bad.Line = *line
+				}
+			}
+			if !yield(rng, err) {
+				return
+			}
+		}
+	}
+}
+
+func objectRows(f io.Reader, schema *iprecord.Schema, label string, c *converter) iter.Seq2[ipRange, error] {
 	rows := delimited.New(f, label, delimited.Format{Separator: '\t', MaxBytes: maxObject, AllowBlanks: true, RequireUTF8: true})
 	return delimited.Records(rows, func(rng *ipRange) error {
 		o := readObject(rows.Text())

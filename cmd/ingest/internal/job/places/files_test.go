@@ -41,7 +41,7 @@ const (
 	admin1     = "CH.BE\tBern\tBern\t2661551\nFJ.C\tCentral\tCentral\t2194371\n"
 	admin2     = "CH.BE.246\tBern-Mittelland District\tBern-Mittelland District\t7285212\n"
 	countries  = "#ISO\tISO3\r\nCH\tCHE\t756\tSZ\tSwitzerland\tBern\t41290\t8516543\tEU\t.ch\tCHF\tFranc\t41\t####\t^(\\d{4})$\tde-CH,fr-CH\t2658434\tDE,IT,LI,FR,AT\t\r\n"
-	features   = "P.PPLC\tcapital of a political entity\t\nP.PPL\tpopulated place\ta city\nnull\tnot available\t\n"
+	featuresEn = "P.PPLC\tcapital of a political entity\t\nP.PPL\tpopulated place\ta city\nnull\tnot available\t\n"
 	featuresDe = "P.PPLC\tHauptstadt\t\nP.PPLX\tStadtteil\t\n"
 	timeZones  = "CountryCode\tTimeZoneId\tGMT offset 1. Jan 2026\tDST offset 1. Jul 2026\trawOffset\nCH\tEurope/Zurich\t1.0\t2.0\t1.0\n"
 	languages  = "ISO 639-3\tISO 639-2\tISO 639-1\tLanguage Name\nfra\tfra / fre*\tfr\tFrench\nzho\tzho / " +
@@ -89,7 +89,7 @@ func TestPlacesSource(t *testing.T) {
 	paths := writeAll(t, [2]string{"places.txt", allPlaces}, [2]string{"alternateNamesV2.zip", namesV2},
 		[2]string{"alternateNames.txt", namesV1},
 		[2]string{"hierarchy.zip", parents}, [2]string{"adminCode5.txt", admin5}, [2]string{"admin1CodesASCII.txt", admin1},
-		[2]string{"admin2Codes.txt", admin2}, [2]string{"countryInfo.txt", countries}, [2]string{"featureCodes_en.txt", features},
+		[2]string{"admin2Codes.txt", admin2}, [2]string{"countryInfo.txt", countries}, [2]string{"featureCodes_en.txt", featuresEn},
 		[2]string{"featureCodes_de.txt", featuresDe}, [2]string{"timeZones.txt", timeZones}, [2]string{"iso-languagecodes.txt", languages})
 	rep := &jobtest.Recorder{}
 	j := &placesJob{ctx: t.Context(), rep: rep, tally: job.NewTally(0)}

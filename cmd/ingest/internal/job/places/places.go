@@ -12,6 +12,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source/geonames"
 	"quadrille/places"
 )
@@ -44,12 +45,27 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 		tally:  job.NewTally(o.MaxBad),
 		zero:   job.NullIsland{Drop: o.DropZero},
 	}
-	if err := j.recognise(inputs); err != nil {
+	files, err := features.New(ctx, j.rep, "", o.Stdin)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer files.Close()
+	var all []Input
+	for _, in := range inputs {
+		each, err := files.Each(in.Input)
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		for _, in.Input = range each {
+			all = append(all, in)
+		}
+	}
+	if err := j.recognise(all); err != nil {
 		return dataset.Manifest{}, err
 	}
 	var bytes int64
-	for _, in := range inputs {
-		bytes += job.UnpackedBytes(in.Path)
+	for _, in := range all {
+		bytes += job.UnpackedBytes(in.OnDisk())
 	}
 	if err := o.Announce(c, costs.NeedFor(bytes)); err != nil {
 		return dataset.Manifest{}, err
@@ -118,7 +134,7 @@ type placesFile struct {
 func (j *placesJob) recognise(inputs []Input) error {
 	var found, whole bool
 	for _, in := range inputs {
-		info, err := os.Stat(in.Path)
+		info, err := os.Stat(in.OnDisk())
 		if err != nil {
 			return err
 		}
@@ -128,7 +144,7 @@ func (j *placesJob) recognise(inputs []Input) error {
 			}
 		}
 		if in.Kind == "" {
-			if in.Kind, err = geonames.Recognise(in.Path); err != nil {
+			if in.Kind, err = geonames.Recognise(in.Path, in.OnDisk()); err != nil {
 				return err
 			}
 		}

@@ -69,9 +69,12 @@ func (f *pointFile) place(line int) int64 {
 
 // open opens the files and detects their formats.
 func (j *pointsJob) open(named []string) (err error) {
-	var paths []string
+	if j.input, err = features.New(j.ctx, j.rep, j.dir, j.stdin); err != nil {
+		return err
+	}
+	var paths []job.Input
 	for _, name := range named {
-		each, err := format.Paths(name, source.WantPoints)
+		each, err := j.input.Expand(job.Input{Path: name, Credit: j.of.Credit}, source.WantPoints)
 		if err != nil {
 			return err
 		}
@@ -99,13 +102,10 @@ func (j *pointsJob) open(named []string) (err error) {
 		return declared && of.Kind != feature.Time && of.Kind != feature.Number || j.of.Told.HasID(property) ||
 			columns.IDOfPoints([]string{property}, false) != ""
 	}
-	if j.input, err = features.New(j.ctx, j.rep, j.dir, j.of.Stdin); err != nil {
-		return err
-	}
 	j.input.Selection = features.Select(j.of.Where)
 	for _, path := range paths {
 		f := &pointFile{index: len(j.files)}
-		if f.File, err = j.input.Open(job.Input{Path: path, Credit: j.of.Credit}, o); err != nil {
+		if f.File, err = j.input.Open(path, o); err != nil {
 			return err
 		}
 		if first := append(j.files, f)[0]; first.Format.Untyped != f.Format.Untyped {

@@ -78,11 +78,11 @@ func TestPointsIntoLive(t *testing.T) {
 	of := Collection{
 		Name: "mine", Title: "Mine", Private: true, Credit: job.Credit{License: "CC0-1.0"},
 		PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}}, Told: columns.Told{Name: "label"},
-		Stdin: strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46m;7;x;1;1;\nr;1;2;R;2;3;\n"),
 	}
+	stdin := strings.NewReader("id;lat;lon;label;price;zip;tags\nb;46m;7;x;1;1;\nr;1;2;R;2;3;\n")
 	path := testfile.WriteTemp(t, "a.csv", "id;lat;lon;label;price;zip;tags\nb;46.5;-7.25;\"B \"\"1\"\"\";2.50;08001;\"x; y\"\n"+
 		"a;1;1;before;3;8002;x\na;47.1234567;8;A;1;1;\n")
-	err := IntoLive(t.Context(), of, []string{path, "-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9})
+	err := IntoLive(t.Context(), of, []string{path, "-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9, Stdin: stdin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +116,9 @@ func TestIntoLiveTakesTypes(t *testing.T) {
 		there:  true,
 		schema: `{"name":"code","type":"text"},{"name":"price","type":"number"},{"name":"mixed","type":"any"},{"name":"rare","type":"time"},{"name":"tags","type":"text"}`,
 	}, &examples{}
-	of := Collection{Name: "mine", PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}},
-		Stdin: strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,ask,6,\n")}
-	if err := IntoLive(t.Context(), of, []string{"-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9}); err != nil {
+	of := Collection{Name: "mine", PropertyTypes: feature.Schema{{Name: "tags", Kind: feature.Texts}}}
+	stdin := strings.NewReader("id,lat,lon,code,price,mixed,tags\na,1,2,7,3,5,x;y\nb,1,2,8,ask,6,\n")
+	if err := IntoLive(t.Context(), of, []string{"-"}, s.target(t), job.Options{Reporter: rep, MaxBad: 0.9, Stdin: stdin}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"code":"7","price":3,"mixed":5,"tags":["x","y"]}}`}

@@ -78,8 +78,6 @@ type Collection struct {
 	Private bool
 	Search  bool
 	Credit  job.Credit
-	// Stdin is the content of an input with the path "-".
-	Stdin io.Reader
 }
 
 // command returns the beginning of the command line that publishes the collection.
@@ -183,6 +181,7 @@ type pointsJob struct {
 	types feature.Schema // required types of values
 	tally *job.Tally
 	dir   string
+	stdin io.Reader
 	files []*pointFile
 	input *features.Files
 	empty *source.Words // for files other than tables; not nil
@@ -209,6 +208,7 @@ func newJob(ctx context.Context, of Collection, o job.Options) *pointsJob {
 		of:    of,
 		types: of.PropertyTypes,
 		tally: job.NewTally(o.MaxBad),
+		stdin: o.Stdin,
 		zero:  job.NullIsland{Drop: o.DropZero},
 	}
 	j.near = func(*points.Point) string { return "" }

@@ -109,13 +109,11 @@ func TestPointsOfEveryFormat(t *testing.T) {
 						Private: true,
 						Credit:  job.Credit{License: "CC0-1.0", Attribution: "Shops & Co"},
 					}
-					path := "-"
-					if stdin {
-						of.Stdin = strings.NewReader(content)
-					} else {
+					path, o := "-", job.Options{Reporter: rep, Stdin: strings.NewReader(content)}
+					if !stdin {
 						path = testfile.WriteTemp(t, "file", content) // the name gives no hint
 					}
-					m, err := Ingest(t.Context(), c, of, []string{path}, job.Options{Reporter: rep})
+					m, err := Ingest(t.Context(), c, of, []string{path}, o)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -1083,8 +1081,8 @@ func TestPointsRefusesFiles(t *testing.T) {
 		})
 	}
 	c := jobtest.Catalog(t)
-	if _, err := Ingest(t.Context(), c, Collection{Name: "mine", Stdin: strings.NewReader(rows("a,1,1\n", 1))},
-		[]string{"-", "-"}, job.Options{}); err == nil || !strings.Contains(err.Error(), "once") {
+	if _, err := Ingest(t.Context(), c, Collection{Name: "mine"},
+		[]string{"-", "-"}, job.Options{Stdin: strings.NewReader(rows("a,1,1\n", 1))}); err == nil || !strings.Contains(err.Error(), "once") {
 		t.Error(err)
 	}
 }

@@ -80,15 +80,15 @@ func TestCommandNamesTheFile(t *testing.T) {
 		} {
 			path, of := testfile.WriteTemp(t, "file", text), Collection{Name: "mine",
 				Told: columns.Told{ID: "code"}} // the name gives no hint
-			want := " " + packing + path + layer + ")"
+			want, o := " "+packing+path+layer+")", job.Options{}
 			switch packing {
 			case "/vsizip/":
 				want = " " + packing + path + "/in/" + member + layer + ")"
 			case "-":
-				path, of.Stdin, want = "-", strings.NewReader(text), "(save it to a file, then ogr2ogr -t_srs EPSG:4326 out."+
+				path, o.Stdin, want = "-", strings.NewReader(text), "(save it to a file, then ogr2ogr -t_srs EPSG:4326 out."+
 					member[len("sheet."):]+" FILE)"
 			}
-			_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{path}, job.Options{})
+			_, err := Ingest(t.Context(), jobtest.Catalog(t), of, []string{path}, o)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "copy-") {
 				t.Errorf("%s %s: %v, want %s", format, packing, err, want)
 			}

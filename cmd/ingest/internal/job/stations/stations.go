@@ -11,6 +11,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/job/zonefinder"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/isd"
@@ -24,6 +25,14 @@ import (
 // by the last day on which any station reported.
 func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options) (dataset.Manifest, error) {
 	rep := o.ReporterOrSilent()
+	files, err := features.New(ctx, rep, "", o.Stdin)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer files.Close()
+	if in, err = files.One(in); err != nil {
+		return dataset.Manifest{}, err
+	}
 	z, err := zonefinder.Open(ctx, c)
 	if err != nil {
 		return dataset.Manifest{}, err

@@ -12,6 +12,7 @@ import (
 	"quadrille/ask"
 	"quadrille/cellstore/dataset"
 	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/isd"
 	"quadrille/places/stations"
@@ -25,6 +26,19 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	if len(inputs) == 0 {
 		return dataset.Manifest{}, errors.New("no files; name at least one, such as 066600-99999-2024.gz")
 	}
+	files, err := features.New(ctx, o.ReporterOrSilent(), "", o.Stdin)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
+	defer files.Close()
+	var all []job.Input
+	for _, in := range inputs {
+		each, err := files.Each(in)
+		if err != nil {
+			return dataset.Manifest{}, err
+		}
+		all = append(all, each...)
+	}
 	finder, g, err := job.OpenCurrent(ctx, c, ask.Stations)
 	if err != nil {
 		return dataset.Manifest{}, err
@@ -35,7 +49,7 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
 	rep := o.ReporterOrSilent()
-	r := &weatherReader{ctx: ctx, inputs: inputs, stations: finder, rep: rep, tally: job.NewTally(o.MaxBad)}
+	r := &weatherReader{ctx: ctx, inputs: all, stations: finder, rep: rep, tally: job.NewTally(o.MaxBad)}
 	return job.Publish(ctx, c, ask.Weather.Dataset, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		meta, stats, err := stations.BuildWeather(ctx, b.Store(), finder, job.Sequence(r.readAll), stations.BuildOptions{
 			TempDir:  filepath.Dir(b.Dir()),

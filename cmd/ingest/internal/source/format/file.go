@@ -156,13 +156,30 @@ func (f *File) lookInto() error {
 	for _, m := range a.Members {
 		names = append(names, m.Name)
 	}
+	if err := f.choose(names); err != nil {
+		return err
+	}
+	if f.Format != nil {
+		f.Modified = a.Modified
+	} else if !slices.ContainsFunc(names, f.match) {
+		if err := a.Refuse(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it "+
+			"and name the file inside", f.Path)
+	}
+	return nil
+}
+
+// choose sets Format if an archive of these members is a file of a format, and else match.
+func (f *File) choose(names []string) error {
 	for _, format := range table {
 		switch {
 		case format.Archives == nil || !format.Archives(names):
 		case !format.gives(f.Want):
 			return f.instead(format)
 		default:
-			f.Format, f.Modified = format, a.Modified
+			f.Format = format
 			return nil
 		}
 	}
@@ -193,19 +210,13 @@ func (f *File) lookInto() error {
 	}) {
 		formats = early
 	}
-	f.match = func(name string) bool {
-		if polygons && strings.HasSuffix(strings.ToLower(name), ".txt") {
-			return len(names) == 1 // a file to be read by people, beside others
-		}
-		return len(names) == 1 || slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
+	isText := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".txt") }
+	has := func(name string) bool {
+		return slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
 	}
-	if !slices.ContainsFunc(names, f.match) {
-		if err := a.Refuse(); err != nil {
-			return err
-		}
-		return fmt.Errorf("%s: zip archive without a shapefile, and no member of it is of a format expected here; unpack it "+
-			"and name the file inside", f.Path)
-	}
+	// Beside others a text is to be read by people.
+	texts := !polygons && !slices.ContainsFunc(names, func(name string) bool { return !isText(name) && has(name) })
+	f.match = func(name string) bool { return len(names) == 1 || has(name) && (texts || !isText(name)) }
 	return nil
 }
 
@@ -345,10 +356,12 @@ func (f *File) CommandWord() string {
 func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 	l, err := f.begin(ctx)
 	if err == nil {
-		if l.Records {
+		if l.Records && f.Want != source.WantAddresses {
 			f.tell(l)
 		}
-		f.spell(l)
+		if f.Want != source.WantAddresses {
+			f.spell(l)
+		}
 		err = read(l)
 		_ = l.Close() // only read
 	}

@@ -112,7 +112,7 @@ func TestJudges(t *testing.T) {
 			"7z\xbc\xaf\x27\x1c":   "unpack it by 7z x FILE",
 		}},
 		"foreign addresses": {foreign(source.WantAddresses), map[string]string{
-			"PAR1":            "fetch the CSV or MMDB edition",
+			"PAR1":            "<nil>",
 			"<kml>":           "it is a page in HTML or XML and no data; open the address",
 			"[{":              "<nil>",
 			"SQLite format 3": "a CSV file",

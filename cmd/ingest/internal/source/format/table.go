@@ -98,7 +98,7 @@ var table = []*Format{
 	},
 	{
 		Name:       "Parquet",
-		Contents:   shapes,
+		Contents:   append(slices.Clip(shapes), source.WantAddresses),
 		Extensions: []string{".parquet", ".geoparquet"},
 		Late:       true,
 		Matches:    begins(geoparquet.Magic),
@@ -142,7 +142,7 @@ var table = []*Format{
 	},
 	{
 		Name:       "a workbook",
-		Contents:   []source.Want{source.WantPoints},
+		Contents:   []source.Want{source.WantPoints, source.WantAddresses},
 		Extensions: []string{".xlsx", ".xlsm", ".ods"},
 		Late:       true,
 		Matches:    begins("PK\x03\x04"),

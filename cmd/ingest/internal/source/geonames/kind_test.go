@@ -83,17 +83,17 @@ func TestRecognise(t *testing.T) {
 	} {
 		t.Run(tc.file, func(t *testing.T) {
 			file := put(t, tc.file, tc.member, tc.text)
-			kind, err := Recognise(file)
+			kind, err := Recognise(file, file)
 			if kind != tc.want || (err == nil) != (tc.err == "") ||
 				err != nil && (!strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), file)) {
 				t.Fatalf("%q, %v; want %q, %q", kind, err, tc.want, tc.err)
 			}
 		})
 	}
-	if _, err := Recognise(filepath.Join(t.TempDir(), "none.txt")); !os.IsNotExist(err) {
+	if _, err := Recognise("none.txt", filepath.Join(t.TempDir(), "none.txt")); !os.IsNotExist(err) {
 		t.Error(err)
 	}
-	if _, err := Recognise(put(t, "NL.zip", "readme.txt", "x")); err == nil {
+	if _, err := Recognise("NL.zip", put(t, "NL.zip", "readme.txt", "x")); err == nil {
 		t.Error("an archive without a table is taken")
 	}
 }
@@ -110,7 +110,7 @@ func TestRecogniseRealFiles(t *testing.T) {
 		"meta/iso-languagecodes.txt": KindLanguages,
 	} {
 		file := filepath.Join(dir, name)
-		if kind, err := Recognise(file); kind != want || err != nil {
+		if kind, err := Recognise(file, file); kind != want || err != nil {
 			t.Errorf("%s: %q, %v", name, kind, err)
 		}
 		// This is the same file with an uninformative name, and two columns do not identify its
@@ -118,7 +118,7 @@ func TestRecogniseRealFiles(t *testing.T) {
 		f := testfile.Read(t, file)
 		unnamed := filepath.Join(t.TempDir(), "x")
 		testfile.Write(t, unnamed, f)
-		if kind, err := Recognise(unnamed); want != KindAdmin5 && (kind != want || err != nil) || want == KindAdmin5 && err == nil {
+		if kind, err := Recognise(unnamed, unnamed); want != KindAdmin5 && (kind != want || err != nil) || want == KindAdmin5 && err == nil {
 			t.Errorf("%s by its rows: %q, %v", name, kind, err)
 		}
 	}

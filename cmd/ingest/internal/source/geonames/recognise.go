@@ -19,18 +19,19 @@ const (
 )
 
 // Recognise returns the kind of a file by its name or, if the name says
-// nothing, by its rows. It is an error if the rows contradict the name, or if
+// nothing, by its rows. onDisk is the path that opens it. It is an error if the rows contradict the name, or if
 // no kind has such rows.
-func Recognise(file string) (Kind, error) {
+func Recognise(file, onDisk string) (Kind, error) {
 	byName, err := kindByName(file)
 	if err != nil {
 		return "", err
 	}
-	f, err := source.OpenMember(file, IsTableMember)
+	f, err := source.OpenMember(onDisk, IsTableMember)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
+	f.Path = file
 	if err := f.Refuse(source.WantRows); err != nil {
 		return "", err
 	}

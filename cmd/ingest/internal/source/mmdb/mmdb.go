@@ -67,7 +67,7 @@ func Open(path, temp string) (_ *File, err error) {
 		}
 	}()
 	file := path
-	if tarred := IsTar(in); tarred || !in.IsUnpacked() {
+	if tarred := in.IsTar(); tarred || !in.IsUnpacked() {
 		var r io.Reader = in
 		if tarred {
 			if r, err = member(in); err != nil {
@@ -171,13 +171,6 @@ func (f *File) readable() error {
 
 // IsName reports whether a file or member has the name of a database.
 func IsName(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".mmdb") }
-
-// IsTar reports whether a file, unpacked or not, is a tar archive.
-func IsTar(f *source.File) bool {
-	const at = 257 // the magic of ustar and GNU tar
-	head, _ := f.Reader().Peek(at + 5)
-	return len(head) == at+5 && string(head[at:]) == "ustar"
-}
 
 // IsDatabase reports whether the unpacked bytes of a file look like a database, or
 // at least unlike text in any character set. A database begins with a search tree,

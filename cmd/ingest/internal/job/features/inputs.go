@@ -1,0 +1,162 @@
+package features
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"quadrille/cmd/ingest/internal/job"
+	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/format"
+)
+
+// Local returns an input that can be opened again and again: of standard input and of pipes it makes a copy. Close
+// removes the copy.
+func (s *Files) Local(in job.Input) (job.Input, error) {
+	path, layer := source.SplitLayer(in.Path)
+	if in.Copy != "" || !source.IsStream(path) {
+		return in, nil
+	}
+	r := s.stdin
+	switch stdin := source.IsStdin(path); {
+	case stdin && !s.once:
+		return in, errors.New("standard input is not read here: save it to a file, and name that")
+	case stdin && r == nil:
+		return in, errors.New("standard input can be read once only: name - once, and files otherwise")
+	case stdin:
+		s.stdin = nil
+	default:
+		pipe, err := os.Open(path)
+		if err != nil {
+			return in, err
+		}
+		defer pipe.Close()
+		r = pipe
+	}
+	if in.Path = path; path == "-" {
+		in.Path = stdinName
+	}
+	var err error
+	if in.Copy, err = s.copiedStream(r, in.Path); layer != "" {
+		in.Copy += "#" + layer
+	}
+	return in, err
+}
+
+// Each returns what an input names that is read by rows: the files that match a pattern, in the order of their names, or
+// the input itself.
+func (s *Files) Each(in job.Input) ([]job.Input, error) {
+	names, root, err := source.Expand(in.Path, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(in.Path); root == "" || err == nil && info.IsDir() {
+		in, err := s.Local(in)
+		return []job.Input{in}, err
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no file matches; name the files themselves", in.Path)
+	}
+	all := make([]job.Input, len(names))
+	for i, name := range names {
+		all[i] = in
+		all[i].Path = name
+	}
+	return all, nil
+}
+
+// One returns the one file that an input names.
+func (s *Files) One(in job.Input) (job.Input, error) {
+	all, err := s.Each(in)
+	if err == nil && len(all) > 1 {
+		err = fmt.Errorf("%s: names %d files, and one is read: name it", in.Path, len(all))
+	}
+	if err != nil {
+		return in, err
+	}
+	return all[0], nil
+}
+
+// Expand returns what an input names that holds features: the files of a folder or a pattern, and the members of an archive
+// that are of one kind. They are in the order of their names. Members are copied to the disk.
+func (s *Files) Expand(in job.Input, want source.Want) (all []job.Input, err error) {
+	if in, err = s.Local(in); err != nil {
+		return nil, err
+	}
+	paths := []string{in.OnDisk()}
+	if in.Copy == "" {
+		if paths, err = format.Paths(in.Path, want); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range paths {
+		one := in
+		if in.Copy == "" {
+			one.Path = path
+		}
+		members, err := s.Members(one, func(all []string, tarred bool) ([]string, error) {
+			return format.Members(one.OnDisk(), want, all, tarred)
+		})
+		if err != nil {
+			return nil, in.Named(err)
+		}
+		if members == nil {
+			members = []job.Input{one}
+		}
+		all = append(all, members...)
+	}
+	return all, nil
+}
+
+// Members returns copies of those members of a zip or tar archive that choose takes, or of the one that the path names after
+// #. It returns nil if there is none or the file is no archive. tarred is set for a tar archive.
+func (s *Files) Members(in job.Input, choose func(members []string, tarred bool) ([]string, error)) (all []job.Input, err error) {
+	path, layer := source.SplitLayer(in.OnDisk())
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, nil // Open says what is wrong
+	}
+	var names []string
+	tarred, err := source.EachMember(path, func(name string, _ func() (io.Reader, error)) error {
+		names = append(names, name)
+		return nil
+	})
+	switch is := slices.Contains(names, layer) && !strings.EqualFold(filepath.Ext(layer), ".shp"); {
+	case is:
+		names = []string{layer}
+		in.Path = strings.TrimSuffix(in.Path, "#"+layer)
+	case layer != "":
+		return nil, nil
+	case err == nil && (names != nil || tarred):
+		names, err = choose(names, tarred)
+	}
+	if names == nil || err != nil {
+		return nil, err
+	}
+	wanted := map[string]int{}
+	for i, name := range names {
+		wanted[name] = i
+	}
+	all = make([]job.Input, len(names))
+	_, err = source.EachMember(path, func(name string, open func() (io.Reader, error)) error {
+		i, is := wanted[name]
+		if !is {
+			return nil
+		}
+		r, err := open()
+		if err == nil {
+			all[i] = in
+			all[i].Path = in.Path + "/" + name
+			all[i].Copy, err = s.copied(r, in.Path)
+		}
+		return err
+	})
+	if err == nil && len(names) > 1 {
+		s.rep.Note(fmt.Sprintf("%s: its %d members of one kind are read, %s to %s; FILE#MEMBER names one", in.Path, len(names),
+			source.Excerpt(names[0]), source.Excerpt(names[len(names)-1])))
+	}
+	return all, err
+}
