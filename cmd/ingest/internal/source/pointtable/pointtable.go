@@ -315,10 +315,18 @@ func (t *Table) Notes() (notes []string) {
 // choose sets Columns by the names of all columns.
 func (t *positions) choose(names []string) error {
 	c := &t.Columns
-	for _, told := range []struct{ flag, column string }{{"lat", c.Lat}, {"lon", c.Lon}} {
-		if told.column != "" && !slices.Contains(names, told.column) {
-			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(told.column), told.flag, columnname.List(names))
+	for _, told := range []struct {
+		flag   string
+		column *string
+	}{{"lat", &c.Lat}, {"lon", &c.Lon}} {
+		if *told.column == "" || slices.Contains(names, *told.column) {
+			continue
 		}
+		_, inner, _ := strings.Cut(*told.column, ".") // of a wrapper such as _source, which is no part of the names here
+		if !slices.Contains(names, inner) {
+			return fmt.Errorf("%s: there is no column %s for --%s; there are %s", t.name, source.Excerpt(*told.column), told.flag, columnname.List(names))
+		}
+		*told.column = inner
 	}
 	one := c.Lat == "" && c.Lon == ""
 	if t.want != source.WantPolygons && !(one && hasGeoPoint(names)) {

@@ -77,6 +77,7 @@ func TestRecords(t *testing.T) {
 		"other order":                    {told: told{Columns: pointtable.Columns{Order: pointtable.LonLat}}, lists: [][]string{{"geo_point_2d", "[8,47]"}}, want: []string{"8 47"}},
 		"known columns":                  {columns: []string{"lat", "lon", "id"}, want: nil},
 		"without any":                    {lists: [][]string{{"a", "1"}}, want: []string{`f: the columns of latitudes and longitudes are not recognized`}},
+		"within a wrapper":               {told: told{Columns: pointtable.Columns{Lat: "_source.y", Lon: "_source.x"}}, lists: [][]string{{"y", "1", "x", "2"}}, want: []string{"2 1"}},
 		"not recognised":                 {told: told{Columns: pointtable.Columns{Lat: "b"}}, lists: [][]string{{"a", "1"}}, want: []string{`f: there is no column "b" for --lat`}},
 	} {
 		r := pointtable.NewRecords(records(tc.lists...), tc.columns, "f", source.WantPoints, tc.told.Columns)
