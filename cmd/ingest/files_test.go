@@ -42,7 +42,7 @@ func examples(t *testing.T) map[string]string {
 	}}
 	return map[string]string{
 		"shops.csv":       shops,
-		"shops.csv.gz":    string(testfile.Gzip(shops)),
+		"shops.csv.gz":    testfile.Gzip(shops),
 		"-":               shops,
 		"wards.csv":       sample("table.shapes.csv"),
 		"shops.xlsx":      sample("workbook.xlsx"),
@@ -55,15 +55,15 @@ func examples(t *testing.T) map[string]string {
 		"arcgis.json":     arcgis,
 		"parks.gpkg":      sample("geopackage.gpkg"),
 		"parks.zip":       sample("shapefile.zip"),
-		"wells.kmz":       string(testfile.Zip([2]string{"doc.kml", sample("kml.kml")})),
+		"wells.kmz":       testfile.Zip([2]string{"doc.kml", sample("kml.kml")}),
 		"parks.kml":       sample("kml.shapes.kml"),
 		"ride.gpx":        sample("gpx.gpx"),
 		"parks.parquet":   sample("parquet.parquet"),
 		"wells-1.csv":     shops,
 		"wells-2.csv":     "id,name,lat,lon\nc,Gamma,47.35,8.55\n",
 		"extract.osm.pbf": string(testfile.Read(t, "testdata/extract.osm.pbf")), // written by osmium of six made-up elements
-		"feed.zip":        string(testfile.Zip([2]string{"routes.txt", "route_id\n"}, [2]string{"stops.txt", stops})),
-		"occurrences.zip": string(testfile.Zip([2]string{"meta.xml", "<archive/>"}, [2]string{"occurrence.txt", finds})),
+		"feed.zip":        testfile.Zip([2]string{"routes.txt", "route_id\n"}, [2]string{"stops.txt", stops}),
+		"occurrences.zip": testfile.Zip([2]string{"meta.xml", "<archive/>"}, [2]string{"occurrence.txt", finds}),
 		"country.mmdb":    string(database.Bytes()),
 		"offices.csv":     "network,country,city\n192.0.1.0/24,CH,Bern\n",
 		"networks.ndjson": `{"network":"192.0.1.0/24","country":{"iso_code":"CH"}}` + "\n",

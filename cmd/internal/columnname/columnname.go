@@ -67,7 +67,7 @@ var (
 	axes = []struct{ lat, lon []string }{
 		{[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}},
 		{
-			[]string{"latitud", "latitudine", "breitengrad", "breedtegraad", "breddegrad", "szerokość", "szerokosc", "широта", "緯度", "纬度", "breite"},
+			[]string{"latitud", "latitudine", "breitengrad", "breedtegraad", "breddegrad", "szerokość", "szerokosc", "широта", "緯度", "纬度", "breite"}, //nolint:misspell // Italian
 			[]string{"longitud", "longitudine", "längengrad", "laengengrad", "lengtegraad", "længdegrad", "lengdegrad", "długość", "dlugosc",
 				"долгота", "経度", "经度", "länge", "laenge"},
 		},

@@ -57,7 +57,7 @@ type Options struct {
 // kilobyte for each column of each row group. One goroutine uses it.
 type Writer struct {
 	o       Options
-	file    *parquet.Writer
+	file    *parquet.GenericWriter[any]
 	columns []*parquet.ColumnWriter
 	rows    int // of the present row group
 	bytes   int
@@ -95,7 +95,7 @@ func NewWriter(out io.Writer, o Options) *Writer {
 		skipped = append(skipped, parquet.SkipPageBounds(GeometryColumn))
 	}
 	w := &Writer{o: o, types: map[string]bool{}, box: orb.MultiPoint{}.Bound(), lost: map[string]int64{}}
-	w.file = parquet.NewWriter(out, append(skipped,
+	w.file = parquet.NewGenericWriter[any](out, append(skipped,
 		parquet.NewSchema("features", &root), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(0),
 		parquet.DataPageStatistics(false), // which would repeat values; the page index has the bounds
 		// Many columns share the memory of a row group.

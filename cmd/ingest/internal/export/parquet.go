@@ -105,7 +105,7 @@ func (l *FeatureLayer) each(ctx context.Context, dir string, memory int64, fn fu
 		return feature.Each(l.Features(ctx, &feature.Query{}), fn)
 	}
 	ids := extsort.New(dir, memory)
-	defer ids.Close()
+	defer func() { _ = ids.Close() }() // only temporary files
 	err := feature.Each(l.Features(ctx, &feature.Query{Detail: feature.WithoutGeometry}), func(f *feature.Feature) error {
 		key, err := quadkey.PointKeyOf(f.Lon, f.Lat)
 		if err != nil {

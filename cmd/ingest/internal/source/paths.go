@@ -76,15 +76,15 @@ func walk(name string, seen map[string]bool, each func(string, fs.FileInfo, erro
 		}
 		return err
 	}
-	real, err := filepath.EvalSymlinks(name)
-	if err != nil || seen[real] {
+	actual, err := filepath.EvalSymlinks(name)
+	if err != nil || seen[actual] {
 		return err
 	}
-	seen[real] = true
+	seen[actual] = true
 	entries, err := os.ReadDir(name)
 	for _, e := range entries {
-		if err = walk(filepath.Join(name, e.Name()), seen, each); err != nil {
-			break
+		if err := walk(filepath.Join(name, e.Name()), seen, each); err != nil {
+			return err
 		}
 	}
 	return err

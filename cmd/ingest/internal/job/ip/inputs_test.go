@@ -60,8 +60,8 @@ func TestNewestOfOneList(t *testing.T) {
 			t.Errorf("%s: told %q", tc.names, told)
 		}
 	}
-	old, young := testfile.WriteTemp(t, "a-2026-11.csv", "x"), ""
-	young = filepath.Join(filepath.Dir(old), "a-202611.csv")
+	old := testfile.WriteTemp(t, "a-2026-11.csv", "x")
+	young := filepath.Join(filepath.Dir(old), "a-202611.csv")
 	testfile.Write(t, young, "x")
 	must.Do(t, os.Chtimes(old, time.Time{}, time.Now().Add(-time.Hour)))
 	if got := newest("in", []string{old, young}, job.SilentReporter{}); !slices.Equal(got, []string{young}) {

@@ -49,7 +49,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o job.Optio
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
-	defer files.Close()
+	defer func() { _ = files.Close() }() // what it removes is temporary
 	var all []Input
 	for _, in := range inputs {
 		each, err := files.Each(in.Input)

@@ -29,7 +29,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
-	defer files.Close()
+	defer func() { _ = files.Close() }() // what it removes is temporary
 	if in, err = files.One(in); err != nil {
 		return dataset.Manifest{}, err
 	}

@@ -30,7 +30,7 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 	if err != nil {
 		return dataset.Manifest{}, err
 	}
-	defer files.Close()
+	defer func() { _ = files.Close() }() // what it removes is temporary
 	var all []job.Input
 	for _, in := range inputs {
 		each, err := files.Each(in)

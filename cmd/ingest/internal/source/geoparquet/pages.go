@@ -371,7 +371,7 @@ func (s *pageStream) checkTexts(b []byte, values, width int, shared bool) (n int
 	var begins []int32
 	if shared {
 		first := b
-		if n, b, err = deltas(b, values, 32); err == nil {
+		if _, b, err = deltas(b, values, 32); err == nil {
 			begins, err = d.DecodeInt32(nil, first)
 		}
 		if err != nil {
