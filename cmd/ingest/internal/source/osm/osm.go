@@ -282,6 +282,10 @@ func (r *Reader) add(e *element, ways ...int64) error {
 	return nil
 }
 
+// errUnsorted is the error for a file whose nodes are not in order.
+var errUnsorted = errors.New("its nodes are not in the order of their numbers, as in answers of Overpass and exports of editors; " +
+	"sort them by: osmium sort FILE -o sorted.osm.pbf")
+
 // Features yields the elements: points first, and then areas and lines in the order of their numbers, relations first.
 // What cannot be made is told by Notes. An error ends the sequence.
 func (r *Reader) Features(ctx context.Context) iter.Seq2[source.Feature, error] {
@@ -297,7 +301,11 @@ func (r *Reader) Features(ctx context.Context) iter.Seq2[source.Feature, error] 
 			return nil
 		})
 		if err != nil && !errors.Is(err, stopped) {
-			if ctx.Err() == nil {
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, errUnsorted):
+				err = fmt.Errorf("%s: %w", r.path, err)
+			default:
 				err = fmt.Errorf("%s: is no whole file of OpenStreetMap: %w", r.path, err)
 			}
 			yield(source.Feature{}, err)
@@ -421,7 +429,7 @@ func (r *Reader) readNodes(ctx context.Context, nodes, points *extsort.Sorter, y
 			return err
 		}
 		if id < last {
-			return errors.New("its elements are not sorted; sort them by: osmium sort FILE -o out.osm.pbf")
+			return errUnsorted
 		}
 		last = id
 		for ; more && wanted.node < ordered(id); wanted, err, more = next() {

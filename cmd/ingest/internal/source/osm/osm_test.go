@@ -319,7 +319,7 @@ func TestRefused(t *testing.T) {
 		"less than claimed": {claim(30 << 20), "is cut off within a blob"},
 		"history":           {newFile("", "HistoricalInformation").Bytes(), "osmium time-filter"},
 		"other feature":     {newFile("", "Tomorrow").Bytes(), `needs the feature "Tomorrow"`},
-		"unsorted":          {unsorted.Bytes(), "are not sorted; sort them by: osmium sort"},
+		"unsorted":          {unsorted.Bytes(), ": its nodes are not in the order of their numbers"},
 		"lzma":              {lzma.Bytes(), "compressed by lzma, which is not read"},
 	} {
 		f := newFile("")
