@@ -276,6 +276,7 @@ func (t *Table) Notes() (notes []string) {
 		delimited.Occurrences
 		what string
 	}{{t.in.StrayQuotes, "have a quote that stands for itself and is read as text"},
+		{t.in.Backslashes, `have \" within quotes, which is read as a quote`},
 		{t.in.JoinedLines, "go over several lines, between quotes"}} {
 		if seen.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
