@@ -422,16 +422,16 @@ func (r *Reader) readNodes(ctx context.Context, nodes, points *extsort.Sorter, y
 	})
 	defer stop()
 	wanted, err, more := next()
-	last := int64(-1 << 62)
+	last := uint64(0)
 	out := make([]byte, 8+8+8+8)
 	scanErr := r.scan(ctx, &handler{node: func(id, lat, lon int64, t *tags) error {
 		if err != nil {
 			return err
 		}
-		if id < last {
+		if ordered(id) < last {
 			return errUnsorted
 		}
-		last = id
+		last = ordered(id)
 		for ; more && wanted.node < ordered(id); wanted, err, more = next() {
 			r.missing++
 		}
@@ -460,8 +460,14 @@ func (r *Reader) readNodes(ctx context.Context, nodes, points *extsort.Sorter, y
 	return err
 }
 
-// ordered returns a key that sorts as the number does.
-func ordered(n int64) uint64 { return uint64(n) ^ 1<<63 }
+// ordered returns a key that sorts as programs sort elements: 0, negative numbers, which editors give to new elements, and
+// positive ones, each by their amount.
+func ordered(n int64) uint64 {
+	if n > 0 {
+		return 1<<63 | uint64(n)
+	}
+	return uint64(-n)
+}
 
 func degrees(nano int64) float64 { return float64(nano) / 1e9 }
 
