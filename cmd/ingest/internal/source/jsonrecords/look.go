@@ -239,13 +239,8 @@ func (h *head) areAlike(in int) (names []string, alike bool) {
 		return names
 	}
 	first, second := namesIn(members[0]), namesIn(members[1])
-	shared := 0
-	for _, name := range second {
-		if slices.Contains(first, name) {
-			shared++
-		}
-	}
-	return second, 2*shared > len(second)
+	others := slices.DeleteFunc(slices.Clone(second), func(name string) bool { return slices.Contains(first, name) })
+	return second, 2*len(others) < len(second)
 }
 
 // findKeyed looks for an object that has the records as its members: the first value, or else an object in it if no
