@@ -855,15 +855,26 @@ func (l *layer) finish(rep job.Reporter) (out build.Layer, shared []string) {
 	})
 	out = build.Layer{Type: l.typ, Features: make([]build.Feature, len(order))}
 	called := map[string]string{} // the first name of each id, "" once a second one has been noted
+	var joined []string           // the ids of features that are parts of others by their id alone
+	named := 0                    // those of them that are told with their names
 	for to, from := range order {
 		f := &l.features[from]
 		out.Features[to] = *f
-		if first, ok := called[f.ID]; !ok {
+		first, ok := called[f.ID]
+		if ok && !merged[from] {
+			joined = append(joined, f.ID)
+		}
+		if !ok {
 			called[f.ID] = f.Name
 		} else if first != "" && first != f.Name && !merged[from] {
 			shared = append(shared, fmt.Sprintf("%s %s (%s): %s has the same id and is a part of it", l.typ, f.ID, first, f.Name))
+			named++
 			called[f.ID] = ""
 		}
+	}
+	if len(joined) > named {
+		rep.Note(fmt.Sprintf("%s: %d features have the id of another and are one region with it, such as %s (%d features)", l.typ,
+			len(joined), joined[0], count[joined[0]]))
 	}
 	l.features, l.claims, l.viewed = nil, nil, nil
 	return out, shared

@@ -80,3 +80,34 @@ func TestSlugsAreFolds(t *testing.T) {
 		}
 	})
 }
+
+// TestJoinedFeatures tests that features that are one region by their id are counted, unless each is told by its name.
+func TestJoinedFeatures(t *testing.T) {
+	for name, tc := range map[string]struct {
+		features []string // id and name
+		want     string
+	}{
+		"each its own":    {[]string{"a A", "b B"}, ""},
+		"one name":        {[]string{"a A", "b B", "a A", "a A"}, "ward: 2 features have the id of another and are one region with it, such as a (3 features)"},
+		"told by name":    {[]string{"a A", "a B"}, ""},
+		"some told by it": {[]string{"a A", "a B", "b C", "b C"}, "ward: 2 features have the id of another and are one region with it, such as a (2 features)"},
+	} {
+		text := ""
+		for i, f := range tc.features {
+			id, name, _ := strings.Cut(f, " ")
+			text += fmt.Sprintf(`{"type":"Feature","properties":{"code":%q,"name":%q},"geometry":{"type":"Polygon","coordinates":`+
+				`[[[%[3]d,0],[%[3]d,1],[%[3]d.5,1],[%[3]d,0]]]}}`+"\n", id, name, i)
+		}
+		rep := &jobtest.Recorder{}
+		l := &layer{typ: "ward"}
+		in := layerInput("ward", testfile.WriteTemp(t, "f.geojson", text), "code")
+		if _, err := l.read(t.Context(), anyFiles(t), in, job.NewTally(0), new(vertexCount), rep); err != nil {
+			t.Fatal(err)
+		}
+		l.finish(rep)
+		told := slices.DeleteFunc(rep.Notes, func(n string) bool { return !strings.Contains(n, "features have the id") })
+		if got := strings.Join(told, "\n"); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}

@@ -33,7 +33,8 @@ type Format struct {
 	MaxLines int
 	// With AllowBlanks, rows may have blanks around themselves and around their fields, which are dropped,
 	// and a quote within an unquoted field. If a row's quotes do not match, but without them it has
-	// as many columns as the header, the quotes are text.
+	// as many columns as the header, the quotes are text. If \" stands in a row that has as many columns only if that is
+	// a quote within quotes, it is one, as MySQL and PHP write.
 	AllowBlanks bool
 	// IsCertain, if set, reports whether the fields of a line are certainly a row, for example
 	// because of numbers in the right columns. If most lines between two quotes are certainly rows,
@@ -73,8 +74,9 @@ func ReasonColumns(columns ...int) string {
 // Reader reads the rows of a table sequentially.
 type Reader struct {
 	Line int // where the row read last begins, 1-based
-	// StrayQuotes counts the rows whose quotes are read as text, and JoinedLines the rows of several lines.
-	StrayQuotes, JoinedLines Occurrences
+	// StrayQuotes counts the rows whose quotes are read as text, JoinedLines the rows of several lines, and Backslashes
+	// those in which \" within quotes is a quote.
+	StrayQuotes, JoinedLines, Backslashes Occurrences
 
 	name   string // in errors
 	format Format
@@ -278,7 +280,13 @@ func (r *Reader) Fields() ([][]byte, error) {
 			r.unquoted = make([]byte, 0, r.format.MaxBytes) // never moves under the fields
 		}
 		s := splitter{format: &r.format, text: r.unquoted, fields: r.fields}
-		if s.feed(text); s.quoted && r.format.MaxLines > 1 && r.Line >= r.apart {
+		s.feed(text)
+		if fields := r.escaped(&s, text); fields != nil {
+			r.fields = fields
+			r.Backslashes.add(r.Line)
+			return r.fields, nil
+		}
+		if s.quoted && r.format.MaxLines > 1 && r.Line >= r.apart {
 			r.first = append(r.first[:0], text...) // looking ahead moves the buffer
 			text = r.first
 			if err := r.join(&s); err != nil {
@@ -299,6 +307,20 @@ func (r *Reader) Fields() ([][]byte, error) {
 	}
 	r.fields = r.format.split(text, r.fields[:0])
 	return r.fields, r.count(len(r.fields), text)
+}
+
+// escaped returns the fields of a row in which \" is a quote within quotes, or nil if it is a row without that, read as s
+// has, or none with it.
+func (r *Reader) escaped(s *splitter, text []byte) [][]byte {
+	whole := func(s *splitter) bool { return !s.misfit && !s.quoted && len(s.fields) == r.format.Columns[0] }
+	if !r.header || !r.format.AllowBlanks || !bytes.Contains(text, []byte(`\"`)) || whole(s) {
+		return nil
+	}
+	e := splitter{format: &r.format, text: make([]byte, 0, len(text)), backslash: true} // never moves under the fields
+	if e.feed(text); !whole(&e) {
+		return nil
+	}
+	return e.fields
 }
 
 // isRow reports whether a line alone has the header's columns, and whether its fields are a row for
@@ -411,6 +433,8 @@ type splitter struct {
 	from   int  // start of the current field's text
 	quoted bool // in quotes that stay open
 	misfit bool // a quote stands where none may
+	// backslash is set if a quote after a backslash is text, unless that is itself behind one.
+	backslash bool
 }
 
 func (s *splitter) feed(row []byte) {
@@ -445,6 +469,10 @@ func (s *splitter) unquote(text []byte) (rest []byte) {
 		if s.quoted = end < 0; s.quoted {
 			s.text = append(s.text, text...)
 			return nil
+		}
+		if s.backslash && (end-len(bytes.TrimRight(text[:end], `\`)))%2 == 1 {
+			s.text, text = append(append(s.text, text[:end-1]...), '"'), text[end+1:]
+			continue
 		}
 		if end+1 == len(text) || text[end+1] != '"' {
 			s.text = append(s.text, text[:end]...)

@@ -213,6 +213,33 @@ func TestStrayQuotes(t *testing.T) {
 	}
 }
 
+// TestBackslashes tests that \" within quotes is a quote where a row has the header's columns only then.
+func TestBackslashes(t *testing.T) {
+	f := delimited.Format{Separator: ',', MaxBytes: 1000, MaxLines: 9, AllowBlanks: true, Header: func([][]byte, error) error { return nil }}
+	for _, tc := range []struct {
+		rows, want  string
+		backslashes int
+	}{
+		{`"N31 59.0\"; W120 58.7\"",7`, `2: N31 59.0"; W120 58.7"|7`, 1},
+		{`"8\" x 6\", steel", "b"`, `2: 8" x 6", steel|b`, 1},
+		{`"labelled \"a, \"b\"",7`, `2: labelled "a, "b"|7`, 1},
+		{`"C:\a\",7`, `2: C:\a\|7`, 0},
+		{`"C:\a\","b, c"`, `2: C:\a\|b, c`, 0},
+		{`"say \"C:\\",7`, `2: say "C:\\|7`, 1},
+		{`24\" pipe,7`, `2: 24\" pipe|7`, 0},
+		{`a \"b\",7`, `2: a \"b\"|7`, 0},
+		{`"a\"b","c","d"`, `2! quotes are not closed`, 0},
+		{"\"C:\\\",\"two\nlines\"", "2: C:\\|two\nlines", 0},
+		{"\"a \\\"b\\\"\",1\n\"c\",2", "2: a \"b\"|1 3: c|2", 1},
+	} {
+		var in *delimited.Reader
+		got := strings.Join(readAll(t, &in, "a,b\n"+tc.rows+"\n", f), " ")
+		if !strings.HasPrefix(got, tc.want) || in.Backslashes.Count != tc.backslashes {
+			t.Errorf("%s: %s, %d; want %s, %d", tc.rows, got, in.Backslashes.Count, tc.want, tc.backslashes)
+		}
+	}
+}
+
 func TestReaderFails(t *testing.T) {
 	for _, text := range []string{"", "a\nb", strings.Repeat("x", 80), "a\n\"b\n"} {
 		in := delimited.New(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrClosedPipe)), "f", strict)

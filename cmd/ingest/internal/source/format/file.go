@@ -75,6 +75,7 @@ type File struct {
 	// undecided is set if it is taken for GeoJSON because its beginning does not tell what it is.
 	undecided bool
 	single    bool              // as in jsonrecords.Options
+	notes     []string          // on what was found when it was opened, to be told when it has been read
 	text      encoding.Encoding // nil for UTF-8
 }
 
@@ -156,7 +157,7 @@ func (f *File) lookInto() error {
 	for _, m := range a.Members {
 		names = append(names, m.Name)
 	}
-	if err := f.choose(names); err != nil {
+	if err := f.choose(a, names); err != nil {
 		return err
 	}
 	if f.Format != nil {
@@ -171,8 +172,8 @@ func (f *File) lookInto() error {
 	return nil
 }
 
-// choose sets Format if an archive of these members is a file of a format, and else match.
-func (f *File) choose(names []string) error {
+// choose sets Format if an archive of these members is a file of a format, and else match. a is nil for a tar archive.
+func (f *File) choose(a *source.Archive, names []string) error {
 	for _, format := range table {
 		switch {
 		case format.Archives == nil || !format.Archives(names):
@@ -184,15 +185,21 @@ func (f *File) choose(names []string) error {
 		}
 	}
 	member, others := f.documentOf(names)
-	if table := pointsOf(names); table != "" && f.Want == source.WantPoints {
-		member, others = table, 0
+	if f.Want == source.WantPoints {
+		table := stopsOf(names)
+		if table == "" {
+			table = f.darwinPoints(a, names)
+		}
+		if table != "" {
+			member, others = table, 0
+		}
 	}
 	if member != "" {
-		note := fmt.Sprintf("%s: its member %s is read", f.Path, member)
+		note := fmt.Sprintf("its member %s is read", member)
 		if others > 0 {
 			note += fmt.Sprintf(", and %d other KML files in it are not", others)
 		}
-		f.Said.Notes = append(f.Said.Notes, note)
+		f.note(note)
 		f.match = func(name string) bool { return name == member }
 		return nil
 	}
@@ -220,22 +227,11 @@ func (f *File) choose(names []string) error {
 	return nil
 }
 
-// feeds are archives of several tables: a sign of one, and the member with its points.
-var feeds = []struct{ sign, points string }{
-	{"routes.txt", "stops.txt"},     // GTFS
-	{"meta.xml", "occurrence.txt"},  // Darwin Core
-	{"meta.xml", "occurrences.txt"}, // Darwin Core
-	{"meta.xml", "event.txt"},       // Darwin Core
-}
-
-// pointsOf returns the member of a feed that has its points, or "" for another archive.
-func pointsOf(members []string) string {
-	for _, feed := range feeds {
-		for _, name := range members {
-			folder, base := path.Split(name)
-			if base == feed.points && slices.Contains(members, folder+feed.sign) {
-				return name
-			}
+// stopsOf returns the stops of a GTFS feed, or "" for another archive.
+func stopsOf(members []string) string {
+	for _, name := range members {
+		if folder, base := path.Split(name); base == "stops.txt" && slices.Contains(members, folder+"routes.txt") {
+			return name
 		}
 	}
 	return ""
@@ -362,6 +358,10 @@ func (f *File) ReadLayer(ctx context.Context, read func(*Layer) error) error {
 		if f.Want != source.WantAddresses {
 			f.spell(l)
 		}
+		l.note(func() (all []string) {
+			all, f.notes = f.notes, nil
+			return all
+		})
 		err = read(l)
 		_ = l.Close() // only read
 	}
@@ -416,6 +416,9 @@ func (l *Layer) note(more func() []string) {
 		return append(all, more()...)
 	}
 }
+
+// note adds a note on the file.
+func (f *File) note(text string) { f.notes = append(f.notes, f.Path+": "+text) }
 
 // noLayers refuses a path that names a layer of a file without layers.
 func (f *File) noLayers(format *Format) error {

@@ -40,7 +40,14 @@ func HasRecords(name string) bool {
 // returns nil for a zip archive of which Open reads one member, or says why it does not.
 func Members(name string, want source.Want, all []string, tarred bool) (members []string, err error) {
 	f := &File{Options: Options{Want: want, Said: &geojson.Said{}}, Path: name, OnDisk: name}
-	if err := f.choose(all); err != nil {
+	var a *source.Archive
+	if !tarred {
+		if a, err = source.OpenArchive(name); err != nil {
+			return nil, err
+		}
+		defer func() { _ = a.Close() }() // only read
+	}
+	if err := f.choose(a, all); err != nil {
 		return nil, err
 	}
 	if tarred && f.Format != nil {

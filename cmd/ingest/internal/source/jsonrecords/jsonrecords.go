@@ -18,6 +18,7 @@ import (
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
+	"quadrille/cmd/internal/columnname"
 )
 
 // Options set how a file is read.
@@ -58,12 +59,15 @@ type Reader struct {
 	name  string
 	s     *jsonscan.Scanner
 	told  bool // the caller has named the list
+	keyed bool // the list may be an object, whose members are the records; without List it is the whole value
 	head  head
 	yield func(source.Feature, error) bool
 	whole geojson.Collection // of the current value of the top level
 	flat  flattener
-	raw   []byte // the record
-	top   []pair // its members
+	raw   []byte    // the record
+	top   []pair    // its members
+	key   []byte    // its name, if the list is an object
+	named [2]string // the first such name, and the property that it became
 
 	geometries  geojson.Geometries
 	geometry    []byte   // text of a geometry
@@ -83,9 +87,16 @@ func New(r *bufio.Reader, name string, o Options) *Reader {
 	head, _ := r.Peek(headBytes) // reading returns the error
 	in := &Reader{Options: o, name: name, head: look(head), s: jsonscan.New(jsonscan.Unseparated(r))}
 	in.head.single = in.head.single || o.Single || in.head.areRecords(head)
-	if in.told = in.List != ""; in.told {
-		in.head.single = false
-	} else if !in.head.single {
+	switch in.told = in.List != ""; {
+	case in.told:
+		in.head.single, in.keyed = false, true
+		if at := slices.Index(in.head.names, in.List); at >= 0 { // otherwise it is behind the beginning
+			_, in.keyed = in.head.areAlike(at)
+		}
+	case in.head.single:
+	case in.head.keyed:
+		in.List, in.keyed = in.head.keys, true
+	default:
 		in.List = in.head.list()
 	}
 	return in
@@ -106,7 +117,15 @@ func (r *Reader) Features() iter.Seq2[source.Feature, error] {
 // Notes returns the assumptions about what was read so far.
 func (r *Reader) Notes() (notes []string) {
 	others := append(r.otherLists(), r.late...)
-	if r.List != "" && !r.told && len(others) == 0 {
+	if r.named[0] != "" {
+		of := "its first level"
+		if r.List != "" {
+			of = "its member " + source.Excerpt(r.List)
+		}
+		notes = append(notes, fmt.Sprintf("%s: the records are the members of %s; their names, such as %s, are the property %s",
+			r.name, of, source.Excerpt(r.named[0]), r.named[1]))
+	}
+	if r.List != "" && !r.told && !r.keyed && len(others) == 0 {
 		notes = append(notes, fmt.Sprintf("%s: the records are those of its member %s", r.name, source.Excerpt(r.List)))
 	}
 	if len(others) > 0 {
@@ -152,6 +171,8 @@ func (r *Reader) values() error {
 				}
 				return r.next()
 			})
+		case k == jsonscan.Object && r.keyed && r.List == "":
+			err = r.members()
 		case k == jsonscan.Object && !r.head.single:
 			err = r.envelope(first)
 		default:
@@ -161,6 +182,17 @@ func (r *Reader) values() error {
 			return err
 		}
 	}
+}
+
+// members reads an object whose members are the records.
+func (r *Reader) members() error {
+	r.key = make([]byte, 0, 64)
+	defer func() { r.key = nil }()
+	return r.s.Object(func(name []byte) error {
+		r.whole.Features++
+		r.key = append(r.key[:0], name...)
+		return r.next()
+	})
 }
 
 // envelope reads an object of which one member is the list of records.
@@ -197,6 +229,9 @@ func (r *Reader) around(path, name string, found *bool) error {
 			r.whole.Features++
 			return r.next()
 		})
+	case k == jsonscan.Object && path == r.List && r.keyed:
+		*found = true
+		return r.members()
 	case k == jsonscan.Array && r.List == "" && rank(path) <= len(listNames):
 		return r.s.Array(func(i int) error {
 			k, err := r.s.Kind()
@@ -338,11 +373,26 @@ func (r *Reader) record(line int) error {
 }
 
 func (r *Reader) emit(f source.Feature) error {
+	if r.key != nil {
+		r.keep()
+	}
 	f.Members, f.Lost = r.flat.members, r.flat.lost
 	if !r.yield(f, nil) {
 		return errStop
 	}
 	return nil
+}
+
+// keep makes a column of the record's name among its like: id, or key if it has an id.
+func (r *Reader) keep() {
+	name := "id"
+	if slices.ContainsFunc(r.flat.members, func(m source.Member) bool { return columnname.Key(m.Name) == name }) {
+		name = "key"
+	}
+	if r.named[0] == "" {
+		r.named = [2]string{string(r.key), name}
+	}
+	r.flat.text(name, string(r.key))
 }
 
 // member returns the value of a member of the record, or nil.

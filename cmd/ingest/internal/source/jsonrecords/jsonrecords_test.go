@@ -84,11 +84,25 @@ func TestForms(t *testing.T) {
 		"deep":                          {`[{"a":{"b":{"c":{"d":{"e":{"f":{"g":1}}}}}}}]`, jsonrecords.Options{}, []string{`a.b.c.d.e.f={"g":1}`}, ""},
 		"mongoexport": {`{"_id":{"$oid":"5c"},"n":{"$numberLong":"9007199254740993"},"d":{"$numberDecimal":"NaN"},"at":{"$date":"2020-01-01T00:00:00Z"},"ms":{"$date":{"$numberLong":"1500"}},"i":{"$date":1500},"b":{"$binary":{"base64":"","subType":"00"}},"s":{"$numberInt":"7"},"far":{"$date":9223372036854775807}}`, jsonrecords.Options{},
 			[]string{`_id="5c" n=9007199254740993 d="NaN" at="2020-01-01T00:00:00Z" ms="1970-01-01T00:00:01.5Z" i="1970-01-01T00:00:01.5Z" b={"$binary":{"base64":"","subType":"00"}} s=7 far=9223372036854775807`}, ""},
-		"Airtable":               {`{"records":[{"id":"rec1","createdTime":"2020","fields":{"Name":"A","id":3}}]}`, jsonrecords.Options{}, []string{`id="rec1" createdTime="2020" Name="A" fields.id=3`}, ""},
-		"fields of its own":      {`[{"id":1,"lat":1,"lon":2,"fields":{"a":1}}]`, jsonrecords.Options{}, []string{`id=1 lat=1 lon=2 fields.a=1`}, ""},
-		"JSON:API":               {`{"data":[{"type":"shop","id":"1","attributes":{"lat":1},"links":{"self":"x"}}],"included":[{"id":1}]}`, jsonrecords.Options{}, []string{`type="shop" id="1" lat=1`}, "such as links: beside attributes"},
-		"a list of Features":     {`[{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1}}]`, jsonrecords.Options{}, []string{`id=7 geometry={"type":"Point","coordinates":[1,2]} a=1`}, ""},
-		"features without types": {`{"features":[{"geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1}}]}`, jsonrecords.Options{}, []string{`geometry={"type":"Point","coordinates":[1,2]} a=1`}, ""},
+		"keys":                      {`{"AF":{"lat":1,"lng":2},"AN":{"lat":3,"lng":4}}`, jsonrecords.Options{}, []string{`lat=1 lng=2 id="AF"`, `lat=3 lng=4 id="AN"`}, `f.json: the records are the members of its first level; their names, such as "AF", are the property id`},
+		"keys with periods":         {`{"192.0.2.1":{"lat":1,"at":{"a":1}},"":{"lat":3}}`, jsonrecords.Options{}, []string{`lat=1 at.a=1 id="192.0.2.1"`, `lat=3 id=""`}, `"192.0.2.1", are the property id`},
+		"keys beside ids":           {`{"a":{"ID":1,"x":1},"b":{"ID":2,"x":1}}`, jsonrecords.Options{}, []string{`ID=1 x=1 key="a"`, `ID=2 x=1 key="b"`}, `"a", are the property key`},
+		"keys in a member":          {`{"n":2,"stations":{"a":{"lat":1,"x":[{"y":1}]},"b":{"lat":2}},"m":{"a":{"k":1},"b":{"k":1}}}`, jsonrecords.Options{}, []string{`lat=1 x=[{"y":1}] id="a"`, `lat=2 id="b"`}, `the members of its member "stations"; their names`},
+		"keys in a named member":    {`{"m":{"a":{"k":1},"b":{"k":1}},"stations":{"a":{"lat":1},"b":{"lat":2}}}`, jsonrecords.Options{List: "stations"}, []string{`lat=1 id="a"`, `lat=2 id="b"`}, `its member "stations"`},
+		"keys behind the beginning": {`{"pad":"` + strings.Repeat("x", 70<<10) + `","s":{"a":{"lat":1}}}`, jsonrecords.Options{List: "s"}, []string{`lat=1 id="a"`}, `its member "s"`},
+		"keys of Features":          {`{"a":{"type":"Feature","properties":{"n":1},"geometry":null},"b":{"type":"Feature","properties":{"n":2},"geometry":null}}`, jsonrecords.Options{}, []string{`geometry=null n=1 id="a"`, `geometry=null n=2 id="b"`}, "property id"},
+		"a list beside keys":        {`{"stats":{"a":{"n":1},"b":{"n":1}},"shops":[{"b":2}]}`, jsonrecords.Options{}, []string{"b=2"}, ""},
+		"lists under keys":          {`{"a":{"items":[{"b":1}],"n":1},"b":{"items":[{"b":1}],"n":1}}`, jsonrecords.Options{}, []string{"b=1"}, `"b.items", are not read`},
+		"placed records with lists": {`{"a":{"items":[{"b":1}],"lat":1,"lon":1},"b":{"items":[],"lat":1,"lon":2}}`, jsonrecords.Options{}, []string{`items=[{"b":1}] lat=1 lon=1 id="a"`, `items=[] lat=1 lon=2 id="b"`}, "property id"},
+		"groups of one record":      {`{"address":{"city":"A","street":"B"},"location":{"lat":1,"lon":2}}`, jsonrecords.Options{}, []string{`address.city="A" address.street="B" location.lat=1 location.lon=2`}, ""},
+		"like groups of one record": {`{"lat":1,"lon":2,"hours":{"mon":{"from":8,"to":9},"tue":{"from":8,"to":9}}}`, jsonrecords.Options{}, []string{`lat=1 lon=2 hours.mon.from=8 hours.mon.to=9 hours.tue.from=8 hours.tue.to=9`}, ""},
+		"like groups in lines":      {`{"a":{"lat":1},"b":{"lat":2}}` + "\n" + `{"a":{"lat":3},"b":{"lat":4}}`, jsonrecords.Options{}, []string{"a.lat=1 b.lat=2", "a.lat=3 b.lat=4"}, ""},
+		"operators alone":           {`{"_id":{"$oid":"5c"},"ref":{"$oid":"5d"}}`, jsonrecords.Options{}, []string{`_id="5c" ref="5d"`}, ""},
+		"Airtable":                  {`{"records":[{"id":"rec1","createdTime":"2020","fields":{"Name":"A","id":3}}]}`, jsonrecords.Options{}, []string{`id="rec1" createdTime="2020" Name="A" fields.id=3`}, ""},
+		"fields of its own":         {`[{"id":1,"lat":1,"lon":2,"fields":{"a":1}}]`, jsonrecords.Options{}, []string{`id=1 lat=1 lon=2 fields.a=1`}, ""},
+		"JSON:API":                  {`{"data":[{"type":"shop","id":"1","attributes":{"lat":1},"links":{"self":"x"}}],"included":[{"id":1}]}`, jsonrecords.Options{}, []string{`type="shop" id="1" lat=1`}, "such as links: beside attributes"},
+		"a list of Features":        {`[{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1}}]`, jsonrecords.Options{}, []string{`id=7 geometry={"type":"Point","coordinates":[1,2]} a=1`}, ""},
+		"features without types":    {`{"features":[{"geometry":{"type":"Point","coordinates":[1,2]},"properties":{"a":1}}]}`, jsonrecords.Options{}, []string{`geometry={"type":"Point","coordinates":[1,2]} a=1`}, ""},
 		"Overpass": {`{"elements":[{"type":"node","id":1,"lat":1,"lon":2,"tags":{"name":"A","id":"x"}},{"type":"node","id":2,"lat":1,"lon":2},` +
 			`{"type":"way","id":3,"center":{"lat":3,"lon":4},"nodes":[1],"version":2,"tags":{"name":"B"}},{"type":"relation","id":4,"tags":{}}]}`, jsonrecords.Options{Want: points},
 			[]string{`id="node/1" lat=1 lon=2 name="A" tags.id="x"`, `id="way/3" version=2 lat=3 lon=4 name="B"`, "1: " + jsonrecords.ReasonNoCenter + ": relation/4"}, "1 elements without tags"},
@@ -152,6 +166,9 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	if _, _, _, err := read(strings.NewReader(`[{"a":1}]`), jsonrecords.Options{List: "a"}); err == nil || !strings.Contains(err.Error(), `is a list itself and has no member "a"`) {
+		t.Error(err)
+	}
+	if _, _, _, err := read(strings.NewReader(`{"hits":{"total":{"value":1},"a":1}}`), jsonrecords.Options{List: "hits"}); err == nil || !strings.Contains(err.Error(), `its member "hits" is no list of objects`) {
 		t.Error(err)
 	}
 	if _, _, _, err := read(strings.NewReader(`{"data":[{"a":1}]}`), jsonrecords.Options{List: "rows"}); err == nil || !strings.Contains(err.Error(), `its member "rows" is no list of objects`) {

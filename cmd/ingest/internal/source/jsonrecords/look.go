@@ -39,13 +39,29 @@ type head struct {
 	// single is set if the values of the top level are records.
 	single bool
 	cut    bool // the text ends within the first value
+	// keyed is set if an object has the records as its members, and keys is its path, "" for the first value.
+	keyed bool
+	keys  string
 
 	names    []string // of the first value's members, with those of the objects in it
+	members  []member // of these names
 	shaped   bool     // a member of it is one of GeoJSON or TopoJSON
 	features Verdict  // what the first of its features is
 	failed   bool     // it has a member that is an error
 	located  bool
 }
+
+// member is a member of the first value or of an object in it. in is the index of that object, or atTop.
+type member struct {
+	in   int
+	kind jsonscan.Kind
+}
+
+// atTop is the first value itself, and beyond a member that is not kept.
+const (
+	atTop  = -1
+	beyond = -2
+)
 
 // look looks at the values of the top level.
 func look(text []byte) (h head) {
@@ -66,7 +82,7 @@ func look(text []byte) (h head) {
 			v = &head{}
 		}
 		typ := ""
-		whole := s.Object(func(name []byte) error { return v.member(s, "", string(name), &typ) }) == nil
+		whole := s.Object(func(name []byte) error { return v.member(s, "", string(name), atTop, 1, &typ) }) == nil
 		v.cut = !whole
 		v.judge(typ, whole)
 		if v.verdict == Features {
@@ -80,16 +96,17 @@ func look(text []byte) (h head) {
 	return h
 }
 
-// member looks at a member of the first value, or of an object in it.
-func (h *head) member(s *jsonscan.Scanner, path, name string, typ *string) error {
+// member looks at a member of the first value, or of an object in it. in is the index of that object, and depth the
+// number of objects around the member.
+func (h *head) member(s *jsonscan.Scanner, path, name string, in, depth int, typ *string) error {
 	k, err := s.Kind()
 	if err != nil {
 		return err
 	}
-	top := path == ""
+	top, at := in == atTop, beyond
 	path += name
 	if len(h.names) < maxLookedAt {
-		h.names = append(h.names, path)
+		at, h.names, h.members = len(h.names), append(h.names, path), append(h.members, member{in, k})
 	}
 	switch {
 	case top && name == "type":
@@ -134,8 +151,8 @@ func (h *head) member(s *jsonscan.Scanner, path, name string, typ *string) error
 		}
 		return err
 	case jsonscan.Object:
-		if strings.Count(path, ".")+1 < maxLists {
-			return s.Object(func(member []byte) error { return h.member(s, path+".", string(member), typ) })
+		if depth < maxLists {
+			return s.Object(func(member []byte) error { return h.member(s, path+".", string(member), at, depth+1, typ) })
 		}
 	}
 	return s.Skip()
@@ -146,7 +163,7 @@ func (h *head) esri() bool { return slices.Contains(h.names, "features.attribute
 
 // feature looks at a member of the first of the features.
 func (h *head) feature(s *jsonscan.Scanner, name string) error {
-	h.names = append(h.names, "features."+name)
+	h.names, h.members = append(h.names, "features."+name), append(h.members, member{in: beyond})
 	switch k, err := s.Kind(); {
 	case err != nil:
 		return err
@@ -170,6 +187,7 @@ func (h *head) feature(s *jsonscan.Scanner, name string) error {
 
 // judge sets the verdict about a value of this type. If it is not whole, the text ends within it.
 func (h *head) judge(typ string, whole bool) {
+	names := h.findKeyed()
 	switch {
 	case typ == "Topology" || typ == "Feature" || typ == "FeatureCollection" || geometries[typ] && (h.located || !whole):
 		h.verdict = Features
@@ -177,17 +195,73 @@ func (h *head) judge(typ string, whole bool) {
 	case h.features == Features:
 		h.verdict = Features
 		return
-	case whole, h.features == Rows, len(h.lists) > 0 && !h.shaped:
+	case whole, h.features == Rows, (len(h.lists) > 0 || h.keyed) && !h.shaped:
 		h.verdict = Rows
 	}
-	flat := slices.DeleteFunc(slices.Clone(h.names), func(name string) bool { return strings.Contains(name, ".") })
-	placed := func(names []string) bool {
-		lat, lon := columnname.Axes(names, "", "")
-		return lat != "" && lon != ""
+	flat := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.Contains(name, ".") })
+	known := slices.ContainsFunc(h.lists, isKnown)
+	shape := slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".coordinates") })
+	h.single = whole && !h.failed && (len(h.lists)+len(h.empty) == 0 && !h.keyed || placed(flat) || !known && (shape || placed(names)))
+}
+
+// placed reports whether columns have positions.
+func placed(names []string) bool {
+	lat, lon := columnname.Axes(names, "", "")
+	return lat != "" && lon != ""
+}
+
+// isKnown reports whether a path has a name for a list of records.
+func isKnown(path string) bool { return rank(path) < len(listNames) }
+
+// within returns the indexes of the members of an object.
+func (h *head) within(in int) (members []int) {
+	for i, m := range h.members {
+		if m.in == in {
+			members = append(members, i)
+		}
 	}
-	known := slices.ContainsFunc(h.lists, func(path string) bool { return rank(path) < len(listNames) })
-	shape := slices.ContainsFunc(h.names, func(name string) bool { return strings.HasSuffix(name, ".coordinates") })
-	h.single = whole && !h.failed && (len(h.lists)+len(h.empty) == 0 || placed(flat) || !known && (shape || placed(h.names)))
+	return members
+}
+
+// areAlike reports whether the members of an object are objects, at least two, and most of the names in the second are
+// names in the first too. names are those in the second.
+func (h *head) areAlike(in int) (names []string, alike bool) {
+	members := h.within(in)
+	if len(members) < 2 || slices.ContainsFunc(members, func(i int) bool { return h.members[i].kind != jsonscan.Object }) {
+		return nil, false
+	}
+	namesIn := func(i int) (names []string) {
+		for _, m := range h.within(i) {
+			if name := h.names[m][len(h.names[i])+1:]; !strings.HasPrefix(name, "$") { // an operator is a value
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	first, second := namesIn(members[0]), namesIn(members[1])
+	others := slices.DeleteFunc(slices.Clone(second), func(name string) bool { return slices.Contains(first, name) })
+	return second, 2*len(others) < len(second)
+}
+
+// findKeyed looks for an object that has the records as its members: the first value, or else an object in it if no
+// list is beside it. Lists in the records are none of records then. names are those outside the records.
+func (h *head) findKeyed() (names []string) {
+	for _, in := range append([]int{atTop}, h.within(atTop)...) {
+		path, prefix := "", ""
+		if in != atTop {
+			path, prefix = h.names[in], h.names[in]+"."
+		}
+		outside := func(names []string) []string {
+			return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, prefix) })
+		}
+		lists := slices.Concat(h.lists, h.empty)
+		names, alike := h.areAlike(in)
+		if alike && !h.failed && len(outside(lists)) == 0 && (placed(names) || !slices.ContainsFunc(lists, isKnown)) {
+			h.keyed, h.keys, h.lists, h.empty = true, path, nil, nil
+			return outside(h.names)
+		}
+	}
+	return h.names
 }
 
 // areRecords reports whether the text has objects one after another, a line each, that are records with lists in them
@@ -197,7 +271,7 @@ func (h *head) areRecords(text []byte) bool {
 	if rest = bytes.TrimSpace(rest); !more || len(rest) == 0 || rest[0] != '{' || !json.Valid(line) || h.verdict != Rows {
 		return false
 	}
-	known := slices.ContainsFunc(append(slices.Clone(h.lists), h.empty...), func(path string) bool { return rank(path) < len(listNames) })
+	known := slices.ContainsFunc(append(slices.Clone(h.lists), h.empty...), isKnown)
 	own := slices.ContainsFunc(h.names, func(name string) bool {
 		return slices.Contains([]string{"id", "_id", "name", "title", "wkt", "location", "position", "geometry", "geo", "coordinates"}, name)
 	})

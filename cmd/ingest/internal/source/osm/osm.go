@@ -282,6 +282,10 @@ func (r *Reader) add(e *element, ways ...int64) error {
 	return nil
 }
 
+// errUnsorted is the error for a file whose nodes are not in order.
+var errUnsorted = errors.New("its nodes are not in the order of their numbers, as in answers of Overpass and exports of editors; " +
+	"sort them by: osmium sort FILE -o sorted.osm.pbf")
+
 // Features yields the elements: points first, and then areas and lines in the order of their numbers, relations first.
 // What cannot be made is told by Notes. An error ends the sequence.
 func (r *Reader) Features(ctx context.Context) iter.Seq2[source.Feature, error] {
@@ -297,7 +301,11 @@ func (r *Reader) Features(ctx context.Context) iter.Seq2[source.Feature, error] 
 			return nil
 		})
 		if err != nil && !errors.Is(err, stopped) {
-			if ctx.Err() == nil {
+			switch {
+			case ctx.Err() != nil:
+			case errors.Is(err, errUnsorted):
+				err = fmt.Errorf("%s: %w", r.path, err)
+			default:
 				err = fmt.Errorf("%s: is no whole file of OpenStreetMap: %w", r.path, err)
 			}
 			yield(source.Feature{}, err)
@@ -414,16 +422,16 @@ func (r *Reader) readNodes(ctx context.Context, nodes, points *extsort.Sorter, y
 	})
 	defer stop()
 	wanted, err, more := next()
-	last := int64(-1 << 62)
+	last := uint64(0)
 	out := make([]byte, 8+8+8+8)
 	scanErr := r.scan(ctx, &handler{node: func(id, lat, lon int64, t *tags) error {
 		if err != nil {
 			return err
 		}
-		if id < last {
-			return errors.New("its elements are not sorted; sort them by: osmium sort FILE -o out.osm.pbf")
+		if ordered(id) < last {
+			return errUnsorted
 		}
-		last = id
+		last = ordered(id)
 		for ; more && wanted.node < ordered(id); wanted, err, more = next() {
 			r.missing++
 		}
@@ -452,8 +460,14 @@ func (r *Reader) readNodes(ctx context.Context, nodes, points *extsort.Sorter, y
 	return err
 }
 
-// ordered returns a key that sorts as the number does.
-func ordered(n int64) uint64 { return uint64(n) ^ 1<<63 }
+// ordered returns a key that sorts as programs sort elements: 0, negative numbers, which editors give to new elements, and
+// positive ones, each by their amount.
+func ordered(n int64) uint64 {
+	if n > 0 {
+		return 1<<63 | uint64(n)
+	}
+	return uint64(-n)
+}
 
 func degrees(nano int64) float64 { return float64(nano) / 1e9 }
 

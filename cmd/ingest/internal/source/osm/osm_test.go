@@ -261,6 +261,35 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestOrder tests that nodes are read in the order in which osmium and editors write them, with new elements first, and that
+// another order is refused as such.
+func TestOrder(t *testing.T) {
+	for order, want := range map[string]string{
+		"-1 -2 -30 4 5": "",
+		"0 -1 4":        "",
+		"1 2 2":         "",
+		"-2 -1 4":       ": line 3: its nodes are not in the order of their numbers",
+		"4 -1":          "osmium sort FILE -o sorted.osm.pbf",
+		"2 1":           "osmium sort FILE -o sorted.osm.pbf",
+	} {
+		text, want := `<osm version="0.6">`, want
+		ids := strings.Fields(order)
+		for _, id := range ids {
+			text += "\n" + `<node id="` + id + `" lat="1" lon="2"><tag k="a" v="b"/></node>`
+		}
+		text += `<way id="-7"><nd ref="` + ids[0] + `"/><nd ref="` + ids[1] + `"/><tag k="a" v="b"/></way></osm>`
+		f := newFile("")
+		f.Buffer = *bytes.NewBufferString(text)
+		lines, _, err := read(t, f.write(t), "a=b", source.WantPolygons)
+		switch {
+		case want == "" && (err != nil || len(lines) != 1 || !strings.Contains(lines[0], "way/-7")):
+			t.Errorf("%s: %q, %v", order, lines, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "no whole file")):
+			t.Errorf("%s: %v, want %s", order, err, want)
+		}
+	}
+}
+
 // TestXML tests that the same elements in XML are the same features.
 func TestXML(t *testing.T) {
 	const text = `<?xml version="1.0" encoding="UTF-8"?><osm version="0.6" generator="x"><bounds minlat="0"/>
@@ -319,7 +348,7 @@ func TestRefused(t *testing.T) {
 		"less than claimed": {claim(30 << 20), "is cut off within a blob"},
 		"history":           {newFile("", "HistoricalInformation").Bytes(), "osmium time-filter"},
 		"other feature":     {newFile("", "Tomorrow").Bytes(), `needs the feature "Tomorrow"`},
-		"unsorted":          {unsorted.Bytes(), "are not sorted; sort them by: osmium sort"},
+		"unsorted":          {unsorted.Bytes(), ": its nodes are not in the order of their numbers"},
 		"lzma":              {lzma.Bytes(), "compressed by lzma, which is not read"},
 	} {
 		f := newFile("")

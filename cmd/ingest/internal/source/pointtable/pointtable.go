@@ -45,6 +45,9 @@ type Columns struct {
 	Order string
 	// Empty has the words for an empty cell; nil means source.EmptyWords.
 	Empty *source.Words
+	// Separator is the character between the columns of a table, a comma, semicolon, tab or vertical bar. If it is 0, the
+	// first line tells.
+	Separator byte
 	// If Optional is set, a table may lack columns of positions. Only Rows reads such tables.
 	Optional bool
 }
@@ -120,7 +123,7 @@ func (t *Table) Headless(names []string) {
 
 // format returns the syntax of the table.
 func (t *Table) format() delimited.Format {
-	separator := cmp.Or(delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t|"), ',')
+	separator := cmp.Or(t.Columns.Separator, delimited.DetectSeparator(bytes.TrimLeft(t.head, " \r\n"), true, ",;\t|"), ',')
 	f := delimited.Format{Separator: separator, Quoted: true, AllowBlanks: true, MaxBytes: maxBytes, MaxLines: maxLines, RequireUTF8: true}
 	if t.want == source.WantPolygons {
 		f.MaxBytes = maxShapeBytes
@@ -299,6 +302,7 @@ func (t *Table) Notes() (notes []string) {
 		delimited.Occurrences
 		what string
 	}{{t.in.StrayQuotes, "have a quote that stands for itself and is read as text"},
+		{t.in.Backslashes, `have \" within quotes, which is read as a quote`},
 		{t.in.JoinedLines, "go over several lines, between quotes"}} {
 		if seen.Count > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d rows %s, the first in line %d", t.name, seen.Count, seen.what, seen.Line))
