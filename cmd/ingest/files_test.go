@@ -76,7 +76,7 @@ func examples(t *testing.T) map[string]string {
 }
 
 // lines finds the commands in the last cells of a table.
-var lines = regexp.MustCompile("(?m)^\\|.*\\| `bin/ingest ([^`]*)` \\|$")
+var lines = regexp.MustCompile("(?m)^\\|.*\\| `([a-z]+ [^`]*)` \\|$")
 
 // Every line of the table of docs/files.md publishes what is in the files that it names.
 func TestLinesOfFiles(t *testing.T) {
