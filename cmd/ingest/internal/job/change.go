@@ -21,7 +21,7 @@ type changeError struct {
 }
 
 func (e *changeError) Error() string {
-	return fmt.Sprintf("%s, and --max-change allows %s; nothing is published; if the change is meant, run this again "+
+	return fmt.Sprintf("%s, and --max-change allows %s; nothing is published or written; if the change is meant, run this again "+
 		"with a larger --max-change or without it", e.what, Percent(e.most))
 }
 

@@ -90,6 +90,14 @@ type Input struct {
 	base   *uint64       // the generation whose layers are kept, 0 for none; nil if nothing is to be kept
 }
 
+// flag is the flag that names a file of the layer.
+func (in *Input) flag() string {
+	if in.Patch {
+		return "--patch"
+	}
+	return "--layer"
+}
+
 // typeName matches the names that package tiles accepts.
 var typeName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
@@ -368,7 +376,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, o job.Opt
 		to := layers[i]
 		if in.Patch {
 			if to.patch == nil {
-				to.patch = &layer{typ: in.Type, chosen: features.Select(in.Where)}
+				to.patch = &layer{typ: in.Type, chosen: features.Select(in.Where), allowEmpty: in.AllowEmpty}
 			}
 			in.like = to.columns
 			in.Told.Nameless = in.Told.Nameless || !slices.ContainsFunc(to.features, func(f build.Feature) bool { return f.Name != "" })
@@ -385,7 +393,7 @@ func readLayers(ctx context.Context, inputs []Input, tally *job.Tally, o job.Opt
 			return nil, nil, err
 		}
 		if l.patch != nil {
-			if err := errors.Join(l.patch.checkSaid("--patch", rep), l.patch.chosen.Err()); err != nil {
+			if err := errors.Join(l.patch.checkSaid("--patch", rep), l.patch.chosen.Allowing(l.patch.allowEmpty)); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -437,18 +445,19 @@ func bounds(types []tiles.TypeMeta) []float64 {
 
 // layer is a region type while its files are read.
 type layer struct {
-	typ      string
-	chosen   *features.Selection
-	claims   []claim
-	viewed   []viewed        // one per feature if there is a worldview
-	features []build.Feature // without ids as yet, unless kept
-	sources  []dataset.Source
-	kept     bool
-	said     geojson.Said // members of its files outside the features
-	named    bool         // the column of the ids was told for each of its files
-	sentence string       // on the columns of a file, as printed
-	coded    string       // the column of the ids in it
-	lines    bool         // its first feature, and so all, are lines
+	typ        string
+	chosen     *features.Selection
+	allowEmpty bool // of a patch
+	claims     []claim
+	viewed     []viewed        // one per feature if there is a worldview
+	features   []build.Feature // without ids as yet, unless kept
+	sources    []dataset.Source
+	kept       bool
+	said       geojson.Said // members of its files outside the features
+	named      bool         // the column of the ids was told for each of its files
+	sentence   string       // on the columns of a file, as printed
+	coded      string       // the column of the ids in it
+	lines      bool         // its first feature, and so all, are lines
 
 	columns *layerColumns   // of its files; nil if these differ
 	patch   *layer          // files that replace some of its regions
@@ -478,7 +487,7 @@ func (l *layer) read(ctx context.Context, files *features.Files, in Input, all *
 		file.view = ""
 	}
 	defer func() { all.Merge(file.tally) }()
-	before, some := len(l.features), false
+	before, some, leftOut := len(l.features), false, l.chosen.LeftOut()
 	in.chosen = l.chosen
 	src, err = readPolygons(ctx, files, in, file.preset.objects, &l.said, "reading "+l.typ, func(f source.Feature, err error) error {
 		some = true
@@ -490,7 +499,7 @@ func (l *layer) read(ctx context.Context, files *features.Files, in Input, all *
 		}
 		return l.take(file, &f, err)
 	})
-	if err == nil && !some && l.chosen.IsSet() {
+	if err == nil && !some && l.chosen.LeftOut() > leftOut {
 		return src, nil // the layer may have features of other files
 	}
 	if err == nil && vertices.fits() {
@@ -654,7 +663,7 @@ func (l *layer) noteColumns(file *layerFile, first bool, rep job.Reporter) error
 	switch {
 	case file.named:
 	case file.preset.isCustom && !in.Told.Nameless && file.tally.Err() == nil: // too many bad records are told first
-		return file.chooser.Nameless(in.Path)
+		return file.chooser.Nameless(in.Path, in.flag())
 	default:
 		rep.Note(in.Path + ": no region has a name")
 	}
@@ -780,6 +789,8 @@ func (file *layerFile) check(some bool) error {
 		err := fmt.Errorf("%s: no polygon in it can be used as a %s", in.Path, in.Type)
 		if tally.Err() != nil { // says why
 			err = fmt.Errorf("%w: %w", err, tally.Err())
+		} else if in.Patch {
+			err = fmt.Errorf("%w; if a patch may be empty, give --allow-empty", err)
 		}
 		return err
 	case tally.IsOther() && tally.Err() != nil:

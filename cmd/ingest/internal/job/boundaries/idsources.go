@@ -124,14 +124,14 @@ func (file *layerFile) settle(l *layer, from int, rep job.Reporter) {
 	dropped := counted && first == 0 || !file.unserial && (code != nil || counted && uniqueNames(l.features[from:]))
 	if dropped && !named && needed {
 		rep.Note(fmt.Sprintf("%s: the ids of features number the rows (%s), and change with the next export: they are no "+
-			"ids; if they are, name them by --layer %s=FILE:id",
-			file.in.Path, strings.Join(values[:min(3, len(values))], ", "), file.in.Type))
+			"ids; if they are, name them by %s %s=FILE:id",
+			file.in.Path, strings.Join(values[:min(3, len(values))], ", "), file.in.flag(), file.in.Type))
 	}
 	if almost != nil && needed && (!has || dropped) {
 		wrong, at := almost.Wrong()
 		rep.Note(fmt.Sprintf("%s: %s is no id: %d of %d regions lack one or repeat one, the first is number %d; if regions "+
-			"of one code are one, name it by --layer %s=FILE:%s",
-			file.in.Path, source.Excerpt(almost.Column), wrong, len(almost.Values), at+1, file.in.Type, columns.Quoted(almost.Column)))
+			"of one code are one, name it by %s %s=FILE:%s",
+			file.in.Path, source.Excerpt(almost.Column), wrong, len(almost.Values), at+1, file.in.flag(), file.in.Type, columns.Quoted(almost.Column)))
 	}
 	for i := range claims {
 		c := claims[i].candidates

@@ -211,6 +211,11 @@ func TestRefusedPatches(t *testing.T) {
 		in.Patch = true
 		return in
 	}
+	empty := patch("A")
+	empty.Input = jobtest.Input(testfile.WriteTemp(t, "empty.geojson", `{"type":"FeatureCollection","features":[]}`))
+	if err := empty.Where.UnmarshalText([]byte("code = 'A'")); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := KeepSome(ctx, c, ask.Boundaries.Dataset, []Input{patch("A")}, Keep{}); err == nil || !strings.Contains(err.Error(), "has none") {
 		t.Error(err)
 	}
@@ -230,6 +235,7 @@ func TestRefusedPatches(t *testing.T) {
 		"whole file and patch":     {[]Input{base, patch("A")}, Keep{}, "replaced by a whole file"},
 		"whole file and removal":   {[]Input{base}, Keep{Remove: []Region{{"ward", "A"}}}, "replaced by a whole file"},
 		"lines":                    {[]Input{{Type: "ward", Patch: true, Told: columns.Told{ID: "code", Nameless: true}, Input: jobtest.Input(linesWith(t, "A"))}}, Keep{}, "lines and polygons"},
+		"an empty patch":           {[]Input{empty}, Keep{}, "if a patch may be empty, give --allow-empty"},
 		"nothing kept but nothing": {nil, Keep{Only: []string{}}, "no layers"},
 	} {
 		inputs, err := KeepSome(ctx, c, ask.Boundaries.Dataset, tc.inputs, tc.keep)

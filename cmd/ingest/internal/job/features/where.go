@@ -232,7 +232,29 @@ func (s *Selection) Err() error {
 	if s.left < s.records {
 		return nil
 	}
-	return fmt.Errorf("--where %q leaves out all %d records%s", s.text, s.records, values)
+	return &nothingLeft{fmt.Sprintf("--where %q leaves out all %d records%s", s.text, s.records, values)}
+}
+
+// nothingLeft is the error for a condition that no record fulfils.
+type nothingLeft struct{ text string }
+
+func (e *nothingLeft) Error() string { return e.text }
+
+// Allowing is Err, but allows that no record fulfils the condition if empty is set.
+func (s *Selection) Allowing(empty bool) error {
+	err := s.Err()
+	if empty && errors.As(err, new(*nothingLeft)) {
+		return nil
+	}
+	return err
+}
+
+// LeftOut returns the number of records that were left out so far.
+func (s *Selection) LeftOut() int64 {
+	if s == nil {
+		return 0
+	}
+	return s.left
 }
 
 // noProperty returns the error for a property that no record has.

@@ -247,7 +247,7 @@ func (j *pointsJob) read(take func(points.Point) error) error {
 	if err := j.said.Missing(j.of.command() + " PAGE1 PAGE2"); err != nil {
 		return err
 	}
-	if err := j.input.Selection.Err(); err != nil {
+	if err := j.input.Selection.Allowing(j.of.AllowEmpty); err != nil {
 		return err
 	}
 	err := j.tally.Err()

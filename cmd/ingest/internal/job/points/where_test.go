@@ -39,6 +39,10 @@ func TestWhere(t *testing.T) {
 		if _, err := c.Current(t.Context(), "points-shops"); tc.err != "" && !errors.Is(err, dataset.ErrNoGeneration) {
 			t.Errorf("%s: published: %v", where, err)
 		}
+		if m, err := Ingest(t.Context(), c, Collection{Name: "open", Where: w, AllowEmpty: true}, []string{a, b}, job.Options{}); tc.points == 0 &&
+			(err == nil) != strings.Contains(tc.err, "leaves out") {
+			t.Errorf("%s: of a feed that may be empty: %v, %v", where, m.Records, err)
+		}
 		// A record without a position counts only if it is wanted.
 		if without := strings.Contains(strings.Join(rep.Notes, "; "), "not counted as bad, such as "+a+":4"); without != (where == "") {
 			t.Errorf("%s: %q", where, rep.Notes)

@@ -313,8 +313,8 @@ func LikeName(columns []string) (best string) {
 	return best
 }
 
-// Nameless returns the error for a layer of regions without names.
-func (c *Chooser) Nameless(file string) error {
+// Nameless returns the error for a layer of regions without names. flag names a file of it, such as --layer.
+func (c *Chooser) Nameless(file, flag string) error {
 	if len(c.columns) == 0 {
 		return fmt.Errorf("%s: no region has a name: its features have no properties; give --nameless if that is meant "+
 			"(nameless: true in a file of settings)", file)
@@ -327,6 +327,6 @@ func (c *Chooser) Nameless(file string) error {
 	if more := len(c.columns) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("%s: no region has a name; say which columns have the ids and names by --layer %s=FILE:ID:NAME, or give "+
-		"--nameless if there are none (nameless: true in a file of settings); its columns are %s", file, c.word, strings.Join(list, "; "))
+	return fmt.Errorf("%s: no region has a name; say which columns have the ids and names by %s %s=FILE:ID:NAME, or give "+
+		"--nameless if there are none (nameless: true in a file of settings); its columns are %s", file, flag, c.word, strings.Join(list, "; "))
 }
