@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -102,8 +103,32 @@ func pathsOf(path string) (paths []string, err error) {
 	return paths, nil
 }
 
-// dated matches a date in the name of a file, at least its year and month, with the time that may follow.
-var dated = regexp.MustCompile(`(?:^|[^0-9])((?:19|20)[0-9]{2}[-_.]?(?:0[1-9]|1[0-2])(?:[-_.]?(?:0[1-9]|[12][0-9]|3[01])(?:[-_.T]?[0-9]{4,6})?)?)(?:[^0-9]|$)`)
+// dated matches a date at the beginning of a text: with a year, a month and maybe a day with lines between them, or in digits
+// alone, with the time that may follow.
+var dated = regexp.MustCompile(`^((20[0-9]{2})(?:[-_](?:0[1-9]|1[0-2])(?:[-_](?:0[1-9]|[12][0-9]|3[01]))?|` +
+	`(?:0[1-9]|1[0-2])(?:(?:0[1-9]|[12][0-9]|3[01])(?:[-_T][0-9]{4}(?:[0-9]{2})?)?)?))(?:[^0-9]|$)`)
+
+// undated returns the dates of a path in digits, and the path without them, in lower case and without an ending of
+// compression. A date has no letter or digit before it, because numbers of systems and postal codes may look like one, and
+// for the same reason its year is not long ago.
+func undated(path string) (rest, dates string) {
+	const first = 2015
+	from := 0
+	for i := 0; i < len(path); i++ {
+		if i > 0 && (path[i-1]|0x20 >= 'a' && path[i-1]|0x20 <= 'z' || path[i-1] >= '0' && path[i-1] <= '9') {
+			continue
+		}
+		if m := dated.FindStringSubmatch(path[i:]); m != nil {
+			if year, _ := strconv.Atoi(m[2]); year >= first && year <= time.Now().Year()+1 {
+				dates += strings.NewReplacer("-", "", "_", "", "T", "").Replace(m[1])
+				rest += strings.TrimRight(path[from:i], "-_.") + "*"
+				i += len(m[1]) - 1
+				from = i + 1
+			}
+		}
+	}
+	return strings.ToLower(source.CutCompression(rest + path[from:])), dates
+}
 
 // newest returns the paths of a folder or pattern without those that differ only by an older date, or by the spelling of
 // the same date if they were changed before. The others are told.
@@ -114,14 +139,14 @@ func newest(named string, paths []string, rep job.Reporter) (all []string) {
 	}
 	best := map[string]candidate{} // by the path without its dates
 	for _, path := range paths {
-		c := candidate{path: path}
-		for _, m := range dated.FindAllStringSubmatch(path, -1) {
-			c.date += strings.NewReplacer("-", "", "_", "", ".", "", "T", "").Replace(m[1])
-		}
+		key, date := undated(path)
+		c := candidate{path: path, date: date}
 		if info, err := os.Stat(path); err == nil {
 			c.modified = info.ModTime()
 		}
-		key := dated.ReplaceAllString(path, "*")
+		if date == "" {
+			key = path // it differs in more than a date
+		}
 		if other, there := best[key]; !there || cmp.Or(cmp.Compare(c.date, other.date), c.modified.Compare(other.modified)) >= 0 {
 			best[key] = c
 		}
@@ -132,7 +157,8 @@ func newest(named string, paths []string, rep job.Reporter) (all []string) {
 	slices.Sort(all)
 	for _, path := range paths {
 		if _, taken := slices.BinarySearch(all, path); !taken {
-			rep.Note(fmt.Sprintf("%s: %s is not read, for %s is newer", named, path, best[dated.ReplaceAllString(path, "*")].path))
+			key, _ := undated(path)
+			rep.Note(fmt.Sprintf("%s: %s is not read, for %s is newer", named, path, best[key].path))
 		}
 	}
 	return all

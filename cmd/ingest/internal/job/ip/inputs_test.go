@@ -38,6 +38,11 @@ func TestNewestOfOneList(t *testing.T) {
 		{"a-2026-11-02.csv a-20261103.csv a_2026_11_01.csv", "a-20261103.csv", "a_2026_11_01.csv"},
 		{"DB1.CSV DB1.IPV6.CSV", "DB1.CSV DB1.IPV6.CSV", ""},
 		{"as2044.csv as2047.csv part-1.csv part-2.csv", "as2044.csv as2047.csv part-1.csv part-2.csv", ""},
+		{"l-2026-10.csv l-2026-11.CSV.gz", "l-2026-11.CSV.gz", "l-2026-10.csv"},
+		{"l-2026-10-01-2026-10-31.csv l-2026-11-01-2026-11-30.csv", "l-2026-11-01-2026-11-30.csv", "l-2026-10-01"},
+		{"l-20261001-20261031.csv l-20261101-20261130.csv", "l-20261101-20261130.csv", "l-20261001"},
+		{"AS201601.csv AS201612.csv plz-200711.csv plz-201112.csv block_2020.01.csv block_2020.02.csv",
+			"AS201601.csv AS201612.csv plz-200711.csv plz-201112.csv block_2020.01.csv block_2020.02.csv", ""},
 		{"120261101.csv 120261102.csv", "120261101.csv 120261102.csv", ""}, // no dates
 	} {
 		dir := t.TempDir()

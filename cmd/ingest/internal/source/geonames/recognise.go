@@ -219,5 +219,5 @@ func guess(columns int) Kind {
 
 func (s *sample) postal(file string) error {
 	return fmt.Errorf("%s: holds postal codes, which GeoNames publishes under the same name; fetch the places from "+
-		"https://download.geonames.org/export/dump/, or publish the codes as points: ingest points postcodes %s", file, file)
+		"https://download.geonames.org/export/dump/, or publish the codes as points: ingest points postcodes FILE", file)
 }

@@ -130,7 +130,11 @@ func appendFloat(dst []byte, f float64, size int) ([]byte, string) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, notFinite
 	}
-	return strconv.AppendFloat(dst, f, 'g', -1, size), ""
+	form := byte('g')
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		form = 'f' // whole numbers may be ids or codes, which are written in digits
+	}
+	return strconv.AppendFloat(dst, f, form, -1, size), ""
 }
 
 // appendHalf appends a number of 16 bits: a sign, five bits of exponent and ten of fraction.

@@ -223,7 +223,7 @@ func (r *Reader) Notes() (notes []string) {
 		{"wpt", "waypoints are points, and left out of a layer of lines"},
 		{"trk", "tracks are lines, and left out of a collection of points; ingest boundaries makes a layer of them"},
 		{"rte", "routes are lines, and left out of a collection of points; ingest boundaries makes a layer of them"},
-		{lines, "lines and areas are left out of a collection of points; ingest boundaries makes a layer of them"},
+		{lines, "lines, areas and mixtures are left out of a collection of points; ingest boundaries makes a layer of them"},
 		{"trkseg", "parts of tracks with one position are left out"},
 		{"NetworkLink", "links to other files are not followed"},
 		{"GroundOverlay", "pictures on the ground are left out"},
@@ -267,7 +267,7 @@ func (r *Reader) feature(e xml.StartElement, read func(e xml.StartElement) (reas
 	return nil
 }
 
-// lines counts the lines and areas of KML in a collection of points.
+// lines counts the lines, areas and shapes of several kinds of KML in a collection of points.
 const lines = "lines"
 
 // add adds a property, unless it is empty. Several of one name are joined.

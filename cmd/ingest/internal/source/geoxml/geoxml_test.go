@@ -64,7 +64,7 @@ func TestRead(t *testing.T) {
 			`</MultiGeometry></Placemark></kml>`, lines: []string{"1  MULTIPOINT((1 2),(3 4))", "2  MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((0 0,1 0,1 1,0 0)))"}},
 		"lines among points": {want: source.WantPoints, text: `<kml><Placemark><LineString><coordinates>1,2 3,4</coordinates></LineString></Placemark><Placemark>` +
 			ring + `</Placemark><Placemark><Point><coordinates>1,2</coordinates></Point></Placemark></kml>`, lines: []string{"2  POINT(1 2)"},
-			notes: []string{"f: 2 lines and areas are left out of a collection of points; ingest boundaries makes a layer of them"}},
+			notes: []string{"f: 2 lines, areas and mixtures are left out of a collection of points; ingest boundaries makes a layer of them"}},
 		"bad placemarks": {text: `<kml><Placemark><name>none</name></Placemark><Placemark><Point><coordinates>1;2</coordinates></Point></Placemark>
 <Placemark><Point><coordinates/></Point></Placemark><Placemark><Polygon/></Placemark><Placemark><Point><coordinates>1,2 3,4</coordinates></Point></Placemark></kml>`,
 			lines: []string{`1  name="none"`, `f:1: coordinate is not a number: "1;2"`, "f:2: no geometry: empty",
