@@ -2,6 +2,7 @@ package configfile
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -88,11 +89,11 @@ func (f *File) ChooseBy(command, name, value string, needed bool) error {
 	case found == 1 || value == "" && (f.lists[command] == 1 || !needed):
 		return nil
 	case value == "":
-		return f.wrong(f.sections[command], "%s has %d entries: name the %s of one (%s), or run ingest refresh", command,
-			f.lists[command], name, names)
+		return fmt.Errorf("%s:%d: %s has %d entries: name the %s of one (%s), or run ingest refresh", f.path, f.sections[command],
+			command, f.lists[command], name, names)
 	}
-	return f.wrong(f.sections[command], "%s has no entry for %s, but for %s: correct the name, or add the entry \"- %s: %[2]s\"",
-		command, value, cmp.Or(names, "none with a "+name), name)
+	return fmt.Errorf("%s:%d: %s has no entry for %s, but for %s: correct the name, or add the entry \"- %s: %[4]s\"", f.path,
+		f.sections[command], command, value, cmp.Or(names, "none with a "+name), name)
 }
 
 // Omit removes settings of the entry of a command that is used.

@@ -26,8 +26,8 @@ func TestLists(t *testing.T) {
 		{"a:\n- {name: x, n: 1}\n- {name: y, n: 2}\n", "x", "yes", "1", ""},
 		{"a:\n- {name: x, n: 1}\n- {name: y, n: 2}\n", "y", "yes", "2", ""},
 		{"a:\n- {name: x, n: y}\n- {name: y, n: x}\n", "x", "yes", "y", ""}, // the value of another setting
-		{"a:\n- {name: x, n: 1}\n- {name: y, n: 2}\n", "z", "", "", "f:1: " + ErrFile.Error() +
-			": a has no entry for z, but for x, y: correct the name, or add the entry \"- name: z\""},
+		{"a:\n- {name: x, n: 1}\n- {name: y, n: 2}\n", "z", "", "", "f:1: " +
+			"a has no entry for z, but for x, y: correct the name, or add the entry \"- name: z\""},
 		{"a:\n- {n: 1}\n", "z", "", "1", "but for none with a name"},
 		{"a:\n- {name: x, n: 1}\n- {name: y, n: 2}\n", "", "yes", "", "a has 2 entries: name the name of one (x, y), or run"},
 		{"a:\n- {name: x, n: 1}\n- {name: y, n: 2}\n", "", "", "", ""},
