@@ -351,7 +351,8 @@ func (c *boundariesCmd) of() ask.Dataset {
 
 func (c *boundariesCmd) left(s *session) string { return s.unpublished(c.of().Name) }
 
-func (c *boundariesCmd) Run(s *session) error {
+// inputs returns the layers and patches as the job takes them.
+func (c *boundariesCmd) inputs() []boundaries.Input {
 	layers := slices.Concat(c.Layer, c.Patch)
 	inputs := make([]boundaries.Input, len(layers))
 	for i, l := range layers {
@@ -377,6 +378,11 @@ func (c *boundariesCmd) Run(s *session) error {
 			AllowEmpty: c.AllowEmpty,
 		}
 	}
+	return inputs
+}
+
+func (c *boundariesCmd) Run(s *session) error {
+	inputs := c.inputs()
 	var err error
 	if err := live.CheckName(c.Set); err != nil && c.Set != "" {
 		return &usageError{fmt.Errorf("--set: %w", err)}

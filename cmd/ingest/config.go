@@ -29,12 +29,61 @@ func (c *cli) BeforeResolve(ctx *kong.Context) error {
 	if c.file = file; err != nil || file == nil {
 		return err
 	}
-	if node := ctx.Selected(); c.entry != nil && node != nil {
-		file.Choose(node.Name, *c.entry)
-	} else {
-		file.ChooseBy(ctx.Args, "collection", "set")
+	if node := ctx.Selected(); node != nil {
+		return c.choose(ctx, node)
 	}
 	return nil
+}
+
+// layerFlags are the flags of boundaries that say which layers are published.
+var layerFlags = []string{"layer", "patch", "remove", "keep"}
+
+// choose tells the file which entry of the command's list is used: that of the data set that the command line and the
+// environment name. A command line that only patches takes no layers from it.
+func (c *cli) choose(ctx *kong.Context, node *kong.Node) error {
+	given := map[string]bool{}
+	name, value := "", ""
+	switch target(ctx).(type) {
+	case *pointsCmd:
+		name = "collection"
+	case *boundariesCmd:
+		name = "set"
+	}
+	for _, p := range ctx.Path {
+		if p.Flag != nil {
+			given[p.Flag.Name] = true
+		}
+		if p.Positional != nil && p.Positional.Name == name {
+			value = ctx.Value(p).String()
+		}
+	}
+	for _, flag := range node.Flags {
+		if text, ok := ctx.FlagValue(flag).(string); ok && flag.Name == name {
+			value = text
+		}
+	}
+	switch count := c.file.Entries(node.Name); {
+	case name == "" && count > 1:
+		return fmt.Errorf("%s has %d entries of %s: join them, since only points: and boundaries: may have several", c.Config, count, node.Name)
+	case c.entry != nil:
+		c.file.Choose(node.Name, *c.entry)
+		return nil
+	}
+	// Layers on the command line without a name are those of boundaries themselves, of which the file may have nothing.
+	complete := name == "set" && slices.ContainsFunc(layerFlags, func(flag string) bool { return given[flag] })
+	err := c.file.ChooseBy(node.Name, name, value, !complete)
+	if name == "set" && (given["patch"] || given["remove"]) && !given["layer"] {
+		c.file.Omit(node.Name, layerFlags...)
+	}
+	return err
+}
+
+// entryName returns the name of an entry, counted from 0, in messages.
+func (c *cli) entryName(command string, entry int) string {
+	if c.file.Entries(command) > 1 {
+		return fmt.Sprintf("%s, entry %d", command, entry+1)
+	}
+	return command
 }
 
 // newParser makes a parser of the command line into c.
@@ -76,10 +125,7 @@ func configured(path, command string, entry int) (*cli, *kong.Context, error) {
 		err = c.complete(ctx)
 	}
 	if err != nil {
-		if c.file.Entries(command) > 1 {
-			command = fmt.Sprintf("%s, entry %d", command, entry+1)
-		}
-		return nil, nil, fmt.Errorf("%s: %w", command, err)
+		return nil, nil, fmt.Errorf("%s: %w", c.entryName(command, entry), err)
 	}
 	return c, ctx, nil
 }
@@ -99,9 +145,6 @@ func (c *cli) complete(ctx *kong.Context) error {
 			if err := arg.Parse(kong.Scan(files...), arg.Target); err != nil {
 				return err
 			}
-		}
-		if count := c.file.Entries(node.Name); arg.Target.IsZero() && !arg.Tag.Has("extra") && c.entry == nil && count > 1 {
-			return fmt.Errorf("%s has %d entries of %s: name the %s of one, or run ingest refresh", c.Config, count, node.Name, arg.Name)
 		}
 		if arg.Target.IsZero() && !arg.Tag.Has("extra") {
 			return fmt.Errorf("no %s to read: name it, or write it as %s: beneath %s: into the file of --config", arg.Name, arg.Name, node.Name)
@@ -192,7 +235,7 @@ func (configCheckCmd) Run(s *session) error {
 					continue // refreshes refuses it
 				}
 				if err := readable(path); err != nil {
-					errs = append(errs, fmt.Errorf("%s: %w", name, err))
+					errs = append(errs, fmt.Errorf("%s: %w", s.cli.entryName(name, i), err))
 				}
 			}
 		}

@@ -25,6 +25,9 @@ func (c *boundariesCmd) Validate() error {
 		return errors.New("no layers: name at least one by --layer TYPE=FILE[:ID[:NAME]]; --patch and --remove change regions of " +
 			"published ones, and --keep=LAYERS publishes only these again")
 	}
+	if keep := c.keeping(); keep != nil {
+		return keep.CheckReplaced(c.inputs())
+	}
 	return nil
 }
 

@@ -180,19 +180,20 @@ func stepOf(s *session, name string, entry int, before []step) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
+	entryName := c.entryName(name, entry)
 	if name == ask.TimeZones.Name && c.Timezones.File != "" && slices.ContainsFunc(before, dropsZones) {
 		return step{}, fmt.Errorf("boundaries leaves out the layer that timezones publishes: beneath boundaries: write keep: "+
 			"true, or timezone=%s as a layer", c.Timezones.File)
 	}
 	if of, ok := target(ctx).(reader); ok && slices.ContainsFunc(of.reads(), source.IsStream) {
-		return step{}, fmt.Errorf("%s has standard input or a pipe as a file: name files only, since each refresh reads them", name)
+		return step{}, fmt.Errorf("%s has standard input or a pipe as a file: name files only, since each refresh reads them", entryName)
 	}
 	if name == "points" && c.Points.IntoLive != "" {
-		return step{}, errors.New("points has into-live: remove it, since refresh publishes what has changed, or run ingest points itself")
+		return step{}, fmt.Errorf("%s has into-live: remove it, since refresh publishes what has changed, or run ingest points itself", entryName)
 	}
 	if len(c.Boundaries.Remove) > 0 {
-		return step{}, errors.New("boundaries has remove: take it out, since a region can be removed only once, and run " +
-			"ingest boundaries --remove yourself")
+		return step{}, fmt.Errorf("%s has remove: take it out, since a region can be removed only once, and run "+
+			"ingest boundaries --remove yourself", entryName)
 	}
 	return step{name, c, ctx}, nil
 }
@@ -217,7 +218,11 @@ func (c *refreshCmd) Run(s *session) error {
 	}
 	for _, name := range c.Commands {
 		if !slices.ContainsFunc(steps, func(st step) bool { return st.is(name) }) {
-			return &usageError{fmt.Errorf("refresh %s: %s has no %s: with its settings beneath", name, s.cli.Config, name)}
+			var names []string
+			for _, st := range steps {
+				names = append(names, st.publishes())
+			}
+			return &usageError{fmt.Errorf("refresh %s: %s has no %s: with its settings beneath, but those of %s", name, s.cli.Config, name, strings.Join(names, ", "))}
 		}
 	}
 	s.options = c.options(s)

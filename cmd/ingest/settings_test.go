@@ -22,8 +22,8 @@ func TestPrintedSettings(t *testing.T) {
 	own := map[string][]string{
 		"store": {"hbase://a:9090/ns"}, "max-bad": {"0.5%"}, "memory": {"777MiB"}, "tile-budget": {"1500"}, "long-edges": {"shortest"},
 		"layer":     {"ward=" + file + ":NO", `country=x\; y.zip`},
-		"patch":     {"ward=" + file + ":NO"},
-		"remove":    {"ward:E1", "ward:e-2.x"},
+		"patch":     {"state=" + file + ":NO"},
+		"remove":    {"state:E1", "state:e-2.x"},
 		"worldview": {"IN"},
 		"ip-file":   {strings.ReplaceAll(file, ",", `\,`)},
 		"only":      {"places", "ip"},

@@ -87,6 +87,11 @@ func Parse(path string, data []byte) (*File, error) {
 			return nil, file.wrong(line(d.Body), "it has more than one document: remove the ---")
 		}
 		seen = true
+		var found repeats
+		if ast.Walk(&found, d.Body); found.first != nil {
+			return nil, file.wrong(line(found.first), "anchors, aliases and merges (&, * and <<) are not read: write the settings out, and "+
+				"put a value that begins with & or * in quotes")
+		}
 		if err := file.read(d.Body); err != nil {
 			return nil, err
 		}
@@ -147,6 +152,20 @@ func (f *File) read(body ast.Node) error {
 		}
 	}
 	return nil
+}
+
+// repeats is the first node, if any, by which YAML repeats another one: an anchor, an alias or a merge key.
+type repeats struct{ first ast.Node }
+
+func (r *repeats) Visit(n ast.Node) ast.Visitor {
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		r.first = n
+	}
+	if r.first != nil {
+		return nil
+	}
+	return r
 }
 
 // mapping returns the entries of a mapping in either form of the YAML parser.

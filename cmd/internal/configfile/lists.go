@@ -1,7 +1,8 @@
 package configfile
 
 import (
-	"slices"
+	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -61,21 +62,44 @@ func (f *File) Entries(command string) int {
 // before.
 func (f *File) Choose(command string, entry int) { f.chosen[command] = entry }
 
-// ChooseBy chooses of each list the entry of which a setting with one of the names has a value that is among the words of
-// a command line, also behind an equals sign.
-func (f *File) ChooseBy(words []string, names ...string) {
-	if f == nil {
-		return
+// ChooseBy chooses of a command's list the entry in which a setting has a value; "" is that of an entry without it. It
+// returns an error that names the entries if there are several, or none; with "" there may be none unless one is needed.
+// An only entry is used with "".
+func (f *File) ChooseBy(command, name, value string, needed bool) error {
+	if f.lists[command] == 0 {
+		return nil
 	}
-	for command, count := range f.lists {
-		for i := range count {
-			for _, name := range names {
-				v := f.values[key{sectionOf(command, i), name}].text
-				if v != "" && slices.ContainsFunc(words, func(word string) bool { return word == v || strings.HasSuffix(word, "="+v) }) {
-					f.Choose(command, i)
-				}
-			}
+	var all []string
+	found := 0
+	for i := range f.lists[command] {
+		v := f.values[key{sectionOf(command, i), name}].text
+		if v == value {
+			f.Choose(command, i)
+			found++
 		}
+		if v != "" {
+			all = append(all, v)
+		}
+	}
+	names := strings.Join(all, ", ")
+	switch {
+	case found > 1:
+		return f.wrong(f.sections[command], "%d entries of %s have %s: give each a %s of its own", found, command,
+			cmp.Or(value, "no "+name), name)
+	case found == 1 || value == "" && (f.lists[command] == 1 || !needed):
+		return nil
+	case value == "":
+		return fmt.Errorf("%s:%d: %s has %d entries: name the %s of one (%s), or run ingest refresh", f.path, f.sections[command],
+			command, f.lists[command], name, names)
+	}
+	return fmt.Errorf("%s:%d: %s has no entry for %s, but for %s: correct the name, or add the entry \"- %s: %[4]s\"", f.path,
+		f.sections[command], command, value, cmp.Or(names, "none with a "+name), name)
+}
+
+// Omit removes settings of the entry of a command that is used.
+func (f *File) Omit(command string, names ...string) {
+	for _, name := range names {
+		delete(f.values, key{f.used(command), name})
 	}
 }
 

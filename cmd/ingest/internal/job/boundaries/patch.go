@@ -42,8 +42,7 @@ func (k *Keep) removed(typ string) (ids []string) {
 	return ids
 }
 
-// check returns an error if a layer is named that is not published, or that a file both replaces and
-// patches.
+// check returns an error if a layer is named that is not published, and that of [Keep.CheckReplaced].
 func (k *Keep) check(d ask.Dataset, published []tiles.TypeMeta, inputs []Input) error {
 	needed := slices.Clone(k.Only)
 	for _, r := range k.Remove {
@@ -54,7 +53,7 @@ func (k *Keep) check(d ask.Dataset, published []tiles.TypeMeta, inputs []Input) 
 			needed = append(needed, in.Type)
 		}
 	}
-	for i, typ := range needed {
+	for _, typ := range needed {
 		if !slices.ContainsFunc(published, func(t tiles.TypeMeta) bool { return t.Name == typ }) {
 			names := make([]string, len(published))
 			for i, t := range published {
@@ -63,8 +62,16 @@ func (k *Keep) check(d ask.Dataset, published []tiles.TypeMeta, inputs []Input) 
 			return fmt.Errorf("no layer %s is published in %s, which has %s; publish it from a whole file by --layer %[1]s=FILE",
 				typ, d.Name, cmp.Or(strings.Join(names, ", "), "none"))
 		}
-		if i >= len(k.Only) && slices.ContainsFunc(inputs, func(in Input) bool { return !in.Patch && in.Type == typ }) {
-			return fmt.Errorf("the layer %s is replaced by a whole file: leave out --layer %[1]s=…, or its --patch and --remove", typ)
+	}
+	return k.CheckReplaced(inputs)
+}
+
+// CheckReplaced returns an error if a layer of which a file replaces all is patched too. Only the types of the inputs matter.
+func (k *Keep) CheckReplaced(inputs []Input) error {
+	for _, whole := range inputs {
+		patched := func(in Input) bool { return in.Patch && in.Type == whole.Type }
+		if !whole.Patch && (len(k.removed(whole.Type)) > 0 || slices.ContainsFunc(inputs, patched)) {
+			return fmt.Errorf("the layer %s is replaced by a whole file: leave out --layer %[1]s=…, or its --patch and --remove", whole.Type)
 		}
 	}
 	return nil
