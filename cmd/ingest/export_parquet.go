@@ -61,6 +61,7 @@ func (c *exportTilesCmd) runFeatures(s *session) (err error) {
 func featureLayers(view *ask.View, list string) (layers []export.FeatureLayer, err error) {
 	var names []string
 	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
 		if name != "all" {
 			names = append(names, name)
 			continue
@@ -82,12 +83,19 @@ func featureLayers(view *ask.View, list string) (layers []export.FeatureLayer, e
 		l, err := view.Layer(name)
 		if typ, of, one := strings.Cut(name, ":"); one && ask.IsNoLayer(err) {
 			if regions, rerr := view.Layer(typ); rerr == nil {
+				if of == "" {
+					return nil, fmt.Errorf("%w: %q has no id; write %s for all of them", ask.ErrNoLayer, name, typ)
+				}
 				l, err, name, id = regions, nil, typ, of
 			}
 		}
 		switch {
 		case ask.IsNoLayer(err):
-			return nil, fmt.Errorf("%w: %q; there are %s. Ask the server for a live one, with format=parquet", ask.ErrNoLayer, name, strings.Join(view.LayerNames(), ", "))
+			there := "nothing is published"
+			if all := view.LayerNames(); len(all) > 0 {
+				there = "there are " + strings.Join(all, ", ")
+			}
+			return nil, fmt.Errorf("%w: %q; %s. Ask the server for a live one, with format=parquet", ask.ErrNoLayer, name, there)
 		case err != nil:
 			return nil, err
 		}

@@ -346,6 +346,10 @@ func (c *config) storeBytes() int64 {
 	return int64(c.Cache) - c.responseBytes() - c.regionBytes() - c.nearestBytes()
 }
 
+// streamBytes returns the memory of all tables that are being written, beside the cache and smaller where
+// that is. Some lists of few columns always fit.
+func (c *config) streamBytes() int64 { return min(max(int64(c.Cache)/4, 8<<20), 64<<20) }
+
 func (c *config) publicURL() string {
 	if c.PublicURL == nil {
 		return ""

@@ -134,6 +134,7 @@ func (c *config) api(followed *followed, log *slog.Logger) httpapi.Config {
 			CORSOrigin:      c.CORSOrigin,
 			MaxConcurrent:   c.MaxConcurrent,
 			RequestTimeout:  c.RequestTimeout,
+			StreamMemory:    c.streamBytes(),
 			AccessLogSample: c.AccessLogSample,
 			SlowRequest:     c.SlowRequest,
 			Log:             log,

@@ -31,7 +31,7 @@ var told = []struct {
 	{regexp.MustCompile(`at most (1) GiB; a file with larger row groups`), nil}, // geoparquet's maxOpen, in bytes
 	{regexp.MustCompile(`At most ([\d,]+) columns, 4 MiB of values a row`), []string{"cmd/ingest/internal/source/workbook/workbook.go maxColumns"}},
 	{regexp.MustCompile(`at most (64) MiB and 1,000 columns, of 256 KiB each`), nil}, // jsonrecords' maxRecord, in bytes
-	{regexp.MustCompile(`at most ([\d,]+) rows and about 8 MiB`), []string{"cmd/internal/geoparquet/geoparquet.go maxGroupRows"}},
+	{regexp.MustCompile(`at most ([\d,]+) rows and about 1 MiB`), []string{"cmd/internal/geoparquet/geoparquet.go maxGroupRows"}},
 	{regexp.MustCompile(`at most ([\d,]+) fences`), []string{"ask/fence/fence.go MaxFences"}},
 	{
 		regexp.MustCompile(`at most ([\d,]+) hooks of ([\d,]+) fences each`),

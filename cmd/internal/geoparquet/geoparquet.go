@@ -4,6 +4,8 @@
 package geoparquet
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/paulmach/orb"
@@ -27,19 +30,25 @@ const (
 	BoxColumn      = "bbox"
 )
 
-// A row group ends when it has so many rows, or bytes of values. Then it is written. Of many columns the
-// footer takes more memory than that; then row groups are as large as the footer, so that there are fewer.
+// A row group ends when it has so many rows, or Options.GroupBytes of values. Then it is written. Of many
+// columns the footer takes more memory than that; then row groups are as large as the footer, so that there
+// are fewer.
 const (
-	maxGroupRows  = 50_000
-	maxGroupBytes = 8 << 20
-	chunkBytes    = 1 << 10 // about the memory for a column of a row group until the end
-	valueBytes    = 9       // of each value beside its text
+	maxGroupRows   = 50_000
+	groupBytes     = 8 << 20 // the default
+	chunkBytes     = 1 << 10 // about the memory for a column of a row group until the end
+	expectedGroups = 8
+	valueBytes     = 9 // of each value beside its text; nulls are packed to nearly nothing
 )
 
 const (
 	maxPageBytes = 256 << 10
 	minPageBytes = 8 << 10
+	columnBytes  = 8 << 10 // beside its page
 )
+
+// smallChunks are the pieces of memory for packed pages if columns are many.
+var smallChunks = parquet.NewChunkBufferPool(4 << 10)
 
 // Options describe a file.
 type Options struct {
@@ -49,12 +58,14 @@ type Options struct {
 	// Text is UTF-8, a Number a double, an Integer 64 bits, a Time microseconds UTC, Texts a list of
 	// UTF-8. Values of all other kinds are JSON.
 	Columns []feature.Field
+	// GroupBytes is about the size of a row group. The default is 8 MiB.
+	GroupBytes int
 	// SkipGeometry leaves out the geometry and its box. The file is plain Parquet then.
 	SkipGeometry bool
 }
 
-// Writer writes one file. It needs memory for a row group of about 8 MiB, and for the footer: about a
-// kilobyte for each column of each row group. One goroutine uses it.
+// Writer writes one file. It needs memory for a row group, and for the footer: about a kilobyte for each
+// column of each row group. One goroutine uses it.
 type Writer struct {
 	o       Options
 	file    *parquet.GenericWriter[any]
@@ -62,6 +73,7 @@ type Writer struct {
 	rows    int // of the present row group
 	bytes   int
 	footer  int // bytes of memory for the row groups before
+	page    int // bytes at which a page of a column ends
 
 	types map[string]bool
 	box   orb.Bound
@@ -74,15 +86,16 @@ type Writer struct {
 
 // NewWriter returns a Writer to out. Errors of out are returned by Write and Close.
 func NewWriter(out io.Writer, o Options) *Writer {
+	o.GroupBytes = cmp.Or(o.GroupBytes, groupBytes)
 	root := group{}
-	skipped := []parquet.WriterOption{}
+	options := []parquet.WriterOption{}
 	for _, c := range o.Columns {
 		root.add(c.Name, parquet.Optional(nodeOf(c.Kind)))
 		switch c.Kind {
 		case feature.Texts:
-			skipped = append(skipped, parquet.SkipPageBounds(c.Name, "list", "element"))
+			options = append(options, parquet.SkipPageBounds(c.Name, "list", "element"))
 		case feature.Any:
-			skipped = append(skipped, parquet.SkipPageBounds(c.Name))
+			options = append(options, parquet.SkipPageBounds(c.Name))
 		}
 	}
 	if !o.SkipGeometry {
@@ -92,16 +105,45 @@ func NewWriter(out io.Writer, o Options) *Writer {
 		}
 		root.add(GeometryColumn, parquet.Optional(parquet.Leaf(parquet.ByteArrayType)))
 		root.add(BoxColumn, parquet.Optional(&box))
-		skipped = append(skipped, parquet.SkipPageBounds(GeometryColumn))
+		options = append(options, parquet.SkipPageBounds(GeometryColumn))
 	}
-	w := &Writer{o: o, types: map[string]bool{}, box: orb.MultiPoint{}.Bound(), lost: map[string]int64{}}
-	w.file = parquet.NewGenericWriter[any](out, append(skipped,
+	w := &Writer{o: o,
+		page:  min(maxPageBytes, max(minPageBytes, o.GroupBytes/(2*len(o.Columns)+1))), // many columns share the memory
+		types: map[string]bool{}, box: orb.MultiPoint{}.Bound(), lost: map[string]int64{}}
+	if w.page == minPageBytes {
+		options = append(options, parquet.ColumnPageBuffers(smallChunks))
+	}
+	w.file = parquet.NewGenericWriter[any](out, append(options,
 		parquet.NewSchema("features", &root), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(0),
 		parquet.DataPageStatistics(false), // which would repeat values; the page index has the bounds
-		// Many columns share the memory of a row group.
-		parquet.PageBufferSize(min(maxPageBytes, max(minPageBytes, maxGroupBytes/(len(o.Columns)+1)))))...)
+		parquet.PageBufferSize(w.page))...)
 	w.columns = w.file.ColumnWriters()
 	return w
+}
+
+// Memory returns about how many bytes the Writer may take until the next row group. From the start it
+// counts the footer of a few row groups, and grows with it later.
+func (w *Writer) Memory() int64 {
+	footer := max(w.footer, expectedGroups*chunkBytes*len(w.columns))
+	pages := (2*w.page + columnBytes) * len(w.columns)
+	return int64(max(w.o.GroupBytes, footer) + pages + footer)
+}
+
+// Distinct gives each of the properties a name that differs from those of all other columns even for
+// readers that compare without case, such as DuckDB. own are the names of the others, beside those that a
+// Writer adds. Of equal names the first stays, others get feature.PropertyPrefix.
+func Distinct(properties []feature.Field, own ...string) {
+	taken := map[string]bool{GeometryColumn: true, BoxColumn: true}
+	for _, name := range own {
+		taken[strings.ToLower(name)] = true
+	}
+	for i := range properties {
+		name := &properties[i].Name
+		for taken[strings.ToLower(*name)] {
+			*name = feature.PropertyPrefix + *name
+		}
+		taken[strings.ToLower(*name)] = true
+	}
 }
 
 // sides are the members of the box.
@@ -152,7 +194,7 @@ func (w *Writer) Write(f *feature.Feature, values []feature.Value) error {
 			return err
 		}
 	}
-	if w.rows++; w.rows < maxGroupRows && w.bytes < max(maxGroupBytes, w.footer) {
+	if w.rows++; w.rows < maxGroupRows && w.bytes < max(w.o.GroupBytes, w.footer) {
 		return nil
 	}
 	w.rows, w.bytes, w.footer = 0, 0, w.footer+len(w.columns)*chunkBytes
@@ -162,8 +204,12 @@ func (w *Writer) Write(f *feature.Feature, values []feature.Value) error {
 // put writes the values of a row in a column.
 func (w *Writer) put(column int, values []parquet.Value) error {
 	for i := range values {
-		if w.bytes += valueBytes; values[i].Kind() == parquet.ByteArray {
-			w.bytes += len(values[i].ByteArray())
+		switch {
+		case values[i].IsNull():
+		case values[i].Kind() == parquet.ByteArray:
+			w.bytes += valueBytes + len(values[i].ByteArray())
+		default:
+			w.bytes += valueBytes
 		}
 	}
 	_, err := w.columns[column].WriteRowValues(values)
@@ -218,7 +264,10 @@ func (w *Writer) valueOf(k feature.Kind, v feature.Value) (of parquet.Value, exa
 			return of, false
 		}
 		whole, ok := v.Integer()
-		exact = !ok || int64(n) == whole || strconv.FormatFloat(n, 'f', -1, 64) == strconv.FormatInt(whole, 10)
+		if exact = ok && int64(n) == whole; !exact {
+			w.text = v.AppendJSON(w.text)
+			exact = isSpelled(w.text, n)
+		}
 		return parquet.DoubleValue(n), exact
 	case feature.Integer:
 		if n, ok := v.Integer(); ok {
@@ -242,6 +291,32 @@ func (w *Writer) valueOf(k feature.Kind, v feature.Value) (of parquet.Value, exa
 		w.text = v.AppendJSON(w.text)
 	}
 	return parquet.ByteArrayValue(w.text), true
+}
+
+// isSpelled reports whether a number in JSON is the double n: with the fewest digits that name it, or with
+// the 17 that other programs write.
+func isSpelled(text []byte, n float64) bool {
+	if len(text) <= 15 && !bytes.ContainsAny(text, "eE") {
+		return true // all so short are
+	}
+	var a, b [32]byte
+	digits := digitsOf(text)
+	return bytes.Equal(digits, digitsOf(strconv.AppendFloat(a[:0], n, 'e', -1, 64))) ||
+		bytes.Equal(digits, digitsOf(strconv.AppendFloat(b[:0], n, 'e', 16, 64)))
+}
+
+// digitsOf returns the significant digits of a number in JSON, in its memory.
+func digitsOf(number []byte) []byte {
+	if e := bytes.IndexAny(number, "eE"); e >= 0 {
+		number = number[:e]
+	}
+	digits := number[:0]
+	for _, c := range number {
+		if '0' <= c && c <= '9' {
+			digits = append(digits, c)
+		}
+	}
+	return bytes.Trim(digits, "0")
 }
 
 // putGeometry writes the geometry of a feature and its box.

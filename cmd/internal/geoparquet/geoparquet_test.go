@@ -3,7 +3,10 @@ package geoparquet
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
@@ -55,6 +58,44 @@ func TestRowGroupsAreBounded(t *testing.T) {
 	box := groups[0].Columns[1].MetaData
 	if box.PathInSchema[1] != "xmin" || len(box.Statistics.MinValue) != 4 || groups[0].Columns[1].ColumnIndexOffset == 0 {
 		t.Errorf("no statistics of the boxes: %+v", box)
+	}
+}
+
+// Names differ even without case, and those that can stay do.
+func TestDistinctNames(t *testing.T) {
+	var got []string
+	fields := []feature.Field{{Name: "name"}, {Name: "BBOX"}, {Name: "ID"}, {Name: "Name"}, {Name: "NAME"}, {Name: "p.Name"}, {Name: "price"}, {Name: "Geometry"}}
+	Distinct(fields, "id")
+	for _, f := range fields {
+		got = append(got, f.Name)
+	}
+	if want := []string{"name", "p.BBOX", "p.ID", "p.Name", "p.p.NAME", "p.p.p.Name", "price", "p.Geometry"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Memory is told from the start, and grows only with a footer that is larger than usual.
+func TestMemoryOfManyColumns(t *testing.T) {
+	columns := make([]feature.Field, 1000)
+	for i := range columns {
+		columns[i] = feature.Field{Name: fmt.Sprint("c", i), Kind: feature.Number}
+	}
+	w := NewWriter(io.Discard, Options{Columns: columns, GroupBytes: 1 << 20})
+	first := w.Memory()
+	if few := NewWriter(io.Discard, Options{Columns: columns[:10], GroupBytes: 1 << 20}).Memory(); few > 4<<20 || first < 16<<20 || first > 48<<20 {
+		t.Errorf("of few columns %d bytes, of many %d", few, first)
+	}
+	values := make([]feature.Value, len(columns))
+	for i := range values {
+		values[i] = feature.NumberValue(float64(i))
+	}
+	for range 4000 { // 36 MB
+		if err := w.Write(&feature.Feature{}, values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last := w.Memory(); last > first*3/2 {
+		t.Errorf("%d bytes at first, %d then", first, last)
 	}
 }
 

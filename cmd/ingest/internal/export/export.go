@@ -49,13 +49,16 @@ type Stats struct {
 // Check returns nil if an export of tiles to the file is possible: the extension of its name must name a
 // format, and it must be possible to make or replace it.
 func Check(path string) error {
-	switch filepath.Ext(path) {
+	switch extensionOf(path) {
 	case ".pmtiles", ".mbtiles":
 	default:
 		return fmt.Errorf("%s: the name must end in .pmtiles or .mbtiles for tiles, or in .parquet for features", path)
 	}
 	return checkPlace(path)
 }
+
+// extensionOf returns the extension of a file's name, in lower case.
+func extensionOf(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 // checkPlace returns nil if a file can be made or replaced.
 func checkPlace(path string) error {
@@ -74,6 +77,7 @@ func checkPlace(path string) error {
 func Layers(ctx context.Context, r *tiles.Reader, list string) ([]tiles.Selector, error) {
 	var selectors []tiles.Selector
 	for _, name := range strings.Split(list, ",") {
+		name = strings.TrimSpace(name)
 		typ, id, one := strings.Cut(name, ":")
 		switch {
 		case name == "":
@@ -118,7 +122,7 @@ func Write(ctx context.Context, r *tiles.Reader, m *dataset.Manifest, path strin
 	if err != nil {
 		return Stats{}, err
 	}
-	if filepath.Ext(path) == ".pmtiles" {
+	if extensionOf(path) == ".pmtiles" {
 		w, err := pmtiles.Create(path)
 		if err != nil {
 			return Stats{}, err

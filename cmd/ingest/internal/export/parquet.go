@@ -41,7 +41,7 @@ type FeatureStats struct {
 }
 
 // IsParquet reports whether the name of a file asks for features in GeoParquet.
-func IsParquet(path string) bool { return filepath.Ext(path) == ".parquet" }
+func IsParquet(path string) bool { return extensionOf(path) == ".parquet" }
 
 const (
 	layerColumn = "layer"
@@ -134,10 +134,10 @@ type table struct {
 }
 
 // newTable returns the columns of layers: id, layer if there are several, name, and the other
-// properties. A property with the name of another column gets a prefix, as in filters.
+// properties. A property with the name of another column, in any case, gets a prefix, as in filters.
 func newTable(layers []FeatureLayer) *table {
 	t := &table{several: len(layers) > 1, fields: []feature.Field{{Name: "id", Kind: feature.Text}}}
-	own := []string{"id", geoparquet.GeometryColumn, geoparquet.BoxColumn}
+	own := []string{"id"}
 	if t.several {
 		t.fields = append(t.fields, feature.Field{Name: layerColumn, Kind: feature.Text})
 		own = append(own, layerColumn)
@@ -161,11 +161,12 @@ func newTable(layers []FeatureLayer) *table {
 	var properties []string
 	for _, f := range schema {
 		properties = append(properties, f.Name)
-		if slices.Contains(own, f.Name) || strings.HasPrefix(f.Name, feature.PropertyPrefix) {
+		if strings.HasPrefix(f.Name, feature.PropertyPrefix) {
 			f.Name = feature.PropertyPrefix + f.Name
 		}
 		t.fields = append(t.fields, f)
 	}
+	geoparquet.Distinct(t.fields[len(t.fields)-len(schema):], own...)
 	if t.more {
 		t.fields = append(t.fields, feature.Field{Name: moreColumn, Kind: feature.Any})
 	}

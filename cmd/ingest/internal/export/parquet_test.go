@@ -220,6 +220,25 @@ func TestLostValuesAreTold(t *testing.T) {
 	}
 }
 
+// Numbers with more digits than a double has are told, however many they have. Other spellings are not.
+func TestRoundedNumbersAreTold(t *testing.T) {
+	for text, told := range map[string]bool{
+		"12345678901234567891": true, "0.12345678901234567891": true, "-98765432109876543210.5": true, "1e-400": true,
+		"0": false, "-0.0": false, "1.50": false, "100000000000000000000": false, "1e300": false, "0.1000": false,
+		"0.10000000000000001": false, "0.30000000000000004": false, "9007199254740992": false, "1152921504606846976": false, "5e-324": false,
+	} {
+		layer := &layertest.Memory{
+			LayerInfo: feature.Info{Name: "toys", AllPoints: true, Schema: feature.Schema{{Name: "n", Kind: feature.Number}}},
+			List:      []feature.Feature{{ID: "a", Properties: feature.CompactProperties([]byte(`"n":` + text))}},
+		}
+		stats, err := export.WriteFeatures(t.Context(), []export.FeatureLayer{{Layer: layer, Name: "toys"}},
+			filepath.Join(t.TempDir(), "a.PARQUET"), export.FeatureOptions{Memory: 1 << 20})
+		if err != nil || (len(stats.Notes) == 1) != told {
+			t.Errorf("%s: %q %v", text, stats.Notes, err)
+		}
+	}
+}
+
 // Row groups are bounded, and readers skip those outside a box by their statistics.
 func TestRowGroupsOfFeatures(t *testing.T) {
 	layer := &layertest.Memory{LayerInfo: feature.Info{Name: "toys", AllPoints: true}}

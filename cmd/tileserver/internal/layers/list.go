@@ -268,6 +268,11 @@ func (q *question) stream(query feature.Query) error {
 	return q.handlers.Stream(q.context, answer, from, q.handlers.StreamTimeout, func(ctx context.Context, out *web.Stream) error {
 		p := page{question: q, list: q.newList("")}
 		out.Body = p.list.Begin(out.Body)
+		held := q.handlers.HoldMemory()
+		defer held.Release()
+		if err := held.Grow(p.list.Memory()); err != nil {
+			return err
+		}
 		for again := true; again; {
 			again = false
 			for f, err := range of.Features(ctx, &query) {
@@ -275,6 +280,9 @@ func (q *question) stream(query feature.Query) error {
 					p.body = out.Body
 					err = p.append(ctx, of, f, "")
 					out.Body = p.body
+				}
+				if err == nil {
+					err = held.Grow(p.list.Memory())
 				}
 				if err == nil && of.TakesWrites && out.Full() {
 					err = out.Send()

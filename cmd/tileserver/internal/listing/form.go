@@ -35,6 +35,9 @@ type Format struct {
 	Head func(dst []byte, l *List) []byte
 	Item func(dst []byte, l *List, f *feature.Feature, of string) ([]byte, error)
 	Tail func(dst []byte, l *List, next string) []byte
+	// Memory returns about how many bytes a list that has begun takes until its end. It may grow. It is nil
+	// if a list keeps nothing.
+	Memory func(l *List) int64
 }
 
 // Formats are the forms of every list. Clients that name no form get the first. Register adds to
@@ -154,6 +157,14 @@ func (l *List) End(dst []byte, next string) []byte {
 		return dst
 	}
 	return l.Format.Tail(dst, l, next)
+}
+
+// Memory returns about how many bytes the list takes, beside what is in dst.
+func (l *List) Memory() int64 {
+	if l.Format.Memory == nil {
+		return 0
+	}
+	return l.Format.Memory(l)
 }
 
 // MayLackProperties reports whether features of a layer may have properties that its schema lacks. written

@@ -10,14 +10,18 @@ import (
 )
 
 // parquet is a table in GeoParquet, with the columns of the table in CSV but for the position, which is a
-// geometry. A row group is in memory until it is full.
+// geometry. A row group is in memory until it is full, and the footer until the end.
 func init() {
 	Register(&Format{
 		Name: "parquet", Format: web.FormatParquet,
 		Unpaged: true, Degrees: true, Doc: "GeoParquet",
 		Head: beginParquet, Item: appendToParquet, Tail: endParquet,
+		Memory: func(l *List) int64 { return l.memory.(*parquet).writer.Memory() },
 	})
 }
+
+// groupBytes is the size of a row group, which many lists hold at once.
+const groupBytes = 1 << 20
 
 // parquet is a list that is being written. As an io.Writer it appends to out.
 type parquet struct {
@@ -37,13 +41,14 @@ func (p *parquet) Write(b []byte) (int, error) {
 
 func beginParquet(dst []byte, l *List) []byte {
 	p := &parquet{layout: layoutOf(l)}
-	for i, f := range p.properties {
-		if f.Name == geoparquet.GeometryColumn || f.Name == geoparquet.BoxColumn {
-			p.properties[i].Name = feature.PropertyPrefix + f.Name
-		}
+	var own []string
+	for _, f := range slices.Concat(p.before, p.behind) {
+		own = append(own, f.Name)
 	}
+	geoparquet.Distinct(p.properties, own...)
 	p.writer = geoparquet.NewWriter(p, geoparquet.Options{
 		Columns: slices.Concat(p.before, p.properties, p.behind), SkipGeometry: l.Writer.SkipGeometry,
+		GroupBytes: groupBytes,
 	})
 	l.memory = p
 	return dst

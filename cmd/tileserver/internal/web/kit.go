@@ -61,6 +61,9 @@ type Config struct {
 	// MaxConcurrent bounds the number of concurrent requests, 512 by default. Further requests are
 	// answered with 503 and Retry-After.
 	MaxConcurrent int
+	// StreamMemory bounds the memory of all streams of forms that need some until their end, in bytes.
+	// The default is 64 MiB. Further streams are answered with 503 and Retry-After.
+	StreamMemory int64
 	// RequestTimeout bounds the time of the reads for an answer. The default is 10 s.
 	RequestTimeout time.Duration
 
@@ -120,13 +123,14 @@ type Kit struct {
 
 	CPUScheduler *CPUScheduler // for InTurn
 
-	running     places             // all but the followers
-	HeavyPlaces places             // of running, those that take long
-	heavy       map[[2]string]bool // methods and paths of routes that are
-	streams     places             // of running
-	followers   places
-	Timeout     time.Duration
-	Now         func() time.Time // the clock; tests have their own
+	running      places             // all but the followers
+	HeavyPlaces  places             // of running, those that take long
+	heavy        map[[2]string]bool // methods and paths of routes that are
+	streams      places             // of running
+	followers    places
+	streamMemory memory
+	Timeout      time.Duration
+	Now          func() time.Time // the clock; tests have their own
 
 	metrics *Metrics // nil for none
 	Guard   *Guard   // nil for none
@@ -191,6 +195,7 @@ func New(cfg *Config) *Kit {
 	s.HeavyPlaces.few = s.HeavyPlaces.share / 2
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
 	s.followers.init(most, maxFollowed, keyed)
+	s.streamMemory.most = cmp.Or(cfg.StreamMemory, defaultStreamMemory)
 	if cfg.RequestTimeout > 0 {
 		s.Timeout = cfg.RequestTimeout
 	}
