@@ -106,7 +106,7 @@ func TestJoinRefuses(t *testing.T) {
 		{"", "", 400, "Send a table"},
 		{"", `[{"lat":1}]`, 400, "jq"},
 		{"", `{"type":"FeatureCollection","features":[]}`, 400, "features"},
-		{"regions=country", ",name,breite,laenge\n10,Bern,46.9,7.4\n", 400, "not known by their names"},
+		{"regions=country", ",name,hochwert,rechtswert\n10,Bern,46.9,7.4\n", 400, "not known by their names"},
 		{"geocode=%2C", "lat,lon\n", 400, "Name 1 to 20"},
 		{"geocode=" + strings.Repeat("a,", 30) + "a", "a\n", 400, "Name 1 to 20"},
 		{"", "a,b\n1,2\n", 400, `name them by lat and lon, of \"a\", \"b\"`},
