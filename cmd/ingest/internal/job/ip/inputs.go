@@ -84,7 +84,7 @@ func pathsOf(path string, rep job.Reporter) (paths []string, err error) {
 			if other {
 				others = append(others, name)
 			}
-			return other
+			return other || filepath.Base(name)[0] == '.' && filepath.Base(path)[0] != '.'
 		})
 	case err == nil && info.IsDir():
 		entries, err := os.ReadDir(path)
