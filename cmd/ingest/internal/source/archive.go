@@ -20,7 +20,8 @@ type Archive struct {
 	Modified time.Time   // of the archive, UTC
 	Members  []*zip.File // regular files with plain names, in the archive's order
 
-	raw io.Closer // nil: the caller closes it
+	outside []string  // names of other regular files
+	raw     io.Closer // nil: the caller closes it
 }
 
 // IsArchive reports whether a file begins like a zip archive.
@@ -65,8 +66,12 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 	}
 	a := &Archive{Path: name, Size: size}
 	for _, m := range z.File {
-		if m.Mode().IsRegular() && isData(m.Name) {
+		switch {
+		case !m.Mode().IsRegular() || !isData(m.Name):
+		case plainName(m.Name):
 			a.Members = append(a.Members, m)
+		default:
+			a.outside = append(a.outside, m.Name)
 		}
 	}
 	return a, nil
@@ -74,14 +79,13 @@ func newArchive(name string, raw io.ReaderAt, size int64) (*Archive, error) {
 
 // isData reports whether a member may have data by its name. Macintosh archives have a metadata file for each file.
 func isData(name string) bool {
-	return plainName(name) && !strings.HasPrefix(name, "__MACOSX/") && !strings.Contains(name, "/__MACOSX/") &&
+	return name != "" && !strings.HasPrefix(name, "__MACOSX/") && !strings.Contains(name, "/__MACOSX/") &&
 		!strings.HasPrefix(path.Base(name), ".")
 }
 
-// plainName reports whether a name is a plain relative path, without "..", for example. No
-// publisher of data uses any other names for members.
+// plainName reports whether a name is a plain relative path, without "..", for example.
 func plainName(name string) bool {
-	if name == "" || strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\:\x00\r\n") {
+	if strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\x00\r\n") {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {

@@ -90,12 +90,9 @@ func walk(name string, seen map[string]bool, each func(string, fs.FileInfo, erro
 	return err
 }
 
-// Files returns the files of an input: the path itself, or what Expand finds. Of folders within a
-// folder, only Parquet files count, because other files are not read there.
+// Files returns the files of an input: the path itself, or what Expand finds.
 func Files(path string) (names []string, root string, err error) {
-	names, root, err = Expand(path, func(name string) bool {
-		return filepath.Dir(name) == filepath.Clean(path) || strings.EqualFold(filepath.Ext(name), ".parquet") || strings.ContainsAny(path, "*?[")
-	})
+	names, root, err = Expand(path, func(string) bool { return true })
 	if root == "" {
 		names, root = []string{path}, filepath.Dir(path)
 	}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -47,6 +49,11 @@ func CutCompression(name string) string {
 		}
 	}
 	return name
+}
+
+// IsArchiveName reports whether a file is an archive of files by its name, compressed or not.
+func IsArchiveName(name string) bool {
+	return slices.Contains([]string{".zip", ".tar", ".tgz", ".tbz2", ".txz", ".tzst"}, strings.ToLower(filepath.Ext(CutCompression(name))))
 }
 
 // unpacked returns a reader of the text of a compressed file, or nil if its beginning shows none of

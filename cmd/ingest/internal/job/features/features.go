@@ -112,27 +112,21 @@ const spare = 64 << 20
 // free is disk.Free; tests replace it.
 var free = disk.Free
 
-// copiedStream copies a stream, which may take as long as the program that writes it, to a file that has no name, if the
-// system allows that.
-func (s *Files) copiedStream(r io.Reader, name string) (string, error) {
-	out, err := os.CreateTemp(s.dir, copies)
-	if err != nil {
-		return "", err
-	}
-	path, ok := removeName(out)
-	if ok {
-		s.open = append(s.open, out)
-		return path, s.copy(out, r, name)
-	}
-	s.temp = append(s.temp, out.Name())
-	return out.Name(), errors.Join(s.copy(out, r, name), out.Close())
-}
+// maxNameless bounds the copies without a name, because each is an open file.
+const maxNameless = 200
 
-// copied copies r to a temporary file and returns the file.
-func (s *Files) copied(r io.Reader, name string) (string, error) {
+// copied copies r to a temporary file and returns its path. The file has no name unless it is to be named, if the system
+// allows that and there are not too many: then nothing stays when the program is killed.
+func (s *Files) copied(r io.Reader, name string, named bool) (string, error) {
 	out, err := os.CreateTemp(s.dir, copies)
 	if err != nil {
 		return "", err
+	}
+	if !named && len(s.open) < maxNameless {
+		if path, ok := removeName(out); ok {
+			s.open = append(s.open, out)
+			return path, s.copy(out, r, name)
+		}
 	}
 	s.temp = append(s.temp, out.Name())
 	return out.Name(), errors.Join(s.copy(out, r, name), out.Close())

@@ -44,7 +44,7 @@ func TestCopiesLeaveRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.copied(zeros(tc.bytes), "many.gpkg.gz")
+		_, err = s.copied(zeros(tc.bytes), "many.gpkg.gz", true)
 		if fits := err == nil; fits != tc.fits ||
 			!fits && !strings.Contains(err.Error(), "many.gpkg.gz: its copy does not fit into "+dir+": make room there") {
 			t.Errorf("%+v: %v", tc, err)

@@ -41,7 +41,7 @@ func (s *Files) Local(in job.Input) (job.Input, error) {
 		in.Path = stdinName
 	}
 	var err error
-	if in.Copy, err = s.copiedStream(r, in.Path); layer != "" {
+	if in.Copy, err = s.copied(r, in.Path, false); layer != "" {
 		in.Copy += "#" + layer
 	}
 	return in, err
@@ -89,8 +89,12 @@ func (s *Files) Expand(in job.Input, want source.Want) (all []job.Input, err err
 	}
 	paths := []string{in.OnDisk()}
 	if in.Copy == "" {
-		if paths, err = format.Paths(in.Path, want); err != nil {
+		var note string
+		if paths, note, err = format.Paths(in.Path, want); err != nil {
 			return nil, err
+		}
+		if note != "" {
+			s.rep.Note(note)
 		}
 	}
 	for _, path := range paths {
@@ -99,7 +103,8 @@ func (s *Files) Expand(in job.Input, want source.Want) (all []job.Input, err err
 			one.Path = path
 		}
 		members, err := s.Members(one, func(all []string, tarred bool) ([]string, error) {
-			return format.Members(one.OnDisk(), want, all, tarred)
+			archive, _ := source.SplitLayer(one.OnDisk())
+			return format.Members(archive, want, all, tarred)
 		})
 		if err != nil {
 			return nil, in.Named(err)
@@ -120,43 +125,65 @@ func (s *Files) Members(in job.Input, choose func(members []string, tarred bool)
 		return nil, nil //nolint:nilerr // Open says what is wrong
 	}
 	var names []string
-	tarred, err := source.EachMember(path, func(name string, _ func() (io.Reader, error)) error {
+	tarred, leftOut, err := source.EachMember(path, func(name string, _ func() (io.Reader, error)) error {
 		names = append(names, name)
 		return nil
 	})
-	switch is := slices.Contains(names, layer) && !strings.EqualFold(filepath.Ext(layer), ".shp"); {
-	case is:
-		names = []string{layer}
-		in.Path = strings.TrimSuffix(in.Path, "#"+layer)
-	case layer != "":
-		return nil, nil
-	case err == nil && (names != nil || tarred):
-		names, err = choose(names, tarred)
-	}
-	if names == nil || err != nil {
+	if err != nil {
 		return nil, err
 	}
+	if len(leftOut) > 0 {
+		s.rep.Note(fmt.Sprintf("%s: %d of its members are not read, because they are links or their paths lead out of it, such as %s; unpack it and name "+
+			"the files", in.Path, len(leftOut), source.Excerpt(leftOut[0])))
+	}
+	chosen := []string{layer}
+	whole := strings.TrimSuffix(in.Path, "#"+layer)
+	switch is := slices.Contains(names, layer) && !strings.EqualFold(filepath.Ext(layer), ".shp"); {
+	case is:
+		in.Path = whole
+	case names == nil && !tarred:
+		return nil, nil
+	default:
+		if chosen, err = choose(names, tarred); chosen == nil || err != nil {
+			return nil, err
+		}
+		if layer != "" {
+			var few []string
+			for _, name := range chosen[:min(len(chosen), 5)] {
+				few = append(few, source.Excerpt(name))
+			}
+			return nil, fmt.Errorf("%s: has no member %s; it has %s", whole, source.Excerpt(layer), strings.Join(few, ", "))
+		}
+	}
+	if all, err = s.copies(in, path, chosen); err == nil && len(all) > 1 {
+		s.rep.Note(fmt.Sprintf("%s: its %d members of one kind are read, %s to %s; FILE#MEMBER names one", in.Path, len(all),
+			source.Excerpt(chosen[0]), source.Excerpt(chosen[len(chosen)-1])))
+	}
+	return all, err
+}
+
+// copies returns copies of the members of these names of an archive.
+func (s *Files) copies(in job.Input, path string, names []string) ([]job.Input, error) {
 	wanted := map[string]int{}
 	for i, name := range names {
 		wanted[name] = i
 	}
-	all = make([]job.Input, len(names))
-	_, err = source.EachMember(path, func(name string, open func() (io.Reader, error)) error {
+	all := make([]job.Input, len(names))
+	_, _, err := source.EachMember(path, func(name string, open func() (io.Reader, error)) error {
 		i, is := wanted[name]
-		if !is {
+		switch {
+		case !is:
 			return nil
+		case all[i].Copy != "":
+			return fmt.Errorf("%s: has several members of the name %s; unpack it and name the file that you mean", in.Path, source.Excerpt(name))
 		}
 		r, err := open()
 		if err == nil {
 			all[i] = in
 			all[i].Path = in.Path + "/" + name
-			all[i].Copy, err = s.copied(r, in.Path)
+			all[i].Copy, err = s.copied(r, in.Path, format.IsNamed(name))
 		}
 		return err
 	})
-	if err == nil && len(names) > 1 {
-		s.rep.Note(fmt.Sprintf("%s: its %d members of one kind are read, %s to %s; FILE#MEMBER names one", in.Path, len(names),
-			source.Excerpt(names[0]), source.Excerpt(names[len(names)-1])))
-	}
 	return all, err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -50,7 +51,17 @@ func TestMembersAreFiles(t *testing.T) {
 		{"texts", zip, "b.txt a.txt", "a.txt b.txt"},
 		{"one", zip, "a.csv readme.txt", ""},
 		{"one in tar", tarred, "a.csv readme.md", "a.csv"},
-		{"two formats", zip, "a.csv b.geojson", ""},
+		{"two formats", zip, "a.csv b.geojson", `holds both "a.csv" and "b.geojson"; name one member as FILE#MEMBER`},
+		{"two of one format beside another", zip, "a.csv b.csv metadata.json", `holds both "b.csv" and "metadata.json"`},
+		{"compressed", zip, "b.csv.GZ a.csv readme.txt.gz", "a.csv b.csv.GZ"},
+		{"compressed in tar", tarred, "b.csv.zst a.csv", "a.csv b.csv.zst"},
+		{"one compressed", zip, "a.csv.gz", "a.csv.gz"},
+		{"odd names", zip, `c:b.csv d\a.csv`, `c:b.csv d\a.csv`},
+		{"odd names in tar", tarred, `c:b.csv d\a.csv`, `c:b.csv d\a.csv`},
+		{"one name twice", zip, "a.csv b.csv a.csv", `several members of the name "a.csv"`},
+		{"one name twice in tar", tarred, "a.csv b.csv a.csv", `several members of the name "a.csv"`},
+		{"named but missing#c.csv", zip, "a.csv b.csv", `has no member "c.csv"; it has "a.csv", "b.csv"`},
+		{"named but missing in tar#c.csv", tarred, "a.csv", `has no member "c.csv"; it has "a.csv"`},
 		{"two formats in tar", tarred, "a.csv b.geojson", `holds both "a.csv" and "b.geojson"`},
 		{"shapefiles", zip, "a.shp a.dbf b.shp b.dbf", ""},
 		{"a shapefile in tar", tarred, "a.shp a.dbf", "unpack it by tar xf"},
@@ -85,6 +96,9 @@ func TestMembersAreFiles(t *testing.T) {
 		if err != nil && (tc.want == "" || !strings.Contains(err.Error(), tc.want)) || err == nil && strings.Join(got, " ") != tc.want {
 			t.Errorf("%s: %q, %v", tc.name, got, err)
 		}
+		if told := strings.Contains(strings.Join(rep.Notes, ""), "1 of its members are not read"); told != strings.Contains(tc.in, "../") {
+			t.Errorf("%s: told %q", tc.name, rep.Notes)
+		}
 		if len(got) > 1 != strings.Contains(strings.Join(rep.Notes, ""), "members of one kind are read") {
 			t.Errorf("%s: told %q", tc.name, rep.Notes)
 		}
@@ -92,6 +106,83 @@ func TestMembersAreFiles(t *testing.T) {
 		if left := must.Get(os.ReadDir(dir)).In(t); len(left) > 0 {
 			t.Errorf("%s: left %v", tc.name, left)
 		}
+	}
+}
+
+// TestTarsAreWhole tests that tar archives are refused if they are cut, go on after their end, or have holes that cost no
+// bytes, and that links are told.
+func TestTarsAreWhole(t *testing.T) {
+	raw := func(headers ...tar.Header) string {
+		var out bytes.Buffer
+		w := tar.NewWriter(&out)
+		for _, h := range headers {
+			h.Mode = 0o600
+			must.Do(t, w.WriteHeader(&h))
+			must.Get(w.Write(make([]byte, h.Size))).In(t)
+		}
+		must.Do(t, w.Close())
+		return out.String()
+	}
+	csv := tar.Header{Name: "a.csv", Size: 1024} // of zeros, as the end is
+	other := csv
+	other.Name = "b.csv"
+	two := raw(csv, other)
+	pax := csv
+	pax.PAXRecords = map[string]string{"GNU_sparse.map": "0,1", "GNU_sparse.size": "99999999999", "GNU_sparse.numblocks": "1"}
+	old := []byte(raw(tar.Header{Name: "a.csv", Format: tar.FormatGNU}))
+	old[156] = tar.TypeGNUSparse
+	copy(old[148:156], "        ")
+	sum := 0
+	for _, b := range old[:512] {
+		sum += int(b)
+	}
+	copy(old[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	for name, tc := range map[string]struct{ text, want, told string }{
+		"whole":             {two, "", "2 members of one kind"},
+		"padded":            {two + strings.Repeat("\x00", 8192), "", ""},
+		"cut after member":  {two[:1536], "without its end", ""},
+		"cut in its end":    {two[:3072+512], "without its end", ""},
+		"cut in a member":   {two[:1100], "truncated", ""},
+		"two in one":        {two + two, "more after its end", ""},
+		"sparse":            {string(old), "is sparse", ""},
+		"sparse by records": {strings.ReplaceAll(raw(pax), "GNU_sparse", "GNU.sparse"), "is sparse", ""},
+		"links": {raw(csv, tar.Header{Name: "b.csv", Linkname: "a.csv", Typeflag: tar.TypeLink},
+			tar.Header{Name: "c.csv", Linkname: "a.csv", Typeflag: tar.TypeSymlink}), "", `2 of its members are not read, because they are links`},
+	} {
+		var rep jobtest.Recorder
+		s := must.Get(New(t.Context(), &rep, t.TempDir(), nil)).In(t)
+		_, err := s.Expand(job.Input{Path: testfile.WriteTemp(t, "x", tc.text)}, source.WantPoints)
+		if err == nil != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) || !strings.Contains(strings.Join(rep.Notes, ";"), tc.told) {
+			t.Errorf("%s: %v; told %q", name, err, rep.Notes)
+		}
+		must.Do(t, s.Close())
+	}
+}
+
+// TestCopiesOfMembersHaveNoName tests that a killed run leaves none of them, except those whose reader asks for a name.
+func TestCopiesOfMembersHaveNoName(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("open files have no paths here")
+	}
+	many := make([][2]string, maxNameless+2)
+	for i := range many {
+		many[i] = [2]string{fmt.Sprint(i, ".csv"), "x"}
+	}
+	for name, tc := range map[string]struct {
+		files [][2]string
+		named int
+	}{
+		"tables":      {[][2]string{{"a.csv", "x"}, {"b.csv.gz", "x"}}, 0},
+		"GeoPackages": {[][2]string{{"a.gpkg", "x"}, {"b.gpkg", "x"}}, 2},
+		"many":        {many, 2},
+	} {
+		dir := t.TempDir()
+		s := must.Get(New(t.Context(), job.SilentReporter{}, dir, nil)).In(t)
+		must.Get(s.Expand(job.Input{Path: testfile.WriteTemp(t, "x.zip", testfile.Zip(tc.files...))}, source.WantPoints)).In(t)
+		if named := must.Get(os.ReadDir(dir)).In(t); len(named) != tc.named {
+			t.Errorf("%s: %v", name, named)
+		}
+		must.Do(t, s.Close())
 	}
 }
 

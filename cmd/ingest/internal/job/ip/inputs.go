@@ -22,7 +22,7 @@ import (
 // several dates, only the newest is one. The folder of a GeoLite2 CSV set is one input.
 func eachFile(files *features.Files, inputs []Input, rep job.Reporter) (all []Input, err error) {
 	for _, in := range inputs {
-		paths, err := pathsOf(in.Path)
+		paths, err := pathsOf(in.Path, rep)
 		if err != nil {
 			return nil, err
 		}
@@ -58,25 +58,35 @@ func listsAmong(members []string, tarred bool) (lists []string, _ error) {
 			lists = append(lists, name)
 		}
 	}
-	isText := func(name string) bool { return strings.EqualFold(filepath.Ext(name), ".txt") }
+	isText := func(name string) bool { return strings.EqualFold(filepath.Ext(source.CutCompression(name)), ".txt") }
 	if slices.ContainsFunc(lists, func(name string) bool { return !isText(name) }) {
 		lists = slices.DeleteFunc(lists, isText) // beside others a text is to be read by people
 	}
-	if len(lists) == 1 && !tarred {
+	if len(lists) == 1 && !tarred && source.CutCompression(lists[0]) == lists[0] {
 		return nil, nil
 	}
 	slices.Sort(lists)
 	return slices.Compact(lists), nil
 }
 
-// pathsOf returns the files of a folder that is no GeoLite2 CSV set, those that match a pattern, or else the path.
-func pathsOf(path string) (paths []string, err error) {
+// pathsOf returns the files of a folder that is no GeoLite2 CSV set, those that match a pattern, or else the path. It tells
+// of what it leaves out. Pipes are left out: reading them may never end.
+func pathsOf(path string, rep job.Reporter) (paths []string, err error) {
+	var others []string
 	info, err := os.Stat(path)
 	switch {
 	case err != nil && strings.ContainsAny(path, "*?["):
 		if paths, err = filepath.Glob(path); err != nil {
 			return nil, fmt.Errorf("%s: is not a file, and no pattern: %w", path, err)
 		}
+		paths = slices.DeleteFunc(paths, func(name string) bool {
+			info, err := os.Stat(name)
+			other := err != nil || !info.Mode().IsRegular() && !info.IsDir()
+			if other {
+				others = append(others, name)
+			}
+			return other || filepath.Base(name)[0] == '.' && filepath.Base(path)[0] != '.'
+		})
 	case err == nil && info.IsDir():
 		entries, err := os.ReadDir(path)
 		if err != nil {
@@ -87,8 +97,14 @@ func pathsOf(path string) (paths []string, err error) {
 			if geolite.IsBlocks(name) {
 				return []string{path}, nil
 			}
-			if e.Name()[0] != '.' && (isListName(name) || mmdb.IsName(name) || slices.Contains([]string{".parquet", ".xlsx"}, strings.ToLower(filepath.Ext(name)))) {
-				paths = append(paths, filepath.Join(path, e.Name()))
+			full := filepath.Join(path, e.Name())
+			is := isListName(name) || mmdb.IsName(name) || source.IsArchiveName(name) || isRecordsName(name)
+			switch info, err := os.Stat(full); {
+			case e.Name()[0] == '.':
+			case is && err == nil && info.Mode().IsRegular():
+				paths = append(paths, full)
+			default:
+				others = append(others, full)
 			}
 		}
 		if paths == nil {
@@ -97,10 +113,18 @@ func pathsOf(path string) (paths []string, err error) {
 	default:
 		return []string{path}, nil // opening it reports the error
 	}
+	if len(others) > 0 {
+		rep.Note(fmt.Sprintf("%s: %d of its files and folders are not read, such as %s; name those that have address ranges", path, len(others), others[0]))
+	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%s: no source of address ranges is there or matches; name the files themselves", path)
 	}
 	return paths, nil
+}
+
+// isRecordsName reports whether a file may be of a format with records of addresses, by its name.
+func isRecordsName(name string) bool {
+	return slices.Contains([]string{".parquet", ".geoparquet", ".xlsx", ".xlsm", ".ods"}, strings.ToLower(filepath.Ext(name)))
 }
 
 // dated matches a date at the beginning of a text: with a year, a month and maybe a day with lines between them, or in digits

@@ -98,12 +98,15 @@ func TestSourcesByName(t *testing.T) {
 			t.Errorf("%+v", m.Sources)
 		}
 	}
-	for name, want := range map[string]int64{"a.csv b.csv notes.txt": 2, "a.csv x/b.json": 2, "a.txt b.txt LICENSE.TXT": 2} {
+	for name, want := range map[string]int64{"a.csv b.csv notes.txt": 2, "a.csv x/b.json": 2, "a.txt b.txt LICENSE.TXT": 2, "a.csv b.csv.gz notes.txt.gz": 2, "a.csv.gz": 1} {
 		var files [][2]string
 		for i, member := range strings.Fields(name) {
 			files = append(files, [2]string{member, strings.ReplaceAll("network,country\nN.0.0.0/8,CH\n", "N", string("98x"[i]))})
 			if strings.HasSuffix(member, ".json") {
 				files[i][1] = `[{"network":"8.0.0.0/8","country":"CH"}]`
+			}
+			if strings.HasSuffix(member, ".gz") {
+				files[i][1] = testfile.Gzip(files[i][1])
 			}
 		}
 		m, err := Ingest(t.Context(), jobtest.Catalog(t), []Input{{Input: job.Input{Path: testfile.WriteTemp(t, "l.zip", testfile.Zip(files...))}}}, Options{})
@@ -118,6 +121,32 @@ func TestSourcesByName(t *testing.T) {
 	_, err = Ingest(t.Context(), jobtest.Catalog(t), []Input{{Input: job.Input{Path: "-"}}}, Options{Options: job.Options{Stdin: strings.NewReader("PK\x03\x04x")}})
 	if err == nil || !strings.Contains(err.Error(), "standard input") || strings.Contains(err.Error(), "/proc/") {
 		t.Error(err)
+	}
+}
+
+// TestFoldersTellWhatTheyLeaveOut tests which files of folders and patterns are read: regular ones, and those that links lead to.
+func TestFoldersTellWhatTheyLeaveOut(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.csv", "b.zip", "c.tar.gz", "d.tgz", "e.ods", "f.xlsm", "readme.md", ".own.csv", "g.mmdb"} {
+		testfile.Write(t, filepath.Join(dir, name), "x")
+	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "within.csv"), 0o700))
+	must.Do(t, os.Symlink(os.DevNull, filepath.Join(dir, "p.csv"))) // no regular file, as a pipe is none
+	for pattern, want := range map[string][2]string{
+		"":       {"a.csv b.zip c.tar.gz d.tgz e.ods f.xlsm g.mmdb", "3 of its files and folders are not read"},
+		"*.csv":  {"a.csv within.csv", "1 of its files and folders are not read, such as " + filepath.Join(dir, "p.csv")},
+		"*.md":   {"readme.md", ""},
+		"p*.csv": {"", "1 of its files"},
+	} {
+		var rep jobtest.Recorder
+		paths, err := pathsOf(filepath.Join(dir, pattern), &rep)
+		var got []string
+		for _, path := range paths {
+			got = append(got, filepath.Base(path))
+		}
+		if err == nil != (want[0] != "") || strings.Join(got, " ") != want[0] || !strings.Contains(strings.Join(rep.Notes, ";"), want[1]) {
+			t.Errorf("%q: %q, %v; told %q", pattern, got, err, rep.Notes)
+		}
 	}
 }
 

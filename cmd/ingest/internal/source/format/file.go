@@ -51,8 +51,8 @@ type Options struct {
 	Bounds *orb.Bound
 	// MayPass reports whether a feature may be wanted, by ranges of properties as in geoparquet.Options. It may be nil.
 	MayPass func(within func(name string) (low, high []byte)) bool
-	// Copy copies a file of this name to the disk and returns its path.
-	Copy func(r io.Reader, name string) (path string, err error)
+	// Copy copies a file of this name to the disk and returns its path, which opens a file of a name if it is to be named.
+	Copy func(r io.Reader, name string, named bool) (path string, err error)
 }
 
 // File is a file whose format is known. It can be read several times, by one goroutine.
@@ -117,22 +117,21 @@ func Open(path, called string, o Options) (*File, error) {
 		err = fmt.Errorf("%s: the files of a folder or a pattern are not read together if they are %s, like %s: name them one by one",
 			f.Path, f.Format.Name, f.OnDisk)
 	}
-	if err != nil || f.Format.Open == nil || in.IsUnpacked() && (!f.Nameless || f.Format.Parts != "") {
+	if err != nil || f.Format.Open == nil || in.IsUnpacked() && !(f.Nameless && f.Format.Named) {
 		return f, err
 	}
 	if f.Format.Parts != "" {
 		return nil, fmt.Errorf("%s: %s is several files: pack the %s into one .zip", f.Path, f.Format.Name, f.Format.Parts)
 	}
-	f.OnDisk, err = f.Copy(in, f.Path)
+	f.OnDisk, err = f.Copy(in, f.Path, f.Format.Named)
 	return f, err
 }
 
 // expand finds the files of a folder or a pattern. Of a folder, they are those with an extension of a
 // format whose files are read together.
 func (f *File) expand() (err error) {
-	joined := slices.DeleteFunc(f.giving(), func(format *Format) bool { return !format.Joined })
 	f.Names, f.Root, err = source.Expand(f.OnDisk, func(name string) bool {
-		return f.Root == "" && slices.ContainsFunc(joined, func(format *Format) bool { return format.has(name) })
+		return slices.ContainsFunc(f.giving(), func(format *Format) bool { return format.joins(name) })
 	})
 	switch {
 	case err != nil:
@@ -217,7 +216,7 @@ func (f *File) choose(a *source.Archive, names []string) error {
 	}) {
 		formats = early
 	}
-	isText := func(name string) bool { return strings.HasSuffix(strings.ToLower(name), ".txt") }
+	isText := func(name string) bool { return strings.HasSuffix(strings.ToLower(source.CutCompression(name)), ".txt") }
 	has := func(name string) bool {
 		return slices.ContainsFunc(formats, func(format *Format) bool { return format.has(name) })
 	}

@@ -30,6 +30,7 @@ type Format struct {
 	Matches func(*Head) bool
 	// Archives reports whether a zip archive with members of these names is such a file; nil: none is.
 	Archives func(members []string) bool
+	Named    bool   // whether Open opens only files that have a name
 	Parts    string // names of the parts, if the file is one of several files in no archive
 	Layered  bool   // whether such files may have several layers, chosen by File.Layer
 	Joined   bool   // whether the files of a folder or a pattern are read as one, in the order of File.Names
@@ -74,9 +75,20 @@ type Layer struct {
 
 func (f *Format) gives(want source.Want) bool { return slices.Contains(f.Contents, want) }
 
-// has reports whether a member of an archive may be of the format, by its name.
+// has reports whether a member of an archive may be of the format, by its name, compressed or not.
 func (f *Format) has(member string) bool {
-	return slices.ContainsFunc(f.Extensions, func(ext string) bool { return strings.HasSuffix(strings.ToLower(member), ext) })
+	member = strings.ToLower(source.CutCompression(member))
+	return slices.ContainsFunc(f.Extensions, func(ext string) bool { return strings.HasSuffix(member, ext) })
+}
+
+// IsNamed reports whether a file is of a format that opens only files of a name, by its own.
+func IsNamed(name string) bool {
+	return slices.ContainsFunc(table, func(f *Format) bool { return f.Named && f.has(name) })
+}
+
+// joins reports whether a file is read together with others of the format, by its name.
+func (f *Format) joins(name string) bool {
+	return f.Joined && f.has(name) && source.CutCompression(name) == name
 }
 
 // Head is the beginning of a file.

@@ -109,7 +109,7 @@ func TestTable(t *testing.T) {
 // open reads the features of a file.
 func open(t *testing.T, path string, o Options) (features []source.Feature, f *File, err error) {
 	o.Said, o.Tags = &geojson.Said{}, []osm.Tag{{Key: "id"}}
-	o.Copy = func(r io.Reader, _ string) (string, error) {
+	o.Copy = func(r io.Reader, _ string, _ bool) (string, error) {
 		text, err := io.ReadAll(r)
 		if err != nil {
 			return "", err
@@ -293,7 +293,7 @@ func FuzzOpen(f *testing.F) {
 			if _, err := Open(path, "", Options{
 				Want: want,
 				Said: &geojson.Said{},
-				Copy: func(io.Reader, string) (string, error) { return path, nil },
+				Copy: func(io.Reader, string, bool) (string, error) { return path, nil },
 			}); err != nil && !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v", want, err)
 			}

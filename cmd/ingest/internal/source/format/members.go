@@ -1,7 +1,9 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -37,7 +39,7 @@ func HasRecords(name string) bool {
 }
 
 // Members returns those of all members of an archive that are read together, sorted: those of one extension. It
-// returns nil for a zip archive of which Open reads one member, or says why it does not.
+// returns nil for a zip archive of which Open reads the one member, or says why it does not.
 func Members(name string, want source.Want, all []string, tarred bool) (members []string, err error) {
 	f := &File{Options: Options{Want: want, Said: &geojson.Said{}}, Path: name, OnDisk: name}
 	var a *source.Archive
@@ -57,23 +59,26 @@ func Members(name string, want source.Want, all []string, tarred bool) (members 
 	if f.Format != nil {
 		return nil, nil
 	}
-	ends := map[string]bool{}
+	ends := map[string]string{} // a member of each
 	for _, member := range all {
 		if f.match(member) {
 			members = append(members, member)
-			ends[strings.ToLower(path.Ext(member))] = true
+			ends[strings.ToLower(path.Ext(source.CutCompression(member)))] = source.Excerpt(member)
 		}
 	}
 	slices.Sort(members)
 	members = slices.Compact(members)
 	switch {
-	case len(ends) == 1 && (tarred || len(members) > 1):
+	case len(ends) == 1 && (tarred || len(members) > 1 || source.CutCompression(members[0]) != members[0]):
 		return members, nil
 	case tarred && len(ends) == 0:
 		return nil, fmt.Errorf("%s: is a tar archive, and no member of it is of a format expected here; unpack it and name the file inside", name)
-	case tarred:
-		return nil, fmt.Errorf("%s: tar archive holds both %s and %s; unpack it and name one", name, source.Excerpt(members[0]),
-			source.Excerpt(members[len(members)-1]))
+	case len(ends) > 1:
+		if a != nil {
+			err = a.Refuse()
+		}
+		two := slices.Sorted(maps.Values(ends))
+		return nil, cmp.Or(err, fmt.Errorf("%s: archive holds both %s and %s; name one member as FILE#MEMBER", name, two[0], two[1]))
 	}
 	return nil, nil
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"quadrille/cmd/ingest/internal/source"
@@ -15,7 +16,7 @@ import (
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, os.MkdirAll(filepath.Join(dir, "parts"), 0o700))
-	for _, name := range []string{"b.geojson", "a.GEOJSON.gz", "c.csv", "readme.md", "_own.json", "d.zip", "parts/p.parquet"} {
+	for _, name := range []string{"b.geojson", "a.GEOJSON.gz", "c.csv", "readme.md", "_own.json", "d.zip", "e.tar.gz", "s.dbf", "parts/p.parquet"} {
 		testfile.Write(t, filepath.Join(dir, name), []byte("x"))
 	}
 	for path, want := range map[string][]string{
@@ -28,7 +29,8 @@ func TestPaths(t *testing.T) {
 		"*.none":        {"*.none"},
 		"../" + "none*": {"../none*"},
 	} {
-		got := must.Get(Paths(filepath.Join(dir, path), source.WantPolygons)).In(t)
+		got, _, err := Paths(filepath.Join(dir, path), source.WantPolygons)
+		must.Do(t, err)
 		for i := range want {
 			want[i] = filepath.Join(dir, want[i])
 		}
@@ -38,10 +40,15 @@ func TestPaths(t *testing.T) {
 	}
 	must.Do(t, os.RemoveAll(filepath.Join(dir, "parts")))
 	var names []string
-	for _, path := range must.Get(Paths(dir, source.WantPolygons)).In(t) {
+	paths, note, err := Paths(dir, source.WantPolygons)
+	must.Do(t, err)
+	if !strings.Contains(note, "1 of its files are not read, such as "+filepath.Join(dir, "readme.md")) {
+		t.Errorf("told %q", note)
+	}
+	for _, path := range paths {
 		names = append(names, filepath.Base(path))
 	}
-	if want := []string{"a.GEOJSON.gz", "b.geojson", "c.csv", "d.zip"}; !slices.Equal(names, want) {
+	if want := []string{"a.GEOJSON.gz", "b.geojson", "c.csv", "d.zip", "e.tar.gz"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
 }

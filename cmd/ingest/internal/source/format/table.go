@@ -83,6 +83,7 @@ var table = []*Format{
 		Name:       "a GeoPackage",
 		Contents:   shapes,
 		Extensions: []string{".gpkg"},
+		Named:      true,
 		Matches:    begins(geopackage.Magic),
 		Layered:    true,
 		Open: func(ctx context.Context, f *File) (*Layer, error) {
