@@ -272,7 +272,7 @@ func TestOrder(t *testing.T) {
 		"4 -1":          "osmium sort FILE -o sorted.osm.pbf",
 		"2 1":           "osmium sort FILE -o sorted.osm.pbf",
 	} {
-		text, want := `<osm version="0.6">`, want
+		text := `<osm version="0.6">`
 		ids := strings.Fields(order)
 		for _, id := range ids {
 			text += "\n" + `<node id="` + id + `" lat="1" lon="2"><tag k="a" v="b"/></node>`
