@@ -52,7 +52,7 @@ func (f *File) eachTarred(each func(string, func() (io.Reader, error)) error) (l
 		case errors.Is(err, io.EOF):
 			raw.read, raw.zeros = 0, 0
 			if _, err := io.Copy(io.Discard, raw); err == nil && raw.read > raw.zeros {
-				return nil, fmt.Errorf("%s: tar archive with more after its end, such as another; unpack it by tar xf --ignore-zeros, and name "+
+				return nil, fmt.Errorf("%s: tar archive with more after its end, such as another; unpack it by tar xif, and name "+
 					"what comes out", f.Path)
 			} else if err != nil {
 				return nil, err
@@ -63,7 +63,7 @@ func (f *File) eachTarred(each func(string, func() (io.Reader, error)) error) (l
 		case members > maxZipMembers:
 			return nil, fmt.Errorf("%s: tar archive of more than %d members; unpack it and name a file inside", f.Path, maxZipMembers)
 		case isSparse(m):
-			return nil, fmt.Errorf("%s: member %s is sparse, so nothing bounds what it unpacks to; pack it again without --sparse", f.Path, Excerpt(m.Name))
+			return nil, fmt.Errorf("%s: member %s is sparse, so nothing bounds what it unpacks to; pack it again by tar cf", f.Path, Excerpt(m.Name))
 		}
 		switch regular, link := m.FileInfo().Mode().IsRegular(), m.Typeflag == tar.TypeLink || m.Typeflag == tar.TypeSymlink; {
 		case !isData(m.Name):

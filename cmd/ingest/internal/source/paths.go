@@ -90,9 +90,12 @@ func walk(name string, seen map[string]bool, each func(string, fs.FileInfo, erro
 	return err
 }
 
-// Files returns the files of an input: the path itself, or what Expand finds.
+// Files returns the files of an input: the path itself, or what Expand finds. Of folders within a
+// folder, only Parquet files count, because not every command reads others there.
 func Files(path string) (names []string, root string, err error) {
-	names, root, err = Expand(path, func(string) bool { return true })
+	names, root, err = Expand(path, func(name string) bool {
+		return filepath.Dir(name) == filepath.Clean(path) || strings.EqualFold(filepath.Ext(name), ".parquet") || strings.ContainsAny(path, "*?[")
+	})
 	if root == "" {
 		names, root = []string{path}, filepath.Dir(path)
 	}

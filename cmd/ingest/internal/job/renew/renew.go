@@ -56,9 +56,12 @@ func BasisOf(ctx context.Context, c *dataset.Catalog, name string, of, files []s
 // fingerprint returns a checksum of a file, of a shapefile with its companion files, or of all
 // files of a folder or a pattern with their names.
 func fingerprint(ctx context.Context, path string) (string, error) {
-	files, root, err := source.Files(path)
+	files, root, err := source.Expand(path, func(string) bool { return true })
 	if err != nil {
 		return "", err
+	}
+	if root == "" {
+		files, root = []string{path}, filepath.Dir(path)
 	}
 	if strings.EqualFold(filepath.Ext(path), ".shp") {
 		stem := strings.TrimSuffix(path, filepath.Ext(path))
