@@ -116,6 +116,8 @@ func NewWriter(out io.Writer, o Options) *Writer {
 	w.file = parquet.NewGenericWriter[any](out, append(options,
 		parquet.NewSchema("features", &root), parquet.Compression(&parquet.Zstd), parquet.WriteBufferSize(0),
 		parquet.DataPageStatistics(false), // which would repeat values; the page index has the bounds
+		// Some readers know no newer pages and encodings.
+		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.PageBufferSize(w.page))...)
 	w.columns = w.file.ColumnWriters()
 	return w

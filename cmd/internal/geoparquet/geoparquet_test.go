@@ -37,6 +37,30 @@ func written(t *testing.T, o Options, list ...feature.Feature) *parquet.File {
 	return f
 }
 
+// Pages and encodings are those that all readers know, of every kind of column.
+func TestOldPages(t *testing.T) {
+	var o Options
+	for k := feature.Text; k <= feature.RegionID; k++ {
+		o.Columns = append(o.Columns, feature.Field{Name: fmt.Sprint("c", k), Kind: k})
+	}
+	f := written(t, o, feature.Feature{})
+	for _, c := range f.Metadata().RowGroups[0].Columns {
+		for _, e := range c.MetaData.Encoding {
+			if name := e.String(); name != "PLAIN" && name != "RLE" {
+				t.Errorf("%s has the encoding %s", c.MetaData.PathInSchema, name)
+			}
+		}
+		for _, pages := range c.MetaData.EncodingStats {
+			if name := pages.PageType.String(); name != "DATA_PAGE" {
+				t.Errorf("%s has pages of the type %s", c.MetaData.PathInSchema, name)
+			}
+		}
+		if len(c.MetaData.EncodingStats) == 0 {
+			t.Errorf("%s has no pages", c.MetaData.PathInSchema)
+		}
+	}
+}
+
 // Large geometries end a row group before it has many rows, and no statistics repeat them.
 func TestRowGroupsAreBounded(t *testing.T) {
 	line := make(orb.LineString, 1<<16) // a MiB
