@@ -241,6 +241,9 @@ func (f *File) describe(l *format.Layer) (sources []dataset.Source, err error) {
 			src.File = filepath.Base(f.Path)
 			src.Name = src.File
 		}
+		if f.Names != nil {
+			src.Name = filepath.Base(f.Path) // what people know is the folder
+		}
 		sources = append(sources, f.in.Complete(src))
 	}
 	return sources, nil

@@ -111,7 +111,7 @@ func TestBoundsAndFolders(t *testing.T) {
 			t.Errorf("%s: %d features, %d sources, %q, %v", path, n, len(f.Sources), rep.Notes, err)
 		}
 		for i, src := range f.Sources {
-			if want.sources == 2 && src.File != []string{"a.parquet", "b.parquet"}[i] || len(src.SHA256) != 64 {
+			if want.sources == 2 && (src.File != []string{"a.parquet", "b.parquet"}[i] || src.Name != filepath.Base(path)) || len(src.SHA256) != 64 {
 				t.Errorf("%s: %+v", path, src)
 			}
 		}

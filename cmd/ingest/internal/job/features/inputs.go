@@ -114,6 +114,12 @@ func (s *Files) Expand(in job.Input, want source.Want) (all []job.Input, err err
 		}
 		all = append(all, members...)
 	}
+	if in.Name == "" && len(all) > 1 {
+		whole, _ := source.SplitLayer(in.Path)
+		for i := range all {
+			all[i].Name = filepath.Base(whole) // what people know is the folder or archive
+		}
+	}
 	return all, nil
 }
 
