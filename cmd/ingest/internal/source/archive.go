@@ -96,6 +96,15 @@ func plainName(name string) bool {
 	return true
 }
 
+// Names returns the names of the members.
+func (a *Archive) Names() []string {
+	names := make([]string, len(a.Members))
+	for i, m := range a.Members {
+		names[i] = m.Name
+	}
+	return names
+}
+
 // Refuse returns an error if the archive is a document of an office, by its members.
 func (a *Archive) Refuse() error { return refuseMembers(a.Path, a.Members) }
 

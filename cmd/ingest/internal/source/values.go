@@ -1,6 +1,8 @@
 package source
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"net/netip"
 	"strconv"
@@ -51,4 +53,18 @@ func LastAddr(p netip.Prefix) netip.Addr {
 	}
 	a, _ := netip.AddrFromSlice(b)
 	return a
+}
+
+// TextOf returns the text of a string of valid JSON, and any other value as it is written. If nothing in the string is
+// escaped, the result is a part of it.
+func TextOf(value []byte) []byte {
+	if len(value) < 2 || value[0] != '"' {
+		return value
+	}
+	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	var text string
+	_ = json.Unmarshal(value, &text) // it is valid
+	return []byte(text)
 }

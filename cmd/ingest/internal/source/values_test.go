@@ -18,3 +18,13 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+func TestTextOf(t *testing.T) {
+	for value, want := range map[string]string{
+		`"a"`: "a", `""`: "", `"a\u00e9\"\n"`: "aé\"\n", `1.50`: "1.50", `null`: "null", `["a"]`: `["a"]`, ``: "", `"`: `"`,
+	} {
+		if got := string(source.TextOf([]byte(value))); got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}

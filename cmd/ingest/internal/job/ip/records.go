@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -98,8 +97,8 @@ func writeRecords(w io.Writer, l *format.Layer) error {
 		}
 		clear(cells)
 		for _, m := range f.Members {
-			if i, is := at[m.Name]; is {
-				cells[i] = textOf(m.Value)
+			if i, is := at[m.Name]; is && string(m.Value) != "null" {
+				cells[i] = source.TextOf(m.Value)
 			}
 		}
 		for number++; number < f.Line; number++ {
@@ -112,18 +111,6 @@ func writeRecords(w io.Writer, l *format.Layer) error {
 		}
 	}
 	return nil
-}
-
-// textOf returns a value of JSON as a list has it.
-func textOf(value []byte) []byte {
-	var text string
-	switch {
-	case string(value) == "null":
-		return nil
-	case len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &text) == nil:
-		return []byte(text)
-	}
-	return value
 }
 
 func (s *recordSource) kind() string {

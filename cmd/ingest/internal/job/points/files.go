@@ -1,7 +1,6 @@
 package points
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -318,11 +317,10 @@ func (j *pointsJob) isEmpty(f *pointFile, value []byte, line int) bool {
 	if j.of.Empty == nil || value[0] != '"' || len(value) > 1<<10 {
 		return false
 	}
-	var text string
-	_ = json.Unmarshal(value, &text) // valid, because it has been scanned
-	if !j.empty.Has([]byte(text)) {
+	text := source.TextOf(value)
+	if !j.empty.Has(text) {
 		return false
 	}
-	f.emptied.Add([]byte(text), line)
+	f.emptied.Add(text, line)
 	return true
 }

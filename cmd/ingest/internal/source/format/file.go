@@ -152,10 +152,7 @@ func (f *File) lookInto() error {
 		return err
 	}
 	defer func() { _ = a.Close() }() // only read
-	var names []string
-	for _, m := range a.Members {
-		names = append(names, m.Name)
-	}
+	names := a.Names()
 	if err := f.choose(a, names); err != nil {
 		return err
 	}

@@ -23,11 +23,7 @@ func HasRecords(name string) bool {
 			return false
 		}
 		defer func() { _ = a.Close() }() // only read
-		var members []string
-		for _, m := range a.Members {
-			members = append(members, m.Name)
-		}
-		return workbook.Is(members)
+		return workbook.Is(a.Names())
 	}
 	f, err := source.Open(name)
 	if err != nil {

@@ -33,7 +33,7 @@ func (r *Reader) system(text []byte) error {
 			case `"latestWkid"`:
 				latest, _ = strconv.ParseInt(string(value), 10, 64)
 			case `"wkt"`:
-				wkt = string(unquoted(value))
+				wkt = string(source.TextOf(value))
 			}
 		})
 	}
@@ -72,9 +72,9 @@ func (r *Reader) fields() error {
 		each(text, func(name, value []byte) {
 			switch string(name) {
 			case `"name"`:
-				column = string(unquoted(value))
+				column = string(source.TextOf(value))
 			case `"type"`:
-				typ = string(unquoted(value))
+				typ = string(source.TextOf(value))
 			}
 		})
 		if typ == "esriFieldTypeDate" && len(r.dates) < maxDates {
@@ -101,7 +101,7 @@ func (r *Reader) esri(attributes, geometry []byte, f *source.Feature) (reason, d
 	var x, y, parts, system []byte
 	kind := ""
 	each(geometry, func(name, value []byte) {
-		switch n := string(unquoted(name)); n {
+		switch n := string(source.TextOf(name)); n {
 		case "x":
 			x = value
 		case "y":
@@ -125,7 +125,7 @@ func (r *Reader) esri(attributes, geometry []byte, f *source.Feature) (reason, d
 	case "points":
 		text = append(append(text, `{"type":"MultiPoint","coordinates":`...), parts...)
 	case "":
-		if x == nil || y == nil || string(unquoted(x)) == "NaN" || string(x) == "null" {
+		if x == nil || y == nil || string(source.TextOf(x)) == "NaN" || string(x) == "null" {
 			return "", "", nil
 		}
 		text = append(append(append(append(text, `{"type":"Point","coordinates":[`...), x...), ','), y...)

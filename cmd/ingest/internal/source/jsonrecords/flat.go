@@ -57,7 +57,7 @@ func (f *flattener) object(prefix int, object []byte, depth int) {
 
 // value adds a member. prefix is how much of the current name is the path to its object.
 func (f *flattener) value(prefix int, name, value []byte, depth int) {
-	f.name = append(f.name[:prefix], unquoted(name)...)
+	f.name = append(f.name[:prefix], source.TextOf(name)...)
 	if value[0] == '{' {
 		switch what := kindOf(value); {
 		case what.empty:
@@ -112,7 +112,7 @@ func (f *flattener) inner(outer string, object []byte) {
 	beside := len(f.members)
 	each(object, func(name, value []byte) {
 		prefix := 0
-		if c := f.columns[string(unquoted(name))]; c != nil && c.record == f.record && c.at < beside {
+		if c := f.columns[string(source.TextOf(name))]; c != nil && c.record == f.record && c.at < beside {
 			f.name = append(append(f.name[:0], outer...), '.')
 			prefix = len(f.name)
 		}
@@ -134,7 +134,7 @@ func (f *flattener) extended(operator, operand, object []byte) []byte {
 	case `"$oid"`, `"$uuid"`, `"$symbol"`:
 		return operand
 	case `"$numberInt"`, `"$numberLong"`, `"$numberDouble"`, `"$numberDecimal"`:
-		if text := unquoted(operand); operand[0] == '"' && json.Valid(text) {
+		if text := source.TextOf(operand); operand[0] == '"' && json.Valid(text) {
 			return text
 		}
 		return operand
@@ -195,7 +195,7 @@ func kindOf(object []byte) (w what) {
 		w.operator = nil
 	}
 	switch {
-	case located && geometries[string(unquoted(typ))]:
+	case located && geometries[string(source.TextOf(typ))]:
 		w.geometry = object
 	case string(typ) == `"Feature"` && inner != nil:
 		w.geometry = inner
@@ -262,17 +262,4 @@ func stringEnd(text []byte, i int) int {
 		}
 	}
 	return i + 1
-}
-
-// unquoted returns the text of a string, and any other value as it is written.
-func unquoted(value []byte) []byte {
-	if len(value) == 0 || value[0] != '"' {
-		return value
-	}
-	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		return inner
-	}
-	var s string
-	_ = json.Unmarshal(value, &s) // valid, because it has been scanned
-	return []byte(s)
 }

@@ -288,15 +288,15 @@ func (r *Reader) failure() error {
 	said, isFine := "", false
 	switch {
 	case len(text) > 2 && text[0] == '"':
-		said = string(unquoted(text))
+		said = string(source.TextOf(text))
 	case len(text) > 0 && text[0] == '{':
 		each(text, func(name, value []byte) {
 			switch string(name) {
 			case `"code"`, `"message"`, `"details"`:
-				if fine := string(unquoted(value)); string(name) == `"code"` && (fine == "0" || fine == "200") {
+				if fine := string(source.TextOf(value)); string(name) == `"code"` && (fine == "0" || fine == "200") {
 					isFine = true
 				}
-				if part := string(unquoted(value)); part != "" && part != "[]" && part != "null" {
+				if part := string(source.TextOf(value)); part != "" && part != "[]" && part != "null" {
 					said += " " + part
 				}
 			}
@@ -409,7 +409,7 @@ func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 // special reads records of known forms.
 func (r *Reader) special(f *source.Feature) (handled bool, reason, detail string, err error) {
-	switch typ := string(unquoted(r.member("type"))); typ {
+	switch typ := string(source.TextOf(r.member("type"))); typ {
 	case "node", "way", "relation":
 		if r.member("id") != nil && (r.List == "elements" || r.member("tags") != nil) {
 			reason, detail = r.element(typ, f)

@@ -27,7 +27,7 @@ func (r *Reader) remark() error {
 
 // element reads an element of OpenStreetMap. Its tags are the columns.
 func (r *Reader) element(typ string, f *source.Feature) (reason, detail string) {
-	name := typ + "/" + string(unquoted(r.member("id")))
+	name := typ + "/" + string(source.TextOf(r.member("id")))
 	tags, center, shape := r.member("tags"), r.member("center"), r.member("geometry")
 	lat, lon := r.member("lat"), r.member("lon")
 	if tags == nil {

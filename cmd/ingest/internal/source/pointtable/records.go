@@ -2,7 +2,6 @@ package pointtable
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -221,7 +220,7 @@ func (r *Records) isEmpty(column string, value []byte) bool {
 	case len(value) == 2:
 		return true
 	}
-	word := text(value)
+	word := source.TextOf(value)
 	if !r.Emptied && r.Columns.Empty == nil || !r.empty.Has(word) {
 		return false
 	}
@@ -243,7 +242,7 @@ func (r *Records) findCodes(members []source.Member) {
 		if tallies[m.Name] == nil {
 			tallies[m.Name] = &codeTally{}
 		}
-		word := text(m.Value)
+		word := source.TextOf(m.Value)
 		tallies[m.Name].add(word, string(word) == "null" || r.empty.Has(word))
 	}
 	r.codes = map[string]bool{}
@@ -252,22 +251,9 @@ func (r *Records) findCodes(members []source.Member) {
 	}
 }
 
-// text returns the text of a string, and any other value as it is written.
-func text(value []byte) []byte {
-	if len(value) == 0 || value[0] != '"' {
-		return value
-	}
-	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		return inner
-	}
-	var s string
-	_ = json.Unmarshal(value, &s) // valid, because it has been scanned
-	return []byte(s)
-}
-
 // cell returns the text of a value that has a position, which is empty for a list of nulls.
 func cell(value []byte) []byte {
-	t := text(value)
+	t := source.TextOf(value)
 	if len(t) > 0 && t[0] == '[' && len(bytes.Trim(t, "[], \t\r\nnul")) == 0 {
 		return nil
 	}

@@ -149,7 +149,7 @@ func (r *Reader) learn(f *source.Feature) {
 			c = &column{first: map[forms]sighting{}}
 			r.columns[m.Name], r.order = c, append(r.order, m.Name)
 		}
-		text, is := textOf(m.Value)
+		text, is := source.TextOf(m.Value), m.Value[0] == '"'
 		if !is && m.Value[0] != '-' && (m.Value[0] < '0' || m.Value[0] > '9') {
 			if string(m.Value) != "null" {
 				c.forms |= isOther
@@ -275,7 +275,7 @@ func (r *Reader) rewrite(f *source.Feature) {
 
 // appendValue appends a value to r.values as its column is rewritten. It reports whether it differs.
 func (r *Reader) appendValue(c *column, value []byte, line int) bool {
-	text, is := textOf(value)
+	text, is := source.TextOf(value), value[0] == '"'
 	if text = bytes.TrimSpace(text); len(text) == 0 || !is && c.epoch == 0 {
 		return false
 	}
@@ -322,19 +322,6 @@ func epoch(text []byte, unit time.Duration) (t time.Time, ok bool) {
 		t = time.Unix(n, 0)
 	}
 	return t.UTC(), err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999
-}
-
-// textOf returns the text of a string, or a value as it is written.
-func textOf(value []byte) (text []byte, is bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return value, false
-	}
-	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
-		return inner, true
-	}
-	var s string
-	_ = json.Unmarshal(value, &s) // valid, because it has been scanned
-	return []byte(s), true
 }
 
 // Notes returns how columns were rewritten so far, a sentence for each.

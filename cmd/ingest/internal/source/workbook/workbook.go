@@ -6,7 +6,6 @@ package workbook
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -238,12 +237,7 @@ func (f *File) readHeader() error {
 
 // nameOf returns a value as a name, in one line.
 func nameOf(value []byte) string {
-	if len(value) > 0 && value[0] == '"' {
-		var s string
-		_ = json.Unmarshal(value, &s) // our own JSON
-		value = []byte(s)
-	}
-	return strings.Join(strings.Fields(string(value)), " ")
+	return strings.Join(strings.Fields(string(source.TextOf(value))), " ")
 }
 
 // Features yields the rows below the column names. Their Members are the cells with values, in the
