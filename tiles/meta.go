@@ -50,6 +50,9 @@ type TypeMeta struct {
 	// Fields are the attributes of the type's vector-tile features and their
 	// types, in TileJSON form.
 	Fields map[string]string `json:"fields"`
+	// Columns are the properties that the type's polygons and lines have in tiles unless a request
+	// names others; see Reader.Columns.
+	Columns []string `json:"columns,omitempty"`
 	// Schema lists the properties of the type's records, without the bounds. Data sets that
 	// older programs built have none. Layer then uses Fields.
 	Schema feature.Schema `json:"schema,omitempty"`

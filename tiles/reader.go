@@ -48,6 +48,7 @@ type readerType struct {
 	stamp             uint32 // of the build; 0 without finished answers
 	seal              cells.Seal
 	answers           *answerIndex
+	opened            uint64 // a number of its own
 }
 
 // scratch is the memory of one call.
@@ -97,7 +98,7 @@ func Open(ctx context.Context, store cellstore.Store, meta Meta) (*Reader, error
 		types = append(types, &readerType{
 			TypeMeta: t, tables: stored, about: t.info(),
 			mvt: t.Name + layout.FamilyMVT, label: t.Name + layout.FamilyLabel, cells: t.Name + layout.FamilyCells,
-			stamp: meta.Stamp, seal: cells.NewSeal(meta.Stamp, t.Name), answers: new(answerIndex),
+			stamp: meta.Stamp, seal: cells.NewSeal(meta.Stamp, t.Name), answers: new(answerIndex), opened: opened.Add(1),
 		})
 	}
 	return newReader(types), nil
@@ -139,6 +140,9 @@ func (r *Reader) Check(typ string) error {
 type Selector struct {
 	Type string
 	ID   string // empty for all; as feature.SameRegionID compares them
+	// Columns are properties that polygons and lines of the type have in tiles beside their own. They
+	// are the same in all selectors of a type.
+	Columns *Columns
 }
 
 // among reports whether an id is one of ids. A nil list means all ids.
@@ -146,17 +150,17 @@ func among[T ~string | ~[]byte](ids []string, id T) bool {
 	return ids == nil || slices.ContainsFunc(ids, func(asked string) bool { return feature.SameRegionID(id, asked) })
 }
 
-// wanted returns what the selectors select of one type.
-func wanted(layers []Selector, typ string) (all bool, ids []string) {
+// wanted returns what the selectors select of one type: nil ids select all.
+func wanted(layers []Selector, typ string) (ids []string, columns *Columns) {
 	for _, l := range layers {
 		if l.Type == typ {
 			if l.ID == "" {
-				return true, nil
+				return nil, l.Columns
 			}
-			ids = append(ids, l.ID)
+			ids, columns = append(ids, l.ID), l.Columns
 		}
 	}
-	return false, ids
+	return ids, columns
 }
 
 // selected returns the types that the selectors name, each once and in the data
@@ -243,9 +247,9 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 	}
 	start := len(dst)
 	for i, rt := range s.types {
-		_, ids := wanted(layers, rt.Name)
+		ids, columns := wanted(layers, rt.Name)
 		if deep || rt.IsLines {
-			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids); err != nil {
+			if dst, err = r.cutGeoJSON(dst, start, s, rt, &s.rows[i], base, t, ids, columns); err != nil {
 				return dst, err
 			}
 			continue
@@ -259,8 +263,7 @@ func (r *Reader) AppendGeoJSON(ctx context.Context, dst []byte, t quadkey.Tile, 
 			if err != nil {
 				return dst, err
 			}
-			dst = separate(dst, start)
-			dst = append(dst, text...)
+			dst = columns.appendFeature(separate(dst, start), text, rt.Name)
 			if mark == layout.MarkLeaf {
 				dst = append(layout.AppendSquare(dst, t), '}')
 			}
@@ -278,7 +281,7 @@ func separate(dst []byte, start int) []byte {
 }
 
 func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, row *cellstore.Row, base, t quadkey.Tile,
-	ids []string) ([]byte, error) {
+	ids []string, columns *Columns) ([]byte, error) {
 	if row.Empty() {
 		return dst, nil
 	}
@@ -292,8 +295,8 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 	position := func(dst []byte, p grid.Point) []byte {
 		return layout.AppendDegrees(dst, (ox+float64(p.X))/world*360-180, layout.MercatorLat((oy+float64(p.Y))/world*grid.WorldSize), 7)
 	}
-	head := func(id, name []byte) {
-		dst = layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0)
+	head := func(f mvt.Feature, id, name []byte) {
+		dst = columns.insert(layout.AppendFeatureHead(separate(dst, start), rt.Name, string(id), string(name), 0), f.ID)
 	}
 	if rt.IsLines {
 		_, err = s.eachIn(tile, false, func(f mvt.Feature) error {
@@ -304,7 +307,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 			var lines [][]grid.Point
 			err := s.cropLines(f, base, t, 0, func(l []grid.Point) { lines = append(lines, slices.Clone(l)) })
 			if err == nil && len(lines) > 0 {
-				head(id, name)
+				head(f, id, name)
 				dst = append(layout.AppendLines(dst, lines, position), '}')
 			}
 			return err
@@ -318,7 +321,7 @@ func (r *Reader) cutGeoJSON(dst []byte, start int, s *scratch, rt *readerType, r
 				return err
 			}
 		}
-		head(id, name)
+		head(f, id, name)
 		if mark == layout.MarkLeaf {
 			dst = layout.AppendSquare(dst, t)
 		} else {

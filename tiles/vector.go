@@ -57,19 +57,17 @@ func (r *Reader) AppendMVT(ctx context.Context, dst []byte, t quadkey.Tile, laye
 		return dst, err
 	}
 	for i, rt := range s.types {
-		all, ids := wanted(layers, rt.Name)
+		ids, columns := wanted(layers, rt.Name)
 		if !s.rows[i].Empty() {
 			mark, tile, err := splitMark(s.rows[i].Cells[0].Value)
-			switch {
-			case err != nil:
+			if err != nil {
 				return dst, err
-			case all && (base == t || mark == layout.MarkLeaf):
-				// A leaf's square is the same for every tile in it.
-				dst = append(dst, tile...)
-			default:
-				if dst, err = s.cutMVT(dst, rt, tile, base, t, mark, ids); err != nil {
-					return dst, err
-				}
+			}
+			c := cut{scratch: s, rt: rt, base: base, t: t, ids: ids, columns: columns}
+			// A leaf's square is the same for every tile in it.
+			c.whole = base == t || mark == layout.MarkLeaf
+			if dst, err = c.appendTo(dst, tile); err != nil {
+				return dst, err
 			}
 		}
 		if dst, err = s.cutLabels(dst, rt, base, t, ids, names); err != nil {
@@ -93,7 +91,7 @@ func (r *Reader) AppendLabels(ctx context.Context, dst []byte, t quadkey.Tile, l
 		return dst, err
 	}
 	for _, rt := range s.types {
-		_, ids := wanted(layers, rt.Name)
+		ids, _ := wanted(layers, rt.Name)
 		if dst, err = s.cutLabels(dst, rt, base, t, ids, names); err != nil {
 			return dst, err
 		}
@@ -194,49 +192,73 @@ func placeIn(base, t quadkey.Tile) (scale uint8, ox, oy int32) {
 	return scale, int32(t.X-base.X<<scale) * mvt.Extent, int32(t.Y-base.Y<<scale) * mvt.Extent
 }
 
-// cutMVT copies the chosen regions of a tile's layers T and T_line and crops
-// them from tile base to its descendant t.
-func (s *scratch) cutMVT(dst []byte, rt *readerType, tile []byte, base, t quadkey.Tile, mark byte, ids []string) ([]byte, error) {
-	s.layer.Reset(rt.Name)
-	rest, err := s.eachRegion(tile, ids, func(f mvt.Feature, _, _ []byte) error {
-		s.layer.Begin(f.ID, mvt.Polygon)
-		if err := s.copyTags(f, ""); err != nil {
+// cut copies regions from the layers T and T_line of tile base to its descendant t.
+type cut struct {
+	*scratch
+	rt      *readerType
+	base, t quadkey.Tile
+	whole   bool // geometries are the same in both
+	ids     []string
+	columns *Columns
+}
+
+// appendTo appends the chosen regions of a stored tile.
+func (c *cut) appendTo(dst, tile []byte) ([]byte, error) {
+	if c.whole && c.ids == nil && c.columns == nil {
+		return append(dst, tile...), nil
+	}
+	c.layer.Reset(c.rt.Name)
+	rest, err := c.eachRegion(tile, c.ids, func(f mvt.Feature, _, _ []byte) error {
+		if err := c.begin(f, c.columns); err != nil {
 			return err
 		}
-		if mark == layout.MarkLeaf {
-			s.layer.Ring(layout.BufferedSquare)
+		if c.whole {
+			c.layer.Geometry(f)
 		} else {
-			polys, err := s.crop(f, base, t, true)
+			polys, err := c.crop(f, c.base, c.t, true)
 			if err != nil {
 				return err
 			}
-			s.layer.Polygons(polys, grid.Point{}, 0)
+			c.layer.Polygons(polys, grid.Point{}, 0)
 		}
-		s.layer.End()
+		c.layer.End()
 		return nil
 	})
 	if err != nil {
 		return dst, err
 	}
-	dst = s.layer.AppendTo(dst)
-	if len(rest) == 0 {
-		return dst, nil
+	dst = c.layer.AppendTo(dst)
+	columns := c.columns
+	if !c.rt.IsLines {
+		columns = nil // borders are no regions
 	}
-	s.layer.Reset(rt.Name + layout.LayerLine)
-	_, err = s.eachIn(rest, false, func(f mvt.Feature) error {
-		of := func(tag string) bool { return among(ids, s.view.StringTag(f, tag)) }
+	if len(rest) == 0 || c.whole && c.ids == nil && columns == nil {
+		return append(dst, rest...), nil
+	}
+	c.layer.Reset(c.rt.Name + layout.LayerLine)
+	_, err = c.eachIn(rest, false, func(f mvt.Feature) error {
+		of := func(tag string) bool { return among(c.ids, c.view.StringTag(f, tag)) }
 		if !of(layout.TagID) && !of(layout.TagRight) && !of(layout.TagLeft) {
 			return nil
 		}
-		s.layer.Begin(f.ID, mvt.LineString)
-		if err := s.copyTags(f, ""); err != nil {
-			return err
+		err := c.begin(f, columns)
+		if err == nil && c.whole {
+			c.layer.Geometry(f)
+		} else if err == nil {
+			err = c.cropLines(f, c.base, c.t, layout.TileBuffer, c.layer.Line)
 		}
-		err := s.cropLines(f, base, t, layout.TileBuffer, s.layer.Line)
-		s.layer.End()
+		c.layer.End()
 		return err
 	})
-	return s.layer.AppendTo(dst), err
+	return c.layer.AppendTo(dst), err
+}
+
+// begin starts a feature with the attributes of f and its columns.
+func (c *cut) begin(f mvt.Feature, columns *Columns) error {
+	c.layer.Begin(f.ID, f.Type)
+	err := c.copyTags(f, "")
+	columns.tag(&c.layer.Layer, f.ID)
+	return err
 }
 
 // copyTags copies all attributes of a feature, except the one named but, to the feature that is

@@ -205,6 +205,7 @@ type boundariesCmd struct {
 	filtered
 	publishing
 	patching
+	tileProperties
 
 	keepZones bool // set by ingest timezones, unless a layer timezone is named
 }
@@ -395,6 +396,9 @@ func (c *boundariesCmd) Run(s *session) error {
 	}
 	if err != nil {
 		return err
+	}
+	for i := range inputs {
+		inputs[i].InTiles = c.fields()
 	}
 	options := c.options(s)
 	options.TileBudget = (*int64)(c.TileBudget)

@@ -24,6 +24,7 @@ func TestPrintedSettings(t *testing.T) {
 		"layer":     {"ward=" + file + ":NO", `country=x\; y.zip`},
 		"patch":     {"state=" + file + ":NO"},
 		"remove":    {"state:E1", "state:e-2.x"},
+		"property":  {"ref:INSEE", "turnover:number"},
 		"worldview": {"IN"},
 		"ip-file":   {strings.ReplaceAll(file, ",", `\,`)},
 		"only":      {"places", "ip"},

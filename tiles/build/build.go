@@ -47,6 +47,9 @@ type Options struct {
 	// regions are merged; zoom 13 is exact. 0 means no budget. Without a budget, a tile too large
 	// for the store is refused.
 	TileBudget int64
+	// Columns are, by type, the properties that its polygons and lines have in tiles unless a request
+	// names others.
+	Columns map[string][]string
 	// Memory is the approximate limit of the build's memory, in bytes; 0 means no bound. Run
 	// refuses layers that need more with a MemoryError before it writes anything.
 	Memory int64
@@ -308,7 +311,7 @@ func (b *build) meta() tiles.Meta {
 	for _, l := range b.layers {
 		t := tiles.TypeMeta{
 			Name: l.typ, KeyByte: l.typeByte, Regions: len(l.regions),
-			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, IsLines: l.lines, LabelOf: layout.TagRegion,
+			MinZoom: 0, MaxZoom: grid.MaxZoom, Schema: l.schema, Columns: b.opts.Columns[l.typ], IsLines: l.lines, LabelOf: layout.TagRegion,
 			Fields: map[string]string{layout.TagID: "String", layout.TagName: "String", layout.TagColor: "Number"},
 		}
 		if len(l.generalised) > 0 {

@@ -113,39 +113,30 @@ func (l *Layer) Begin(id uint64, t GeomType) {
 
 // TagString adds a string attribute to the current feature.
 func (l *Layer) TagString(key, value string) {
-	l.scratch = appendBytesField(l.scratch[:0], valueString, value)
+	l.scratch = AppendString(l.scratch[:0], value)
 	l.tag(key)
 }
 
 // TagInt adds an integer attribute to the current feature.
 func (l *Layer) TagInt(key string, value int64) {
-	if value >= 0 {
-		l.scratch = appendVarintField(l.scratch[:0], valueUint, uint64(value))
-	} else {
-		l.scratch = appendVarintField(l.scratch[:0], valueSint, zigzag64(value))
-	}
+	l.scratch = AppendInt(l.scratch[:0], value)
 	l.tag(key)
 }
 
 // TagDouble adds a number to the current feature.
 func (l *Layer) TagDouble(key string, value float64) {
-	l.scratch = binary.AppendUvarint(l.scratch[:0], valueDouble<<3|wireFixed64)
-	l.scratch = binary.LittleEndian.AppendUint64(l.scratch, math.Float64bits(value))
+	l.scratch = AppendDouble(l.scratch[:0], value)
 	l.tag(key)
 }
 
 // TagBool adds a boolean attribute to the current feature.
 func (l *Layer) TagBool(key string, value bool) {
-	n := uint64(0)
-	if value {
-		n = 1
-	}
-	l.scratch = appendVarintField(l.scratch[:0], valueBool, n)
+	l.scratch = AppendBool(l.scratch[:0], value)
 	l.tag(key)
 }
 
-// TagValue adds an attribute with an encoded value message that [LayerView.EachTag]
-// of another layer returned.
+// TagValue adds an attribute with an encoded value message, such as [AppendString] writes and
+// [LayerView.EachTag] of another layer returns.
 func (l *Layer) TagValue(key string, encoded []byte) {
 	l.scratch = append(l.scratch[:0], encoded...)
 	l.tag(key)
@@ -200,6 +191,9 @@ func searchFirst[T any](list []T, is func(T) bool) (uint32, bool) {
 	}
 	return 0, false
 }
+
+// Geometry adds the geometry of a feature of another layer with the same extent, as it is encoded.
+func (l *Layer) Geometry(f Feature) { l.geom = append(l.geom, f.geom...) }
 
 // Point adds one point to the current feature.
 func (l *Layer) Point(p XY) {
@@ -277,6 +271,32 @@ func (l *Layer) AppendTo(dst []byte) []byte {
 	m = appendVarintField(m, layerExtent, uint64(l.extent))
 	l.scratch = m
 	return appendBytesField(dst, tileLayers, m)
+}
+
+// AppendString appends a text as a value message.
+func AppendString(dst []byte, value string) []byte { return appendBytesField(dst, valueString, value) }
+
+// AppendInt appends an integer as a value message.
+func AppendInt(dst []byte, value int64) []byte {
+	if value >= 0 {
+		return appendVarintField(dst, valueUint, uint64(value))
+	}
+	return appendVarintField(dst, valueSint, zigzag64(value))
+}
+
+// AppendDouble appends a number as a value message.
+func AppendDouble(dst []byte, value float64) []byte {
+	dst = binary.AppendUvarint(dst, valueDouble<<3|wireFixed64)
+	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(value))
+}
+
+// AppendBool appends a boolean as a value message.
+func AppendBool(dst []byte, value bool) []byte {
+	n := uint64(0)
+	if value {
+		n = 1
+	}
+	return appendVarintField(dst, valueBool, n)
 }
 
 func zigzag(v int32) uint32   { return uint32(v)<<1 ^ uint32(v>>31) }

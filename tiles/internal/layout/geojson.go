@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 
@@ -138,7 +139,23 @@ func AppendFeatureHead(dst []byte, typ, id, name string, merged int) []byte {
 		dst = append(dst, `,"merged":`...)
 		dst = strconv.AppendInt(dst, int64(merged), 10)
 	}
-	return append(dst, `},"geometry":`...)
+	return append(dst, FeatureHeadEnd...)
+}
+
+// FeatureHeadEnd is the end of what AppendFeatureHead appends.
+const FeatureHeadEnd = `},"geometry":`
+
+// ParseFeatureHead returns the id of a Feature of a type, and the beginning that AppendFeatureHead
+// wrote.
+func ParseFeatureHead(text []byte, typ string) (id string, head []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(text, []byte(`{"type":"Feature","id":"`+typ+":"))
+	quote := bytes.IndexByte(rest, '"')
+	// A quotation mark inside of a text follows a backslash, so the end is in no name.
+	end := bytes.Index(rest, []byte(FeatureHeadEnd))
+	if !ok || quote < 0 || end < quote {
+		return "", nil, false
+	}
+	return string(rest[:quote]), text[:len(text)-len(rest)+end+len(FeatureHeadEnd)], true
 }
 
 // decimalsAt returns the number of decimals of a degree at zoom z. The step of

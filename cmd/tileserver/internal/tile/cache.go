@@ -15,13 +15,14 @@ type tileKey struct {
 	theme  uint8 // of a picture
 	coding web.Coding
 	lang   string // of names beside the local ones
+	fields string // of features, see chosenFields
 }
 
 func (k tileKey) Hash() uint64 {
 	return k.tile ^ uint64(k.from) ^ uint64(k.form)<<8 ^ uint64(k.coding)<<24 ^ uint64(k.theme)<<32
 }
 
-func (k tileKey) ExtraBytes() int { return len(k.layers) + len(k.lang) }
+func (k tileKey) ExtraBytes() int { return len(k.layers) + len(k.lang) + len(k.fields) }
 
 // tag returns the ETag of the response.
 func (k *tileKey) tag() web.Tag {

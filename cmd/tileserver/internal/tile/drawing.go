@@ -8,6 +8,7 @@ import (
 
 	"quadrille/feature"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 )
 
 // doubled is a layer for maps that draw tiles twice as large. A tile shows the features of its four
@@ -66,7 +67,7 @@ func writeDrawn(ctx context.Context, from feature.Tiler, d *feature.Drawing, l *
 		for i := range d.Attributes {
 			name := d.Attributes[i].Name
 			if value, _ := f.Properties.Lookup(name); value.Kind() == feature.Text {
-				p.Text(name, shorten(value.Text()))
+				p.Text(name, tiles.Shorten(value.Text()))
 			} else {
 				l.scalar(name, value)
 			}
@@ -102,7 +103,7 @@ func (p *pen) Text(name, value string) {
 		p.TagString(name, p.local)
 	default:
 		p.TagString(name, value)
-		p.text(p.names.key(), shorten(p.local))
+		p.text(p.names.key(), tiles.Shorten(p.local))
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			ID: "getTile", Tag: "tiles", Rank: 1,
 			Summary: "A tile",
 			Doc: "A region type `T` is three layers of a vector tile: `T`, polygons with `id`, `name` and `map_color`, a " +
-				"number from 0 to 5 that no neighbour has; `T_line`, borders with the ids `left` and `right` of them; and " +
+				"number from 0 to 5 that no neighbour has, and the properties that `fields` names; `T_line`, borders with the ids `left` and `right` of them; and " +
 				"`T_label`, a point inside each region with `region`, which is the id of it, `name` and `rank`. A label has " +
 				"another number than its polygon and no `id`, so that a client finds the polygon by either.\n\nA collection of " +
 				"points is one layer of its own name: points with their `id`, `name` and at most 20 properties that are a text, a " +
@@ -42,6 +42,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				formatParam,
 				pictureThemeParam,
 				endpoint.Names,
+				fieldsParam,
 				pixelsParam,
 			},
 			Handle: s.getTile, Cost: endpoint.Mixed,
@@ -73,7 +74,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Summary: "A tile in the form that Accept prefers",
 			Doc: "The same tiles by addresses without an extension: a Mapbox vector tile unless `Accept` prefers a " +
 				"MapLibre Tile, GeoJSON or a picture. Caches must heed `Vary`; addresses with an extension are the same for all.",
-			Params: []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, pixelsParam},
+			Params: []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, fieldsParam, pixelsParam},
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -99,6 +100,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				formatParam,
 				pictureThemeParam,
 				endpoint.Names,
+				fieldsParam,
 				pixelsParam,
 			},
 			Handle: s.getPinnedTile, Cost: endpoint.Mixed,
@@ -127,7 +129,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "TileJSON of layers",
 			Doc: "Give its address to a map library; it leads to the tiles. Those of collections of points go to zoom 22, " +
 				"and have no addresses that name generations; nor have those of regions with `names=`.",
-			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
+			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam},
 			Handle: s.getTileJSON, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
@@ -138,7 +140,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			ID: "getMLTTileJSON", Tag: "tiles", Rank: 4,
 			Summary: "TileJSON of the layers as MapLibre Tiles",
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
-			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam},
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},

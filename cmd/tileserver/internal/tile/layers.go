@@ -15,7 +15,7 @@ import (
 // resolveLayers returns the set that a list of layers names, from memory if it was requested
 // before.
 func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*layerSet, error) {
-	key := layerKey{list: list, boundaries: v.Boundaries.ID, points: web.HashStart}
+	key := layerKey{list: list, fields: strings.Join(v.fields, "\x00"), boundaries: v.Boundaries.ID, points: web.HashStart}
 	for i := range v.points[:v.singles] {
 		key.points = key.points.Number(stateOf(v.points[i].ID()))
 	}
@@ -67,7 +67,11 @@ func (s *Handlers) parseLayers(ctx context.Context, v *view, list string) (*laye
 			return nil, err
 		}
 	}
-	return n.set(v), nil
+	set := n.set(v)
+	if err := set.choose(v, v.fields); err != nil {
+		return nil, err
+	}
+	return set.with(set.points), nil
 }
 
 // namedLayers are the layers that a list names.

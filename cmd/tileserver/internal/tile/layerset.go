@@ -27,6 +27,10 @@ type layerSet struct {
 	// of these layers has feature.Drawing.HasNames, and doubles if one has an Importance.
 	drawings       map[string]*feature.Drawing
 	named, doubles bool
+	// fields are the properties of features that were chosen; nil means the usual ones. columns are
+	// those of regions, by type.
+	fields  []string
+	columns map[string][]string
 }
 
 // with returns the set with other layers of points.
@@ -40,7 +44,7 @@ func (set *layerSet) with(points []string) *layerSet {
 	}
 	names := slices.Concat(part.regions, points)
 	part.canonical = strings.Join(names, ",")
-	part.hash = web.HashStart.Bytes(part.canonical)
+	part.hash = web.HashStart.Bytes(part.canonical).Bytes(part.fieldsText())
 	if len(names) > endpoint.MaxListEntries || len(part.canonical) > endpoint.MaxListBytes {
 		collections := slices.DeleteFunc(slices.Clone(points), func(name string) bool { return !strings.HasPrefix(name, ask.PointsPrefix) })
 		part.canonical = strings.Join(append([]string{allLayers}, collections...), ",")
@@ -67,12 +71,17 @@ func (set *layerSet) ground() (land string, sea bool) {
 // Bytes returns about the size of the set in memory.
 func (set *layerSet) Bytes() int64 {
 	const each = 64 // of a selector, with its text
-	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)))
+	fields := len(set.fields)
+	for _, names := range set.columns {
+		fields += len(names)
+	}
+	return int64(2*len(set.canonical) + each*(len(set.selectors)+len(set.types)+len(set.points)+fields))
 }
 
 // layerKey has everything that the meaning of a list of layers depends on.
 type layerKey struct {
 	list       string
+	fields     string // that were chosen
 	boundaries uint64
 	points     web.Hash // of the states of all layers of points, which "all" depends on
 }
@@ -81,7 +90,7 @@ type layerKey struct {
 func (layerKey) Hash() uint64 { return 0 }
 
 // ExtraBytes returns the size of the list.
-func (k layerKey) ExtraBytes() int { return len(k.list) }
+func (k layerKey) ExtraBytes() int { return len(k.list) + len(k.fields) }
 
 // layerSetBytes bounds the memory of resolved lists: about a thousand ordinary lists. All share one
 // lock, because a sixteenth of the memory would be too little for a long list.

@@ -92,6 +92,6 @@ func (v *view) labels(ctx context.Context, zoom uint8) []tiles.LabelNames {
 		if err == nil && v.naming.take() {
 			name, _, err = from.NameIn(ctx, typ, id, v.naming.lang)
 		}
-		return key, shorten(name), err
+		return key, tiles.Shorten(name), err
 	}}
 }

@@ -62,6 +62,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			fVectorTileParam,
 			pictureThemeParam,
 			endpoint.Names,
+			fieldsParam,
 		},
 		Handle: s.getTileOf(k), Cost: endpoint.Mixed,
 		Answers: endpoint.Content{
@@ -79,6 +80,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		tile.Summary += ", drawn"
 		tile.Doc = "The tile that `/tiles` has, whose x is the column and whose y is the row. There are all zooms."
 		tile.Params[5], tile.Answers, tile.Empty = fMapTileParam, endpoint.Content{"image/png": nil}, ""
+		tile.Params = tile.Params[:len(tile.Params)-1] // pictures show no properties
 	}
 	list := []endpoint.Endpoint{
 		{

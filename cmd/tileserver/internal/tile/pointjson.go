@@ -11,7 +11,7 @@ import (
 // appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features. The layer may have a
 // Drawing.
 func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile,
-	names naming) ([]byte, error) {
+	names naming, fields []string) ([]byte, error) {
 	var memory []byte
 	w := feature.Writer{GeoJSON: true, NestProperties: true, NumericIDs: d != nil}
 	for f, err := range from.Tile(ctx, t) {
@@ -25,6 +25,9 @@ func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from
 			},
 				feature.Property{Name: "point_count_abbreviated", Value: feature.TextValue([]byte(shortCount(f.ClusterSize)))},
 				feature.Property{Name: "cluster_id", Value: feature.TextValue([]byte(f.ID))})
+		}
+		if d == nil && f.ClusterSize == 0 {
+			f.Properties = only(fields, f.Properties)
 		}
 		local, err := names.of(ctx, from, d, f.Number)
 		if err != nil {

@@ -10,13 +10,8 @@ import (
 
 	"quadrille/feature"
 	"quadrille/quadkey"
+	"quadrille/tiles"
 	"quadrille/tiles/mvt"
-)
-
-// These are bounds of a point's content in a vector tile. The record of the point has everything.
-const (
-	maxTags = 20  // properties, besides the name
-	maxText = 200 // bytes
 )
 
 // pointLayer is a layer of points of one tile.
@@ -24,6 +19,8 @@ type pointLayer struct {
 	mvt.Layer
 	tile  quadkey.Tile
 	names naming
+	set   *layerSet
+	value []byte
 }
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
@@ -67,15 +64,15 @@ func (l *pointLayer) show(f *feature.Feature) {
 	// JavaScript numbers are exact up to 53 bits.
 	l.place(h.Sum64()>>11, f.Lon, f.Lat)
 	l.TagString("id", f.ID)
-	left := maxTags
+	taken := 0
 	for name, value := range f.Properties.All() {
 		switch name {
 		case "id", "cluster", "point_count", "point_count_abbreviated":
 		case "name":
 			l.scalar("name", value)
 		default:
-			if left > 0 && l.scalar(name, value) {
-				left--
+			if l.set.shows(name, taken) && l.scalar(name, value) {
+				taken++
 			}
 		}
 	}
@@ -101,36 +98,11 @@ func shortCount(n int64) string {
 
 // scalar adds an attribute if its value is a text, a number or a boolean.
 func (l *pointLayer) scalar(key string, value feature.Value) bool {
-	switch value.Kind() {
-	case feature.Text:
-		l.TagString(key, shorten(value.Text()))
-		return true
-	case feature.Boolean:
-		is, _ := value.Boolean()
-		l.TagBool(key, is)
-		return true
-	}
-	if n, ok := value.Integer(); ok {
-		l.TagInt(key, n)
-		return true
-	}
-	n, ok := value.Number() // false if it is too large for a tile
-	if ok {
-		l.TagDouble(key, n)
+	var ok bool
+	if l.value, ok = tiles.AppendScalar(l.value[:0], value); ok {
+		l.TagValue(key, l.value)
 	}
 	return ok
-}
-
-// shorten truncates a text, between characters, to the greatest length in a tile.
-func shorten(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	end := maxText - len("…")
-	for text[end]&0xC0 == 0x80 {
-		end--
-	}
-	return text[:end] + "…"
 }
 
 // appendLayer appends a layer of points. The function write writes its features.

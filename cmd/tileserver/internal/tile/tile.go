@@ -53,6 +53,9 @@ type manner struct {
 func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers string, t quadkey.Tile, f web.Format, how manner) error {
 	r := c.Request()
 	v.naming = naming{lang: langOf(q, endpoint.Names), instead: f.IsPicture()}
+	if !f.IsPicture() {
+		v.fields = chosenFields(q)
+	}
 	theme, err := pictureTheme(q, f)
 	if err != nil {
 		return err
@@ -122,6 +125,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	return tileKey{
 		lang:   v.naming.lang,
 		layers: set.canonical,
+		fields: set.fieldsText(),
 		from:   h,
 		tile:   uint64(t.Z)<<58 | t.Packed(),
 		form:   f,
@@ -277,7 +281,11 @@ func appendGeoJSON(ctx context.Context, dst []byte, v *view, set *layerSet, t qu
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = b.AppendGeoJSON(ctx, dst, t, set.selectors); err != nil {
+		selectors, err := set.withColumns(ctx, b)
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = b.AppendGeoJSON(ctx, dst, t, selectors); err != nil {
 			return dst, err
 		}
 	}
@@ -292,7 +300,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, v *view, set *layerSet
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming, set.fields); err != nil {
 			return dst, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,9 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	v := viewOf(q.View())
 	defer v.release()
 	v.naming.lang, v.double = langOf(q, endpoint.Names), doubledBy(q, drawn, 0)
+	if !drawn {
+		v.fields = chosenFields(q)
+	}
 	if q.Err != nil {
 		return q.Err
 	}
@@ -128,7 +132,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 			doc.Tiles[0] = strings.TrimSuffix(doc.Tiles[0], vectorFile) + mltFile
 			doc.Encoding = mltEncoding
 		}
-		doc.Tiles[0] = with(doc.Tiles[0], "names", v.naming.lang)
+		doc.Tiles[0] = with(with(doc.Tiles[0], "names", v.naming.lang), fieldsParam.Name, set.fieldsText())
 		if v.double {
 			doc.Tiles[0] = with(doc.Tiles[0], "pixels", "512")
 		}
@@ -142,9 +146,9 @@ func with(address, name, value string) string {
 	case value == "":
 		return address
 	case strings.Contains(address, "?"):
-		return address + "&" + name + "=" + value
+		return address + "&" + name + "=" + url.QueryEscape(value)
 	}
-	return address + "?" + name + "=" + value
+	return address + "?" + name + "=" + url.QueryEscape(value)
 }
 
 // describedBy returns a hash of everything except the form on which a document about the tiles of a
@@ -204,7 +208,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			if !slices.Contains(set.types, t.Name) {
 				continue
 			}
-			for _, l := range regionLayers(t) {
+			for _, l := range set.regionLayers(t) {
 				if strings.HasSuffix(l.ID, "_label") && v.named(set) {
 					l.Fields = maps.Clone(l.Fields)
 					l.Fields[v.naming.key()] = "String"
@@ -235,7 +239,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			credits = append(credits, c)
 		}
 		extent.Add(bounds)
-		layer := describePoints(p.LayerInfo.Name, about)
+		layer := set.describePoints(p.LayerInfo.Name, about)
 		if d := about.Drawing; d != nil && d.HasNames && v.naming.lang != "" {
 			layer.Fields[v.naming.key()] = "String"
 		}
@@ -260,10 +264,15 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 
 // regionLayers returns the vector layers of a region type: its polygons, borders and labels, or
 // only its lines.
-func regionLayers(t tiles.TypeMeta) []vectorLayer {
-	fields := t.Fields
-	if fields == nil {
-		fields = map[string]string{} // required, if only as an empty object
+func (set *layerSet) regionLayers(t tiles.TypeMeta) []vectorLayer {
+	fields := map[string]string{} // required, if only as an empty object
+	if maps.Copy(fields, t.Fields); t.IsLines {
+		fields = map[string]string{"id": "String", "name": "String"}
+	}
+	for _, f := range t.ColumnFields() {
+		if slices.Contains(set.columns[t.Name], f.Name) {
+			fields[f.Name] = fieldTypes[f.Kind]
+		}
 	}
 	layer := func(suffix string, dimension int, description string, fields map[string]string) vectorLayer {
 		return vectorLayer{
@@ -282,7 +291,7 @@ func regionLayers(t tiles.TypeMeta) []vectorLayer {
 			" small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
 	if t.IsLines {
-		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, map[string]string{"id": "String", "name": "String"})}
+		return []vectorLayer{layer("_line", 1, "Lines of type "+t.Name, fields)}
 	}
 	return []vectorLayer{
 		layer("", 2, what, fields),
@@ -321,7 +330,7 @@ var fieldTypes = map[feature.Kind]string{
 }
 
 // describePoints returns the TileJSON vector layer of a layer of points.
-func describePoints(name string, about *feature.Info) vectorLayer {
+func (set *layerSet) describePoints(name string, about *feature.Info) vectorLayer {
 	l := vectorLayer{ID: name, collection: name, MaxZoom: dataZoom}
 	if d := about.Drawing; d != nil {
 		l.Fields, l.Description = map[string]string{"id": "Number"}, d.Description
@@ -338,7 +347,8 @@ func describePoints(name string, about *feature.Info) vectorLayer {
 		"cluster_id":              "String",
 	}
 	for _, f := range about.Schema {
-		if _, own := l.Fields[f.Name]; !own && fieldTypes[f.Kind] != "" {
+		_, own := l.Fields[f.Name]
+		if chosen := set.fields == nil || f.Name == "name" || slices.Contains(set.fields, f.Name); chosen && !own && fieldTypes[f.Kind] != "" {
 			l.Fields[f.Name] = fieldTypes[f.Kind]
 		}
 	}

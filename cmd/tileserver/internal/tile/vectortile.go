@@ -20,7 +20,11 @@ func appendLayers(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = boundaries(b, ctx, dst, t, set.selectors, v.labels(ctx, t.Z)...); err != nil {
+		selectors, err := set.withColumns(ctx, b)
+		if err != nil {
+			return dst, err
+		}
+		if dst, err = boundaries(b, ctx, dst, t, selectors, v.labels(ctx, t.Z)...); err != nil {
 			return dst, err
 		}
 	}
@@ -51,7 +55,7 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 			return dst, err
 		}
 		if dst, err = appendLayer(dst, p.LayerInfo.Name, t, func(l *pointLayer) error {
-			l.names = v.naming
+			l.names, l.set = v.naming, set
 			if d := p.LayerInfo.Drawing; d != nil {
 				return writeDrawn(ctx, from, d, l)
 			}

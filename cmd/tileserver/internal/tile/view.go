@@ -21,8 +21,9 @@ type view struct {
 	// order of the registry, then the requested collections.
 	points  []*ask.Layer
 	singles int
-	naming  naming // of its features and regions
-	double  bool   // maps draw its tiles twice as large
+	naming  naming   // of its features and regions
+	double  bool     // maps draw its tiles twice as large
+	fields  []string // of its features, see chosenFields
 }
 
 // views has memory that is reused, so that sending a cached tile allocates no view.
@@ -179,7 +180,7 @@ func (v *view) divide(set *layerSet) (kept, live *layerSet) {
 		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return slices.Contains(now, name) })
-	return set.with(rest), &layerSet{points: now}
+	return set.with(rest), &layerSet{points: now, fields: set.fields}
 }
 
 // unknownLayer returns the error for an unknown layer. The error lists the existing layers.

@@ -74,6 +74,9 @@ type Input struct {
 	Bounds *orb.Bound
 	// Where leaves out features by their properties in the files. All inputs of a type have the same.
 	Where features.Where
+	// InTiles are the properties that tiles have, see build.Options.Columns. Texts of one whose Kind is
+	// Number become numbers. If there are none, the job chooses. All inputs have the same.
+	InTiles []feature.Field
 	// LongEdges is the meaning of edges wider than 180°.
 	LongEdges build.LongEdges
 	// Patch is set if the regions replace those of the same ids in the published layer, which stays
@@ -168,6 +171,10 @@ func ingest(
 		return dataset.Manifest{}, err
 	}
 	built := finishLayers(layers, rep)
+	inTiles, err := usual(layers, built, inputs[0].InTiles, rep)
+	if err != nil {
+		return dataset.Manifest{}, err
+	}
 	return job.Publish(ctx, c, d, o, func(b *dataset.Build, m *dataset.Manifest) (any, error) {
 		if err := stillPublished(ctx, c, d.Name, inputs[0].base); err != nil {
 			return nil, err
@@ -180,7 +187,7 @@ func ingest(
 			return nil, err
 		}
 		for i, l := range layers {
-			head := layerHead{Sources: l.sources, Patches: l.patches, Columns: l.columns}
+			head := layerHead{Sources: l.sources, Patches: l.patches, Columns: l.columns, InTiles: l.inTiles}
 			if err := writeLayer(b.Dir(), &built[i], head); err != nil {
 				return nil, err
 			}
@@ -188,6 +195,7 @@ func ingest(
 		var mended, assumed []string
 		meta, _, err := build.Run(ctx, b.Store(), built, build.Options{
 			Timestamp:  dataset.Timestamp(sources),
+			Columns:    inTiles,
 			TileBudget: budget,
 			OnRepair: func(typ, id, name, what string) {
 				mended = append(mended, fmt.Sprintf("%s %s (%s): %s", typ, id, name, what))
@@ -464,6 +472,7 @@ type layer struct {
 	remove  []string        // ids of regions to leave out
 	patched map[string]bool // folded ids of the regions that a patch replaced or added
 	patches int             // how many of its last sources are patches
+	inTiles []string        // properties that its tiles have; nil if not yet chosen
 }
 
 // kindOf returns the GeoJSON type of lines.

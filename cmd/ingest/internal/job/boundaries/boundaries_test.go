@@ -46,6 +46,7 @@ func TestBoundaries(t *testing.T) {
 		"ward E (East ward): The island of it has the same id and is a part of it",
 		"if these are several regions, name a property that tells them apart: --layer ward=FILE:PROPERTY",
 		"county: ids are made of FIPS codes (2, such as 20173, 01001)",
+		"ward: tiles have the properties CODE, old, pop, share, source_type; --property NAME chooses, and fields= in an address any others",
 	}
 	if len(rep.Manifests) != 1 || !slices.Equal(rep.Notes, notes) || rep.Counts != nil {
 		t.Errorf("%+v", rep)

@@ -72,7 +72,7 @@ func TestShapefileIsPublished(t *testing.T) {
 		len(m.Sources[0].SHA256) != 64 || m.Sources[0].License != "CC0-1.0" {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if len(rep.Notes) != 2 || !strings.Contains(rep.Notes[0], "has no .prj") || !strings.Contains(rep.Notes[1], `no region has a name`) {
+	if len(rep.Notes) != 3 || !strings.Contains(rep.Notes[0], "has no .prj") || !strings.Contains(rep.Notes[1], `no region has a name`) {
 		t.Errorf("%q", rep.Notes)
 	}
 	_, err = Ingest(t.Context(), jobtest.Catalog(t), []Input{layerInput("ward", path+"#other", "")}, job.Options{})

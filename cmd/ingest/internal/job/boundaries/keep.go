@@ -55,6 +55,7 @@ type layerHead struct {
 	Sources  []dataset.Source `json:"sources"`
 	Patches  int              `json:"patches,omitempty"` // how many of the last sources are patches
 	Columns  *layerColumns    `json:"columns,omitempty"` // absent in earlier versions, and if files differ
+	InTiles  []string         `json:"in_tiles"`          // properties that tiles have; nil in earlier versions
 }
 
 type layerFeature struct {
@@ -381,6 +382,7 @@ func (l *layer) readKept(ctx context.Context, in Input, vertices *vertexCount, r
 	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
 		return nil, fail(errors.New("more behind its end"))
 	}
+	l.inTiles = head.InTiles
 	l.kept, l.remove, l.columns, l.patches = true, in.remove, head.Columns, min(head.Patches, len(head.Sources))
 	return head.Sources, nil
 }

@@ -86,7 +86,8 @@ func TestPropertiesOfOwnLayers(t *testing.T) {
 	rep := check([]Input{layerInput("ward", path, "big")})
 	want := []string{path + `: is not UTF-8 and is read as windows-1252, such as ",\"a\":{\"geometry\":{\"b\":\"<\\ufeffÿ\"}}},\"nan\":NaN,\"within\":[1e99"; --encoding NAME of ingest boundaries, enrich and points says otherwise`,
 		"warning: 6 properties of 2 features are not kept; the first is " + path + `:1: "nan: a number that no program reads"`,
-		"ward: ids are made of big (1, such as 12345678901234567890123); names (1, such as b)"}
+		"ward: ids are made of big (1, such as 12345678901234567890123); names (1, such as b)",
+		"ward: tiles have the properties exact, f, postal; --property NAME chooses, and fields= in an address any others"}
 	if d := cmp.Diff(want, rep.Notes); d != "" {
 		t.Error(d)
 	}

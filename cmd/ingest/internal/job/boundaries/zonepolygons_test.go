@@ -159,7 +159,7 @@ func TestLayersGone(t *testing.T) {
 	}
 	const want = "published layers that are not named, and will be gone: timezone; ingest boundaries --keep carries them " +
 		"over, and ingest rollback boundaries brings generation 2 back"
-	if len(rep.Notes) != 4 || rep.Notes[0] != want {
+	if len(rep.Notes) != 5 || rep.Notes[0] != want {
 		t.Errorf("%q", rep.Notes)
 	}
 }

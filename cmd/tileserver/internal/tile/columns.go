@@ -1,0 +1,139 @@
+package tile
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/listing"
+	"quadrille/feature"
+	"quadrille/tiles"
+)
+
+// fieldsParam chooses the properties of features in tiles.
+var fieldsParam = listing.PropertiesParam("fields",
+	"Properties that features have beside their id and name, at most "+strconv.Itoa(tiles.MaxColumns)+": those of regions, of "+
+		"lines and of collections of points. Texts are cut to "+strconv.Itoa(tiles.MaxColumnBytes)+" bytes, lists and objects "+
+		"are left out. If absent, regions have what their publisher chose (ingest boundaries --property), and points their first "+
+		strconv.Itoa(tiles.MaxColumns)+".").WithExample([]string{"name", "population"})
+
+// chosenFields returns the properties that a request chooses, in canonical order; nil if it
+// chooses none.
+func chosenFields(q *endpoint.Params) []string {
+	if !fieldsParam.Given(q) {
+		return nil
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(fieldsParam.Of(q))))
+	if len(names) > tiles.MaxColumns {
+		q.Refuse(fieldsParam.Name, "Shorten fields to at most "+strconv.Itoa(tiles.MaxColumns)+" properties.")
+	}
+	return names
+}
+
+// choose sets the properties that the features of a set have, see chosenFields.
+func (set *layerSet) choose(v *view, names []string) error {
+	set.fields = names
+	set.columns = map[string][]string{}
+	unknown := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "id" || name == "name" })
+	var known []string
+	for _, typ := range set.types {
+		b, err := v.Boundaries.ReaderOf(typ)
+		if err != nil {
+			return err
+		}
+		types := b.Types()
+		t := &types[slices.IndexFunc(types, func(t tiles.TypeMeta) bool { return t.Name == typ })]
+		if names == nil {
+			set.columns[typ] = t.Columns
+			continue
+		}
+		for _, f := range t.ColumnFields() {
+			known = append(known, f.Name)
+			if slices.Contains(names, f.Name) {
+				set.columns[typ] = append(set.columns[typ], f.Name)
+			}
+		}
+	}
+	unknown = slices.DeleteFunc(unknown, func(name string) bool { return slices.Contains(known, name) })
+	// Live collections may get a property later.
+	if len(unknown) == 0 || len(set.points) > 0 {
+		return nil
+	}
+	return endpoint.Refuse(tiles.ErrNoColumn, fieldsParam.Name, "There is no property "+endpoint.Printable(unknown[0])+
+		" of which tiles could have the values: "+someNames(known))
+}
+
+// someNames lists names for a refusal.
+func someNames(names []string) string {
+	const most = 20
+	slices.Sort(names)
+	names = slices.Compact(names)
+	more := "."
+	if len(names) == 0 {
+		return "these layers have none beside their own."
+	}
+	if len(names) > most {
+		names, more = names[:most], ", …"
+	}
+	for i, name := range names {
+		names[i] = endpoint.Printable(name)
+	}
+	return "use some of " + strings.Join(names, ", ") + more
+}
+
+// withColumns returns the selectors of a set with the values that its features have.
+func (set *layerSet) withColumns(ctx context.Context, b *tiles.Reader) ([]tiles.Selector, error) {
+	if !slices.ContainsFunc(set.types, func(typ string) bool { return len(set.columns[typ]) > 0 }) {
+		return set.selectors, nil
+	}
+	all := slices.Clone(set.selectors)
+	for i := range all {
+		names := set.columns[all[i].Type]
+		if len(names) == 0 {
+			continue
+		}
+		if i > 0 && all[i-1].Type == all[i].Type {
+			all[i].Columns = all[i-1].Columns
+			continue
+		}
+		var err error
+		if all[i].Columns, err = b.Columns(ctx, all[i].Type, names); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// fieldsText returns the parameter for the properties of a set, or "".
+func (set *layerSet) fieldsText() string {
+	escaped := make([]string, len(set.fields))
+	for i, name := range set.fields {
+		escaped[i] = strings.NewReplacer(`\`, `\\`, `,`, `\,`).Replace(name)
+	}
+	return strings.Join(escaped, ",")
+}
+
+// shows reports whether points of the set have a property. taken is the number that a point already
+// has.
+func (set *layerSet) shows(name string, taken int) bool {
+	if set.fields == nil {
+		return taken < tiles.MaxColumns
+	}
+	return slices.Contains(set.fields, name)
+}
+
+// only returns the properties of a point that were chosen; nil chooses all.
+func only(chosen []string, p feature.Properties) feature.Properties {
+	if chosen == nil {
+		return p
+	}
+	var list []feature.Property
+	for name, value := range p.All() {
+		if name == "name" || slices.Contains(chosen, name) {
+			list = append(list, feature.Property{Name: name, Value: value})
+		}
+	}
+	return feature.PropertiesOf(list...)
+}

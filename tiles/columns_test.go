@@ -1,0 +1,200 @@
+package tiles_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+
+	"quadrille/internal/tilestest"
+	"quadrille/quadkey"
+	"quadrille/tiles"
+	"quadrille/tiles/build"
+	"quadrille/tiles/mvt"
+)
+
+// columnsWorld has districts with properties of all kinds, and a river.
+func columnsWorld(t testing.TB) *tiles.Reader {
+	long := strings.Repeat("é", 150)
+	r, _, _ := buildReader(t, build.Layer{Type: "district", Features: []build.Feature{
+		{ID: "a", Name: `A "geometry":`, Geometry: tilestest.Square(7, 46, 8, 47), Properties: []build.Property{
+			{Name: "turnover", Value: 12.5}, {Name: "code", Value: "007"}, {Name: "open", Value: true}, {Name: "long", Value: long},
+			{Name: "tags", Value: json.RawMessage(`["x"]`)},
+		}},
+		{ID: "b", Name: "B", Geometry: tilestest.Square(8, 46, 9, 47), Properties: []build.Property{
+			{Name: "turnover", Value: int64(-9007199254740993)}, {Name: "code", Value: `"},"geometry":`},
+		}},
+		{ID: "c", Name: "C", Geometry: tilestest.Square(9, 46, 10, 47)},
+	}}, build.Layer{Type: "river", Features: []build.Feature{{
+		ID: "r", Name: "R", Geometry: orb.LineString{{7.1, 46.1}, {9.9, 46.9}},
+		Properties: []build.Property{{Name: "width", Value: int64(12)}},
+	}}})
+	return r
+}
+
+// attributes returns the attributes of the features of a layer of a vector tile, by id.
+func attributes(t testing.TB, tile []byte, layer string) map[string]map[string]string {
+	t.Helper()
+	out := map[string]map[string]string{}
+	var v mvt.LayerView
+	for {
+		rest, ok, err := mvt.NextLayer(tile, &v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return out
+		}
+		for i := 0; string(v.Name) == layer && i < v.Len(); i++ {
+			f, err := v.Feature(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := map[string]string{}
+			if err := v.EachTag(f, func(key, value []byte) bool {
+				s, is := mvt.StringValue(value)
+				text := string(s)
+				if n, ok := mvt.IntegerValue(value); !is && ok {
+					text = fmt.Sprint(n)
+				} else if n, ok := mvt.NumberValue(value); !is && ok {
+					text = fmt.Sprint(n)
+				}
+				all[string(key)] = text
+				return true
+			}); err != nil {
+				t.Fatal(err)
+			}
+			out[all["id"]] = all
+		}
+		tile = rest
+	}
+}
+
+// The polygons and lines of every zoom, stored or cut, have the columns that a selector has, as
+// vectors and as GeoJSON, and nothing else of them changes.
+func TestTilesHaveColumns(t *testing.T) {
+	r := columnsWorld(t)
+	columns, err := r.Columns(t.Context(), "district", []string{"long", "open", "turnover", "code"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	width, err := r.Columns(t.Context(), "river", []string{"width"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := []tiles.Selector{{Type: "district"}, {Type: "river"}}
+	with := []tiles.Selector{{Type: "district", Columns: columns}, {Type: "river", Columns: width}}
+	one := []tiles.Selector{{Type: "district", ID: "a", Columns: columns}}
+	want := map[string]map[string]string{
+		"a": {"turnover": "12.5", "code": "007", "open": "1", "long": strings.Repeat("é", 98) + "…"},
+		"b": {"turnover": "-9007199254740993", "code": `"},"geometry":`},
+		"c": {},
+	}
+	own := []string{"id", "name", "map_color", "merged"}
+	for _, z := range []uint8{0, 5, 9, 13, 15} {
+		tile, err := quadkey.TileAt(8, 46.5, z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bare, err := r.AppendMVT(t.Context(), nil, tile, plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.AppendMVT(t.Context(), []byte("head"), tile, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = got[len("head"):]
+		if err := mvt.Validate(got); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := vectorIDs(t, got), vectorIDs(t, bare); !slices.Equal(a, b) {
+			t.Errorf("zoom %d: %v, without columns %v", z, a, b)
+		}
+		for id, all := range attributes(t, got, "district") {
+			for _, name := range own {
+				if a, b := all[name], attributes(t, bare, "district")[id][name]; a != b {
+					t.Errorf("zoom %d: %s of %s is %q, without columns %q", z, name, id, a, b)
+				}
+				delete(all, name)
+			}
+			if !maps.Equal(all, want[strings.TrimPrefix(id, "~")]) {
+				t.Errorf("zoom %d: %s has %v", z, id, all)
+			}
+		}
+		for _, all := range attributes(t, got, "river_line") {
+			if all["width"] != "12" {
+				t.Errorf("zoom %d: the river has %v", z, all)
+			}
+		}
+		only, err := r.AppendMVT(t.Context(), nil, tile, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, all := range attributes(t, only, "district") {
+			if id != "a" || all["code"] != "007" {
+				t.Errorf("zoom %d: one region is %s with %v", z, id, all)
+			}
+		}
+		text, err := r.AppendGeoJSON(t.Context(), []byte(`{"type":"FeatureCollection","features":[`), tile, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all struct {
+			Features []struct{ Properties map[string]any }
+		}
+		if err := json.Unmarshal(append(text, "]}"...), &all); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		for _, f := range all.Features {
+			id := fmt.Sprint(f.Properties["id"])
+			for name, value := range want[strings.TrimPrefix(id, "~")] {
+				if got := fmt.Sprint(f.Properties[name]); name != "open" && name != "turnover" && got != value {
+					t.Errorf("zoom %d: %s of %s is %s in GeoJSON", z, name, id, got)
+				}
+			}
+			if id == "a" && (f.Properties["turnover"] != 12.5 || f.Properties["open"] != true) {
+				t.Errorf("zoom %d: a has %v", z, f.Properties)
+			}
+		}
+	}
+}
+
+// What tiles cannot have is refused, and columns say what they are.
+func TestColumnsDescribeThemselves(t *testing.T) {
+	r := columnsWorld(t)
+	for _, name := range []string{"tags", "id", "name", "nothing"} {
+		if _, err := r.Columns(t.Context(), "district", []string{"code", name}); !errors.Is(err, tiles.ErrNoColumn) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c, err := r.Columns(t.Context(), "district", []string{"turnover", "code"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Columns(t.Context(), "district", []string{"code", "turnover"})
+	if err != nil || again != c {
+		t.Errorf("the same columns are read again: %v", err)
+	}
+	var values []float64
+	for i, f := range c.Fields() {
+		c.Values(i, func(value []byte) {
+			if n, ok := mvt.NumberValue(value); ok && f.Name == "turnover" {
+				values = append(values, n)
+			}
+		})
+	}
+	if !slices.Equal(values, []float64{12.5, -9007199254740993}) {
+		t.Errorf("values %v", values)
+	}
+	tiles.SetColumnBytes(1)
+	defer tiles.SetColumnBytes(tiles.DefaultColumnBytes)
+	if again, err = r.Columns(t.Context(), "district", []string{"code", "turnover"}); err != nil || again == c {
+		t.Errorf("columns beyond the bound: %v", err)
+	}
+}
