@@ -58,6 +58,9 @@ func (c *Columns) value(code uint32) []byte {
 	return c.values[c.ends[code-1]:c.ends[code]:c.ends[code]]
 }
 
+// Regions returns the number of regions, with and without values.
+func (c *Columns) Regions() int { return len(c.codes) / max(len(c.fields), 1) }
+
 // Values calls fn with the value of column i for each region that has one. A value is a message of
 // package mvt, and is valid as long as the columns.
 func (c *Columns) Values(i int, fn func(value []byte)) {

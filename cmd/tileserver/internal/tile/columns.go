@@ -107,9 +107,11 @@ func (set *layerSet) withColumns(ctx context.Context, b *tiles.Reader) ([]tiles.
 }
 
 // fieldsText returns the parameter for the properties of a set, or "".
-func (set *layerSet) fieldsText() string {
-	escaped := make([]string, len(set.fields))
-	for i, name := range set.fields {
+func (set *layerSet) fieldsText() string { return fieldsText(set.fields) }
+
+func fieldsText(names []string) string {
+	escaped := make([]string, len(names))
+	for i, name := range names {
 		escaped[i] = strings.NewReplacer(`\`, `\\`, `,`, `\,`).Replace(name)
 	}
 	return strings.Join(escaped, ",")

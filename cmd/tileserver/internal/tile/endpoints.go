@@ -164,7 +164,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 				"maplibregl.Map({container: 'map', style: '/style.json'})`. Unless the operator has given the server a source of " +
 				"glyphs, names are drawn with fonts of the client, which MapLibre GL JS does since 5.11; for clients that cannot, " +
 				"and refuse such a style, add `names=false`.",
-			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam},
+			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam, colorParam, classesParam, schemeParam},
 			Handle: s.getStyle, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": MapStyle{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},

@@ -33,6 +33,7 @@ type Handlers struct {
 	Config
 	kept      *web.ResponseCache[tileKey]
 	layerSets *bytecache.Cache[layerKey, *layerSet]
+	kinds     *bytecache.Cache[classesKey, *keptClasses]
 }
 
 // New returns the handlers. The handlers cache finished tiles in up to CacheBytes of memory. An
@@ -42,6 +43,7 @@ func New(k *web.Kit, cfg Config) *Handlers {
 	s := &Handlers{
 		Kit: k, Config: cfg, kept: web.NewResponseCache[tileKey](k, "tiles", cfg.CacheBytes),
 		layerSets: bytecache.NewOfLarge[layerKey, *layerSet](layerSetBytes),
+		kinds:     bytecache.NewOfLarge[classesKey, *keptClasses](layerSetBytes),
 	}
 	s.kept.Total = true
 	return s

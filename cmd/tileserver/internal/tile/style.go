@@ -31,6 +31,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 		q.Refuse("layers", "List at least one layer in layers, or leave it out for all.")
 	}
 	maps := s.askedMaps(q)
+	how.color = coloringOf(q)
 	if q.Err != nil {
 		return q.Err
 	}
@@ -58,10 +59,15 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 type styling struct {
 	theme, lang, encoding string
 	names                 bool
+	color                 coloring
+	// fields are the properties that tiles of the coloured layer are asked for, if they lack its
+	// property otherwise.
+	fields []string
 }
 
 func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []basemaps.Map) web.Tag {
 	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
+	h = h.Bytes(how.color.layer).Bytes(how.color.property).Bytes(how.color.division).Bytes(how.color.scheme)
 	h = h.Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID())
@@ -95,9 +101,17 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 		Center:  [2]float64(tiles.Center[:2]),
 		// Zooms of TileJSON are for tiles of 256 pixels, those of a style for
 		// 512.
-		Zoom:    max(tiles.Center[2]-1, 0),
-		Glyphs:  s.Glyphs,
-		Sources: p.sources(set, base, how),
+		Zoom:   max(tiles.Center[2]-1, 0),
+		Glyphs: s.Glyphs,
+	}
+	painted, err := s.color(ctx, v, set, p, how)
+	if err != nil {
+		return nil, err
+	}
+	how.fields = set.fieldsFor(v, how.color)
+	style.Sources = p.sources(set, base, how)
+	if painted != nil {
+		style.Metadata = &styleMetadata{painted.legend}
 	}
 	if p.Map.Water.A > 0 {
 		style.Layers = append(style.Layers, styleLayer{
@@ -109,20 +123,30 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	style.Layers = append(style.Layers, p.under(style.Sources, maps, base)...)
 	types := slices.Clone(set.types)
 	rank := func(typ string) int {
-		if i := slices.Index(styleOrder, typ); i >= 0 {
+		if i := slices.Index(styleOrder, typ); i >= 0 && typ != how.color.layer {
 			return i
 		}
 		return slices.Index(styleOrder, "")
 	}
 	slices.SortStableFunc(types, func(a, b string) int { return rank(a) - rank(b) })
 	for _, typ := range types {
-		if len(maps) == 0 { // regions would hide what lies under them
-			style.Layers = append(style.Layers, p.fill(typ)...)
+		if len(maps) == 0 || typ == how.color.layer { // other regions would hide what lies under them
+			fills := p.fill(typ)
+			for i := range fills {
+				painted.paint(&fills[i], typ)
+			}
+			style.Layers = append(style.Layers, fills...)
 		}
 	}
 	// Borders of large regions are drawn on top of those of the smaller regions inside them.
 	for _, typ := range slices.Backward(types) {
-		style.Layers = append(style.Layers, p.lines(typ)...)
+		lines := p.lines(typ)
+		for i := range lines {
+			if !slices.ContainsFunc(tiles.VectorLayers, func(v vectorLayer) bool { return v.ID == typ }) { // it has only lines
+				painted.paint(&lines[i], typ)
+			}
+		}
+		style.Layers = append(style.Layers, lines...)
 	}
 	well, others := set.looked()
 	if len(well) > 0 {
@@ -130,7 +154,9 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	}
 	style.Layers = append(style.Layers, p.allNames(set, types)...)
 	for i, name := range others { // nothing is written over points and clusters
-		style.Layers = append(style.Layers, p.dots(name, i), p.clusters(name, i))
+		dots := p.dots(name, i)
+		painted.paint(&dots, name)
+		style.Layers = append(style.Layers, dots, p.clusters(name, i))
 	}
 	for _, name := range others {
 		style.Layers = append(style.Layers, p.nameOfPoint(name), p.countOfCluster(name))

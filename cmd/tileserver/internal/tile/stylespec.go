@@ -18,6 +18,12 @@ type MapStyle struct {
 	Sprite  string                 `json:"sprite,omitempty" schema:"format=uri"`
 	Sources map[string]styleSource `json:"sources"`
 	Layers  []styleLayer           `json:"layers"`
+	// Metadata is for programs that know this server; others ignore it.
+	Metadata *styleMetadata `json:"metadata,omitempty"`
+}
+
+type styleMetadata struct {
+	Legend Legend `json:"quadrille:legend"`
 }
 
 type styleSource struct {

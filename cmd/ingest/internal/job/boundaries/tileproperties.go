@@ -138,7 +138,7 @@ func toNumbers(l *build.Layer, name string) error {
 			} else if n, err := strconv.ParseFloat(text, 64); err == nil {
 				f.Properties[j].Value = n
 			} else if text != "" {
-				return fmt.Errorf("%s %s: %s is %q, which is no number: leave :number out of --property, or correct the file",
+				return fmt.Errorf("%s %s: %s is %s, which is no number: leave :number out of --property, or correct the file",
 					l.Type, f.ID, name, source.Excerpt(text))
 			}
 		}

@@ -1,0 +1,334 @@
+package tile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/ask"
+	"quadrille/cmd/tileserver/internal/choropleth"
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/cmd/tileserver/internal/web"
+	"quadrille/feature"
+	"quadrille/tiles"
+	"quadrille/tiles/mvt"
+)
+
+// These are the parameters of a style that colours a layer by a property.
+var (
+	colorParam = endpoint.Text("color", 512,
+		"LAYER.PROPERTY: colours the regions, lines or points of a layer by the values of a property, such as `county.turnover` "+
+			"or `points:shops.category`. The member `metadata` of the style then has the legend.").WithExample("country.map_color")
+	classesParam = endpoint.Text("classes", 256,
+		"How numbers are divided: `quantile`, `jenks`, `equal` or `log`, also with the number of classes, such as `jenks:7`; "+
+			"`unique` for a colour for each value; or the least numbers of all classes but the first, such as `0,10,100`. Left "+
+			"out, numbers are divided into 5 quantiles, and texts and booleans have a colour for each of the 12 most frequent.").WithExample("unique")
+	schemeParam = endpoint.Word("scheme",
+		"Colours of the classes: sequential from `blue` to `heat`, diverging ones, and `many` for values without an order. On "+
+			"the dark theme the greatest numbers are the lightest.", choropleth.Schemes...).WithExample("many")
+)
+
+// coloring is the wish to colour a layer by a property. The zero coloring is none.
+type coloring struct {
+	layer, property, division, scheme string
+}
+
+// coloringOf reads the parameters.
+func coloringOf(q *endpoint.Params) (c coloring) {
+	text := colorParam.Of(q)
+	c.division, c.scheme = classesParam.Of(q), schemeParam.Of(q)
+	var ok bool
+	if c.layer, c.property, ok = strings.Cut(text, "."); colorParam.Given(q) && (!ok || c.layer == "" || c.property == "") {
+		q.Refuse(colorParam.Name, "Write color as LAYER.PROPERTY, such as county.turnover.")
+	}
+	if _, err := choropleth.ParseDivision(c.division); err != nil {
+		q.Refuse(classesParam.Name, sentence(err))
+	}
+	return c
+}
+
+// sentence returns the text of an error about classes for a client.
+func sentence(err error) string {
+	text := strings.TrimPrefix(err.Error(), choropleth.ErrClasses.Error()+": ")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// Legend says what the colours of a style mean.
+type Legend struct {
+	_        struct{}       `doc:"What the colours of a style mean."`
+	Layer    string         `json:"layer"`
+	Property string         `json:"property"`
+	Method   string         `json:"method" doc:"How values are divided."`
+	Classes  []LegendClass  `json:"classes"`
+	Rest     *LegendRemnant `json:"rest,omitempty" doc:"Values in no class: rare ones, and texts beside numbers."`
+	Missing  *LegendRemnant `json:"missing,omitempty" doc:"Regions or points without a value."`
+}
+
+// LegendClass is a class of a legend.
+type LegendClass struct {
+	Color string   `json:"color"`
+	From  *float64 `json:"from,omitempty" doc:"Least number of the class."`
+	To    *float64 `json:"to,omitempty" doc:"Greatest number of the class."`
+	Value string   `json:"value,omitempty" doc:"The value, of a class that is one."`
+	Count int      `json:"count"`
+}
+
+// LegendRemnant is what is in no class.
+type LegendRemnant struct {
+	Color string `json:"color"`
+	Count int    `json:"count"`
+}
+
+// colored is the colour of a layer of a style.
+type colored struct {
+	coloring
+	expression []any
+	legend     Legend
+}
+
+// color returns the colours of the layer that a style colours, or nil.
+func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette, how styling) (*colored, error) {
+	if how.color == (coloring{}) || how.color.layer == "" {
+		return nil, nil
+	}
+	kept, err := s.classes(ctx, v, set, how.color)
+	if err != nil {
+		return nil, err
+	}
+	c := *kept
+	c.List = slices.Clone(kept.List)
+	if err := c.Color(how.color.scheme, how.theme == "dark"); err != nil {
+		return nil, err
+	}
+	missing := p.Map.Missing.CSS()
+	value := []any{"get", how.color.property}
+	of := &colored{coloring: how.color, legend: Legend{
+		Layer: how.color.layer, Property: how.color.property, Method: c.Method, Classes: []LegendClass{},
+	}}
+	for _, class := range c.List {
+		l := LegendClass{Color: class.Color, Value: class.Value, Count: class.Count}
+		if c.Numeric {
+			l.From, l.To = &class.From, &class.To
+		}
+		of.legend.Classes = append(of.legend.Classes, l)
+	}
+	if c.Rest > 0 {
+		of.legend.Rest = &LegendRemnant{missing, c.Rest}
+	}
+	if c.Missing > 0 {
+		of.legend.Missing = &LegendRemnant{missing, c.Missing}
+	}
+	switch {
+	case len(c.List) == 0:
+		of.expression = []any{"to-color", missing}
+	case c.Numeric:
+		step := []any{"step", []any{"to-number", value}, c.List[0].Color}
+		for i, stop := range c.Stops {
+			step = append(step, stop, c.List[i+1].Color)
+		}
+		of.expression = []any{"case", []any{"==", []any{"typeof", value}, "number"}, step, missing}
+	default:
+		of.expression = []any{"match", []any{"to-string", value}}
+		for _, class := range c.List {
+			of.expression = append(of.expression, class.Value, class.Color)
+		}
+		of.expression = append(of.expression, missing)
+	}
+	return of, nil
+}
+
+// classesKey identifies the classes of a property of a generation.
+type classesKey struct {
+	from uint64
+	coloring
+}
+
+// Hash returns 0, because one lock guards all classes.
+func (classesKey) Hash() uint64 { return 0 }
+
+// ExtraBytes returns the size of the names.
+func (k classesKey) ExtraBytes() int { return len(k.layer) + len(k.property) + len(k.division) }
+
+// keptClasses are classes in memory.
+type keptClasses struct{ choropleth.Classes }
+
+// Bytes returns about the size of the classes.
+func (c *keptClasses) Bytes() int64 {
+	size := int64(256)
+	for _, class := range c.List {
+		size += 128 + int64(len(class.Value))
+	}
+	return size
+}
+
+// classes returns the classes of a property, without colours. Those of published layers are kept.
+func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of coloring) (*keptClasses, error) {
+	d, err := choropleth.ParseDivision(of.division)
+	if err != nil {
+		return nil, err
+	}
+	of.scheme = ""
+	build := func() (*keptClasses, error) {
+		values, err := s.valuesOf(context.WithoutCancel(ctx), v, set, of.layer, of.property)
+		if err != nil {
+			return nil, err
+		}
+		c, err := choropleth.Divide(values, d)
+		if errors.Is(err, choropleth.ErrClasses) {
+			return nil, endpoint.Refuse(endpoint.ErrParameter, classesParam.Name, sentence(err))
+		} else if err != nil {
+			return nil, err
+		}
+		return &keptClasses{*c}, nil
+	}
+	from, live := v.from(set.with(slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return name != of.layer })), nil)
+	if live {
+		return build()
+	}
+	h := web.HashStart
+	for _, id := range from {
+		h = h.Number(id)
+	}
+	return s.kinds.Do(ctx, classesKey{uint64(h), of}, build)
+}
+
+// valuesOf returns the values of a property of a layer of the set.
+func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, property string) (*choropleth.Values, error) {
+	if slices.Contains(set.types, layer) {
+		b, err := v.Boundaries.ReaderOf(layer)
+		if err != nil {
+			return nil, err
+		}
+		if property == mapColor { // each tile has it
+			return nil, endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "Use another property: "+mapColor+
+				" only tells neighbours apart, as the style does without color.")
+		}
+		columns, err := b.Columns(ctx, layer, []string{property})
+		if errors.Is(err, tiles.ErrNoColumn) {
+			return nil, set.noColumn(b, layer, property)
+		} else if err != nil {
+			return nil, err
+		}
+		return valuesOfColumns(columns), nil
+	}
+	i := slices.IndexFunc(v.points, func(p *ask.Layer) bool { return p.LayerInfo.Name == layer })
+	if i < 0 || !slices.Contains(set.points, layer) || v.points[i].LayerInfo.Drawing != nil {
+		return nil, endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no layer "+endpoint.Printable(layer)+
+			" to colour among the layers of the style: "+someNames(slices.Concat(set.types, set.points)))
+	}
+	return s.valuesOfPoints(ctx, v.points[i], property)
+}
+
+// mapColor is the attribute of tiles that tells neighbours apart.
+const mapColor = "map_color"
+
+// noColumn returns the refusal of a property that tiles of a type cannot have.
+func (set *layerSet) noColumn(b *tiles.Reader, typ, property string) error {
+	var known []string
+	for _, t := range b.Types() {
+		if t.Name != typ {
+			continue
+		}
+		for _, f := range t.ColumnFields() {
+			known = append(known, f.Name)
+		}
+	}
+	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no property "+endpoint.Printable(property)+" of "+typ+
+		" to colour by: "+someNames(known))
+}
+
+// valuesOfColumns returns the values of the only column.
+func valuesOfColumns(c *tiles.Columns) *choropleth.Values {
+	all := &choropleth.Values{Others: map[string]int{}, Missing: c.Regions()}
+	c.Values(0, func(value []byte) {
+		all.Missing--
+		if text, ok := mvt.StringValue(value); ok {
+			all.Others[string(text)]++
+		} else if is, ok := mvt.BoolValue(value); ok {
+			all.Others[strconv.FormatBool(is)]++
+		} else if n, ok := mvt.NumberValue(value); ok {
+			all.Numbers = append(all.Numbers, n)
+		}
+	})
+	return all
+}
+
+// mostColored bounds the points whose values are read for colours.
+const mostColored = 1_000_000
+
+// valuesOfPoints returns the values of a property of the first points of a layer.
+func (s *Handlers) valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*choropleth.Values, error) {
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	all := &choropleth.Values{Others: map[string]int{}}
+	columns := feature.NewColumns([]string{property})
+	err := s.RunHeavy(ctx, true, func() error {
+		n := 0
+		for f, err := range p.Features(ctx, &feature.Query{Limit: mostColored}) {
+			if err != nil {
+				return err
+			}
+			n++
+			switch v := columns.ValuesOf(f.Properties)[0]; v.Kind() {
+			case feature.Null:
+				all.Missing++
+			case feature.Number, feature.Integer:
+				if n, ok := v.Number(); ok {
+					all.Numbers = append(all.Numbers, n)
+				}
+			default:
+				all.Others[tiles.Shorten(v.Text())]++
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// paint colours a layer of a style, if it is the one to be coloured.
+func (c *colored) paint(l *styleLayer, name string) {
+	if c == nil || c.layer != name {
+		return
+	}
+	switch l.Type {
+	case "fill":
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = c.expression, 0.85
+	case "line":
+		l.Paint["line-color"] = c.expression
+	case "circle":
+		l.Paint["circle-color"] = c.expression
+	}
+}
+
+// fieldsFor returns the properties to ask tiles for so that they have the one that a style colours
+// by: nil if they have it anyway.
+func (set *layerSet) fieldsFor(v *view, c coloring) []string {
+	if c.layer == "" {
+		return nil
+	}
+	usual, isRegions := set.columns[c.layer]
+	for _, p := range v.points {
+		if p.LayerInfo.Name == c.layer && len(p.LayerInfo.Schema) > tiles.MaxColumns {
+			return []string{c.property}
+		}
+	}
+	if !isRegions && !slices.Contains(set.types, c.layer) || slices.Contains(usual, c.property) {
+		return nil
+	}
+	names := append([]string{c.property}, usual...)
+	names = names[:min(len(names), tiles.MaxColumns)]
+	slices.Sort(names)
+	return names
+}
+
+// layerOf returns the layer of a name in a list: the type of a region, or all of the name.
+func layerOf(name string) string {
+	if strings.HasPrefix(name, ask.PointsPrefix) {
+		return name
+	}
+	typ, _, _ := strings.Cut(name, ":")
+	return typ
+}
