@@ -72,6 +72,8 @@ func examples(t *testing.T) map[string]string {
 		"postal/DE.txt":   "DE\t01067\tDresden\tSachsen\tSN\t\t00\tDresden\t14612\t51.0575\t13.7171\t6\n",
 		"airports.csv":    scripted("airports.txtar", "airports.csv"),
 		"isd-history.csv": jobtest.StationsHead + jobtest.RowZurich,
+		"ghcnh-station-list.csv": "GHCN_ID,LATITUDE,LONGITUDE,ELEVATION,STATE,NAME,GSN,(US)HCN_(US)CRN,WMO_ID,ICAO\n" +
+			"SZM00006660,47.4,8.6,-999.9,,ZURICH TOWN,GSN,,06660,\n",
 	}
 }
 
