@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
 )
@@ -194,8 +195,9 @@ type rangeInputs struct {
 	size       int64 // of all files on disk
 	unassigned int64
 	blank      int64
-	records    []int64 // good ones, by source
-	memory     int64   // of the whole program
+	records    []int64      // good ones, by source
+	memory     int64        // of the whole program
+	said       geojson.Said // of JSON documents
 	closed     bool
 }
 
@@ -224,7 +226,7 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 		return nil, err
 	}
 	for _, i := range inputs {
-		s, err := openSource(i, in.files, in.temp, in.memory)
+		s, err := openSource(i, in.files, in.temp, in.memory, &in.said)
 		if err != nil {
 			return nil, i.Named(err)
 		}
@@ -286,6 +288,11 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
 	for _, s := range in.sources {
+		if l, ok := s.(*listSource); ok && l.document != nil {
+			for _, note := range l.document.Notes() {
+				rep.Note(note)
+			}
+		}
 		if l, ok := s.(*listSource); ok && l.table != nil && l.table.SystemLines > 0 {
 			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.SystemLines))
 		}
@@ -361,6 +368,9 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 			return err
 		}
 		before += s.size()
+	}
+	if err := in.said.Missing("ingest ip PAGE1 PAGE2"); err != nil {
+		return err
 	}
 	return in.tally.Err()
 }
