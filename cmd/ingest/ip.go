@@ -3,6 +3,7 @@ package main
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 type ipCmd struct {
 	Files       []string      `arg:"" optional:"" config:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, workbooks, Parquet, geofeeds; - is standard input."`
-	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
+	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one, also of a folder or an archive, or of a pattern; repeatable. In the environment several are separated by semicolons."`
 	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
 	Check       bool          `help:"Before publishing, say what share of the addresses changed against what is published. It does publish; --dry-run says the same and does not."`
@@ -78,20 +79,23 @@ func (c *ipCmd) Run(s *session) error {
 		inputs[i].Path = f
 		inputs[i].License, inputs[i].Attribution = c.License, string(c.Attribution)
 	}
-	for _, flag := range c.Columns {
-		used := false
-		for i, f := range c.Files {
-			if flag.file == f || flag.file == "" && inputs[i].Columns == nil {
-				inputs[i].Columns, used = flag.columns, true
-			}
-		}
-		if !used {
-			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
-		}
-	}
 	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, OnCompared: s.reporter.compared}
 	o.Check = c.Check || o.DryRun
+	for _, flag := range c.Columns {
+		if flag.file != "" {
+			o.Columns = append(o.Columns, ip.NamedColumns{File: flag.file, List: flag.columns})
+			continue
+		}
+		for i := range inputs {
+			if inputs[i].Columns == nil {
+				inputs[i].Columns = flag.columns
+			}
+		}
+	}
 	_, err := ip.Ingest(s.ctx, s.catalog, inputs, o)
+	if errors.Is(err, ip.ErrUnnamed) {
+		return &usageError{err}
+	}
 	return err
 }
 

@@ -43,6 +43,8 @@ type Options struct {
 	Check bool
 	// OnCompared, if set, receives the result of the comparison.
 	OnCompared func(Change)
+	// Columns are those of lists by their names, which count more than Input.Columns.
+	Columns []NamedColumns
 }
 
 // costs are for each byte of the sources. A database and a list of networks
@@ -71,7 +73,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		return dataset.Manifest{}, err
 	}
 	defer func() { _ = files.Close() }()
-	if inputs, err = eachFile(files, inputs, rep); err != nil {
+	if inputs, err = eachFile(files, inputs, o.Columns, rep); err != nil {
 		return dataset.Manifest{}, err
 	}
 	if len(inputs) > maxSources {
