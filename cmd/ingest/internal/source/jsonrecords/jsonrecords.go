@@ -64,12 +64,12 @@ type Reader struct {
 	yield func(source.Feature, error) bool
 	// object is set by Objects, and gets the records in place of yield.
 	object func(Object) bool
-	whole geojson.Collection // of the current value of the top level
-	flat  flattener
-	raw   []byte    // the record
-	top   []pair    // its members
-	key   []byte    // its name, if the list is an object
-	named [2]string // the first such name, and the property that it became
+	whole  geojson.Collection // of the current value of the top level
+	flat   flattener
+	raw    []byte    // the record
+	top    []pair    // its members
+	key    []byte    // its name, if the list is an object
+	named  [2]string // the first such name, and the property that it became
 
 	geometries  geojson.Geometries
 	geometry    []byte   // text of a geometry
