@@ -6,8 +6,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// defaultStreamMemory is the default of Config.StreamMemory.
-const defaultStreamMemory = 64 << 20
+// DefaultStreamMemory is the default of Config.StreamMemory.
+const DefaultStreamMemory = 64 << 20
 
 // memory is the memory of all streams together, in bytes. Its methods may be called concurrently.
 type memory struct {
@@ -36,7 +36,7 @@ func (h *Held) Grow(bytes int64) error {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	alone := h.of.used == h.bytes
-	if h.of.used+more > h.of.most && (!alone || bytes > defaultStreamMemory) {
+	if h.of.used+more > h.of.most && (!alone || bytes > DefaultStreamMemory) {
 		return endpoint.Refuse(ErrBusy, "", "The memory for tables is taken, or too little for this one. Wait for the time that Retry-After gives and "+
 			"send the request again, ask for fewer properties, or in format=ndjson or csv, which take none.")
 	}

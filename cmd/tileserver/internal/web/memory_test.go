@@ -20,7 +20,7 @@ func TestStreamsShareMemory(t *testing.T) {
 	}
 	a.Release()
 	b.Release()
-	if err := a.Grow(1000); err != nil || !errors.Is(a.Grow(defaultStreamMemory+1), ErrBusy) || !errors.Is(b.Grow(1), ErrBusy) || c.Grow(0) != nil {
+	if err := a.Grow(1000); err != nil || !errors.Is(a.Grow(DefaultStreamMemory+1), ErrBusy) || !errors.Is(b.Grow(1), ErrBusy) || c.Grow(0) != nil {
 		t.Errorf("alone: %v", err)
 	}
 	if a.Release(); k.streamMemory.used != 0 {
