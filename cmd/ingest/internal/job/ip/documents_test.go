@@ -7,6 +7,7 @@ import (
 
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/testfile"
 )
 
@@ -59,6 +60,16 @@ func TestDocuments(t *testing.T) {
 		}
 		if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, tc.notes) {
 			t.Errorf("%s: %s", name, notes)
+		}
+	}
+}
+
+// Columns are of lists of lines. They are refused for JSON of every form.
+func TestDocumentsHaveNoColumns(t *testing.T) {
+	for _, text := range []string{`{"data":[{"network":"9.0.0.0/8","country":"CH"}]}`, `[{"network":"9.0.0.0/8","country":"CH"}]`, `{"network":"9.0.0.0/8","country":"CH"}`} {
+		_, err := Ingest(t.Context(), jobtest.Catalog(t), []Input{{Input: ipFile(t, "x.json", text), Columns: []ipcsv.Column{"network"}}}, Options{})
+		if err == nil || !strings.Contains(err.Error(), "is JSON, and columns are those of lists of lines") {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -51,8 +51,9 @@ func openListSource(in Input, f *source.File, layer string, said *geojson.Said) 
 		lines := jsonscan.Lines(s.text)
 		s.text, s.lineOf = bufio.NewReaderSize(lines, s.text.Size()), lines.Line
 	}
+	isJSON := isArray || ipcsv.IsJSON(s.text)
 	objects, err := objectSchema(s.text)
-	if err == nil && objects == nil && !isArray && ipcsv.IsJSON(s.text) {
+	if err == nil && objects == nil && !isArray && isJSON {
 		if s.document = openDocument(s.text, in.Path, layer, said); s.document != nil {
 			s.text, s.lineOf = bufio.NewReaderSize(s.document, s.text.Size()), s.document.Line
 			objects, err = objectSchema(s.text)
@@ -64,8 +65,8 @@ func openListSource(in Input, f *source.File, layer string, said *geojson.Said) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Path, err)
 	}
-	switch json := isArray || ipcsv.IsJSON(f.Reader()); {
-	case json && in.Columns != nil:
+	switch {
+	case isJSON && in.Columns != nil:
 		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which "+
 			"list they are by --columns FILE=…, "+
 			"or make this one a list of lines, such as by jq -r '… | @csv'", in.Path)
@@ -75,7 +76,7 @@ func openListSource(in Input, f *source.File, layer string, said *geojson.Said) 
 	case isArray:
 		return nil, fmt.Errorf("%s: is a list in JSON that does not begin with an object that has a network; call the members "+
 			"network, or start_ip and end_ip, or make it a list of lines, such as by jq -r '… | @csv'", in.Path)
-	case json:
+	case isJSON:
 		s.table, err = ipcsv.OpenJSON(f.Reader(), in.Path)
 	default:
 		s.table, err = ipcsv.Open(f, in.Path, in.Columns)
