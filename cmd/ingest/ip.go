@@ -3,6 +3,7 @@ package main
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 
 type ipCmd struct {
 	Files       []string      `arg:"" optional:"" config:"" name:"file" help:"Sources of address ranges: .mmdb files, GeoLite2 CSV sets, lists of ranges, workbooks, Parquet, geofeeds; - is standard input."`
-	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one; repeatable. In the environment several are separated by semicolons."`
+	Columns     []columnsFlag `sep:";" placeholder:"[FILE=]LIST" help:"What the columns of a list hold, such as first,last,country,-,city; network,country=DE says what holds for all rows; of all lists, or of one, also of a folder or an archive, or of a pattern; repeatable. In the environment several are separated by semicolons."`
 	KeepPrivate bool          `help:"Keep what lists say of private networks, such as 10.0.0.0/8 and fc00::/7, which are cut out otherwise. Databases never locate them."`
 	Derive      bool          `default:"true" negatable:"" help:"Derive subdivision, time zone and country from coordinates, where a source lacks them and boundaries and places are published."`
 	Check       bool          `help:"Before publishing, say what share of the addresses changed against what is published. It does publish; --dry-run says the same and does not."`
@@ -29,7 +30,7 @@ func (ipCmd) Help() string {
   A MaxMind DB (.mmdb), alone, compressed by gzip, zstd, bzip2 or xz, or as it comes in a tar.gz or zip archive: GeoIP2, GeoLite2, DB-IP, IPinfo, ip-location-db. Fields no schema knows are kept under "extra".
   A GeoLite2 CSV set: its zip archive, or the folder with its Blocks and Locations files.
   A list of ranges, commas, tabs, semicolons, vertical bars or blanks between its columns, alone, compressed by gzip, zstd, bzip2 or xz, or in a zip archive: first and last address, or a network such as 192.0.2.0/24, and what is known of them. Addresses may be written as usual or as decimal numbers. The length of a prefix, a netmask or a wildcard mask may stand in a column of its own (prefix_length). A first line may name the columns, which then go by their names; only those of addresses may be recognised by what they hold. Without one the lists of ip-location-db, DB-IP, iptoasn.com and IP2Location, geofeeds (RFC 8805), the registries' delegated files and lists of countries are recognised; for others say --columns. A list of networks alone needs a value for all of them, as country=DE.
-  The list of a provider's networks in JSON: AWS, Azure, Google. A list of a JSON object in each line, or in [ ], with its network and the fields of a MaxMind DB, as ingest export ip writes it.
+  The list of a provider's networks in JSON: AWS, Azure, Google. A list of a JSON object in each line, or in [ ], alone or as a member such as {"data":[ ]} (FILE#MEMBER), with its network and the fields of a MaxMind DB, as ingest export ip writes it.
   A sheet of a workbook (.xlsx, .ods; FILE#SHEET) or a Parquet file, with names of columns as of a list.
 
 A folder or a pattern in quotes, such as 'dbip-*.csv.gz', is all its files. Of those whose names differ in a date alone the newest is read.
@@ -78,20 +79,23 @@ func (c *ipCmd) Run(s *session) error {
 		inputs[i].Path = f
 		inputs[i].License, inputs[i].Attribution = c.License, string(c.Attribution)
 	}
-	for _, flag := range c.Columns {
-		used := false
-		for i, f := range c.Files {
-			if flag.file == f || flag.file == "" && inputs[i].Columns == nil {
-				inputs[i].Columns, used = flag.columns, true
-			}
-		}
-		if !used {
-			return &usageError{fmt.Errorf("--columns %s=…: that file is not among those named", flag.file)}
-		}
-	}
 	o := ip.Options{Options: c.options(s), Derive: c.Derive, KeepPrivate: c.KeepPrivate, OnCompared: s.reporter.compared}
 	o.Check = c.Check || o.DryRun
+	for _, flag := range c.Columns {
+		if flag.file != "" {
+			o.Columns = append(o.Columns, ip.NamedColumns{File: flag.file, List: flag.columns})
+			continue
+		}
+		for i := range inputs {
+			if inputs[i].Columns == nil {
+				inputs[i].Columns = flag.columns
+			}
+		}
+	}
 	_, err := ip.Ingest(s.ctx, s.catalog, inputs, o)
+	if errors.Is(err, ip.ErrUnnamed) {
+		return &usageError{err}
+	}
 	return err
 }
 

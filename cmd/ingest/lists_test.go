@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"quadrille/cmd/internal/testfile"
 )
@@ -104,5 +105,43 @@ func TestCheckEntries(t *testing.T) {
 	err := run(t.Context(), []string{"refresh", "points-nope", "--data", filepath.Join(t.TempDir(), "d"), "--config", settings}, &out, &out)
 	if exitCode(err) != 2 || !strings.Contains(err.Error(), "has no points-nope: with its settings beneath, but those of ip, points-a, points-b") {
 		t.Error(err)
+	}
+}
+
+// A refresh takes entries of a list by the names of their data sets; that of the entry without a set is the command's name.
+func TestRefreshNamesEntries(t *testing.T) {
+	const squares = "internal/job/boundaries/testdata/squares.geojson"
+	shops := testfile.WriteTemp(t, "shops.csv", "id,lat,lon\na,1,2\n")
+	lists := "points:\n- {collection: a, file: " + shops + "}\n- {collection: b, file: " + shops + "}\n" +
+		"boundaries:\n- {set: wards, layer: 'ward=" + squares + ":CODE'}\n"
+	const main = "- {layer: 'county=" + squares + ":CODE'}\n"
+	for _, tt := range []struct{ file, args, want, note string }{
+		{lists + main, "", "boundaries boundaries-wards points-a points-b", ""},
+		{lists + main, "boundaries", "boundaries", "not refreshed, since they are data sets of their own: boundaries-wards; name them too"},
+		{lists + main, "boundaries-wards", "boundaries-wards", ""},
+		{lists + main, "boundaries boundaries-wards points-b", "boundaries boundaries-wards points-b", ""},
+		{lists, "boundaries", "boundaries-wards", ""},
+		{lists + main, "points", "points-a points-b", ""},
+	} {
+		var out bytes.Buffer
+		dir := t.TempDir()
+		args := append([]string{"refresh"}, strings.Fields(tt.args)...)
+		if err := run(t.Context(), append(args, "--data", dir, "--config", testfile.WriteTemp(t, "c.yaml", tt.file)), &out, &out); err != nil {
+			t.Fatal(err, out.String())
+		}
+		catalog, err := openCatalog(dir, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, name := range []string{"boundaries", "boundaries-wards", "points-a", "points-b"} {
+			if _, err := catalog.Current(t.Context(), name); err == nil {
+				got = append(got, name)
+			}
+		}
+		if strings.Join(got, " ") != tt.want || !strings.Contains(out.String(), tt.note) ||
+			tt.note == "" && strings.Contains(out.String(), "not refreshed") {
+			t.Errorf("refresh %s: %q, want %s\n%s", tt.args, got, tt.want, out.String())
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 type refreshCmd struct {
-	Commands []string `arg:"" optional:"" name:"command" help:"The commands of the file to do, or data sets such as points-shops; all when none is named."`
+	Commands []string `arg:"" optional:"" name:"command" help:"The data sets of the file to do, such as boundaries or points-shops, or commands such as points; all when none is named."`
 	Force    bool     `help:"Ingest also what has not changed."`
 
 	publishing
@@ -127,8 +127,21 @@ func (st *step) publishes() string {
 	return st.dataset()
 }
 
-// is reports whether a step has a name: that of its command, or of the data set that it publishes.
-func (st step) is(name string) bool { return st.name == name || st.publishes() == name }
+// named returns the steps that a name means: that which publishes the data set of this name, or else all those of the
+// command.
+func named(steps []step, name string) (of []step) {
+	for _, by := range []func(st *step) string{(*step).publishes, func(st *step) string { return st.name }} {
+		for _, st := range steps {
+			if by(&st) == name {
+				of = append(of, st)
+			}
+		}
+		if of != nil {
+			break
+		}
+	}
+	return of
+}
 
 // own returns the sort key of a step: 1 for layers in a separate data set, which come after the
 // data sets that they use, and 0 for all others.
@@ -216,20 +229,26 @@ func (c *refreshCmd) Run(s *session) error {
 		return &usageError{fmt.Errorf("%s has no command to refresh: write one of %s: into it, with its settings beneath",
 			s.cli.Config, strings.Join(refreshed, ":, "))}
 	}
+	chosen := map[string]bool{} // by what a step publishes
 	for _, name := range c.Commands {
-		if !slices.ContainsFunc(steps, func(st step) bool { return st.is(name) }) {
+		of := named(steps, name)
+		if of == nil {
 			var names []string
 			for _, st := range steps {
 				names = append(names, st.publishes())
 			}
 			return &usageError{fmt.Errorf("refresh %s: %s has no %s: with its settings beneath, but those of %s", name, s.cli.Config, name, strings.Join(names, ", "))}
 		}
+		for _, st := range of {
+			chosen[st.publishes()] = true
+		}
 	}
+	c.noteOthers(s, steps, chosen)
 	s.options = c.options(s)
 	var failed []string
 	var errs []error
 	for _, st := range steps {
-		if len(c.Commands) > 0 && !slices.ContainsFunc(c.Commands, st.is) {
+		if len(c.Commands) > 0 && !chosen[st.publishes()] {
 			continue
 		}
 		err := st.run(s, c.Force)
@@ -247,6 +266,19 @@ func (c *refreshCmd) Run(s *session) error {
 		}
 	}
 	return renew.NotRenewed(failed, errs)
+}
+
+// noteOthers tells which entries of a list a name leaves out that is also the name of their command.
+func (c *refreshCmd) noteOthers(s *session, steps []step, chosen map[string]bool) {
+	var others []string
+	for _, st := range steps {
+		if !chosen[st.publishes()] && slices.Contains(c.Commands, st.name) {
+			others = append(others, st.publishes())
+		}
+	}
+	if others != nil {
+		s.reporter.Note("not refreshed, since they are data sets of their own: " + strings.Join(others, ", ") + "; name them too")
+	}
 }
 
 // run runs the command, unless the published generation has the same basis.

@@ -13,17 +13,19 @@ var _ = added.add(func() any {
 })
 
 type stationsCmd struct {
-	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv, plain or compressed (.gz, .zst, .bz2, .xz)."`
+	File string `arg:"" optional:"" config:"" name:"file" help:"NOAA's list of stations: isd-history.csv or ghcnh-station-list.csv, plain or compressed (.gz, .zst, .bz2, .xz)."`
 
 	publishing
 }
 
 func (stationsCmd) Help() string {
 	return `FILE is the list of stations of the Integrated Surface Database, with the names of its columns in the
-first line. Stations without a position are counted and left out; they do not count towards --max-bad. Country
+first line, or that of its successor, GHCN hourly, which the header tells. Ids are then those of GHCN; ingest weather
+needs the former. Stations without a position are counted and left out; they do not count towards --max-bad. Country
 codes, which are FIPS 10-4 in the file, become those of ISO 3166.
 
-  ingest stations isd-history.csv`
+  ingest stations isd-history.csv
+  ingest stations ghcnh-station-list.csv`
 }
 
 func (c *stationsCmd) reads() []string { return []string{c.File} }

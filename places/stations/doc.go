@@ -8,7 +8,7 @@
 // # Tables of stations
 //
 // All numbers in keys and values are big-endian. A station's id is its USAF and
-// WBAN numbers, eleven letters and digits.
+// WBAN numbers or its GHCN id, eleven letters and digits.
 //
 // station_info holds the record of each station. The row is the id (11). Family
 // json holds the members of a JSON object without its braces. Family tiles

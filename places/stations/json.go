@@ -11,9 +11,12 @@ import (
 // object, without its braces.
 func appendMembers(dst []byte, s *Station, at position) []byte {
 	dst = append(append(dst, `"id":"`...), s.ID[:]...)
-	dst = append(append(dst, `","usaf":"`...), s.ID[:usafLen]...)
-	dst = append(append(dst, `","wban":"`...), s.ID[usafLen:]...)
 	dst = append(dst, '"')
+	if !s.ID.GHCN() {
+		dst = jsontext.AppendText(dst, "usaf", string(s.ID[:usafLen]))
+	}
+	dst = jsontext.AppendText(dst, "wban", s.ID.WBAN())
+	dst = jsontext.AppendText(dst, "wmo", s.WMO)
 	dst = jsontext.AppendText(dst, "name", s.Name)
 	dst = jsontext.AppendText(dst, "country", s.Country)
 	dst = jsontext.AppendText(dst, "state", s.State)

@@ -31,6 +31,7 @@ var schema = feature.Schema{
 	{Name: "state", Kind: feature.Text},
 	{Name: "usaf", Kind: feature.Text},
 	{Name: "wban", Kind: feature.Text},
+	{Name: "wmo", Kind: feature.Text},
 }
 
 // info describes stations as a layer.

@@ -12,8 +12,9 @@ import (
 	"quadrille/quadkey"
 )
 
-// ID identifies a station: the six characters of its USAF number and the five
-// of its WBAN number. They are letters A to Z and digits.
+// ID identifies a station: the six characters of its USAF number and the five of its WBAN number, or
+// the eleven of its id in the Global Historical Climatology Network. They are letters A to Z and
+// digits.
 type ID [11]byte
 
 const usafLen = 6
@@ -32,8 +33,8 @@ func MakeID(usaf, wban string) (ID, error) {
 	return id, nil
 }
 
-// ParseID reads "066600-99999" or "06660099999", letters of either case.
-// Errors match ErrInvalid.
+// ParseID reads "066600-99999", "06660099999" or "SZM00006660", letters of either case. Errors match
+// ErrInvalid.
 func ParseID(s string) (ID, error) {
 	switch {
 	case len(s) == len(ID{}):
@@ -45,7 +46,7 @@ func ParseID(s string) (ID, error) {
 }
 
 func idError(s string) error {
-	return fmt.Errorf("%w: %.40q is no station id; give a USAF and a WBAN number, such as 066600-99999", ErrInvalid, s)
+	return fmt.Errorf("%w: %.40q is no station id; give a USAF and a WBAN number, such as 066600-99999, or a GHCN id, such as SZM00006660", ErrInvalid, s)
 }
 
 // Valid reports whether the id is eleven letters A to Z and digits.
@@ -60,6 +61,19 @@ func (id ID) Valid() bool {
 
 // String returns the eleven characters.
 func (id ID) String() string { return string(id[:]) }
+
+// GHCN reports whether the id is of the Global Historical Climatology Network. Such an id begins with
+// the two letters of a country; of a USAF number only the first character may be a letter.
+func (id ID) GHCN() bool { return id[0] >= 'A' && id[1] >= 'A' }
+
+// WBAN returns the five characters of the WBAN number, or "". The id of a GHCN station has it if its
+// third letter, which names the network, is W.
+func (id ID) WBAN() string {
+	if id.GHCN() && id[2] != 'W' {
+		return ""
+	}
+	return string(id[usafLen:])
+}
 
 // WMO returns the five digits of the World Meteorological Organization's number, or "". They are
 // the first five digits of the USAF number, with a zero after them, if the station has a WMO
@@ -80,6 +94,7 @@ type Station struct {
 	Country    string // ISO 3166-1 alpha-2, upper case
 	State      string // of the United States, two letters
 	ICAO       string
+	WMO        string   // if the id does not tell it
 	Lat, Lon   float64  // degrees WGS84
 	ElevationM *float64 // metres above sea level
 	// Begin and End are the first and the last day of its record, UTC.
@@ -101,7 +116,7 @@ func (s *Station) Validate() error {
 	if quadkey.CheckCoordinate(s.Lon, s.Lat) != nil {
 		return bad("position %v, %v; give degrees within ±90 and ±180", s.Lat, s.Lon)
 	}
-	for _, text := range [...]string{s.Name, s.State, s.ICAO} {
+	for _, text := range [...]string{s.Name, s.State, s.ICAO, s.WMO} {
 		if len(text) > maxText || !utf8.ValidString(text) {
 			return bad("text %.20q; give at most %d bytes of UTF-8", text, maxText)
 		}

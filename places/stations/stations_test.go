@@ -54,7 +54,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestIDs(t *testing.T) {
-	for _, text := range []string{"066600-99999", "06660099999", "a00001-03048", "A0000103048"} {
+	for _, text := range []string{"066600-99999", "06660099999", "a00001-03048", "A0000103048", "szm00006660", "AFI0000OAIX"} {
 		id, err := ParseID(text)
 		if want := strings.ToUpper(strings.ReplaceAll(text, "-", "")); err != nil || id.String() != want {
 			t.Errorf("%s: %s, %v", text, id, err)
@@ -73,6 +73,25 @@ func TestIDs(t *testing.T) {
 	} {
 		if _, err := ParseID(text); !errors.Is(err, ErrInvalid) || len(err.Error()) > 300 {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// The id of a GHCN station tells its WBAN number only within that network.
+func TestKindsOfIDs(t *testing.T) {
+	for id, want := range map[string]struct {
+		ghcn      bool
+		wban, wmo string
+	}{
+		"06660099999": {false, "99999", "06660"},
+		"A0000103048": {false, "03048", ""},
+		"72530094846": {false, "94846", "72530"},
+		"USW00094846": {true, "94846", ""},
+		"SZM00006660": {true, "", ""},
+	} {
+		id := must.Get(ParseID(id)).In(t)
+		if id.GHCN() != want.ghcn || id.WBAN() != want.wban || id.WMO() != want.wmo {
+			t.Errorf("%s: %v, %q, %q", id, id.GHCN(), id.WBAN(), id.WMO())
 		}
 	}
 }

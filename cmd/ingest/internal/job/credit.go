@@ -18,6 +18,7 @@ var (
 	GeoNames     = Credit{Name: "GeoNames", License: "CC-BY-4.0", Attribution: "GeoNames"}
 	OurAirports  = Credit{Name: "OurAirports", License: "public domain"}
 	NOAA         = Credit{Name: "NOAA Integrated Surface Database", License: "public domain", Attribution: "NOAA NCEI"}
+	GHCNh        = Credit{Name: "NOAA Global Historical Climatology Network hourly", License: "public domain", Attribution: "NOAA NCEI"}
 	ZoneBorders  = Credit{
 		Name:        "timezone-boundary-builder",
 		License:     "ODbL-1.0",

@@ -125,7 +125,7 @@ func TestTablesOfEveryList(t *testing.T) {
 			"format=geojson",
 			"id,name,country,elevation_m,iata,icao,ident,local,municipality,region,scheduled,timezone,type,lat,lon",
 		},
-		{"/stations/within?bbox=-180,-90,180,90", "format=geojson", "id,name,begin,country,elevation_m,end,icao,state,usaf,wban,lat,lon"},
+		{"/stations/within?bbox=-180,-90,180,90", "format=geojson", "id,name,begin,country,elevation_m,end,icao,state,usaf,wban,wmo,lat,lon"},
 		{
 			"/points/shops/nearby?lat=47&lon=8&price.lt=9",
 			"format=geojson",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"quadrille/cmd/tileserver/internal/httpapi"
 	"quadrille/cmd/tileserver/internal/servertest"
 )
 
@@ -115,5 +116,33 @@ func TestParquetOfLiveCollections(t *testing.T) {
 	}
 	if b := []byte(servertest.Body(t, w.Do(http.MethodHead, "/points/cars/within?tile=0/0/0&format=parquet"))); !bytes.Equal(b, nil) {
 		t.Errorf("HEAD is answered with %d bytes", len(b))
+	}
+}
+
+// A list in GeoParquet for which there is no memory is refused before its first byte. Other forms are sent, and it is too when
+// memory is free again.
+func TestParquetWithoutMemory(t *testing.T) {
+	w := servertest.NewWhole(t)
+	s := httpapi.Compose(&w.Config, httpapi.Faces())
+	w.Handler = s.Handler()
+	free := servertest.FillStreamMemory(t, s)
+	for _, path := range []string{"/places/within?bbox=-180,-90,180,90", "/points/shops/within?tile=0/0/0"} {
+		res := w.Get(path + "&format=parquet")
+		if res.Header.Get("Retry-After") == "" || res.Header.Get("Content-Disposition") != "" {
+			t.Errorf("%s: %v", path, res.Header)
+		}
+		servertest.WantProblem(t, res, http.StatusServiceUnavailable, "too-busy")
+		for _, form := range []string{"csv", "ndjson"} {
+			if res := w.Get(path + "&format=" + form); res.StatusCode != http.StatusOK || servertest.Body(t, res) == "" {
+				t.Errorf("%s in %s: %d", path, form, res.StatusCode)
+			}
+		}
+	}
+	free()
+	for range 3 { // each gives its memory back
+		if _, _, ids := parquetOf(t, w.Get("/points/shops/within?tile=0/0/0&format=parquet")); len(ids) == 0 {
+			t.Error("no rows")
+		}
+		servertest.FillStreamMemory(t, s)()
 	}
 }

@@ -156,9 +156,10 @@ type Airport struct {
 // Station is a weather station in a list.
 type Station struct {
 	_          struct{}  `doc:"A weather station."`
-	ID         string    `json:"id" doc:"USAF and WBAN numbers." schema:"pattern=^[0-9A-Z]{11}$"`
+	ID         string    `json:"id" doc:"USAF and WBAN numbers, or the GHCN id." schema:"pattern=^[0-9A-Z]{11}$"`
 	USAF       string    `json:"usaf,omitempty"`
 	WBAN       string    `json:"wban,omitempty"`
+	WMO        string    `json:"wmo,omitempty"`
 	Name       string    `json:"name"`
 	Country    string    `json:"country,omitempty"`
 	State      string    `json:"state,omitempty"`

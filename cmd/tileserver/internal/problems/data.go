@@ -58,6 +58,6 @@ var (
 	}
 	StationProblems = []web.ProblemKind{
 		{Err: stations.ErrNotFound, Status: http.StatusNotFound, Type: "station-not-found", Title: "There is no such station",
-			Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999."},
+			Detail: "Check the station's id, its USAF and WBAN numbers, such as 066600-99999, or its GHCN id, such as SZM00006660."},
 	}
 )

@@ -71,3 +71,13 @@ func FillProcessors(t *testing.T, s *httpapi.Server) (free func()) {
 		}
 	}
 }
+
+// FillStreamMemory makes a stream hold all memory of streams, of a server with the default.
+func FillStreamMemory(t *testing.T, s *httpapi.Server) (free func()) {
+	t.Helper()
+	held := s.HoldMemory()
+	if err := held.Grow(web.DefaultStreamMemory); err != nil {
+		t.Fatal(err)
+	}
+	return held.Release
+}

@@ -17,6 +17,7 @@ const (
 	zurichJSON = `{"id":"06660099999","usaf":"066600","wban":"99999","name":"ZÜRICH \u003cb\u003e","country":"CH","icao":"LSZX","elevation_m":431.9,"begin":"1949-01-02","end":"2025-01-02","lat":47.383,"lon":8.567`
 	klotenJSON = `{"id":"06670099999","usaf":"066700","wban":"99999","name":"KLOTEN","country":"CH","begin":"1931-01-02","end":"1990-01-02","lat":47.48,"lon":8.536`
 	lineJSON   = `{"id":"A0000100001","usaf":"A00001","wban":"00001","name":"DATE LINE","lat":-17,"lon":-179.9`
+	ghcnJSON   = `{"id":"ARM00087544","wmo":"87544","name":"PEHUAJO","country":"AR","lat":-35.87,"lon":-61.9`
 	suvaJSON   = `{"id":"91690099999","usaf":"916900","wban":"99999","name":"SUVA","country":"FJ","lat":-18.05,"lon":178.567`
 )
 
@@ -41,6 +42,9 @@ func TestStationAnswers(t *testing.T) {
 		{"/stations/within?bbox=0,0,1,1&format=geojson", `{"bbox":[0,0,1,1],"type":"FeatureCollection","features":[]}`},
 		{"/stations/066600-99999", zurichJSON + `}`},
 		{"/stations/a0000100001", lineJSON + `}`},
+		{"/stations/arm00087544", ghcnJSON + `}`},
+		{"/stations/ARM00087544/observations", `{"station":"ARM00087544","observations":[]}`},
+		{"/stations/within?bbox=-62,-36,-61,-35", `{"bbox":[-62,-36,-61,-35],"stations":[` + ghcnJSON + `}]}`},
 		{
 			"/stations/066600-99999/observations?limit=1&from=2024-01-01&to=2024-01-01T00:59:59Z",
 			`{"station":"06660099999","observations":[{"time":"2024-01-01T00:00:00Z","temperature_c":0}]}`,
@@ -99,7 +103,7 @@ func TestStationPages(t *testing.T) {
 	testrace.SkipUnderRace(t, "one request after the other, which TestEverythingAtOnce sends at once")
 	f := servertest.NewStations(t, ask.Stations.Name, ask.Weather.Name)
 	for path, want := range map[string]int{
-		"/stations/within?bbox=-180,-90,180,90&limit=1":                     4,
+		"/stations/within?bbox=-180,-90,180,90&limit=1":                     5,
 		"/stations/066600-99999/observations?limit=7":                       30,
 		"/stations/066600-99999/observations?limit=7&to=2024-01-01":         24,
 		"/stations/066600-99999/observations?from=2024-01-01T12:00:00Z":     18,

@@ -45,6 +45,7 @@ func toyStations() []stations.Station {
 		{ID: id("066700-99999"), Name: "KLOTEN", Country: "CH", Lat: 47.48, Lon: 8.536, Begin: day(1931), End: day(1990)},
 		{ID: id("916900-99999"), Name: "SUVA", Country: "FJ", Lat: -18.05, Lon: 178.567},
 		{ID: id("A00001-00001"), Name: "DATE LINE", Lat: -17, Lon: -179.9},
+		{ID: id("ARM00087544"), Name: "PEHUAJO", Country: "AR", WMO: "87544", Lat: -35.87, Lon: -61.9},
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 var (
 	dayParam = endpoint.Instant("at", "Stations that were in use on this day, or the day of this time.",
 		(*endpoint.Params).Day).WithExample("2024-01-31")
-	stationIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not.",
-		endpoint.Schema{"type": "string", "pattern": "^[0-9A-Z]{6}-?[0-9]{5}$"}, "066700-99999")
+	stationIDParam = endpoint.DescribedParam(endpoint.InPath, "id", "USAF and WBAN numbers, with a hyphen between them or not, or a GHCN id.",
+		endpoint.Schema{"type": "string", "pattern": "^[0-9A-Z]{6}-?[0-9A-Z]{5}$"}, "066700-99999")
 	fromParam  = endpoint.Instant("from", "Earliest time, or day.", (*endpoint.Params).Day)
 	toParam    = endpoint.Instant("to", "Latest time, or day, which is meant to its end.", (*endpoint.Params).EndOf)
 	limitParam = listing.Limit.WithDefault(defaultObservations)

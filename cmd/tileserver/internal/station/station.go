@@ -86,7 +86,7 @@ func stationID(c echo.Context) (stations.ID, error) {
 	}
 	id, err := stations.ParseID(values[0])
 	if err != nil {
-		return stations.ID{}, endpoint.Refuse(endpoint.ErrParameter, "id", "Give the USAF and WBAN numbers of a station, such as 066600-99999.")
+		return stations.ID{}, endpoint.Refuse(endpoint.ErrParameter, "id", "Give the USAF and WBAN numbers of a station, such as 066600-99999, or its GHCN id, such as SZM00006660.")
 	}
 	return id, nil
 }

@@ -195,7 +195,7 @@ func New(cfg *Config) *Kit {
 	s.HeavyPlaces.few = s.HeavyPlaces.share / 2
 	s.streams.init(most/streamShare, most/streamShare/clientShare, keyed)
 	s.followers.init(most, maxFollowed, keyed)
-	s.streamMemory.most = cmp.Or(cfg.StreamMemory, defaultStreamMemory)
+	s.streamMemory.most = cmp.Or(cfg.StreamMemory, DefaultStreamMemory)
 	if cfg.RequestTimeout > 0 {
 		s.Timeout = cfg.RequestTimeout
 	}

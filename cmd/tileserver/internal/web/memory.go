@@ -6,8 +6,8 @@ import (
 	"quadrille/cmd/tileserver/internal/endpoint"
 )
 
-// defaultStreamMemory is the default of Config.StreamMemory.
-const defaultStreamMemory = 64 << 20
+// DefaultStreamMemory is the default of Config.StreamMemory.
+const DefaultStreamMemory = 64 << 20
 
 // memory is the memory of all streams together, in bytes. Its methods may be called concurrently.
 type memory struct {
@@ -26,8 +26,13 @@ type Held struct {
 // HoldMemory returns Held of nothing. The caller calls Release.
 func (s *Kit) HoldMemory() *Held { return &Held{of: &s.streamMemory} }
 
+// growth is the part of the memory, one of so many, in which no stream begins: it is for those that have begun, which
+// would have to be cut off without it.
+const growth = 4
+
 // Grow holds so many bytes in all, if that is more than before. The error matches ErrBusy if all streams
-// together would hold more than Config.StreamMemory. A stream alone may hold the default of it.
+// together would hold more than Config.StreamMemory, or at the first call more than three quarters of it. A
+// stream alone may hold the default of it.
 func (h *Held) Grow(bytes int64) error {
 	more := bytes - h.bytes
 	if more <= 0 {
@@ -36,7 +41,11 @@ func (h *Held) Grow(bytes int64) error {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	alone := h.of.used == h.bytes
-	if h.of.used+more > h.of.most && (!alone || bytes > defaultStreamMemory) {
+	most := h.of.most
+	if h.bytes == 0 {
+		most -= most / growth
+	}
+	if h.of.used+more > most && (!alone || bytes > DefaultStreamMemory) {
 		return endpoint.Refuse(ErrBusy, "", "The memory for tables is taken, or too little for this one. Wait for the time that Retry-After gives and "+
 			"send the request again, ask for fewer properties, or in format=ndjson or csv, which take none.")
 	}

@@ -142,21 +142,21 @@ func (l *layer) applyPatch(rep job.Reporter) error {
 	if l.patch == nil && len(l.remove) == 0 {
 		return nil
 	}
-	published := make(map[string]bool, len(l.features))
+	published := make(map[string]string, len(l.features)) // the ids as they are spelled
 	for i := range l.features {
-		published[feature.FoldedRegionID(l.features[i].ID)] = true
+		published[feature.FoldedRegionID(l.features[i].ID)] = l.features[i].ID
 	}
 	gone := map[string]bool{}
 	for _, id := range l.remove {
 		key := feature.FoldedRegionID(id)
-		if !published[key] {
+		if published[key] == "" {
 			return fmt.Errorf("--remove %s:%s: no such region is published; nothing was changed", l.typ, id)
 		}
 		gone[key] = true
 	}
 	removed := len(gone)
 	var patch build.Layer
-	var added []string
+	var added, respelled []string
 	l.patched = map[string]bool{}
 	if l.patch != nil {
 		patch = l.patch.finishTelling(rep)
@@ -169,8 +169,10 @@ func (l *layer) applyPatch(rep job.Reporter) error {
 			continue
 		case gone[key]:
 			return fmt.Errorf("the region %s %s is in the file of --patch, and named by --remove: leave out one of them", l.typ, id)
-		case !published[key]:
+		case published[key] == "":
 			added = append(added, id)
+		case published[key] != id:
+			respelled = append(respelled, fmt.Sprintf("%s for %s", id, published[key]))
 		}
 		l.patched[key] = true
 	}
@@ -178,6 +180,15 @@ func (l *layer) applyPatch(rep job.Reporter) error {
 	if len(added) > 0 && replaced == 0 && !l.patch.named && !l.columns.sameIDs(l.patch.columns) {
 		return fmt.Errorf("the layer %s has none of the ids of the patch, such as %s: name the column that has its ids by --patch %[1]s=FILE:ID",
 			l.typ, added[0])
+	}
+	if len(respelled) > 0 {
+		if replaced < len(published) {
+			_, was, _ := strings.Cut(respelled[0], " for ")
+			return fmt.Errorf("the patch of the layer %s spells published ids otherwise, %d in all, such as %s, and styles and hooks that compare "+
+				"ids would miss these: spell them as they are published, or remove these regions before, as by "+
+				"ingest boundaries --remove %[1]s:%[4]s", l.typ, len(respelled), respelled[0], was)
+		}
+		rep.Note(fmt.Sprintf("%s: all regions are replaced, and ids are spelled otherwise than before: %d, such as %s", l.typ, len(respelled), respelled[0]))
 	}
 	l.features = slices.DeleteFunc(l.features, func(f build.Feature) bool {
 		key := feature.FoldedRegionID(f.ID)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,7 +82,17 @@ func TestPatchEqualsWhole(t *testing.T) {
 		base, patch := drawWards(rt, "base", 1), drawWards(rt, "patch", 0)
 		var keep Keep
 		gone := map[string]bool{}
-		for _, w := range patch {
+		published := map[string]string{}
+		for _, w := range base {
+			if key := feature.FoldedRegionID(w.code); published[key] == "" || w.code < published[key] {
+				published[key] = w.code
+			}
+		}
+		for i, w := range patch {
+			// TestPatchSpelledOtherwise has other spellings.
+			if code := published[feature.FoldedRegionID(w.code)]; code != "" {
+				patch[i] = testWard{code, strings.Replace(w.text, strconv.Quote(w.code), strconv.Quote(code), 1)}
+			}
 			gone[feature.FoldedRegionID(w.code)] = true
 		}
 		for _, w := range base {
@@ -268,6 +279,51 @@ func TestPatchOfUnknownColumns(t *testing.T) {
 		err := l.applyPatch(job.SilentReporter{})
 		if (err != nil) != tc.refused || err != nil && !strings.Contains(err.Error(), "none of the ids of the patch, such as Q: name the column") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A patch that spells published ids otherwise would rename regions, and is refused. One that replaces all regions may.
+func TestPatchSpelledOtherwise(t *testing.T) {
+	for name, tc := range map[string]struct {
+		published, patch []string
+		want             []string // ids
+		refused, note    string
+	}{
+		"another case": {[]string{"E05", "E06", "E07", "E08"}, []string{"e05", "E06", "e07"}, nil,
+			"2 in all, such as e05 for E05, and styles and hooks that compare ids would miss these: spell them as they are " +
+				"published, or remove these regions before, as by ingest boundaries --remove ward:E05", ""},
+		"another separator": {[]string{"A-1", "B"}, []string{"A_1"}, nil, "1 in all, such as A_1 for A-1", ""},
+		"all of them": {[]string{"E05", "E06"}, []string{"e05", "e06"}, []string{"e05", "e06"}, "",
+			"spelled otherwise than before: 2, such as e05 for E05"},
+		"new ones": {[]string{"E05", "E06"}, []string{"E05", "e07"}, []string{"E06", "E05", "e07"}, "", ""},
+		"the same": {[]string{"E05", "e06"}, []string{"E05"}, []string{"e06", "E05"}, "", ""},
+	} {
+		wards := func(ids []string) (list []build.Feature) {
+			for _, id := range ids {
+				list = append(list, build.Feature{ID: id})
+			}
+			return list
+		}
+		l := &layer{typ: "ward", kept: true, features: wards(tc.published)}
+		l.patch = &layer{typ: "ward", kept: true, features: wards(tc.patch)}
+		rep := &jobtest.Recorder{}
+		err := l.applyPatch(rep)
+		if tc.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.refused) || len(l.features) != len(tc.published) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var got []string
+		for i := range l.features {
+			got = append(got, l.features[i].ID)
+		}
+		if d := cmp.Diff(tc.want, got); d != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, d)
+		}
+		if notes := strings.Join(rep.Notes, "\n"); !strings.Contains(notes, tc.note) || tc.note == "" && strings.Contains(notes, "otherwise") {
+			t.Errorf("%s: %q", name, notes)
 		}
 	}
 }

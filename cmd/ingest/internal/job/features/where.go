@@ -80,7 +80,12 @@ type Selection struct {
 	seen   map[string]string
 	others map[string]bool // other properties, of features only until all of Where are seen
 	layer  *format.Layer   // the last one
+	// aliases are the properties of the last layer that Where calls as the file does.
+	aliases []alias
 }
+
+// alias is a property that has another name in the file, which is one of Where.
+type alias struct{ inFile, property string }
 
 // Select returns a Selection by w.
 func Select(w Where) *Selection {
@@ -111,6 +116,14 @@ func (s *Selection) filter(l *format.Layer, path string, texts bool, count *[2]i
 	test := s.test
 	if texts {
 		test = test.ForTexts()
+	}
+	s.aliases = nil
+	if l.Property != nil {
+		for _, name := range s.names {
+			if property := l.Property(name); property != name {
+				s.aliases = append(s.aliases, alias{name, property})
+			}
+		}
 	}
 	for _, name := range l.Columns {
 		s.add(name)
@@ -151,6 +164,11 @@ func (s *Selection) object(dst []byte, values [][]byte, f *source.Feature) []byt
 		if i, found := slices.BinarySearch(s.keys, m.Name); found {
 			values[i] = m.Value // the last one counts
 		}
+		for _, a := range s.aliases {
+			if i, found := slices.BinarySearch(s.keys, a.inFile); found && a.property == m.Name {
+				values[i] = m.Value
+			}
+		}
 		if len(s.seen) < len(s.names) {
 			s.add(m.Name)
 		}
@@ -171,6 +189,11 @@ func (s *Selection) object(dst []byte, values [][]byte, f *source.Feature) []byt
 // add notes that there is a property.
 func (s *Selection) add(name string) {
 	const most = 1000
+	for _, a := range s.aliases {
+		if a.property == name {
+			s.seen[a.inFile] += ""
+		}
+	}
 	if slices.Contains(s.names, name) {
 		s.seen[name] += ""
 	} else if len(s.others) < most {

@@ -23,6 +23,7 @@ import (
 	"quadrille/cmd/ingest/internal/source/format"
 	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/internal/testfile"
+	"quadrille/internal/must"
 )
 
 // chosen returns the lines of the features of files that fulfil a condition, and the bad ones as negative numbers.
@@ -263,4 +264,56 @@ func counts(notes string) string {
 		}
 	}
 	return ""
+}
+
+// --where takes columns of Overture Maps by the names in the file, and by those of the properties that they become.
+func TestWhereOfRenamedColumns(t *testing.T) {
+	type names struct {
+		Primary string            `parquet:"primary"`
+		Common  map[string]string `parquet:"common"`
+	}
+	type row struct {
+		Geometry []byte `parquet:"geometry"`
+		Names    names  `parquet:"names"`
+	}
+	type named struct {
+		Geometry []byte `parquet:"geometry"`
+		Name     string `parquet:"name"`
+		Names    names  `parquet:"names"`
+	}
+	at := must.Get(wkb.Marshal(orb.Point{1, 2}, binary.LittleEndian)).In(t)
+	write := func(name string, write func(path string) error) string {
+		path := filepath.Join(t.TempDir(), name)
+		must.Do(t, write(path))
+		return path
+	}
+	geo := parquet.KeyValueMetadata("geo", `{"version":"1.1.0","primary_column":"geometry","columns":{"geometry":{"encoding":"WKB","geometry_types":[]}}}`)
+	renamed := write("a.parquet", func(path string) error {
+		return parquet.WriteFile(path, []row{{at, names{"Oak", map[string]string{"de": "Eiche"}}}, {at, names{"Elm", map[string]string{}}}}, geo,
+			parquet.MaxRowsPerRowGroup(1))
+	})
+	kept := write("b.parquet", func(path string) error {
+		return parquet.WriteFile(path, []named{{at, "x", names{"Oak", nil}}, {at, "Oak", names{"Elm", nil}}}, geo)
+	})
+	for _, tc := range []struct {
+		path, where string
+		want        int // features
+		err         string
+	}{
+		{renamed, "names.primary = 'Oak'", 1, ""},
+		{renamed, "name = 'Oak'", 1, ""},
+		{renamed, "names.primary = 'Oak' AND name = 'Oak'", 1, ""},
+		{renamed, "names.primary = 'Ash'", 0, "leaves out all 2 records"},
+		{renamed, "names.common.de = 'Eiche'", 1, ""},
+		{renamed, "names.common.de IS NULL", 1, ""},
+		{renamed, "names.common.fr = 'Ch\u00eane'", 0, "no record has \"names.common.fr\""},
+		{renamed, "names.second = 'Oak'", 0, "no record has \"names.second\""},
+		{kept, "names.primary = 'Oak'", 1, ""},
+		{kept, "name = 'Oak'", 1, ""},
+	} {
+		lines, _, err := chosen(t, tc.where, format.Options{}, tc.path)
+		if len(lines) != tc.want || (tc.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.err) {
+			t.Errorf("%s: %d features, %v", tc.where, len(lines), err)
+		}
+	}
 }

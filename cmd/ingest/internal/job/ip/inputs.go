@@ -2,6 +2,7 @@ package ip
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,12 +16,41 @@ import (
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
 	"quadrille/cmd/ingest/internal/source/geolite"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/mmdb"
 )
 
+// NamedColumns are the columns of the lists of a name.
+type NamedColumns struct {
+	File string
+	List []ipcsv.Column
+}
+
+// ErrUnnamed is matched by the error for columns of a file that is not read.
+var ErrUnnamed = errors.New("no file of this name is read")
+
+// names reports whether the columns are those of a file, or of a member of an archive: by its path, by the end of it, or by
+// a pattern of either. named is the input that it is of.
+func (c *NamedColumns) names(named, path string) bool {
+	if c.File == named {
+		return true
+	}
+	given, path := filepath.ToSlash(c.File), filepath.ToSlash(path)
+	for end := path; ; {
+		if is, _ := filepath.Match(given, end); is || given == end { // a bad pattern is the name of a file
+			return true
+		}
+		_, rest, more := strings.Cut(end, "/")
+		if end = rest; !more {
+			return false
+		}
+	}
+}
+
 // eachFile returns an input for each file that the inputs name. Of the files of a folder or a pattern that are one list of
 // several dates, only the newest is one. The folder of a GeoLite2 CSV set is one input.
-func eachFile(files *features.Files, inputs []Input, rep job.Reporter) (all []Input, err error) {
+func eachFile(files *features.Files, inputs []Input, columns []NamedColumns, rep job.Reporter) (all []Input, err error) {
+	used := make([]bool, len(columns))
 	for _, in := range inputs {
 		paths, err := pathsOf(in.Path, rep)
 		if err != nil {
@@ -40,9 +70,22 @@ func eachFile(files *features.Files, inputs []Input, rep job.Reporter) (all []In
 				members = []job.Input{one.Input}
 			}
 			for _, one.Input = range members {
+				one.Columns = in.Columns
+				for i := range columns {
+					if columns[i].names(in.Path, one.Path) {
+						one.Columns, used[i] = columns[i].List, true
+					}
+				}
 				all = append(all, one)
 			}
 		}
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		read := make([]string, min(len(all), 3))
+		for k := range read {
+			read[k] = all[k].Path
+		}
+		return nil, fmt.Errorf("--columns %s=…: %w; name one of the %d that are, such as %s", columns[i].File, ErrUnnamed, len(all), strings.Join(read, ", "))
 	}
 	return all, nil
 }

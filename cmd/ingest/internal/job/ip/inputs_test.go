@@ -1,6 +1,8 @@
 package ip
 
 import (
+	"archive/tar"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/jobtest"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/internal/testfile"
 	"quadrille/internal/must"
 )
@@ -201,5 +204,55 @@ func TestLinesOfArrays(t *testing.T) {
 	slices.Sort(rep.lines)
 	if !slices.Equal(rep.lines, []int{7, 7, 8}) {
 		t.Errorf("%v", rep.lines)
+	}
+}
+
+// TestColumnsOfNamedFiles tests that columns can be those of a file within a folder, a pattern or an archive.
+func TestColumnsOfNamedFiles(t *testing.T) {
+	const a, b = "9.0.0.0/8\n", "11.0.0.0/8\n"
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.zone": "", "sub.d/a.csv": a, "sub.d/b.csv": b, "sub.d/own.json": `{"network":"13.0.0.0/8","country":"FR"}` + "\n"} {
+		testfile.Write(t, filepath.Join(dir, name), text)
+	}
+	folder := filepath.Join(dir, "sub.d")
+	archive := testfile.WriteTemp(t, "l.zip", testfile.Zip([2]string{"x/a.csv", a}, [2]string{"b.csv", b}))
+	var tarred strings.Builder
+	w := tar.NewWriter(&tarred)
+	for name, text := range map[string]string{"x/a.csv": a, "b.csv": b} {
+		must.Do(t, w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(text)), Mode: 0o644}))
+		must.Get(w.Write([]byte(text))).In(t)
+	}
+	must.Do(t, w.Close())
+	taken := testfile.WriteTemp(t, "l.tar.gz", testfile.Gzip(tarred.String()))
+	ch, de := must.Get(ipcsv.ParseColumns("network,country=CH")).In(t), must.Get(ipcsv.ParseColumns("network,country=DE")).In(t)
+	for name, tc := range map[string]struct {
+		path    string
+		columns []NamedColumns
+		err     string
+	}{
+		"a folder":         {folder, []NamedColumns{{"a.csv", ch}, {"b.csv", de}}, ""},
+		"its paths":        {folder, []NamedColumns{{filepath.Join(folder, "a.csv"), ch}, {"sub.d/b.csv", de}}, ""},
+		"a pattern":        {filepath.Join(folder, "*.csv"), []NamedColumns{{"a.csv", ch}, {"b.csv", de}}, ""},
+		"of a pattern":     {folder, []NamedColumns{{"*.csv", de}, {"a.csv", ch}}, ""},
+		"an archive":       {archive, []NamedColumns{{"x/a.csv", ch}, {"b.csv", de}}, ""},
+		"a tar archive":    {taken, []NamedColumns{{"a.csv", ch}, {"b.csv", de}}, ""},
+		"none such":        {folder, []NamedColumns{{"*.csv", ch}, {"c.csv", de}}, "--columns c.csv=…: no file of this name is read; name one of the 3 that are, such as " + folder},
+		"an end of a name": {folder, []NamedColumns{{".csv", ch}}, "--columns .csv=…"},
+	} {
+		c := jobtest.Catalog(t)
+		_, err := Ingest(t.Context(), c, []Input{{Input: job.Input{Path: tc.path}}}, Options{Columns: tc.columns})
+		if tc.err != "" {
+			if !errors.Is(err, ErrUnnamed) || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if ch, de := answer(t, c, "9.1.1.1"), answer(t, c, "11.1.1.1"); !strings.Contains(ch, `"CH"`) || !strings.Contains(de, `"DE"`) {
+			t.Errorf("%s: %s, %s", name, ch, de)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/ipgeo"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	Check bool
 	// OnCompared, if set, receives the result of the comparison.
 	OnCompared func(Change)
+	// Columns are those of lists by their names, which count more than Input.Columns.
+	Columns []NamedColumns
 }
 
 // costs are for each byte of the sources. A database and a list of networks
@@ -70,7 +73,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, inputs []Input, o Options) 
 		return dataset.Manifest{}, err
 	}
 	defer func() { _ = files.Close() }()
-	if inputs, err = eachFile(files, inputs, rep); err != nil {
+	if inputs, err = eachFile(files, inputs, o.Columns, rep); err != nil {
 		return dataset.Manifest{}, err
 	}
 	if len(inputs) > maxSources {
@@ -194,8 +197,9 @@ type rangeInputs struct {
 	size       int64 // of all files on disk
 	unassigned int64
 	blank      int64
-	records    []int64 // good ones, by source
-	memory     int64   // of the whole program
+	records    []int64      // good ones, by source
+	memory     int64        // of the whole program
+	said       geojson.Said // of JSON documents
 	closed     bool
 }
 
@@ -224,7 +228,7 @@ func openRanges(ctx context.Context, inputs []Input, o Options, fill *filler, di
 		return nil, err
 	}
 	for _, i := range inputs {
-		s, err := openSource(i, in.files, in.temp, in.memory)
+		s, err := openSource(i, in.files, in.temp, in.memory, &in.said)
 		if err != nil {
 			return nil, i.Named(err)
 		}
@@ -286,6 +290,11 @@ func (in *rangeInputs) notes(rep job.Reporter, stats ipgeo.Stats, private bool) 
 		rep.Note(fmt.Sprintf("%d networks of geofeeds are not to be located: no wider network of their feed answers for them", in.blank))
 	}
 	for _, s := range in.sources {
+		if l, ok := s.(*listSource); ok && l.document != nil {
+			for _, note := range l.document.Notes() {
+				rep.Note(note)
+			}
+		}
 		if l, ok := s.(*listSource); ok && l.table != nil && l.table.SystemLines > 0 {
 			rep.Note(fmt.Sprintf("%s: %d lines are of autonomous systems, not addresses, and were left out", s.path(), l.table.SystemLines))
 		}
@@ -361,6 +370,9 @@ func (in *rangeInputs) read(take func(ipgeo.Range) error) error {
 			return err
 		}
 		before += s.size()
+	}
+	if err := in.said.Missing("ingest ip PAGE1 PAGE2"); err != nil {
+		return err
 	}
 	return in.tally.Err()
 }

@@ -17,6 +17,7 @@ import (
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/job"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/ipcsv"
 	"quadrille/cmd/ingest/internal/source/jsonscan"
@@ -32,9 +33,11 @@ type listSource struct {
 	schema *iprecord.Schema // of objects
 	text   *bufio.Reader    // of objects, one a line
 	lineOf func(int) int    // the line of the file for one of text
+	// document is set if text has its records.
+	document *document
 }
 
-func openListSource(in Input, f *source.File) (_ *listSource, err error) {
+func openListSource(in Input, f *source.File, layer string, said *geojson.Said) (_ *listSource, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -48,12 +51,22 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 		lines := jsonscan.Lines(s.text)
 		s.text, s.lineOf = bufio.NewReaderSize(lines, s.text.Size()), lines.Line
 	}
+	isJSON := isArray || ipcsv.IsJSON(s.text)
 	objects, err := objectSchema(s.text)
+	if err == nil && objects == nil && !isArray && isJSON {
+		if s.document = openDocument(s.text, in.Path, layer, said); s.document != nil {
+			s.text, s.lineOf = bufio.NewReaderSize(s.document, s.text.Size()), s.document.Line
+			objects, err = objectSchema(s.text)
+		}
+	}
+	if err == nil && layer != "" && s.document == nil {
+		return nil, noList(in.OnDisk(), layer)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", in.Path, err)
 	}
-	switch json := isArray || ipcsv.IsJSON(f.Reader()); {
-	case json && in.Columns != nil:
+	switch {
+	case isJSON && in.Columns != nil:
 		return nil, fmt.Errorf("%s: is JSON, and columns are those of lists of lines; leave --columns out, or say of which "+
 			"list they are by --columns FILE=…, "+
 			"or make this one a list of lines, such as by jq -r '… | @csv'", in.Path)
@@ -63,7 +76,7 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 	case isArray:
 		return nil, fmt.Errorf("%s: is a list in JSON that does not begin with an object that has a network; call the members "+
 			"network, or start_ip and end_ip, or make it a list of lines, such as by jq -r '… | @csv'", in.Path)
-	case json:
+	case isJSON:
 		s.table, err = ipcsv.OpenJSON(f.Reader(), in.Path)
 	default:
 		s.table, err = ipcsv.Open(f, in.Path, in.Columns)
@@ -84,16 +97,25 @@ func openListSource(in Input, f *source.File) (_ *listSource, err error) {
 func (s *listSource) path() string { return s.in.Path }
 func (s *listSource) kind() string {
 	if s.schema != nil {
-		return "list of JSON objects, schema of " + s.schema.Name
+		kind := "list of JSON objects, schema of " + s.schema.Name
+		if s.document != nil && s.document.List != "" {
+			kind += ", in its member " + source.Excerpt(s.document.List)
+		}
+		return kind
 	}
 	if guess := s.table.Guess(); guess != "" {
 		return s.table.Layout() + ", " + guess
 	}
 	return s.table.Layout()
 }
-func (s *listSource) size() int64         { return s.file.Size }
-func (s *listSource) done() int64         { return s.file.Progress() }
-func (s *listSource) close() error        { return s.file.Close() }
+func (s *listSource) size() int64 { return s.file.Size }
+func (s *listSource) done() int64 { return s.file.Progress() }
+func (s *listSource) close() error {
+	if s.document != nil {
+		s.document.stop()
+	}
+	return s.file.Close()
+}
 func (s *listSource) modified() time.Time { return s.file.Modified }
 
 func (s *listSource) describe(context.Context) ([]dataset.Source, error) {

@@ -16,6 +16,7 @@ import (
 	"quadrille/cmd/ingest/internal/iprecord"
 	"quadrille/cmd/ingest/internal/job/features"
 	"quadrille/cmd/ingest/internal/source"
+	"quadrille/cmd/ingest/internal/source/geojson"
 	"quadrille/cmd/ingest/internal/source/geolite"
 	"quadrille/cmd/ingest/internal/source/mmdb"
 )
@@ -42,14 +43,33 @@ type ipSource interface {
 //   - a GeoLite2 CSV set, a folder or the zip archive of one;
 //   - a workbook or Parquet of such rows;
 //   - a list of ranges in columns, or of a provider's networks in JSON, alone,
-//     compressed by gzip, or in a zip archive.
+//     compressed by gzip, or in a zip archive;
+//   - a JSON document with a list of objects with networks; FILE#MEMBER names the list.
 //
 // Files that must be unpacked for reading go into the directory temp. A source that needs more
 // bytes than memory, the limit of the whole program, is refused.
-func openSource(in Input, files *features.Files, temp string, memory int64) (ipSource, error) {
+func openSource(in Input, files *features.Files, temp string, memory int64, said *geojson.Said) (ipSource, error) {
 	if s, err := openRecordSource(in, files); s != nil || err != nil {
 		return s, err
 	}
+	path, layer := source.SplitLayer(in.OnDisk())
+	if layer == "" {
+		return openWhole(in, "", temp, memory, said)
+	}
+	in.Copy = path
+	s, err := openWhole(in, layer, temp, memory, said)
+	if err != nil {
+		return nil, err
+	}
+	if l, ok := s.(*listSource); !ok || l.document == nil {
+		return nil, errors.Join(noList(path, layer), s.close())
+	}
+	return s, nil
+}
+
+// openWhole opens a source that is no workbook and no Parquet. layer is the member of a JSON document that has its
+// records, or "".
+func openWhole(in Input, layer, temp string, memory int64, said *geojson.Said) (ipSource, error) {
 	info, err := os.Stat(in.OnDisk())
 	if err != nil {
 		return nil, err
@@ -74,7 +94,7 @@ func openSource(in Input, files *features.Files, temp string, memory int64) (ipS
 		}
 		return openDatabaseSource(in, temp)
 	}
-	return openListSource(in, f)
+	return openListSource(in, f, layer, said)
 }
 
 // lookIntoZip finds the member of a zip archive that is the source. match returns true for its

@@ -117,7 +117,7 @@ func (n *namer) readStations(take func(names.Feature) error) error {
 			Lat:     s.Lat,
 			Lon:     s.Lon,
 		}
-		addCodes(&f, f.Code, id.WMO(), s.ID)
+		addCodes(&f, f.Code, cmp.Or(s.Properties.Text("wmo"), id.WMO()), s.ID)
 		if f.Parents, err = n.parents(f.Lat, f.Lon, n.all(), f.Country); err != nil {
 			return err
 		}

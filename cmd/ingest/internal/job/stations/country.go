@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"quadrille/cmd/ingest/internal/source/isd"
 	"quadrille/cmd/internal/iso3166"
 	"quadrille/feature"
 	"quadrille/places"
@@ -17,7 +18,12 @@ const stationReach = 300_000
 // but some hundred rows have ISO codes: CH is China in FIPS and Switzerland in ISO, and both are in
 // the file. If the two readings differ, the nearest published place in one of the two countries
 // decides. Without such a place the code is read as FIPS, because it should be that.
-func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon float64) (string, error) {
+// A list that has a column of ISO codes beside gives these.
+func (r *stationReader) countryOf(ctx context.Context, rec *isd.Station) (string, error) {
+	if c, ok := iso3166.Lookup(rec.ISO); ok && c.Assigned() {
+		return c.Code, nil
+	}
+	code := rec.Country
 	fips, known := isoByFIPS10[code]
 	if !known && code != "" {
 		r.foreign++
@@ -35,7 +41,7 @@ func (r *stationReader) countryOf(ctx context.Context, code string, lat, lon flo
 			return "", err
 		}
 		hits, err := places.CollectHits(r.hits, r.zones.Places.Features(ctx,
-			&feature.Query{Near: feature.NearTo(lat, lon, best), Filter: of, Limit: 1}))
+			&feature.Query{Near: feature.NearTo(rec.Lat, rec.Lon, best), Filter: of, Limit: 1}))
 		if err != nil {
 			return "", err
 		}

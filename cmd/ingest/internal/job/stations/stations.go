@@ -49,7 +49,7 @@ func Ingest(ctx context.Context, c *dataset.Catalog, in job.Input, o job.Options
 			return nil, err
 		}
 		if meta.Stations == 0 {
-			return nil, errors.New("the file holds no stations with a position; check that it is NOAA's isd-history.csv")
+			return nil, errors.New("the file holds no stations with a position; check that it is NOAA's isd-history.csv or ghcnh-station-list.csv")
 		}
 		if stats.Duplicates > 0 {
 			rep.Note(fmt.Sprintf("%d records gave way to one of the same station that ends later", stats.Duplicates))
@@ -117,16 +117,22 @@ func (r *stationReader) stationOf(rec *isd.Station) (stations.Station, error) {
 	refuse := func(err error) (stations.Station, error) {
 		return stations.Station{}, &source.BadRecord{Source: r.in.Path, Line: rec.Line, Reason: "station cannot be stored", Detail: err.Error()}
 	}
-	id, err := stations.MakeID(rec.USAF, rec.WBAN)
+	id, err := stations.ParseID(rec.ID())
 	if err != nil {
 		return refuse(err)
 	}
-	country, err := r.countryOf(r.ctx, rec.Country, rec.Lat, rec.Lon)
+	if id.GHCN() {
+		r.in.Credit = job.GHCNh
+		if rec.Line == 1 {
+			r.rep.Note("the list has no line of names; its columns are taken as those of NOAA's ghcnh-station-list.csv, in that order")
+		}
+	}
+	country, err := r.countryOf(r.ctx, rec)
 	if err != nil {
 		return stations.Station{}, err
 	}
 	s := stations.Station{
-		ID: id, Name: rec.Name, Country: country, State: rec.State, ICAO: rec.ICAO,
+		ID: id, Name: rec.Name, Country: country, State: rec.State, ICAO: rec.ICAO, WMO: rec.WMO,
 		Lat: rec.Lat, Lon: rec.Lon, ElevationM: rec.ElevationM, Begin: rec.Begin, End: rec.End,
 	}
 	if err := s.Validate(); err != nil {

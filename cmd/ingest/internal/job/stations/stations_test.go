@@ -79,6 +79,39 @@ func TestStations(t *testing.T) {
 	}
 }
 
+// The list of GHCN hourly has ids of its own, and countries in its ids.
+func TestGHCNhStations(t *testing.T) {
+	const names = "GHCN_ID,LATITUDE,LONGITUDE,ELEVATION,STATE,NAME,GSN,(US)HCN_(US)CRN,WMO_ID,ICAO,ISO_CODE\n"
+	const rows = "SZM00006660,47.383,8.567,-999.9,,ZURICH TOWN,GSN,,06660,,\n" +
+		"USW00012345,41.5,-87.25,204.8,IL,HILL,,,72999,KXXX,US\n" +
+		"KVI0000BKPR,42.5,21,546,,PRISTINA,,,,BKPR,XK\n" +
+		"SZM00006661,0,0,1,,NOWHERE,,,,,\n"
+	for text, notes := range map[string]int{names + rows: 0, rows: 1} {
+		c, rep := jobtest.Catalog(t), &jobtest.Recorder{}
+		path := testfile.WriteTemp(t, "ghcnh-station-list.csv", text)
+		if _, err := Ingest(t.Context(), c, job.Input{Path: path, Credit: job.NOAA}, job.Options{Reporter: rep}); err != nil {
+			t.Fatal(err)
+		}
+		f, m := openStations(t, c)
+		if m.Records["stations"] != 3 || m.Sources[0].Name != job.GHCNh.Name || m.Bad["coordinates are exactly 0,0"] != 1 || len(rep.Notes) != notes {
+			t.Errorf("%+v, %q", m, rep.Notes)
+		}
+		for text, want := range map[string]string{
+			"szm00006660": `"id":"SZM00006660","wmo":"06660","name":"ZURICH TOWN","country":"CH","lat":47.383,"lon":8.567`,
+			"USW00012345": `"id":"USW00012345","wban":"12345","wmo":"72999","name":"HILL","country":"US","state":"IL","icao":"KXXX","elevation_m":204.8,"lat":41.5,"lon":-87.25`,
+			"KVI0000BKPR": `"id":"KVI0000BKPR","name":"PRISTINA","country":"XK","icao":"BKPR","elevation_m":546,"lat":42.5,"lon":21`,
+		} {
+			id, err := stations.ParseID(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if record, err := f.Record(t.Context(), id, nil); err != nil || string(record) != want {
+				t.Errorf("%s, %v; want %s", record, err, want)
+			}
+		}
+	}
+}
+
 func TestStationsFailures(t *testing.T) {
 	c := jobtest.Catalog(t)
 	if _, err := Ingest(t.Context(), c, job.Input{Path: testfile.WriteTemp(t, "good.csv", jobtest.StationsHead+jobtest.RowZurich)},

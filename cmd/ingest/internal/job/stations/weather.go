@@ -60,7 +60,7 @@ func IngestWeather(ctx context.Context, c *dataset.Catalog, inputs []job.Input, 
 		}
 		if meta.Observations == 0 {
 			return nil, errors.New("the files hold no observations of stations that are published; check that they are of the " +
-				"isd-lite format, and that ingest stations has read a list that names them")
+				"isd-lite format, and that ingest stations has read a list that names them; ghcnh-station-list.csv does not, isd-history.csv does")
 		}
 		if stats.Duplicates > 0 {
 			rep.Note(fmt.Sprintf("%d observations were given before, for the same station and hour", stats.Duplicates))

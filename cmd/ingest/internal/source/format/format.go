@@ -54,6 +54,8 @@ type Layer struct {
 	// are read. Key is the column of the primary key, or "".
 	Columns []string
 	Key     string
+	// Property returns the name of the property that a column of the file has become; it is nil if all keep theirs.
+	Property func(column string) string
 	// Times are the properties that the file declares to be times, and whose values name no zone.
 	Times []string
 	// TakenColumns are the columns used for position and id, and Properties the other columns. They are

@@ -114,7 +114,7 @@ var table = []*Format{
 				return nil, err
 			}
 			return &Layer{
-				Features: in.Features(ctx), Columns: in.Columns(), Records: in.Records, Times: in.Times,
+				Features: in.Features(ctx), Columns: in.Columns(), Records: in.Records, Times: in.Times, Property: in.Property,
 				Progress: in.Progress, Size: in.Size, Unit: "records", Paths: paths, Close: in.Close, Notes: in.Notes,
 				LeftOut: in.LeftOut,
 			}, nil

@@ -59,6 +59,7 @@ type File struct {
 	o       Options
 	paths   []string
 	columns []string
+	renamed []column // those with other names in the files
 	notes   []string
 	groups  int   // row groups
 	skipped int   // of them, by Bounds
@@ -99,6 +100,9 @@ func Open(paths []string, o Options) (*File, error) {
 		for _, c := range p.columns {
 			if !c.spread {
 				add(c.name)
+			}
+			if c.hidden != "" && !slices.ContainsFunc(f.renamed, func(known column) bool { return known.hidden == c.hidden }) {
+				f.renamed = append(f.renamed, column{name: c.name, spread: c.spread, hidden: c.hidden})
 			}
 			if c.node.isZoneless() && !slices.Contains(f.Times, c.name) {
 				f.Times = append(f.Times, c.name)
@@ -193,6 +197,9 @@ func (f *File) numericFolders() map[string]bool {
 
 // Columns returns the names of the properties, in the order of the files.
 func (f *File) Columns() []string { return f.columns }
+
+// Property returns the property of a column, or of a member of a map, that has the name in the files.
+func (f *File) Property(name string) string { return property(f.renamed, name) }
 
 // Progress returns how many rows of Size have been read or skipped. It may be called while rows are
 // read.

@@ -15,6 +15,7 @@ import (
 // the only column that can have the property.
 func (p *part) within(group *format.RowGroup, name string) (low, high []byte) {
 	var of *leaf
+	name = property(p.columns, name)
 	outer, _, dotted := strings.Cut(name, ".")
 	for i := range p.columns {
 		switch c := &p.columns[i]; {

@@ -103,6 +103,7 @@ type column struct {
 	node *node
 	// spread is set for a map whose members are properties, with name before their keys.
 	spread bool
+	hidden string // its name in the file, if name is another
 }
 
 // isZoneless reports whether the values are times without a zone.
@@ -206,7 +207,7 @@ func (p *part) readColumns(not func(*node) bool) error {
 		}
 		for i, c := range p.columns {
 			if c.name == h.column && c.node.isMap() == h.spread {
-				p.columns[i].name, p.columns[i].spread = h.name, h.spread
+				p.columns[i].name, p.columns[i].spread, p.columns[i].hidden = h.name, h.spread, h.column
 			}
 		}
 	}
@@ -216,6 +217,20 @@ func (p *part) readColumns(not func(*node) bool) error {
 		}
 	}
 	return nil
+}
+
+// property returns the property of a column, or of a member of a map, that has the name in the file.
+func property(columns []column, name string) string {
+	for i := range columns {
+		switch key, inner := strings.CutPrefix(name, columns[i].hidden+"."); {
+		case columns[i].hidden == "":
+		case inner && columns[i].spread:
+			return columns[i].name + key
+		case columns[i].hidden == name:
+			return columns[i].name
+		}
+	}
+	return name
 }
 
 // find returns the leaf with a path, if rows have at most one value of it.

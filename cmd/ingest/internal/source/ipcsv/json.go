@@ -57,6 +57,16 @@ func (e *entry) rows(line int) (rows []Record, nameless bool) {
 	return rows, nameless
 }
 
+// IsProviders reports whether an object is an entry of the list of a provider's networks.
+func IsProviders(text []byte) bool {
+	var e entry
+	if json.Unmarshal(text, &e) != nil {
+		return false
+	}
+	rows, _ := e.rows(0)
+	return rows != nil
+}
+
 // IsJSON reports whether a list is JSON. r must have any white space at the beginning in its
 // buffer.
 func IsJSON(r *bufio.Reader) bool { return bytes.HasPrefix(begin(r), []byte{'{'}) }

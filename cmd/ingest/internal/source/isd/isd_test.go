@@ -57,6 +57,58 @@ func TestStations(t *testing.T) {
 	}
 }
 
+// TestGHCNhStations reads the list of GHCN hourly as NOAA and others write it.
+func TestGHCNhStations(t *testing.T) {
+	const names = "GHCN_ID,LATITUDE,LONGITUDE,ELEVATION,STATE,NAME,GSN,(US)HCN_(US)CRN,WMO_ID,ICAO"
+	const rows = `USW00012345, 41.5,-87.25, 204.8,IL,"HILL, EAST",   ,CRN,72999,KXXX` + "\n" +
+		"szm00001234,47.5,8.5,-999.9,  ,BERG,GSN,   ,01234,    \n"
+	want := []Station{
+		{GHCN: "USW00012345", Name: "HILL, EAST", Country: "US", State: "IL", ICAO: "KXXX", WMO: "72999", Lat: 41.5, Lon: -87.25,
+			ElevationM: ptr(204.8)},
+		{GHCN: "SZM00001234", Name: "BERG", Country: "SZ", WMO: "01234", Lat: 47.5, Lon: 8.5},
+	}
+	bars := strings.NewReplacer(`"HILL, EAST"`, "HILL, EAST", ",", "|")
+	for name, tc := range map[string]struct {
+		text string
+		line int // of the first row
+	}{
+		"with names":    {names + "\n" + rows, 2},
+		"without names": {"\ufeff" + rows, 1},
+		"bars":          {bars.Replace(names + "\n" + rows), 2},
+		"bars alone":    {bars.Replace(rows), 1},
+		"tabs":          {strings.ReplaceAll(bars.Replace(names+"\n"+rows), "|", "\t"), 2},
+	} {
+		list, bad, err := stations(t, tc.text)
+		for i := range want {
+			want[i].Line = tc.line + i
+		}
+		if diff := cmp.Diff(want, list); diff != "" || len(bad) > 0 || err != nil {
+			t.Errorf("%s: %s, %v, %v", name, diff, bad, err)
+		}
+	}
+	// Newer lists say the country in ISO 3166 as well.
+	for _, head := range []string{names + ",ISO_CODE\n", ""} {
+		list, bad, err := stations(t, head+"SZM00001234,47.5,8.5,500,,BERG,,,01234,,CH\n")
+		if err != nil || len(bad) > 0 || len(list) != 1 || list[0].ISO != "CH" {
+			t.Error(list, bad, err)
+		}
+	}
+	_, bad, err := stations(t, names+"\n"+rows+"SZM0000123,1,2,,,,,,,\n12M00001234,1,2,,,,,,,\nSZM00001235,,,,,,,,,\nSZM00001236,95,2,,,,,,,\n")
+	if diff := cmp.Diff(map[string]int{reasonGHCN: 2, reasonNoPosition: 1, reasonLat: 1}, bad); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	// A list of fixed width has other rows. Its neighbour is the one to take.
+	_, _, err = stations(t, "SZM00001234  47.5000    8.5000  500.0    BERG, OST                      GSN     01234\n")
+	if !errors.Is(err, ErrHeader) || !strings.Contains(err.Error(), "ghcnh-station-list.csv") {
+		t.Error(err)
+	}
+	// A list that has all ids keeps those that observations are named by.
+	list, _, err := stations(t, "USAF,WBAN,GHCN_ID,LAT,LON\n123450,99999,SZM00012345,1,2\n")
+	if err != nil || len(list) != 1 || list[0].ID() != "123450-99999" {
+		t.Error(list, err)
+	}
+}
+
 func TestBadStations(t *testing.T) {
 	row := func(lat, lon, elevation, begin string) string {
 		return `"123450","99999","X","SZ","","","` + lat + `","` + lon + `","` + elevation + `","` + begin + `","20200101"`
@@ -261,11 +313,13 @@ func TestDamagedFiles(t *testing.T) {
 
 func FuzzReadStations(f *testing.F) {
 	f.Add([]byte(head + `"123450","99999","X","SZ","","","+47.100","-008.500","+0431.9","19310101","20250529"` + "\n"))
+	f.Add([]byte("GHCN_ID|LATITUDE|LONGITUDE\nSZM00001234|1|2\n"))
+	f.Add([]byte("SZM00001234,1,2,\"\n"))
 	f.Add([]byte("\xef\xbb\xbfusaf,wban,lat,lon\n123456,12345,1,2\n\"\"\"\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for s, err := range ReadStations(bytes.NewReader(b), "f") {
-			if err == nil && (!(s.Lat >= -90 && s.Lat <= 90) || !(s.Lon >= -180 && s.Lon <= 180) || len(s.USAF) != 6 ||
-				len(s.WBAN) != 5 || s.Line < 1) {
+			if err == nil && (!(s.Lat >= -90 && s.Lat <= 90) || !(s.Lon >= -180 && s.Lon <= 180) || len(s.GHCN) != 11 && (len(s.USAF) != 6 ||
+				len(s.WBAN) != 5) || s.Line < 1) {
 				t.Fatalf("%+v", s)
 			}
 		}

@@ -62,12 +62,14 @@ type Reader struct {
 	keyed bool // the list may be an object, whose members are the records; without List it is the whole value
 	head  head
 	yield func(source.Feature, error) bool
-	whole geojson.Collection // of the current value of the top level
-	flat  flattener
-	raw   []byte    // the record
-	top   []pair    // its members
-	key   []byte    // its name, if the list is an object
-	named [2]string // the first such name, and the property that it became
+	// object is set by Objects, and gets the records in place of yield.
+	object func(Object) bool
+	whole  geojson.Collection // of the current value of the top level
+	flat   flattener
+	raw    []byte    // the record
+	top    []pair    // its members
+	key    []byte    // its name, if the list is an object
+	named  [2]string // the first such name, and the property that it became
 
 	geometries  geojson.Geometries
 	geometry    []byte   // text of a geometry
@@ -110,6 +112,25 @@ func (r *Reader) Features() iter.Seq2[source.Feature, error] {
 		r.yield = yield
 		if err := r.values(); err != nil && !errors.Is(err, errStop) {
 			yield(source.Feature{}, jsonscan.Explain(err, r.name, "JSON"))
+		}
+	}
+}
+
+// Object is a record as it is written. Its texts are valid until the next one is read.
+type Object struct {
+	Line int
+	Name []byte // of the member that it is, if the records are the members of an object; otherwise nil
+	Text []byte
+}
+
+// Objects does the same as Features for callers that read the records themselves.
+func (r *Reader) Objects() iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		r.object = func(o Object) bool { return yield(o, nil) }
+		for _, err := range r.Features() {
+			if !yield(Object{}, err) {
+				return
+			}
 		}
 	}
 }
@@ -331,7 +352,40 @@ func (r *Reader) next() error {
 	if !whole {
 		return r.bad(line, ReasonTooLong, fmt.Sprintf("more than %d MiB", maxRecord>>20))
 	}
+	if r.object != nil {
+		return r.give(line)
+	}
 	return r.record(line)
+}
+
+// give yields the record in raw as it is written, without a known wrapper.
+func (r *Reader) give(line int) error {
+	o := Object{line, r.key, r.raw}
+	if n := r.split(); n <= maxWrapper {
+		if w := r.wrapper(); w != nil {
+			o.Text = r.member(w.around)
+			for _, p := range r.top {
+				if string(p.name) != w.around {
+					r.dropped.Add(string(p.name), "beside "+w.around)
+				}
+			}
+		}
+	}
+	if !r.object(o) {
+		return errStop
+	}
+	return nil
+}
+
+// split sets the members of the record in raw, and returns their number, which may be greater than maxWrapper.
+func (r *Reader) split() (n int) {
+	r.top = r.top[:0]
+	each(r.raw, func(name, value []byte) {
+		if n++; n <= maxWrapper {
+			r.top = append(r.top, pair{name[1 : len(name)-1], value})
+		}
+	})
+	return n
 }
 
 func (r *Reader) bad(line int, reason, detail string) error {
@@ -347,13 +401,7 @@ const maxWrapper = 40
 // record yields the record in raw.
 func (r *Reader) record(line int) error {
 	r.flat.begin()
-	r.top = r.top[:0]
-	n := 0
-	each(r.raw, func(name, value []byte) {
-		if n++; n <= maxWrapper {
-			r.top = append(r.top, pair{name[1 : len(name)-1], value})
-		}
-	})
+	n := r.split()
 	f := source.Feature{Line: line}
 	if n > 0 && n <= maxWrapper {
 		switch handled, reason, detail, err := r.special(&f); {

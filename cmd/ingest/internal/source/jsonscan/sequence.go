@@ -36,18 +36,26 @@ type ElementLines struct {
 	depth           int
 	inText, escaped bool
 
-	line   int   // in r
-	begun  bool  // the line that is written has text
-	begins []int // the lines in r of those that are written, without the first ones
+	line  int  // in r
+	begun bool // the line that is written has text
+	LineNumbers
+}
+
+// LineNumbers has the numbers of the lines of a text from which those of another text are made. Its zero value is ready.
+type LineNumbers struct {
+	begins []int // without the first ones
 	gone   int   // the number of the first ones
 }
 
-// Line returns the line in the array at which a line that was read begins, both counted from 1. Lines are asked for in
-// order.
-func (l *ElementLines) Line(written int) int {
-	i := written - 1 - l.gone
-	if i < 0 || i >= len(l.begins) {
-		return l.line
+// Add sets the line at which the next line begins.
+func (l *LineNumbers) Add(line int) { l.begins = append(l.begins, line) }
+
+// Line returns the line at which a line that was made begins, both counted from 1. Lines are asked for in order.
+// For one that is not made yet it is the last.
+func (l *LineNumbers) Line(written int) int {
+	i := min(written-1-l.gone, len(l.begins)-1)
+	if i < 0 {
+		return 1
 	}
 	l.begins, l.gone = l.begins[i:], l.gone+i
 	return l.begins[0]
@@ -65,7 +73,7 @@ func (l *ElementLines) Read(p []byte) (int, error) {
 		}
 		if p[i] == '\n' || p[i] != ' ' && !l.begun {
 			if !l.begun {
-				l.begins = append(l.begins, l.line)
+				l.Add(l.line)
 			}
 			l.begun = p[i] != '\n'
 		}

@@ -59,6 +59,8 @@ var (
 		"geolocation", "location", "coordinates", "position", "point", "latlon", "latlng", "latlong", "geoloc", "loc", "coords", "gps",
 		"coordenadas", "coordonnees", "coordonnées", "coordinate", "koordinaten", "koordinate",
 	}
+	// certainNames are those of them that are called so for nothing else.
+	certainNames = oneNames[:6]
 	// geoPoints are those of services that may have columns x and y in metres beside them.
 	geoPoints = []string{"geopoint2d", "geopoint"}
 	// latFirstLists are those in which lists of JSON have the latitude first: Opendatasoft's, Kobo's, and those that
@@ -84,7 +86,10 @@ type Table struct {
 	codes      []bool          // columns of two-letter codes, where NA may be one
 	emptied    source.WordTally
 	kept       source.WordTally // NA in such columns, by their names
+	filled     []bool           // columns that are not empty in all of the first rows
 	lat, lon   int
+	// otherLat and otherLon are -1 if there are no such columns.
+	otherLat, otherLon int
 }
 
 // New returns a reader of the table in r, of points or of polygons. name is the name in errors and bad rows.
@@ -156,9 +161,9 @@ func (c *codeTally) add(value []byte, isEmpty bool) {
 // hasCodes allows for a few values that are spelled otherwise.
 func (c *codeTally) hasCodes() bool { return c.codes > 10*c.others }
 
-// findCodes finds the columns of codes of two letters by the first rows.
-func (t *Table) findCodes() {
-	t.codes = make([]bool, len(t.names))
+// lookAhead finds the columns of codes of two letters by the first rows, and those that are not empty.
+func (t *Table) lookAhead() {
+	t.codes, t.filled = make([]bool, len(t.names)), make([]bool, len(t.names))
 	tallies := make([]codeTally, len(t.names))
 	format := t.format()
 	format.MaxBytes = min(format.MaxBytes, len(t.head)+1)
@@ -179,6 +184,7 @@ func (t *Table) findCodes() {
 		}
 		for i, f := range fields {
 			tallies[i].add(f, t.empty.Has(f))
+			t.filled[i] = t.filled[i] || !t.isNothing(f)
 		}
 	}
 	for i := range tallies {
@@ -242,7 +248,7 @@ func (t *Table) Rows() iter.Seq2[Row, error] {
 		r.Line = t.in.Line
 		err = t.in.Bad(source.ReasonNoGeometry, "the table has no columns of positions")
 		if t.lat >= 0 && t.lon >= 0 {
-			err = t.position(r.Fields[t.lat], r.Fields[t.lon], &r.At)
+			err = t.position(t.cells(r.Fields), &r.At)
 		}
 		switch {
 		case err == nil:
@@ -278,10 +284,10 @@ func (t *Table) header(fields [][]byte, err error) error {
 			return fmt.Errorf("%s: two columns are called %s: rename one in the first line", t.name, source.Excerpt(name))
 		}
 	}
+	t.lookAhead()
 	if err := t.find(); err != nil {
 		return err
 	}
-	t.findCodes()
 	t.properties = slices.Clone(t.names)
 	for i, name := range t.names {
 		if i == t.lat || i == t.lon {
@@ -316,8 +322,8 @@ func (t *Table) Notes() (notes []string) {
 	return append(notes, t.positions.notes()...)
 }
 
-// choose sets Columns by the names of all columns.
-func (t *positions) choose(names []string) error {
+// choose sets Columns by the names of all columns. filled reports whether a column has values in the first records.
+func (t *positions) choose(names []string, filled func(column string) bool) error {
 	c := &t.Columns
 	for _, told := range []struct {
 		flag   string
@@ -353,7 +359,27 @@ func (t *positions) choose(names []string) error {
 		return fmt.Errorf("%s: the columns of latitudes and longitudes %w; name them by --lat "+
 			"COLUMN and --lon COLUMN, the same for one that has positions, of %s%s", t.name, ErrColumns, columnname.List(names), headless)
 	}
+	t.findOther(names, filled)
 	return nil
+}
+
+// findOther sets the other columns of positions. They become Columns if all those chosen are empty in the first records.
+func (t *positions) findOther(names []string, filled func(column string) bool) {
+	c := &t.Columns
+	if t.given || t.want == source.WantPolygons || c.Lat == "" {
+		return
+	}
+	o := &t.other
+	if o.Lat, o.Lon = columnname.Axes(names, "", ""); c.Lat != c.Lon {
+		o.Lat = columnname.First(names, certainNames)
+		o.Lon = o.Lat
+	}
+	if o.Lat != "" && o.Lon != "" && !filled(c.Lat) && !filled(c.Lon) && (filled(o.Lat) || filled(o.Lon)) {
+		c.Lat, c.Lon, o.Lat, o.Lon = o.Lat, o.Lon, c.Lat, c.Lon
+	}
+	if o.Lat == "" || o.Lon == "" {
+		o.Lat, o.Lon = "", ""
+	}
 }
 
 // hasGeoPoint reports whether there is one of geoPoints, and no two columns are called for latitude and longitude. Those
@@ -365,7 +391,7 @@ func hasGeoPoint(names []string) bool {
 
 // find sets the columns that have a meaning.
 func (t *Table) find() error {
-	if err := t.choose(t.names); err != nil {
+	if err := t.choose(t.names, func(column string) bool { return t.filled[slices.Index(t.names, column)] }); err != nil {
 		return err
 	}
 	c := &t.Columns
@@ -376,7 +402,17 @@ func (t *Table) find() error {
 		return slices.Index(t.names, name)
 	}
 	t.lat, t.lon = index(c.Lat), index(c.Lon)
+	t.otherLat, t.otherLon = index(t.other.Lat), index(t.other.Lon)
 	return nil
+}
+
+// cells returns those of a row that may have its position.
+func (t *Table) cells(fields [][]byte) cells {
+	c := cells{lat: fields[t.lat], lon: fields[t.lon]}
+	if t.otherLat >= 0 {
+		c.otherLat, c.otherLon = fields[t.otherLat], fields[t.otherLon]
+	}
+	return c
 }
 
 // row reads a row. fault is that of its geometry alone.
@@ -386,7 +422,7 @@ func (t *Table) row(f *source.Feature) (fault, err error) {
 		return nil, err
 	}
 	f.Line = t.in.Line
-	if f.Geometry, fault = t.geometry(fields[t.lat], fields[t.lon]); fault != nil {
+	if f.Geometry, fault = t.geometry(t.cells(fields)); fault != nil {
 		f.Geometry = nil
 		if !slices.ContainsFunc(fields, func(f []byte) bool { return len(f) > 0 }) {
 			return nil, delimited.ErrSkip // spreadsheets end in such rows
@@ -415,5 +451,5 @@ func (t *Table) isPoint(fields [][]byte) bool {
 	}
 	var at orb.Point
 	probe := *t
-	return probe.position(fields[t.lat], fields[t.lon], &at) == nil && math.Abs(at.Lat()) <= 90 && math.Abs(at.Lon()) <= 180
+	return probe.position(t.cells(fields), &at) == nil && math.Abs(at.Lat()) <= 90 && math.Abs(at.Lon()) <= 180
 }

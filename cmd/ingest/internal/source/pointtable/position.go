@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -33,6 +35,12 @@ type positions struct {
 	// set once a record has been read.
 	Columns Columns
 
+	// other are the columns that have the position where those of Columns are empty. They are "" if there are none.
+	other    struct{ Lat, Lon string }
+	fellBack int  // positions of other
+	firstOf  int  // the line of the first of them
+	given    bool // the caller has given Lat or Lon
+
 	want   source.Want
 	name   string // of the file
 	empty  *source.Words
@@ -55,7 +63,8 @@ type positions struct {
 }
 
 func newPositions(want source.Want, name string, told Columns) positions {
-	return positions{Columns: told, want: want, told: told.Order, name: name, empty: cmp.Or(told.Empty, source.EmptyWords)}
+	return positions{Columns: told, want: want, told: told.Order, name: name,
+		given: told.Lat != "" || told.Lon != "", empty: cmp.Or(told.Empty, source.EmptyWords)}
 }
 
 // notes returns what was assumed of the positions that were read so far.
@@ -66,18 +75,53 @@ func (t *positions) notes() (notes []string) {
 	if t.systemNote != "" {
 		notes = append(notes, t.systemNote)
 	}
+	if t.fellBack > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d rows have no position in %s; it is taken from %s, the first in line %d", t.name, t.fellBack,
+			columnPair(t.Columns.Lat, t.Columns.Lon), columnPair(t.other.Lat, t.other.Lon), t.firstOf))
+	}
 	return notes
 }
 
+// columnPair names one column, or two.
+func columnPair(lat, lon string) string {
+	if lat == lon {
+		return source.Excerpt(lat)
+	}
+	return source.Excerpt(lat) + " and " + source.Excerpt(lon)
+}
+
+// cells are those of a record that may have its position: of Columns, and of the other columns.
+type cells struct{ lat, lon, otherLat, otherLon []byte }
+
 // geometry reads the geometry of a record from its cells: the point of two columns, or what a single one
 // has.
-func (t *positions) geometry(lat, lon []byte) (orb.Geometry, error) {
+func (t *positions) geometry(c cells) (orb.Geometry, error) {
 	if t.want == source.WantPolygons {
-		return t.shape(bytes.TrimSpace(lat))
+		return t.shape(bytes.TrimSpace(c.lat))
 	}
 	var at orb.Point
-	err := t.position(lat, lon, &at)
+	err := t.position(c, &at)
 	return at, err
+}
+
+// position reads a position from the cells of Columns, or if these are empty, from those of the other columns.
+func (t *positions) position(c cells, p *orb.Point) error {
+	err := t.positionIn(c.lat, c.lon, p)
+	var empty *source.BadRecord
+	if t.other.Lat == "" || !t.isNothing(c.lat) || !t.isNothing(c.lon) || t.isNothing(c.otherLat) && t.isNothing(c.otherLon) ||
+		!errors.As(err, &empty) {
+		return err
+	}
+	chosen := t.Columns
+	t.Columns.Lat, t.Columns.Lon = t.other.Lat, t.other.Lon
+	err = t.positionIn(c.otherLat, c.otherLon, p)
+	t.Columns = chosen
+	if err == nil {
+		if t.fellBack++; t.fellBack == 1 {
+			t.firstOf = empty.Line
+		}
+	}
+	return err
 }
 
 // shape reads polygons or lines: a geometry of GeoJSON, or one of PostGIS, or well-known text.
@@ -156,11 +200,11 @@ func (t *positions) binary(text []byte) (g orb.Geometry, reason, detail string) 
 	return g, reason, detail
 }
 
-// position reads a position from two columns, or from a single one. The text of a single column
+// positionIn reads a position from two columns, or from a single one. The text of a single column
 // decides its form: well-known text, with or without the number or the address of its coordinate
 // system before it; well-known binary in hexadecimal, as PostGIS writes it; a geometry of GeoJSON;
 // or two numbers.
-func (t *positions) position(lat, lon []byte, p *orb.Point) (err error) {
+func (t *positions) positionIn(lat, lon []byte, p *orb.Point) (err error) {
 	text := bytes.TrimSpace(lat)
 	var reason, detail string
 	switch system, shape, coded := bytes.Cut(text, []byte{';'}); {

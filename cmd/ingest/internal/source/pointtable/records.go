@@ -26,7 +26,8 @@ type Records struct {
 	words   source.WordTally
 	codes   map[string]bool // columns of two-letter codes, where NA may be one
 	kept    source.WordTally
-	found   bool // the columns
+	filled  map[string]bool // columns that are not empty in all of the first records
+	found   bool            // the columns
 }
 
 // These bound the records in which columns are looked for, where they are not known before.
@@ -64,6 +65,10 @@ func (r *Records) Features() iter.Seq2[source.Feature, error] {
 				members = append(members, a.Members...)
 			}
 			r.findCodes(members)
+			r.filled = map[string]bool{}
+			for _, m := range members {
+				r.filled[m.Name] = r.filled[m.Name] || !r.isNoPosition(m.Value)
+			}
 			var whole []source.Member // where the names of columns are known, they alone tell of positions
 			if r.found = true; r.names == nil {
 				seen := map[string]bool{}
@@ -133,7 +138,7 @@ func (r *Records) findWhole(members []source.Member) {
 		cell := cell(m.Value)
 		named := slices.Contains(oneNames, columnname.Key(m.Name))
 		switch {
-		case string(m.Value) == "null" || r.isNothing(cell) || good[m.Name] || other[m.Name] && !named:
+		case r.isNoPosition(m.Value) || good[m.Name] || other[m.Name] && !named:
 			continue
 		case cell[0] != '{' && !named:
 			other[m.Name] = true
@@ -141,7 +146,7 @@ func (r *Records) findWhole(members []source.Member) {
 		}
 		probe := r.positions
 		probe.Columns.Lat, probe.Columns.Lon = m.Name, m.Name
-		if _, err := probe.geometry(cell, cell); err != nil {
+		if _, err := probe.geometry(cells{lat: cell, lon: cell}); err != nil {
 			other[m.Name] = true
 			continue
 		}
@@ -159,7 +164,7 @@ func (r *Records) findWhole(members []source.Member) {
 
 // find sets Columns and Properties.
 func (r *Records) find() error {
-	if err := r.choose(r.names); err != nil {
+	if err := r.choose(r.names, func(column string) bool { return r.filled[column] }); err != nil {
 		return err
 	}
 	for _, name := range r.names {
@@ -184,7 +189,7 @@ func (r *Records) yield(f source.Feature, err error, yield func(source.Feature, 
 
 // complete sets the geometry of a record.
 func (r *Records) complete(f *source.Feature) (err error) {
-	var lat, lon []byte
+	var at cells
 	c := &r.Columns
 	r.members = r.members[:0]
 	for _, m := range f.Members {
@@ -192,17 +197,23 @@ func (r *Records) complete(f *source.Feature) (err error) {
 			continue
 		}
 		if m.Name == c.Lat {
-			lat = cell(m.Value)
+			at.lat = cell(m.Value)
 		}
 		if m.Name == c.Lon {
-			lon = cell(m.Value)
+			at.lon = cell(m.Value)
+		}
+		if m.Name == r.other.Lat {
+			at.otherLat = cell(m.Value)
+		}
+		if m.Name == r.other.Lon {
+			at.otherLon = cell(m.Value)
 		}
 		if m.Name != c.Lat && m.Name != c.Lon {
 			r.members = append(r.members, m)
 		}
 	}
 	if f.Geometry == nil && (c.Lat != "" || c.Lon != "") {
-		if f.Geometry, err = r.geometry(lat, lon); err != nil {
+		if f.Geometry, err = r.geometry(at); err != nil {
 			return err
 		}
 	}
@@ -258,6 +269,11 @@ func cell(value []byte) []byte {
 		return nil
 	}
 	return t
+}
+
+// isNoPosition reports whether a value is null, or one that has no position because it is empty.
+func (r *Records) isNoPosition(value []byte) bool {
+	return string(value) == "null" || r.isNothing(cell(value))
 }
 
 // Notes returns the guesses about the records that were read so far.
