@@ -111,6 +111,9 @@ func (s *Handlers) makeStyle(ctx context.Context, v *view, set *layerSet, maps [
 	how.fields = set.fieldsFor(v, how.color)
 	style.Sources = p.sources(set, base, how)
 	if painted != nil {
+		if painted.opacity = 1; len(maps) > 0 { // what lies under it must not change the colours otherwise
+			painted.opacity = 0.75
+		}
 		style.Metadata = &styleMetadata{painted.legend}
 	}
 	if p.Map.Water.A > 0 {

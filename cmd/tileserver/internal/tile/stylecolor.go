@@ -85,6 +85,7 @@ type LegendRemnant struct {
 type colored struct {
 	coloring
 	expression []any
+	opacity    float64 // of areas
 	legend     Legend
 }
 
@@ -295,7 +296,7 @@ func (c *colored) paint(l *styleLayer, name string) {
 	}
 	switch l.Type {
 	case "fill":
-		l.Paint["fill-color"], l.Paint["fill-opacity"] = c.expression, 0.85
+		l.Paint["fill-color"], l.Paint["fill-opacity"] = c.expression, c.opacity
 	case "line":
 		l.Paint["line-color"] = c.expression
 	case "circle":
