@@ -61,7 +61,7 @@ func (set *layerSet) choose(v *view, names []string) error {
 	if len(unknown) == 0 || len(set.points) > 0 {
 		return nil
 	}
-	return endpoint.Refuse(tiles.ErrNoColumn, fieldsParam.Name, "There is no property "+endpoint.Printable(unknown[0])+
+	return endpoint.Refuse(endpoint.ErrParameter, fieldsParam.Name, "There is no property "+endpoint.Printable(unknown[0])+
 		" of which tiles could have the values: "+someNames(known))
 }
 

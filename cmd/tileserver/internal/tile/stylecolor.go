@@ -236,7 +236,11 @@ func (set *layerSet) noColumn(b *tiles.Reader, typ, property string) error {
 			known = append(known, f.Name)
 		}
 	}
-	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no property "+endpoint.Printable(property)+" of "+typ+
+	return noProperty(property, typ, known)
+}
+
+func noProperty(property, layer string, known []string) error {
+	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no property "+endpoint.Printable(property)+" of "+layer+
 		" to colour by: "+someNames(known))
 }
 
@@ -263,6 +267,13 @@ const mostColored = 1_000_000
 func (s *Handlers) valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*choropleth.Values, error) {
 	if p.Err != nil {
 		return nil, p.Err
+	}
+	if _, ok := p.LayerInfo.Schema.Lookup(property); !ok {
+		var known []string
+		for _, f := range p.LayerInfo.Schema {
+			known = append(known, f.Name)
+		}
+		return nil, noProperty(property, p.LayerInfo.Name, known)
 	}
 	all := &choropleth.Values{Others: map[string]int{}}
 	columns := feature.NewColumns([]string{property})
