@@ -14,6 +14,7 @@ import (
 
 	"quadrille/cmd/tileserver/internal/servertest"
 	"quadrille/cmd/tileserver/internal/tile"
+	"quadrille/places/live"
 	"quadrille/tiles/build"
 )
 
@@ -217,5 +218,61 @@ func TestStyleColoursPoints(t *testing.T) {
 	}
 	if text := servertest.Body(t, w.Get("/tiles/points:shops/9/284/254.geojson?fields=stars")); strings.Contains(text, `"open"`) || !strings.Contains(text, `"stars"`) {
 		t.Errorf("%.500s", text)
+	}
+}
+
+// Regions have properties of the points of a collection that have their ids: as of now, if the
+// collection is live, and never those of a private one.
+func TestRegionsHaveValuesOfCollections(t *testing.T) {
+	w, cars := servertest.NewCollections(t)
+	speeds := func() (all []any) {
+		t.Helper()
+		for _, of := range fieldsOf(t, servertest.Body(t, w.Get("/tiles/country/0/0/0.mvt?fields=cars.speed")), "country") {
+			if of["id"] == "wl" {
+				all = append(all, of["cars.speed"])
+			}
+		}
+		return all
+	}
+	if got := fmt.Sprint(speeds()); got != "[<nil>]" {
+		t.Fatalf("without values %v", got)
+	}
+	put := func(properties string) {
+		t.Helper()
+		write := []live.Write{{Kind: live.Put, ID: "WL", Lat: 1, Lon: 20, Properties: []byte(properties)}}
+		if err := cars.Write(t.Context(), write, make([]live.Outcome, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, speed := range []string{"7", "8.5"} {
+		put(`{"speed":` + speed + `}`)
+		if got := fmt.Sprint(speeds()); got != "["+speed+"]" {
+			t.Errorf("speeds %v, want %s", got, speed)
+		}
+	}
+	res := w.Get("/tiles/country/0/0/0.geojson?fields=cars.speed")
+	if text := servertest.Body(t, res); !strings.Contains(text, `"cars.speed":8.5`) || res.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s: %.300s", res.Header.Get("Cache-Control"), text)
+	}
+	var doc tile.TileJSON
+	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/country.json?fields=cars.speed,shops.stars"))), &doc); err != nil ||
+		doc.VectorLayers[0].Fields["shops.stars"] != "Number" || !strings.Contains(doc.Tiles[0], "cars.speed") {
+		t.Errorf("%+v, %v", doc, err)
+	}
+	var s tile.MapStyle
+	res = w.Get("/style.json?layers=country&color=country.cars.speed")
+	if err := json.Unmarshal([]byte(servertest.Body(t, res)), &s); err != nil {
+		t.Fatal(err)
+	}
+	if l := s.Metadata.Legend; len(l.Classes) != 1 || l.Classes[0].Count != 1 || l.Missing == nil || res.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%+v, %v", l, res.Header)
+	}
+	res = w.Get("/tiles/country/0/0/0.mvt?fields=shops.stars")
+	if tag := res.Header.Get("ETag"); tag == "" || tag == w.Get("/tiles/country/0/0/0.mvt").Header.Get("ETag") {
+		t.Errorf("the tag %q of tiles with values of a published collection", tag)
+	}
+	for _, name := range []string{"secret.stars", "nothing.stars", "shops.colour", "shops.tags"} {
+		servertest.WantProblem(t, w.Get("/tiles/country/0/0/0.mvt?fields="+name), 400, "bad-parameter")
+		servertest.WantProblem(t, w.Get("/style.json?layers=country&color=country."+name), 400, "bad-parameter")
 	}
 }
