@@ -52,11 +52,11 @@ type regionOf struct {
 	others   []string // ids
 }
 
-// openRegional returns the finder for a published layer. close must be called at the end.
-func openRegional(ctx context.Context, c *dataset.Catalog, typ, told string) (_ *regional, close func() error, err error) {
+// openRegional returns the finder for a published layer. done must be called at the end.
+func openRegional(ctx context.Context, c *dataset.Catalog, typ, told string) (_ *regional, done func() error, err error) {
 	var readers []*tiles.Reader
 	var generations []*dataset.Generation
-	close = func() (err error) {
+	done = func() (err error) {
 		for _, g := range generations {
 			err = errors.Join(err, g.Close())
 		}
@@ -69,11 +69,11 @@ func openRegional(ctx context.Context, c *dataset.Catalog, typ, told string) (_ 
 		return err
 	}
 	if err := add(job.OpenCurrent(ctx, c, ask.Boundaries)); err != nil {
-		return nil, close, err
+		return nil, done, err
 	}
 	all, err := c.Datasets(ctx)
 	if err != nil {
-		return nil, close, err
+		return nil, done, err
 	}
 	for _, name := range all {
 		set, ok := strings.CutPrefix(name, ask.RegionSetPrefix)
@@ -85,14 +85,14 @@ func openRegional(ctx context.Context, c *dataset.Catalog, typ, told string) (_ 
 			err = add(s.Reader, g, nil)
 		}
 		if err != nil {
-			return nil, close, err
+			return nil, done, err
 		}
 	}
 	l, err := tiles.Join(readers...).Layer(typ)
 	if err != nil {
-		return nil, close, fmt.Errorf("--values-of %s: %w: ingest boundaries publishes it", typ, err)
+		return nil, done, fmt.Errorf("--values-of %s: %w: ingest boundaries publishes it", typ, err)
 	}
-	return &regional{layer: l, told: told}, close, nil
+	return &regional{layer: l, told: told}, done, nil
 }
 
 // regionKey returns the form in which a value of a row and one of a region are compared: without case,
