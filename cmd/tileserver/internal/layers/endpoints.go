@@ -40,6 +40,9 @@ var (
 	trackToParam = endpoint.Instant("to", "The latest instant, RFC 3339 or milliseconds since 1970.",
 		readInstant).WithExample("2026-07-02T12:00:00Z")
 	trackLimitParam = endpoint.Integer("limit", 1, maxStops, "Most stops of a page.").WithDefault(defaultStops)
+	trackFormParam  = endpoint.Word("format",
+		"Form of the answer: geojson is a Feature with lines, whose property coordTimes has the times, csv a table, and gpx a track for "+
+			"navigation programs. Their next page is in the header Link.", "json", "geojson", "csv", "gpx").WithDefault("json")
 
 	layersParam = endpoint.DescribedParam(endpoint.InPath, "collection",
 		"Name of a collection, or up to "+strconv.Itoa(maxLayers)+" with commas between them.", endpoint.Schema{"type": "string"}, "shops")
@@ -218,7 +221,8 @@ func (l *list) track() endpoint.Endpoint {
 	e.Summary, e.Handle, e.Cost, e.CachePolicy = "Where a point was", l.getTrack, endpoint.Light, endpoint.CacheNever
 	e.Doc = "Of a live collection that has a history, as far back as it reaches. Every write is a stop, also one that " +
 		"left the point where it was. A position holds until the next stop."
-	e.Params = append(e.Params, oneParam, trackFromParam, trackToParam, trackLimitParam)
-	e.Answers, e.Problems = endpoint.Content{"application/json": listing.Track{}}, append(e.Problems, l.NoFeature)
+	e.Params = append(e.Params, oneParam, trackFromParam, trackToParam, trackLimitParam, trackFormParam)
+	e.Answers = endpoint.Content{"application/json": listing.Track{}, "application/geo+json": TrackLine{}, "text/csv": nil, "application/gpx+xml": nil}
+	e.Headers, e.Problems = append(e.Headers, "Link"), append(e.Problems, l.NoFeature)
 	return e
 }

@@ -2,15 +2,12 @@ package layers
 
 import (
 	"context"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
-	"quadrille/ask"
 	"quadrille/cmd/tileserver/internal/endpoint"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/feature"
-	"quadrille/internal/jsontext"
 )
 
 // getOne answers GET …/{id}: a feature as GeoJSON.
@@ -54,57 +51,4 @@ func (q *question) sendVersion(id string) error {
 		return q.explain(err)
 	}
 	return s.Send(c, web.Answer{Format: web.FormatGeoJSON, Tag: web.TagOf(web.VersionTag(f.Version)), CacheControl: web.NoStore}, out)
-}
-
-// These are limits of the stops on a page of a track.
-const (
-	defaultStops = 1000
-	maxStops     = 10_000
-)
-
-// getTrack answers GET …/{id}/track with the past positions of a feature, oldest first. The layer
-// must have a history.
-func (l *list) getTrack(c echo.Context, p *endpoint.Params) error {
-	values, err := endpoint.WholePath(c)
-	if err != nil {
-		return err
-	}
-	id := values[len(values)-1]
-	from, to := trackFromParam.Of(p), trackToParam.Of(p)
-	if p.Err == nil && !from.IsZero() && !to.IsZero() && to.Before(from) {
-		p.Refuse("to", "Set to to an instant that is not before from.")
-	}
-	limit := int(trackLimitParam.Of(p))
-	q, err := l.begin(c, p, asking{})
-	if err != nil {
-		return err
-	}
-	tracker, ok := q.layer().Layer.Layer.(feature.Tracker)
-	if !ok || !q.layer().LayerInfo.History {
-		return endpoint.Refuse(ask.ErrNoLayer, "", "Only live collections with a history have tracks; ask for the point itself.")
-	}
-	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {
-		stops, next, err := tracker.Track(ctx, id, from, to, limit)
-		if err != nil {
-			return err
-		}
-		dst := append(jsontext.AppendString(append(out.Body, `{"id":`...), id), `,"track":[`...)
-		for i := range stops {
-			dst = appendStop(jsontext.Next(dst), &stops[i])
-		}
-		dst = append(dst, ']')
-		if !next.IsZero() {
-			dst = append(next.AppendFormat(append(dst, `,"next":"`...), time.RFC3339Nano), '"')
-		}
-		out.Body = append(dst, '}')
-		return nil
-	})
-}
-
-func appendStop(dst []byte, s *feature.Stop) []byte {
-	dst = append(time.UnixMilli(s.Version).UTC().AppendFormat(append(dst, `{"time":"`...), time.RFC3339Nano), '"')
-	if s.Gone {
-		return append(dst, `,"gone":true}`...)
-	}
-	return append(feature.AppendLatLon(append(dst, ','), s.Position), '}')
 }
