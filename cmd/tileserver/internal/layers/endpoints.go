@@ -223,6 +223,6 @@ func (l *list) track() endpoint.Endpoint {
 		"left the point where it was. A position holds until the next stop."
 	e.Params = append(e.Params, oneParam, trackFromParam, trackToParam, trackLimitParam, trackFormParam)
 	e.Answers = endpoint.Content{"application/json": listing.Track{}, "application/geo+json": TrackLine{}, "text/csv": nil, "application/gpx+xml": nil}
-	e.Headers, e.Problems = append(e.Headers, "Link"), append(e.Problems, l.NoFeature)
+	e.Problems = append(e.Problems, l.NoFeature)
 	return e
 }
