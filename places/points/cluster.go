@@ -48,7 +48,7 @@ func parseClusterID(id string) (z uint8, square quadkey.PointKey, err error) {
 
 // Cluster implements feature.Clusterer. It uses the same grouping as tiles. The error matches
 // ErrNoCluster if no tile now shows a cluster with the id.
-func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, error) {
+func (c *Collection) Cluster(ctx context.Context, id string, by feature.Filter) (feature.Area, error) {
 	z, square, err := parseClusterID(id)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,10 @@ func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, erro
 	}
 	tile := (square << squareShift(z)).Tile(z)
 	m := &members{id: id}
-	err = c.grouped(ctx, tile, func(_ *search, g *grouping, _ []cluster) error {
+	err = c.grouped(ctx, tile, by, func(_ *search, g *grouping, _ []cluster) error {
+		if g == nil {
+			return nil
+		}
 		m.keys = g.membersOf(square)
 		return nil
 	})

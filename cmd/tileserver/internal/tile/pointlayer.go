@@ -22,8 +22,9 @@ const (
 // pointLayer is a layer of points of one tile.
 type pointLayer struct {
 	mvt.Layer
-	tile  quadkey.Tile
-	names naming
+	tile   quadkey.Tile
+	names  naming
+	filter feature.Filter
 }
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
@@ -146,7 +147,7 @@ func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer
 }
 
 func writeFeatures(ctx context.Context, from feature.Tiler, l *pointLayer) error {
-	for f, err := range from.Tile(ctx, l.tile) {
+	for f, err := range from.Tile(ctx, l.tile, l.filter) {
 		if err != nil {
 			return err
 		}

@@ -292,7 +292,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, v *view, set *layerSet
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.filters[p.LayerInfo.Name], v.naming); err != nil {
 			return dst, err
 		}
 	}
