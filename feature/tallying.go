@@ -17,12 +17,13 @@ import (
 // Tallying is a Tally in progress. Several layers may be added to it, one after the other.
 type Tallying struct {
 	tally      *Tally
-	values     []dictionary // of the groupings
-	properties []string     // of the measures, each once
-	distinct   []*distinct  // of the properties; nil where it is not asked for
-	times      []bool       // whether texts of the property are times
-	numeric    []bool       // whether a measure of the property is of numbers or times
-	pairs      map[uint64]uint32
+	values     []dictionary      // of the groupings
+	properties []string          // of the measures, each once
+	distinct   []*distinct       // of the properties; nil where it is not asked for
+	times      []bool            // whether texts of the property are times
+	numeric    []bool            // whether a measure of the property is of numbers or times
+	pairs      map[uint64]uint32 // numbers of groups plus one, by their two values
+	singles    []uint32          // the same by one value
 	groups     [][MaxGroupings]uint32
 	counts     []int64
 	stats      []stat // of each group, those of the properties
@@ -210,16 +211,20 @@ func (a *Tallying) Add(b *TallyBatch) error {
 			group[k] = b.Groups[k][i]
 		}
 		if pair := uint64(group[0])<<32 | uint64(group[1]); pair != last {
-			var ok bool
-			if at, ok = a.pairs[pair]; !ok {
+			if at = a.known(by, pair); at == 0 {
 				if n := len(a.groups) + 1; n > mostGroups || n*len(a.properties) > mostStats {
 					return Faultf(ErrTooMuchWork, "there are too many groups: name a property with fewer values, or a smaller area")
 				}
-				at = uint32(len(a.groups)) //nolint:gosec // bounded
-				a.pairs[pair] = at
+				at = uint32(len(a.groups)) + 1 //nolint:gosec // bounded
+				if by == MaxGroupings {
+					a.pairs[pair] = at
+				} else {
+					a.singles[group[0]] = at
+				}
 				a.groups, a.counts = append(a.groups, group), append(a.counts, 0)
 				a.stats = append(a.stats, make([]stat, len(a.properties))...)
 			}
+			at--
 			last = pair
 		}
 		a.counts[at]++
@@ -232,6 +237,18 @@ func (a *Tallying) Add(b *TallyBatch) error {
 		}
 	}
 	return nil
+}
+
+// known returns the number of a group plus one, or 0 if it is new.
+func (a *Tallying) known(by int, pair uint64) uint32 {
+	if by == MaxGroupings {
+		return a.pairs[pair]
+	}
+	at := int(pair >> 32)
+	if at >= len(a.singles) {
+		a.singles = append(a.singles, make([]uint32, at+1)...)
+	}
+	return a.singles[at]
 }
 
 func (a *Tallying) measure(s *stat, property int, group uint32, o *Operand, text func(uint32) []byte, code uint32) error {
@@ -298,12 +315,7 @@ func (s *stat) total() (exact *big.Int, sum float64) {
 // Totals returns the result so far, with at most limit groups.
 func (a *Tallying) Totals(limit int) *Totals {
 	t := &Totals{Skipped: a.skipped, Properties: a.properties}
-	order := make([]uint32, len(a.groups))
-	for i, n := range a.counts {
-		order[i] = uint32(i) //nolint:gosec // bounded
-		t.Count += n
-	}
-	slices.SortFunc(order, func(x, y uint32) int {
+	first := func(x, y uint32) int {
 		if a.counts[x] != a.counts[y] {
 			return cmp.Compare(a.counts[y], a.counts[x])
 		}
@@ -313,16 +325,31 @@ func (a *Tallying) Totals(limit int) *Totals {
 			}
 		}
 		return 0
-	})
-	for _, at := range order[min(len(order), limit):] {
-		t.OtherGroups++
-		t.OtherCount += a.counts[at]
+	}
+	var order []uint32 // the first limit groups so far, then some more
+	cut := func() {
+		slices.SortFunc(order, first)
+		order = order[:min(len(order), limit)]
+	}
+	for i, n := range a.counts {
+		at := uint32(i) //nolint:gosec // bounded
+		if t.Count += n; i < 2*limit || first(at, order[limit-1]) < 0 {
+			order = append(order, at)
+		}
+		if len(order) == 2*limit {
+			cut()
+		}
+	}
+	cut()
+	t.OtherGroups, t.OtherCount = int64(len(a.groups)-len(order)), t.Count
+	for _, at := range order {
+		t.OtherCount -= a.counts[at]
 	}
 	if len(order) == 0 && len(a.tally.By) == 0 { // sums of nothing
 		a.counts, a.stats = []int64{0}, make([]stat, len(a.properties))
 		order = []uint32{0}
 	}
-	for _, at := range order[:min(len(order), limit)] {
+	for _, at := range order {
 		g := Group{Count: a.counts[at]}
 		for k := range a.tally.By {
 			g.Values = append(g.Values, a.value(k, at))
