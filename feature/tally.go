@@ -31,6 +31,13 @@ type Placer interface {
 	Value(group uint32) []byte
 }
 
+// NamedPlacer is a Placer whose groups have names for people.
+type NamedPlacer interface {
+	Placer
+	// Name returns the name of a group, or "" if it has none.
+	Name(group uint32) string
+}
+
 // Measure is a number about a property of the features of a group.
 type Measure struct{ Op, Property string }
 
@@ -75,6 +82,7 @@ type Totals struct {
 // Group is a group of features.
 type Group struct {
 	Values   [][]byte // compact JSON of each grouping, nil for none
+	Names    []string // of the groups of a NamedPlacer, "" for none
 	Count    int64
 	Measures [][]byte // compact JSON of each measure, nil for none
 }

@@ -352,7 +352,11 @@ func (a *Tallying) Totals(limit int) *Totals {
 	for _, at := range order {
 		g := Group{Count: a.counts[at]}
 		for k := range a.tally.By {
-			g.Values = append(g.Values, a.value(k, at))
+			name, number := "", a.groups[at][k]
+			if p, ok := a.tally.By[k].Place.(NamedPlacer); ok && number > 0 {
+				name = p.Name(number)
+			}
+			g.Values, g.Names = append(g.Values, a.value(k, at)), append(g.Names, name)
 		}
 		for _, m := range a.tally.Measures {
 			p := slices.Index(a.properties, m.Property)

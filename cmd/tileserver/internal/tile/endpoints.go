@@ -43,8 +43,10 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				pictureThemeParam,
 				endpoint.Names,
 				pixelsParam,
+				filtersParam,
 			},
-			Handle: s.getTile, Cost: endpoint.Mixed,
+			TakesFilters: true,
+			Handle:       s.getTile, Cost: endpoint.Mixed,
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -61,7 +63,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Path: "/tiles/{layers}/{z}/{x}/{y}@2x.png", Route: "/tiles/:layers/:z/:x/:file",
 			ID: "getTileTwice", Tag: "tiles", Rank: 2,
 			Summary: "A tile drawn at twice the resolution",
-			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names},
+			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
 				"tile-too-complex", "dataset-missing"},
@@ -73,7 +75,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Summary: "A tile in the form that Accept prefers",
 			Doc: "The same tiles by addresses without an extension: a Mapbox vector tile unless `Accept` prefers a " +
 				"MapLibre Tile, GeoJSON or a picture. Caches must heed `Vary`; addresses with an extension are the same for all.",
-			Params: []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, pixelsParam},
+			Params: []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, pixelsParam, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -100,8 +102,10 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				pictureThemeParam,
 				endpoint.Names,
 				pixelsParam,
+				filtersParam,
 			},
-			Handle: s.getPinnedTile, Cost: endpoint.Mixed,
+			TakesFilters: true,
+			Handle:       s.getPinnedTile, Cost: endpoint.Mixed,
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -127,7 +131,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "TileJSON of layers",
 			Doc: "Give its address to a map library; it leads to the tiles. Those of collections of points go to zoom 22, " +
 				"and have no addresses that name generations; nor have those of regions with `names=`.",
-			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
+			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam, filtersParam}, TakesFilters: true,
 			Handle: s.getTileJSON, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
@@ -138,7 +142,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			ID: "getMLTTileJSON", Tag: "tiles", Rank: 4,
 			Summary: "TileJSON of the layers as MapLibre Tiles",
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
-			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam},
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, pixelsParam, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},
@@ -149,7 +153,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "TileJSON of the layers as pictures",
 			Doc: "Give its address to a map library that draws pictures. Zooms, bounds and sources are those of the vector " +
 				"tiles; with `scale=2` the pictures are of twice the resolution, 512 pixels for a tile of 256.",
-			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names},
+			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": RasterTileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.png.json?scale=2&theme=dark"},
@@ -162,7 +166,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 				"maplibregl.Map({container: 'map', style: '/style.json'})`. Unless the operator has given the server a source of " +
 				"glyphs, names are drawn with fonts of the client, which MapLibre GL JS does since 5.11; for clients that cannot, " +
 				"and refuse such a style, add `names=false`.",
-			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam},
+			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam, filtersParam}, TakesFilters: true,
 			Handle: s.getStyle, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": MapStyle{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},

@@ -49,6 +49,10 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
+	if err := v.filter(q, set); err != nil {
+		return err
+	}
+	how.filter = v.filters.query
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	a.Tag = s.styleTag(r, a, v, base, how, set, maps)
 	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
@@ -57,12 +61,13 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 // styling has the parameters of a style.
 type styling struct {
 	theme, lang, encoding string
+	filter                string // parameters of the tiles of points
 	names                 bool
 }
 
 func (s *Handlers) styleTag(r *http.Request, a web.Answer, v *view, base string, how styling, set *layerSet, maps []basemaps.Map) web.Tag {
 	h := s.ETagSeed.Bytes(r.URL.Path).Bytes(base).Bytes(how.theme).Bytes(how.lang).Bytes(strconv.FormatBool(how.names))
-	h = h.Bytes(how.encoding).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
+	h = h.Bytes(how.encoding).Bytes(how.filter).Bytes(s.Glyphs).Number(uint64(set.hash)).Number(v.Boundaries.ID)
 	for i := range v.points[:v.singles] {
 		h = h.Number(v.points[i].ID())
 	}

@@ -57,6 +57,9 @@ func (p *palette) sources(set *layerSet, base string, how styling) map[string]st
 		if set.with(list).doubles {
 			file = with(file, "pixels", "512")
 		}
+		if slices.ContainsFunc(list, func(name string) bool { return slices.Contains(set.points, name) }) {
+			file = withQuery(file, how.filter)
+		}
 		source.URL = base + "/tiles/" + escapeLayers(strings.Join(list, ",")) + file
 		all[id] = source
 	}

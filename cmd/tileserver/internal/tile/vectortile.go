@@ -51,7 +51,7 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 			return dst, err
 		}
 		if dst, err = appendLayer(dst, p.LayerInfo.Name, t, func(l *pointLayer) error {
-			l.names, l.filter = v.naming, v.filters[p.LayerInfo.Name]
+			l.names, l.filter = v.naming, v.filters.of[p.LayerInfo.Name]
 			if d := p.LayerInfo.Drawing; d != nil {
 				return writeDrawn(ctx, from, d, l)
 			}

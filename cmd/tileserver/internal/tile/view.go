@@ -23,6 +23,7 @@ type view struct {
 	singles int
 	naming  naming // of its features and regions
 	double  bool   // maps draw its tiles twice as large
+	filters filters
 }
 
 // views has memory that is reused, so that sending a cached tile allocates no view.
