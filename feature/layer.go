@@ -162,7 +162,7 @@ type Clusterer interface {
 	Tiler
 	// Cluster returns the area that holds the features of a cluster and, of those that pass the
 	// filter, no others. At each zoom a feature is in at most one cluster. id is the ID of the
-	// cluster in a tile with the same filter.
+	// cluster in a tile, with the same filter or with none.
 	Cluster(ctx context.Context, id string, f Filter) (Area, error)
 }
 

@@ -42,6 +42,7 @@ type grouping struct {
 	heads  []cluster
 	text   []byte
 	only   *selection // the points that pass a filter; nil for all
+	mark   string     // of the filter
 }
 
 // cell is a small tile whose points are always shown together.

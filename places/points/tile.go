@@ -64,7 +64,7 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Fil
 	g.begin(t)
 	if by != nil {
 		ok, err := c.selected(ctx, by, math.MaxInt32, func(r reading, sel *selection) error {
-			g.only = sel
+			g.only, g.mark = sel, markOf(by)
 			defer func() { g.only = nil }()
 			sel.gather(g, 0, len(sel.keys), quadkey.Tile{})
 			return c.askOf(ctx, r, &feature.Query{Filter: by}, func(s *search) error { return fn(s, g, g.shown()) })
@@ -98,10 +98,14 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Fil
 // ids returns the ids of clusters, concatenated.
 func (g *grouping) ids(clusters []cluster) string {
 	g.text = g.text[:0]
+	mark := ""
+	if g.only != nil {
+		mark = "-" + g.mark
+	}
 	for i := range clusters {
 		if k := &clusters[i]; k.all > 1 {
 			from := len(g.text)
-			g.text = appendClusterID(g.text, g.tile.Z, k.square)
+			g.text = append(appendClusterID(g.text, g.tile.Z, k.square), mark...)
 			k.idBytes = len(g.text) - from
 		}
 	}
