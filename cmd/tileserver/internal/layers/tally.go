@@ -126,8 +126,11 @@ func (q *question) grouping(name string) (g feature.Grouping, column string, err
 	}
 	for i := range q.asked {
 		if _, ok := q.asked[i].LayerInfo.Schema.LookupPath(property); !ok {
-			err := q.noProperty(byParam.Name, property)
-			return g, "", err
+			detail := endpoint.DetailOf(q.noProperty(byParam.Name, property))
+			if all, err := q.view.Ground(); err == nil && !forced {
+				detail += " Of areas there are " + strings.Join(all.Types(), ", ") + "."
+			}
+			return g, "", endpoint.Refuse(endpoint.ErrParameter, byParam.Name, detail)
 		}
 	}
 	return feature.Grouping{Property: property}, property, nil
