@@ -52,7 +52,8 @@ func (c *Collection) selection(ctx context.Context, r reading, sh *sheet, versio
 	key := columnKey{collection: c.sheets.number, version: version, filter: by.String(), part: 'f'}
 	known, err := columnCache.Do(ctx, key, func() (columnValue, error) {
 		sel := &selection{sheet: sh, bits: make([]uint64, (len(sh.keys)+wordRows-1)/wordRows)}
-		err := feature.RunHeavy(context.WithoutCancel(ctx), func(ctx context.Context, step func(context.Context) error) error {
+		err := feature.RunHeavy(ctx, func(ctx context.Context, step func(context.Context) error) error {
+			ctx = context.WithoutCancel(ctx) // others wait for the result
 			decided := all && !slices.ContainsFunc(e.Properties(), func(name string) bool { return sh.columns[name].tooLarge })
 			if decided {
 				return sel.decide(ctx, e, step)

@@ -194,7 +194,8 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), l.handlers.Timeout)
 		defer cancel()
 		err = l.handlers.InTurn(l.handlers.WithClientOf(ctx, c), func(turn context.Context) (err error) {
-			in.Area, err = clusters.Cluster(turn, values[len(values)-1], by)
+			steps := feature.Query{Step: web.Step}
+			in.Area, err = clusters.Cluster(steps.WithSteps(turn), values[len(values)-1], by)
 			return err
 		})
 		return in, err
