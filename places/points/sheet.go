@@ -116,6 +116,9 @@ func (c *Collection) sheetOf(ctx context.Context, names []string, rows int64, fn
 	return true, fn(r, sh, version)
 }
 
+// rowBytes is about what a point takes in a sheet with two columns of few values.
+const rowBytes = 24
+
 // prepare returns a sheet and the state that it has, which the caller ends, or no sheet.
 func (c *Collection) prepare(ctx context.Context, names []string, rows int64) (r reading, sh *sheet, err error) {
 	of := c.sheets
@@ -123,7 +126,7 @@ func (c *Collection) prepare(ctx context.Context, names []string, rows int64) (r
 	var changed []quadkey.PointKey
 	total := int64(c.tree.root().count)
 	dear := old == nil || slices.ContainsFunc(names, func(name string) bool { return old.columns[name] == nil })
-	if total*40 > columnBytes || dear && rows*8 < total {
+	if total*rowBytes > columnBytes || dear && rows*8 < total {
 		return r, nil, nil
 	}
 	if r, err = c.moment(ctx, func() {

@@ -3,6 +3,7 @@ package points
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"math"
 
@@ -72,7 +73,12 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Fil
 		if ok || err != nil {
 			return err
 		}
-		return c.ask(ctx, &feature.Query{Filter: by, MaxExamined: MaxExamined}, func(s *search) error { return fn(s, nil, nil) })
+		err = c.ask(ctx, &feature.Query{Filter: by, MaxExamined: MaxExamined}, func(s *search) error { return fn(s, nil, nil) })
+		if errors.Is(err, feature.ErrTooMuchWork) {
+			return feature.Faultf(feature.ErrTooMuchWork, "the tile has too many points to look through for the few that pass, and their columns do "+
+				"not fit into memory: ask for a deeper tile, or let the operator raise --cache")
+		}
+		return err
 	}
 	r, err := c.moment(ctx, func() {
 		if c.tree != nil {

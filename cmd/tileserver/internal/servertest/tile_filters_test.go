@@ -147,3 +147,16 @@ func featuresOf(t *testing.T, w *servertest.Shops, path string) []tileFeature {
 	}
 	return all.Features
 }
+
+// The pass over all points for the first tile with a filter takes a heavy place. Later tiles need
+// none.
+func TestFirstFilteredTileIsHeavy(t *testing.T) {
+	w := servertest.NewShops(t)
+	free := servertest.FillHeavy(w.Composed)
+	const tile = "/tiles/points:shops/%d/0/0.mvt?category=zoo"
+	servertest.WantProblem(t, w.Get(fmt.Sprintf(tile, 0)), http.StatusServiceUnavailable, "too-busy")
+	free()
+	servertest.Body(t, w.Get(fmt.Sprintf(tile, 0)))
+	defer servertest.FillHeavy(w.Composed)()
+	servertest.Body(t, w.Get(fmt.Sprintf(tile, 1)))
+}

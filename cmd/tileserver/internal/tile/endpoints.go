@@ -56,7 +56,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing"},
+				"tile-too-complex", "dataset-missing", "search-too-wide"},
 			Example: endpoint.Example{Request: "/tiles/places/12/2145/1434.geojson"},
 		},
 		{
@@ -66,7 +66,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing"},
+				"tile-too-complex", "dataset-missing", "search-too-wide"},
 			Example: endpoint.Example{Request: "/tiles/country/4/8/5@2x.png"},
 		},
 		{
@@ -85,7 +85,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing"},
+				"tile-too-complex", "dataset-missing", "search-too-wide"},
 		},
 		{
 			Path: "/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/g/:generations/tiles/:layers/:z/:x/:file",
@@ -115,7 +115,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing", "generation-gone", "generation-unknown"},
+				"tile-too-complex", "dataset-missing", "search-too-wide", "generation-gone", "generation-unknown"},
 		},
 	}
 }

@@ -75,7 +75,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		CachePolicy: endpoint.CacheTagged,
 		Empty:       "The vector tile is empty.",
 		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex",
-			"dataset-missing"},
+			"dataset-missing", "search-too-wide"},
 	}
 	if k == mapTiles {
 		tile.Summary += ", drawn"
