@@ -44,7 +44,8 @@ type distinct struct {
 
 // stat has what is known of a property in a group.
 type stat struct {
-	n        int64 // numbers, or times
+	n        int64 // numbers and times
+	numbers  int64
 	high     int64 // with low, the sum of the integers in 128 bits
 	low      uint64
 	sum, err float64 // of the others, with what rounding has lost
@@ -265,10 +266,12 @@ func (a *Tallying) measure(s *stat, property int, group uint32, o *Operand, text
 	switch o.kind {
 	case operandTime:
 	case operandInteger:
+		s.numbers++
 		var carry uint64
 		s.low, carry = bits.Add64(s.low, uint64(o.integer), 0)
 		s.high += o.integer>>63 + int64(carry) //nolint:gosec // 0 or 1
 	case operandNumber: // by Neumaier
+		s.numbers++
 		s.fraction = true
 		sum := s.sum + o.number
 		if math.Abs(s.sum) >= math.Abs(o.number) {
@@ -393,8 +396,10 @@ func (s *stat) result(op string) []byte {
 	}
 	exact, sum := s.total()
 	switch {
+	case s.numbers == 0:
+		return nil
 	case op == OpMean:
-		sum /= float64(s.n)
+		sum /= float64(s.numbers)
 	case exact != nil:
 		return exact.Append(nil, 10)
 	}

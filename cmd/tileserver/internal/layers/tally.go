@@ -86,15 +86,10 @@ func (q *question) readTally(p *endpoint.Params) (*tallied, error) {
 			t.Measures = append(t.Measures, feature.Measure{Op: measureParams[i].Name, Property: name})
 		}
 	}
-	if t.By != nil || t.Measures != nil {
-		return t, nil
+	if t.By == nil && t.Measures == nil && !t.csv {
+		return nil, nil
 	}
-	for _, only := range []endpoint.Param{tallyLimitParam, tallyFormParam} {
-		if name := only.Declaration().Name; p.Has(name) {
-			return nil, endpoint.Refuse(endpoint.ErrParameter, name, "Leave out "+name+", or say with by what to count.")
-		}
-	}
-	return nil, nil
+	return t, nil
 }
 
 // grouping returns the grouping with a name of the parameter by, and the name of its column.

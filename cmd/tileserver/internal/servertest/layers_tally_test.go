@@ -97,8 +97,6 @@ func TestTallies(t *testing.T) {
 		"/points/shops/count?by=category,category": "once",
 		"/points/shops/count?by=tile:23":           "0 to 22",
 		"/points/shops/count?sum=category":         "distinct",
-		"/points/shops/count?limit=3":              "Leave out limit",
-		"/points/shops/count?format=csv":           "Leave out format",
 	} {
 		if p := servertest.WantProblem(t, w.Get(path), http.StatusBadRequest, "bad-parameter"); !strings.Contains(p.Detail, detail) {
 			t.Errorf("%s: %s", path, p.Detail)
