@@ -44,31 +44,45 @@ type codedTest struct {
 }
 
 // Over makes the filter ready for properties by name, which property returns. The filter must not
-// have boxes. Each condition is decided once for each distinct value.
-func (e *Expression) Over(property func(name string) Coded) *CodedFilter {
+// have boxes. Each condition is decided once for each distinct value. step is called after every few
+// values; its error ends the work.
+func (e *Expression) Over(property func(name string) Coded, step func() error) (*CodedFilter, error) {
 	f := &CodedFilter{root: codedTest{op: testAnd}}
+	var err error
 	if e != nil {
-		f.root = e.root.over(property)
+		f.root, err = e.root.over(property, step)
 	}
-	return f
+	return f, err
 }
 
-func (t *Test) over(property func(name string) Coded) codedTest {
-	c := codedTest{op: t.op}
+func (t *Test) over(property func(name string) Coded, step func() error) (c codedTest, err error) {
+	c.op = t.op
 	for i := range t.kids {
-		c.kids = append(c.kids, t.kids[i].over(property))
+		kid, err := t.kids[i].over(property, step)
+		if err != nil {
+			return c, err
+		}
+		c.kids = append(c.kids, kid)
 	}
 	if t.op != testCondition {
-		return c
+		return c, nil
 	}
 	c.of = property(t.condition.name)
 	c.holds = make([]Truth, c.of.Len())
 	c.holds[0] = t.condition.holds(nil, false)
 	for code := 1; code < len(c.holds); code++ {
+		if code%codedStep == 0 {
+			if err := step(); err != nil {
+				return c, err
+			}
+		}
 		c.holds[code] = t.condition.holds(c.of.Value(uint32(code)), true)
 	}
-	return c
+	return c, nil
 }
+
+// codedStep is the number of values between steps.
+const codedStep = 1024
 
 // Truths sets dst to the results for the features from one number on.
 func (f *CodedFilter) Truths(dst []Truth, from int) { f.eval(&f.root, dst, from) }

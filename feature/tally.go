@@ -63,9 +63,9 @@ type Tallier interface {
 // These are bounds of a Tally. With more, its error matches ErrTooMuchWork.
 const (
 	mostGroups      = 1 << 21
-	mostStats       = 1 << 20 // groups times properties
-	mostDistinct    = 1 << 22
-	mostTalliedText = 256 << 20 // bytes of the distinct values
+	mostStats       = 1 << 19 // groups times properties
+	mostDistinct    = 1 << 21
+	mostTalliedText = 128 << 20 // bytes of the distinct values, with what is known of them
 )
 
 // Totals are the result of a Tally.

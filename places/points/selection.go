@@ -98,7 +98,11 @@ func (sel *selection) fill(from, to int, pass func(row int) bool) {
 
 // decide sets the bits by the columns.
 func (sel *selection) decide(ctx context.Context, e *feature.Expression, step func(context.Context) error) error {
-	f := e.Over(func(name string) feature.Coded { return sel.columns[name] })
+	column := func(name string) feature.Coded { return sel.columns[name] }
+	f, err := e.Over(column, func() error { return step(ctx) })
+	if err != nil {
+		return err
+	}
 	var truths [selectedRows]feature.Truth
 	for from := 0; from < len(sel.keys); from += selectedRows {
 		if err := step(ctx); err != nil {

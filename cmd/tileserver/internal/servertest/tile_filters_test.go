@@ -100,6 +100,14 @@ func TestFilteredTiles(t *testing.T) {
 	if single+clustered != want {
 		t.Errorf("a tile of OGC API shows %d of %d", single+clustered, want)
 	}
+	var pinned struct{ Tiles []string }
+	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/places.json?pinned=true&code=PPLC"))), &pinned); err != nil {
+		t.Fatal(err)
+	}
+	address := strings.NewReplacer("{z}", "3", "{x}", "4", "{y}", "2").Replace(pinned.Tiles[0][strings.Index(pinned.Tiles[0], "/g/"):])
+	if !strings.HasSuffix(address, "?code=PPLC") || tag(address) == tag(strings.TrimSuffix(address, "?code=PPLC")) {
+		t.Errorf("the pinned address %s is not filtered", address)
+	}
 	whole, some := servertest.Body(t, w.Get("/tiles/points:shops/0/0/0.png")), servertest.Body(t, w.Get("/tiles/points:shops/0/0/0.png?category=zoo"))
 	if whole == some {
 		t.Error("a picture is not filtered")
