@@ -116,6 +116,14 @@ func (c *Collection) sheetOf(ctx context.Context, names []string, rows int64, fn
 	return true, fn(r, sh, version)
 }
 
+// lacks reports whether some of the named properties have no column.
+func (sh *sheet) lacks(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return sh.columns[name] == nil })
+}
+
+// maxEasyChanges is the number of changed keys up to which reading them is no heavy work.
+const maxEasyChanges = 1000
+
 // rowBytes is about what a point takes in a sheet with two columns of few values.
 const rowBytes = 24
 
@@ -125,7 +133,7 @@ func (c *Collection) prepare(ctx context.Context, names []string, rows int64) (r
 	old, _ := columnCache.Get(columnKey{collection: of.number, version: of.last, part: 's'}).(*sheet)
 	var changed []quadkey.PointKey
 	total := int64(c.tree.root().count)
-	dear := old == nil || slices.ContainsFunc(names, func(name string) bool { return old.columns[name] == nil })
+	dear := old == nil || old.lacks(names)
 	if total*rowBytes > columnBytes || dear && rows*8 < total {
 		return r, nil, nil
 	}
@@ -139,22 +147,29 @@ func (c *Collection) prepare(ctx context.Context, names []string, rows int64) (r
 	}); err != nil {
 		return r, nil, err
 	}
-	if sh = old; len(changed) > 0 && old != nil {
-		if sh, err = c.advance(ctx, r, old, changed); sh == nil {
-			dear = true
-		}
-	}
-	if dear && rows*8 < total && err == nil {
+	if dear && rows*8 < total {
 		of.last = 0
 		c.end(r)
 		return r, nil, nil
 	}
-	if dear && err == nil {
-		err = feature.RunHeavy(ctx, func(ctx context.Context, step func(context.Context) error) error {
-			// Others wait for the result, and the next question needs it, so this client's end does not end it.
-			sh, err = c.read(context.WithoutCancel(ctx), r, sh, names, step)
-			return err
-		})
+	sh = old
+	work := func(ctx context.Context, step func(context.Context) error) error {
+		// Others wait for the result, and the next question needs it, so this client's end does not end it.
+		ctx = context.WithoutCancel(ctx)
+		if len(changed) > 0 && old != nil {
+			if sh, err = c.advance(ctx, r, old, changed, step); err != nil {
+				return err
+			}
+		}
+		if sh == nil || sh.lacks(names) {
+			sh, err = c.read(ctx, r, sh, names, step)
+		}
+		return err
+	}
+	if dear || len(changed) > maxEasyChanges {
+		err = feature.RunHeavy(ctx, work)
+	} else {
+		err = work(ctx, context.Context.Err)
 	}
 	if err != nil {
 		of.last = 0 // the changes are forgotten, so it cannot be advanced any more
@@ -246,7 +261,8 @@ func splice[T any](old, fresh []T, spans []span) []T {
 
 // advance returns the sheet in the state of r: it reads the points of changed keys. It returns nil
 // if all should be read.
-func (c *Collection) advance(ctx context.Context, r reading, old *sheet, changed []quadkey.PointKey) (*sheet, error) {
+func (c *Collection) advance(ctx context.Context, r reading, old *sheet, changed []quadkey.PointKey,
+	step func(context.Context) error) (*sheet, error) {
 	slices.Sort(changed)
 	changed = slices.Compact(changed)
 	fresh := &sheet{}
@@ -260,7 +276,12 @@ func (c *Collection) advance(ctx context.Context, r reading, old *sheet, changed
 	var spans []span
 	at := 0
 	err := c.askOf(ctx, r, &feature.Query{}, func(s *search) error {
-		for _, key := range changed {
+		for i, key := range changed {
+			if i%stepPoints == 0 {
+				if err := step(ctx); err != nil {
+					return err
+				}
+			}
 			from := at + rank(old.keys[at:], key)
 			begin := len(fresh.keys)
 			if err := s.rowsWithin(ctx, key, key, func() { fresh.add(&s.record, makers) }); err != nil {
@@ -292,8 +313,8 @@ func (c *Collection) advance(ctx context.Context, r reading, old *sheet, changed
 	}
 	for i := range makers {
 		m := &makers[i]
-		if before := old.columns[m.name]; !before.tooLarge {
-			m.codes = splice(before.list(len(old.keys)), m.codes, spans)
+		if !m.tooLarge {
+			m.codes = splice(old.columns[m.name].list(len(old.keys)), m.codes, spans)
 		}
 		sh.columns[m.name] = m.column()
 	}

@@ -284,3 +284,26 @@ func TestColumnsAreBounded(t *testing.T) {
 	}
 	sameTally(t, c, &feature.Query{}, &feature.Tally{By: []feature.Grouping{{Property: "text"}}})
 }
+
+// A property of a live collection may get too many values for a column while points are written.
+func TestColumnsThatOutgrow(t *testing.T) {
+	points.SetColumnBytes(300 << 10)
+	defer points.SetColumnBytes(points.DefaultColumnBytes)
+	_, c := openLive(t)
+	for round := range 6 {
+		var writes []points.Write
+		for i := range 200 {
+			writes = append(writes, points.Write{Kind: points.Put, ID: fmt.Sprint(round, "-", i), Lat: float64(i) / 10, Lon: float64(round),
+				Properties: fmt.Appendf(nil, `{"kind":%d,"text":"a text of a hundred bytes or so, which is only that of one point, with a number: %050d"}`, i%3, round*200+i)})
+		}
+		write(t, c, writes...)
+		by := must.Get(feature.ParseFilter(c.Info().Schema, []feature.Term{
+			{Name: "text", Op: feature.OpPrefix, Values: []string{"a text"}}, {Name: "kind", Values: []string{"1"}},
+		})).In(t)
+		want := int64(round+1) * 67
+		if n := must.Get(c.CountIn(t.Context(), nil, by, time.Time{})).In(t); n != want {
+			t.Errorf("round %d: %d, want %d", round, n, want)
+		}
+		sameTally(t, c, &feature.Query{Filter: by}, &feature.Tally{By: []feature.Grouping{{Property: "kind"}}, Measures: []feature.Measure{{Op: feature.OpDistinct, Property: "text"}}})
+	}
+}
