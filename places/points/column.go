@@ -27,29 +27,33 @@ func (c *column) values() int { return len(c.ends) }
 // Len implements feature.Coded.
 func (c *column) Len() int { return len(c.ends) + 1 }
 
-// Value implements feature.Coded.
+// Value implements feature.Coded. It returns nil for 0.
 func (c *column) Value(code uint32) []byte {
-	from := uint32(0)
-	if code > 1 {
-		from = c.ends[code-2]
+	switch code {
+	case 0:
+		return nil
+	case 1:
+		return c.text[:c.ends[0]]
 	}
-	return c.text[from:c.ends[code-1]]
+	return c.text[c.ends[code-2]:c.ends[code-1]]
 }
 
 // Codes implements feature.Coded.
 func (c *column) Codes(dst []uint32, from int) {
+	for i := range dst {
+		dst[i] = c.code(from + i)
+	}
+}
+
+// code returns the code of a row.
+func (c *column) code(row int) uint32 {
 	switch {
 	case c.narrow != nil:
-		for i, code := range c.narrow[from : from+len(dst)] {
-			dst[i] = uint32(code)
-		}
+		return uint32(c.narrow[row])
 	case c.middle != nil:
-		for i, code := range c.middle[from : from+len(dst)] {
-			dst[i] = uint32(code)
-		}
-	default:
-		copy(dst, c.wide[from:from+len(dst)])
+		return uint32(c.middle[row])
 	}
+	return c.wide[row]
 }
 
 // list returns all codes.

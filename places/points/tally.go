@@ -175,7 +175,7 @@ func (t *tallier) flush(ctx context.Context) (err error) {
 		for i, row := range t.rows {
 			code := t.by[k].code(row)
 			if known[code] == 0 {
-				if known[code], err = t.to.Group(k, t.by[k].valueOrNil(code)); err != nil {
+				if known[code], err = t.to.Group(k, t.by[k].Value(code)); err != nil {
 					return err
 				}
 			}
@@ -187,7 +187,7 @@ func (t *tallier) flush(ctx context.Context) (err error) {
 		for i, row := range t.rows {
 			code := c.code(row)
 			if !of.Operands[code].Known() {
-				if of.Operands[code], err = t.to.OperandOf(p, c.valueOrNil(code)); err != nil {
+				if of.Operands[code], err = t.to.OperandOf(p, c.Value(code)); err != nil {
 					return err
 				}
 			}
@@ -196,23 +196,4 @@ func (t *tallier) flush(ctx context.Context) (err error) {
 	}
 	t.rows = t.rows[:0]
 	return t.to.Add(b)
-}
-
-// code returns the code of a row.
-func (c *column) code(row int) uint32 {
-	switch {
-	case c.narrow != nil:
-		return uint32(c.narrow[row])
-	case c.middle != nil:
-		return uint32(c.middle[row])
-	}
-	return c.wide[row]
-}
-
-// valueOrNil does the same as Value, and returns nil for 0.
-func (c *column) valueOrNil(code uint32) []byte {
-	if code == 0 {
-		return nil
-	}
-	return c.Value(code)
 }
