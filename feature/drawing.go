@@ -39,7 +39,7 @@ type Drawer interface {
 	Tiler
 	// Draw writes the features of Tile, in the same order, with the Attributes of the Drawing. The first error of
 	// the pen ends it, and is returned.
-	Draw(ctx context.Context, t quadkey.Tile, pen Pen) error
+	Draw(ctx context.Context, t quadkey.Tile, f Filter, pen Pen) error
 }
 
 // Pen writes features one after the other: their beginning, attributes and end.

@@ -178,6 +178,14 @@ func (e *Expression) matchMembers(members []byte) bool {
 	return e.root.passes(&subject{members: members})
 }
 
+// Properties lists the names of the properties that occur in the filter, each once, sorted.
+func (e *Expression) Properties() []string {
+	if e == nil {
+		return nil
+	}
+	return e.root.Properties()
+}
+
 // Terms implements Filter. For CQL2 text they are the properties that must equal one of some texts.
 func (e *Expression) Terms() (terms []Term, all bool) {
 	if e == nil {

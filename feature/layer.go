@@ -151,16 +151,19 @@ func Count(ctx context.Context, l Layer, q *Query) (n int64, err error) {
 // Tiler is a Layer that can be drawn on a map.
 type Tiler interface {
 	Layer
-	// Tile yields the content of a map tile: features, the most important first, and clusters.
-	Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*Feature, error]
+	// Tile yields the content of a map tile: features, the most important first, and clusters. Only
+	// features that pass the filter are shown and counted; nil lets all pass. Layers that cannot
+	// filter their tiles return an error that matches ErrUnsupported for any other filter.
+	Tile(ctx context.Context, t quadkey.Tile, f Filter) iter.Seq2[*Feature, error]
 }
 
 // Clusterer is a Tiler whose clusters have ids.
 type Clusterer interface {
 	Tiler
-	// Cluster returns the area that holds the features of a cluster and no others. At each zoom a
-	// feature is in at most one cluster. id is the ID of the cluster in a tile.
-	Cluster(ctx context.Context, id string) (Area, error)
+	// Cluster returns the area that holds the features of a cluster and, of those that pass the
+	// filter, no others. At each zoom a feature is in at most one cluster. id is the ID of the
+	// cluster in a tile, with the same filter or with none.
+	Cluster(ctx context.Context, id string, f Filter) (Area, error)
 }
 
 // Encloser is a Layer of areas that finds the areas around a position.

@@ -144,7 +144,7 @@ func BenchmarkTile(b *testing.B) {
 			b.Run("shown", func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if err := f.Draw(b.Context(), tiles[i%len(tiles)], nowhere{}); err != nil {
+					if err := f.Draw(b.Context(), tiles[i%len(tiles)], nil, nowhere{}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -152,7 +152,7 @@ func BenchmarkTile(b *testing.B) {
 			b.Run("features", func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					for _, err := range f.Tile(b.Context(), tiles[i%len(tiles)]) {
+					for _, err := range f.Tile(b.Context(), tiles[i%len(tiles)], nil) {
 						if err != nil {
 							b.Fatal(err)
 						}
@@ -166,7 +166,7 @@ func BenchmarkTile(b *testing.B) {
 				w := feature.Writer{GeoJSON: true, NumericIDs: true}
 				for i := 0; b.Loop(); i++ {
 					dst = dst[:0]
-					for shown, err := range f.Tile(b.Context(), tiles[i%len(tiles)]) {
+					for shown, err := range f.Tile(b.Context(), tiles[i%len(tiles)], nil) {
 						if err != nil {
 							b.Fatal(err)
 						}

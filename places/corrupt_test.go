@@ -224,7 +224,7 @@ func TestCutRollupIsReported(t *testing.T) {
 		t.Fatal(found, err)
 	}
 	count := func() (n int, err error) {
-		for _, err = range f.Tile(t.Context(), quadkey.Tile{}) {
+		for _, err = range f.Tile(t.Context(), quadkey.Tile{}, nil) {
 			if err == nil {
 				n++
 			}
@@ -260,7 +260,7 @@ func TestCutRollupIsReported(t *testing.T) {
 		Ops: []cellstore.Op{cellstore.PutAt(famPoints, nil, stored.Cells[1].Timestamp, stored.Cells[1].Value[:9])},
 	}
 	must.Do(t, table.Apply(t.Context(), put))
-	if err := f.Draw(t.Context(), quadkey.Tile{}, &drawn{}); !errors.Is(err, cellstore.ErrCorrupt) {
+	if err := f.Draw(t.Context(), quadkey.Tile{}, nil, &drawn{}); !errors.Is(err, cellstore.ErrCorrupt) {
 		t.Errorf("points cut short: %v", err)
 	}
 }

@@ -76,7 +76,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	names := map[string]bool{}
-	for p, err := range finder.Tile(ctx, tile) {
+	for p, err := range finder.Tile(ctx, tile, nil) {
 		if err != nil {
 			log.Fatal(err)
 		}

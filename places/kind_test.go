@@ -90,7 +90,7 @@ func TestKind(t *testing.T) {
 		t.Error(counts, err)
 	}
 	var pen drawn
-	must.Do(t, f.Draw(t.Context(), quadkey.Tile{}, &pen))
+	must.Do(t, f.Draw(t.Context(), quadkey.Tile{}, nil, &pen))
 	for _, shown := range pen.places {
 		if shown.ID == 1 && shown.Code != "large_airport/scheduled" {
 			t.Errorf("%+v", shown)

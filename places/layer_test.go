@@ -201,12 +201,12 @@ func TestTileFeatures(t *testing.T) {
 			t.Fatalf("tile %v: %s, want %s", tile, got, want)
 		}
 	}
-	for _, err := range f.Tile(t.Context(), quadkey.Tile{Z: 1, X: 5}) {
+	for _, err := range f.Tile(t.Context(), quadkey.Tile{Z: 1, X: 5}, nil) {
 		if !errors.Is(err, ErrQuery) {
 			t.Error(err)
 		}
 	}
-	for range f.Tile(t.Context(), quadkey.Tile{}) {
+	for range f.Tile(t.Context(), quadkey.Tile{}, nil) {
 		break
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -18,6 +19,8 @@ const (
 	// allZoom is the zoom from which a tile shows all its places, up to maxShown.
 	allZoom  = quadkey.CellZoom - partZooms + 1
 	maxShown = 1000
+	// maxFiltered bounds the places that a tile shows with a filter: few of them have names at a time.
+	maxFiltered = 300
 )
 
 // drawing says how maps show places.
@@ -37,9 +40,25 @@ var drawing = feature.Drawing{
 // first. A place is in exactly one tile of each zoom, the one that holds its point. What is
 // shown depends on the zoom; see Importance in the package documentation.
 //
+// With a filter it yields the most important maxFiltered places of the tile that pass. If few of
+// MaxExamined places pass, it yields those.
+//
 // Properties are name, country, class, code, population, admin1, admin1_name, timezone and those
 // of Place.Extra, as far as they are known.
-func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+func (f *Finder) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter) iter.Seq2[*feature.Feature, error] {
+	if by != nil {
+		if err := checkTile(t); err != nil {
+			return feature.SeqOfError(err)
+		}
+		q := &feature.Query{In: feature.Tile(t), Filter: by, Order: feature.Order{Importance: true}, Limit: maxFiltered}
+		return feature.SeqOf(func(fn func(*feature.Feature) error) error {
+			err := feature.Each(f.Features(ctx, q), fn)
+			if errors.Is(err, feature.ErrTooMuchWork) {
+				err = nil
+			}
+			return err
+		})
+	}
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var shown feature.Feature
 		return f.eachShown(ctx, t, selectShown, func(p *point, properties []byte) error {
@@ -51,7 +70,22 @@ func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Fe
 }
 
 // Draw implements feature.Drawer. Vector tiles need few of the properties, which are stored in binary, too.
-func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) error {
+func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, by feature.Filter, pen feature.Pen) error {
+	if by != nil {
+		return feature.Each(f.Tile(ctx, t, by), func(of *feature.Feature) error {
+			if err := pen.Begin(of.Number, of.Position); err != nil {
+				return err
+			}
+			pen.Text("name", of.Name())
+			pen.Text("code", of.Properties.Text("code"))
+			if v, _ := of.Properties.Lookup("population"); v.Kind() == feature.Number {
+				n, _ := v.Integer()
+				pen.Integer("population", n)
+			}
+			pen.End()
+			return nil
+		})
+	}
 	return f.eachShown(ctx, t, selectPoints, func(p *point, _ []byte) error {
 		if err := pen.Begin(uint64(p.id), quadkey.Position{Lat: toDegrees(p.lat), Lon: toDegrees(p.lon)}); err != nil {
 			return err

@@ -19,7 +19,7 @@ import (
 func tileGeoJSON(t testing.TB, f *Finder, tile quadkey.Tile) (b []byte) {
 	t.Helper()
 	w := feature.Writer{GeoJSON: true, NumericIDs: true}
-	for shown, err := range f.Tile(t.Context(), tile) {
+	for shown, err := range f.Tile(t.Context(), tile, nil) {
 		if err != nil {
 			t.Fatal(tile, err)
 		}
@@ -73,7 +73,7 @@ func shownIDs(t testing.TB, f *Finder, byID map[uint32]Place, tile quadkey.Tile)
 	ids := make([]uint32, 0, len(list))
 	at := 0
 	var pen drawn
-	err := f.Draw(t.Context(), tile, &pen)
+	err := f.Draw(t.Context(), tile, nil, &pen)
 	each := func(s *Hit) error {
 		if at == len(list) {
 			return fmt.Errorf("more places than the %d features", at)
@@ -127,7 +127,7 @@ func TestImportanceOfFeatures(t *testing.T) {
 		}
 		f := build(t, list)
 		for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1}, {Z: 11, X: 1058, Y: 714}} {
-			for x, err := range f.Tile(t.Context(), tile) {
+			for x, err := range f.Tile(t.Context(), tile, nil) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -241,12 +241,12 @@ func TestTilesRefuse(t *testing.T) {
 	f := build(t, []Place{bern})
 	ctx := t.Context()
 	for _, tile := range []quadkey.Tile{{Z: 23}, {Z: 3, X: 8}, {Z: 12, Y: 4096}} {
-		for _, err := range f.Tile(ctx, tile) {
+		for _, err := range f.Tile(ctx, tile, nil) {
 			if !errors.Is(err, ErrQuery) {
 				t.Errorf("%v: %v", tile, err)
 			}
 		}
-		if err := f.Draw(ctx, tile, &drawn{}); !errors.Is(err, ErrQuery) {
+		if err := f.Draw(ctx, tile, nil, &drawn{}); !errors.Is(err, ErrQuery) {
 			t.Errorf("%v: %v", tile, err)
 		}
 		if err := f.Counts(ctx, tile, func(string, int64) {}); !errors.Is(err, ErrQuery) {
@@ -259,7 +259,7 @@ func TestTilesRefuse(t *testing.T) {
 	stop := errors.New("stop")
 	for _, z := range []uint8{4, 12} {
 		tile := must.Get(quadkey.TileAt(bern.Lon, bern.Lat, z)).In(t)
-		if err := f.Draw(ctx, tile, &drawn{err: stop}); err != stop {
+		if err := f.Draw(ctx, tile, nil, &drawn{err: stop}); err != stop {
 			t.Error(err)
 		}
 	}

@@ -277,7 +277,7 @@ func TestLayerTile(t *testing.T) {
 	} {
 		l := layerOf(t, r, c.typ).(feature.Tiler)
 		var ids []string
-		for f, err := range l.Tile(t.Context(), c.tile) {
+		for f, err := range l.Tile(t.Context(), c.tile, nil) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -302,7 +302,7 @@ func TestLayerTile(t *testing.T) {
 			t.Errorf("%s in %v: %s, want %s", c.typ, c.tile, got, c.want)
 		}
 	}
-	for _, err := range layerOf(t, r, "land").(feature.Tiler).Tile(t.Context(), quadkey.Tile{X: 1}) {
+	for _, err := range layerOf(t, r, "land").(feature.Tiler).Tile(t.Context(), quadkey.Tile{X: 1}, nil) {
 		if !errors.Is(err, feature.ErrQuery) {
 			t.Errorf("no tile: %v", err)
 		}

@@ -89,7 +89,7 @@ type config struct {
 	PinTiles     bool   `group:"answers" help:"Let TileJSON name tiles by addresses of their generation, which caches may keep for ever and which are 410 once that is pruned. Clients that read TileJSON only once should not get these; each may ask by pinned=true."`
 	CORSOrigin   string `group:"answers" name:"cors-origin" default:"*" placeholder:"ORIGIN,…" help:"Access-Control-Allow-Origin: the web origins whose pages may read the answers, such as https://a.example, joined by commas; * (the default) for all, none for no header."`
 
-	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Three eighths are for blocks of the store, or rows of a remote one, as much for finished tiles, and a quarter for what is at points: regions and nearest places."`
+	Cache          bytesize.Size `group:"work" default:"256MiB" placeholder:"BYTES" help:"Memory for caches, such as 512MiB or 2GB. If not given, ${default}, or less where the container or the machine has little. Three eighths are for blocks of the store, or rows of a remote one, as much for finished tiles, and a quarter for what is at points: regions and nearest places. Half as much again may be taken by columns of collections of points, once filtered maps or counts need them."`
 	MaxConcurrent  int           `group:"work" default:"512" placeholder:"N" help:"Requests that may run at once; more get 503 with Retry-After. If not given, ${default}, or less where there is little memory."`
 	RequestTimeout time.Duration `group:"work" default:"10s" help:"Longest time to spend reading the data for one answer."`
 	BatchLines     int64         `group:"work" default:"1000000" placeholder:"N" help:"Longest batch, in lines, ${default} if not given."`
@@ -345,6 +345,9 @@ func (c *config) nearestBytes() int64  { return int64(c.Cache) / 16 }
 func (c *config) storeBytes() int64 {
 	return int64(c.Cache) - c.responseBytes() - c.regionBytes() - c.nearestBytes()
 }
+
+// columnBytes bounds the columns of points, which are taken beside --cache when they are needed.
+func (c *config) columnBytes() int64 { return int64(c.Cache) / 2 }
 
 // streamBytes returns the memory of all tables that are being written, beside the cache and smaller where
 // that is. Some lists of few columns always fit.

@@ -42,8 +42,8 @@ func (c *config) fitMemory(limit memlimit.Limit) {
 		return
 	}
 	why := fmt.Sprintf("of %dMiB of memory, by %s", limit.Bytes>>20, limit.Source)
-	// Half of the rest is for caches. The other half is for times at which many large answers are
-	// made concurrently.
+	// Half of the rest is for caches, and a quarter for columns of points. The rest is for times at
+	// which many large answers are made concurrently.
 	left := limit.Bytes - c.memory.outside() - workingMemory
 	lower(c, "cache", &c.Cache, max(bytesize.Size(left/2)>>20<<20, 1<<20), why)
 	lower(c, "max-concurrent", &c.MaxConcurrent, int(max(limit.Bytes/memoryOfRequest, fewConnections)), why)
@@ -66,7 +66,7 @@ func (m *memory) say(c *config, log *slog.Logger) {
 	if len(m.followed) > 0 {
 		log.Info("settings follow the memory that this process may take", m.followed...)
 	}
-	if need := int64(c.Cache) + workingMemory + m.outside(); m.Bytes > 0 && need > m.Bytes {
+	if need := int64(c.Cache) + c.columnBytes() + workingMemory + m.outside(); m.Bytes > 0 && need > m.Bytes {
 		log.Warn("there may be too little memory, and the system would end this process: raise its limit, or lower --cache", "cache",
 			int64(c.Cache), "need", need)
 	}

@@ -21,6 +21,7 @@ import (
 	"quadrille/cmd/tileserver/internal/ops"
 	"quadrille/cmd/tileserver/internal/web"
 	"quadrille/places"
+	"quadrille/places/points"
 	"quadrille/static"
 	"quadrille/tiles"
 )
@@ -40,7 +41,7 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 		log.Warn(err.Error())
 	}
 	cfg.memory.say(cfg, log)
-	cfg.memory.tune(int64(cfg.Cache))
+	cfg.memory.tune(int64(cfg.Cache) + cfg.columnBytes())
 	cfg.clock = cfg.newClock(log)
 	cfg.Guard.clock = cfg.clock
 	return serveData(ctx, cfg, log, lines, address)
@@ -51,6 +52,7 @@ func runServer(ctx context.Context, cfg *config, stdout, stderr io.Writer) error
 func serveData(ctx context.Context, cfg *config, log *slog.Logger, lines *logQueue, stdout io.Writer) (err error) {
 	tiles.SetCacheBytes(cfg.regionBytes())
 	places.SetCacheBytes(cfg.nearestBytes())
+	points.SetColumnBytes(cfg.columnBytes())
 	cache := pebblestore.NewCache(cfg.blockCacheBytes())
 	defer cache.Close()
 	observed := newObserver(cache, version.String())

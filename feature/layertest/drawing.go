@@ -36,18 +36,18 @@ func (j *judge) drawing() {
 			return
 		}
 		p := &pen{of: d}
-		err = feature.Each(tiler.Tile(j.Context(), t), func(f *feature.Feature) error {
+		err = feature.Each(tiler.Tile(j.Context(), t, nil), func(f *feature.Feature) error {
 			p.want = append(p.want, sketch{f.Number, f.Position})
 			return nil
 		})
-		if err = errors.Join(err, drawer.Draw(j.Context(), t, p), p.err); err != nil {
+		if err = errors.Join(err, drawer.Draw(j.Context(), t, nil, p), p.err); err != nil {
 			j.Errorf("tile %v: %v", t, err)
 		}
 		if p.open || !slices.EqualFunc(p.got, p.want, sketch.same) {
 			j.Errorf("tile %v draws %v, and has %v", t, p.got, p.want)
 		}
 		stop := errors.New("stop")
-		if err := drawer.Draw(j.Context(), t, &pen{of: d, stop: stop}); len(p.want) > 0 && !errors.Is(err, stop) {
+		if err := drawer.Draw(j.Context(), t, nil, &pen{of: d, stop: stop}); len(p.want) > 0 && !errors.Is(err, stop) {
 			j.Errorf("tile %v goes on after an error of the pen: %v", t, err)
 		}
 	}

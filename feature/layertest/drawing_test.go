@@ -15,13 +15,13 @@ type sketched struct {
 	draw func(ctx context.Context, m *Memory, t quadkey.Tile, pen feature.Pen) error
 }
 
-func (s *sketched) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) error {
+func (s *sketched) Draw(ctx context.Context, t quadkey.Tile, _ feature.Filter, pen feature.Pen) error {
 	return s.draw(ctx, s.Memory, t, pen)
 }
 
 // drawKind draws a layer with the property kind. Each change of this drawing is a fault.
 func drawKind(ctx context.Context, m *Memory, t quadkey.Tile, pen feature.Pen) error {
-	return feature.Each(m.Tile(ctx, t), func(f *feature.Feature) error {
+	return feature.Each(m.Tile(ctx, t, nil), func(f *feature.Feature) error {
 		if err := pen.Begin(f.Number, f.Position); err != nil {
 			return err
 		}

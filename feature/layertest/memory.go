@@ -87,9 +87,9 @@ func (m *Memory) Features(ctx context.Context, q *feature.Query) iter.Seq2[*feat
 	})
 }
 
-// Tile implements feature.Tiler, with all points of a tile.
-func (m *Memory) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return m.Features(ctx, &feature.Query{In: feature.Tile(t)})
+// Tile implements feature.Tiler, with all points of a tile that pass.
+func (m *Memory) Tile(ctx context.Context, t quadkey.Tile, f feature.Filter) iter.Seq2[*feature.Feature, error] {
+	return m.Features(ctx, &feature.Query{In: feature.Tile(t), Filter: f})
 }
 
 // errFound ends a walk over the parts of an area.

@@ -377,7 +377,7 @@ func TestTiles(t *testing.T) {
 	w := feature.Writer{GeoJSON: true, NumericIDs: true}
 	for _, tile := range []quadkey.Tile{{}, {Z: 1, X: 1}, {Z: 3, X: 4, Y: 3}, {Z: 6, X: 30, Y: 25}, {Z: 16, X: 3, Y: 7}} {
 		rank, n := 0, 0
-		for of := range must.All(t, f.Tile(t.Context(), tile)) {
+		for of := range must.All(t, f.Tile(t.Context(), tile, nil)) {
 			n++
 			a := &list[of.Number-1]
 			if a.Type == Closed || of.ID != strconv.Itoa(int(a.ID)) || quadkey.Distance(of.Lon, of.Lat, a.Lon, a.Lat) > 1 {
@@ -405,7 +405,7 @@ func TestTiles(t *testing.T) {
 			t.Errorf("%v is empty", tile)
 		}
 	}
-	for range f.Tile(t.Context(), quadkey.Tile{}) {
+	for range f.Tile(t.Context(), quadkey.Tile{}, nil) {
 		break
 	}
 }
@@ -520,7 +520,7 @@ func FuzzShown(f *testing.F) {
 			t.Fatalf("%s", hits[0].JSON)
 		}
 		shown := 0
-		for of, err := range found.Tile(t.Context(), quadkey.Tile{}) {
+		for of, err := range found.Tile(t.Context(), quadkey.Tile{}, nil) {
 			if shown++; err != nil || of.Name() != a.Name || of.Properties.Text("type") != a.Type {
 				t.Errorf("%+v, %v", of, err)
 			}

@@ -63,9 +63,9 @@ func (f *Finder) Count(ctx context.Context, q *feature.Query) (int64, error) {
 }
 
 // Tile implements feature.Tiler, as places.Finder.Tile does. Closed airports are not shown.
-func (f *Finder) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+func (f *Finder) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter) iter.Seq2[*feature.Feature, error] {
 	return func(yield func(*feature.Feature, error) bool) {
-		for of, err := range f.geo.Tile(ctx, t) {
+		for of, err := range f.geo.Tile(ctx, t, by) {
 			if err == nil && of.Properties.Text("type") == Closed {
 				continue
 			}
@@ -91,8 +91,8 @@ var drawing = feature.Drawing{
 }
 
 // Draw implements feature.Drawer.
-func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, pen feature.Pen) error {
-	return feature.Each(f.Tile(ctx, t), func(a *feature.Feature) error {
+func (f *Finder) Draw(ctx context.Context, t quadkey.Tile, by feature.Filter, pen feature.Pen) error {
+	return feature.Each(f.Tile(ctx, t, by), func(a *feature.Feature) error {
 		if err := pen.Begin(a.Number, a.Position); err != nil {
 			return err
 		}

@@ -386,23 +386,23 @@ func (c *Collection) Features(ctx context.Context, q *feature.Query) iter.Seq2[*
 }
 
 // Tile implements feature.Tiler.
-func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+func (c *Collection) Tile(ctx context.Context, t quadkey.Tile, f feature.Filter) iter.Seq2[*feature.Feature, error] {
 	return c.answers(ctx, func(in Index) iter.Seq2[*feature.Feature, error] {
 		if tiler, is := in.(feature.Tiler); is {
-			return tiler.Tile(ctx, t)
+			return tiler.Tile(ctx, t, f)
 		}
 		return feature.SeqOfError(feature.Unsupported("tiles of this collection"))
 	})
 }
 
 // Cluster implements feature.Clusterer.
-func (c *Collection) Cluster(ctx context.Context, id string) (in feature.Area, err error) {
+func (c *Collection) Cluster(ctx context.Context, id string, f feature.Filter) (in feature.Area, err error) {
 	err = c.read(ctx, func(now *current) (err error) {
 		clusterer, is := now.index.(feature.Clusterer)
 		if !is {
 			return feature.Unsupported("clusters of this collection")
 		}
-		in, err = clusterer.Cluster(ctx, id)
+		in, err = clusterer.Cluster(ctx, id, f)
 		return err
 	})
 	return in, err
@@ -435,6 +435,23 @@ func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err 
 		return err
 	})
 	return n, err
+}
+
+// Tally implements feature.Tallier.
+func (c *Collection) Tally(ctx context.Context, q *feature.Query, to *feature.Tallying) error {
+	var failed error // after which it cannot begin again
+	err := c.read(ctx, func(now *current) (err error) {
+		of, is := now.index.(feature.Tallier)
+		if !is {
+			return feature.Unsupported("tally of this collection")
+		}
+		before := to.Len()
+		if err = of.Tally(ctx, q, to); to.Len() > before {
+			failed, err = err, nil
+		}
+		return err
+	})
+	return cmp.Or(err, failed)
 }
 
 // Track implements feature.Tracker.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"strconv"
@@ -18,7 +19,8 @@ var ErrNoCluster = errors.New("no such cluster")
 
 // The id of a cluster, such as 8-3f9k2, is its zoom and, in base 36, the number of a square. The
 // square is cellZooms zooms deeper than the cluster's tile. It holds the mean of the cluster's head,
-// the cell that the others joined. A square has at most one head.
+// the cell that the others joined. A square has at most one head. A cluster of a filtered tile also
+// has a mark of the filter, as in 8-3f9k2-1p0z.
 const clusterBase = 36
 
 // squareShift returns the shift from a key to its square.
@@ -46,19 +48,40 @@ func parseClusterID(id string) (z uint8, square quadkey.PointKey, err error) {
 	return z, square, nil
 }
 
-// Cluster implements feature.Clusterer. It uses the same grouping as tiles. The error matches
-// ErrNoCluster if no tile now shows a cluster with the id.
-func (c *Collection) Cluster(ctx context.Context, id string) (feature.Area, error) {
-	z, square, err := parseClusterID(id)
-	if err != nil {
+// markOf returns the mark of a filter in the ids of its clusters.
+func markOf(by feature.Filter) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(by.String()))
+	return strconv.FormatUint(uint64(h.Sum32()), clusterBase)
+}
+
+// Cluster implements feature.Clusterer. It uses the same grouping as tiles: of the points that pass
+// the filter if the id is of a filtered tile, and otherwise of all. The error matches ErrNoCluster
+// if no tile now shows a cluster with the id.
+func (c *Collection) Cluster(ctx context.Context, id string, by feature.Filter) (feature.Area, error) {
+	short, mark, filtered := id, "", strings.Count(id, "-") > 1
+	if filtered {
+		at := strings.LastIndexByte(id, '-')
+		short, mark = id[:at], id[at+1:]
+	}
+	z, square, err := parseClusterID(short)
+	switch {
+	case err != nil:
 		return nil, err
+	case !filtered:
+		by = nil
+	case by == nil || markOf(by) != mark:
+		return nil, fmt.Errorf("%w with this filter: %.40q", ErrNoCluster, id)
 	}
 	if c.tree == nil {
 		return nil, fmt.Errorf("%w: %.40q", ErrNoCluster, id) // tiles show points alone
 	}
 	tile := (square << squareShift(z)).Tile(z)
 	m := &members{id: id}
-	err = c.grouped(ctx, tile, func(_ *search, g *grouping, _ []cluster) error {
+	err = c.grouped(ctx, tile, by, func(_ *search, g *grouping, _ []cluster) error {
+		if g == nil {
+			return nil
+		}
 		m.keys = g.membersOf(square)
 		return nil
 	})

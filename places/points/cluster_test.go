@@ -58,7 +58,7 @@ func TestClusterMembers(t *testing.T) {
 						seen[s.ID] += "alone "
 						return nil
 					}
-					in, err := c.Cluster(t.Context(), s.ID)
+					in, err := c.Cluster(t.Context(), s.ID, nil)
 					if err != nil {
 						return fmt.Errorf("zoom %d, tile %v: %w", z, tile, err)
 					}
@@ -132,7 +132,7 @@ func TestNoCluster(t *testing.T) {
 		}
 		return nil
 	}))
-	if _, err := c.Cluster(t.Context(), found); err != nil {
+	if _, err := c.Cluster(t.Context(), found, nil); err != nil {
 		t.Error(found, err)
 	}
 	for _, id := range []string{
@@ -153,7 +153,7 @@ func TestNoCluster(t *testing.T) {
 		"0-_1",
 		"1" + found,
 	} {
-		if in, err := c.Cluster(t.Context(), id); !errors.Is(err, points.ErrNoCluster) {
+		if in, err := c.Cluster(t.Context(), id, nil); !errors.Is(err, points.ErrNoCluster) {
 			t.Errorf("%q: %v, %v", id, in, err)
 		}
 	}

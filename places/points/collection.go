@@ -21,13 +21,14 @@ type Collection struct {
 	clock  *cellstore.Clock
 	finds  sync.Pool // of *search
 	tables func() (*live.Meta, *summary)
+	sheets *sheets
 }
 
 // tableName is the name of the table of a published collection.
 const tableName = "points"
 
 func newCollection(table cellstore.Table, t *tree, v *views, clock *cellstore.Clock, tables func() (*live.Meta, *summary)) *Collection {
-	c := &Collection{table: table, tree: t, views: v, clock: clock, tables: tables}
+	c := &Collection{table: table, tree: t, views: v, clock: clock, tables: tables, sheets: newSheets()}
 	c.finds.New = func() any { return new(search) }
 	return c
 }

@@ -278,7 +278,7 @@ func askEach(ctx context.Context, l feature.Layer, q WithinQuery, fn func(*Hit) 
 }
 
 func askTile(ctx context.Context, l feature.Tiler, t quadkey.Tile, fn func(*Shown) error) error {
-	for f, err := range l.Tile(ctx, t) {
+	for f, err := range l.Tile(ctx, t, nil) {
 		if err != nil {
 			return err
 		}
@@ -350,3 +350,6 @@ func (c *LiveCollection) CountIn(ctx context.Context, a feature.Area, f feature.
 func queryOf(a feature.Area, f feature.Filter, at time.Time) *feature.Query {
 	return &feature.Query{In: a, Filter: f, At: at}
 }
+
+// ColumnBytes returns the memory that is used for columns.
+func ColumnBytes() int64 { return columnCache.Stats().Bytes }

@@ -41,6 +41,8 @@ type grouping struct {
 	asked  [side * side]bool  // squares visited by the last search for heads
 	heads  []cluster
 	text   []byte
+	only   *selection // the points that pass a filter; nil for all
+	mark   string     // of the filter
 }
 
 // cell is a small tile whose points are always shown together.

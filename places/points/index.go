@@ -53,6 +53,7 @@ type Index struct {
 	arrived []counted
 	left    []counted
 	moved   [][2]position // within their keys: from, to
+	written []quadkey.PointKey
 
 	pruner pruner
 }
@@ -100,7 +101,7 @@ func (x *Index) Close() error { return x.views.close() }
 
 // Sweep implements live.Sweeper.
 func (x *Index) Sweep() {
-	x.rows, x.ops, x.memory, x.arrived, x.moved = nil, nil, nil, nil, nil
+	x.rows, x.ops, x.memory, x.arrived, x.moved, x.written = nil, nil, nil, nil, nil, nil
 	x.views.sweep()
 }
 
@@ -173,7 +174,7 @@ func (x *Index) ApplyWith(changes []live.Change, write func(rows []cellstore.Mut
 func (x *Index) forget() {
 	clear(x.rows)
 	clear(x.ops)
-	x.rows, x.ops, x.memory, x.arrived, x.moved = x.rows[:0], x.ops[:0], x.memory[:0], x.arrived[:0], x.moved[:0]
+	x.rows, x.ops, x.memory, x.arrived, x.moved, x.written = x.rows[:0], x.ops[:0], x.memory[:0], x.arrived[:0], x.moved[:0], x.written[:0]
 	x.left = nil // the views own it
 }
 
@@ -185,6 +186,7 @@ func (x *Index) write(write func(rows []cellstore.Mutation) error) (full []quadk
 		x.tree.forget(x.arrived)
 		return nil, err
 	}
+	x.views.changes.add(x.written)
 	x.tree.shift(x.moved)
 	full = x.tree.settle(x.arrived, x.left, nil)
 	x.views.committed(x.left)
@@ -197,9 +199,11 @@ func (x *Index) change(c *live.Change) {
 	var was, is position
 	if c.Was != nil {
 		was = positionFor(c.Was)
+		x.written = append(x.written, was.key)
 	}
 	if c.Is != nil {
 		is = positionFor(c.Is)
+		x.written = append(x.written, is.key)
 	}
 	leaves := c.Was != nil && (c.Is == nil || was.key != is.key)
 	idKey := x.keep(func(b []byte) []byte { return appendIDKey(b, c.ID) })

@@ -16,6 +16,7 @@ import (
 
 var _ interface {
 	feature.Counter
+	feature.Tallier
 	feature.Clusterer
 	feature.Tracker
 } = (*Collection)(nil)

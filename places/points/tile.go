@@ -3,7 +3,9 @@ package points
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
+	"math"
 
 	"quadrille/cellstore"
 	"quadrille/feature"
@@ -17,14 +19,15 @@ const maxTile = 1000
 // pixels apart, in the tile and over its borders. The items are points and clusters. A cluster has
 // the number of its points, and is near the mean of their positions. Every point is shown in one
 // tile of a zoom, alone or in a cluster.
-func (c *Collection) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
-	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, fn) })
+// With a filter, clusters are of the points that pass.
+func (c *Collection) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter) iter.Seq2[*feature.Feature, error] {
+	return feature.SeqOf(func(fn func(*feature.Feature) error) error { return c.showTile(ctx, t, by, fn) })
 }
 
 // showTile calls fn with the items of a map tile. The argument of fn is reused.
-func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feature.Feature) error) error {
-	return c.grouped(ctx, t, func(s *search, g *grouping, clusters []cluster) error {
-		if c.tree == nil {
+func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, by feature.Filter, fn func(*feature.Feature) error) error {
+	return c.grouped(ctx, t, by, func(s *search, g *grouping, clusters []cluster) error {
+		if g == nil {
 			s.rangeOf(t)
 			return s.show(ctx, maxTile, fn)
 		}
@@ -39,7 +42,12 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 				}
 				continue
 			}
-			s.key, s.until = appendPointKey(s.key[:0], k.first, ""), appendEnd(s.until[:0], k.last)
+			first, last := k.first, k.last
+			if g.only != nil {
+				first = g.only.first(keyRange{first, last})
+				last = first
+			}
+			s.key, s.until = appendPointKey(s.key[:0], first, ""), appendEnd(s.until[:0], last)
 			if err := s.show(ctx, 1, fn); err != nil {
 				return err
 			}
@@ -49,11 +57,29 @@ func (c *Collection) showTile(ctx context.Context, t quadkey.Tile, fn func(*feat
 }
 
 // grouped calls fn with the items of a tile, and with a search in the same state of the collection.
-// There are no items if the tree cannot be used.
-func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *search, g *grouping, clusters []cluster) error) error {
+// The grouping is nil if the tree cannot be used, or if there is no memory to group what passes the filter.
+func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, by feature.Filter,
+	fn func(s *search, g *grouping, clusters []cluster) error) error {
 	g := groupings.Get().(*grouping)
 	defer groupings.Put(g)
 	g.begin(t)
+	if by != nil {
+		ok, err := c.selected(ctx, by, math.MaxInt32, func(r reading, sel *selection) error {
+			g.only, g.mark = sel, markOf(by)
+			defer func() { g.only = nil }()
+			sel.gather(g, 0, len(sel.keys), quadkey.Tile{})
+			return c.askOf(ctx, r, &feature.Query{Filter: by}, func(s *search) error { return fn(s, g, g.shown()) })
+		})
+		if ok || err != nil {
+			return err
+		}
+		err = c.ask(ctx, &feature.Query{Filter: by, MaxExamined: MaxExamined}, func(s *search) error { return fn(s, nil, nil) })
+		if errors.Is(err, feature.ErrTooMuchWork) {
+			return feature.Faultf(feature.ErrTooMuchWork, "the tile has too many points to look through for the few that pass, and their columns do "+
+				"not fit into memory: ask for a deeper tile, or let the operator raise --cache")
+		}
+		return err
+	}
 	r, err := c.moment(ctx, func() {
 		if c.tree != nil {
 			g.gather(c.tree)
@@ -64,11 +90,12 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *sea
 	}
 	defer c.end(r)
 	return c.askOf(ctx, r, &feature.Query{}, func(s *search) error {
-		var clusters []cluster
-		if c.tree != nil {
-			if clusters, err = s.group(ctx, g); err != nil {
-				return err
-			}
+		if c.tree == nil {
+			return fn(s, nil, nil)
+		}
+		clusters, err := s.group(ctx, g)
+		if err != nil {
+			return err
 		}
 		return fn(s, g, clusters)
 	})
@@ -77,10 +104,14 @@ func (c *Collection) grouped(ctx context.Context, t quadkey.Tile, fn func(s *sea
 // ids returns the ids of clusters, concatenated.
 func (g *grouping) ids(clusters []cluster) string {
 	g.text = g.text[:0]
+	mark := ""
+	if g.only != nil {
+		mark = "-" + g.mark
+	}
 	for i := range clusters {
 		if k := &clusters[i]; k.all > 1 {
 			from := len(g.text)
-			g.text = appendClusterID(g.text, g.tile.Z, k.square)
+			g.text = append(appendClusterID(g.text, g.tile.Z, k.square), mark...)
 			k.idBytes = len(g.text) - from
 		}
 	}
@@ -132,12 +163,17 @@ func (s *search) divide(ctx context.Context, g *grouping, leaves []quadkey.Tile)
 	return err
 }
 
-// show shows the points from s.key to s.until. most bounds their number.
+// show shows the points from s.key to s.until that pass the filter. most bounds their number.
 func (s *search) show(ctx context.Context, most int, fn func(*feature.Feature) error) error {
 	n := 0
 	return s.rows(ctx, s.key, s.until, 0, func() (bool, error) {
-		if s.record.over(s.now) {
-			return true, nil
+		if s.most > 0 {
+			if more, err := s.count(); !more || err != nil {
+				return more, err
+			}
+		}
+		if pass, err := s.passes(); !pass || err != nil {
+			return err == nil, err
 		}
 		n++
 		s.record.show(&s.shown)

@@ -27,7 +27,8 @@ type views struct {
 
 	// agree is held while rows and tree change. A goroutine that holds it for reading finds rows
 	// and tree in the same state.
-	agree sync.RWMutex
+	agree   sync.RWMutex
+	changes changes
 
 	// Only the writer uses these fields, so no reader waits for a pass over them.
 	left     [][]counted // points that the tree holds since they have left, in that order

@@ -173,13 +173,18 @@ func (s *search) walkRun(ctx context.Context, run keyRange, p *feature.AreaPart,
 }
 
 // Count implements feature.Counter. Whole tiles are counted without reading a point, unless
-// there is a filter or an instant. Points that expired within the last moments may count.
+// there is an instant. What passes a filter is counted by columns if that costs less than its rows. Points that expired within the last moments may count.
 func (c *Collection) Count(ctx context.Context, q *feature.Query) (n int64, err error) {
 	if q.Near != nil {
 		return 0, feature.Unsupported("count the points of a list of the nearest")
 	}
 	all := feature.Query{In: q.In, Filter: q.Filter, At: q.At, Step: q.Step}
 	count := func() error { n++; return nil }
+	if q.Filter != nil && q.At.IsZero() {
+		if n, ok, err := c.countSelected(ctx, q); ok || err != nil {
+			return n, err
+		}
+	}
 	if q.Filter != nil || c.tree == nil || !q.At.IsZero() || c.Meta().Expiring {
 		return n, c.ask(ctx, &all, func(s *search) error { return s.walk(ctx, q.In, 0, count) })
 	}

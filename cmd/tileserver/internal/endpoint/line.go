@@ -40,7 +40,7 @@ func (q *ParamNames) ReadLine(line []byte, set func(name, value string)) error {
 		case slices.Contains(seen, name):
 			refusal = errTwice(name)
 		case !isFree(name):
-			refusal = q.unknown(name)
+			refusal = q.Unknown(name)
 		}
 	}
 	if _, err := members.Token(); err != nil {

@@ -350,8 +350,12 @@ type ExtraParam struct{ Name, Value string }
 // every endpoint accepts are not included.
 func (p *Params) ExtraParams() (list []ExtraParam) {
 	q := p.of.ParamNames()
+	own := func(name string) bool { return isFree(name) || slices.Contains(q.Names, name) }
+	if n := p.n; n > 0 && !slices.ContainsFunc(p.pairs[:n], func(pair [2]string) bool { return !own(pair[0]) }) {
+		return nil // without a map, as most queries
+	}
 	for name, values := range p.Values() {
-		if isFree(name) || slices.Contains(q.Names, name) {
+		if own(name) {
 			continue
 		}
 		shown := Printable(name)

@@ -50,7 +50,7 @@ func (q *ParamNames) Check(raw string) error {
 			continue
 		}
 		if i < 0 {
-			return q.unknown(name)
+			return q.Unknown(name)
 		}
 		if seen&(1<<i) != 0 {
 			return errTwice(name)
@@ -90,8 +90,8 @@ func isHex(c byte) bool {
 // values is meant.
 func errTwice(name string) error { return Refuse(ErrParameter, name, "Give "+name+" once.") }
 
-// unknown returns the error for an unknown parameter, with the most similar name as a suggestion.
-func (q *ParamNames) unknown(name string) error {
+// Unknown returns the error for an unknown parameter, with the most similar name as a suggestion.
+func (q *ParamNames) Unknown(name string) error {
 	accepted := "This endpoint takes no parameters"
 	if len(q.Names) > 0 {
 		accepted = "This endpoint takes " + strings.Join(q.Names, ", ")

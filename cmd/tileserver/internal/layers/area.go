@@ -13,7 +13,8 @@ import (
 	"quadrille/internal/jsontext"
 )
 
-// getCount answers GET …/count with the number of features in an area or in the whole layer.
+// getCount answers GET …/count with the number of features in an area or in the whole layer, and
+// with the groups and measures that the parameters of tallies select.
 func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	in := listing.AreaParamsOf(p, "region")
 	q, err := l.begin(c, p, asking{several: true, at: l.past(p)})
@@ -26,17 +27,26 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 	}
 	q.from = where.AppendGenerationIDs(q.from)
 	q.turns = true // without an index, counting reads everything
-	return q.reply(web.Answer{Format: web.FormatJSON}, func(ctx context.Context, out *web.Scratch) error {
+	t, err := q.readTally(p)
+	if err != nil {
+		return err
+	}
+	return q.reply(web.Answer{Format: t.format()}, func(ctx context.Context, out *web.Scratch) error {
 		counts := make([]int64, len(q.asked))
 		sum := int64(0)
+		to := t.begin(q)
 		for i := range q.asked {
 			a := &q.asked[i]
-			n, err := a.Count(ctx, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step})
+			n, err := a.count(ctx, &feature.Query{In: where.Area, Filter: a.filter, At: q.at, Step: web.Step}, to)
 			if err != nil {
 				return err
 			}
 			counts[i] = n
 			sum += n
+		}
+		if t != nil && t.csv {
+			out.Body = t.appendTable(out.Body, to.Totals(t.limit))
+			return nil
 		}
 		out.Body = strconv.AppendInt(append(out.Body, `{"count":`...), sum, 10)
 		if len(counts) > 1 {
@@ -46,6 +56,9 @@ func (l *list) getCount(c echo.Context, p *endpoint.Params) error {
 				out.Body = strconv.AppendInt(out.Body, n, 10)
 			}
 			out.Body = append(out.Body, '}')
+		}
+		if t != nil {
+			out.Body = t.append(out.Body, to.Totals(t.limit))
 		}
 		out.Body = append(out.Body, '}')
 		return nil

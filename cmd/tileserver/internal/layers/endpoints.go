@@ -194,12 +194,14 @@ func (l *list) area(e *endpoint.Endpoint, of ...endpoint.Param) {
 func (l *list) count() endpoint.Endpoint {
 	e := l.endpoint("/count", "Count", 1, true)
 	e.Summary, e.Handle = "How many "+l.Words.Things+" there are", l.getCount
-	e.Doc = "In a box, a tile or a region, or in all."
+	e.Doc = "In a box, a tile or a region, or in all. With `by` of each group, with `sum`, `mean`, `min`, `max` and `distinct` " +
+		"what is asked of their properties."
 	if l.named {
 		e.Doc += " Of several collections the sum, and each."
 	}
-	e.Answers, e.Problems = endpoint.Content{"application/json": listing.Count{}}, append(e.Problems, "unknown-layer", "region-not-found")
-	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region}, nil)
+	e.Answers = endpoint.Content{"application/json": listing.Count{}, "text/csv": nil}
+	e.Problems = append(e.Problems, "unknown-layer", "region-not-found", "search-too-wide")
+	l.filtered(&e, false, []endpoint.Param{boxParam, endpoint.Tile, listing.Region}, tallyParams())
 	return e
 }
 

@@ -2,7 +2,6 @@ package layers
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"quadrille/cmd/tileserver/internal/endpoint"
@@ -19,87 +18,37 @@ func (q *question) checkFields(p *endpoint.Params) error {
 			if !listing.Properties.Given(p) {
 				parameter = fieldsParam.Name
 			}
-			return endpoint.Refuse(endpoint.ErrParameter, parameter, "There is no property "+endpoint.Printable(name)+": "+q.properties())
+			return q.noProperty(parameter, name)
 		}
 	}
 	return nil
+}
+
+// noProperty returns the refusal of a parameter that names a property which no layer has.
+func (q *question) noProperty(parameter, name string) error {
+	return endpoint.Refuse(endpoint.ErrParameter, parameter,
+		"There is no property "+endpoint.Printable(name)+": "+listing.PropertyNames(q.schemas()))
 }
 
 // readOpen makes filters from all undeclared parameters.
 func (q *question) readOpen(p *endpoint.Params) error {
-	if !p.Endpoint().TakesFilters {
-		return nil
+	layers, listed := q.schemas()
+	filters, err := listing.Filters(p, layers, listed)
+	for i := range filters {
+		q.asked[i].filter = filters[i]
 	}
-	others := p.ExtraParams()
-	if p.Err != nil {
-		return p.Err
-	}
-	if len(others) > feature.MaxTerms {
-		return endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
-	}
-	for i := range q.asked {
-		if err := q.filter(&q.asked[i], p.Endpoint().ParamNames(), others); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// filter makes the filter of a layer. It first tries each parameter separately, so that a refusal
-// can name the parameter.
-func (q *question) filter(a *asked, query *endpoint.ParamNames, others []endpoint.ExtraParam) error {
-	schema := a.LayerInfo.Schema
-	var terms []feature.Term
-	for _, o := range others {
-		term, err := schema.ParseTerm(o.Name, o.Value)
-		if err == nil {
-			_, err = feature.ParseFilter(schema, []feature.Term{term})
-		}
-		if err == nil {
-			terms = append(terms, term)
-			continue
-		}
-		shown := endpoint.Printable(o.Name)
-		if _, known := schema.LookupPath(term.Name); term.Name == "" || known {
-			return endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
-		}
-		detail := "Unknown parameter " + shown
-		if meant := query.NearestName(o.Name); meant != "" {
-			detail += ": did you mean " + meant + "?"
-		} else {
-			detail += "."
-		}
-		return endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+a.name+": "+q.properties())
-	}
-	var err error
-	a.filter, err = feature.ParseFilter(schema, terms)
 	return err
 }
 
-// namesInRefusal is the number of properties that a refusal lists.
-const namesInRefusal = 8
-
-// properties returns a list of the properties of the requested layers, for a refusal.
-func (q *question) properties() string {
-	var names []string
+// schemas returns the requested layers for filters, and the path that lists their properties.
+func (q *question) schemas() (layers []listing.Filtered, listed string) {
 	for i := range q.asked {
-		for _, f := range q.asked[i].LayerInfo.Schema {
-			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
+		layers = append(layers, listing.Filtered{Name: q.asked[i].name, Schema: q.asked[i].LayerInfo.Schema})
 	}
-	switch {
-	case len(names) == 0:
-		return "these points have none."
-	case len(names) > namesInRefusal:
-		where := ""
-		if q.named {
-			where = " that " + strings.Replace(q.Path, "{collection}", q.asked[0].name, 1) + " lists"
-		}
-		return "use one of those" + where + ", such as " + strings.Join(names[:namesInRefusal], ", ") + "."
+	if q.named {
+		listed = strings.Replace(q.Path, "{collection}", q.asked[0].name, 1)
 	}
-	return "use one of " + strings.Join(names, ", ") + "."
+	return layers, listed
 }
 
 // sort reads the order of a page.

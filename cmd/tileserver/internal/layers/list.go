@@ -162,7 +162,7 @@ func (l *list) getWithin(c echo.Context, p *endpoint.Params) error {
 	if in.Area == nil {
 		p.Refuse("bbox", "Add bbox, west,south,east,north in degrees, or tile, z/x/y.")
 	}
-	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) { return in.Ground(p.View()) })
+	return l.sendWithin(c, p, func(feature.Layer, feature.Filter) (listing.Ground, error) { return in.Ground(p.View()) })
 }
 
 // getWithinRegion answers GET …/within/{type}/{id}: the features in a region.
@@ -172,7 +172,7 @@ func (l *list) getWithinRegion(c echo.Context, p *endpoint.Params) error {
 		return err
 	}
 	typ, id := values[len(values)-2], values[len(values)-1]
-	return l.sendWithin(c, p, func(feature.Layer) (listing.Ground, error) {
+	return l.sendWithin(c, p, func(feature.Layer, feature.Filter) (listing.Ground, error) {
 		return listing.InRegion(p.View(), typ, id, "type")
 	})
 }
@@ -186,7 +186,7 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 	if l.Open && p.Values().Has(pastParam.Name) {
 		return endpoint.Refuse(endpoint.ErrParameter, pastParam.Name, "Leave out at: clusters are made of the points as they are now.")
 	}
-	return l.sendWithin(c, p, func(of feature.Layer) (in listing.Ground, err error) {
+	return l.sendWithin(c, p, func(of feature.Layer, by feature.Filter) (in listing.Ground, err error) {
 		clusters, ok := of.(feature.Clusterer)
 		if !ok {
 			return in, endpoint.ErrNoRoute
@@ -194,7 +194,8 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), l.handlers.Timeout)
 		defer cancel()
 		err = l.handlers.InTurn(l.handlers.WithClientOf(ctx, c), func(turn context.Context) (err error) {
-			in.Area, err = clusters.Cluster(turn, values[len(values)-1])
+			steps := feature.Query{Step: web.Step}
+			in.Area, err = clusters.Cluster(steps.WithSteps(turn), values[len(values)-1], by)
 			return err
 		})
 		return in, err
@@ -203,7 +204,7 @@ func (l *list) getCluster(c echo.Context, p *endpoint.Params) error {
 
 // sendWithin answers with the features in an area. It sends all of them if the form supports whole
 // areas and the request selects no page. Otherwise it sends a page.
-func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer) (listing.Ground, error)) error {
+func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature.Layer, by feature.Filter) (listing.Ground, error)) error {
 	limit, cursor := int(listing.Limit.Of(p)), endpoint.Cursor.Of(p)
 	sort := ""
 	if l.Open {
@@ -222,7 +223,7 @@ func (l *list) sendWithin(c echo.Context, p *endpoint.Params, in func(of feature
 			return err
 		}
 	}
-	where, err := in(of.Layer.Layer)
+	where, err := in(of.Layer.Layer, of.filter)
 	if err != nil {
 		return q.explain(err)
 	}

@@ -197,7 +197,7 @@ func (q *question) explain(err error) error {
 	switch {
 	case !q.at.IsZero() && past != "":
 		return endpoint.Refuse(endpoint.ErrParameter, "at", endpoint.Sentence(past))
-	case q.Open && errors.Is(err, feature.ErrTooMuchWork):
+	case q.Open && errors.Is(err, feature.ErrTooMuchWork) && feature.DetailOf(err, feature.ErrTooMuchWork) == "":
 		return endpoint.Refuse(feature.ErrTooMuchWork, "",
 			"Too few of the points that are looked at pass. Give a smaller area, lower the limit or drop a filter.")
 	}

@@ -216,6 +216,29 @@ type Count struct {
 	_            struct{}       `name:"CollectionCount" doc:"How many points there are."`
 	Count        int            `json:"count" schema:"min=0"`
 	ByCollection map[string]int `json:"collections,omitempty" doc:"Of each collection, in answers over several."`
+	Groups       []CountGroup   `json:"groups,omitempty" doc:"With by: those with the most points first."`
+	Others       struct {
+		Groups int `json:"groups"`
+		Count  int `json:"count"`
+	} `json:"others,omitzero" doc:"The groups beyond limit, and their points."`
+	Skipped map[string]int `json:"skipped,omitempty" doc:"Of each measured property, values that are no numbers."`
+	measures
+}
+
+// CountGroup is a group of features.
+type CountGroup struct {
+	Group map[string]any `json:"group" doc:"The value of each grouping, null where there is none; of an area its id, and its name as NAME_name."`
+	Count int            `json:"count" schema:"min=0"`
+	measures
+}
+
+// measures are what a count tells of properties, by their names.
+type measures struct {
+	Sum      map[string]*float64 `json:"sum,omitempty"`
+	Mean     map[string]*float64 `json:"mean,omitempty"`
+	Min      map[string]any      `json:"min,omitempty"`
+	Max      map[string]any      `json:"max,omitempty"`
+	Distinct map[string]int      `json:"distinct,omitempty"`
 }
 
 // Track is the positions of a feature of an open layer, in the order of time.

@@ -15,11 +15,11 @@ import (
 // child tiles. No feature is in two of them.
 type doubled struct{ feature.Tiler }
 
-func (d doubled) Tile(ctx context.Context, t quadkey.Tile) iter.Seq2[*feature.Feature, error] {
+func (d doubled) Tile(ctx context.Context, t quadkey.Tile, by feature.Filter) iter.Seq2[*feature.Feature, error] {
 	return feature.SeqOf(func(fn func(*feature.Feature) error) error {
 		var all []feature.Feature
 		for _, part := range t.Children() {
-			for f, err := range d.Tiler.Tile(ctx, part) {
+			for f, err := range d.Tiler.Tile(ctx, part, by) {
 				if err != nil {
 					return err
 				}
@@ -58,9 +58,9 @@ func (set *layerSet) looked() (well, others []string) {
 func writeDrawn(ctx context.Context, from feature.Tiler, d *feature.Drawing, l *pointLayer) error {
 	p := &pen{ctx: ctx, from: from, drawing: d, pointLayer: l}
 	if of, ok := from.(feature.Drawer); ok {
-		return of.Draw(ctx, l.tile, p)
+		return of.Draw(ctx, l.tile, l.filter, p)
 	}
-	return feature.Each(from.Tile(ctx, l.tile), func(f *feature.Feature) error {
+	return feature.Each(from.Tile(ctx, l.tile, l.filter), func(f *feature.Feature) error {
 		if err := p.Begin(f.Number, f.Position); err != nil {
 			return err
 		}

@@ -44,8 +44,10 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				endpoint.Names,
 				fieldsParam,
 				pixelsParam,
+				filtersParam,
 			},
-			Handle: s.getTile, Cost: endpoint.Mixed,
+			TakesFilters: true,
+			Handle:       s.getTile, Cost: endpoint.Mixed,
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -55,17 +57,17 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing"},
+				"tile-too-complex", "dataset-missing", "search-too-wide"},
 			Example: endpoint.Example{Request: "/tiles/places/12/2145/1434.geojson"},
 		},
 		{
 			Path: "/tiles/{layers}/{z}/{x}/{y}@2x.png", Route: "/tiles/:layers/:z/:x/:file",
 			ID: "getTileTwice", Tag: "tiles", Rank: 2,
 			Summary: "A tile drawn at twice the resolution",
-			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names},
+			Params:  []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"image/png": nil}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing"},
+				"tile-too-complex", "dataset-missing", "search-too-wide"},
 			Example: endpoint.Example{Request: "/tiles/country/4/8/5@2x.png"},
 		},
 		{
@@ -74,7 +76,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			Summary: "A tile in the form that Accept prefers",
 			Doc: "The same tiles by addresses without an extension: a Mapbox vector tile unless `Accept` prefers a " +
 				"MapLibre Tile, GeoJSON or a picture. Caches must heed `Vary`; addresses with an extension are the same for all.",
-			Params: []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, fieldsParam, pixelsParam},
+			Params: []endpoint.Param{layers, endpoint.Zoom, endpoint.Column, endpoint.Row, pictureThemeParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -84,7 +86,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing"},
+				"tile-too-complex", "dataset-missing", "search-too-wide"},
 		},
 		{
 			Path: "/g/{generations}/tiles/{layers}/{z}/{x}/{y}.{format}", Route: "/g/:generations/tiles/:layers/:z/:x/:file",
@@ -102,8 +104,10 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 				endpoint.Names,
 				fieldsParam,
 				pixelsParam,
+				filtersParam,
 			},
-			Handle: s.getPinnedTile, Cost: endpoint.Mixed,
+			TakesFilters: true,
+			Handle:       s.getPinnedTile, Cost: endpoint.Mixed,
 			Answers: endpoint.Content{
 				"application/vnd.mapbox-vector-tile": nil,
 				"application/vnd.maplibre-tile":      nil,
@@ -113,7 +117,7 @@ func (s *Handlers) tileEndpoints() []endpoint.Endpoint {
 			CachePolicy: endpoint.CacheTagged,
 			Empty:       "The vector tile is empty.",
 			Problems: []string{"bad-parameter", "tile-outside", "unknown-format", "unknown-layer", "region-not-found",
-				"tile-too-complex", "dataset-missing", "generation-gone", "generation-unknown"},
+				"tile-too-complex", "dataset-missing", "search-too-wide", "generation-gone", "generation-unknown"},
 		},
 	}
 }
@@ -129,7 +133,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "TileJSON of layers",
 			Doc: "Give its address to a map library; it leads to the tiles. Those of collections of points go to zoom 22, " +
 				"and have no addresses that name generations; nor have those of regions with `names=`.",
-			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam},
+			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
 			Handle: s.getTileJSON, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
@@ -140,7 +144,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			ID: "getMLTTileJSON", Tag: "tiles", Rank: 4,
 			Summary: "TileJSON of the layers as MapLibre Tiles",
 			Doc:     "As `/tiles/{layers}.json`, with `encoding`, by which MapLibre GL JS since 5.12 and MapLibre Native read tiles of this format.",
-			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam},
+			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, fieldsParam, pixelsParam, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": TileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.mlt.json"},
@@ -151,7 +155,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 			Summary: "TileJSON of the layers as pictures",
 			Doc: "Give its address to a map library that draws pictures. Zooms, bounds and sources are those of the vector " +
 				"tiles; with `scale=2` the pictures are of twice the resolution, 512 pixels for a tile of 256.",
-			Params:  []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names},
+			Params: []endpoint.Param{layers, pinnedParam, pictureThemeParam, scaleParam, endpoint.Names, filtersParam}, TakesFilters: true,
 			Answers: endpoint.Content{"application/json": RasterTileJSON{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},
 			Example:  endpoint.Example{Request: "/tiles/places.png.json?scale=2&theme=dark"},
@@ -164,7 +168,7 @@ func (s *Handlers) documentEndpoints() []endpoint.Endpoint {
 				"maplibregl.Map({container: 'map', style: '/style.json'})`. Unless the operator has given the server a source of " +
 				"glyphs, names are drawn with fonts of the client, which MapLibre GL JS does since 5.11; for clients that cannot, " +
 				"and refuse such a style, add `names=false`.",
-			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam, colorParam, classesParam, schemeParam},
+			Params: []endpoint.Param{styleLayersParam, themeParam, namesParam, endpoint.Lang, basemapParam, encodingParam, colorParam, classesParam, schemeParam, filtersParam}, TakesFilters: true,
 			Handle: s.getStyle, Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": MapStyle{}}, CachePolicy: endpoint.CacheTagged,
 			Problems: []string{"bad-parameter", "bad-host", "unknown-layer", "region-not-found", "dataset-missing"},

@@ -63,8 +63,10 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			pictureThemeParam,
 			endpoint.Names,
 			fieldsParam,
+			filtersParam,
 		},
-		Handle: s.getTileOf(k), Cost: endpoint.Mixed,
+		TakesFilters: true,
+		Handle:       s.getTileOf(k), Cost: endpoint.Mixed,
 		Answers: endpoint.Content{
 			"application/vnd.mapbox-vector-tile": nil,
 			"application/vnd.maplibre-tile":      nil,
@@ -74,7 +76,7 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 		CachePolicy: endpoint.CacheTagged,
 		Empty:       "The vector tile is empty.",
 		Problems: []string{"bad-parameter", "tile-outside", "collection-not-found", "tile-matrix-set-not-found", "tile-too-complex",
-			"dataset-missing"},
+			"dataset-missing", "search-too-wide"},
 	}
 	if k == mapTiles {
 		tile.Summary += ", drawn"
@@ -88,8 +90,8 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			ID:   id + "_getTileSetsList", Tag: "ogc", Rank: rank,
 			Summary: "The tilesets of " + of + ": " + k.title,
 			Doc:     "There is one, since there is one tile matrix set.",
-			Params:  []endpoint.Param{which, fDocumentParam, endpoint.Names},
-			Handle:  s.getTilesets(k), Cost: endpoint.Light,
+			Params:  []endpoint.Param{which, fDocumentParam, endpoint.Names, filtersParam}, TakesFilters: true,
+			Handle: s.getTilesets(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tilesets{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "dataset-missing"},
@@ -98,8 +100,8 @@ func (s *Handlers) tilesetEndpoints(k *tilesetKind, rank int, path, id, of strin
 			Path: path + "/{tileMatrixSetId}",
 			ID:   id + "_getTileSet", Tag: "ogc", Rank: rank + 1,
 			Summary: "The tileset of " + of + ": " + k.title,
-			Params:  []endpoint.Param{which, tileMatrixSetParam, fDocumentParam, endpoint.Names},
-			Handle:  s.getTileset(k), Cost: endpoint.Light,
+			Params:  []endpoint.Param{which, tileMatrixSetParam, fDocumentParam, endpoint.Names, filtersParam}, TakesFilters: true,
+			Handle: s.getTileset(k), Cost: endpoint.Light,
 			Answers: endpoint.Content{"application/json": Tileset{}, "text/html": nil}, CachePolicy: endpoint.CacheVaries,
 			Headers:  []string{"Content-Security-Policy"},
 			Problems: []string{"bad-parameter", "bad-host", "collection-not-found", "tile-matrix-set-not-found", "dataset-missing"},

@@ -11,10 +11,10 @@ import (
 // appendTileGeoJSON appends what a tile shows of a layer as GeoJSON features. The layer may have a
 // Drawing.
 func appendTileGeoJSON(ctx context.Context, dst []byte, d *feature.Drawing, from feature.Tiler, t quadkey.Tile,
-	names naming, fields []string) ([]byte, error) {
+	by feature.Filter, names naming, fields []string) ([]byte, error) {
 	var memory []byte
 	w := feature.Writer{GeoJSON: true, NestProperties: true, NumericIDs: d != nil}
-	for f, err := range from.Tile(ctx, t) {
+	for f, err := range from.Tile(ctx, t, by) {
 		if err != nil {
 			return dst, err
 		}

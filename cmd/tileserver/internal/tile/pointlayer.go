@@ -17,10 +17,11 @@ import (
 // pointLayer is a layer of points of one tile.
 type pointLayer struct {
 	mvt.Layer
-	tile  quadkey.Tile
-	names naming
-	set   *layerSet
-	value []byte
+	tile   quadkey.Tile
+	names  naming
+	set    *layerSet
+	value  []byte
+	filter feature.Filter
 }
 
 var pointLayers = sync.Pool{New: func() any { return new(pointLayer) }}
@@ -118,7 +119,7 @@ func appendLayer(dst []byte, name string, t quadkey.Tile, write func(*pointLayer
 }
 
 func writeFeatures(ctx context.Context, from feature.Tiler, l *pointLayer) error {
-	for f, err := range from.Tile(ctx, l.tile) {
+	for f, err := range from.Tile(ctx, l.tile, l.filter) {
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,9 @@ func (s *Handlers) sendTile(c echo.Context, q *endpoint.Params, v *view, layers 
 	if how.ofTileset && int(t.Z) > set.deepest(f.IsPicture()) {
 		return endpoint.ErrTileOutside
 	}
+	if err := v.filter(q, set); err != nil {
+		return err
+	}
 	v.spare(set, f)
 	var memory [4]uint64
 	key, from, live := s.keyOf(v, set, t, f, memory[:0])
@@ -126,6 +129,7 @@ func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, i
 	}
 	return tileKey{
 		lang:   v.naming.lang,
+		filter: v.filters.key(set),
 		layers: set.canonical,
 		fields: set.fieldsText(),
 		from:   h,
@@ -206,6 +210,7 @@ func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set 
 func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	left := mostNames
 	v.naming.left = &left
+	ctx = s.withHeavy(ctx, v, key.form)
 	switch key.form {
 	case web.FormatMVT:
 		return appendLayers(ctx, dst, v, set, t, (*tiles.Reader).AppendMVT)
@@ -263,12 +268,12 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	dst = append(dst, res.Body...)
 	switch f {
 	case web.FormatMVT:
-		return appendPoints(ctx, dst, v, live, t)
+		return appendPoints(s.withHeavy(ctx, v, f), dst, v, live, t)
 	case web.FormatMLT:
-		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(ctx, layers, v, live, t) })
+		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(s.withHeavy(ctx, v, f), layers, v, live, t) })
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
-	return appendPointFeatures(ctx, dst, v, live, t)
+	return appendPointFeatures(s.withHeavy(ctx, v, f), dst, v, live, t)
 }
 
 // lightBody is the largest cached answer, in bytes, that is compressed without a heavy place.
@@ -302,7 +307,7 @@ func appendPointFeatures(ctx context.Context, dst []byte, v *view, set *layerSet
 		if err != nil {
 			return dst, err
 		}
-		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.naming, set.fields); err != nil {
+		if dst, err = appendTileGeoJSON(ctx, dst, p.LayerInfo.Drawing, l, t, v.filters.of[p.LayerInfo.Name], v.naming, set.fields); err != nil {
 			return dst, err
 		}
 	}

@@ -96,6 +96,9 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	if err != nil {
 		return err
 	}
+	if err := v.filter(q, set); err != nil {
+		return err
+	}
 	v.spare(set, web.FormatMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not contain the generations of collections and of names.
@@ -136,19 +139,28 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 		if v.double {
 			doc.Tiles[0] = with(doc.Tiles[0], "pixels", "512")
 		}
+		doc.Tiles[0] = withQuery(doc.Tiles[0], v.filters.query)
 		return doc, nil
 	})
 }
 
 // with adds a parameter to an address, if it has a value.
 func with(address, name, value string) string {
+	if value == "" {
+		return address
+	}
+	return withQuery(address, name+"="+url.QueryEscape(value))
+}
+
+// withQuery adds parameters to an address, if there are any.
+func withQuery(address, query string) string {
 	switch {
-	case value == "":
+	case query == "":
 		return address
 	case strings.Contains(address, "?"):
-		return address + "&" + name + "=" + url.QueryEscape(value)
+		return address + "&" + query
 	}
-	return address + "?" + name + "=" + url.QueryEscape(value)
+	return address + "?" + query
 }
 
 // describedBy returns a hash of everything except the form on which a document about the tiles of a
@@ -171,7 +183,7 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 	if v.named(set) {
 		h = h.Number(v.Names.ID)
 	}
-	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)), from, live
+	return h.Number(from).Bytes(v.naming.lang).Bytes(strconv.FormatBool(v.double)).Bytes(v.filters.query), from, live
 }
 
 // vectorFile is the extension in addresses of vector tiles.

@@ -179,7 +179,7 @@ func (k *tilesetKind) links(of *tiled, base string, doc *TileJSON) []ogcapi.Link
 	if k == mapTiles {
 		tilejson += ".png"
 	}
-	tilejson = with(tilejson+".json", "names", of.names)
+	tilejson = withQuery(with(tilejson+".json", "names", of.names), of.filter)
 	return append(all, ogcapi.Link{Href: tilejson, Rel: "describedby", Type: ogcapi.TypeJSON, Title: "TileJSON of the same tiles"})
 }
 
@@ -212,6 +212,7 @@ type tiled struct {
 	selection string
 	layers    string // as sendTile takes them
 	names     string // the language of names, ""
+	filter    string // the parameters that filter points, ""
 	// rest has the values in the path after those of the tileset.
 	rest []string
 }
@@ -230,5 +231,5 @@ func (of *tiled) ask(form string) string {
 	if of.selection != "" {
 		q += "&collections=" + url.QueryEscape(of.selection)
 	}
-	return with(q, "names", of.names)
+	return withQuery(with(q, "names", of.names), of.filter)
 }

@@ -55,7 +55,7 @@ func appendPoints(ctx context.Context, dst []byte, v *view, set *layerSet, t qua
 			return dst, err
 		}
 		if dst, err = appendLayer(dst, p.LayerInfo.Name, t, func(l *pointLayer) error {
-			l.names, l.set = v.naming, set
+			l.names, l.set, l.filter = v.naming, set, v.filters.of[p.LayerInfo.Name]
 			if d := p.LayerInfo.Drawing; d != nil {
 				return writeDrawn(ctx, from, d, l)
 			}

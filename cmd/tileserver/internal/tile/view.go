@@ -24,6 +24,7 @@ type view struct {
 	naming  naming   // of its features and regions
 	double  bool     // maps draw its tiles twice as large
 	fields  []string // of its features, see chosenFields
+	filters filters
 }
 
 // views has memory that is reused, so that sending a cached tile allocates no view.

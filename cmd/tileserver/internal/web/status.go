@@ -189,6 +189,9 @@ func (s *table) Classify(err error) (*ProblemKind, Problem) {
 		// it.
 		err = endpoint.Refuse(endpoint.ErrParameter, "", endpoint.Sentence(detail))
 	}
+	if detail := feature.DetailOf(err, feature.ErrTooMuchWork); detail != "" && endpoint.DetailOf(err) == "" {
+		err = endpoint.Refuse(feature.ErrTooMuchWork, "", endpoint.Sentence(detail))
+	}
 	k := s.kindOf(err)
 	p := Problem{Type: k.Type, Title: k.Title, Status: k.Status, Detail: k.Detail}
 	var own *endpoint.Refusal

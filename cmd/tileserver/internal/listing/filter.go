@@ -1,0 +1,93 @@
+package listing
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"quadrille/cmd/tileserver/internal/endpoint"
+	"quadrille/feature"
+)
+
+// Filtered is a layer that the undeclared parameters of a request filter.
+type Filtered struct {
+	Name   string
+	Schema feature.Schema
+}
+
+// Filters makes the filter of each layer from the undeclared parameters of a request: nil without
+// any. Every layer must know the properties. listed is the path that lists them, "" for none.
+func Filters(p *endpoint.Params, layers []Filtered, listed string) ([]feature.Filter, error) {
+	filters := make([]feature.Filter, len(layers))
+	if !p.Endpoint().TakesFilters {
+		return filters, nil
+	}
+	others := p.ExtraParams()
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	if len(others) > feature.MaxTerms {
+		return nil, endpoint.Refuse(endpoint.ErrParameter, "", "Filter by at most "+strconv.Itoa(feature.MaxTerms)+" parameters.")
+	}
+	for i := range layers {
+		var err error
+		if filters[i], err = filterOf(p.Endpoint().ParamNames(), others, &layers[i], func() string { return PropertyNames(layers, listed) }); err != nil {
+			return nil, err
+		}
+	}
+	return filters, nil
+}
+
+// filterOf makes the filter of a layer. It first tries each parameter separately, so that a refusal
+// can name the parameter.
+func filterOf(query *endpoint.ParamNames, others []endpoint.ExtraParam, of *Filtered, known func() string) (feature.Filter, error) {
+	var terms []feature.Term
+	for _, o := range others {
+		term, err := of.Schema.ParseTerm(o.Name, o.Value)
+		if err == nil {
+			_, err = feature.ParseFilter(of.Schema, []feature.Term{term})
+		}
+		if err == nil {
+			terms = append(terms, term)
+			continue
+		}
+		shown := endpoint.Printable(o.Name)
+		if _, known := of.Schema.LookupPath(term.Name); term.Name == "" || known {
+			return nil, endpoint.Refuse(endpoint.ErrParameter, shown, "The filter cannot be used: "+feature.DetailOf(err, feature.ErrFilter)+".")
+		}
+		detail := "Unknown parameter " + shown
+		if meant := query.NearestName(o.Name); meant != "" {
+			detail += ": did you mean " + meant + "?"
+		} else {
+			detail += "."
+		}
+		return nil, endpoint.Refuse(endpoint.ErrParameter, shown, detail+" As a filter it names no property of "+of.Name+": "+known())
+	}
+	return feature.ParseFilter(of.Schema, terms)
+}
+
+// namesInRefusal is the number of properties that a refusal lists.
+const namesInRefusal = 8
+
+// PropertyNames returns a list of the properties of layers, for a refusal. listed is the path that
+// lists them, "" for none.
+func PropertyNames(layers []Filtered, listed string) string {
+	var names []string
+	for i := range layers {
+		for _, f := range layers[i].Schema {
+			if name := endpoint.Printable(f.Name); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return "these points have none."
+	case len(names) > namesInRefusal:
+		if listed != "" {
+			listed = " that " + listed + " lists"
+		}
+		return "use one of those" + listed + ", such as " + strings.Join(names[:namesInRefusal], ", ") + "."
+	}
+	return "use one of " + strings.Join(names, ", ") + "."
+}

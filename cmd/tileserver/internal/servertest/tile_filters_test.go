@@ -1,0 +1,170 @@
+package servertest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"quadrille/cmd/tileserver/internal/servertest"
+)
+
+// Tiles, their documents and pictures take the filters of lists: each tile has only what passes, and
+// clusters are counted and listed with the filter.
+func TestFilteredTiles(t *testing.T) {
+	w := servertest.NewShops(t)
+	count := func(path string) int {
+		t.Helper()
+		var n struct{ Count int }
+		if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(path))), &n); err != nil {
+			t.Fatal(path, err)
+		}
+		return n.Count
+	}
+	const filter = "category=cafe&price.lt=20"
+	want, all := count("/points/shops/count?"+filter), count("/points/shops/count")
+	if want == 0 || want == all {
+		t.Fatalf("%d of %d pass", want, all)
+	}
+	for z := range 4 {
+		sum, json := 0, 0
+		for x := range 1 << z {
+			for y := range 1 << z {
+				at := fmt.Sprintf("/%d/%d/%d", z, x, y)
+				single, clustered := pointsOf(t, servertest.Body(t, w.Get("/tiles/points:shops"+at+".mvt?"+filter)), "points:shops")
+				sum += single + clustered
+				for _, f := range featuresOf(t, w, "/tiles/points:shops"+at+".geojson?"+filter) {
+					if !f.Properties.Cluster {
+						json++
+						continue
+					}
+					json += f.Properties.Count
+					if z == 2 {
+						listed := featuresOf(t, w, "/points/shops/cluster/"+f.Properties.ID+"?format=geojson&limit=1000&"+filter)
+						if len(listed) != f.Properties.Count {
+							t.Errorf("cluster %s says %d and has %d", f.Properties.ID, f.Properties.Count, len(listed))
+						}
+						for _, other := range []string{"", "?category=bakery"} {
+							servertest.WantProblem(t, w.Get("/points/shops/cluster/"+f.Properties.ID+other), http.StatusNotFound, "cluster-not-found")
+						}
+					}
+				}
+			}
+		}
+		if sum != want || json != want {
+			t.Errorf("zoom %d: %d and %d are shown, %d pass", z, sum, json, want)
+		}
+	}
+
+	// The same filter in another order is the same tile; another filter is another.
+	tag := func(path string) string { return w.Get(path).Header.Get("ETag") }
+	const at = "/tiles/points:shops/0/0/0.mvt?"
+	if a, b := tag(at+filter), tag(at+"price.lt=20.0&category=cafe"); a != b || a == "" {
+		t.Errorf("tags %q and %q of one filter", a, b)
+	}
+	seen := map[string]bool{tag(at): true}
+	for _, other := range []string{"category=cafe", "category=bakery", "category=cafe,bakery", "category=cafe%5C,bakery", "category.ne=cafe"} {
+		if one := tag(at + other); seen[one] {
+			t.Errorf("the tag of %s is that of another filter", other)
+		} else {
+			seen[one] = true
+		}
+	}
+
+	// Documents lead to filtered tiles.
+	const encoded = "category=cafe&price.lt=20"
+	for path, part := range map[string]string{
+		"/tiles/points:shops.json?" + filter:                                   "/{z}/{x}/{y}.mvt?" + encoded,
+		"/tiles/country,points:shops.mlt.json?" + filter:                       "/{z}/{x}/{y}.mlt?" + encoded,
+		"/tiles/points:shops.png.json?theme=dark&" + filter:                    ".png?theme=dark&" + encoded,
+		"/tiles/points:shops.json?name.prefix=" + url.QueryEscape("é&{x}"):     ".mvt?name.prefix=%C3%A9%26%7Bx%7D",
+		"/style.json?layers=country,points:shops&" + filter:                    "/tiles/points:shops.json?" + encoded,
+		"/ogc/collections/points:shops/tiles/WebMercatorQuad?f=json&" + filter: "?f=mvt&" + encoded,
+	} {
+		var doc any
+		text := servertest.Body(t, w.Get(path))
+		if err := json.Unmarshal([]byte(text), &doc); err != nil {
+			t.Fatal(path, err)
+		}
+		text = strings.ReplaceAll(text, `\u0026`, "&")
+		if !strings.Contains(text, part) {
+			t.Errorf("%s has no %s: %.2000s", path, part, text)
+		}
+		if strings.Contains(path, "country,points") && strings.Contains(text, "/tiles/country.json?category") {
+			t.Errorf("%s filters regions: %s", path, text)
+		}
+	}
+	single, clustered := pointsOf(t, servertest.Body(t, w.Get("/ogc/collections/points:shops/tiles/WebMercatorQuad/0/0/0?f=mvt&"+filter)), "points:shops")
+	if single+clustered != want {
+		t.Errorf("a tile of OGC API shows %d of %d", single+clustered, want)
+	}
+	var pinned struct{ Tiles []string }
+	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get("/tiles/places.json?pinned=true&code=PPLC"))), &pinned); err != nil {
+		t.Fatal(err)
+	}
+	address := strings.NewReplacer("{z}", "3", "{x}", "4", "{y}", "2").Replace(pinned.Tiles[0][strings.Index(pinned.Tiles[0], "/g/"):])
+	if !strings.HasSuffix(address, "?code=PPLC") || tag(address) == tag(strings.TrimSuffix(address, "?code=PPLC")) {
+		t.Errorf("the pinned address %s is not filtered", address)
+	}
+	whole, some := servertest.Body(t, w.Get("/tiles/points:shops/0/0/0.png")), servertest.Body(t, w.Get("/tiles/points:shops/0/0/0.png?category=zoo"))
+	if whole == some {
+		t.Error("a picture is not filtered")
+	}
+
+	// Live layers are filtered beside others, as they are now.
+	single, clustered = pointsOf(t, servertest.Body(t, w.Get("/tiles/country,points:drivers/0/0/0.mvt?category=cafe")), "points:drivers")
+	if single != 1 || clustered != 0 {
+		t.Errorf("%d live points and %d in clusters, 1 passes", single, clustered)
+	}
+	for _, f := range featuresOf(t, w, "/tiles/places/3/4/2.geojson?code=PPLC") {
+		if f.Properties.Code != "PPLC" {
+			t.Errorf("a place of the code %s", f.Properties.Code)
+		}
+	}
+
+	for path, detail := range map[string]string{
+		"/tiles/country/0/0/0.mvt?category=cafe":                      "Filters are for layers of points",
+		"/tiles/points:shops/0/0/0.mvt?categori=cafe":                 "it names no property of points:shops",
+		"/tiles/points:shops/0/0/0.mvt?price.lt=cheap":                "The filter cannot be used",
+		"/tiles/points:shops,points:drivers/0/0/0.mvt?stars=1":        "it names no property of points:drivers",
+		"/tiles/points:shops.json?pined=true":                         "did you mean pinned?",
+		"/style.json?layers=points:shops&category=cafe&category=shop": "Give category once",
+	} {
+		if p := servertest.WantProblem(t, w.Get(path), http.StatusBadRequest, "bad-parameter"); !strings.Contains(p.Detail, detail) {
+			t.Errorf("%s: %s", path, p.Detail)
+		}
+	}
+}
+
+type tileFeature struct {
+	Properties struct {
+		Cluster bool
+		Code    string
+		ID      string `json:"cluster_id"`
+		Count   int    `json:"point_count"`
+	}
+}
+
+func featuresOf(t *testing.T, w *servertest.Shops, path string) []tileFeature {
+	t.Helper()
+	var all struct{ Features []tileFeature }
+	if err := json.Unmarshal([]byte(servertest.Body(t, w.Get(path))), &all); err != nil {
+		t.Fatal(path, err)
+	}
+	return all.Features
+}
+
+// The pass over all points for the first tile with a filter takes a heavy place. Later tiles need
+// none.
+func TestFirstFilteredTileIsHeavy(t *testing.T) {
+	w := servertest.NewShops(t)
+	free := servertest.FillHeavy(w.Composed)
+	const tile = "/tiles/points:shops/%d/0/0.mvt?category=zoo"
+	servertest.WantProblem(t, w.Get(fmt.Sprintf(tile, 0)), http.StatusServiceUnavailable, "too-busy")
+	free()
+	servertest.Body(t, w.Get(fmt.Sprintf(tile, 0)))
+	defer servertest.FillHeavy(w.Composed)()
+	servertest.Body(t, w.Get(fmt.Sprintf(tile, 1)))
+}
