@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"quadrille/feature"
@@ -28,104 +27,100 @@ const (
 // its values are lists or objects.
 var ErrNoColumn = feature.NotFound("no such property")
 
-// Columns are some properties of the regions of a type, as tiles have them; see Selector. Values are
-// texts, numbers and booleans; long texts are cut. Columns never change, so any number of goroutines
-// may use them.
-type Columns struct {
-	fields  feature.Schema
-	numbers []numbered // in the order of the numbers
-	codes   []uint32   // by row and field: 1 more than the index of the value; 0 if absent
+// Column is a property of the regions of a type, as tiles have it; see Selector. Values are texts,
+// numbers and booleans; long texts are cut. A Column never changes, so any number of goroutines may use
+// it.
+type Column struct {
+	field   feature.Field
+	regions *regionNumbers
+	codes   []uint32 // by region: 1 more than the index of the value; 0 if absent
 	// Value i is values[ends[i]:ends[i+1]], a value message of a vector tile. Each value is there once.
-	values  []byte
-	ends    []uint32
-	regions int
+	values []byte
+	ends   []uint32
 }
 
-// numbered is the row of a feature by its number in vector tiles.
-type numbered struct {
-	number uint64
-	row    uint32
-}
+// Field describes the column, with the name that it has in tiles.
+func (c *Column) Field() feature.Field { return c.field }
 
-// Fields describes the columns. The caller must not change them.
-func (c *Columns) Fields() feature.Schema { return slices.Clip(c.fields) }
-
-// Bytes returns about the memory of the columns.
-func (c *Columns) Bytes() int64 {
-	return 16*int64(cap(c.numbers)) + 4*int64(cap(c.codes)+cap(c.ends)) + int64(cap(c.values))
-}
-
-func (c *Columns) value(code uint32) []byte {
-	return c.values[c.ends[code-1]:c.ends[code]:c.ends[code]]
+// Bytes returns about the memory of the column, without that of the type's regions.
+func (c *Column) Bytes() int64 {
+	if c.codes == nil { // it stands for the regions
+		return 16 * int64(len(c.regions.numbers))
+	}
+	return 4*int64(cap(c.codes)+cap(c.ends)) + int64(cap(c.values))
 }
 
 // Regions returns the number of regions of the type, with and without values.
-func (c *Columns) Regions() int { return c.regions }
+func (c *Column) Regions() int { return c.regions.count }
 
-// Values calls fn with the value of column i for each region that has one. A value is a message of
-// package mvt, and is valid as long as the columns.
-func (c *Columns) Values(i int, fn func(value []byte)) {
-	for ; i < len(c.codes); i += len(c.fields) {
-		if code := c.codes[i]; code > 0 {
+// Values calls fn with the value of each region that has one. A value is a message of package mvt, and
+// is valid as long as the column.
+func (c *Column) Values(fn func(value []byte)) {
+	for _, code := range c.codes {
+		if code > 0 {
 			fn(c.value(code))
 		}
 	}
 }
 
-// codesOf returns the codes of a feature, or nil.
-func (c *Columns) codesOf(number uint64) []uint32 {
-	i, ok := c.find(number)
+func (c *Column) value(code uint32) []byte { return c.values[c.ends[code-1]:c.ends[code]:c.ends[code]] }
+
+// regionNumbers finds the regions of a type by their numbers in vector tiles.
+type regionNumbers struct {
+	numbers []numbered // in the order of the numbers
+	count   int
+}
+
+// numbered is a region by its number in vector tiles. A polygon that stands for several regions has the
+// values of the largest.
+type numbered struct {
+	number uint64
+	region uint32
+}
+
+// find returns a region by the number of a feature.
+func (r *regionNumbers) find(number uint64) (region int, ok bool) {
+	i, ok := slices.BinarySearchFunc(r.numbers, number, func(n numbered, asked uint64) int { return cmp.Compare(n.number, asked) })
 	if !ok {
-		return nil
+		return 0, false
 	}
-	from := int(c.numbers[i].row) * len(c.fields)
-	return c.codes[from : from+len(c.fields)]
+	return int(r.numbers[i].region), true
 }
 
-func (c *Columns) find(number uint64) (int, bool) {
-	return slices.BinarySearchFunc(c.numbers, number, func(n numbered, asked uint64) int { return cmp.Compare(n.number, asked) })
-}
+// columnSet are the columns of a type.
+type columnSet []*Column
 
-// has reports whether there is a feature with a number.
-func (c *Columns) has(number uint64) bool {
-	_, ok := c.find(number)
-	return ok
-}
-
-// columnSets are all columns of a type.
-type columnSets []*Columns
-
-// tag adds the values of a feature to the current feature of a layer.
-func (all columnSets) tag(l *mvt.Layer, number uint64) {
-	for _, c := range all {
-		for i, code := range c.codesOf(number) {
-			if code > 0 {
-				l.TagValue(c.fields[i].Name, c.value(code))
-			}
+// each calls fn with the names and values of a feature.
+func (all columnSet) each(number uint64, fn func(name string, value []byte)) {
+	if len(all) == 0 {
+		return
+	}
+	region, ok := all[0].regions.find(number)
+	for i := 0; ok && i < len(all); i++ {
+		if code := all[i].codes[region]; code > 0 {
+			fn(all[i].field.Name, all[i].value(code))
 		}
 	}
 }
 
+// tag adds the values of a feature to the current feature of a layer.
+func (all columnSet) tag(l *mvt.Layer, number uint64) { all.each(number, l.TagValue) }
+
 // insert adds the values of a feature to the end of layout.AppendFeatureHead.
-func (all columnSets) insert(dst []byte, number uint64) []byte {
+func (all columnSet) insert(dst []byte, number uint64) []byte {
 	if len(all) == 0 {
 		return dst
 	}
 	dst = dst[:len(dst)-len(layout.FeatureHeadEnd)]
-	for _, c := range all {
-		for i, code := range c.codesOf(number) {
-			if code > 0 {
-				dst = append(jsontext.AppendString(append(dst, ','), c.fields[i].Name), ':')
-				dst = appendJSON(dst, c.value(code))
-			}
-		}
-	}
+	all.each(number, func(name string, value []byte) {
+		dst = appendJSON(append(jsontext.AppendString(append(dst, ','), name), ':'), value)
+	})
 	return append(dst, layout.FeatureHeadEnd...)
 }
 
 // appendFeature appends a Feature, or its beginning up to its geometry, with the values of its
 // region.
-func (all columnSets) appendFeature(dst, text []byte, typ string) []byte {
+func (all columnSet) appendFeature(dst, text []byte, typ string) []byte {
 	id, head, ok := "", []byte(nil), false
 	if len(all) > 0 {
 		id, head, ok = layout.ParseFeatureHead(text, typ)
@@ -201,18 +196,19 @@ func (t *TypeMeta) ColumnFields() (fields feature.Schema) {
 }
 
 // Columns returns the properties of a type with the given names, in the order of the type's schema.
-// It reads the records of all regions, unless memory has the columns; see SetColumnBytes. Errors match
-// ErrUnknownType or ErrNoColumn, or come from the store.
-func (r *Reader) Columns(ctx context.Context, typ string, names []string) (*Columns, error) {
+// It reads the records of all regions, unless memory has the columns; see SetColumnBytes. Reading is
+// work for feature.RunHeavy. Errors match ErrUnknownType, ErrNoColumn or feature.ErrTooMuchWork, or come
+// from the store.
+func (r *Reader) Columns(ctx context.Context, typ string, names []string) ([]*Column, error) {
 	rt := r.types[typ]
 	if rt == nil {
 		return nil, r.unknownType(typ)
 	}
-	c := &Columns{}
+	var fields feature.Schema
 	known := rt.ColumnFields()
 	for _, f := range known {
 		if slices.Contains(names, f.Name) {
-			c.fields = append(c.fields, f)
+			fields = append(fields, f)
 		}
 	}
 	for _, name := range names {
@@ -220,66 +216,153 @@ func (r *Reader) Columns(ctx context.Context, typ string, names []string) (*Colu
 			return nil, fmt.Errorf("%w: %q in tiles of %s", ErrNoColumn, name, typ)
 		}
 	}
-	names = names[:0:0]
-	for _, f := range c.fields {
-		names = append(names, f.Name)
-	}
-	return columnCache.Load().Do(ctx, columnsKey{rt.opened, 0, strings.Join(names, "\x00")}, func() (*Columns, error) {
-		return c, r.fill(context.WithoutCancel(ctx), c, rt, names) // others may wait for them
-	})
+	return r.columns(ctx, rt, &columnSource{fields: fields, features: func(ctx context.Context, take func(*feature.Feature) error) error {
+		return r.records(ctx, rt, take)
+	}})
 }
 
 // JoinColumns returns properties of the features of a layer that have ids of regions of a type, as
-// feature.SameRegionID compares them. from identifies the state of the layer: memory keeps the
-// columns of a state, and 0 is of none. Names in tiles are the given ones behind prefix. Errors match ErrUnknownType or ErrNoColumn, or come from the
-// layer; with more features than MaxJoined the error matches feature.ErrTooMuchWork.
-func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, from uint64, prefix string, names []string) (*Columns, error) {
+// feature.SameRegionID compares them; of features with one id the first counts. from identifies the
+// state of the layer: memory keeps the columns of a state, and 0 is of none. Names in tiles are the
+// given ones behind prefix. Otherwise it is like Columns. It reads at most MaxJoined features.
+func (r *Reader) JoinColumns(ctx context.Context, typ string, l feature.Layer, from uint64, prefix string, names []string) ([]*Column, error) {
 	rt := r.types[typ]
 	if rt == nil {
 		return nil, r.unknownType(typ)
 	}
-	c := &Columns{}
+	about := l.Info()
+	of := &columnSource{prefix: prefix, from: from, live: from == 0}
 	for _, name := range names {
-		f, ok := l.Info().Schema.Lookup(name)
+		f, ok := about.Schema.Lookup(name)
 		if !ok || f.Kind == feature.Texts {
-			return nil, fmt.Errorf("%w: %q of %s", ErrNoColumn, name, l.Info().Name)
+			return nil, fmt.Errorf("%w: %q of %s", ErrNoColumn, name, about.Name)
 		}
-		c.fields = append(c.fields, feature.Field{Name: prefix + name, Kind: f.Kind})
+		of.fields = append(of.fields, f)
 	}
-	build := func() (*Columns, error) {
-		regions, err := r.Columns(ctx, typ, nil)
-		if err != nil {
-			return nil, err
-		}
-		b := newColumnsBuilder(c, rt, names)
+	if about.Count > MaxJoined {
+		return nil, &feature.TooMuchWork{Examined: MaxJoined}
+	}
+	of.features = func(ctx context.Context, take func(*feature.Feature) error) error {
 		n := 0
-		for f, err := range l.Features(context.WithoutCancel(ctx), &feature.Query{Detail: feature.WithoutGeometry}) {
+		for f, err := range l.Features(ctx, &feature.Query{Detail: feature.WithoutGeometry}) {
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if n++; n > MaxJoined {
-				return nil, &feature.TooMuchWork{Examined: MaxJoined}
+				return &feature.TooMuchWork{Examined: MaxJoined}
 			}
-			if regions.has(layout.FeatureID(typ, f.ID)) {
-				b.add(f)
+			if err := take(f); err != nil {
+				return err
 			}
 		}
-		b.finish()
-		c.regions = regions.regions
-		return c, nil
+		return nil
 	}
-	if from == 0 {
-		return build()
-	}
-	return columnCache.Load().Do(ctx, columnsKey{rt.opened, from, strings.Join(names, "\x00")}, build)
+	return r.columns(ctx, rt, of)
 }
 
 // MaxJoined bounds the features of a layer whose properties regions get.
 const MaxJoined = 500_000
 
-// fill reads the values of the columns with the given names.
-func (r *Reader) fill(ctx context.Context, c *Columns, rt *readerType, names []string) error {
-	b := newColumnsBuilder(c, rt, names)
+// maxValueBytes bounds the different values of a column.
+const maxValueBytes = 64 << 20
+
+// columnSource is where columns come from.
+type columnSource struct {
+	prefix string
+	from   uint64
+	live   bool // nothing is kept
+	fields feature.Schema
+	// features calls take with all features.
+	features func(ctx context.Context, take func(*feature.Feature) error) error
+}
+
+// columns returns the columns of a source. It reads those together that memory lacks, and keeps each
+// by itself, so that no choice of properties is read for itself.
+func (r *Reader) columns(ctx context.Context, rt *readerType, of *columnSource) ([]*Column, error) {
+	cache := columnCache.Load()
+	list := make([]*Column, len(of.fields))
+	var missing feature.Schema
+	for i, f := range of.fields {
+		if !of.live {
+			list[i] = cache.Get(columnsKey{rt.opened, of.from, f.Name})
+		}
+		if list[i] == nil {
+			missing = append(missing, f)
+		}
+	}
+	if len(missing) == 0 {
+		return list, nil
+	}
+	regions, err := r.numbers(ctx, rt)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range missing {
+		names = append(names, f.Name)
+	}
+	read := func(ctx context.Context) (made []*Column, err error) {
+		err = feature.RunHeavy(ctx, func(ctx context.Context, step func(context.Context) error) error {
+			made, err = fillColumns(ctx, rt, regions, of, missing, step)
+			return err
+		})
+		return made, err
+	}
+	made, err := []*Column(nil), error(nil)
+	if of.live {
+		made, err = read(ctx)
+	} else {
+		// Requests that lack the same columns share one reading, as the value of its first column.
+		key := columnsKey{rt.opened, of.from, names[0]}
+		var first *Column
+		first, err = cache.Do(ctx, key, func() (*Column, error) {
+			shared, cancel := sharedContext(ctx)
+			defer cancel()
+			if made, err = read(shared); err != nil {
+				return nil, err
+			}
+			for i, c := range made[1:] {
+				cache.Add(columnsKey{rt.opened, of.from, names[i+1]}, c)
+			}
+			return made[0], nil
+		})
+		if err == nil && made == nil { // another request has read the first, and perhaps the others
+			if len(missing) == 1 {
+				made = []*Column{first}
+			} else {
+				rest := *of
+				rest.fields = missing[1:]
+				more, err := r.columns(ctx, rt, &rest)
+				if err != nil {
+					return nil, err
+				}
+				made = append([]*Column{first}, more...)
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i] == nil {
+			list[i], made = made[0], made[1:]
+		}
+	}
+	return list, nil
+}
+
+// sharedContext returns a context for work that others may wait for: it ends at the deadline of ctx, and not when
+// ctx is cancelled.
+func sharedContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	shared := context.WithoutCancel(ctx)
+	if at, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(shared, at)
+	}
+	return context.WithCancel(shared)
+}
+
+// records calls take with all regions of a type, without their geometries.
+func (r *Reader) records(ctx context.Context, rt *readerType, take func(*feature.Feature) error) error {
 	l := layer{r, rt}
 	var f feature.Feature
 	var members []byte
@@ -290,58 +373,76 @@ func (r *Reader) fill(ctx context.Context, c *Columns, rt *readerType, names []s
 		if err := l.read(&f, string(stored.Key[1:]), stored, &members, false); err != nil {
 			return err
 		}
-		b.add(&f)
+		if err := take(&f); err != nil {
+			return err
+		}
 	}
-	b.finish()
 	return nil
 }
 
-// columnsBuilder fills columns from features.
-type columnsBuilder struct {
-	*Columns
-	typ     string
-	merged  bool // some polygons stand for several regions
-	columns *feature.Columns
-	code    map[string]uint32 // of values
-	row     uint32
-	scratch []byte
+// numbers returns the regions of a type by their numbers, from memory if it has them.
+func (r *Reader) numbers(ctx context.Context, rt *readerType) (*regionNumbers, error) {
+	c, err := columnCache.Load().Do(ctx, columnsKey{opened: rt.opened}, func() (*Column, error) {
+		shared, cancel := sharedContext(ctx)
+		defer cancel()
+		all := &regionNumbers{}
+		merged := rt.MergedBelow() > 0
+		err := feature.RunHeavy(shared, func(ctx context.Context, step func(context.Context) error) error {
+			return r.records(ctx, rt, func(f *feature.Feature) error {
+				region := uint32(all.count) //nolint:gosec // regions of a type are below 2^32
+				all.numbers = append(all.numbers, numbered{layout.FeatureID(rt.Name, f.ID), region})
+				if merged {
+					all.numbers = append(all.numbers, numbered{layout.FeatureID(rt.Name, layout.MergedID(f.ID)), region})
+				}
+				all.count++
+				return step(ctx)
+			})
+		})
+		slices.SortFunc(all.numbers, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+		return &Column{regions: all}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.regions, nil
 }
 
-func newColumnsBuilder(c *Columns, rt *readerType, names []string) *columnsBuilder {
-	c.ends = append(c.ends, 0)
-	return &columnsBuilder{
-		Columns: c, typ: rt.Name, merged: rt.MergedBelow() > 0, columns: feature.NewColumns(names), code: map[string]uint32{},
+// fillColumns reads the values of columns.
+func fillColumns(ctx context.Context, rt *readerType, regions *regionNumbers, of *columnSource, fields feature.Schema,
+	step func(context.Context) error) ([]*Column, error) {
+	list, codes := make([]*Column, len(fields)), make([]map[string]uint32, len(fields))
+	var names []string
+	for i, f := range fields {
+		names = append(names, f.Name)
+		f.Name = of.prefix + f.Name
+		list[i], codes[i] = &Column{field: f, regions: regions, codes: make([]uint32, regions.count), ends: []uint32{0}}, map[string]uint32{}
 	}
-}
-
-// add adds the values of a feature.
-func (b *columnsBuilder) add(f *feature.Feature) {
-	b.numbers = append(b.numbers, numbered{layout.FeatureID(b.typ, f.ID), b.row})
-	if b.merged { // a polygon that stands for several has the values of the largest
-		b.numbers = append(b.numbers, numbered{layout.FeatureID(b.typ, layout.MergedID(f.ID)), b.row})
-	}
-	b.row++
-	for _, v := range b.columns.ValuesOf(f.Properties) {
-		var ok bool
-		if b.scratch, ok = AppendScalar(b.scratch[:0], v); !ok {
-			b.codes = append(b.codes, 0)
-			continue
+	columns := feature.NewColumns(names)
+	var value []byte
+	return list, of.features(ctx, func(f *feature.Feature) error {
+		region, ok := regions.find(layout.FeatureID(rt.Name, f.ID))
+		if !ok {
+			return step(ctx)
 		}
-		n, known := b.code[string(b.scratch)]
-		if !known {
-			b.values = append(b.values, b.scratch...)
-			b.ends = append(b.ends, uint32(len(b.values)))
-			n = uint32(len(b.ends) - 1)
-			b.code[string(b.scratch)] = n
+		for i, v := range columns.ValuesOf(f.Properties) {
+			c := list[i]
+			if value, ok = AppendScalar(value[:0], v); !ok || c.codes[region] > 0 {
+				continue
+			}
+			code, known := codes[i][string(value)]
+			if !known {
+				if len(c.values)+len(value) > maxValueBytes {
+					return &feature.TooMuchWork{Examined: len(c.ends)}
+				}
+				c.values = append(c.values, value...)
+				c.ends = append(c.ends, uint32(len(c.values))) //nolint:gosec // at most maxValueBytes
+				code = uint32(len(c.ends) - 1)                 //nolint:gosec // at most the bytes
+				codes[i][string(value)] = code
+			}
+			c.codes[region] = code
 		}
-		b.codes = append(b.codes, n)
-	}
-}
-
-// finish sorts the features. Of those with one number the first counts.
-func (b *columnsBuilder) finish() {
-	slices.SortStableFunc(b.numbers, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
-	b.regions = int(b.row)
+		return step(ctx)
+	})
 }
 
 // DefaultColumnBytes is the memory for Columns unless SetColumnBytes changes it.
@@ -350,25 +451,25 @@ const DefaultColumnBytes = 32 << 20
 // SetColumnBytes bounds the memory for the Columns of all Readers of the process, in bytes, and
 // empties it. Columns that take more are read for each call.
 func SetColumnBytes(most int64) {
-	columnCache.Store(bytecache.NewOfLarge[columnsKey, *Columns](max(0, most)))
+	columnCache.Store(bytecache.NewOfLarge[columnsKey, *Column](max(0, most)))
 }
 
-var columnCache atomic.Pointer[bytecache.Cache[columnsKey, *Columns]]
+var columnCache atomic.Pointer[bytecache.Cache[columnsKey, *Column]]
 
 func init() { SetColumnBytes(DefaultColumnBytes) }
 
-// columnsKey identifies columns of a type of an opened data set.
+// columnsKey identifies a column of a type of an opened data set.
 type columnsKey struct {
 	opened uint64
 	joined uint64 // the state of a layer with the values; 0 for the type's own
-	names  string
+	name   string // "" for the numbers of regions
 }
 
 // Hash returns 0, because one lock guards all columns.
 func (columnsKey) Hash() uint64 { return 0 }
 
-// ExtraBytes returns the size of the names.
-func (k columnsKey) ExtraBytes() int { return len(k.names) }
+// ExtraBytes returns the size of the name.
+func (k columnsKey) ExtraBytes() int { return len(k.name) }
 
 // opened counts the types of all data sets that were opened.
 var opened atomic.Uint64

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"golang.org/x/sync/errgroup"
 
 	"quadrille/internal/tilestest"
 	"quadrille/quadkey"
@@ -88,8 +89,8 @@ func TestTilesHaveColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := []tiles.Selector{{Type: "district"}, {Type: "river"}}
-	with := []tiles.Selector{{Type: "district", Columns: []*tiles.Columns{columns}}, {Type: "river", Columns: []*tiles.Columns{width}}}
-	one := []tiles.Selector{{Type: "district", ID: "a", Columns: []*tiles.Columns{columns}}}
+	with := []tiles.Selector{{Type: "district", Columns: columns}, {Type: "river", Columns: width}}
+	one := []tiles.Selector{{Type: "district", ID: "a", Columns: columns}}
 	want := map[string]map[string]string{
 		"a": {"turnover": "12.5", "code": "007", "open": "1", "long": strings.Repeat("é", 98) + "…"},
 		"b": {"turnover": "-9007199254740993", "code": `"},"geometry":`},
@@ -177,24 +178,54 @@ func TestColumnsDescribeThemselves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.Columns(t.Context(), "district", []string{"code", "turnover"})
-	if err != nil || again != c {
+	again, err := r.Columns(t.Context(), "district", []string{"open", "code", "turnover"})
+	if err != nil || len(again) != 3 || again[0] != c[0] || again[2] != c[1] {
 		t.Errorf("the same columns are read again: %v", err)
 	}
 	var values []float64
-	for i, f := range c.Fields() {
-		c.Values(i, func(value []byte) {
-			if n, ok := mvt.NumberValue(value); ok && f.Name == "turnover" {
+	for _, column := range c {
+		column.Values(func(value []byte) {
+			if n, ok := mvt.NumberValue(value); ok && column.Field().Name == "turnover" {
 				values = append(values, n)
 			}
 		})
 	}
-	if !slices.Equal(values, []float64{12.5, -9007199254740993}) {
-		t.Errorf("values %v", values)
+	if !slices.Equal(values, []float64{12.5, -9007199254740993}) || c[0].Regions() != 3 {
+		t.Errorf("values %v of %d", values, c[0].Regions())
 	}
 	tiles.SetColumnBytes(1)
 	defer tiles.SetColumnBytes(tiles.DefaultColumnBytes)
-	if again, err = r.Columns(t.Context(), "district", []string{"code", "turnover"}); err != nil || again == c {
+	if again, err = r.Columns(t.Context(), "district", []string{"code", "turnover"}); err != nil || again[0] == c[0] {
 		t.Errorf("columns beyond the bound: %v", err)
+	}
+}
+
+// Requests for overlapping choices at once get the same columns.
+func TestColumnsAtOnce(t *testing.T) {
+	r := columnsWorld(t)
+	names := []string{"turnover", "code", "open", "long"}
+	var group errgroup.Group
+	for i := range 32 {
+		group.Go(func() error {
+			var asked []string
+			for j, name := range names {
+				if (i+1)>>j&1 == 1 {
+					asked = append(asked, name)
+				}
+			}
+			c, err := r.Columns(t.Context(), "district", asked)
+			if err == nil && len(c) != len(asked) {
+				err = fmt.Errorf("%d columns of %q", len(c), asked)
+			}
+			for _, column := range c {
+				if !slices.Contains(asked, column.Field().Name) {
+					err = fmt.Errorf("%s of %q", column.Field().Name, asked)
+				}
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
 	}
 }

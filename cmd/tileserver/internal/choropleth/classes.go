@@ -162,16 +162,26 @@ func (c *Classes) unique(v *Values) {
 		all = map[string]int{}
 	}
 	for _, n := range v.Numbers {
-		all[strconv.FormatFloat(n, 'f', -1, 64)]++
+		all[numberText(n)]++
 	}
-	values := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b)) })
-	for i, value := range values {
-		if i < MaxClasses {
-			c.List = append(c.List, Class{Value: value, Count: all[value]})
-		} else {
-			c.Rest += all[value]
-		}
+	var list []Class
+	for value, n := range all {
+		list = append(list, Class{Value: value, Count: n})
 	}
+	slices.SortFunc(list, func(a, b Class) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value)) })
+	c.List = list[:min(len(list), MaxClasses)]
+	for _, class := range list[len(c.List):] {
+		c.Rest += class.Count
+	}
+}
+
+// numberText writes a number as JavaScript does, which maps compare it with.
+func numberText(n float64) string {
+	if a := math.Abs(n); a == 0 || a >= 1e-6 && a < 1e21 {
+		return strconv.FormatFloat(n+0, 'f', -1, 64) // -0 is 0
+	}
+	text := strconv.FormatFloat(n, 'e', -1, 64)
+	return strings.NewReplacer("e-0", "e-", "e+0", "e+").Replace(text)
 }
 
 // bins returns the upper bounds of all classes but the last, ascending.
@@ -187,7 +197,11 @@ func (d *Division) bins(sorted []float64) (bins []float64, err error) {
 		add(func(share float64) float64 {
 			at := share * float64(len(sorted)-1)
 			below := int(at)
-			return sorted[below] + (at-float64(below))*(sorted[min(below+1, len(sorted)-1)]-sorted[below])
+			above, part := sorted[min(below+1, len(sorted)-1)], at-float64(below)
+			if sorted[below] == above {
+				return above
+			}
+			return sorted[below]*(1-part) + above*part
 		})
 		counted := 0 // values up to the bound before
 		bins = slices.DeleteFunc(bins, func(bin float64) bool {
@@ -197,7 +211,7 @@ func (d *Division) bins(sorted []float64) (bins []float64, err error) {
 			return empty
 		})
 	case Equal:
-		add(func(share float64) float64 { return least + share*(greatest-least) })
+		add(func(share float64) float64 { return least*(1-share) + greatest*share })
 	case Log:
 		if least <= 0 {
 			return nil, fmt.Errorf("%w: the least value is %v, and only positive ones have a logarithm: use %s", ErrClasses, least, Quantile)
@@ -252,15 +266,16 @@ func fisher(sorted []float64, n int) []float64 {
 	if n = min(n, m); n < 2 {
 		return nil
 	}
-	// Sums of weights, of values and of squares before each value, relative to the mean, so that
-	// few digits are lost.
+	// Sums of weights, of values and of squares before each value, relative to the mean and the
+	// greatest, so that few digits are lost and nothing is infinite.
 	mean := 0.0
 	for _, v := range values {
 		mean += v / float64(m)
 	}
+	scale := max(math.Abs(values[0]), math.Abs(values[m-1]))
 	w, s, q := make([]float64, m+1), make([]float64, m+1), make([]float64, m+1)
 	for i, v := range values {
-		d := v - mean
+		d := v/scale - mean/scale
 		w[i+1], s[i+1], q[i+1] = w[i]+weights[i], s[i]+weights[i]*d, q[i]+weights[i]*d*d
 	}
 	cost := func(from, to int) float64 { // of a class of values from to to-1

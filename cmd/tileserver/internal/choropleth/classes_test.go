@@ -179,6 +179,37 @@ func TestDivisions(t *testing.T) {
 	}
 }
 
+// Numbers of any size are divided, and written as maps write them.
+func TestClassesOfExtremeNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := rapid.SliceOfN(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{-math.MaxFloat64, math.MaxFloat64, 1e200, -1e160, 0, 5e-324})), 1, 9).Draw(t, "numbers")
+		for _, method := range Methods {
+			c, err := Divide(&Values{Numbers: numbers}, Division{Method: method, N: 5})
+			if method == Log && errors.Is(err, ErrClasses) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0
+			for i, class := range c.List {
+				sum += class.Count
+				if class.From > class.To || i > 1 && c.Stops[i-1] <= c.Stops[i-2] {
+					t.Fatalf("%s: %+v", method, c)
+				}
+			}
+			if sum != len(numbers) {
+				t.Fatalf("%s: %d of %d numbers", method, sum, len(numbers))
+			}
+		}
+	})
+	for n, want := range map[float64]string{1e21: "1e+21", 1e-7: "1e-7", 2.5e-300: "2.5e-300", 123456: "123456", 1e20: "100000000000000000000", 0.000001: "0.000001", math.Copysign(0, -1): "0"} {
+		if got := numberText(n); got != want {
+			t.Errorf("%v is %s, want %s", n, got, want)
+		}
+	}
+}
+
 // Jenks of many values takes bounded time and memory, and ends with the greatest.
 func TestJenksOfManyValues(t *testing.T) {
 	numbers := make([]float64, 50_000)

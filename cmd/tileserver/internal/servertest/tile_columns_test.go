@@ -173,7 +173,7 @@ func TestStyleColours(t *testing.T) {
 		t.Errorf("tiles of %s", got)
 	}
 	s, fill = style("color=district.a%2Cb")
-	if len(s.Metadata.Legend.Classes) != 2 || fill[0] != "match" || s.Metadata.Legend.Classes[0].Value != "blue" {
+	if len(s.Metadata.Legend.Classes) != 2 || fill[0] != "case" || s.Metadata.Legend.Classes[0].Value != "blue" {
 		t.Errorf("%v: %+v", fill, s.Metadata.Legend)
 	}
 	if s, _ := style("classes=jenks"); s.Metadata != nil {
@@ -270,6 +270,29 @@ func TestRegionsHaveValuesOfCollections(t *testing.T) {
 	res = w.Get("/tiles/country/0/0/0.mvt?fields=shops.stars")
 	if tag := res.Header.Get("ETag"); tag == "" || tag == w.Get("/tiles/country/0/0/0.mvt").Header.Get("ETag") {
 		t.Errorf("the tag %q of tiles with values of a published collection", tag)
+	}
+	// What a list of layers means does not depend on when it was first asked.
+	for _, path := range []string{"/tiles/country.json", "/tiles/country/0/0/0.mvt"} {
+		servertest.WantProblem(t, w.Get(path+"?fields=cars.late"), 400, "bad-parameter")
+	}
+	put(`{"speed":1,"late":true,"note":""}`)
+	if text := servertest.Body(t, w.Get("/tiles/country/0/0/0.geojson?fields=cars.late")); !strings.Contains(text, `"cars.late":true`) {
+		t.Errorf("a property that is new: %.300s", text)
+	}
+	// A region without a value has no empty text.
+	if text := servertest.Body(t, w.Get("/style.json?layers=country&color=country.cars.note")); !strings.Contains(text, `["case",["has","cars.note"],["match",`) {
+		t.Errorf("%s", text)
+	}
+	// Addresses that name generations have no values of collections.
+	if text := servertest.Body(t, w.Get("/tiles/country.json?fields=shops.stars&pinned=true")); strings.Contains(text, "/g/") {
+		t.Errorf("pinned: %s", text)
+	}
+	if text := servertest.Body(t, w.Get("/tiles/country.json?pinned=true")); strings.Contains(text, "/g/") {
+		pinned := text[strings.Index(text, "/g/"):]
+		pinned = strings.NewReplacer("{z}", "0", "{x}", "0", "{y}", "0").Replace(pinned[:strings.IndexByte(pinned, '"')])
+		servertest.WantProblem(t, w.Get(pinned+"?fields=shops.stars"), 400, "bad-parameter")
+	} else {
+		t.Error(text)
 	}
 	for _, name := range []string{"secret.stars", "nothing.stars", "shops.colour", "shops.tags"} {
 		servertest.WantProblem(t, w.Get("/tiles/country/0/0/0.mvt?fields="+name), 400, "bad-parameter")

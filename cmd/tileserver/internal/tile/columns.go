@@ -57,15 +57,60 @@ func (set *layerSet) choose(v *view, names []string) error {
 			}
 		}
 	}
-	unknown = slices.DeleteFunc(unknown, func(name string) bool {
-		return slices.Contains(known, name) || len(set.types) > 0 && set.join(v, name)
-	})
-	// Live collections may get a property later.
-	if len(unknown) == 0 || len(set.points) > 0 {
-		return nil
+	set.others = slices.DeleteFunc(unknown, func(name string) bool { return slices.Contains(known, name) })
+	return nil
+}
+
+// hasColumns reports whether regions of a set have columns.
+func (set *layerSet) hasColumns(v *view) bool {
+	return len(v.joined) > 0 || slices.ContainsFunc(set.types, func(typ string) bool { return len(set.columns[typ]) > 0 })
+}
+
+// join finds the collections that have the chosen properties that regions of a set lack. That depends on
+// the state of collections, so it is not kept with the set.
+func (v *view) join(set *layerSet) error {
+	v.joined = nil
+	for _, name := range set.others {
+		if collection, property, ok := v.joinOf(name); ok && len(set.types) > 0 && !v.pinned {
+			v.addJoin(collection, property)
+		} else if len(set.points) == 0 || v.pinned { // points may get a property later
+			return v.noField(set, name)
+		}
 	}
-	return endpoint.Refuse(endpoint.ErrParameter, fieldsParam.Name, "There is no property "+endpoint.Printable(unknown[0])+
+	return nil
+}
+
+func (v *view) addJoin(collection string, property feature.Field) {
+	i := slices.IndexFunc(v.joined, func(j joinedColumns) bool { return j.collection == collection })
+	if i < 0 {
+		i = len(v.joined)
+		v.joined = append(v.joined, joinedColumns{collection: collection})
+	}
+	v.joined[i].fields = append(v.joined[i].fields, property)
+}
+
+// noField returns the refusal of a property that tiles of a set cannot have.
+func (v *view) noField(set *layerSet, name string) error {
+	var known []string
+	for _, typ := range set.types {
+		if b, err := v.Boundaries.ReaderOf(typ); err == nil {
+			known = append(known, columnNames(b, typ)...)
+		}
+	}
+	return endpoint.Refuse(endpoint.ErrParameter, fieldsParam.Name, "There is no property "+endpoint.Printable(name)+
 		" of which tiles could have the values: "+someNames(known))
+}
+
+// columnNames lists the properties of a type that tiles can have.
+func columnNames(b *tiles.Reader, typ string) (names []string) {
+	for _, t := range b.Types() {
+		if t.Name == typ {
+			for _, f := range t.ColumnFields() {
+				names = append(names, f.Name)
+			}
+		}
+	}
+	return names
 }
 
 // someNames lists names for a refusal.
@@ -92,21 +137,6 @@ type joinedColumns struct {
 	fields     feature.Schema
 }
 
-// join adds the property of a collection that a name such as sales.turnover means, if there is one.
-func (set *layerSet) join(v *view, name string) bool {
-	collection, property, ok := v.joinOf(name)
-	if !ok {
-		return false
-	}
-	i := slices.IndexFunc(set.joined, func(j joinedColumns) bool { return j.collection == collection })
-	if i < 0 {
-		i = len(set.joined)
-		set.joined = append(set.joined, joinedColumns{collection: collection})
-	}
-	set.joined[i].fields = append(set.joined[i].fields, property)
-	return true
-}
-
 // joinOf returns the public collection and its property that a name means.
 func (v *view) joinOf(name string) (collection string, property feature.Field, ok bool) {
 	collection, rest, ok := strings.Cut(name, ".")
@@ -130,8 +160,8 @@ func stateOfJoin(c *ask.Layer) uint64 {
 }
 
 // joinedFrom appends the states of the collections of which regions get properties.
-func (v *view) joinedFrom(set *layerSet, ids []uint64) (_ []uint64, live bool) {
-	for _, j := range set.joined {
+func (v *view) joinedFrom(joined []joinedColumns, ids []uint64) (_ []uint64, live bool) {
+	for _, j := range joined {
 		state := uint64(0)
 		if c, err := v.TiledCollection(j.collection); err == nil {
 			state = stateOfJoin(c)
@@ -143,7 +173,7 @@ func (v *view) joinedFrom(set *layerSet, ids []uint64) (_ []uint64, live bool) {
 }
 
 // joinColumns returns the properties of a collection for the regions of a type.
-func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j joinedColumns) (*tiles.Columns, error) {
+func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j joinedColumns) ([]*tiles.Column, error) {
 	c, err := v.TiledCollection(j.collection)
 	if err != nil {
 		return nil, err
@@ -157,7 +187,7 @@ func (v *view) joinColumns(ctx context.Context, b *tiles.Reader, typ string, j j
 
 // withColumns returns the selectors of a set with the values that its features have.
 func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) ([]tiles.Selector, error) {
-	if len(set.joined) == 0 && !slices.ContainsFunc(set.types, func(typ string) bool { return len(set.columns[typ]) > 0 }) {
+	if !set.hasColumns(v) {
 		return set.selectors, nil
 	}
 	all := slices.Clone(set.selectors)
@@ -167,8 +197,8 @@ func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) 
 			of.Columns = all[i-1].Columns
 			continue
 		}
-		add := func(c *tiles.Columns, err error) error {
-			of.Columns = append(of.Columns, c)
+		add := func(c []*tiles.Column, err error) error {
+			of.Columns = append(of.Columns, c...)
 			return err
 		}
 		if names := set.columns[of.Type]; len(names) > 0 {
@@ -176,7 +206,7 @@ func (set *layerSet) withColumns(ctx context.Context, v *view, b *tiles.Reader) 
 				return nil, err
 			}
 		}
-		for _, j := range set.joined {
+		for _, j := range v.joined {
 			if err := add(v.joinColumns(ctx, b, of.Type, j)); err != nil {
 				return nil, err
 			}
@@ -191,10 +221,13 @@ func (set *layerSet) fieldsText() string { return fieldsText(set.fields) }
 func fieldsText(names []string) string {
 	escaped := make([]string, len(names))
 	for i, name := range names {
-		escaped[i] = strings.NewReplacer(`\`, `\\`, `,`, `\,`).Replace(name)
+		escaped[i] = escapeField.Replace(name)
 	}
 	return strings.Join(escaped, ",")
 }
+
+// escapeField writes a name so that feature.SplitValues reads it.
+var escapeField = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
 
 // shows reports whether points of the set have a property. taken is the number that a point already
 // has.

@@ -73,10 +73,10 @@ func (f *filters) key(set *layerSet) string {
 	return b.String()
 }
 
-// withHeavy returns a context for filtered tiles. The first tile with a filter may need a pass over
-// all points, for which it takes a heavy place; a picture has one already.
-func (s *Handlers) withHeavy(ctx context.Context, v *view, f web.Format) context.Context {
-	if v.filters.of == nil {
+// withHeavy returns a context for filtered tiles and for tiles with columns. The first of these may need
+// a pass over all points or records, for which it takes a heavy place; a picture has one already.
+func (s *Handlers) withHeavy(ctx context.Context, v *view, set *layerSet, f web.Format) context.Context {
+	if v.filters.of == nil && !set.hasColumns(v) {
 		return ctx
 	}
 	return feature.Heavy{Step: web.Step, Run: func(ctx context.Context, fn func(ctx context.Context) error) error {

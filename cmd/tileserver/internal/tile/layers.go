@@ -38,10 +38,12 @@ func (s *Handlers) resolveLayers(ctx context.Context, v *view, list string) (*la
 			return nil, err
 		}
 	}
-	if pinned {
-		return set, nil
+	if !pinned {
+		if err := v.addCollections(set.points); err != nil {
+			return nil, err
+		}
 	}
-	return set, v.addCollections(set.points)
+	return set, v.join(set)
 }
 
 // stateOf reduces a generation to the state that lists of layers depend on: published, absent or

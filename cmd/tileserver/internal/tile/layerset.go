@@ -31,7 +31,8 @@ type layerSet struct {
 	// those of regions, by type.
 	fields  []string
 	columns map[string][]string
-	joined  []joinedColumns // properties of collections that regions get by their ids
+	// others are those of fields that no region of the set has.
+	others []string
 }
 
 // with returns the set with other layers of points.
@@ -72,7 +73,7 @@ func (set *layerSet) ground() (land string, sea bool) {
 // Bytes returns about the size of the set in memory.
 func (set *layerSet) Bytes() int64 {
 	const each = 64 // of a selector, with its text
-	fields := len(set.fields)
+	fields := 2 * len(set.fields)
 	for _, names := range set.columns {
 		fields += len(names)
 	}

@@ -164,6 +164,7 @@ func (s *Handlers) getPinnedTile(c echo.Context, q *endpoint.Params) error {
 	of := s.Views.TakeGenerations(numbers, q.View().At)
 	defer of.Release()
 	v := viewOf(of)
+	v.pinned = true
 	defer v.release()
 	var ids []uint64
 	for _, name := range g.names {

@@ -59,7 +59,7 @@ func (s *Handlers) getStyle(c echo.Context, q *endpoint.Params) error {
 	if _, live := v.colorFrom(how.color); live { // classes are of this moment
 		a.Tag, a.CacheControl = web.Tag{}, web.NoStore
 	}
-	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(r.Context(), v, set, maps, base, how) })
+	return s.SendJSON(c, a, func() (any, error) { return s.makeStyle(s.WithClientOf(r.Context(), c), v, set, maps, base, how) })
 }
 
 // styling has the parameters of a style.

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -131,11 +132,11 @@ func (s *Handlers) color(ctx context.Context, v *view, set *layerSet, p *palette
 		}
 		of.expression = []any{"case", []any{"==", []any{"typeof", value}, "number"}, step, missing}
 	default:
-		of.expression = []any{"match", []any{"to-string", value}}
+		match := []any{"match", []any{"to-string", value}}
 		for _, class := range c.List {
-			of.expression = append(of.expression, class.Value, class.Color)
+			match = append(match, class.Value, class.Color)
 		}
-		of.expression = append(of.expression, missing)
+		of.expression = []any{"case", []any{"has", how.color.property}, append(match, missing), missing} // no value is the text ""
 	}
 	return of, nil
 }
@@ -171,30 +172,44 @@ func (s *Handlers) classes(ctx context.Context, v *view, set *layerSet, of color
 		return nil, err
 	}
 	of.scheme = ""
-	build := func() (*keptClasses, error) {
-		values, err := s.valuesOf(context.WithoutCancel(ctx), v, set, of.layer, of.property)
-		if err != nil {
-			return nil, err
-		}
-		c, err := choropleth.Divide(values, d)
-		if errors.Is(err, choropleth.ErrClasses) {
-			return nil, endpoint.Refuse(endpoint.ErrParameter, classesParam.Name, sentence(err))
-		} else if err != nil {
-			return nil, err
-		}
-		return &keptClasses{*c}, nil
+	if !slices.Contains(set.types, of.layer) && !slices.Contains(set.points, of.layer) {
+		return nil, noLayerToColor(set, of.layer)
+	}
+	build := func(ctx context.Context) (kept *keptClasses, err error) {
+		err = s.RunHeavy(ctx, true, func() error {
+			return s.InTurn(ctx, func(ctx context.Context) error {
+				values, err := s.valuesOf(ctx, v, set, of.layer, of.property)
+				if err != nil {
+					return err
+				}
+				c, err := choropleth.Divide(values, d)
+				if errors.Is(err, choropleth.ErrClasses) {
+					return endpoint.Refuse(endpoint.ErrParameter, classesParam.Name, sentence(err))
+				} else if err != nil {
+					return err
+				}
+				kept = &keptClasses{*c}
+				return nil
+			})
+		})
+		return kept, err
 	}
 	from, live := v.from(set.with(slices.DeleteFunc(slices.Clone(set.points), func(name string) bool { return name != of.layer })), nil)
 	joined, joinsLive := v.colorFrom(of)
 	if live || joinsLive {
-		return build()
+		return build(ctx)
 	}
 	from = append(from, joined)
 	h := web.HashStart
 	for _, id := range from {
 		h = h.Number(id)
 	}
-	return s.kinds.Do(ctx, classesKey{uint64(h), of}, build)
+	return s.kinds.Do(ctx, classesKey{uint64(h), of}, func() (*keptClasses, error) {
+		// Other requests may wait for the classes.
+		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
+		defer cancel()
+		return build(shared)
+	})
 }
 
 // colorFrom returns a number for the state of what a layer is coloured by beside its own data. live is
@@ -209,7 +224,7 @@ func (v *view) colorFrom(c coloring) (state uint64, live bool) {
 	if !ok {
 		return 0, live
 	}
-	ids, joinsLive := v.joinedFrom(&layerSet{joined: []joinedColumns{{collection: collection}}}, nil)
+	ids, joinsLive := v.joinedFrom([]joinedColumns{{collection: collection}}, nil)
 	return ids[0], live || joinsLive
 }
 
@@ -229,63 +244,65 @@ func (s *Handlers) valuesOf(ctx context.Context, v *view, set *layerSet, layer, 
 			columns, err = v.joinColumns(ctx, b, layer, joinedColumns{collection, feature.Schema{field}})
 		}
 		if errors.Is(err, tiles.ErrNoColumn) {
-			return nil, set.noColumn(b, layer, property)
+			return nil, noProperty(property, layer, columnNames(b, layer))
 		} else if err != nil {
 			return nil, err
 		}
-		return valuesOfColumns(columns), nil
+		return valuesOfColumn(columns[0])
 	}
 	i := slices.IndexFunc(v.points, func(p *ask.Layer) bool { return p.LayerInfo.Name == layer })
-	if i < 0 || !slices.Contains(set.points, layer) || v.points[i].LayerInfo.Drawing != nil {
-		return nil, endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no layer "+endpoint.Printable(layer)+
-			" to colour among the layers of the style: "+someNames(slices.Concat(set.types, set.points)))
+	if i < 0 || v.points[i].LayerInfo.Drawing != nil {
+		return nil, noLayerToColor(set, layer)
 	}
-	return s.valuesOfPoints(ctx, v.points[i], property)
+	return valuesOfPoints(ctx, v.points[i], property)
+}
+
+func noLayerToColor(set *layerSet, layer string) error {
+	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no layer "+endpoint.Printable(layer)+
+		" to colour among the layers of the style: "+someNames(slices.Concat(set.types, set.points)))
 }
 
 // mapColor is the attribute of tiles that tells neighbours apart.
 const mapColor = "map_color"
-
-// noColumn returns the refusal of a property that tiles of a type cannot have.
-func (set *layerSet) noColumn(b *tiles.Reader, typ, property string) error {
-	var known []string
-	for _, t := range b.Types() {
-		if t.Name != typ {
-			continue
-		}
-		for _, f := range t.ColumnFields() {
-			known = append(known, f.Name)
-		}
-	}
-	return noProperty(property, typ, known)
-}
 
 func noProperty(property, layer string, known []string) error {
 	return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "There is no property "+endpoint.Printable(property)+" of "+layer+
 		" to colour by: "+someNames(known))
 }
 
-// valuesOfColumns returns the values of the only column.
-func valuesOfColumns(c *tiles.Columns) *choropleth.Values {
-	all := &choropleth.Values{Others: map[string]int{}, Missing: c.Regions()}
-	c.Values(0, func(value []byte) {
+// maxOthers bounds the different texts of a property that colours a map.
+const maxOthers = 10_000
+
+// addOther counts a text or boolean.
+func addOther(all *choropleth.Values, text string) error {
+	if all.Others[text]++; len(all.Others) > maxOthers {
+		return endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "Use another property: this one has more than "+
+			strconv.Itoa(maxOthers)+" different texts, which colours cannot tell apart.")
+	}
+	return nil
+}
+
+// valuesOfColumn returns the values of regions.
+func valuesOfColumn(c *tiles.Column) (all *choropleth.Values, err error) {
+	all = &choropleth.Values{Others: map[string]int{}, Missing: c.Regions()}
+	c.Values(func(value []byte) {
 		all.Missing--
 		if text, ok := mvt.StringValue(value); ok {
-			all.Others[string(text)]++
+			err = cmp.Or(err, addOther(all, string(text)))
 		} else if is, ok := mvt.BoolValue(value); ok {
 			all.Others[strconv.FormatBool(is)]++
 		} else if n, ok := mvt.NumberValue(value); ok {
 			all.Numbers = append(all.Numbers, n)
 		}
 	})
-	return all
+	return all, err
 }
 
 // mostColored bounds the points whose values are read for colours.
 const mostColored = 1_000_000
 
-// valuesOfPoints returns the values of a property of the first points of a layer.
-func (s *Handlers) valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*choropleth.Values, error) {
+// valuesOfPoints returns the values of a property of the points of a layer.
+func valuesOfPoints(ctx context.Context, p *ask.Layer, property string) (*choropleth.Values, error) {
 	if p.Err != nil {
 		return nil, p.Err
 	}
@@ -298,27 +315,29 @@ func (s *Handlers) valuesOfPoints(ctx context.Context, p *ask.Layer, property st
 	}
 	all := &choropleth.Values{Others: map[string]int{}}
 	columns := feature.NewColumns([]string{property})
-	err := s.RunHeavy(ctx, true, func() error {
-		n := 0
-		for f, err := range p.Features(ctx, &feature.Query{Limit: mostColored}) {
-			if err != nil {
-				return err
+	n := 0
+	for f, err := range p.Features(ctx, &feature.Query{Step: web.Step}) {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n > mostColored {
+			return nil, endpoint.Refuse(endpoint.ErrParameter, colorParam.Name, "Colour a collection of at most "+strconv.Itoa(mostColored)+
+				" points; write a style of your own for a larger one.")
+		}
+		switch v := columns.ValuesOf(f.Properties)[0]; v.Kind() {
+		case feature.Null:
+			all.Missing++
+		case feature.Number, feature.Integer:
+			if n, ok := v.Number(); ok {
+				all.Numbers = append(all.Numbers, n)
 			}
-			n++
-			switch v := columns.ValuesOf(f.Properties)[0]; v.Kind() {
-			case feature.Null:
-				all.Missing++
-			case feature.Number, feature.Integer:
-				if n, ok := v.Number(); ok {
-					all.Numbers = append(all.Numbers, n)
-				}
-			default:
-				all.Others[tiles.Shorten(v.Text())]++
+		default:
+			if err := addOther(all, tiles.Shorten(v.Text())); err != nil {
+				return nil, err
 			}
 		}
-		return nil
-	})
-	return all, err
+	}
+	return all, nil
 }
 
 // paint colours a layer of a style, if it is the one to be coloured.

@@ -106,7 +106,7 @@ func (s *Handlers) empty(f web.Format, how manner) int {
 // whether the tile must not be cached.
 func (s *Handlers) keyOf(v *view, set *layerSet, t quadkey.Tile, f web.Format, ids []uint64) (key tileKey, from []uint64, live bool) {
 	from, live = v.from(set, ids)
-	from, joinsLive := v.joinedFrom(set, from)
+	from, joinsLive := v.joinedFrom(v.joined, from)
 	live = live || joinsLive
 	if v.naming.lang != "" && len(set.selectors) > 0 {
 		from = append(from, v.Names.ID)
@@ -210,7 +210,7 @@ func (s *Handlers) makeTile(ctx context.Context, out *web.Scratch, v *view, set 
 func (s *Handlers) appendTile(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, key *tileKey) ([]byte, error) {
 	left := mostNames
 	v.naming.left = &left
-	ctx = s.withHeavy(ctx, v, key.form)
+	ctx = s.withHeavy(ctx, v, set, key.form)
 	switch key.form {
 	case web.FormatMVT:
 		return appendLayers(ctx, dst, v, set, t, (*tiles.Reader).AppendMVT)
@@ -254,7 +254,7 @@ func (s *Handlers) sendLive(c echo.Context, v *view, set *layerSet, t quadkey.Ti
 func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *layerSet, t quadkey.Tile, asked *tileKey) ([]byte, error) {
 	f := asked.form
 	kept, live := v.divide(set)
-	if _, joinsLive := v.joinedFrom(set, nil); f.IsPicture() || kept.canonical == "" || joinsLive {
+	if _, joinsLive := v.joinedFrom(v.joined, nil); f.IsPicture() || kept.canonical == "" || joinsLive {
 		return s.appendTile(ctx, dst, v, set, t, asked)
 	}
 	key, _, _ := s.keyOf(v, kept, t, f, nil)
@@ -268,12 +268,12 @@ func (s *Handlers) appendLive(ctx context.Context, dst []byte, v *view, set *lay
 	dst = append(dst, res.Body...)
 	switch f {
 	case web.FormatMVT:
-		return appendPoints(s.withHeavy(ctx, v, f), dst, v, live, t)
+		return appendPoints(s.withHeavy(ctx, v, set, f), dst, v, live, t)
 	case web.FormatMLT:
-		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(s.withHeavy(ctx, v, f), layers, v, live, t) })
+		return appendMLT(dst, func(layers []byte) ([]byte, error) { return appendPoints(s.withHeavy(ctx, v, set, f), layers, v, live, t) })
 	}
 	dst = dst[:len(dst)-len(listing.CollectionTail)]
-	return appendPointFeatures(s.withHeavy(ctx, v, f), dst, v, live, t)
+	return appendPointFeatures(s.withHeavy(ctx, v, set, f), dst, v, live, t)
 }
 
 // lightBody is the largest cached answer, in bytes, that is compressed without a heavy place.

@@ -49,7 +49,7 @@ type RasterTileJSON struct {
 
 type vectorLayer struct {
 	ID          string            `json:"id"`
-	Fields      map[string]string `json:"fields" schema:"enum=String|Number|Boolean"`
+	Fields      map[string]string `json:"fields" schema:"enum=String|Number|Boolean|Mixed"`
 	Description string            `json:"description,omitempty"`
 	MinZoom     int               `json:"minzoom"`
 	MaxZoom     int               `json:"maxzoom"`
@@ -102,7 +102,7 @@ func (s *Handlers) getTileJSON(c echo.Context, q *endpoint.Params) error {
 	v.spare(set, web.FormatMVT)
 	h, from, live := s.describedBy(v, set, base)
 	// Addresses with generations do not contain the generations of collections and of names.
-	pinned = pinned && from == 0 && !v.named(set)
+	pinned = pinned && from == 0 && !v.named(set) && len(v.joined) == 0
 	a := web.Answer{Format: web.FormatJSON, CacheControl: s.CacheControl, Coding: web.AcceptedCoding(r), Base: base}
 	if pinned {
 		h = h.Bytes("pinned")
@@ -175,7 +175,7 @@ func (s *Handlers) describedBy(v *view, set *layerSet, base string) (h web.Hash,
 		}
 	}
 	from = ids[1+v.singles]
-	joined, joinsLive := v.joinedFrom(set, nil)
+	joined, joinsLive := v.joinedFrom(v.joined, nil)
 	live = live || joinsLive
 	for _, id := range joined {
 		h = h.Number(id)
@@ -225,12 +225,19 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 			if !slices.Contains(set.types, t.Name) {
 				continue
 			}
-			for _, l := range set.regionLayers(t) {
+			for _, l := range set.regionLayers(t, v.joined) {
 				if strings.HasSuffix(l.ID, "_label") && v.named(set) {
 					l.Fields = maps.Clone(l.Fields)
 					l.Fields[v.naming.key()] = "String"
 				}
 				doc.VectorLayers = append(doc.VectorLayers, l)
+			}
+		}
+		for _, j := range v.joined {
+			if c, err := v.TiledCollection(j.collection); err == nil {
+				if text, _ := credit.HTMLAndText(c.Info().Attribution); text != "" && !slices.Contains(credits, text) {
+					credits = append(credits, text)
+				}
 			}
 		}
 		if v.named(set) && v.Names.Manifest() != nil {
@@ -281,7 +288,7 @@ func describe(ctx context.Context, v *view, set *layerSet, base string) (*TileJS
 
 // regionLayers returns the vector layers of a region type: its polygons, borders and labels, or
 // only its lines.
-func (set *layerSet) regionLayers(t tiles.TypeMeta) []vectorLayer {
+func (set *layerSet) regionLayers(t tiles.TypeMeta, joined []joinedColumns) []vectorLayer {
 	fields := map[string]string{} // required, if only as an empty object
 	if maps.Copy(fields, t.Fields); t.IsLines {
 		fields = map[string]string{"id": "String", "name": "String"}
@@ -307,7 +314,7 @@ func (set *layerSet) regionLayers(t tiles.TypeMeta) []vectorLayer {
 		what += "; below zoom " + strconv.Itoa(from) +
 			" small ones are merged: a polygon with merged stands for so many, and is none of them if its id begins with ~"
 	}
-	for _, j := range set.joined {
+	for _, j := range joined {
 		for _, f := range j.fields {
 			fields[j.collection+"."+f.Name] = fieldTypes[f.Kind]
 		}

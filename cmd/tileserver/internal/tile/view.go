@@ -24,6 +24,10 @@ type view struct {
 	naming  naming   // of its features and regions
 	double  bool     // maps draw its tiles twice as large
 	fields  []string // of its features, see chosenFields
+	// joined are properties of collections that regions of the set get by their ids.
+	joined []joinedColumns
+	// pinned is set if no collection can have values, since the address does not name its state.
+	pinned  bool
 	filters filters
 }
 
