@@ -31,16 +31,21 @@ export const NEUTRAL = { type: 'neutral', label: t('Neutral colours'), role: 'st
 const AIRPORTS = 'airports'
 
 /**
- * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, on }. The layers
- * with a type's border lines and labels belong to their type; places are no region.
+ * The region types of a TileJSON document in drawing order, coarse first: { type, label, role, from, least, columns, on }, least being the
+ * first zoom that the tiles have, and columns { property, kind, usual }, kind being "number", "text" or "boolean", and usual whether
+ * tiles have the property without being asked. The layers with a type's border lines and labels belong to their type; places are no region.
  */
 export function regionTypes(tileJSON) {
   const layers = new Map()
   for (const layer of Array.isArray(tileJSON?.vector_layers) ? tileJSON.vector_layers : []) {
-    if (typeof layer?.id !== 'string' || layer.id === '') continue
-    // Rivers have nothing but lines, which have ids and names, unlike borders.
-    const lines = layer.fields && String(Object.keys(layer.fields).sort()) === 'id,name'
-    layers.set(lines ? layer.id.replace(/_line$/, '') : layer.id, Number(layer.minzoom) || 0)
+    if (typeof layer?.id === 'string' && layer.id !== '') layers.set(layer.id, { least: Number(layer.minzoom) || 0, fields: layer.fields ?? {} })
+  }
+  // Rivers have nothing but lines, which have ids, unlike borders. A type of areas that is called so has borders too.
+  for (const [id, layer] of [...layers]) {
+    const type = id.replace(/_line$/, '')
+    if (type === id || type === '' || layers.has(type) || layers.has(`${id}_line`) || !Object.hasOwn(layer.fields, 'id')) continue
+    layers.delete(id)
+    layers.set(type, layer)
   }
   layers.delete(PLACES.type)
   layers.delete(AIRPORTS)
@@ -54,8 +59,19 @@ export function regionTypes(tileJSON) {
   // A server with only layers of its own, or only states, would otherwise open on an empty sea.
   if (!types.some(type => type.on)) types.forEach(type => { type.on = true })
   if (!types.some(type => type.on && type.from === 0)) types.slice(0, 1).forEach(type => { type.from = 0 })
-  for (const type of types) type.from = Math.max(type.from, layers.get(type.type))
+  for (const type of types) {
+    const { least, fields } = layers.get(type.type)
+    Object.assign(type, { least, from: Math.max(type.from, least), columns: columnsOf(fields) })
+  }
   return types
+}
+
+const KINDS = { Number: 'number', Mixed: 'number', String: 'text', Boolean: 'boolean' }
+const OWN = ['id', 'name', 'map_color', 'merged'] // fields of every type
+
+function columnsOf(fields) {
+  return Object.entries(fields).filter(([name, type]) => !OWN.includes(name) && Object.hasOwn(KINDS, type))
+    .map(([property, type]) => ({ property, kind: KINDS[type], usual: true }))
 }
 
 /** The types to draw at a zoom. */

@@ -12,9 +12,9 @@ import { t } from '../words/words.js'
 
 /**
  * Answers about one region, { type, id }: hit is what a search said of it, or null after a link; moving says whether the map
- * goes there. select highlights it; offer(regions) is what there is to do with it; signal() ends the question before.
+ * goes there. select highlights it; offer(regions) is what there is to do with it; colours (choropleth.js) knows its value; signal() ends the question before.
  */
-export function createRegionCard({ card, pin, select, offer, flyToBox, signal, announce }) {
+export function createRegionCard({ card, pin, select, offer, flyToBox, signal, announce, colours }) {
   return async function show({ type, id }, moving, hit = null) {
     const question = signal()
     const heading = { kicker: typeName(type), chips: takeAlong({ title: displayText(hit?.name), path: regionPath(type, id), announce }) }
@@ -31,7 +31,7 @@ export function createRegionCard({ card, pin, select, offer, flyToBox, signal, a
       const labelled = hit ?? await labelAt(type, own, bbox, question)
       if (question.aborted) return
       const { title, around } = called({ name: hit?.name ?? name, id: own }, labelled)
-      card.show({ ...heading, title, subtitle: around }, facts(rows(own, Object.entries(properties))), offer([{ type, id: own, name: title }]))
+      card.show({ ...heading, title, subtitle: around }, facts([...colours.valueOf(type, properties), ...rows(own, colours.others(type, Object.entries(properties)))]), offer([{ type, id: own, name: title }]))
       if (moving && !flying && isBox(bbox)) flyToBox(bbox)
     } catch (error) {
       if (question.aborted) return

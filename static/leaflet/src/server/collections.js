@@ -9,16 +9,25 @@ const MOST_ON = 3 // of them to begin with
 const COLOURS = 6 // that every theme has for collections
 
 /**
- * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, name, live, colour, revision }.
+ * The collections of the service's list as rows of the layer switch: { type, label, role, from, on, columns, name, live, colour, revision }.
  * Private ones are not for the map, nor are those that cannot be read. revision counts how often a live one has changed.
  */
 export function collectionLayers(answer) {
   const list = Array.isArray(answer?.collections) ? answer.collections : []
   return list.filter(one => typeof one?.name === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(one.name) && !one.private && !(one.state && one.points === undefined))
-    .slice(0, MOST).map(({ name, title: given, live }, i) => ({
-      type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON,
+    .slice(0, MOST).map(({ name, title: given, live, schema }, i) => ({
+      type: `points:${name}`, label: displayText(given, 40) || title(name), role: 'points', from: 0, on: i < MOST_ON, columns: columnsOf(schema),
       name, live: live === true, colour: i % COLOURS, revision: 0,
     }))
+}
+
+const KINDS = { text: 'text', time: 'text', number: 'number', integer: 'number', boolean: 'boolean', any: 'number' }
+const IN_TILES = 20 // properties that tiles have without being asked; of more they may have others
+
+// The columns that points can be coloured by, as those of regions are in regiontypes.js.
+function columnsOf(schema) {
+  const list = (Array.isArray(schema) ? schema : []).filter(one => typeof one?.name === 'string' && one.name !== 'name' && Object.hasOwn(KINDS, one.type))
+  return list.map(({ name, type }) => ({ property: name, kind: KINDS[type], usual: schema.length <= IN_TILES }))
 }
 
 /**
