@@ -2,7 +2,7 @@
 import { control } from 'leaflet'
 import { createAnnouncer } from './panels/announce.js'
 import { createAnswers } from './panels/answers.js'
-import { sentence } from './server/api.js'
+import { properties, sentence } from './server/api.js'
 import { attributions } from './server/attribution.js'
 import { baseMaps } from './server/basemaps.js'
 import { createCard } from './panels/card.js'
@@ -20,7 +20,7 @@ import { drawLayers, whatThereIs } from './map/layers.js'
 import { createNews } from './server/news.js'
 import { createNotice } from './map/notice.js'
 import { createPermalink } from './permalink.js'
-import { NEUTRAL, PLACES } from './engine/regiontypes.js'
+import { columnsOfSchema, NEUTRAL, PLACES } from './engine/regiontypes.js'
 import { Scale } from './map/scale.js'
 import { Legend } from './map/legend.js'
 import { listen } from './panels/shortcuts.js'
@@ -201,6 +201,17 @@ function addColours(rows, drawn, layers) {
     await show(choice)
     if (!card.root.hidden && permalink.state.select) answers.open(permalink.state.select)
   })
+  // Whose tiles have many columns have none without being asked; who goes to the layers may want one.
+  let asked = null
+  const more = async () => {
+    await Promise.all(rows.filter(({ role, columns }) => role !== 'points' && columns.length === 0).map(async row => {
+      row.columns = columnsOfSchema(await properties(row.type).catch(() => ({})))
+    }))
+    picker.list()
+    colours.refresh()
+  }
+  const ask = () => { asked ??= more() }
+  for (const coming of ['pointerenter', 'focusin']) element('layers').addEventListener(coming, ask)
   const legend = new Legend({ position: `bottom${START}`, settings: picker.settings }).addTo(map)
   new ResizeObserver(() => document.documentElement.style.setProperty('--legend', `${legend.root.offsetHeight}px`)).observe(legend.root)
   colours = createChoropleth({ ...drawn, rows, show: (shown, choice) => {
@@ -209,6 +220,7 @@ function addColours(rows, drawn, layers) {
   } })
   const show = async choice => {
     if (choice) layers.turnOn(choice.layer)
+    if (choice && !rows.some(({ type, columns }) => type === choice.layer && columns.some(({ property }) => property === choice.property))) ask()
     await colours.set(choice)
     layers.tellZoom(map.getZoom())
   }

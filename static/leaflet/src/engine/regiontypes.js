@@ -67,11 +67,18 @@ export function regionTypes(tileJSON) {
 }
 
 const KINDS = { Number: 'number', Mixed: 'number', String: 'text', Boolean: 'boolean' }
-const OWN = ['id', 'name', 'map_color', 'merged'] // fields of every type
+const SCHEMA_KINDS = { number: 'number', integer: 'number', string: 'text', boolean: 'boolean' }
+const OWN = ['id', 'name', 'map_color', 'merged', 'type', 'code', 'source_id'] // of every type
+const MOST = 200 // columns of a type
 
-function columnsOf(fields) {
-  return Object.entries(fields).filter(([name, type]) => !OWN.includes(name) && Object.hasOwn(KINDS, type))
-    .map(([property, type]) => ({ property, kind: KINDS[type], usual: true }))
+function columnsOf(fields, kinds = KINDS, usual = true) {
+  return Object.entries(fields).filter(([name, type]) => !OWN.includes(name) && Object.hasOwn(kinds, type)).slice(0, MOST)
+    .map(([property, type]) => ({ property, kind: kinds[type], usual }))
+}
+
+/** The columns of a type whose tiles have none without being asked, by the JSON schema of its properties. */
+export function columnsOfSchema(properties) {
+  return columnsOf(Object.fromEntries(Object.entries(properties).map(([name, about]) => [name, about?.type])), SCHEMA_KINDS, false)
 }
 
 /** The types to draw at a zoom. */

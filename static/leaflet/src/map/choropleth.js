@@ -6,7 +6,14 @@ import { colourParameters } from '../hash.js'
 import { onThemeChange, setNeutral, shownTheme } from '../theme.js'
 import { title } from '../words/format.js'
 import { displayText } from '../words/text.js'
-import { swatch, valueText } from './legend.js'
+import { language, t } from '../words/words.js'
+import { swatch, valueText } from './legendrows.js'
+
+// A server that refuses a division says why, in English.
+function reason(error) {
+  if (error.status !== 400 && error.status !== 404) return sentence(error)
+  return language === 'en' && displayText(error.detail, 300) || t('The map cannot show this. Choose another column or division.')
+}
 
 /**
  * Colours the map's layers. rows are the types and collections of the layer switch, regions and points their layers on the map or null;
@@ -28,8 +35,7 @@ export function createChoropleth({ rows, regions, points, show }) {
     theme = shownTheme()
     const now = wish && await fetchLegend(wish.layer, colourParameters(wish), theme, { signal }).catch(error => ({ error }))
     if (signal.aborted) return
-    // A server that refuses a division says why.
-    message = now?.error ? displayText(now.error.status === 400 && now.error.detail, 300) || sentence(now.error) : ''
+    message = now?.error ? reason(now.error) : ''
     answer = message ? null : now
     const field = column()?.usual ? '' : wish?.property
     const ofPoints = row()?.role === 'points'

@@ -1,7 +1,6 @@
 // Which column colours the map, and how: a list among the layers, and settings beneath the legend.
 import { el, fill } from '../dom.js'
 import { title } from '../words/format.js'
-import { displayText } from '../words/text.js'
 import { t } from '../words/words.js'
 
 const MOST = 12 // classes
@@ -15,21 +14,25 @@ const schemes = [
 
 /**
  * Adds the list of columns of rows, the types and collections of the layer switch, to its fieldset, where there are any. changed(colours)
- * is called with the choice as hash.js has it, or null. Of what is returned, show(colours) brings the choice in step, and settings
- * is the element to put beneath a legend.
+ * is called with the choice as hash.js has it, or null. Of what is returned, show(colours) brings the choice in step, list() does so
+ * with columns that rows have got meanwhile, and settings is the element to put beneath a legend.
  */
 export function createColourPicker(fieldset, rows, changed) {
   let now = null
-  const pairs = rows.flatMap(({ type, columns }) => columns.map(column => ({ layer: type, ...column })))
+  let pairs = []
   const choose = change => changed({ ...now, ...change })
   const column = el('select', { onchange: () => {
     const { layer, property } = pairs[column.value] ?? {}
-    if (layer) choose({ layer, property, classes: '' })
-    else changed(null)
+    changed(layer ? { layer, property, classes: '', scheme: '' } : null)
   } })
-  fill(column, el('option', { value: '' }, t('No column')), ...rows.filter(({ columns }) => columns.length > 0).map(({ type, label }) =>
-    el('optgroup', { label }, ...pairs.flatMap(({ layer, property }, i) => layer === type ? [el('option', { value: i }, title(property) || displayText(property) || '?')] : []))))
-  if (pairs.length > 0) fieldset.append(el('label', { class: 'colour-by' }, el('span', {}, t('Colour by')), column))
+  const place = el('label', { class: 'colour-by' }, el('span', {}, t('Colour by')), column)
+  const list = () => {
+    pairs = rows.flatMap(({ type, columns }) => columns.map(column => ({ layer: type, ...column })))
+    fill(column, el('option', { value: '' }, t('No column')), ...rows.filter(({ columns }) => columns.length > 0).map(({ type, label }) =>
+      el('optgroup', { label }, ...pairs.flatMap(({ layer, property }, i) => layer === type ? [el('option', { value: i }, title(property) || '?')] : []))))
+    if (pairs.length > 0 && !place.isConnected) fieldset.append(place)
+    show(now)
+  }
 
   const divide = () => choose({ classes: method.value === 'unique' || /\d/.test(method.value) ? method.value : `${method.value}:${count.value}` })
   const method = el('select', { onchange: divide })
@@ -38,24 +41,27 @@ export function createColourPicker(fieldset, rows, changed) {
   const labelled = (words, select) => el('label', {}, el('span', {}, words), select)
   const rowsOfNumbers = [labelled(t('Division'), method), labelled(t('Classes'), count)]
 
-  return {
-    settings: el('details', { class: 'classing' }, el('summary', {}, t('Classes and colours')), ...rowsOfNumbers, labelled(t('Colours'), scheme)),
+  function show(colours) {
+    now = colours
+    const at = pairs.findIndex(({ layer, property }) => layer === now?.layer && property === now.property)
+    column.value = at < 0 ? '' : String(at)
+    if (!now) return
+    const [, name = 'quantile', number = String(USUAL)] = /^([a-z]+)(?::(\d+))?$/.exec(now.classes) ?? []
+    const bounds = now.classes !== '' && !/^[a-z]/.test(now.classes)
+    fill(method, ...methods.map(option), bounds && option([now.classes, now.classes]))
+    method.value = bounds ? now.classes : name
+    count.value = number
+    scheme.value = now.scheme
+    const numbers = !['text', 'boolean'].includes(pairs[at]?.kind)
+    rowsOfNumbers[0].hidden = !numbers
+    rowsOfNumbers[1].hidden = !numbers || bounds || name === 'unique'
+  }
 
-    show(colours) {
-      now = colours
-      const at = pairs.findIndex(({ layer, property }) => layer === now?.layer && property === now.property)
-      column.value = at < 0 ? '' : String(at)
-      if (!now) return
-      const [, name = 'quantile', number = String(USUAL)] = /^([a-z]+)(?::(\d+))?$/.exec(now.classes) ?? []
-      const bounds = now.classes !== '' && !/^[a-z]/.test(now.classes)
-      fill(method, ...methods.map(option), bounds && option([now.classes, now.classes]))
-      method.value = bounds ? now.classes : name
-      count.value = number
-      scheme.value = now.scheme
-      const numbers = !['text', 'boolean'].includes(pairs[at]?.kind)
-      rowsOfNumbers[0].hidden = !numbers
-      rowsOfNumbers[1].hidden = !numbers || bounds || name === 'unique'
-    },
+  list()
+  return {
+    list,
+    show,
+    settings: el('details', { class: 'classing' }, el('summary', {}, t('Classes and colours')), ...rowsOfNumbers, labelled(t('Colours'), scheme)),
   }
 }
 

@@ -168,6 +168,10 @@ export async function legend(layer, parameters, theme, options) {
   return style.metadata[LEGEND]
 }
 
+/** The properties of a region type by name, as JSON schema has them. */
+export const properties = async (type, options) =>
+  (await json(`ogc/collections/${segment(type)}/queryables`, answer => answer.properties !== null && typeof answer.properties === 'object', options)).properties
+
 const LEGEND = 'quadrille:legend'
 
 // Names of places in the reader's language, beside those of the data.

@@ -140,9 +140,9 @@ export function amounts(list, digits = 3) {
   const range = Math.max(...list) - Math.min(...list)
   const short = range >= 1e6 && { notation: 'compact', maximumSignificantDigits: digits }
   const after = size => size > 0 ? Math.min(15, Math.max(0, digits - 1 - Math.floor(Math.log10(size)))) : 0
-  return value => new Intl.NumberFormat(locale, {
+  return value => new Intl.NumberFormat(language === 'en' ? 'en' : locale, {
     useGrouping: 'min2', ...short || { maximumFractionDigits: Math.max(after(range), after(Math.abs(value))) },
-  }).format(value)
+  }).format(value).replace('-', '−')
 }
 
 /** A size: "612 B", "4.4 kB", "1.2 MB", in powers of a thousand. Empty for what is no size. */
