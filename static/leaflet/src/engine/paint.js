@@ -135,9 +135,11 @@ function strokeBorders(context, { borders, coast, disputed, lines }, { type, rol
     context.stroke(path)
   }
   const colour = role === 'water' ? theme.coast : type === 'river' ? theme.river : theme.border[type] ?? theme.border.other
-  if (legend && lines.length > 0) for (const { properties, path } of lines) {
-    const own = classColour(legend, properties[legend.property])
-    stroke(path, own || theme.border.other, own ? [] : [2, 4], 1.5 + borderWidth(type, zoom))
+  if (legend && lines.length > 0) {
+    const width = 1.5 + borderWidth(type, zoom)
+    const known = lines.map(({ properties, path }) => ({ path, own: classColour(legend, properties[legend.property]) }))
+    for (const { path, own } of known) stroke(path, theme.border.country, own ? [] : [2, 4], own ? width + 1 : width - 1) // a rim, on which light colours are seen
+    for (const { path, own } of known) if (own) stroke(path, own, [], width)
   } else stroke(borders, colour, type === 'state' ? [6, 3] : [])
   if (shore) stroke(coast, theme.coast, [], coastWidth(zoom))
   else if (role !== 'land') stroke(coast, colour)
